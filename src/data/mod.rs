@@ -1,0 +1,1 @@
+//! Tables of records: reading, counting, writing.

@@ -1,0 +1,8 @@
+//! Differentially private synthetic tables with the help of public data.
+
+pub mod data;
+pub mod domain;
+mod error;
+pub mod privacy;
+
+pub use error::{Error, Result};

@@ -1,0 +1,1 @@
+//! The privacy path: from records to publishable numbers.
