@@ -3,8 +3,10 @@
 pub mod data;
 pub mod domain;
 mod error;
+pub mod estimation;
 pub mod graph;
 pub mod inference;
+pub mod measurement;
 pub mod privacy;
 pub mod table;
 

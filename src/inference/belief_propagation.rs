@@ -13,15 +13,26 @@ use rayon::prelude::*;
 
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
+use crate::inference::calibrated::{Calibrated, Space};
 use crate::inference::kernel::ContractionWorkspace;
 use crate::inference::log_space::{LogSpace, LogWorkspace};
 use crate::inference::plan::Contraction;
-use crate::inference::structure::Structure;
+use crate::inference::structure::{Node, Structure};
 use crate::inference::MarginalOracle;
 use crate::table::{CliqueLayout, Marginals, Potentials};
 
 /// Cells of all maximal cliques below which threads cost more than they save.
 const PARALLEL_CELLS: u64 = 1 << 16;
+
+/// Sums below this have lost digits to underflow, and are found in log space instead.
+const LEAST_TOTAL: f64 = 1e-200;
+/// Cells of a message below this are taken for zero when a belief is divided by it, ...
+const LEAST_MESSAGE: f64 = 1e-290;
+/// ... unless they hold more than this share of the belief: then log space answers.
+const LOST_SHARE: f64 = 1e-13;
+
+/// Numbers are left as they are while their logs stay within this.
+const ORDINARY_LOG: f64 = 100.0;
 
 /// The compiled two-sweep oracle of one set of measured cliques.
 ///
@@ -59,7 +70,7 @@ struct Distribute {
 /// Scratch of [`BeliefPropagation`].
 #[derive(Debug)]
 pub struct BeliefWorkspace {
-    /// `exp` of the factors, each shifted by its largest value.
+    /// `exp` of the factors.
     factors: Vec<Vec<f64>>,
     nodes: Vec<NodeWorkspace>,
     log_space: Option<Box<LogWorkspace>>,
@@ -69,11 +80,11 @@ pub struct BeliefWorkspace {
 struct NodeWorkspace {
     collect: Option<ContractionWorkspace>,
     distribute: ContractionWorkspace,
-    /// Message to the parent, largest value 1.
+    /// Message to the parent.
     up: Vec<f64>,
     /// Log of what `up` was divided by.
     log_scale: f64,
-    /// Message from the parent, largest value 1.
+    /// Message from the parent, scaled so that the product with `up` sums to 1.
     down: Vec<f64>,
     /// Sum over the clique on the way down, in the units of its scaled inputs.
     total: f64,
@@ -132,6 +143,26 @@ impl BeliefPropagation {
         &self.structure
     }
 
+    /// The messages of the distribution with these potentials, for marginals on further cliques.
+    ///
+    /// # Errors
+    /// As [`MarginalOracle::marginals`].
+    pub(crate) fn calibrate(&self, theta: &Potentials) -> Result<Calibrated> {
+        let mut workspace = self.workspace();
+        let structure = Arc::clone(&self.structure);
+        self.structure.gather(theta, &mut workspace.factors)?;
+        if self.propagate(&mut workspace).is_some() {
+            let factors = workspace.factors;
+            let (up, down) = workspace.nodes.into_iter().map(|n| (n.up, n.down)).unzip();
+            return Ok(Calibrated { structure, factors, up, down, space: Space::Linear });
+        }
+        let oracle = LogSpace::from_structure(Arc::clone(&structure));
+        let mut scratch = oracle.workspace();
+        oracle.marginals(theta, 1.0, &mut scratch, &mut Marginals::zeros(&structure.layout))?;
+        let LogWorkspace { factors, up, down } = scratch;
+        Ok(Calibrated { structure, factors, up, down, space: Space::Log })
+    }
+
     /// Both sweeps in linear space. `None` when everything in some clique underflows.
     fn propagate(&self, workspace: &mut BeliefWorkspace) -> Option<f64> {
         let BeliefWorkspace { factors, nodes, .. } = workspace;
@@ -166,7 +197,7 @@ impl BeliefPropagation {
             }
         }
         log_partition += nodes.iter().map(|n| n.log_scale).sum::<f64>();
-        let usable = nodes.iter().all(|n| n.total > 0.0 && n.total.is_finite());
+        let usable = nodes.iter().all(|n| n.total > LEAST_TOTAL && n.total.is_finite());
         (usable && log_partition.is_finite()).then_some(log_partition)
     }
 
@@ -181,7 +212,7 @@ impl BeliefPropagation {
         if let (Some(contraction), Some(workspace)) = (&self.collect[i], &mut node.collect) {
             contraction.run(&self.inputs(i, factors, first_child, below), workspace);
             node.up.copy_from_slice(&workspace.outputs()[0]);
-            node.log_scale = scale_to_one(&mut node.up).ln();
+            node.log_scale = scale_message(&mut node.up).ln();
         }
     }
 
@@ -190,10 +221,20 @@ impl BeliefPropagation {
         let Node { parent: Some(parent), rank, .. } = self.structure.nodes[i] else { return };
         let beliefs = parents[parent].distribute.outputs();
         let belief = &beliefs[self.distribute[parent].factors + rank];
+        // Scaled by the belief and not by its own maximum, which may lie where this node's message is all but zero.
+        let sum: f64 = belief.iter().sum();
+        let mut lost = 0.0;
         for ((down, belief), up) in node.down.iter_mut().zip(belief).zip(&node.up) {
-            *down = if *up > 0.0 { belief / up } else { 0.0 };
+            if *up > LEAST_MESSAGE {
+                *down = belief / sum / up;
+            } else {
+                *down = 0.0;
+                lost += belief;
+            }
         }
-        scale_to_one(&mut node.down);
+        if lost > LOST_SHARE * sum {
+            node.down.fill(f64::NAN);
+        }
     }
 
     fn distribute_node(
@@ -237,8 +278,6 @@ impl BeliefPropagation {
         project_subsets(&self.structure, mu);
     }
 }
-
-use crate::inference::structure::Node;
 
 impl MarginalOracle for BeliefPropagation {
     type Workspace = BeliefWorkspace;
@@ -323,26 +362,26 @@ fn for_each_node(
     }
 }
 
-/// Replaces logs by `exp(x - max)` and returns the maximum; `None` when every value is minus infinity.
+/// Replaces logs by `exp(x - shift)` and returns the shift; `None` when every value is minus infinity.
+///
+/// Tables whose logs are of ordinary size are not shifted: their largest value may belong to a combination that other
+/// tables rule out, and scaling by it would push all others towards underflow.
 fn exp_shifted(table: &mut [f64]) -> Option<f64> {
     let max = table.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if max == f64::NEG_INFINITY {
         return None;
     }
-    table.iter_mut().for_each(|x| *x = (*x - max).exp());
-    Some(max)
+    let shift = if max.abs() > ORDINARY_LOG { max } else { 0.0 };
+    table.iter_mut().for_each(|x| *x = (*x - shift).exp());
+    Some(shift)
 }
 
-/// Divides a table by its largest value, which it returns; a table of zeros stays as it is.
-fn scale_to_one(table: &mut [f64]) -> f64 {
-    let max = table.iter().copied().fold(0.0, f64::max);
-    if max > 0.0 && max.is_finite() {
-        let scale = 1.0 / max;
-        if scale.is_finite() {
-            table.iter_mut().for_each(|x| *x *= scale);
-        } else {
-            table.iter_mut().for_each(|x| *x /= max);
-        }
+/// Divides a message by its largest value where that is out of the ordinary; returns what it was divided by.
+fn scale_message(message: &mut [f64]) -> f64 {
+    let max = message.iter().copied().fold(0.0, f64::max);
+    if max > 0.0 && max.ln().abs() <= ORDINARY_LOG {
+        return 1.0;
     }
+    message.iter_mut().for_each(|x| *x /= max);
     max
 }

@@ -56,8 +56,8 @@ impl ContractionWorkspace {
     }
 
     /// The outputs of the last run, row-major.
-    pub(crate) fn outputs_mut(&mut self) -> &mut [Vec<f64>] {
-        &mut self.outputs
+    pub(crate) fn into_outputs(self) -> Vec<Vec<f64>> {
+        self.outputs
     }
 }
 

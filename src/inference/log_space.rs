@@ -21,11 +21,11 @@ pub struct LogSpace {
 /// Scratch of [`LogSpace`].
 #[derive(Debug)]
 pub struct LogWorkspace {
-    factors: Vec<Vec<f64>>,
+    pub(super) factors: Vec<Vec<f64>>,
     /// Log-messages to the parents.
-    up: Vec<Vec<f64>>,
+    pub(super) up: Vec<Vec<f64>>,
     /// Log-messages from the parents.
-    down: Vec<Vec<f64>>,
+    pub(super) down: Vec<Vec<f64>>,
 }
 
 impl LogSpace {
@@ -138,7 +138,7 @@ impl MarginalOracle for LogSpace {
 }
 
 /// `ln Σ exp(Σ inputs)` onto each output, cell by cell of the clique.
-fn log_contract(
+pub(super) fn log_contract(
     domain: &Domain,
     clique: &Clique,
     inputs: &[(&Clique, &[f64])],

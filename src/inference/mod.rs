@@ -2,6 +2,7 @@
 
 mod belief_propagation;
 mod brute_force;
+mod calibrated;
 mod kernel;
 mod log_space;
 mod plan;
@@ -9,6 +10,7 @@ mod structure;
 
 pub use belief_propagation::{BeliefPropagation, BeliefWorkspace};
 pub use brute_force::BruteForce;
+pub(crate) use calibrated::{Calibrated, Space};
 pub use log_space::{LogSpace, LogWorkspace};
 
 use crate::error::Result;
