@@ -3,6 +3,9 @@
 pub mod data;
 pub mod domain;
 mod error;
+pub mod graph;
+pub mod inference;
 pub mod privacy;
+pub mod table;
 
 pub use error::{Error, Result};

@@ -1,1 +1,4 @@
+//! Integration tests, one module a subject.
 
+#[path = "integration/oracles.rs"]
+mod oracles;
