@@ -8,8 +8,8 @@ use crate::privacy::{Ratio, Rho, ScoreSensitivity};
 
 /// Scores are rounded to whole steps of `sensitivity · 2^-STEP_BITS`.
 const STEP_BITS: u32 = 16;
-/// Steps that rounding adds to the sensitivity: one for the rounding of two scores, one for two scores whose
-/// floating-point value is off by up to half a step each.
+/// Steps added to the sensitivity: one for the rounding of two scores, one for their floating-point errors, which may
+/// be just below half a step each (`docs/theory/sensitivities.md`, section 5).
 const ROUNDING_STEPS: u64 = 2;
 /// ε is a fraction with this power of two as its denominator.
 const EPSILON_BITS: u32 = 32;
@@ -103,11 +103,26 @@ impl ExponentialMechanism {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use rand::SeedableRng;
     use rand::rngs::ChaCha20Rng;
 
     use super::*;
     use crate::privacy::NeighboringRelation::ReplaceOne;
+
+    proptest! {
+        #[test]
+        fn rounding_to_the_grid_adds_at_most_one_step(
+            score in -1e9..1e9_f64,
+            difference in -1.0..=1.0_f64,
+        ) {
+            let mechanism = mechanism(0.1);
+            let sensitivity = ScoreSensitivity::l1_error(ReplaceOne).value();
+            let neighbor = score + difference * sensitivity;
+            let steps = mechanism.steps(score).abs_diff(mechanism.steps(neighbor));
+            prop_assert!(steps <= (1 << STEP_BITS) + 1);
+        }
+    }
 
     fn mechanism(rho: f64) -> ExponentialMechanism {
         let rho = Rho::from_f64(rho).unwrap();
