@@ -97,7 +97,9 @@ pub enum Error {
         limit: String,
     },
     /// A charge that would overrun the privacy budget; nothing was spent.
-    #[error("a charge of rho = {asked} for {purpose} exceeds the remaining budget of rho = {remaining}")]
+    #[error(
+        "a charge of rho = {asked} for {purpose} exceeds the remaining budget of rho = {remaining}"
+    )]
     BudgetExceeded {
         /// What the charge was for.
         purpose: String,
@@ -148,7 +150,15 @@ pub enum Error {
 
 impl Error {
     /// An [`Error::InvalidParameter`].
-    pub fn invalid_parameter(name: &'static str, found: impl ToString, expected: &'static str) -> Self {
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "callers pass numbers, texts and references alike"
+    )]
+    pub fn invalid_parameter(
+        name: &'static str,
+        found: impl ToString,
+        expected: &'static str,
+    ) -> Self {
         Self::InvalidParameter { name, found: found.to_string(), expected }
     }
 

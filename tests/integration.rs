@@ -2,3 +2,9 @@
 
 #[path = "integration/oracles.rs"]
 mod oracles;
+#[path = "integration/samplers.rs"]
+mod samplers;
+#[path = "integration/sensitivity.rs"]
+mod sensitivity;
+#[path = "integration/accounting.rs"]
+mod accounting;

@@ -1,1 +1,5 @@
 //! Tables of records: reading, counting, writing.
+
+mod projectable;
+
+pub use projectable::Projectable;
