@@ -97,7 +97,9 @@ pub enum Error {
         limit: String,
     },
     /// A charge that would overrun the privacy budget; nothing was spent.
-    #[error("a charge of rho = {asked} for {purpose} exceeds the remaining budget of rho = {remaining}")]
+    #[error(
+        "a charge of rho = {asked} for {purpose} exceeds the remaining budget of rho = {remaining}"
+    )]
     BudgetExceeded {
         /// What the charge was for.
         purpose: String,
@@ -148,8 +150,16 @@ pub enum Error {
 
 impl Error {
     /// An [`Error::InvalidParameter`].
-    pub fn invalid_parameter(name: &'static str, found: impl ToString, expected: &'static str) -> Self {
-        Self::InvalidParameter { name, found: found.to_string(), expected }
+    pub fn invalid_parameter(
+        name: &'static str,
+        found: impl ToString,
+        expected: &'static str,
+    ) -> Self {
+        Self::InvalidParameter {
+            name,
+            found: found.to_string(),
+            expected,
+        }
     }
 
     /// An [`Error::InvalidSpecification`].

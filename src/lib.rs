@@ -4,5 +4,6 @@ pub mod data;
 pub mod domain;
 mod error;
 pub mod privacy;
+pub mod query;
 
 pub use error::{Error, Result};
