@@ -11,5 +11,6 @@ pub mod model;
 pub mod observe;
 pub mod privacy;
 pub mod table;
+pub mod query;
 
 pub use error::{Error, Result};

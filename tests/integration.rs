@@ -8,3 +8,7 @@ mod samplers;
 mod sensitivity;
 #[path = "integration/accounting.rs"]
 mod accounting;
+#[path = "integration/input.rs"]
+mod input;
+#[path = "integration/real_data.rs"]
+mod real_data;

@@ -1,21 +1,35 @@
-//! What the privacy path needs of a table.
+//! What can be counted on a clique.
 
 use crate::domain::{Clique, Domain};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
-/// A table of records that can be counted on cliques.
-pub trait Projectable {
-    /// The attributes of the table.
+/// Records that can be counted, wherever they are kept.
+pub trait Projectable: Send + Sync {
+    /// The attributes of a record.
     fn domain(&self) -> &Domain;
 
     /// Number of records.
     fn records(&self) -> u64;
 
-    /// The marginals on some cliques, in their order: counts in row-major order of each clique's sorted
-    /// attributes. Every marginal sums to [`records`](Self::records).
+    /// The exact marginal on every clique: numbers of records, in row-major order of the clique's sorted
+    /// attributes, each of which sums to [`Projectable::records`].
     ///
     /// # Errors
-    /// A clique outside the domain, a marginal that does not fit memory, or a failure to read the table. The
-    /// message says nothing that depends on the records.
+    /// An attribute outside the domain, or counts that do not fit memory. The message says nothing that depends on
+    /// the records.
     fn project_many(&self, cliques: &[Clique]) -> Result<Vec<Vec<u32>>>;
+
+    /// The exact marginal on one clique, as in [`Projectable::project_many`].
+    ///
+    /// # Errors
+    /// As [`Projectable::project_many`].
+    fn project(&self, clique: &Clique) -> Result<Vec<u32>> {
+        self.project_many(std::slice::from_ref(clique))?
+            .pop()
+            .ok_or_else(|| Error::ShapeMismatch {
+                clique: clique.to_string(),
+                expected: 1,
+                found: 0,
+            })
+    }
 }

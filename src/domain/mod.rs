@@ -2,6 +2,8 @@
 
 mod attribute;
 mod clique;
+mod schema;
 
 pub use attribute::{Attribute, Domain};
 pub use clique::Clique;
+pub use schema::{Bins, Kind, MAX_CARDINALITY, Role, Schema, SchemaColumn};

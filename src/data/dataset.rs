@@ -1,0 +1,317 @@
+//! A table of codes, column by column.
+
+use crate::data::{Projectable, count};
+use crate::domain::{Clique, Domain};
+use crate::error::{Error, Result};
+
+/// The codes of one attribute, record by record, in the smallest type that holds them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// Up to 2⁸ values.
+    U8(Vec<u8>),
+    /// Up to 2¹⁶ values.
+    U16(Vec<u16>),
+    /// More values.
+    U32(Vec<u32>),
+}
+
+impl Column {
+    /// An empty column for codes below `cardinality`.
+    pub fn new(cardinality: usize) -> Self {
+        match cardinality {
+            0..=0x100 => Self::U8(Vec::new()),
+            0x101..=0x1_0000 => Self::U16(Vec::new()),
+            _ => Self::U32(Vec::new()),
+        }
+    }
+
+    /// A column of these codes.
+    ///
+    /// # Errors
+    /// A code that is not below `cardinality`.
+    pub fn from_codes(codes: impl IntoIterator<Item = u32>, cardinality: usize) -> Result<Self> {
+        let mut column = Self::new(cardinality);
+        for code in codes {
+            if code as usize >= cardinality {
+                return Err(outside(code, cardinality));
+            }
+            column.push(code);
+        }
+        Ok(column)
+    }
+
+    /// Appends a code, which the caller has checked against the cardinality.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the type was chosen for the cardinality"
+    )]
+    pub(super) fn push(&mut self, code: u32) {
+        match self {
+            Self::U8(codes) => codes.push(code as u8),
+            Self::U16(codes) => codes.push(code as u16),
+            Self::U32(codes) => codes.push(code),
+        }
+    }
+
+    /// Number of records.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::U8(codes) => codes.len(),
+            Self::U16(codes) => codes.len(),
+            Self::U32(codes) => codes.len(),
+        }
+    }
+
+    /// Whether there is no record.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The code of a record; `None` past the end.
+    pub fn get(&self, record: usize) -> Option<u32> {
+        match self {
+            Self::U8(codes) => codes.get(record).map(|c| u32::from(*c)),
+            Self::U16(codes) => codes.get(record).map(|c| u32::from(*c)),
+            Self::U32(codes) => codes.get(record).copied(),
+        }
+    }
+
+    /// Iterates over the codes.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.len()).filter_map(|record| self.get(record))
+    }
+
+    /// The largest code.
+    fn max(&self) -> Option<u32> {
+        match self {
+            Self::U8(codes) => codes.iter().max().map(|c| u32::from(*c)),
+            Self::U16(codes) => codes.iter().max().map(|c| u32::from(*c)),
+            Self::U32(codes) => codes.iter().max().copied(),
+        }
+    }
+}
+
+fn outside(code: u32, cardinality: usize) -> Error {
+    Error::invalid_specification(
+        "column",
+        format!("code {code}"),
+        format!("codes below {cardinality}"),
+    )
+}
+
+/// Records over a domain. Every code is below its attribute's cardinality, and the number of records
+/// fits 32 bits, so that counts do.
+///
+/// ```
+/// use jointly::data::{Dataset, Projectable};
+/// use jointly::domain::{Clique, Domain};
+/// let domain = Domain::new([("sex", 2), ("age", 3)])?;
+/// let data = Dataset::from_rows(domain, &[vec![0, 2], vec![1, 2], vec![1, 2]])?;
+/// assert_eq!(data.project(&Clique::new([0, 1]))?, [0, 0, 1, 0, 0, 2]);
+/// # Ok::<(), jointly::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dataset {
+    domain: Domain,
+    columns: Vec<Column>,
+    records: usize,
+}
+
+impl Dataset {
+    /// A table of columns, one for each attribute in the domain's order.
+    ///
+    /// # Errors
+    /// Another number of columns than attributes, columns of different lengths, a code outside its
+    /// attribute, or more than 2³² - 1 records.
+    pub fn new(domain: Domain, columns: Vec<Column>) -> Result<Self> {
+        let place = "table";
+        if columns.len() != domain.len() {
+            return Err(Error::invalid_specification(
+                place,
+                format!("{} columns", columns.len()),
+                format!("{}, one for each attribute", domain.len()),
+            ));
+        }
+        let records = columns.first().map_or(0, Column::len);
+        if u32::try_from(records).is_err() {
+            return Err(Error::TooLarge {
+                what: "the table".into(),
+                needed: format!("{records} records"),
+                limit: format!("{} records", u32::MAX),
+            });
+        }
+        for (attribute, column) in columns.iter().enumerate() {
+            let place = || format!("table, column '{}'", domain.name(attribute));
+            if column.len() != records {
+                return Err(Error::invalid_specification(
+                    place(),
+                    format!("{} records", column.len()),
+                    format!("{records}, as in the first column"),
+                ));
+            }
+            let cardinality = domain.cardinality(attribute);
+            if let Some(code) = column.max().filter(|c| *c as usize >= cardinality) {
+                return Err(Error::invalid_specification(
+                    place(),
+                    format!("code {code}"),
+                    format!("codes below {cardinality}"),
+                ));
+            }
+        }
+        Ok(Self {
+            domain,
+            columns,
+            records,
+        })
+    }
+
+    /// A table of rows of codes, in the domain's order.
+    ///
+    /// # Errors
+    /// A row of another length than the domain, or as [`Dataset::new`].
+    pub fn from_rows<R: AsRef<[u32]>>(domain: Domain, rows: &[R]) -> Result<Self> {
+        let mut columns: Vec<Column> = (0..domain.len())
+            .map(|a| Column::new(domain.cardinality(a)))
+            .collect();
+        for (number, row) in rows.iter().enumerate() {
+            let row = row.as_ref();
+            let at = || format!("table, row {}", number + 1);
+            if row.len() != domain.len() {
+                return Err(Error::invalid_specification(
+                    at(),
+                    format!("{} codes", row.len()),
+                    domain.len().to_string(),
+                ));
+            }
+            for (attribute, (column, code)) in columns.iter_mut().zip(row).enumerate() {
+                let cardinality = domain.cardinality(attribute);
+                if *code as usize >= cardinality {
+                    return Err(Error::invalid_specification(
+                        format!("{}, column '{}'", at(), domain.name(attribute)),
+                        format!("code {code}"),
+                        format!("codes below {cardinality}"),
+                    ));
+                }
+                column.push(*code);
+            }
+        }
+        Self::new(domain, columns)
+    }
+
+    /// The attributes.
+    pub fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    /// Number of records.
+    pub fn records(&self) -> usize {
+        self.records
+    }
+
+    /// The codes of an attribute; `None` outside the domain.
+    pub fn column(&self, attribute: usize) -> Option<&Column> {
+        self.columns.get(attribute)
+    }
+
+    /// The columns, in the domain's order.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The codes of one record, in the domain's order; empty past the end.
+    pub fn row(&self, record: usize) -> Vec<u32> {
+        self.columns
+            .iter()
+            .filter_map(|column| column.get(record))
+            .collect()
+    }
+
+    /// The same records with these attributes only, in this order.
+    ///
+    /// # Errors
+    /// No attribute, one twice, or one outside the domain.
+    pub fn select(&self, attributes: &[usize]) -> Result<Self> {
+        let domain = self.selected_domain(attributes)?;
+        let columns = attributes
+            .iter()
+            .map(|a| self.columns[*a].clone())
+            .collect();
+        Ok(Self {
+            domain,
+            columns,
+            records: self.records,
+        })
+    }
+
+    /// As [`Dataset::select`], without a copy of the columns.
+    pub(super) fn into_selected(mut self, attributes: &[usize]) -> Result<Self> {
+        let domain = self.selected_domain(attributes)?;
+        let mut take = |a: &usize| std::mem::replace(&mut self.columns[*a], Column::new(0));
+        let columns = attributes.iter().map(&mut take).collect();
+        Ok(Self {
+            domain,
+            columns,
+            records: self.records,
+        })
+    }
+
+    fn selected_domain(&self, attributes: &[usize]) -> Result<Domain> {
+        let mut named = Vec::with_capacity(attributes.len());
+        for position in attributes {
+            let attribute = self.domain.attributes().get(*position).ok_or_else(|| {
+                self.domain
+                    .unknown(&format!("#{position}"), "the selected columns")
+            })?;
+            named.push((attribute.name.clone(), attribute.cardinality));
+        }
+        Domain::new(named)
+    }
+}
+
+impl Projectable for Dataset {
+    fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    fn records(&self) -> u64 {
+        self.records as u64
+    }
+
+    fn project_many(&self, cliques: &[Clique]) -> Result<Vec<Vec<u32>>> {
+        count::count(&self.domain, &self.columns, self.records, cliques)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_does_not_fit_its_domain_is_refused() {
+        let domain = Domain::new([("a", 2), ("b", 300)]).unwrap();
+        let column = |codes: &[u32], k| Column::from_codes(codes.iter().copied(), k).unwrap();
+        let (a, b) = (column(&[0, 1], 2), column(&[299, 0], 300));
+        let good = Dataset::new(domain.clone(), vec![a.clone(), b.clone()]).unwrap();
+        assert_eq!(good.row(0), [0, 299]);
+        assert!(matches!(b, Column::U16(_)));
+        assert!(Dataset::new(domain.clone(), vec![a.clone()]).is_err());
+        assert!(Dataset::new(domain.clone(), vec![a, column(&[0], 300)]).is_err());
+        let error = Dataset::new(domain.clone(), vec![column(&[2, 0], 3), b]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "table, column 'a': code 2, expected codes below 2"
+        );
+        assert!(Dataset::from_rows(domain, &[[0, 300]]).is_err());
+        assert!(Column::from_codes([5], 5).is_err());
+    }
+
+    #[test]
+    fn selecting_reorders_columns() {
+        let domain = Domain::new([("a", 2), ("b", 3), ("c", 4)]).unwrap();
+        let data = Dataset::from_rows(domain, &[[1, 2, 3], [0, 0, 0]]).unwrap();
+        let some = data.select(&[2, 0]).unwrap();
+        assert_eq!((some.domain().name(0), some.row(0)), ("c", vec![3, 1]));
+        assert!(data.select(&[3]).is_err());
+        assert!(data.select(&[0, 0]).is_err());
+    }
+}

@@ -1,0 +1,285 @@
+//! Cells to codes, without an allocation for a cell.
+
+use std::collections::HashMap;
+
+use crate::domain::{Bins, Kind, SchemaColumn};
+
+/// Longest code that is looked up as one 64-bit word: seven bytes and its length.
+const WORD: usize = 7;
+
+/// How the cells of one column become codes.
+pub(super) struct Encoder {
+    lookup: Lookup,
+    /// The missing token and its code.
+    missing: Option<(Vec<u8>, u32)>,
+}
+
+enum Lookup {
+    /// Codes of at most seven bytes, in a hash table with open addressing.
+    Words {
+        slots: Vec<(u64, u32)>,
+        shift: u32,
+        other: Option<u32>,
+    },
+    /// Longer codes.
+    Texts {
+        codes: HashMap<Vec<u8>, u32>,
+        other: Option<u32>,
+    },
+    /// Numbers in bins.
+    Bins(Bins),
+    /// Integers below a size.
+    Below(u32),
+}
+
+/// The text as one word with its length, so that `"1"` and `"01"` differ.
+fn word(text: &[u8]) -> u64 {
+    text.iter().fold(text.len() as u64, |word, byte| {
+        (word << 8) | u64::from(*byte)
+    })
+}
+
+/// Slot of a word in a table of `2^(64 - shift)` slots (multiplicative hashing).
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the shift leaves fewer than 32 bits"
+)]
+fn slot(word: u64, shift: u32) -> usize {
+    (word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> shift) as usize
+}
+
+impl Encoder {
+    /// The encoder of a column; `None` when the column is not coded.
+    pub(super) fn new(column: &SchemaColumn, na_token: &str) -> Option<Self> {
+        let lookup = match column.kind.as_ref()? {
+            Kind::Categorical { codes, other, .. } => Lookup::of_codes(codes, *other),
+            Kind::Numeric(bins) => Lookup::Bins(bins.clone()),
+            Kind::Coded { size } => Lookup::Below(*size),
+        };
+        let missing = column
+            .na_code()
+            .map(|code| (na_token.as_bytes().to_vec(), code));
+        Some(Self { lookup, missing })
+    }
+
+    /// The code of a cell; `None` when the cell does not fit the column.
+    pub(super) fn encode(&self, cell: &[u8]) -> Option<u32> {
+        if let Some((token, code)) = &self.missing
+            && token == cell
+        {
+            return Some(*code);
+        }
+        match &self.lookup {
+            Lookup::Words {
+                slots,
+                shift,
+                other,
+            } => {
+                if cell.len() > WORD {
+                    return *other;
+                }
+                let word = word(cell);
+                let mut at = slot(word, *shift);
+                loop {
+                    match slots.get(at) {
+                        Some((w, code)) if *w == word && *code != u32::MAX => return Some(*code),
+                        Some((_, u32::MAX)) | None => return *other,
+                        Some(_) => at = (at + 1) & (slots.len() - 1),
+                    }
+                }
+            }
+            Lookup::Texts { codes, other } => codes.get(cell).copied().or(*other),
+            Lookup::Bins(bins) => bins.find(number(cell)?),
+            Lookup::Below(size) => {
+                let value = number(cell)?;
+                let inside = value >= 0.0 && value < f64::from(*size) && value.fract() == 0.0;
+                #[expect(clippy::cast_possible_truncation, reason = "whole and below a u32")]
+                #[expect(clippy::cast_sign_loss, reason = "not negative")]
+                inside.then_some(value as u32)
+            }
+        }
+    }
+}
+
+impl Lookup {
+    fn of_codes(codes: &[String], other: Option<u32>) -> Self {
+        let numbered = || codes.iter().zip(0_u32..);
+        if codes.iter().any(|code| code.len() > WORD) {
+            let codes = numbered()
+                .map(|(text, code)| (text.clone().into_bytes(), code))
+                .collect();
+            return Self::Texts { codes, other };
+        }
+        // At most half full, so that a search ends soon; u32::MAX marks a free slot.
+        let size = (2 * codes.len().max(1)).next_power_of_two();
+        let shift = 64 - size.trailing_zeros();
+        let mut slots = vec![(0, u32::MAX); size];
+        for (text, code) in numbered() {
+            let word = word(text.as_bytes());
+            let mut at = slot(word, shift);
+            while slots[at].1 != u32::MAX {
+                at = (at + 1) & (size - 1);
+            }
+            slots[at] = (word, code);
+        }
+        Self::Words {
+            slots,
+            shift,
+            other,
+        }
+    }
+}
+
+/// A finite number, with spaces around it allowed.
+fn number(cell: &[u8]) -> Option<f64> {
+    let cell = cell.trim_ascii();
+    let (negative, digits) = match cell.split_first() {
+        Some((b'-', digits)) => (true, digits),
+        _ => (false, cell),
+    };
+    // Nearly every cell is a short integer, exact in f64.
+    if (1..=15).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit) {
+        let value = digits
+            .iter()
+            .fold(0_u64, |value, d| value * 10 + u64::from(d - b'0'));
+        let value = value as f64;
+        return Some(if negative { -value } else { value });
+    }
+    let value: f64 = std::str::from_utf8(cell).ok()?.parse().ok()?;
+    value.is_finite().then_some(value)
+}
+
+/// What a column accepts, for an error message.
+pub(super) fn expectation(column: &SchemaColumn, na_token: &str) -> String {
+    const SHOWN: usize = 8;
+    let mut text = match &column.kind {
+        None => return "nothing".into(),
+        Some(Kind::Categorical { codes, .. }) => {
+            let shown: Vec<String> = codes
+                .iter()
+                .take(SHOWN)
+                .map(|code| format!("'{code}'"))
+                .collect();
+            let more = if codes.len() > SHOWN {
+                format!(", ... ({} codes in all)", codes.len())
+            } else {
+                String::new()
+            };
+            format!("one of {}{more}", shown.join(", "))
+        }
+        Some(Kind::Numeric(bins)) => {
+            let edges = bins.edges();
+            let (first, last) = (edges[0], edges[edges.len() - 1]);
+            format!("a number from {first} to below {last}")
+        }
+        Some(Kind::Coded { size }) => format!("an integer from 0 to {}", size - 1),
+    };
+    if column.na && na_token.is_empty() {
+        text.push_str(", or nothing (missing)");
+    } else if column.na {
+        text = format!("{text}, or '{na_token}' (missing)");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Schema;
+
+    fn encoder(members: &str) -> Encoder {
+        let text =
+            format!("{{\"na_token\": \"N\", \"columns\": [{{\"name\": \"A\", {members}}}]}}");
+        let schema = Schema::from_json(&text, "s").unwrap();
+        Encoder::new(&schema.columns()[0], schema.na_token()).unwrap()
+    }
+
+    #[test]
+    fn codes_are_byte_exact_text() {
+        let e =
+            encoder(r#""kind": "categorical", "codes": ["1", "01", "", "a", "001"], "na": true"#);
+        let found: Vec<Option<u32>> = ["1", "01", "", "a", "001", "N", "A", " 1", "10", "12345678"]
+            .iter()
+            .map(|cell| e.encode(cell.as_bytes()))
+            .collect();
+        let expected = [
+            Some(0),
+            Some(1),
+            Some(2),
+            Some(3),
+            Some(4),
+            Some(5),
+            None,
+            None,
+            None,
+            None,
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(e.encode(b"\0"), None);
+    }
+
+    #[test]
+    fn long_codes_and_a_declared_catch_all_work() {
+        let e = encoder(
+            r#""kind": "categorical", "codes": ["a long code", "x", "rest"], "other": "rest""#,
+        );
+        assert_eq!(e.encode(b"a long code"), Some(0));
+        assert_eq!(e.encode(b"never seen"), Some(2));
+        let e = encoder(r#""kind": "categorical", "codes": ["a", "b"], "other": "b""#);
+        assert_eq!(
+            (e.encode(b"z"), e.encode(b"never seen")),
+            (Some(1), Some(1))
+        );
+    }
+
+    #[test]
+    fn every_one_of_many_codes_is_found() {
+        let codes: Vec<String> = (0..3000).map(|i| format!("\"{i:04}\"")).collect();
+        let e = encoder(&format!(
+            "\"kind\": \"categorical\", \"codes\": [{}]",
+            codes.join(",")
+        ));
+        for i in 0..3000_u32 {
+            assert_eq!(e.encode(format!("{i:04}").as_bytes()), Some(i));
+        }
+    }
+
+    #[test]
+    fn numbers_are_parsed_as_people_write_them() {
+        let e = encoder(r#""kind": "numeric", "edges": [-10, -0.5, 0.5, 6000], "na": true"#);
+        for (cell, code) in [
+            ("5000.0", Some(2)),
+            ("0", Some(1)),
+            ("-0", Some(1)),
+            (" 7 ", Some(2)),
+            ("1e3", Some(2)),
+            ("-10", Some(0)),
+            ("6000", None),
+            ("-10.01", None),
+            ("NaN", None),
+            ("inf", None),
+            ("-inf", None),
+            ("", None),
+            ("-", None),
+            ("1,000", None),
+            ("N", Some(3)),
+        ] {
+            assert_eq!(e.encode(cell.as_bytes()), code, "{cell}");
+        }
+    }
+
+    #[test]
+    fn integer_codes_stay_below_their_size() {
+        let e = encoder(r#""kind": "coded", "size": 3"#);
+        for (cell, code) in [
+            ("2", Some(2)),
+            ("2.0", Some(2)),
+            ("3", None),
+            ("-1", None),
+            ("1.5", None),
+            ("1e9", None),
+        ] {
+            assert_eq!(e.encode(cell.as_bytes()), code, "{cell}");
+        }
+    }
+}

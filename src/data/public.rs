@@ -1,0 +1,183 @@
+//! Public tables: free to look at, and allowed to lack attributes of the private table.
+
+use crate::data::{Dataset, Projectable};
+use crate::domain::{Clique, Domain};
+use crate::error::{Error, Result};
+
+/// A public table seen through the private domain.
+///
+/// Its attributes are found by name, and its columns are kept in the private domain's order, so that its
+/// marginals have the layout of the private ones.
+#[derive(Clone, Debug)]
+pub struct PublicData {
+    name: String,
+    table: Dataset,
+    private_domain: Domain,
+    /// Position in `table` of each private attribute.
+    positions: Vec<Option<usize>>,
+}
+
+impl PublicData {
+    /// A public table named `name`. Attributes that the private domain does not have are dropped.
+    ///
+    /// # Errors
+    /// An attribute whose number of values differs from the private one, no attribute in common, or no record.
+    pub fn new(name: impl Into<String>, table: Dataset, private_domain: &Domain) -> Result<Self> {
+        let name = name.into();
+        let place = || format!("public table '{name}'");
+        let mut shared = Vec::new();
+        let mut positions = vec![None; private_domain.len()];
+        for (attribute, position) in private_domain.attributes().iter().zip(&mut positions) {
+            let Some(own) = table.domain().position(&attribute.name) else {
+                continue;
+            };
+            let found = table.domain().cardinality(own);
+            if found != attribute.cardinality as usize {
+                return Err(Error::invalid_specification(
+                    format!("{}, attribute '{}'", place(), attribute.name),
+                    format!("{found} values"),
+                    format!("{}, as in the private domain", attribute.cardinality),
+                ));
+            }
+            *position = Some(shared.len());
+            shared.push(own);
+        }
+        if shared.is_empty() {
+            return Err(Error::invalid_specification(
+                place(),
+                "no attribute of the private domain",
+                "at least one",
+            ));
+        }
+        if table.records() == 0 {
+            return Err(Error::invalid_specification(
+                place(),
+                "no record",
+                "at least one",
+            ));
+        }
+        let table = table.into_selected(&shared)?;
+        Ok(Self {
+            name,
+            table,
+            private_domain: private_domain.clone(),
+            positions,
+        })
+    }
+
+    /// Its name, as it appears in candidates and ledgers.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Number of records m.
+    pub fn records(&self) -> u64 {
+        self.table.records() as u64
+    }
+
+    /// The records, with the attributes shared with the private domain, in its order.
+    pub fn table(&self) -> &Dataset {
+        &self.table
+    }
+
+    /// The private attributes it has, by position in the private domain.
+    pub fn attributes(&self) -> Clique {
+        let present = self
+            .positions
+            .iter()
+            .enumerate()
+            .filter(|(_, own)| own.is_some());
+        Clique::new(present.map(|(attribute, _)| attribute))
+    }
+
+    /// Whether it has every attribute of a clique of the private domain.
+    pub fn covers(&self, clique: &Clique) -> bool {
+        clique
+            .iter()
+            .all(|a| self.positions.get(a).is_some_and(Option::is_some))
+    }
+
+    /// Its exact marginals on cliques of the private domain, in the layout of the private marginals.
+    ///
+    /// # Errors
+    /// A clique that it does not cover, or counts that do not fit memory.
+    pub fn project_many(&self, cliques: &[Clique]) -> Result<Vec<Vec<u32>>> {
+        let local: Vec<Clique> = cliques
+            .iter()
+            .map(|clique| self.local(clique))
+            .collect::<Result<_>>()?;
+        self.table.project_many(&local)
+    }
+
+    /// A private clique in terms of the table. The order of attributes is the same in both.
+    fn local(&self, clique: &Clique) -> Result<Clique> {
+        let mut own = Vec::with_capacity(clique.len());
+        for attribute in clique.iter() {
+            let position = self.positions.get(attribute).copied().flatten();
+            own.push(position.ok_or_else(|| {
+                let name = match self.private_domain.attributes().get(attribute) {
+                    Some(attribute) => attribute.name.clone(),
+                    None => format!("#{attribute}"),
+                };
+                self.table
+                    .domain()
+                    .unknown(&name, format!("the public table '{}'", self.name))
+            })?);
+        }
+        Ok(Clique::new(own))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn permuted_and_missing_columns_give_the_layout_of_the_private_domain() {
+        let private = Domain::new([("a", 2), ("b", 3), ("c", 4), ("d", 5)]).unwrap();
+        let public = Domain::new([("d", 5), ("extra", 9), ("a", 2), ("c", 4)]).unwrap();
+        let rows = [[4, 8, 1, 3], [4, 0, 1, 3], [0, 0, 0, 2]];
+        let table = Dataset::from_rows(public, &rows).unwrap();
+        let public = PublicData::new("p", table, &private).unwrap();
+        assert_eq!(
+            (public.records(), public.attributes()),
+            (3, Clique::new([0, 2, 3]))
+        );
+        let clique = Clique::new([0, 2, 3]);
+        assert!(public.covers(&clique) && !public.covers(&Clique::new([0, 1])));
+        assert!(!public.covers(&Clique::new([9])));
+        let in_private_order: Vec<Vec<u32>> = rows
+            .iter()
+            .map(|[d, _, a, c]| vec![*a, 0, *c, *d])
+            .collect();
+        let reference = Dataset::from_rows(private, &in_private_order).unwrap();
+        let cliques = [clique, Clique::new([0, 3]), Clique::new([2])];
+        assert_eq!(
+            public.project_many(&cliques).unwrap(),
+            reference.project_many(&cliques).unwrap()
+        );
+        let error = public
+            .project_many(&[Clique::new([1, 2])])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("unknown attribute 'b' in the public table 'p'"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_public_table_that_does_not_fit_is_refused() {
+        let private = Domain::new([("a", 2), ("b", 3)]).unwrap();
+        let table =
+            |name: &str, k| Dataset::from_rows(Domain::new([(name, k)]).unwrap(), &[[0]]).unwrap();
+        let error = PublicData::new("p", table("a", 3), &private)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("3 values, expected 2, as in the private domain"),
+            "{error}"
+        );
+        assert!(PublicData::new("p", table("z", 3), &private).is_err());
+    }
+}

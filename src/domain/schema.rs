@@ -1,0 +1,312 @@
+//! The schema: how the text of a table becomes codes `0..k`, column by column.
+
+mod json;
+mod numeric;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::Domain;
+use crate::error::{Error, Result};
+
+pub use numeric::Bins;
+
+/// Largest number of values of one attribute, 2²⁴: a larger one is an identifier or a number without bins.
+pub const MAX_CARDINALITY: u32 = 1 << 24;
+
+/// What a column is for. Only [`Role::Attribute`] columns are part of the [`Domain`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// A value to be modeled.
+    #[default]
+    Attribute,
+    /// Identifies a record, household, ...
+    Id,
+    /// A survey weight.
+    Weight,
+    /// The same in every record.
+    Constant,
+    /// A code whose values differ between states, so that tables of two states do not share them.
+    StateSpecific,
+    /// A function of other columns.
+    Derived,
+}
+
+/// How the text of a cell becomes a code.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// Byte-exact text: the code is the position in `codes`.
+    Categorical {
+        /// The raw texts, distinct.
+        codes: Vec<String>,
+        /// What each raw text means, alongside `codes`.
+        labels: Option<Vec<String>>,
+        /// Position of the declared catch-all code, into which unknown texts are counted.
+        other: Option<u32>,
+    },
+    /// A number: the code is the bin `[e_i, e_{i+1})` that holds it.
+    Numeric(Bins),
+    /// Text that already is a code: an integer in `0..size`.
+    Coded {
+        /// Number of values.
+        size: u32,
+    },
+}
+
+/// One column of a [`Schema`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemaColumn {
+    /// Name in the header of the table.
+    pub name: String,
+    /// Meaning, for readers.
+    pub description: Option<String>,
+    /// What it is for.
+    pub role: Role,
+    /// How it is coded. Always present for an attribute, and ignored for other roles.
+    pub kind: Option<Kind>,
+    /// Whether the missing token is allowed; it takes the last code.
+    pub na: bool,
+}
+
+impl SchemaColumn {
+    /// An attribute without missing values.
+    pub fn attribute(name: impl Into<String>, kind: Kind) -> Self {
+        Self {
+            name: name.into(),
+            description: None,
+            role: Role::Attribute,
+            kind: Some(kind),
+            na: false,
+        }
+    }
+
+    /// A column that is not modeled.
+    pub fn ignored(name: impl Into<String>, role: Role) -> Self {
+        Self {
+            name: name.into(),
+            description: None,
+            role,
+            kind: None,
+            na: false,
+        }
+    }
+
+    /// Number of codes, the missing one included; 0 when the column is not coded.
+    pub fn cardinality(&self) -> u32 {
+        let values = match &self.kind {
+            None => return 0,
+            Some(Kind::Categorical { codes, .. }) => u32::try_from(codes.len()).unwrap_or(u32::MAX),
+            Some(Kind::Numeric(bins)) => bins.count(),
+            Some(Kind::Coded { size }) => *size,
+        };
+        values.saturating_add(u32::from(self.na))
+    }
+
+    /// The code of the missing token, the last one; `None` where missing is not allowed.
+    pub fn na_code(&self) -> Option<u32> {
+        (self.na && self.kind.is_some()).then(|| self.cardinality() - 1)
+    }
+}
+
+/// The columns of a table, and how each is coded.
+///
+/// Read from `schema.json` (columns with roles, codes, edges) or from a `domain.json` as the field
+/// uses it (`{"name": size}` for integer-coded tables); which of the two is seen from the content.
+///
+/// ```
+/// use jointly::domain::Schema;
+/// let schema = Schema::from_json(r#"{"sex": 2, "age": 85}"#, "domain.json")?;
+/// assert_eq!(schema.domain().cardinality(1), 85);
+/// # Ok::<(), jointly::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "json::RawSchema", into = "json::RawSchema")]
+pub struct Schema {
+    dataset: Option<String>,
+    note: Option<String>,
+    na_token: String,
+    columns: Vec<SchemaColumn>,
+    domain: Domain,
+}
+
+impl Schema {
+    /// Checks the columns. `na_token` is the text of a missing value, empty by default.
+    ///
+    /// # Errors
+    /// A column name twice, no attribute, an attribute that is not coded, no or too many codes
+    /// ([`MAX_CARDINALITY`]), a code twice, labels that do not run alongside, or a missing token that is
+    /// also a value.
+    pub fn new(na_token: impl Into<String>, columns: Vec<SchemaColumn>) -> Result<Self> {
+        Self::checked("schema", na_token.into(), columns)
+    }
+
+    fn checked(place: &str, na_token: String, columns: Vec<SchemaColumn>) -> Result<Self> {
+        let mut names = BTreeSet::new();
+        for column in &columns {
+            if !names.insert(column.name.as_str()) {
+                return Err(Error::DuplicateAttribute {
+                    name: column.name.clone(),
+                    place: place.into(),
+                });
+            }
+            check_column(place, &na_token, column)?;
+        }
+        let attributes = || columns.iter().filter(|c| c.role == Role::Attribute);
+        if attributes().next().is_none() {
+            return Err(Error::invalid_specification(
+                place,
+                "no column with the role 'attribute'",
+                "at least one",
+            ));
+        }
+        let domain = Domain::new(attributes().map(|c| (c.name.clone(), c.cardinality())))?;
+        Ok(Self {
+            dataset: None,
+            note: None,
+            na_token,
+            columns,
+            domain,
+        })
+    }
+
+    /// Reads a `schema.json` or `domain.json`.
+    ///
+    /// # Errors
+    /// As [`Schema::from_json`], or the file cannot be read.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(|source| Error::Io {
+            action: "read",
+            path: path.into(),
+            source,
+        })?;
+        Self::from_json(&text, &path.display().to_string())
+    }
+
+    /// The attributes as a domain, in the schema's order.
+    pub fn domain(&self) -> Domain {
+        self.domain.clone()
+    }
+
+    /// All columns, in order.
+    pub fn columns(&self) -> &[SchemaColumn] {
+        &self.columns
+    }
+
+    /// The attributes, in the domain's order.
+    pub fn attributes(&self) -> impl Iterator<Item = &SchemaColumn> {
+        self.columns.iter().filter(|c| c.role == Role::Attribute)
+    }
+
+    /// The column of a name.
+    pub fn column(&self, name: &str) -> Option<&SchemaColumn> {
+        self.columns.iter().find(|c| c.name == name)
+    }
+
+    /// The text of a missing value.
+    pub fn na_token(&self) -> &str {
+        &self.na_token
+    }
+
+    /// The same schema with these attributes only, in the schema's order.
+    ///
+    /// # Errors
+    /// A name that is not an attribute, a name twice, or no name.
+    pub fn select<S: AsRef<str>>(&self, names: &[S]) -> Result<Self> {
+        let place = "the list of columns";
+        let mut wanted = BTreeSet::new();
+        for name in names {
+            let name = name.as_ref();
+            if self.domain.position(name).is_none() {
+                return Err(self.domain.unknown(name, place));
+            }
+            if !wanted.insert(name) {
+                return Err(Error::DuplicateAttribute {
+                    name: name.into(),
+                    place: place.into(),
+                });
+            }
+        }
+        let columns = self
+            .columns
+            .iter()
+            .filter(|c| wanted.contains(c.name.as_str()))
+            .cloned()
+            .collect();
+        let mut selected = Self::checked(place, self.na_token.clone(), columns)?;
+        selected.dataset.clone_from(&self.dataset);
+        selected.note.clone_from(&self.note);
+        Ok(selected)
+    }
+}
+
+/// Checks one column by itself.
+fn check_column(place: &str, na_token: &str, column: &SchemaColumn) -> Result<()> {
+    let at = format!("{place}, column '{}'", column.name);
+    let wrong = |found: String, expected: &str| {
+        Err(Error::invalid_specification(at.clone(), found, expected))
+    };
+    let Some(kind) = &column.kind else {
+        if column.role == Role::Attribute {
+            return wrong("no 'kind'".into(), "'categorical', 'numeric' or 'coded'");
+        }
+        return Ok(());
+    };
+    if column.cardinality() > MAX_CARDINALITY {
+        return Err(Error::TooLarge {
+            what: at,
+            needed: format!("{} codes", column.cardinality()),
+            limit: format!("{MAX_CARDINALITY} codes (is it an identifier?)"),
+        });
+    }
+    let token = match kind {
+        Kind::Categorical {
+            codes,
+            labels,
+            other,
+        } => {
+            if codes.is_empty() {
+                return wrong("no code".into(), "at least one");
+            }
+            let mut seen = BTreeSet::new();
+            if let Some(twice) = codes.iter().find(|c| !seen.insert(c.as_str())) {
+                return wrong(format!("code '{twice}' twice"), "distinct codes");
+            }
+            if let Some(labels) = labels.as_ref().filter(|l| l.len() != codes.len()) {
+                return wrong(
+                    format!("{} labels for {} codes", labels.len(), codes.len()),
+                    "one label for each code",
+                );
+            }
+            if other.is_some_and(|o| o as usize >= codes.len()) {
+                return wrong("an 'other' that is not a code".into(), "one of the codes");
+            }
+            seen.contains(na_token)
+        }
+        Kind::Numeric(bins) => na_token
+            .trim()
+            .parse()
+            .is_ok_and(|v| bins.find(v).is_some()),
+        Kind::Coded { size } => {
+            if *size == 0 {
+                return wrong("size 0".into(), "at least 1");
+            }
+            na_token
+                .trim()
+                .parse::<f64>()
+                .is_ok_and(|v| v >= 0.0 && v < f64::from(*size))
+        }
+    };
+    if column.na && token {
+        return wrong(
+            format!("the missing token '{na_token}' among the values"),
+            "a token that is no value",
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,303 @@
+//! The schema as JSON: `schema.json`, `domain.json`, and back.
+
+use std::fmt;
+
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::{Number, Value};
+
+use super::{Bins, Kind, MAX_CARDINALITY, Role, Schema, SchemaColumn};
+use crate::error::{Error, Result};
+
+/// The JSON object before it is checked.
+#[derive(Serialize, Deserialize)]
+pub(super) struct RawSchema {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dataset: Option<String>,
+    #[serde(default)]
+    na_token: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    columns: Vec<RawColumn>,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct RawColumn {
+    name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    #[serde(default)]
+    role: Role,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kind: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    na: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    codes: Option<Vec<Value>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    labels: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    other: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    edges: Option<Vec<Number>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    integer: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    size: Option<u32>,
+}
+
+/// The members of a JSON object in the file's order, repeats included.
+struct Members(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> std::result::Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+impl Schema {
+    /// Reads the text of a `schema.json` or a `domain.json`; `place` names it in errors.
+    ///
+    /// # Errors
+    /// Text that is not JSON or is neither of the two, and everything [`Schema::new`] refuses.
+    pub fn from_json(text: &str, place: &str) -> Result<Self> {
+        const EXPECTED: &str = "a schema {\"columns\": [...]} or a domain {\"name\": size, ...}";
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let wrong = |error: serde_json::Error| {
+            let what = if error.is_data() {
+                "a wrong member"
+            } else {
+                "text that is not JSON"
+            };
+            Error::invalid_specification(place, format!("{what} ({error})"), EXPECTED)
+        };
+        let Members(members) = serde_json::from_str(text).map_err(wrong)?;
+        if members
+            .iter()
+            .any(|(name, value)| name == "columns" && !value.is_number())
+        {
+            let raw: RawSchema = serde_json::from_str(text).map_err(wrong)?;
+            return raw.check(place);
+        }
+        if members.is_empty() {
+            return Err(Error::invalid_specification(
+                place,
+                "an empty object",
+                EXPECTED,
+            ));
+        }
+        let columns = members
+            .into_iter()
+            .map(|(name, value)| sized(place, name, &value));
+        Self::checked(place, String::new(), columns.collect::<Result<_>>()?)
+    }
+
+    /// The schema as the text of a `schema.json`, indented.
+    ///
+    /// # Errors
+    /// None in practice: the serializer's own.
+    pub fn to_json(&self) -> Result<String> {
+        serde_json::to_string_pretty(self)
+            .map_err(|e| Error::invalid_specification("schema", e.to_string(), "a writable schema"))
+    }
+}
+
+/// A member `"name": size` of a `domain.json`.
+fn sized(place: &str, name: String, value: &Value) -> Result<SchemaColumn> {
+    let size = value.as_u64().and_then(|size| u32::try_from(size).ok());
+    match size {
+        Some(size) => Ok(SchemaColumn::attribute(name, Kind::Coded { size })),
+        None => Err(Error::invalid_specification(
+            format!("{place}, attribute '{name}'"),
+            format!("size {}", shortened(&value.to_string())),
+            format!("a whole number from 1 to {MAX_CARDINALITY}"),
+        )),
+    }
+}
+
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 40;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.into(),
+    }
+}
+
+impl RawSchema {
+    fn check(self, place: &str) -> Result<Schema> {
+        let columns: Vec<SchemaColumn> = self
+            .columns
+            .into_iter()
+            .map(|c| c.check(place))
+            .collect::<Result<_>>()?;
+        let mut schema = Schema::checked(place, self.na_token, columns)?;
+        schema.dataset = self.dataset;
+        schema.note = self.note;
+        Ok(schema)
+    }
+}
+
+/// The text of a code, which may be written as a JSON number.
+fn code_text(at: &str, value: &Value) -> Result<String> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Number(number) => Ok(number.to_string()),
+        _ => Err(Error::invalid_specification(
+            at,
+            format!("code {}", shortened(&value.to_string())),
+            "a text or number",
+        )),
+    }
+}
+
+impl RawColumn {
+    fn check(self, place: &str) -> Result<SchemaColumn> {
+        let at = format!("{place}, column '{}'", self.name);
+        let missing = |member: &str, expected: &str| {
+            Error::invalid_specification(at.clone(), format!("no '{member}'"), expected)
+        };
+        let kind = match self.kind.as_deref() {
+            _ if self.role != Role::Attribute => None,
+            None => None,
+            Some("categorical") => {
+                let codes = self
+                    .codes
+                    .ok_or_else(|| missing("codes", "a list of codes"))?;
+                let codes: Vec<String> = codes
+                    .iter()
+                    .map(|c| code_text(&at, c))
+                    .collect::<Result<_>>()?;
+                let other = self.other.map(|o| code_text(&at, &o)).transpose()?;
+                let other = match other {
+                    None => None,
+                    Some(other) => {
+                        let position = codes.iter().position(|c| *c == other);
+                        let position = position.and_then(|p| u32::try_from(p).ok());
+                        Some(position.ok_or_else(|| {
+                            let found = format!("'other' code '{other}' that is not in 'codes'");
+                            Error::invalid_specification(at.clone(), found, "one of the codes")
+                        })?)
+                    }
+                };
+                Some(Kind::Categorical {
+                    codes,
+                    labels: self.labels,
+                    other,
+                })
+            }
+            Some("numeric") => {
+                let edges = self
+                    .edges
+                    .ok_or_else(|| missing("edges", "increasing numbers"))?;
+                let edges = edges
+                    .iter()
+                    .map(|e| e.as_f64().unwrap_or(f64::NAN))
+                    .collect();
+                Some(Kind::Numeric(Bins::new(edges, self.integer, &at)?))
+            }
+            Some("coded") => {
+                let size = self
+                    .size
+                    .ok_or_else(|| missing("size", "a number of values"))?;
+                Some(Kind::Coded { size })
+            }
+            Some(unknown) => {
+                return Err(Error::invalid_specification(
+                    at,
+                    format!("kind '{}'", shortened(unknown)),
+                    "'categorical', 'numeric' or 'coded'",
+                ));
+            }
+        };
+        let na = self.na.unwrap_or(false) && kind.is_some();
+        Ok(SchemaColumn {
+            name: self.name,
+            description: self.description,
+            role: self.role,
+            kind,
+            na,
+        })
+    }
+}
+
+impl TryFrom<RawSchema> for Schema {
+    type Error = Error;
+    fn try_from(raw: RawSchema) -> Result<Self> {
+        raw.check("schema")
+    }
+}
+
+impl From<Schema> for RawSchema {
+    fn from(schema: Schema) -> Self {
+        Self {
+            dataset: schema.dataset,
+            na_token: schema.na_token,
+            note: schema.note,
+            columns: schema.columns.into_iter().map(RawColumn::from).collect(),
+        }
+    }
+}
+
+impl From<SchemaColumn> for RawColumn {
+    fn from(column: SchemaColumn) -> Self {
+        let mut raw = Self {
+            name: column.name,
+            description: column.description,
+            role: column.role,
+            na: column.kind.is_some().then_some(column.na),
+            ..Self::default()
+        };
+        match column.kind {
+            None => {}
+            Some(Kind::Categorical {
+                codes,
+                labels,
+                other,
+            }) => {
+                raw.kind = Some("categorical".into());
+                raw.other = other
+                    .and_then(|o| codes.get(o as usize).cloned())
+                    .map(Value::String);
+                raw.codes = Some(codes.into_iter().map(Value::String).collect());
+                raw.labels = labels;
+            }
+            Some(Kind::Numeric(bins)) => {
+                raw.kind = Some("numeric".into());
+                raw.integer = Some(bins.is_integer());
+                raw.edges = Some(bins.edges().iter().filter_map(|e| number(*e)).collect());
+            }
+            Some(Kind::Coded { size }) => {
+                raw.kind = Some("coded".into());
+                raw.size = Some(size);
+            }
+        }
+        raw
+    }
+}
+
+/// A finite number as JSON, without a point where it is whole.
+fn number(value: f64) -> Option<Number> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if value.fract() == 0.0 && value.abs() <= EXACT {
+        #[expect(clippy::cast_possible_truncation, reason = "whole and at most 2^53")]
+        return Some(Number::from(value as i64));
+    }
+    Number::from_f64(value)
+}

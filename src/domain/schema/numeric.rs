@@ -1,0 +1,162 @@
+//! The bins of a numeric column.
+
+use crate::error::{Error, Result};
+
+/// Largest edge at which every integer is still a distinct `f64`.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// Left-closed bins `[e_i, e_{i+1})` of a number, with increasing edges `e`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bins {
+    edges: Vec<f64>,
+    integer: bool,
+}
+
+impl Bins {
+    /// Checks the edges. `integer`: whether the values are whole numbers; `None` decides it from the edges.
+    ///
+    /// Values are taken as whole numbers when every edge is a multiple of one half (`0`, `-0.5`, `0.5`, `2500`)
+    /// and every bin holds a whole number.
+    ///
+    /// # Errors
+    /// Fewer than two edges, edges that are not finite or do not increase, or `integer: Some(true)` with a
+    /// bin that holds no whole number. `place` names the column in them.
+    pub fn new(edges: Vec<f64>, integer: Option<bool>, place: &str) -> Result<Self> {
+        let wrong = |found: String, expected: &str| {
+            Err(Error::invalid_specification(place, found, expected))
+        };
+        if edges.len() < 2 {
+            return wrong(format!("{} edges", edges.len()), "at least two");
+        }
+        if let Some(edge) = edges.iter().find(|e| !e.is_finite()) {
+            return wrong(format!("edge {edge}"), "finite edges");
+        }
+        if let Some([edge, next, ..]) = edges.windows(2).find(|w| w[0] >= w[1]) {
+            return wrong(
+                format!("edge {edge} followed by {next}"),
+                "increasing edges",
+            );
+        }
+        let empty = edges.windows(2).find(|w| w[0].ceil() >= w[1]);
+        let integer = match integer {
+            Some(true) => {
+                if let Some([low, high, ..]) = empty {
+                    return wrong(
+                        format!("bin [{low}, {high}) without a whole number"),
+                        "bins that hold one, or no 'integer'",
+                    );
+                }
+                if edges.iter().any(|e| e.abs() > EXACT) {
+                    return wrong(
+                        "an edge beyond 2^53".into(),
+                        "smaller edges of whole numbers",
+                    );
+                }
+                true
+            }
+            Some(false) => false,
+            None => {
+                let halves = edges
+                    .iter()
+                    .all(|e| e.abs() <= EXACT && (2.0 * e).fract() == 0.0);
+                halves && empty.is_none()
+            }
+        };
+        Ok(Self { edges, integer })
+    }
+
+    /// The edges, one more than bins.
+    pub fn edges(&self) -> &[f64] {
+        &self.edges
+    }
+
+    /// Whether the values are whole numbers.
+    pub fn is_integer(&self) -> bool {
+        self.integer
+    }
+
+    /// Number of bins.
+    pub fn count(&self) -> u32 {
+        u32::try_from(self.edges.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// The bin that holds a value; `None` outside all of them, and for NaN.
+    pub fn find(&self, value: f64) -> Option<u32> {
+        let after = self.edges.partition_point(|e| *e <= value);
+        (after > 0 && after < self.edges.len())
+            .then(|| u32::try_from(after - 1).ok())
+            .flatten()
+    }
+
+    /// The part of a bin from which values are drawn on decoding, `[low, high)`.
+    ///
+    /// It is the bin itself, except that an outer bin more than 10 times as wide as both its neighbor and
+    /// the median bin stands for "so much or more": it is cut, at its outer side, to the larger of those
+    /// two widths. Thus `[500000, 10000000)` after `[400000, 500000)` gives values below 600000.
+    pub fn plausible(&self, bin: u32) -> (f64, f64) {
+        const WIDE: f64 = 10.0;
+        let (bin, last) = (bin as usize, self.edges.len() - 2);
+        let bin = bin.min(last);
+        let (low, high) = (self.edges[bin], self.edges[bin + 1]);
+        if last < 2 || (bin != 0 && bin != last) {
+            return (low, high);
+        }
+        let mut widths: Vec<f64> = self.edges.windows(2).map(|w| w[1] - w[0]).collect();
+        let neighbor = widths[if bin == 0 { 1 } else { last - 1 }];
+        widths.sort_by(f64::total_cmp);
+        let width = neighbor.max(widths[widths.len() / 2]);
+        if high - low <= WIDE * width {
+            return (low, high);
+        }
+        let (cut_low, cut_high) = if bin == 0 {
+            (high - width, high)
+        } else {
+            (low, low + width)
+        };
+        // A cut that loses the last whole number of the bin is no use.
+        if self.integer && cut_low.ceil() >= cut_high {
+            return (low, high);
+        }
+        (cut_low, cut_high)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bins(edges: &[f64]) -> Bins {
+        Bins::new(edges.to_vec(), None, "column").unwrap()
+    }
+
+    #[test]
+    fn bins_are_closed_on_the_left_and_open_on_the_right() {
+        let bins = bins(&[0.0, 5.0, 10.0]);
+        assert_eq!(bins.find(0.0), Some(0));
+        assert_eq!(bins.find(4.999), Some(0));
+        assert_eq!(bins.find(5.0), Some(1));
+        assert_eq!(bins.find(10.0), None);
+        assert_eq!(bins.find(-0.1), None);
+        assert_eq!(bins.find(f64::NAN), None);
+    }
+
+    #[test]
+    fn whole_numbers_are_seen_from_whole_and_half_edges() {
+        assert!(bins(&[-1e7, -0.5, 0.5, 2500.0, 1e7]).is_integer());
+        assert!(!bins(&[0.0, 0.25, 1.0]).is_integer());
+        assert!(
+            !bins(&[-0.5, 0.0, 1.0]).is_integer(),
+            "no whole number in [-0.5, 0)"
+        );
+        assert!(Bins::new(vec![0.1, 0.2], Some(true), "c").is_err());
+    }
+
+    #[test]
+    fn open_ended_outer_bins_are_cut_and_the_others_are_not() {
+        let income = bins(&[-1e7, -0.5, 0.5, 2500.0, 5000.0, 7500.0, 1e7]);
+        assert_eq!(income.plausible(0), (-2500.5, -0.5));
+        assert_eq!(income.plausible(1), (-0.5, 0.5));
+        assert_eq!(income.plausible(5), (7500.0, 10000.0));
+        assert_eq!(bins(&[1.0, 10.0, 15.0, 20.0]).plausible(0), (1.0, 10.0));
+    }
+}

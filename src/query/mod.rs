@@ -1,0 +1,5 @@
+//! What a synthetic table must be good at.
+
+mod workload;
+
+pub use workload::{WeightedClique, Workload};

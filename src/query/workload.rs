@@ -1,0 +1,451 @@
+//! The workload: cliques whose marginals matter, with weights.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::domain::{Clique, Domain};
+use crate::error::{Error, Result};
+
+/// Largest number of cliques of one workload.
+const MAX_CLIQUES: u64 = 1 << 24;
+
+/// Largest number of attributes of a clique of a workload, so that its subsets can be listed.
+const MAX_ATTRIBUTES: usize = 16;
+
+/// A clique of a workload with its weight c, positive; 1 where nothing else is said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightedClique {
+    /// The attributes.
+    pub clique: Clique,
+    /// How much its marginal matters, relative to the others.
+    pub weight: f64,
+}
+
+/// Weighted cliques W, distinct, in a fixed order.
+///
+/// ```
+/// use jointly::domain::Domain;
+/// use jointly::query::Workload;
+/// let domain = Domain::new([("a", 2), ("b", 2), ("c", 2)])?;
+/// let workload = Workload::parse("all-2-way", &domain)?;
+/// assert_eq!((workload.len(), workload.downward_closure().len()), (3, 6));
+/// # Ok::<(), jointly::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    cliques: Vec<WeightedClique>,
+}
+
+impl Workload {
+    /// A workload of these cliques, in this order; the weights of equal cliques add up.
+    ///
+    /// # Errors
+    /// No clique, an empty one, one outside the domain or of more than 16 attributes, or a weight that is not positive and finite.
+    pub fn new(cliques: impl IntoIterator<Item = WeightedClique>, domain: &Domain) -> Result<Self> {
+        let mut places: BTreeMap<Clique, usize> = BTreeMap::new();
+        let mut distinct: Vec<WeightedClique> = Vec::new();
+        for WeightedClique { clique, weight } in cliques {
+            if !(weight.is_finite() && weight > 0.0) {
+                return Err(Error::invalid_specification(
+                    format!("workload, clique {}", domain.describe(&clique)),
+                    format!("weight {weight}"),
+                    "a positive number",
+                ));
+            }
+            if let Some(outside) = clique.iter().find(|a| *a >= domain.len()) {
+                return Err(domain.unknown(&format!("#{outside}"), "the workload"));
+            }
+            if clique.is_empty() {
+                return Err(empty("workload"));
+            }
+            check_size(clique.len())?;
+            if let Some(place) = places.get(&clique) {
+                distinct[*place].weight += weight;
+            } else {
+                places.insert(clique.clone(), distinct.len());
+                distinct.push(WeightedClique { clique, weight });
+            }
+        }
+        if distinct.is_empty() {
+            return Err(Error::invalid_specification(
+                "workload",
+                "no clique",
+                "at least one",
+            ));
+        }
+        Ok(Self { cliques: distinct })
+    }
+
+    /// All cliques of `k` attributes, with weight 1, in lexicographic order.
+    ///
+    /// # Errors
+    /// `k` is 0 or more than the number of attributes, more than 16, or there are more than 2²⁴ such cliques.
+    pub fn all_k_way(domain: &Domain, k: usize) -> Result<Self> {
+        let d = domain.len();
+        if k == 0 || k > d {
+            return Err(Error::invalid_specification(
+                format!("workload all-{k}-way"),
+                format!("cliques of {k} attributes in a domain of {d}"),
+                format!("from 1 to {d} attributes"),
+            ));
+        }
+        check_size(k)?;
+        let count = (0..k as u64).try_fold(1_u64, |n, i| {
+            // n (d - i) / (i + 1) is a binomial coefficient after every step.
+            n.checked_mul(d as u64 - i)
+                .map(|n| n / (i + 1))
+                .filter(|n| *n <= 1 << 40)
+        });
+        if count.is_none_or(|count| count > MAX_CLIQUES) {
+            return Err(Error::TooLarge {
+                what: format!("workload all-{k}-way over {d} attributes"),
+                needed: count.map_or("more than 2^40 cliques".into(), |n| format!("{n} cliques")),
+                limit: format!("{MAX_CLIQUES} cliques"),
+            });
+        }
+        let mut chosen: Vec<usize> = (0..k).collect();
+        let mut cliques = Vec::new();
+        loop {
+            cliques.push(WeightedClique {
+                clique: Clique::new(chosen.iter().copied()),
+                weight: 1.0,
+            });
+            let Some(i) = (0..k).rev().find(|i| chosen[*i] < d - k + i) else {
+                break;
+            };
+            let next = chosen[i] + 1;
+            for (j, attribute) in chosen[i..].iter_mut().enumerate() {
+                *attribute = next + j;
+            }
+        }
+        Ok(Self { cliques })
+    }
+
+    /// A workload by name: `all-3-way`, or another number.
+    ///
+    /// # Errors
+    /// Another form, or as [`Workload::all_k_way`].
+    pub fn parse(name: &str, domain: &Domain) -> Result<Self> {
+        let k = name
+            .trim()
+            .strip_prefix("all-")
+            .and_then(|rest| rest.strip_suffix("-way"));
+        match k.and_then(|k| k.parse().ok()) {
+            Some(k) => Self::all_k_way(domain, k),
+            None => Err(Error::invalid_specification(
+                "workload",
+                format!("'{name}'"),
+                "all-K-way with a number K, or a file",
+            )),
+        }
+    }
+
+    /// Reads a workload file: JSON `{"cliques": [["AGEP", "SEX"], {"clique": ["MAR"], "weight": 2.0}]}`, or
+    /// text with one clique a line, names separated by commas (quoted as in CSV where need be); lines that
+    /// are empty or start with `#` are skipped.
+    ///
+    /// # Errors
+    /// An unreadable file, or as [`Workload::from_text`].
+    pub fn read(path: &Path, domain: &Domain) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(|source| Error::Io {
+            action: "read",
+            path: path.into(),
+            source,
+        })?;
+        Self::from_text(&text, &path.display().to_string(), domain)
+    }
+
+    /// The workload in the text of a file (see [`Workload::read`]) that `place` names in errors.
+    ///
+    /// # Errors
+    /// A wrong form, an unknown or repeated attribute (with its line), or as [`Workload::new`].
+    pub fn from_text(text: &str, place: &str, domain: &Domain) -> Result<Self> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let cliques = if text.trim_start().starts_with(['{', '[']) {
+            from_json(text, place, domain)?
+        } else {
+            from_lines(text, place, domain)?
+        };
+        if cliques.is_empty() {
+            return Err(Error::invalid_specification(
+                place,
+                "no clique",
+                "at least one",
+            ));
+        }
+        Self::new(cliques, domain)
+    }
+
+    /// The cliques of at most `max_cells` cells, and how many were left out.
+    ///
+    /// # Errors
+    /// None is left.
+    pub fn restrict(mut self, domain: &Domain, max_cells: u64) -> Result<(Self, usize)> {
+        let before = self.cliques.len();
+        self.cliques.retain(|c| {
+            domain
+                .cells(&c.clique)
+                .is_some_and(|cells| cells <= max_cells)
+        });
+        let left_out = before - self.cliques.len();
+        if self.cliques.is_empty() {
+            return Err(Error::invalid_specification(
+                "workload",
+                format!("{before} cliques, all of more than {max_cells} cells"),
+                "a smaller clique or a larger limit",
+            ));
+        }
+        Ok((self, left_out))
+    }
+
+    /// Number of cliques, at least 1.
+    #[expect(clippy::len_without_is_empty, reason = "a workload is never empty")]
+    pub fn len(&self) -> usize {
+        self.cliques.len()
+    }
+
+    /// The cliques with their weights.
+    pub fn weighted_cliques(&self) -> &[WeightedClique] {
+        &self.cliques
+    }
+
+    /// The cliques alone.
+    pub fn cliques(&self) -> Vec<Clique> {
+        self.cliques.iter().map(|c| c.clique.clone()).collect()
+    }
+
+    /// W-down: every non-empty subset of a clique of it, once, by size and then lexicographic.
+    pub fn downward_closure(&self) -> Vec<Clique> {
+        let mut closure: BTreeSet<(usize, Clique)> = BTreeSet::new();
+        for WeightedClique { clique, .. } in &self.cliques {
+            closure.extend(
+                clique
+                    .subsets()
+                    .into_iter()
+                    .map(|subset| (subset.len(), subset)),
+            );
+        }
+        closure.into_iter().map(|(_, clique)| clique).collect()
+    }
+}
+
+fn check_size(attributes: usize) -> Result<()> {
+    if attributes <= MAX_ATTRIBUTES {
+        return Ok(());
+    }
+    Err(Error::TooLarge {
+        what: "a clique of the workload".into(),
+        needed: format!("{attributes} attributes"),
+        limit: format!("{MAX_ATTRIBUTES} attributes"),
+    })
+}
+
+fn empty(place: &str) -> Error {
+    Error::invalid_specification(place, "a clique without attributes", "at least one")
+}
+
+/// The clique of some names found at a place.
+fn clique(names: &[String], place: &str, domain: &Domain) -> Result<Clique> {
+    if names.is_empty() {
+        return Err(empty(place));
+    }
+    let mut positions = Vec::with_capacity(names.len());
+    for name in names {
+        let position = domain
+            .position(name)
+            .ok_or_else(|| domain.unknown(name, place))?;
+        if positions.contains(&position) {
+            return Err(Error::DuplicateAttribute {
+                name: name.clone(),
+                place: place.into(),
+            });
+        }
+        positions.push(position);
+    }
+    Ok(Clique::new(positions))
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Entry {
+    Plain(Vec<String>),
+    Weighted { clique: Vec<String>, weight: f64 },
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum File {
+    Object { cliques: Vec<Entry> },
+    List(Vec<Entry>),
+}
+
+fn from_json(text: &str, place: &str, domain: &Domain) -> Result<Vec<WeightedClique>> {
+    let expected = "{\"cliques\": [[\"name\", ...], {\"clique\": [...], \"weight\": 2.0}, ...]}";
+    let wrong = |e: serde_json::Error| Error::invalid_specification(place, e.to_string(), expected);
+    let (File::Object { cliques: entries } | File::List(entries)) =
+        serde_json::from_str(text).map_err(wrong)?;
+    let mut cliques = Vec::with_capacity(entries.len());
+    for (number, entry) in entries.into_iter().enumerate() {
+        let (names, weight) = match entry {
+            Entry::Plain(names) => (names, 1.0),
+            Entry::Weighted { clique, weight } => (clique, weight),
+        };
+        let unknown = names.iter().find(|name| domain.position(name).is_none());
+        let line = unknown.and_then(|name| {
+            let quoted = serde_json::to_string(name).ok()?;
+            text.lines().position(|line| line.contains(&quoted))
+        });
+        let line = line.map_or_else(String::new, |line| format!(", line {}", line + 1));
+        let at = format!("{place}{line}, clique {}", number + 1);
+        cliques.push(WeightedClique {
+            clique: clique(&names, &at, domain)?,
+            weight,
+        });
+    }
+    Ok(cliques)
+}
+
+fn from_lines(text: &str, place: &str, domain: &Domain) -> Result<Vec<WeightedClique>> {
+    let mut cliques = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        if line.trim().is_empty() || line.trim_start().starts_with('#') {
+            continue;
+        }
+        let at = format!("{place}, line {}", number + 1);
+        let mut reader = csv::ReaderBuilder::new();
+        let mut reader = reader
+            .has_headers(false)
+            .trim(csv::Trim::All)
+            .from_reader(line.as_bytes());
+        let mut names = csv::StringRecord::new();
+        reader
+            .read_record(&mut names)
+            .map_err(|e| Error::invalid_specification(at.clone(), e.to_string(), "names"))?;
+        let names: Vec<String> = names.iter().map(String::from).collect();
+        cliques.push(WeightedClique {
+            clique: clique(&names, &at, domain)?,
+            weight: 1.0,
+        });
+    }
+    Ok(cliques)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn domain() -> Domain {
+        Domain::new([("A", 2), ("B", 3), ("C", 4), ("D, E", 5)]).unwrap()
+    }
+
+    #[test]
+    fn all_k_way_lists_every_clique_once_in_order() {
+        let workload = Workload::all_k_way(&domain(), 2).unwrap();
+        let pairs: Vec<Vec<usize>> = workload
+            .cliques()
+            .iter()
+            .map(|c| c.attributes().to_vec())
+            .collect();
+        assert_eq!(pairs, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]);
+        assert_eq!(Workload::all_k_way(&domain(), 4).unwrap().len(), 1);
+        let large = Domain::new((0..52).map(|i| (i.to_string(), 2))).unwrap();
+        assert_eq!(Workload::parse("all-3-way", &large).unwrap().len(), 22_100);
+    }
+
+    #[test]
+    fn wrong_names_of_workloads_are_refused() {
+        for (name, part) in [
+            ("all-5-way", "from 1 to 4 attributes"),
+            ("all-0-way", "from 1 to 4 attributes"),
+            ("some", "all-K-way"),
+            ("all--1-way", "all-K-way"),
+        ] {
+            let message = Workload::parse(name, &domain()).unwrap_err().to_string();
+            assert!(message.contains(part), "{message}");
+        }
+        let large = Domain::new((0..200).map(|i| (i.to_string(), 2))).unwrap();
+        let message = Workload::all_k_way(&large, 12).unwrap_err().to_string();
+        assert!(message.contains("more than 2^40 cliques"), "{message}");
+        let message = Workload::all_k_way(&large, 200).unwrap_err().to_string();
+        assert!(message.contains("the limit is 16 attributes"), "{message}");
+    }
+
+    #[test]
+    fn files_of_both_forms_give_the_same_cliques() {
+        let json =
+            r#"{"cliques": [["B", "A"], {"clique": ["C", "D, E"], "weight": 2.5}, ["A","B"]]}"#;
+        let json = Workload::from_text(json, "w.json", &domain()).unwrap();
+        let text = Workload::from_text("# x\nA,B\n\n C ,\"D, E\"\r\n", "w.txt", &domain()).unwrap();
+        assert_eq!(json.cliques(), text.cliques());
+        let weights: Vec<f64> = json.weighted_cliques().iter().map(|c| c.weight).collect();
+        assert_eq!(weights, [2.0, 2.5]);
+    }
+
+    #[test]
+    fn a_wrong_file_is_refused_with_its_place() {
+        for (text, part) in [
+            (
+                "A,B\nA,X\n",
+                "unknown attribute 'X' in w, line 2, expected one of: A, B",
+            ),
+            (
+                "{\"cliques\": [[\"A\"],\n [\"X\"]]}",
+                "unknown attribute 'X' in w, line 2, clique 2",
+            ),
+            ("A,A\n", "attribute 'A' occurs twice in w, line 1"),
+            ("{\"cliques\": []}", "w: no clique"),
+            ("", "w: no clique"),
+            ("{\"cliques\": [[]]}", "without attributes"),
+            ("{\"cliques\": 3}", "expected {\"cliques\""),
+            ("{\"cliques\"", "expected {\"cliques\""),
+            (
+                "{\"cliques\": [{\"clique\": [\"A\"], \"weight\": -1}]}",
+                "weight -1",
+            ),
+        ] {
+            let message = Workload::from_text(text, "w", &domain())
+                .unwrap_err()
+                .to_string();
+            assert!(message.contains(part), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn the_downward_closure_holds_every_subset_once_smallest_first() {
+        let workload = Workload::from_text("A,B,C\nB,C\nC,\"D, E\"", "w", &domain()).unwrap();
+        let closure: Vec<Vec<usize>> = workload
+            .downward_closure()
+            .iter()
+            .map(|c| c.attributes().to_vec())
+            .collect();
+        let expected: [&[usize]; 9] = [
+            &[0],
+            &[1],
+            &[2],
+            &[3],
+            &[0, 1],
+            &[0, 2],
+            &[1, 2],
+            &[2, 3],
+            &[0, 1, 2],
+        ];
+        assert_eq!(closure, expected);
+    }
+
+    #[test]
+    fn restricting_reports_what_was_left_out() {
+        let (kept, left_out) = Workload::all_k_way(&domain(), 2)
+            .unwrap()
+            .restrict(&domain(), 10)
+            .unwrap();
+        assert_eq!((kept.len(), left_out), (3, 3));
+        assert!(
+            Workload::all_k_way(&domain(), 2)
+                .unwrap()
+                .restrict(&domain(), 1)
+                .is_err()
+        );
+    }
+}
