@@ -150,16 +150,16 @@ pub enum Error {
 
 impl Error {
     /// An [`Error::InvalidParameter`].
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "callers pass numbers, texts and references alike"
+    )]
     pub fn invalid_parameter(
         name: &'static str,
         found: impl ToString,
         expected: &'static str,
     ) -> Self {
-        Self::InvalidParameter {
-            name,
-            found: found.to_string(),
-            expected,
-        }
+        Self::InvalidParameter { name, found: found.to_string(), expected }
     }
 
     /// An [`Error::InvalidSpecification`].

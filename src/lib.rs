@@ -3,7 +3,13 @@
 pub mod data;
 pub mod domain;
 mod error;
+pub mod estimation;
+pub mod graph;
+pub mod inference;
+pub mod measurement;
+pub mod observe;
 pub mod privacy;
 pub mod query;
+pub mod table;
 
 pub use error::{Error, Result};

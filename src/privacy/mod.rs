@@ -1,1 +1,32 @@
 //! The privacy path: from records to publishable numbers.
+//!
+//! A [`Curator`] holds the private table, the [`Accountant`] and the noise generator, and is the only road from
+//! records to numbers that may be published. What it hands out before noise is added is [`Sensitive`]: it can be
+//! computed with, but not looked at. What it hands out after noise is in the [`Ledger`], entry by entry, in exact
+//! units of [`Rho`] (zero-concentrated differential privacy).
+//!
+//! All noise is drawn exactly, in integer arithmetic (see [`sampler`]).
+
+mod accountant;
+mod conversion;
+mod curator;
+mod ledger;
+mod noise;
+mod ratio;
+mod rho;
+pub mod sampler;
+mod select;
+mod sensitive;
+mod sensitivity;
+
+pub use accountant::Accountant;
+pub use conversion::{
+    Delta, Epsilon, delta_from_rho_epsilon, epsilon_from_rho_delta, rho_from_epsilon_delta,
+};
+pub use curator::{Curator, NoisyMarginal};
+pub use ledger::{Ledger, LedgerEntry, NoiseMechanism};
+pub use noise::NoiseSeed;
+pub use ratio::Ratio;
+pub use rho::Rho;
+pub use sensitive::Sensitive;
+pub use sensitivity::{MarginalSensitivity, NeighboringRelation, ScoreSensitivity};

@@ -1,0 +1,132 @@
+//! How far fitted marginals are from the measured ones.
+
+use std::sync::Arc;
+
+use crate::domain::Domain;
+use crate::error::{Error, Result};
+use crate::measurement::Measurement;
+use crate::table::{CliqueLayout, Marginals};
+
+/// Weight of a measurement in the loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weighting {
+    /// Every measurement weighs 1, as in JAM-PGM.
+    Equal,
+    /// `1/σ²`; a measurement without noise weighs as one with `σ = 1`.
+    InverseVariance,
+}
+
+/// `L(μ) = ½ Σ_r w_r ‖μ_r - y_r‖₂²` ([PGM], equation 1). Measurements of the same clique are averaged first, which
+/// changes the loss by a constant that is kept.
+#[derive(Clone, Debug)]
+pub struct SquaredLoss {
+    layout: Arc<CliqueLayout>,
+    targets: Vec<f64>,
+    weights: Vec<f64>,
+    constant: f64,
+}
+
+impl SquaredLoss {
+    /// The loss of some measurements; its cliques are theirs.
+    ///
+    /// # Errors
+    /// No measurement, a table whose size is not that of its clique, or a value that is not finite.
+    pub fn new(
+        domain: &Domain,
+        measurements: &[Measurement],
+        weighting: Weighting,
+    ) -> Result<Self> {
+        if measurements.is_empty() {
+            return Err(Error::invalid_parameter("measurements", "empty", "at least one"));
+        }
+        let layout = CliqueLayout::new(domain, measurements.iter().map(|m| m.clique.clone()))?;
+        let mut targets = vec![0.0; layout.cells()];
+        let mut weights = vec![0.0; layout.cliques().len()];
+        let mut squares = 0.0;
+        for measurement in measurements {
+            let index = layout.position(&measurement.clique).unwrap_or(0);
+            let target = &mut targets[layout.range(index)];
+            if measurement.values.len() != target.len() {
+                return Err(Error::ShapeMismatch {
+                    clique: domain.describe(&measurement.clique),
+                    expected: target.len(),
+                    found: measurement.values.len(),
+                });
+            }
+            if measurement.values.iter().any(|y| !y.is_finite()) {
+                return Err(Error::invalid_specification(
+                    format!("measurement of {}", domain.describe(&measurement.clique)),
+                    "a value that is not finite",
+                    "finite counts",
+                ));
+            }
+            let weight = match weighting {
+                Weighting::InverseVariance if measurement.stddev > 0.0 => {
+                    1.0 / (measurement.stddev * measurement.stddev)
+                }
+                _ => 1.0,
+            };
+            weights[index] += weight;
+            for (t, y) in target.iter_mut().zip(&measurement.values) {
+                *t += weight * y;
+                squares += weight * y * y;
+            }
+        }
+        let mut averaged = 0.0;
+        for (index, weight) in weights.iter().enumerate() {
+            for t in &mut targets[layout.range(index)] {
+                *t /= weight;
+                averaged += weight * *t * *t;
+            }
+        }
+        Ok(Self { layout, targets, weights, constant: 0.5 * (squares - averaged) })
+    }
+
+    /// The measured cliques.
+    pub fn layout(&self) -> &Arc<CliqueLayout> {
+        &self.layout
+    }
+
+    /// Σ of the weights: `L` is `total² Σw`-smooth relative to the entropy of the joint distribution.
+    pub(crate) fn total_weight(&self) -> f64 {
+        self.weights.iter().sum()
+    }
+
+    /// L(μ).
+    pub fn value(&self, mu: &Marginals) -> f64 {
+        self.value_at(mu.values())
+    }
+
+    /// L of a vector of tables.
+    pub(crate) fn value_at(&self, mu: &[f64]) -> f64 {
+        self.constant + self.half_distance(mu, &self.targets)
+    }
+
+    /// `½ Σ_r w_r ‖a_r - b_r‖₂²` of two vectors of tables.
+    pub(crate) fn half_distance(&self, a: &[f64], b: &[f64]) -> f64 {
+        let by_clique = self.weights.iter().enumerate().map(|(index, weight)| {
+            let range = self.layout.range(index);
+            let squares: f64 =
+                a[range.clone()].iter().zip(&b[range]).map(|(x, y)| (x - y) * (x - y)).sum();
+            weight * squares
+        });
+        0.5 * by_clique.sum::<f64>()
+    }
+
+    /// Writes `∇L = w_r (μ_r - y_r)` and returns L(μ).
+    pub fn gradient(&self, mu: &[f64], gradient: &mut [f64]) -> f64 {
+        let mut value = self.constant;
+        for (index, weight) in self.weights.iter().enumerate() {
+            let range = self.layout.range(index);
+            let cells = mu[range.clone()].iter().zip(&self.targets[range.clone()]);
+            let mut squares = 0.0;
+            for (g, (m, y)) in gradient[range].iter_mut().zip(cells) {
+                let residual = m - y;
+                squares += residual * residual;
+                *g = weight * residual;
+            }
+            value += 0.5 * weight * squares;
+        }
+        value
+    }
+}

@@ -1,0 +1,91 @@
+//! Entropic mirror descent on the marginal polytope.
+
+use crate::error::Result;
+use crate::estimation::gauge::{Gauge, RECENTER};
+use crate::estimation::{Estimate, Estimator, SquaredLoss, Stopping, Watch, spare_dead_cells};
+use crate::inference::{BeliefPropagation, MarginalOracle};
+use crate::table::{Marginals, Potentials};
+
+/// Proximal estimation with an Armijo line search ([PGM], Algorithm 1): `θ <- θ - a ∇L(μ)`, accepted when
+/// `L(μ) - L(μ') >= (a/2) <∇L, μ - μ'>`; then `a` grows by one percent, else it is halved.
+///
+/// An accepted step's marginals are the next step's, so that each accepted iteration costs one oracle call.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MirrorDescent {
+    /// When to end.
+    pub stopping: Stopping,
+}
+
+/// Steps grow by this factor until the first is refused.
+const FIRST_GROWTH: f64 = 2.0;
+/// Steps grow by this factor afterwards.
+const GROWTH: f64 = 1.01;
+
+impl Estimator for MirrorDescent {
+    fn estimate(
+        &self,
+        oracle: &BeliefPropagation,
+        loss: &SquaredLoss,
+        total: f64,
+        warm_start: Option<&Potentials>,
+    ) -> Result<Estimate> {
+        let layout = loss.layout();
+        let mut workspace = oracle.workspace();
+        let mut theta = match warm_start {
+            Some(potentials) => potentials.expand(layout)?,
+            None => Potentials::zeros(layout),
+        };
+        let mut next = theta.clone();
+        let mut mu = Marginals::zeros(layout);
+        let mut next_mu = mu.clone();
+        let mut gradient = vec![0.0; layout.cells()];
+
+        let mut log_partition = oracle.marginals(&theta, total, &mut workspace, &mut mu)?;
+        let mut value = loss.gradient(mu.values(), &mut gradient);
+        spare_dead_cells(mu.values(), &mut gradient);
+        let mut step = 1.0 / (total * loss.total_weight());
+        let mut growth = FIRST_GROWTH;
+        let mut gauge = None;
+        let mut calls = 1;
+        let mut watch = Watch::new(self.stopping, value);
+        while !watch.is_over(calls, value) {
+            for ((n, t), g) in next.values_mut().iter_mut().zip(theta.values()).zip(&gradient) {
+                *n = t - step * g;
+            }
+            let next_log = oracle.marginals(&next, total, &mut workspace, &mut next_mu)?;
+            calls += 1;
+            let next_value = loss.value(&next_mu);
+            let along: f64 = gradient
+                .iter()
+                .zip(mu.values().iter().zip(next_mu.values()))
+                .map(|(g, (m, n))| g * (m - n))
+                .sum();
+            if value - next_value >= 0.5 * step * along {
+                std::mem::swap(&mut theta, &mut next);
+                std::mem::swap(&mut mu, &mut next_mu);
+                log_partition = next_log;
+                value = loss.gradient(mu.values(), &mut gradient);
+                spare_dead_cells(mu.values(), &mut gradient);
+                step *= growth;
+                if calls % RECENTER == 0 && Gauge::is_due(&theta) {
+                    gauge.get_or_insert_with(|| Gauge::new(layout)).recenter(&mut theta, &mu);
+                    log_partition = oracle.marginals(&theta, total, &mut workspace, &mut mu)?;
+                    calls += 1;
+                }
+            } else {
+                growth = GROWTH;
+                step *= 0.5;
+                if step < f64::MIN_POSITIVE {
+                    break;
+                }
+            }
+        }
+        Ok(Estimate {
+            potentials: theta,
+            marginals: mu,
+            loss: value,
+            log_partition,
+            oracle_calls: calls,
+        })
+    }
+}

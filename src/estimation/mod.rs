@@ -1,0 +1,109 @@
+//! Estimation: one distribution fitted to all measurements.
+
+mod accelerated;
+mod gauge;
+mod loss;
+mod mirror_descent;
+
+pub use accelerated::AcceleratedBregman;
+pub use loss::{SquaredLoss, Weighting};
+pub use mirror_descent::MirrorDescent;
+
+use crate::error::Result;
+use crate::inference::BeliefPropagation;
+use crate::table::{Marginals, Potentials};
+
+/// A fitted model.
+#[derive(Clone, Debug)]
+pub struct Estimate {
+    /// Log-potentials θ on the measured cliques.
+    pub potentials: Potentials,
+    /// The marginals μ of the fitted distribution on the measured cliques, in counts.
+    pub marginals: Marginals,
+    /// Value of the loss at μ.
+    pub loss: f64,
+    /// Log-partition value A(θ).
+    pub log_partition: f64,
+    /// Oracle calls made.
+    pub oracle_calls: u32,
+}
+
+/// When a fit ends: after so many oracle calls, or as soon as the loss hardly falls any more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stopping {
+    /// Most oracle calls (iterations of the papers).
+    pub iterations: u32,
+    /// The fit also ends when the loss fell by less than this fraction of itself over [`Stopping::WINDOW`] calls.
+    /// Zero: run all iterations.
+    pub relative_decrease: f64,
+}
+
+impl Stopping {
+    /// Oracle calls between two looks at the decrease.
+    pub const WINDOW: u32 = 25;
+}
+
+impl Default for Stopping {
+    fn default() -> Self {
+        Self { iterations: 1000, relative_decrease: 1e-4 }
+    }
+}
+
+/// Watches a loss for the end of its decrease.
+#[derive(Clone, Copy, Debug)]
+struct Watch {
+    stopping: Stopping,
+    reference: f64,
+    next: u32,
+}
+
+impl Watch {
+    fn new(stopping: Stopping, loss: f64) -> Self {
+        Self { stopping, reference: loss, next: Stopping::WINDOW }
+    }
+
+    /// Whether the fit is over after `calls` oracle calls.
+    fn is_over(&mut self, calls: u32, loss: f64) -> bool {
+        if calls >= self.stopping.iterations {
+            return true;
+        }
+        if calls < self.next {
+            return false;
+        }
+        let still = self.reference - loss < self.stopping.relative_decrease * loss.abs();
+        self.reference = loss;
+        self.next = calls + Stopping::WINDOW;
+        still && self.stopping.relative_decrease > 0.0
+    }
+}
+
+/// Expected records below which a cell counts as empty.
+const DEAD_CELL: f64 = 1e-8;
+
+/// Leaves cells alone that are all but empty and should shrink further.
+///
+/// Noise makes targets negative, and their potentials would fall for ever: no visible change of the marginals, but
+/// numbers so far apart that others have to make up for them, until sums lose their digits.
+fn spare_dead_cells(mu: &[f64], gradient: &mut [f64]) {
+    for (g, m) in gradient.iter_mut().zip(mu) {
+        if *m < DEAD_CELL && *g > 0.0 {
+            *g = 0.0;
+        }
+    }
+}
+
+/// Fits the distribution of the exponential family whose marginals minimise a loss.
+pub trait Estimator {
+    /// Minimises `loss` over the marginals of distributions with this total, from `warm_start` or from the uniform
+    /// distribution.
+    ///
+    /// # Errors
+    /// A warm start over other cliques than the loss's, or what the oracle reports.
+    fn estimate(
+        &self,
+        oracle: &BeliefPropagation,
+        loss: &SquaredLoss,
+        total: f64,
+        warm_start: Option<&Potentials>,
+    ) -> Result<Estimate>;
+}

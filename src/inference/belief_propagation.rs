@@ -1,0 +1,387 @@
+//! Belief propagation on the junction tree, in linear space with scaling: two sweeps of fused contractions.
+//!
+//! Collect: every clique sends its parent the product of its factors and its children's messages, summed onto the
+//! separator. Distribute: every clique, now with its parent's message too, sums the same product onto its measured
+//! cliques and onto the separators of its children. Messages are scaled to a maximum of one and the logs of the scales
+//! are carried along. If everything in a clique underflows, the call is answered in log space instead.
+//!
+//! Source: [PGM] section 4; the fused contractions are described in `docs/engine.md`.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::domain::{Clique, Domain};
+use crate::error::Result;
+use crate::inference::calibrated::{Calibrated, Space};
+use crate::inference::kernel::ContractionWorkspace;
+use crate::inference::log_space::{LogSpace, LogWorkspace};
+use crate::inference::plan::Contraction;
+use crate::inference::structure::{Node, Structure};
+use crate::inference::MarginalOracle;
+use crate::table::{CliqueLayout, Marginals, Potentials};
+
+/// Cells of all maximal cliques below which threads cost more than they save.
+const PARALLEL_CELLS: u64 = 1 << 16;
+
+/// Sums below this have lost digits to underflow, and are found in log space instead.
+const LEAST_TOTAL: f64 = 1e-200;
+/// Cells of a message below this are taken for zero when a belief is divided by it, ...
+const LEAST_MESSAGE: f64 = 1e-290;
+/// ... unless they hold more than this share of the belief: then log space answers.
+const LOST_SHARE: f64 = 1e-13;
+
+/// Numbers are left as they are while their logs stay within this.
+const ORDINARY_LOG: f64 = 100.0;
+
+/// The compiled two-sweep oracle of one set of measured cliques.
+///
+/// ```
+/// use jointly::{domain::{Clique, Domain}, inference::{BeliefPropagation, MarginalOracle}};
+/// use jointly::table::{CliqueLayout, Marginals, Potentials};
+/// let domain = Domain::new([("a", 2), ("b", 2), ("c", 2)])?;
+/// let layout = CliqueLayout::new(&domain, [Clique::new([0, 1]), Clique::new([1, 2])])?;
+/// let oracle = BeliefPropagation::new(&domain, &layout);
+/// let mut theta = Potentials::zeros(&layout);
+/// theta.table_mut(0)[3] = 3_f64.ln(); // a = b = 1 three times as likely
+/// let mut mu = Marginals::zeros(&layout);
+/// let log_partition = oracle.marginals(&theta, 6.0, &mut oracle.workspace(), &mut mu)?;
+/// assert!((log_partition - 12_f64.ln()).abs() < 1e-12);
+/// assert!((mu.table(0)[3] - 3.0).abs() < 1e-12);
+/// # Ok::<(), jointly::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct BeliefPropagation {
+    structure: Arc<Structure>,
+    /// For each node, its message to the parent; `None` at a root.
+    collect: Vec<Option<Contraction>>,
+    distribute: Vec<Distribute>,
+    /// Work of one call.
+    cells: u64,
+}
+
+/// The downward contraction of a node: outputs are its factors' cliques, its children's separators, and its total.
+#[derive(Clone, Debug)]
+struct Distribute {
+    contraction: Contraction,
+    factors: usize,
+}
+
+/// Scratch of [`BeliefPropagation`].
+#[derive(Debug)]
+pub struct BeliefWorkspace {
+    /// `exp` of the factors.
+    factors: Vec<Vec<f64>>,
+    nodes: Vec<NodeWorkspace>,
+    log_space: Option<Box<LogWorkspace>>,
+}
+
+#[derive(Debug)]
+struct NodeWorkspace {
+    collect: Option<ContractionWorkspace>,
+    distribute: ContractionWorkspace,
+    /// Message to the parent.
+    up: Vec<f64>,
+    /// Log of what `up` was divided by.
+    log_scale: f64,
+    /// Message from the parent, scaled so that the product with `up` sums to 1.
+    down: Vec<f64>,
+    /// Sum over the clique on the way down, in the units of its scaled inputs.
+    total: f64,
+}
+
+impl BeliefPropagation {
+    /// Compiles the sweeps for the cliques of a layout.
+    pub fn new(domain: &Domain, layout: &Arc<CliqueLayout>) -> Self {
+        Self::from_structure(Arc::new(Structure::new(domain, layout)))
+    }
+
+    pub(crate) fn from_structure(structure: Arc<Structure>) -> Self {
+        let plans: Vec<(Option<Contraction>, Distribute)> = (0..structure.nodes.len())
+            .into_par_iter()
+            .map(|i| (collect_plan(&structure, i), distribute_plan(&structure, i)))
+            .collect();
+        let (collect, distribute): (Vec<_>, Vec<_>) = plans.into_iter().unzip();
+        let cells = collect
+            .iter()
+            .flatten()
+            .chain(distribute.iter().map(|d| &d.contraction))
+            .fold(0, |n: u64, c| n.saturating_add(c.cells()));
+        Self { structure, collect, distribute, cells }
+    }
+
+    /// The measured cliques.
+    pub fn layout(&self) -> &Arc<CliqueLayout> {
+        &self.structure.layout
+    }
+
+    /// Cells of all maximal cliques: the model size of the literature. See [`crate::graph::size_mib`].
+    pub fn model_cells(&self) -> u64 {
+        self.structure.tree.cells()
+    }
+
+    /// Cells that one call walks over, in both sweeps.
+    pub fn work_cells(&self) -> u64 {
+        self.cells
+    }
+
+    /// Bytes of scratch that a workspace holds.
+    pub fn held_bytes(&self) -> usize {
+        let contractions =
+            self.collect.iter().flatten().chain(self.distribute.iter().map(|d| &d.contraction));
+        let scratch: usize = contractions.map(Contraction::held).sum();
+        let messages: usize = self
+            .structure
+            .nodes
+            .iter()
+            .map(|n| self.structure.domain.shape(&n.separator).iter().product::<usize>())
+            .sum();
+        size_of::<f64>() * (scratch + 2 * messages + self.structure.layout.cells())
+    }
+
+    pub(crate) fn structure(&self) -> &Arc<Structure> {
+        &self.structure
+    }
+
+    /// The messages of the distribution with these potentials, for marginals on further cliques.
+    ///
+    /// # Errors
+    /// As [`MarginalOracle::marginals`].
+    pub(crate) fn calibrate(&self, theta: &Potentials) -> Result<Calibrated> {
+        let mut workspace = self.workspace();
+        let structure = Arc::clone(&self.structure);
+        self.structure.gather(theta, &mut workspace.factors)?;
+        if self.propagate(&mut workspace).is_some() {
+            let factors = workspace.factors;
+            let (up, down) = workspace.nodes.into_iter().map(|n| (n.up, n.down)).unzip();
+            return Ok(Calibrated { structure, factors, up, down, space: Space::Linear });
+        }
+        let oracle = LogSpace::from_structure(Arc::clone(&structure));
+        let mut scratch = oracle.workspace();
+        oracle.marginals(theta, 1.0, &mut scratch, &mut Marginals::zeros(&structure.layout))?;
+        let LogWorkspace { factors, up, down } = scratch;
+        Ok(Calibrated { structure, factors, up, down, space: Space::Log })
+    }
+
+    /// Both sweeps in linear space. `None` when everything in some clique underflows.
+    fn propagate(&self, workspace: &mut BeliefWorkspace) -> Option<f64> {
+        let BeliefWorkspace { factors, nodes, .. } = workspace;
+        let mut log_partition = self.structure.log_free_cells;
+        for table in factors.iter_mut() {
+            log_partition += exp_shifted(table)?;
+        }
+        let factors = &factors[..];
+        let parallel = self.cells >= PARALLEL_CELLS;
+        for level in self.structure.levels.iter().skip(1).rev() {
+            let (upper, children) = nodes.split_at_mut(level.end);
+            let own = &mut upper[level.start..];
+            let children = &children[..];
+            for_each_node(parallel, own, level.start, |i, node| {
+                self.collect_node(i, node, level.end, children, factors);
+            });
+        }
+        for (level, range) in self.structure.levels.iter().enumerate() {
+            let (upper, children) = nodes.split_at_mut(range.end);
+            let (parents, own) = upper.split_at_mut(range.start);
+            let (parents, children) = (&*parents, &*children);
+            for_each_node(parallel, own, range.start, |i, node| {
+                if level > 0 {
+                    self.receive(i, node, parents);
+                }
+                self.distribute_node(i, node, range.end, children, factors);
+            });
+            if level == 0 {
+                for node in &nodes[range.clone()] {
+                    log_partition += node.total.ln();
+                }
+            }
+        }
+        log_partition += nodes.iter().map(|n| n.log_scale).sum::<f64>();
+        let usable = nodes.iter().all(|n| n.total > LEAST_TOTAL && n.total.is_finite());
+        (usable && log_partition.is_finite()).then_some(log_partition)
+    }
+
+    fn collect_node(
+        &self,
+        i: usize,
+        node: &mut NodeWorkspace,
+        first_child: usize,
+        below: &[NodeWorkspace],
+        factors: &[Vec<f64>],
+    ) {
+        if let (Some(contraction), Some(workspace)) = (&self.collect[i], &mut node.collect) {
+            contraction.run(&self.inputs(i, factors, first_child, below), workspace);
+            node.up.copy_from_slice(&workspace.outputs()[0]);
+            node.log_scale = scale_message(&mut node.up).ln();
+        }
+    }
+
+    /// The parent's message: its belief about the separator over this node's own message, with 0/0 = 0.
+    fn receive(&self, i: usize, node: &mut NodeWorkspace, parents: &[NodeWorkspace]) {
+        let Node { parent: Some(parent), rank, .. } = self.structure.nodes[i] else { return };
+        let beliefs = parents[parent].distribute.outputs();
+        let belief = &beliefs[self.distribute[parent].factors + rank];
+        // Scaled by the belief and not by its own maximum, which may lie where this node's message is all but zero.
+        let sum: f64 = belief.iter().sum();
+        let mut lost = 0.0;
+        for ((down, belief), up) in node.down.iter_mut().zip(belief).zip(&node.up) {
+            if *up > LEAST_MESSAGE {
+                *down = belief / sum / up;
+            } else {
+                *down = 0.0;
+                lost += belief;
+            }
+        }
+        if lost > LOST_SHARE * sum {
+            node.down.fill(f64::NAN);
+        }
+    }
+
+    fn distribute_node(
+        &self,
+        i: usize,
+        node: &mut NodeWorkspace,
+        first_child: usize,
+        below: &[NodeWorkspace],
+        factors: &[Vec<f64>],
+    ) {
+        let mut inputs = self.inputs(i, factors, first_child, below);
+        if self.structure.nodes[i].parent.is_some() {
+            inputs.push(&node.down);
+        }
+        self.distribute[i].contraction.run(&inputs, &mut node.distribute);
+        node.total = node.distribute.outputs().last().map_or(0.0, |total| total[0]);
+    }
+
+    /// The factors of a node and its children's messages; `below` starts at node `first`.
+    fn inputs<'a>(
+        &self,
+        i: usize,
+        factors: &'a [Vec<f64>],
+        first: usize,
+        below: &'a [NodeWorkspace],
+    ) -> Vec<&'a [f64]> {
+        let node = &self.structure.nodes[i];
+        let own = node.factors.iter().map(|f| factors[*f].as_slice());
+        own.chain(node.children.iter().map(|c| below[*c - first].up.as_slice())).collect()
+    }
+
+    /// Writes the factors' beliefs, scaled to the total, and the marginals of the measured subsets.
+    fn write(&self, workspace: &BeliefWorkspace, total: f64, mu: &mut Marginals) {
+        for (node, scratch) in self.structure.nodes.iter().zip(&workspace.nodes) {
+            for (f, belief) in node.factors.iter().zip(scratch.distribute.outputs()) {
+                let scale = total / belief.iter().sum::<f64>();
+                let table = mu.table_mut(self.structure.factors[*f]);
+                table.iter_mut().zip(belief).for_each(|(m, b)| *m = scale * b);
+            }
+        }
+        project_subsets(&self.structure, mu);
+    }
+}
+
+impl MarginalOracle for BeliefPropagation {
+    type Workspace = BeliefWorkspace;
+
+    fn workspace(&self) -> BeliefWorkspace {
+        let nodes = (0..self.structure.nodes.len())
+            .map(|i| {
+                let separator = &self.structure.nodes[i].separator;
+                let cells = self.structure.domain.shape(separator).iter().product();
+                NodeWorkspace {
+                    collect: self.collect[i].as_ref().map(ContractionWorkspace::new),
+                    distribute: ContractionWorkspace::new(&self.distribute[i].contraction),
+                    up: vec![0.0; cells],
+                    log_scale: 0.0,
+                    down: vec![0.0; cells],
+                    total: 0.0,
+                }
+            })
+            .collect();
+        BeliefWorkspace { factors: self.structure.factor_tables(), nodes, log_space: None }
+    }
+
+    fn marginals(
+        &self,
+        theta: &Potentials,
+        total: f64,
+        workspace: &mut BeliefWorkspace,
+        mu: &mut Marginals,
+    ) -> Result<f64> {
+        self.structure.gather(theta, &mut workspace.factors)?;
+        if let Some(log_partition) = self.propagate(workspace) {
+            self.write(workspace, total, mu);
+            return Ok(log_partition);
+        }
+        let oracle = LogSpace::from_structure(Arc::clone(&self.structure));
+        let scratch = workspace.log_space.get_or_insert_with(|| Box::new(oracle.workspace()));
+        oracle.marginals(theta, total, scratch, mu)
+    }
+}
+
+fn collect_plan(structure: &Structure, i: usize) -> Option<Contraction> {
+    let node = &structure.nodes[i];
+    node.parent.is_some().then(|| {
+        let output = [node.separator.clone()];
+        Contraction::new(&structure.domain, &node.clique, &structure.collect_inputs(i), &output)
+    })
+}
+
+fn distribute_plan(structure: &Structure, i: usize) -> Distribute {
+    let node = &structure.nodes[i];
+    let measured = node.factors.iter().map(|f| structure.factor_clique(*f).clone());
+    let separators = node.children.iter().map(|c| structure.nodes[*c].separator.clone());
+    let outputs: Vec<Clique> =
+        measured.chain(separators).chain([Clique::default()]).collect();
+    let inputs = structure.distribute_inputs(i);
+    Distribute {
+        contraction: Contraction::new(&structure.domain, &node.clique, &inputs, &outputs),
+        factors: node.factors.len(),
+    }
+}
+
+/// Marginals of measured cliques that are subsets of others.
+pub(super) fn project_subsets(structure: &Structure, mu: &mut Marginals) {
+    for subset in &structure.subsets {
+        let source = mu.table(structure.factors[subset.factor]).to_vec();
+        let table = mu.table_mut(subset.measured);
+        table.fill(0.0);
+        subset.walk.add_into(&source, table);
+    }
+}
+
+fn for_each_node(
+    parallel: bool,
+    nodes: &mut [NodeWorkspace],
+    first: usize,
+    work: impl Fn(usize, &mut NodeWorkspace) + Sync,
+) {
+    if parallel && nodes.len() > 1 {
+        nodes.par_iter_mut().enumerate().for_each(|(i, node)| work(first + i, node));
+    } else {
+        nodes.iter_mut().enumerate().for_each(|(i, node)| work(first + i, node));
+    }
+}
+
+/// Replaces logs by `exp(x - shift)` and returns the shift; `None` when every value is minus infinity.
+///
+/// Tables whose logs are of ordinary size are not shifted: their largest value may belong to a combination that other
+/// tables rule out, and scaling by it would push all others towards underflow.
+fn exp_shifted(table: &mut [f64]) -> Option<f64> {
+    let max = table.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if max == f64::NEG_INFINITY {
+        return None;
+    }
+    let shift = if max.abs() > ORDINARY_LOG { max } else { 0.0 };
+    table.iter_mut().for_each(|x| *x = (*x - shift).exp());
+    Some(shift)
+}
+
+/// Divides a message by its largest value where that is out of the ordinary; returns what it was divided by.
+fn scale_message(message: &mut [f64]) -> f64 {
+    let max = message.iter().copied().fold(0.0, f64::max);
+    if max > 0.0 && max.ln().abs() <= ORDINARY_LOG {
+        return 1.0;
+    }
+    message.iter_mut().for_each(|x| *x /= max);
+    max
+}

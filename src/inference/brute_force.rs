@@ -1,0 +1,92 @@
+//! The definition, cell by cell of the whole domain: the reference of the tests.
+
+use std::sync::Arc;
+
+use crate::domain::Domain;
+use crate::error::{Error, Result};
+use crate::inference::MarginalOracle;
+use crate::table::{CliqueLayout, Marginals, Potentials, strides_within};
+
+/// Sums over every record of the domain. For domains of a few million records at most.
+#[derive(Clone, Debug)]
+pub struct BruteForce {
+    domain: Domain,
+    layout: Arc<CliqueLayout>,
+    cells: usize,
+}
+
+impl BruteForce {
+    /// Most records that are summed over.
+    pub const LIMIT: u64 = 1 << 24;
+
+    /// An oracle for the cliques of a layout.
+    ///
+    /// # Errors
+    /// A domain of more than [`BruteForce::LIMIT`] records.
+    pub fn new(domain: &Domain, layout: &Arc<CliqueLayout>) -> Result<Self> {
+        let cells = domain
+            .cells(&domain.everything())
+            .filter(|cells| *cells <= Self::LIMIT)
+            .and_then(|cells| usize::try_from(cells).ok())
+            .ok_or_else(|| Error::TooLarge {
+                what: "a sum over the whole domain".into(),
+                needed: format!("10^{:.1} records", domain.log10_cells()),
+                limit: format!("{} records", Self::LIMIT),
+            })?;
+        Ok(Self { domain: domain.clone(), layout: Arc::clone(layout), cells })
+    }
+}
+
+impl MarginalOracle for BruteForce {
+    type Workspace = Vec<f64>;
+
+    fn workspace(&self) -> Vec<f64> {
+        vec![0.0; self.cells]
+    }
+
+    fn marginals(
+        &self,
+        theta: &Potentials,
+        total: f64,
+        joint: &mut Vec<f64>,
+        mu: &mut Marginals,
+    ) -> Result<f64> {
+        let all = self.domain.everything();
+        let shape = self.domain.shape(&all);
+        let strides: Vec<Vec<usize>> = self
+            .layout
+            .cliques()
+            .iter()
+            .map(|c| strides_within(all.attributes(), c, &self.domain.shape(c)))
+            .collect();
+        let cell_of = |record: usize, strides: &[usize]| {
+            let mut rest = record;
+            let mut cell = 0;
+            for (k, stride) in shape.iter().zip(strides).rev() {
+                cell += rest % k * stride;
+                rest /= k;
+            }
+            cell
+        };
+        for (record, log) in joint.iter_mut().enumerate() {
+            *log = strides
+                .iter()
+                .enumerate()
+                .map(|(i, strides)| theta.table(i)[cell_of(record, strides)])
+                .sum();
+        }
+        let max = joint.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if max == f64::NEG_INFINITY {
+            return Err(Error::EmptyModel { reason: "no record is possible".into() });
+        }
+        let sum: f64 = joint.iter().map(|log| (log - max).exp()).sum();
+        mu.values_mut().fill(0.0);
+        for (record, log) in joint.iter().enumerate() {
+            let count = total * (log - max).exp() / sum;
+            for (i, strides) in strides.iter().enumerate() {
+                mu.table_mut(i)[cell_of(record, strides)] += count;
+            }
+        }
+        Ok(max + sum.ln())
+    }
+}

@@ -1,0 +1,379 @@
+//! A calibrated tree: all messages at hand, so that any further marginal is a short elimination.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::domain::Clique;
+use crate::error::{Error, Result};
+use crate::inference::kernel::ContractionWorkspace;
+use crate::inference::log_space::log_contract;
+use crate::inference::plan::Contraction;
+use crate::inference::structure::Structure;
+use crate::table::Factor;
+
+/// The factors and messages of a model after both sweeps.
+#[derive(Clone, Debug)]
+pub(crate) struct Calibrated {
+    pub structure: Arc<Structure>,
+    /// Factor tables, message to the parent and message from the parent of each node: plain numbers with largest
+    /// value 1, or their logs.
+    pub factors: Vec<Vec<f64>>,
+    pub up: Vec<Vec<f64>>,
+    pub down: Vec<Vec<f64>>,
+    pub space: Space,
+}
+
+/// What the numbers of a calibrated tree are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Space {
+    Linear,
+    Log,
+}
+
+/// How the marginal on one connected part of a clique is found: eliminate towards the root, message by message.
+#[derive(Clone, Debug)]
+struct Elimination {
+    /// Nodes of the smallest subtree that covers the part, children (seen from the root) first, the root last.
+    steps: Vec<Step>,
+    part: Clique,
+    cells: u64,
+}
+
+/// One message of an elimination.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Step {
+    node: usize,
+    /// The neighbor the message goes to; `None` at the root of the subtree.
+    towards: Option<usize>,
+    /// Attributes of the asked clique that the message carries along.
+    carried: Clique,
+}
+
+/// Output cells that one walk may hold.
+const OUTPUT_CELLS: u64 = 1 << 19;
+
+/// Messages already computed for other cliques, by their step.
+type Messages = BTreeMap<Step, (Clique, Vec<f64>)>;
+
+impl Calibrated {
+    /// Cells that the elimination for a clique walks over; `u64::MAX` when that does not fit.
+    pub(crate) fn work(&self, clique: &Clique) -> u64 {
+        self.parts(clique).iter().fold(0, |n, part| n.saturating_add(part.cells))
+    }
+
+    /// Whether one maximal clique holds the clique, so that its marginal needs no message of its own.
+    pub(crate) fn in_tree(&self, clique: &Clique) -> bool {
+        self.structure.tree.host(clique).is_some()
+    }
+
+    /// The marginals on some cliques, each scaled to `total`, in the order of the cliques.
+    ///
+    /// # Errors
+    /// A table that does not fit memory, or a model that forbids every record.
+    pub(crate) fn marginals(&self, cliques: &[Clique], total: f64) -> Result<Vec<Factor>> {
+        let eliminations: Vec<Vec<Elimination>> =
+            cliques.par_iter().map(|c| self.parts(c)).collect();
+        let messages = self.messages(&eliminations);
+        let walks = self.final_walks(&eliminations);
+        let tables: BTreeMap<&Clique, Vec<f64>> = walks
+            .par_iter()
+            .flat_map_iter(|parts| {
+                let steps = &parts[0].steps;
+                let outputs: Vec<Clique> = parts.iter().map(|p| p.part.clone()).collect();
+                let tables = steps
+                    .last()
+                    .map(|root| self.contract(root, steps, &messages, &outputs))
+                    .unwrap_or_default();
+                parts.iter().map(|p| &p.part).zip(tables)
+            })
+            .collect();
+        cliques
+            .iter()
+            .zip(&eliminations)
+            .map(|(clique, parts)| self.assemble(clique, parts, total, &tables))
+            .collect()
+    }
+
+    /// The last walk of every elimination. Parts inside one maximal clique share a walk, up to a bound on the
+    /// outputs held.
+    fn final_walks<'e>(&self, eliminations: &'e [Vec<Elimination>]) -> Vec<Vec<&'e Elimination>> {
+        let mut inside: BTreeMap<usize, BTreeMap<&Clique, &Elimination>> = BTreeMap::new();
+        let mut across: BTreeMap<&Clique, &Elimination> = BTreeMap::new();
+        for part in eliminations.iter().flatten() {
+            match &part.steps[..] {
+                [only] => inside.entry(only.node).or_default().insert(&part.part, part),
+                _ => across.insert(&part.part, part),
+            };
+        }
+        let mut walks: Vec<Vec<&Elimination>> = Vec::new();
+        for parts in inside.into_values() {
+            let mut held = u64::MAX;
+            for part in parts.into_values() {
+                let cells = self.cells(&part.part);
+                if held.saturating_add(cells) > OUTPUT_CELLS {
+                    walks.push(Vec::new());
+                    held = 0;
+                }
+                held = held.saturating_add(cells);
+                if let Some(walk) = walks.last_mut() {
+                    walk.push(part);
+                }
+            }
+        }
+        walks.extend(across.into_values().map(|part| vec![part]));
+        walks
+    }
+
+    /// All messages that the eliminations need, children first, each computed once.
+    fn messages(&self, eliminations: &[Vec<Elimination>]) -> Messages {
+        let mut rounds: Vec<BTreeMap<Step, &[Step]>> = Vec::new();
+        for part in eliminations.iter().flatten() {
+            let mut height: BTreeMap<usize, usize> = BTreeMap::new();
+            for (i, step) in part.steps.iter().enumerate() {
+                let Some(towards) = step.towards else { continue };
+                let own = height.get(&step.node).copied().unwrap_or(0);
+                if rounds.len() <= own {
+                    rounds.resize(own + 1, BTreeMap::new());
+                }
+                rounds[own].entry(step.clone()).or_insert(&part.steps[..i]);
+                let next = height.entry(towards).or_insert(0);
+                *next = (*next).max(own + 1);
+            }
+        }
+        let mut messages = Messages::new();
+        for round in rounds {
+            let fresh: Vec<(Step, (Clique, Vec<f64>))> = round
+                .into_par_iter()
+                .filter(|(step, _)| !messages.contains_key(step))
+                .map(|(step, before)| {
+                    let output = self.message_clique(&step);
+                    let outputs = std::slice::from_ref(&output);
+                    let mut tables = self.contract(&step, before, &messages, outputs);
+                    let mut table = tables.swap_remove(0);
+                    normalize(&mut table, self.space);
+                    (step, (output, table))
+                })
+                .collect();
+            messages.extend(fresh);
+        }
+        messages
+    }
+
+    fn message_clique(&self, step: &Step) -> Clique {
+        let towards = step.towards.unwrap_or(step.node);
+        self.separator(step.node, towards).union(&step.carried)
+    }
+
+    /// The separator between neighbors.
+    fn separator(&self, a: usize, b: usize) -> &Clique {
+        let nodes = &self.structure.nodes;
+        if nodes[a].parent == Some(b) { &nodes[a].separator } else { &nodes[b].separator }
+    }
+
+    /// The product at a step's node, summed onto the outputs. `before` holds the steps whose messages it takes in.
+    fn contract(
+        &self,
+        step: &Step,
+        before: &[Step],
+        messages: &Messages,
+        outputs: &[Clique],
+    ) -> Vec<Vec<f64>> {
+        let nodes = &self.structure.nodes;
+        let here = &nodes[step.node];
+        let mut inputs: Vec<(&Clique, &[f64])> = here
+            .factors
+            .iter()
+            .map(|f| (self.structure.factor_clique(*f), self.factors[*f].as_slice()))
+            .collect();
+        for neighbor in here.children.iter().copied().chain(here.parent) {
+            if step.towards == Some(neighbor) {
+                continue;
+            }
+            let carrying =
+                before.iter().find(|s| s.node == neighbor && s.towards == Some(step.node));
+            if let Some((clique, table)) = carrying.and_then(|s| messages.get(s)) {
+                inputs.push((clique, table));
+            } else if here.parent == Some(neighbor) {
+                inputs.push((&here.separator, &self.down[step.node]));
+            } else {
+                inputs.push((&nodes[neighbor].separator, &self.up[neighbor]));
+            }
+        }
+        let clique = inputs.iter().fold(here.clique.clone(), |all, (c, _)| all.union(c));
+        match self.space {
+            Space::Linear => {
+                let (cliques, tables): (Vec<Clique>, Vec<&[f64]>) =
+                    inputs.into_iter().map(|(c, t)| (c.clone(), t)).unzip();
+                let plan = Contraction::new(&self.structure.domain, &clique, &cliques, outputs);
+                let mut workspace = ContractionWorkspace::new(&plan);
+                plan.run(&tables, &mut workspace);
+                workspace.into_outputs()
+            }
+            Space::Log => log_contract(&self.structure.domain, &clique, &inputs, outputs),
+        }
+    }
+
+    /// One elimination for each tree of the forest that the clique touches.
+    fn parts(&self, clique: &Clique) -> Vec<Elimination> {
+        let mut left = clique.clone();
+        let mut parts = Vec::new();
+        for level in self.structure.levels.first().cloned().unwrap_or(0..0) {
+            let members = self.tree_members(level);
+            let part = Clique::new(left.iter().filter(|a| {
+                members.iter().any(|n| self.structure.nodes[*n].clique.contains(*a))
+            }));
+            if !part.is_empty() {
+                left = left.difference(&part);
+                parts.push(self.eliminate(&members, part));
+            }
+        }
+        parts
+    }
+
+    fn tree_members(&self, root: usize) -> Vec<usize> {
+        let mut members = vec![root];
+        let mut next = 0;
+        while next < members.len() {
+            members.extend(&self.structure.nodes[members[next]].children);
+            next += 1;
+        }
+        members
+    }
+
+    /// The cheapest elimination for a clique whose attributes all lie in one tree.
+    fn eliminate(&self, members: &[usize], part: Clique) -> Elimination {
+        let nodes = &self.structure.nodes;
+        if let Some(host) = members
+            .iter()
+            .filter(|n| part.is_subset(&nodes[**n].clique))
+            .min_by_key(|n| (self.cells(&nodes[**n].clique), **n))
+        {
+            let step = Step { node: *host, towards: None, carried: Clique::default() };
+            return Elimination { steps: vec![step], cells: self.cells(&nodes[*host].clique), part };
+        }
+        let subtree = self.covering_subtree(members, &part);
+        let best = subtree
+            .iter()
+            .map(|root| {
+                let steps = self.steps(&subtree, *root, &part);
+                let cells = steps.iter().fold(0_u64, |n, step| {
+                    let reach = nodes[step.node].clique.union(&step.carried);
+                    n.saturating_add(self.cells(&reach))
+                });
+                (cells, *root, steps)
+            })
+            .min_by_key(|(cells, root, _)| (*cells, *root));
+        let (cells, _, steps) = best.unwrap_or((u64::MAX, 0, Vec::new()));
+        Elimination { steps, part, cells }
+    }
+
+    fn cells(&self, clique: &Clique) -> u64 {
+        self.structure.domain.cells(clique).unwrap_or(u64::MAX)
+    }
+
+    /// Prunes leaves that add no attribute of the clique beyond their separator.
+    fn covering_subtree(&self, members: &[usize], part: &Clique) -> Vec<usize> {
+        let nodes = &self.structure.nodes;
+        let mut kept: Vec<usize> = members.to_vec();
+        loop {
+            let leaf = kept.iter().position(|n| {
+                let around: Vec<usize> = nodes[*n]
+                    .children
+                    .iter()
+                    .copied()
+                    .chain(nodes[*n].parent)
+                    .filter(|m| kept.contains(m))
+                    .collect();
+                match around[..] {
+                    [only] => part
+                        .intersection(&nodes[*n].clique)
+                        .is_subset(self.separator(*n, only)),
+                    _ => false,
+                }
+            });
+            match leaf {
+                Some(position) => {
+                    kept.remove(position);
+                }
+                None => return kept,
+            }
+        }
+    }
+
+    /// The messages of an elimination in a subtree towards `root`, which comes last.
+    fn steps(&self, subtree: &[usize], root: usize, part: &Clique) -> Vec<Step> {
+        let nodes = &self.structure.nodes;
+        let mut order: Vec<(usize, Option<usize>)> = vec![(root, None)];
+        let mut next = 0;
+        while next < order.len() {
+            let (node, towards) = order[next];
+            let around = nodes[node].children.iter().copied().chain(nodes[node].parent);
+            order.extend(
+                around
+                    .filter(|m| subtree.contains(m) && Some(*m) != towards)
+                    .map(|m| (m, Some(node))),
+            );
+            next += 1;
+        }
+        let mut steps: Vec<Step> = Vec::with_capacity(order.len());
+        for (node, towards) in order.into_iter().rev() {
+            let below = steps
+                .iter()
+                .filter(|s| s.towards == Some(node))
+                .fold(part.intersection(&nodes[node].clique), |all, s| all.union(&s.carried));
+            steps.push(Step { node, towards, carried: below });
+        }
+        steps
+    }
+
+    /// The marginal on a clique as the product of its independent parts, uniform in unmeasured attributes.
+    fn assemble(
+        &self,
+        clique: &Clique,
+        parts: &[Elimination],
+        total: f64,
+        tables: &BTreeMap<&Clique, Vec<f64>>,
+    ) -> Result<Factor> {
+        let domain = &self.structure.domain;
+        let cells = domain
+            .cells(clique)
+            .and_then(|c| usize::try_from(c).ok())
+            .filter(|c| *c < isize::MAX as usize / size_of::<f64>())
+            .ok_or_else(|| Error::TooLarge {
+                what: format!("the marginal on {}", domain.describe(clique)),
+                needed: "more cells than memory can address".into(),
+                limit: "2^60 cells".into(),
+            })?;
+        let mut values = vec![1.0; cells];
+        for part in parts {
+            let mut table = tables.get(&part.part).cloned().unwrap_or_default();
+            normalize(&mut table, self.space);
+            if self.space == Space::Log {
+                table.iter_mut().for_each(|x| *x = x.exp());
+            }
+            let walk =
+                crate::table::Projection::between(clique, &domain.shape(clique), &part.part);
+            walk.zip_from(&table, &mut values, |x, s| *x *= s);
+        }
+        let sum: f64 = values.iter().sum();
+        if !(sum > 0.0 && sum.is_finite()) {
+            return Err(Error::EmptyModel {
+                reason: format!("no combination of {} is possible", domain.describe(clique)),
+            });
+        }
+        values.iter_mut().for_each(|x| *x *= total / sum);
+        Factor::new(domain, clique.clone(), values)
+    }
+}
+
+/// Scales a table so that its largest number is 1 (its largest log 0).
+fn normalize(table: &mut [f64], space: Space) {
+    let max = table.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    match space {
+        Space::Linear if max > 0.0 => table.iter_mut().for_each(|x| *x /= max),
+        Space::Log if max > f64::NEG_INFINITY => table.iter_mut().for_each(|x| *x -= max),
+        _ => {}
+    }
+}

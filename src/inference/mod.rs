@@ -1,0 +1,40 @@
+//! Exact inference: from potentials on the measured cliques to their marginals.
+
+mod belief_propagation;
+mod brute_force;
+mod calibrated;
+mod kernel;
+mod log_space;
+mod plan;
+mod structure;
+
+pub use belief_propagation::{BeliefPropagation, BeliefWorkspace};
+pub use brute_force::BruteForce;
+pub(crate) use calibrated::{Calibrated, Space};
+pub use log_space::{LogSpace, LogWorkspace};
+
+use crate::error::Result;
+use crate::table::{Marginals, Potentials};
+
+/// Computes the marginals of `p(x) ~ exp(Σ_r θ_r(x_r))`, scaled to a total, on the cliques of θ.
+pub trait MarginalOracle: Sync {
+    /// Scratch, made once and reused from call to call.
+    type Workspace: Send;
+
+    /// Scratch for this oracle.
+    fn workspace(&self) -> Self::Workspace;
+
+    /// Writes the marginals (counts that sum to `total` on every clique) and returns the log-partition value
+    /// `A(θ) = ln Σ_x exp(Σ_r θ_r(x_r))` over all records of the domain.
+    ///
+    /// # Errors
+    /// Potentials over other cliques than the oracle's, a potential that is NaN or plus infinity, or potentials that
+    /// forbid every record.
+    fn marginals(
+        &self,
+        theta: &Potentials,
+        total: f64,
+        workspace: &mut Self::Workspace,
+        mu: &mut Marginals,
+    ) -> Result<f64>;
+}

@@ -1,0 +1,195 @@
+//! What inference needs to know about a set of measured cliques before any number is seen: which of them carry
+//! factors, which maximal clique hosts each factor, and the order of the messages.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::domain::{Clique, Domain};
+use crate::error::{Error, Result};
+use crate::graph::JunctionTree;
+use crate::table::{CliqueLayout, Potentials, Projection};
+
+/// A measured clique that is a subset of another one: its potentials are added to the larger table.
+#[derive(Clone, Debug)]
+pub(super) struct Subset {
+    /// Position among the measured cliques.
+    pub measured: usize,
+    /// Position of the holder among the factors.
+    pub factor: usize,
+    pub walk: Projection,
+}
+
+/// A maximal clique that takes part in message passing.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    /// The maximal clique.
+    pub clique: Clique,
+    /// Attributes shared with the parent; empty at a root.
+    pub separator: Clique,
+    /// Position of the parent among the nodes.
+    pub parent: Option<usize>,
+    /// Position of this node among its parent's children.
+    pub rank: usize,
+    /// Positions of the children.
+    pub children: Vec<usize>,
+    /// Positions, among the factors, of those that this clique multiplies in.
+    pub factors: Vec<usize>,
+}
+
+/// The compiled structure of a model.
+#[derive(Clone, Debug)]
+pub(crate) struct Structure {
+    pub domain: Domain,
+    pub layout: Arc<CliqueLayout>,
+    pub tree: JunctionTree,
+    /// Measured cliques that no other measured clique holds: `layout` positions.
+    pub factors: Vec<usize>,
+    pub subsets: Vec<Subset>,
+    /// Parents before children, level by level.
+    pub nodes: Vec<Node>,
+    /// The nodes of each level; level 0 holds the roots.
+    pub levels: Vec<Range<usize>>,
+    /// Σ ln k over the attributes that no measured clique holds.
+    pub log_free_cells: f64,
+}
+
+impl Structure {
+    pub(crate) fn new(domain: &Domain, layout: &Arc<CliqueLayout>) -> Self {
+        let cliques = layout.cliques();
+        let tree = JunctionTree::new(domain, cliques);
+        let mut by_size: Vec<usize> = (0..cliques.len()).collect();
+        by_size.sort_by_key(|i| (std::cmp::Reverse(cliques[*i].len()), *i));
+        let mut factors: Vec<usize> = Vec::new();
+        let mut subsets = Vec::new();
+        for i in by_size {
+            if let Some(f) = factors.iter().position(|f| cliques[i].is_subset(&cliques[*f])) {
+                let holder = factors[f];
+                let walk =
+                    Projection::between(&cliques[holder], layout.shape(holder), &cliques[i]);
+                subsets.push(Subset { measured: i, factor: f, walk });
+            } else {
+                factors.push(i);
+            }
+        }
+        let measured = cliques.iter().fold(Clique::default(), |all, c| all.union(c));
+        let log_free_cells = (0..domain.len())
+            .filter(|a| !measured.contains(*a))
+            .map(|a| (domain.cardinality(a) as f64).ln())
+            .sum();
+
+        let hosts: Vec<Option<usize>> = factors.iter().map(|f| tree.host(&cliques[*f])).collect();
+        let (nodes, levels) = message_order(&tree, &measured, &hosts);
+        Self {
+            domain: domain.clone(),
+            layout: Arc::clone(layout),
+            tree,
+            factors,
+            subsets,
+            nodes,
+            levels,
+            log_free_cells,
+        }
+    }
+
+    /// The clique of factor `index`.
+    pub(crate) fn factor_clique(&self, index: usize) -> &Clique {
+        &self.layout.cliques()[self.factors[index]]
+    }
+
+    /// Input cliques of a node on the way up: its factors, then its children's separators.
+    pub(crate) fn collect_inputs(&self, node: usize) -> Vec<Clique> {
+        let node = &self.nodes[node];
+        let factors = node.factors.iter().map(|f| self.factor_clique(*f).clone());
+        factors.chain(node.children.iter().map(|c| self.nodes[*c].separator.clone())).collect()
+    }
+
+    /// Input cliques of a node on the way down: those of the way up, then its own separator.
+    pub(crate) fn distribute_inputs(&self, node: usize) -> Vec<Clique> {
+        let mut inputs = self.collect_inputs(node);
+        if self.nodes[node].parent.is_some() {
+            inputs.push(self.nodes[node].separator.clone());
+        }
+        inputs
+    }
+
+    /// The potentials summed onto the factors, one table each.
+    ///
+    /// # Errors
+    /// Potentials of another layout, or a value that is NaN or plus infinity.
+    pub(super) fn gather(&self, theta: &Potentials, factors: &mut [Vec<f64>]) -> Result<()> {
+        if theta.layout().cliques() != self.layout.cliques() {
+            return Err(Error::invalid_specification(
+                "potentials",
+                "tables over other cliques",
+                "one table for each measured clique",
+            ));
+        }
+        if theta.values().iter().any(|x| x.is_nan() || *x == f64::INFINITY) {
+            return Err(Error::invalid_specification(
+                "potentials",
+                "a value that is NaN or plus infinity",
+                "finite values or minus infinity",
+            ));
+        }
+        for (table, measured) in factors.iter_mut().zip(&self.factors) {
+            table.copy_from_slice(theta.table(*measured));
+        }
+        for subset in &self.subsets {
+            let table = theta.table(subset.measured);
+            subset.walk.zip_from(table, &mut factors[subset.factor], |x, s| *x += s);
+        }
+        Ok(())
+    }
+
+    /// Empty tables, one a factor.
+    pub(super) fn factor_tables(&self) -> Vec<Vec<f64>> {
+        self.factors.iter().map(|f| vec![0.0; self.layout.range(*f).len()]).collect()
+    }
+}
+
+/// The nodes in the order of the messages, and their levels. Cliques of unmeasured attributes take no part.
+fn message_order(
+    tree: &JunctionTree,
+    measured: &Clique,
+    hosts: &[Option<usize>],
+) -> (Vec<Node>, Vec<Range<usize>>) {
+    let rooted: Vec<_> = tree
+        .rooted()
+        .into_iter()
+        .filter(|n| !tree.maximal_cliques()[n.clique].intersection(measured).is_empty())
+        .collect();
+    // Level by level over all trees of the forest.
+    let mut level_of = vec![0_usize; tree.maximal_cliques().len()];
+    for node in &rooted {
+        level_of[node.clique] = node.parent.map_or(0, |p| level_of[p] + 1);
+    }
+    let mut order: Vec<usize> = (0..rooted.len()).collect();
+    order.sort_by_key(|i| level_of[rooted[*i].clique]);
+    let mut position = vec![usize::MAX; tree.maximal_cliques().len()];
+    let mut nodes: Vec<Node> = Vec::with_capacity(rooted.len());
+    let mut levels: Vec<Range<usize>> = Vec::new();
+    for i in order {
+        let rooted = &rooted[i];
+        let at = nodes.len();
+        position[rooted.clique] = at;
+        let parent = rooted.parent.map(|p| position[p]);
+        let mut rank = 0;
+        if let Some(parent) = parent {
+            rank = nodes[parent].children.len();
+            nodes[parent].children.push(at);
+        }
+        match levels.get_mut(level_of[rooted.clique]) {
+            Some(level) => level.end = at + 1,
+            None => levels.push(at..at + 1),
+        }
+        nodes.push(Node {
+            clique: tree.maximal_cliques()[rooted.clique].clone(),
+            separator: rooted.separator.clone(),
+            parent,
+            rank,
+            children: Vec::new(),
+            factors: (0..hosts.len()).filter(|f| hosts[*f] == Some(rooted.clique)).collect(),
+        });
+    }
+    (nodes, levels)
+}

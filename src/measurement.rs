@@ -1,0 +1,31 @@
+//! What is known about the private table: marginals measured with noise, or taken from a public table.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::Clique;
+
+/// Where a measured marginal comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Provenance {
+    /// The private table, with noise that the ledger paid for.
+    Private,
+    /// A public table, scaled to the private total; free.
+    Public {
+        /// Name of the table.
+        source: String,
+    },
+}
+
+/// A marginal, exact or noisy, in counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// The attributes.
+    pub clique: Clique,
+    /// Counts, row-major; noise can make them negative.
+    pub values: Vec<f64>,
+    /// Standard deviation σ of the noise on each cell, in counts; 0 for a public table.
+    pub stddev: f64,
+    /// Private or public.
+    pub provenance: Provenance,
+}

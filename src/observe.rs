@@ -1,0 +1,76 @@
+//! Progress without printing: what a run tells its caller. Events hold publishable numbers only.
+
+use crate::measurement::Provenance;
+use crate::privacy::Rho;
+
+/// What happened. Every number in it was paid for in the ledger, or comes from public data or the model.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// The records were counted and the rounds begin.
+    Started {
+        /// Mechanism name.
+        mechanism: &'static str,
+        /// Rounds planned.
+        rounds: u32,
+        /// First round to run; above 1 when a checkpoint is continued.
+        first_round: u32,
+        /// Cliques in the downward closure of the workload.
+        candidates: usize,
+        /// Budget.
+        limit: Rho,
+    },
+    /// A round's candidates were scored against the model.
+    Scored {
+        /// The round, counted from 1.
+        round: u32,
+        /// Candidates within the size limit, private and public ones together.
+        candidates: usize,
+        /// Cliques whose model marginal was computed exactly; ...
+        exact: usize,
+        /// ... and those estimated from records drawn from the model.
+        sampled: usize,
+    },
+    /// A marginal was chosen and observed; its entry is durable.
+    Measured {
+        /// The round, counted from 1.
+        round: u32,
+        /// Rounds planned.
+        rounds: u32,
+        /// Names of the clique's attributes.
+        clique: Vec<String>,
+        /// Private or public.
+        provenance: Provenance,
+        /// Standard deviation of the noise; 0 for a public marginal.
+        stddev: f64,
+        /// Budget spent so far.
+        spent: Rho,
+        /// Budget.
+        limit: Rho,
+    },
+    /// The model was fitted to all measurements.
+    Fitted {
+        /// The round, counted from 1.
+        round: u32,
+        /// Value of the loss.
+        loss: f64,
+        /// Oracle calls made.
+        oracle_calls: u32,
+        /// Model size in MiB (8 bytes a cell of the maximal cliques).
+        model_mib: f64,
+    },
+}
+
+/// Receives the events of a run.
+pub trait Observer {
+    /// Called in the order of the run, never with a number that was not paid for.
+    fn event(&mut self, event: &Event);
+}
+
+/// Ignores everything.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn event(&mut self, _: &Event) {}
+}

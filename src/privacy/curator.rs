@@ -1,0 +1,305 @@
+//! The only road from records to a publishable number.
+
+use rand::rngs::ChaCha20Rng;
+
+use crate::data::Projectable;
+use crate::domain::{Clique, Domain};
+use crate::error::{Error, Result};
+use crate::privacy::sampler::{DiscreteGaussian, LARGEST_PART};
+use crate::privacy::select::ExponentialMechanism;
+use crate::privacy::{
+    Accountant, Ledger, LedgerEntry, MarginalSensitivity, NeighboringRelation, NoiseMechanism,
+    NoiseSeed, Ratio, Rho, ScoreSensitivity, Sensitive,
+};
+
+/// A marginal with noise in every cell: it may be published.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NoisyMarginal {
+    /// The measured clique.
+    pub clique: Clique,
+    /// Counts with discrete Gaussian noise, in row-major order of the clique's sorted attributes.
+    pub values: Vec<i64>,
+    /// The noise's parameter σ², in squared counts, exactly.
+    pub variance: Ratio,
+}
+
+impl NoisyMarginal {
+    /// The noise's parameter σ, in counts.
+    pub fn stddev(&self) -> f64 {
+        self.variance.to_f64().sqrt()
+    }
+}
+
+/// Private records, the budget that is left, and the noise generator.
+///
+/// Everything that leaves is charged to the ledger before it is drawn, in one function; what is not charged is
+/// [`Sensitive`]. Error messages say nothing that depends on the records.
+///
+/// Under [`NeighboringRelation::ReplaceOne`] the number of records is public; under
+/// [`NeighboringRelation::AddRemoveOne`] it must be measured.
+pub struct Curator<'a> {
+    data: &'a dyn Projectable,
+    relation: NeighboringRelation,
+    accountant: Accountant,
+    seed: NoiseSeed,
+    round: u32,
+    /// `None` between a resumption and the first round after it.
+    noise: Option<ChaCha20Rng>,
+}
+
+impl<'a> Curator<'a> {
+    /// Takes records in charge, with nothing spent of a limit, before the first round (round 0).
+    ///
+    /// # Errors
+    /// [`Error::Entropy`] when the system's random generator fails.
+    pub fn new(
+        data: &'a dyn Projectable,
+        relation: NeighboringRelation,
+        limit: Rho,
+        seed: NoiseSeed,
+    ) -> Result<Self> {
+        let noise = Some(seed.generator(0)?);
+        Ok(Self { data, relation, accountant: Accountant::new(limit), seed, round: 0, noise })
+    }
+
+    /// Continues a run from its ledger. [`begin_round`](Self::begin_round) must come before the next access.
+    ///
+    /// # Errors
+    /// A ledger that overruns its limit, an entry that its cost does not cover, or one that was measured under
+    /// another relation.
+    pub fn resume(
+        data: &'a dyn Projectable,
+        relation: NeighboringRelation,
+        ledger: &Ledger,
+        seed: NoiseSeed,
+    ) -> Result<Self> {
+        let accountant = Accountant::resume(ledger)?;
+        let expected = MarginalSensitivity::of(relation).squared_l2();
+        for entry in ledger.entries() {
+            if let NoiseMechanism::DiscreteGaussian { squared_l2_sensitivity: found, .. } =
+                entry.mechanism
+                && found != expected
+            {
+                return Err(Error::invalid_specification(
+                    format!("ledger, round {}, {}", entry.round, entry.purpose),
+                    format!("a squared L2 sensitivity of {found}"),
+                    format!("{expected}, as of the relation {relation}"),
+                ));
+            }
+        }
+        let round = ledger.entries().iter().map(|entry| entry.round).max().unwrap_or(0);
+        Ok(Self { data, relation, accountant, seed, round, noise: None })
+    }
+
+    /// Begins a round with a noise generator of its own: fresh from the system, or derived from a fixed seed and the
+    /// round, so that a resumed run repeats the same draws.
+    ///
+    /// `round`: counted from 1, above the round before; directly after [`resume`](Self::resume) it may be the last
+    /// round of the ledger again.
+    ///
+    /// # Errors
+    /// A round that is not above the one before, or [`Error::Entropy`].
+    pub fn begin_round(&mut self, round: u32) -> Result<()> {
+        let first = if self.noise.is_some() { self.round.saturating_add(1) } else { self.round };
+        if round < first.max(1) {
+            let expected = "at least 1 and above every round before";
+            return Err(Error::invalid_parameter("round", round, expected));
+        }
+        self.noise = Some(self.seed.generator(round)?);
+        self.round = round;
+        Ok(())
+    }
+
+    /// The attributes of the records; public.
+    pub fn domain(&self) -> &Domain {
+        self.data.domain()
+    }
+
+    /// Which tables are indistinguishable.
+    pub fn relation(&self) -> NeighboringRelation {
+        self.relation
+    }
+
+    /// Number of records where it is public: under replace-one.
+    pub fn records(&self) -> Option<u64> {
+        match self.relation {
+            NeighboringRelation::ReplaceOne => Some(self.data.records()),
+            NeighboringRelation::AddRemoveOne => None,
+        }
+    }
+
+    /// The round, counted from 1; 0 before the first.
+    pub fn round(&self) -> u32 {
+        self.round
+    }
+
+    /// What is spent.
+    pub fn spent(&self) -> Rho {
+        self.accountant.spent()
+    }
+
+    /// What is left.
+    pub fn remaining(&self) -> Rho {
+        self.accountant.remaining()
+    }
+
+    /// The ledger so far.
+    pub fn ledger(&self) -> &Ledger {
+        self.accountant.ledger()
+    }
+
+    /// Whether the noise protects anything: not when its seed is fixed.
+    pub fn is_private(&self) -> bool {
+        self.seed.is_private()
+    }
+
+    /// The exact marginals on some cliques, sealed. Free of charge, as nothing leaves.
+    ///
+    /// # Errors
+    /// A clique outside the domain, or a failure to count.
+    pub fn marginals(&self, cliques: &[Clique]) -> Result<Sensitive<Vec<Vec<u32>>>> {
+        for clique in cliques {
+            self.check_clique(clique)?;
+        }
+        self.data.project_many(cliques).map(Sensitive::new)
+    }
+
+    /// Measures the number of records, where it is private, at a cost of `rho`: discrete Gaussian noise with
+    /// σ² = 1/(2ρ).
+    ///
+    /// # Errors
+    /// Under replace-one, where the number is public; a `rho` of 0 or above what is left.
+    pub fn measure_total(&mut self, rho: Rho) -> Result<i64> {
+        if self.relation != NeighboringRelation::AddRemoveOne {
+            let expected = "add-remove-one: otherwise the number of records is public";
+            return Err(Error::invalid_parameter("neighboring relation", self.relation, expected));
+        }
+        let records = i64::try_from(self.data.records()).unwrap_or(i64::MAX >> 1);
+        let mut values = self.add_gaussian_noise("number of records", None, rho, &[records])?.0;
+        Ok(values.swap_remove(0))
+    }
+
+    /// Measures a marginal at a cost of `rho`: discrete Gaussian noise in every cell, with σ² = Δ₂²/(2ρ), which is 1/ρ
+    /// under replace-one and 1/(2ρ) under add-remove-one. σ² is not below 2⁻¹¹, whatever the budget.
+    ///
+    /// `marginal`: the exact counts on `clique`, as of [`marginals`](Self::marginals).
+    ///
+    /// # Errors
+    /// Counts that are not those of the clique (another size or sum), a `rho` of 0 or above what is left.
+    pub fn measure(
+        &mut self,
+        clique: &Clique,
+        marginal: Sensitive<&[u32]>,
+        rho: Rho,
+    ) -> Result<NoisyMarginal> {
+        self.check_clique(clique)?;
+        let counts = marginal.open();
+        let expected = self.domain().shape(clique).iter().product::<usize>();
+        if counts.len() != expected {
+            return Err(Error::ShapeMismatch {
+                clique: self.domain().describe(clique),
+                expected,
+                found: counts.len(),
+            });
+        }
+        if counts.iter().map(|count| u64::from(*count)).sum::<u64>() != self.data.records() {
+            return Err(Error::invalid_parameter(
+                "marginal to measure",
+                "another sum than the number of records",
+                "the counts that the curator handed out",
+            ));
+        }
+        let values: Vec<i64> = counts.iter().map(|count| i64::from(*count)).collect();
+        let names = clique.iter().map(|a| self.domain().name(a).to_owned()).collect();
+        let (values, variance) = self.add_gaussian_noise("marginal", Some(names), rho, &values)?;
+        Ok(NoisyMarginal { clique: clique.clone(), values, variance })
+    }
+
+    /// Selects a candidate with the exponential mechanism at ε = √(8ρ), rounded down, at a cost of `rho`: the index of
+    /// a score, large scores being likely.
+    ///
+    /// Scores are rounded to a grid of 2⁻¹⁶ of the sensitivity, and two steps are added to it, which pays for the
+    /// rounding and for floating-point errors in the scores of up to half a step each
+    /// (`docs/theory/sensitivities.md`).
+    ///
+    /// # Errors
+    /// A `rho` of 0 or above what is left. After the charge: no score, or one that is not finite.
+    pub fn select(
+        &mut self,
+        scores: Sensitive<Vec<f64>>,
+        sensitivity: ScoreSensitivity,
+        rho: Rho,
+        purpose: &str,
+    ) -> Result<usize> {
+        let mechanism = ExponentialMechanism::new(rho, sensitivity)?;
+        let scores = scores.open();
+        let entry = LedgerEntry {
+            round: self.round,
+            purpose: purpose.to_owned(),
+            clique: None,
+            mechanism: NoiseMechanism::ExponentialMechanism {
+                epsilon: mechanism.epsilon()?,
+                sensitivity: sensitivity.value(),
+                grid: mechanism.grid(),
+                candidates: scores.len() as u64,
+            },
+            rho,
+        };
+        let noise = self.noise.as_mut().ok_or_else(no_round)?;
+        self.accountant.charge(entry)?;
+        mechanism.draw(&scores, noise)
+    }
+
+    /// Charges, then adds discrete Gaussian noise to counts of the sensitivity of a marginal. The number of records is
+    /// such a marginal, on no attribute, under add-remove-one.
+    fn add_gaussian_noise(
+        &mut self,
+        purpose: &str,
+        clique: Option<Vec<String>>,
+        rho: Rho,
+        values: &[i64],
+    ) -> Result<(Vec<i64>, Ratio)> {
+        let squared_l2_sensitivity = MarginalSensitivity::of(self.relation).squared_l2();
+        let variance = gaussian_variance(squared_l2_sensitivity, rho)?;
+        let distribution = DiscreteGaussian::new(variance)?;
+        let entry = LedgerEntry {
+            round: self.round,
+            purpose: purpose.to_owned(),
+            clique,
+            mechanism: NoiseMechanism::DiscreteGaussian { variance, squared_l2_sensitivity },
+            rho,
+        };
+        let noise = self.noise.as_mut().ok_or_else(no_round)?;
+        self.accountant.charge(entry)?;
+        let values = values.iter().map(|value| value.saturating_add(distribution.sample(noise)));
+        Ok((values.collect(), variance))
+    }
+
+    /// Refuses an attribute outside the domain.
+    fn check_clique(&self, clique: &Clique) -> Result<()> {
+        match clique.iter().next_back() {
+            Some(last) if last >= self.domain().len() => Err(Error::invalid_specification(
+                format!("clique {clique}"),
+                format!("attribute {last}"),
+                format!("one of the {} attributes of the domain", self.domain().len()),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// σ² = Δ₂² / (2ρ), exactly, but not below `Δ₂² / 2¹¹`: more noise than paid for, of no effect on counts.
+///
+/// `squared_l2_sensitivity`: Δ₂², in squared counts.
+fn gaussian_variance(squared_l2_sensitivity: u32, rho: Rho) -> Result<Ratio> {
+    if rho.is_zero() {
+        return Err(Error::invalid_parameter("rho of a measurement", rho, "above 0"));
+    }
+    let numerator = u64::from(squared_l2_sensitivity) << (Rho::UNIT_BITS - 1);
+    Ratio::new(numerator, rho.units().min(LARGEST_PART))
+}
+
+/// The error of an access after a resumption, before a round has begun.
+fn no_round() -> Error {
+    Error::invalid_parameter("round", "none", "one begun after the run was resumed")
+}

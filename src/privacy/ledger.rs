@@ -1,0 +1,183 @@
+//! What was spent, on what, and how: the record that a run hands back.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::privacy::{Ratio, Rho};
+
+/// The noise behind an entry, with the parameters that its cost follows from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[non_exhaustive]
+pub enum NoiseMechanism {
+    /// Discrete Gaussian noise on integer counts: ρ = Δ₂² / (2σ²) (Canonne, Kamath & Steinke 2020, Theorem 14).
+    DiscreteGaussian {
+        /// The parameter σ², in squared counts.
+        variance: Ratio,
+        /// Δ₂² in squared counts.
+        squared_l2_sensitivity: u32,
+    },
+    /// One candidate, with probability proportional to exp(ε · score / (2 · sensitivity)): ρ = ε² / 8
+    /// (Cesar & Rogers 2021).
+    ExponentialMechanism {
+        /// ε, rounded down.
+        epsilon: Ratio,
+        /// The most that a score differs between neighbors, before rounding to the grid.
+        sensitivity: f64,
+        /// Step to which scores are rounded; twice as much is added to the sensitivity.
+        grid: f64,
+        /// Number of candidates.
+        candidates: u64,
+    },
+}
+
+impl NoiseMechanism {
+    /// Whether a budget pays for the mechanism, decided in integers.
+    fn is_covered_by(&self, rho: Rho) -> bool {
+        let unit = 1_u128 << Rho::UNIT_BITS;
+        match self {
+            Self::DiscreteGaussian { variance, squared_l2_sensitivity } => {
+                // Δ₂² / (2σ²) ≤ ρ. Both sides at most 2¹²⁹: the right one saturates, the left must not.
+                let cost = u128::from(*squared_l2_sensitivity)
+                    .checked_mul(variance.denominator().into())
+                    .and_then(|cost| cost.checked_mul(unit));
+                let paid =
+                    (2 * u128::from(rho.units())).saturating_mul(variance.numerator().into());
+                variance.numerator() > 0 && cost.is_some_and(|cost| cost <= paid)
+            }
+            Self::ExponentialMechanism { epsilon, .. } => {
+                // ε² / 8 ≤ ρ.
+                let square = |part: u64| u128::from(part) * u128::from(part);
+                let cost = square(epsilon.numerator()).checked_mul(unit);
+                let paid =
+                    (8 * u128::from(rho.units())).saturating_mul(square(epsilon.denominator()));
+                cost.is_some_and(|cost| cost <= paid)
+            }
+        }
+    }
+}
+
+/// One access to the private records.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LedgerEntry {
+    /// The round, counted from 1; 0 before the first.
+    pub round: u32,
+    /// What the access was for.
+    pub purpose: String,
+    /// Names of the measured attributes, in domain order; `None` when no marginal was measured.
+    pub clique: Option<Vec<String>>,
+    /// The noise and its parameters.
+    pub mechanism: NoiseMechanism,
+    /// What it cost.
+    pub rho: Rho,
+}
+
+impl LedgerEntry {
+    /// Refuses an entry whose cost does not cover its mechanism.
+    pub(in crate::privacy) fn check(&self, place: &str) -> Result<()> {
+        if self.mechanism.is_covered_by(self.rho) {
+            return Ok(());
+        }
+        Err(Error::invalid_specification(
+            format!("{place}, round {}, {}", self.round, self.purpose),
+            format!("rho = {}", self.rho),
+            "a rho that covers the mechanism's parameters",
+        ))
+    }
+}
+
+/// All entries of a run and the limit they stay within: the sum of their costs is at most the limit, exactly.
+///
+/// Written with serde together with what is spent and what remains; reading checks both, every entry and the limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
+pub struct Ledger {
+    limit: Rho,
+    spent: Rho,
+    entries: Vec<LedgerEntry>,
+}
+
+/// How a ledger is written.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    limit: Rho,
+    spent: Rho,
+    remaining: Rho,
+    entries: Vec<LedgerEntry>,
+}
+
+impl Ledger {
+    /// An empty ledger.
+    pub fn new(limit: Rho) -> Self {
+        Self { limit, spent: Rho::ZERO, entries: Vec::new() }
+    }
+
+    /// The most that may be spent.
+    pub fn limit(&self) -> Rho {
+        self.limit
+    }
+
+    /// The sum of the entries.
+    pub fn spent(&self) -> Rho {
+        self.spent
+    }
+
+    /// What is left: `spent + remaining = limit`, exactly.
+    pub fn remaining(&self) -> Rho {
+        Rho::from_units(self.limit.units().saturating_sub(self.spent.units()))
+    }
+
+    /// The entries, oldest first.
+    pub fn entries(&self) -> &[LedgerEntry] {
+        &self.entries
+    }
+
+    /// Adds an entry that is covered and fits; otherwise leaves everything as it was.
+    pub(in crate::privacy) fn add(&mut self, entry: LedgerEntry) -> Result<()> {
+        entry.check("a charge")?;
+        let spent = self.spent.checked_add(entry.rho).filter(|spent| *spent <= self.limit);
+        let Some(spent) = spent else {
+            return Err(Error::BudgetExceeded {
+                purpose: entry.purpose,
+                asked: entry.rho.to_string(),
+                remaining: self.remaining().to_string(),
+            });
+        };
+        self.spent = spent;
+        self.entries.push(entry);
+        Ok(())
+    }
+}
+
+impl From<Ledger> for Written {
+    fn from(ledger: Ledger) -> Self {
+        let (limit, spent, remaining) = (ledger.limit, ledger.spent, ledger.remaining());
+        Self { limit, spent, remaining, entries: ledger.entries }
+    }
+}
+
+impl TryFrom<Written> for Ledger {
+    type Error = Error;
+
+    fn try_from(written: Written) -> Result<Self> {
+        let mut ledger = Self::new(written.limit);
+        for entry in written.entries {
+            ledger.add(entry)?;
+        }
+        for (name, found, sum) in [
+            ("spent", written.spent, ledger.spent),
+            ("remaining", written.remaining, ledger.remaining()),
+        ] {
+            if found != sum {
+                return Err(Error::invalid_specification(
+                    "a written ledger",
+                    format!("{name} = {found}"),
+                    format!("{sum}, from the entries"),
+                ));
+            }
+        }
+        Ok(ledger)
+    }
+}

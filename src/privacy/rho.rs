@@ -1,0 +1,208 @@
+//! The currency of the privacy budget.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// A budget of ρ-zCDP (Bun & Steinke 2016) in whole units of 2⁻⁴⁰: sums and differences are exact.
+///
+/// Range: 0 to about 1.6 × 10⁷. Written with serde as `{"units": …, "rho": …}`; the units count, the readable
+/// value is checked against them.
+///
+/// ```
+/// use jointly::privacy::Rho;
+/// let limit = Rho::from_f64(0.5)?;
+/// let (round, rest) = limit.split(1, 30).expect("1 is at most 30");
+/// assert_eq!(round.checked_add(rest), Some(limit));
+/// # Ok::<(), jointly::Error>(())
+/// ```
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(try_from = "Written", into = "Written")]
+pub struct Rho(u64);
+
+/// How a budget is written.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    units: u64,
+    #[serde(default)]
+    rho: Option<f64>,
+}
+
+impl Rho {
+    /// No budget.
+    pub const ZERO: Self = Self(0);
+    /// Units in ρ = 1, as a power of two.
+    pub const UNIT_BITS: u32 = 40;
+    const UNITS: f64 = (1_u64 << Self::UNIT_BITS) as f64;
+
+    /// So many units of 2⁻⁴⁰.
+    pub const fn from_units(units: u64) -> Self {
+        Self(units)
+    }
+
+    /// Number of units of 2⁻⁴⁰.
+    pub const fn units(self) -> u64 {
+        self.0
+    }
+
+    /// The largest budget that is not above `rho`.
+    ///
+    /// # Errors
+    /// A value that is negative, not finite, or 2²⁴ and more.
+    pub fn from_f64(rho: f64) -> Result<Self> {
+        let expected = "a finite number from 0 to below 2^24";
+        // Scaling by a power of two is exact; the cast drops the fraction.
+        let units = rho * Self::UNITS;
+        if !(units >= 0.0 && units < u64::MAX as f64) {
+            return Err(Error::invalid_parameter("rho", rho, expected));
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the range is checked above, and rounding down is meant"
+        )]
+        let units = units as u64;
+        Ok(Self(units))
+    }
+
+    /// ρ as a number, exact up to 2⁵³ units (ρ = 8192), to the nearest beyond.
+    pub fn to_f64(self) -> f64 {
+        self.0 as f64 / Self::UNITS
+    }
+
+    /// Whether it is nothing.
+    pub fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The sum; `None` when it does not fit.
+    pub fn checked_add(self, other: Self) -> Option<Self> {
+        self.0.checked_add(other.0).map(Self)
+    }
+
+    /// The difference; `None` when `other` is larger.
+    pub fn checked_sub(self, other: Self) -> Option<Self> {
+        self.0.checked_sub(other.0).map(Self)
+    }
+
+    /// `numerator / denominator` of it, rounded down, and exactly the rest. `None` unless
+    /// `numerator ≤ denominator ≠ 0`.
+    ///
+    /// ```
+    /// use jointly::privacy::Rho;
+    /// let parts = Rho::from_units(1001).split(1, 5);
+    /// assert_eq!(parts, Some((Rho::from_units(200), Rho::from_units(801))));
+    /// ```
+    pub fn split(self, numerator: u64, denominator: u64) -> Option<(Self, Self)> {
+        let part = u128::from(self.0) * u128::from(numerator);
+        let part = u64::try_from(part.checked_div(denominator.into())?).ok()?;
+        Some((Self(part), Self(self.0.checked_sub(part)?)))
+    }
+
+    /// A share of it, rounded down, and exactly the rest.
+    ///
+    /// `share`: in [0, 1].
+    ///
+    /// # Errors
+    /// A share outside [0, 1].
+    ///
+    /// ```
+    /// use jointly::privacy::Rho;
+    /// let (quarter, rest) = Rho::from_units(1002).fraction(0.25)?;
+    /// assert_eq!((quarter.units(), rest.units()), (250, 752));
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    pub fn fraction(self, share: f64) -> Result<(Self, Self)> {
+        const BITS: u32 = 63;
+        let scaled = share * (1_u64 << BITS) as f64;
+        if !(0.0..=1.0).contains(&share) {
+            return Err(Error::invalid_parameter("share of rho", share, "a number in [0, 1]"));
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "0 to 2^63, and rounding down is meant"
+        )]
+        let numerator = scaled as u64;
+        self.split(numerator, 1 << BITS)
+            .ok_or_else(|| Error::invalid_parameter("share of rho", share, "a number in [0, 1]"))
+    }
+}
+
+impl fmt::Display for Rho {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.to_f64(), f)
+    }
+}
+
+impl From<Rho> for Written {
+    fn from(rho: Rho) -> Self {
+        Self { units: rho.0, rho: Some(rho.to_f64()) }
+    }
+}
+
+impl TryFrom<Written> for Rho {
+    type Error = Error;
+
+    fn try_from(written: Written) -> Result<Self> {
+        let rho = Self(written.units);
+        match written.rho {
+            #[expect(clippy::float_cmp, reason = "both come from the same exact conversion")]
+            Some(readable) if readable != rho.to_f64() => Err(Error::invalid_specification(
+                "a written budget",
+                format!("rho {readable} beside {} units", rho.0),
+                format!("rho {rho}"),
+            )),
+            _ => Ok(rho),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_split_loses_nothing(units: u64, n in 0_u64..1000, more in 0_u64..1000) {
+            let (part, rest) = Rho(units).split(n, n + more + 1).unwrap();
+            prop_assert_eq!(part.checked_add(rest), Some(Rho(units)));
+        }
+
+        #[test]
+        fn conversion_from_a_number_rounds_down_by_less_than_a_unit(rho in 0.0..8000.0_f64) {
+            let found = Rho::from_f64(rho).unwrap();
+            prop_assert!(found.to_f64() <= rho && Rho(found.0 + 1).to_f64() > rho);
+        }
+
+        #[test]
+        fn what_is_written_is_read_back(units: u64) {
+            let text = serde_json::to_string(&Rho(units)).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Rho>(&text).unwrap(), Rho(units));
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_no_budget_are_refused() {
+        for rho in [-1e-9, f64::NAN, f64::INFINITY, 16_777_216.0] {
+            assert!(Rho::from_f64(rho).is_err(), "{rho}");
+        }
+        assert!(Rho(5).fraction(1.5).is_err() && Rho(5).fraction(f64::NAN).is_err());
+        assert_eq!(Rho(5).fraction(1.0).unwrap(), (Rho(5), Rho(0)));
+        assert_eq!(Rho(5).split(2, 1), None);
+        assert_eq!(Rho(5).split(0, 0), None);
+    }
+
+    #[test]
+    fn a_readable_value_that_contradicts_the_units_is_refused() {
+        assert!(serde_json::from_str::<Rho>(r#"{"units":1099511627776,"rho":0.5}"#).is_err());
+        assert!(serde_json::from_str::<Rho>(r#"{"units":1099511627776,"rho":1.0}"#).is_ok());
+    }
+}

@@ -1,0 +1,83 @@
+//! Coins of probability exp(−γ).
+
+use rand::CryptoRng;
+
+use super::bernoulli;
+use crate::privacy::Ratio;
+
+/// True with probability exp(−γ), exactly (Canonne, Kamath & Steinke 2020, Algorithm 1).
+///
+/// `gamma`: γ ≥ 0.
+///
+/// ```
+/// use jointly::privacy::{Ratio, sampler::bernoulli_exp};
+/// use rand::{SeedableRng, rngs::ChaCha20Rng};
+/// let mut rng = ChaCha20Rng::seed_from_u64(1);
+/// assert!(bernoulli_exp(Ratio::new(0, 1)?, &mut rng));
+/// assert!(!bernoulli_exp(Ratio::new(1000, 1)?, &mut rng));
+/// # Ok::<(), jointly::Error>(())
+/// ```
+pub fn bernoulli_exp<R: CryptoRng + ?Sized>(gamma: Ratio, rng: &mut R) -> bool {
+    bernoulli_exp_fraction(gamma.numerator().into(), gamma.denominator().into(), rng)
+}
+
+/// [`bernoulli_exp`] of `numerator / denominator`, which need not be in lowest terms.
+///
+/// Requires `0 < denominator < 2¹¹⁰`.
+#[inline]
+pub(in crate::privacy) fn bernoulli_exp_fraction<R: CryptoRng + ?Sized>(
+    mut numerator: u128,
+    denominator: u128,
+    rng: &mut R,
+) -> bool {
+    debug_assert!(denominator > 0 && denominator >> 110 == 0, "the denominator fits 110 bits");
+    // exp(−γ) = exp(−1) ⋯ exp(−1) exp(−(γ − ⌊γ⌋)); the first failure ends it, so a large γ costs no more.
+    while numerator >= denominator {
+        if !bernoulli_exp_one(rng) {
+            return false;
+        }
+        numerator -= denominator;
+    }
+    // P[k rounds succeed] = γᵏ/k!, so P[the first failure is in an odd round] = Σ (−γ)ᵏ/k! = exp(−γ).
+    let mut round = 1_u128;
+    // 65536 successes have probability 1/65536!: the bound only keeps the product in range.
+    while round >> 16 == 0 && bernoulli(numerator, denominator * round, rng) {
+        round += 1;
+    }
+    round % 2 == 1
+}
+
+/// True with probability exp(−1): the case γ = 1, whose first round always succeeds.
+#[inline]
+pub(super) fn bernoulli_exp_one<R: CryptoRng + ?Sized>(rng: &mut R) -> bool {
+    let mut round = 2_u128;
+    while round >> 16 == 0 && bernoulli(1, round, rng) {
+        round += 1;
+    }
+    round % 2 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand::rngs::ChaCha20Rng;
+
+    use super::*;
+
+    #[test]
+    fn coins_have_the_probability_they_name() {
+        let mut rng = ChaCha20Rng::seed_from_u64(3);
+        let cases: [(u128, u128); 7] =
+            [(0, 1), (1, 3), (1, 1), (7, 2), (1, 1000), (3 << 100, 4 << 100), (5 << 90, 4 << 90)];
+        for (numerator, denominator) in cases {
+            let probability = (-(numerator as f64) / denominator as f64).exp();
+            let draws = 1_000_000;
+            let hits =
+                (0..draws).filter(|_| bernoulli_exp_fraction(numerator, denominator, &mut rng));
+            let (hits, mean) = (hits.count() as f64, probability * f64::from(draws));
+            // 5.5 standard deviations: false alarm below 10⁻⁶ for the seven cases together.
+            let slack = 5.5 * (mean * (1.0 - probability)).sqrt();
+            assert!((hits - mean).abs() <= slack, "{numerator}/{denominator}: {hits}, {mean}");
+        }
+    }
+}

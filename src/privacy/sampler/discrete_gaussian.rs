@@ -1,0 +1,92 @@
+//! Discrete Gaussian noise.
+
+use rand::CryptoRng;
+
+use super::bernoulli_exp_fraction;
+use super::discrete_laplace::{check_parts, geometric, signed};
+use crate::error::Result;
+use crate::privacy::Ratio;
+
+/// The discrete Gaussian distribution: `P[x] ∝ exp(−x² / (2σ²))` on the integers.
+///
+/// Its variance is at most σ², and very nearly σ² for σ ≥ 1 (Canonne, Kamath & Steinke 2020, Corollary 9).
+///
+/// ```
+/// use jointly::privacy::{Ratio, sampler::DiscreteGaussian};
+/// use rand::{SeedableRng, rngs::ChaCha20Rng};
+/// let noise = DiscreteGaussian::new(Ratio::new(2500, 1)?)?;
+/// let x: i64 = noise.sample(&mut ChaCha20Rng::seed_from_u64(1));
+/// assert!(x.abs() < 1000);
+/// # Ok::<(), jointly::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiscreteGaussian {
+    variance: Ratio,
+    /// ⌊σ⌋ + 1, the scale of the discrete Laplace that proposes.
+    scale: u64,
+    /// σ² = numerator / denominator: `denominator · scale`.
+    step: u128,
+    /// `2 · numerator · denominator · scale²`.
+    divisor: u128,
+}
+
+impl DiscreteGaussian {
+    /// The distribution of a parameter σ² above 0.
+    ///
+    /// # Errors
+    /// A σ² of 0, or one whose numerator or denominator, in lowest terms, is above 2⁵⁰.
+    pub fn new(variance: Ratio) -> Result<Self> {
+        check_parts("discrete Gaussian variance", variance)?;
+        let scale = (variance.numerator() / variance.denominator()).isqrt() + 1;
+        let step = u128::from(variance.denominator()) * u128::from(scale);
+        // denominator · scale² ≤ 4 · 2⁵⁰, so the divisor is at most 2¹⁰³.
+        let divisor = 2 * u128::from(variance.numerator()) * step * u128::from(scale);
+        Ok(Self { variance, scale, step, divisor })
+    }
+
+    /// The parameter σ².
+    pub fn variance(&self) -> Ratio {
+        self.variance
+    }
+
+    /// A draw (Canonne, Kamath & Steinke 2020, Algorithm 3).
+    pub fn sample<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> i64 {
+        let target = u128::from(self.variance.numerator());
+        loop {
+            // Proposal: discrete Laplace of whole scale t = ⌊σ⌋ + 1.
+            let magnitude = geometric(self.scale, rng);
+            let Some(value) = signed(magnitude, rng) else {
+                continue;
+            };
+            // Accepted with probability exp(−(|x| − σ²/t)² / (2σ²)). The distance is below 2⁶², its square fits.
+            let distance = (u128::from(magnitude) * self.step).abs_diff(target);
+            if bernoulli_exp_fraction(distance * distance, self.divisor, rng) {
+                return value;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand::rngs::ChaCha20Rng;
+
+    use super::*;
+
+    #[test]
+    fn the_widest_and_the_narrowest_parameters_are_drawn_without_overflow() {
+        let mut rng = ChaCha20Rng::seed_from_u64(5);
+        let extremes =
+            [(1, 1 << 50), (1 << 50, 1), (1 << 50, (1 << 50) - 1), ((1 << 50) - 1, 1 << 50)];
+        for (numerator, denominator) in extremes.into_iter().chain([(1 << 40, 3), (1 << 40, 1)]) {
+            let variance = Ratio::new(numerator, denominator).unwrap();
+            let noise = DiscreteGaussian::new(variance).unwrap();
+            let bound = 9.0 * variance.to_f64().sqrt() + 1.0;
+            assert!((0..10_000).all(|_| (noise.sample(&mut rng) as f64).abs() < bound));
+        }
+        for (numerator, denominator) in [(0, 1), (1, (1 << 50) + 1), ((1 << 50) + 1, 1)] {
+            assert!(DiscreteGaussian::new(Ratio::new(numerator, denominator).unwrap()).is_err());
+        }
+    }
+}

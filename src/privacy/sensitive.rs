@@ -1,0 +1,58 @@
+//! Values computed from records, before noise.
+
+/// A value computed from private records, sealed until noise is added and paid for.
+///
+/// It can be computed with ([`map`](Self::map), [`zip`](Self::zip)) but not looked at: it has no `Debug`, `Display`,
+/// `Clone` or `Serialize`, and only the privacy path opens it. A closure handed to `map` must not carry what it
+/// sees elsewhere: no captured `&mut`, no printing, no panicking on a value.
+///
+/// ```compile_fail
+/// fn show(value: jointly::privacy::Sensitive<u32>) { println!("{value:?}"); }
+/// ```
+/// ```compile_fail
+/// fn show(value: jointly::privacy::Sensitive<u32>) -> String { serde_json::to_string(&value).unwrap() }
+/// ```
+/// ```compile_fail
+/// fn open(value: jointly::privacy::Sensitive<u32>) -> u32 { value.open() }
+/// ```
+#[must_use]
+pub struct Sensitive<T>(T);
+
+impl<T> Sensitive<T> {
+    /// Seals a value.
+    pub(in crate::privacy) fn new(value: T) -> Self {
+        Self(value)
+    }
+
+    /// Opens the seal. Whoever calls this has written the ledger entry.
+    pub(in crate::privacy) fn open(self) -> T {
+        self.0
+    }
+
+    /// Computes with the value; the result stays sealed.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Sensitive<U> {
+        Sensitive(f(self.0))
+    }
+
+    /// The same value, by reference.
+    pub fn as_ref(&self) -> Sensitive<&T> {
+        Sensitive(&self.0)
+    }
+
+    /// Two sealed values as a sealed pair.
+    pub fn zip<U>(self, other: Sensitive<U>) -> Sensitive<(T, U)> {
+        Sensitive((self.0, other.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn computing_with_sealed_values_computes_with_what_they_hold() {
+        let counts = Sensitive::new(vec![3_u32, 4]);
+        let sum = counts.as_ref().map(|c| c.iter().sum::<u32>());
+        assert_eq!(sum.zip(counts).open(), (7, vec![3, 4]));
+    }
+}

@@ -1,0 +1,170 @@
+//! Row-major layouts, and walks over a table alongside one of its projections.
+
+use crate::domain::Clique;
+
+/// Row-major strides of a shape, in cells.
+pub(crate) fn row_major_strides(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis];
+    }
+    strides
+}
+
+/// Strides, in the row-major table over `inner`, of each attribute of `axes`; 0 for attributes not in `inner`.
+///
+/// `shape` holds the cardinalities of `inner`'s attributes.
+pub(crate) fn strides_within(axes: &[usize], inner: &Clique, shape: &[usize]) -> Vec<usize> {
+    let strides = row_major_strides(shape);
+    axes.iter()
+        .map(|a| inner.attributes().binary_search(a).map_or(0, |position| strides[position]))
+        .collect()
+}
+
+/// A walk over the cells of a large table, each with the index of the cell it projects to in a smaller table.
+///
+/// Built once for a pair of layouts. Neighboring axes along which both layouts run on alike are fused, so the
+/// inner run is as long as it can be.
+#[derive(Clone, Debug)]
+pub(crate) struct Projection {
+    /// Extents, outermost first; the last is the run length.
+    extents: Vec<usize>,
+    /// Strides in the smaller table.
+    strides: Vec<usize>,
+}
+
+impl Projection {
+    /// The walk over a row-major table of this shape, with the smaller table's stride for each axis (0: summed out).
+    pub(crate) fn new(shape: &[usize], strides: &[usize]) -> Self {
+        let mut extents: Vec<usize> = Vec::new();
+        let mut fused: Vec<usize> = Vec::new();
+        for (&extent, &stride) in shape.iter().zip(strides) {
+            if extent == 1 {
+                continue;
+            }
+            match (extents.last_mut(), fused.last_mut()) {
+                // The outer axis's stride is exactly one run of this axis: one longer axis.
+                (Some(outer), Some(outer_stride)) if *outer_stride == stride * extent => {
+                    *outer *= extent;
+                    *outer_stride = stride;
+                }
+                _ => {
+                    extents.push(extent);
+                    fused.push(stride);
+                }
+            }
+        }
+        if extents.is_empty() {
+            extents.push(1);
+            fused.push(0);
+        }
+        Self { extents, strides: fused }
+    }
+
+    /// The walk from the table over `outer` to the one over `inner` (a subset), both row-major.
+    pub(crate) fn between(outer: &Clique, outer_shape: &[usize], inner: &Clique) -> Self {
+        let inner_shape: Vec<usize> = outer
+            .iter()
+            .zip(outer_shape)
+            .filter(|(a, _)| inner.contains(*a))
+            .map(|(_, k)| *k)
+            .collect();
+        Self::new(outer_shape, &strides_within(outer.attributes(), inner, &inner_shape))
+    }
+
+    /// Calls `run(start in the large table, start in the small one, length, stride in the small one)`.
+    #[inline]
+    fn for_each_run(&self, mut run: impl FnMut(usize, usize, usize, usize)) {
+        let last = self.extents.len() - 1;
+        let (length, stride) = (self.extents[last], self.strides[last]);
+        let runs: usize = self.extents[..last].iter().product();
+        let mut counter = vec![0_usize; last];
+        let mut small = 0_usize;
+        for r in 0..runs {
+            run(r * length, small, length, stride);
+            for axis in (0..last).rev() {
+                counter[axis] += 1;
+                small += self.strides[axis];
+                if counter[axis] < self.extents[axis] {
+                    break;
+                }
+                small -= self.strides[axis] * self.extents[axis];
+                counter[axis] = 0;
+            }
+        }
+    }
+
+    /// `small[projection of c] += large[c]` for every cell.
+    pub(crate) fn add_into(&self, large: &[f64], small: &mut [f64]) {
+        self.for_each_run(|start, target, length, stride| {
+            let cells = &large[start..start + length];
+            match stride {
+                0 => small[target] += cells.iter().sum::<f64>(),
+                1 => {
+                    for (s, x) in small[target..target + length].iter_mut().zip(cells) {
+                        *s += x;
+                    }
+                }
+                _ => {
+                    for (s, x) in small[target..].iter_mut().step_by(stride).zip(cells) {
+                        *s += x;
+                    }
+                }
+            }
+        });
+    }
+
+    /// `combine(large[c], small[projection of c])` for every cell.
+    #[inline]
+    pub(crate) fn zip_from<T: Copy>(
+        &self,
+        small: &[T],
+        large: &mut [T],
+        combine: impl Fn(&mut T, T),
+    ) {
+        self.for_each_run(|start, source, length, stride| {
+            let cells = &mut large[start..start + length];
+            match stride {
+                0 => {
+                    let value = small[source];
+                    cells.iter_mut().for_each(|x| combine(x, value));
+                }
+                1 => {
+                    for (x, s) in cells.iter_mut().zip(&small[source..source + length]) {
+                        combine(x, *s);
+                    }
+                }
+                _ => {
+                    for (x, s) in cells.iter_mut().zip(small[source..].iter().step_by(stride)) {
+                        combine(x, *s);
+                    }
+                }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn projecting_sums_the_other_axes_out() {
+        let (outer, inner) = (Clique::new([0, 1, 2]), Clique::new([0, 2]));
+        let walk = Projection::between(&outer, &[2, 3, 2], &inner);
+        let large: Vec<f64> = (0..12).map(f64::from).collect();
+        let mut small = vec![0.0; 4];
+        walk.add_into(&large, &mut small);
+        assert_eq!(small, [0.0 + 2.0 + 4.0, 1.0 + 3.0 + 5.0, 6.0 + 8.0 + 10.0, 7.0 + 9.0 + 11.0]);
+    }
+
+    #[test]
+    fn neighboring_axes_are_fused() {
+        let outer = Clique::new([0, 1, 2]);
+        let walk = Projection::between(&outer, &[2, 3, 2], &Clique::new([1, 2]));
+        assert_eq!(walk.extents, [2, 6]);
+        let walk = Projection::between(&outer, &[2, 3, 2], &Clique::new([0]));
+        assert_eq!(walk.extents, [2, 6]);
+        assert_eq!(walk.strides, [1, 0]);
+    }
+}
