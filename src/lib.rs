@@ -8,6 +8,8 @@ pub mod estimation;
 pub mod graph;
 pub mod inference;
 pub mod measurement;
+pub mod mechanism;
+pub mod model;
 pub mod observe;
 pub mod privacy;
 pub mod query;

@@ -15,8 +15,8 @@ pub trait Projectable: Send + Sync {
     /// attributes, each of which sums to [`Projectable::records`].
     ///
     /// # Errors
-    /// An attribute outside the domain, counts that do not fit memory, or a failure to read the records. The
-    /// message says nothing that depends on the records.
+    /// An attribute outside the domain, or counts that do not fit memory. The message says nothing that depends on
+    /// the records.
     fn project_many(&self, cliques: &[Clique]) -> Result<Vec<Vec<u32>>>;
 
     /// The exact marginal on one clique, as in [`Projectable::project_many`].
