@@ -1,6 +1,7 @@
 //! Differentially private synthetic tables with the help of public data.
 
 pub mod data;
+pub mod demo;
 pub mod domain;
 mod error;
 pub mod estimation;
@@ -11,7 +12,7 @@ pub mod mechanism;
 pub mod model;
 pub mod observe;
 pub mod privacy;
-pub mod table;
 pub mod query;
+pub mod table;
 
 pub use error::{Error, Result};
