@@ -7,6 +7,7 @@ pub mod estimation;
 pub mod graph;
 pub mod inference;
 pub mod measurement;
+pub mod model;
 pub mod observe;
 pub mod privacy;
 pub mod query;

@@ -215,6 +215,25 @@ impl Calibrated {
         }
     }
 
+    /// Everything that the smallest maximal clique holding `clique` multiplies: its factors and all its messages.
+    pub(super) fn inputs_of_host(&self, clique: &Clique) -> Vec<(Clique, &[f64])> {
+        let nodes = &self.structure.nodes;
+        let host = (0..nodes.len())
+            .filter(|n| clique.is_subset(&nodes[*n].clique))
+            .min_by_key(|n| (self.cells(&nodes[*n].clique), *n));
+        let Some(host) = host else { return Vec::new() };
+        let here = &nodes[host];
+        let factors = here
+            .factors
+            .iter()
+            .map(|f| (self.structure.factor_clique(*f).clone(), self.factors[*f].as_slice()));
+        let children =
+            here.children.iter().map(|c| (nodes[*c].separator.clone(), self.up[*c].as_slice()));
+        let parent =
+            here.parent.map(|_| (here.separator.clone(), self.down[host].as_slice()));
+        factors.chain(children).chain(parent).collect()
+    }
+
     /// One elimination for each tree of the forest that the clique touches.
     fn parts(&self, clique: &Clique) -> Vec<Elimination> {
         let mut left = clique.clone();

@@ -3,6 +3,7 @@
 mod belief_propagation;
 mod brute_force;
 mod calibrated;
+mod conditional;
 mod kernel;
 mod log_space;
 mod plan;
@@ -10,7 +11,7 @@ mod structure;
 
 pub use belief_propagation::{BeliefPropagation, BeliefWorkspace};
 pub use brute_force::BruteForce;
-pub(crate) use calibrated::{Calibrated, Space};
+pub(crate) use calibrated::Calibrated;
 pub use log_space::{LogSpace, LogWorkspace};
 
 use crate::error::Result;

@@ -1,0 +1,235 @@
+//! Records from a model.
+
+use rand::seq::SliceRandom;
+use rand::{Rng, RngExt};
+
+use crate::data::{Column, Dataset};
+use crate::domain::Clique;
+use crate::error::{Error, Result};
+use crate::model::MarkovRandomField;
+
+/// How records are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sampling {
+    /// Expected counts given the parents are rounded: integer parts are kept, and the remainders are spread evenly over
+    /// neighboring groups, so that the table is off by rounding only.
+    #[default]
+    Rounded,
+    /// Every record drawn independently.
+    Independent,
+}
+
+impl MarkovRandomField {
+    /// Draws records, attribute by attribute in the reverse order of elimination, each given its neighbors in the
+    /// junction tree.
+    ///
+    /// Within a group of records that agree on the parents, values are dealt out in random order, so that attributes
+    /// that the model holds independent stay so.
+    ///
+    /// # Errors
+    /// No record asked for, or more than fit 32 bits.
+    ///
+    /// ```
+    /// use jointly::{domain::Domain, model::{MarkovRandomField, Sampling}};
+    /// use rand::{SeedableRng, rngs::ChaCha20Rng};
+    /// let domain = Domain::new([("a", 2), ("b", 5)])?;
+    /// let model = MarkovRandomField::uniform(&domain, 100.0)?;
+    /// let rows = model.sample(100, Sampling::Rounded, &mut ChaCha20Rng::seed_from_u64(1))?;
+    /// assert_eq!(rows.records(), 100);
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    pub fn sample<R: Rng + ?Sized>(
+        &self,
+        records: usize,
+        method: Sampling,
+        rng: &mut R,
+    ) -> Result<Dataset> {
+        if records == 0 || u32::try_from(records).is_err() {
+            return Err(Error::invalid_parameter("rows", records, "1 to 4,294,967,295"));
+        }
+        let domain = self.domain();
+        let triangulation = self.calibrated().structure.tree.triangulation();
+        let mut columns: Vec<Vec<u32>> = vec![Vec::new(); domain.len()];
+        let steps = triangulation.order.iter().zip(&triangulation.elimination_cliques);
+        for (step, (&attribute, clique)) in steps.rev().enumerate() {
+            let parents = clique.difference(&Clique::new([attribute]));
+            let groups = Groups::new(&parents, &columns, records, |a| domain.cardinality(a))?;
+            let conditional = self.calibrated().conditional(attribute, &parents)?;
+            let mut dealer = Dealer::new(domain.cardinality(attribute), step, method, rng);
+            let mut column = vec![0_u32; records];
+            let mut parent_codes = vec![0_usize; parents.len()];
+            for group in groups.iter() {
+                let first = group[0] as usize;
+                for (code, parent) in parent_codes.iter_mut().zip(parents.iter()) {
+                    *code = columns[parent][first] as usize;
+                }
+                conditional.weights(&parent_codes, &mut dealer.weights);
+                dealer.deal(group, &mut column, rng);
+            }
+            columns[attribute] = column;
+        }
+        let columns = columns
+            .into_iter()
+            .enumerate()
+            .map(|(attribute, codes)| Column::from_codes(codes, domain.cardinality(attribute)))
+            .collect::<Result<Vec<_>>>()?;
+        Dataset::new(domain.clone(), columns)
+    }
+}
+
+/// Records sorted by their parents' codes, and where each group ends.
+struct Groups {
+    order: Vec<u32>,
+    ends: Vec<usize>,
+}
+
+impl Groups {
+    fn new(
+        parents: &Clique,
+        columns: &[Vec<u32>],
+        records: usize,
+        cardinality: impl Fn(usize) -> usize,
+    ) -> Result<Self> {
+        let count = u32::try_from(records).unwrap_or(u32::MAX);
+        let mut cells = 1_u64;
+        let mut keys = vec![0_u64; records];
+        for parent in parents.iter() {
+            let k = cardinality(parent) as u64;
+            cells = cells.checked_mul(k).ok_or_else(|| Error::TooLarge {
+                what: format!("the combinations of {} parents", parents.len()),
+                needed: "more than 2^64".into(),
+                limit: "2^64".into(),
+            })?;
+            for (key, code) in keys.iter_mut().zip(&columns[parent]) {
+                *key = *key * k + u64::from(*code);
+            }
+        }
+        if cells == 1 {
+            return Ok(Self { order: (0..count).collect(), ends: vec![records] });
+        }
+        let mut order: Vec<u32>;
+        if cells <= 4 * u64::from(count) {
+            // Counting sort.
+            let mut starts = vec![0_u32; usize::try_from(cells).unwrap_or(0) + 1];
+            for key in &keys {
+                starts[usize::try_from(*key).unwrap_or(0) + 1] += 1;
+            }
+            for i in 1..starts.len() {
+                starts[i] += starts[i - 1];
+            }
+            order = vec![0; records];
+            for (record, key) in (0..count).zip(&keys) {
+                let start = &mut starts[usize::try_from(*key).unwrap_or(0)];
+                order[*start as usize] = record;
+                *start += 1;
+            }
+        } else {
+            order = (0..count).collect();
+            order.sort_by_key(|record| keys[*record as usize]);
+        }
+        let key = |i: usize| keys[order[i] as usize];
+        let mut ends: Vec<usize> =
+            (1..records).filter(|i| key(*i) != key(*i - 1)).collect();
+        ends.push(records);
+        Ok(Self { order, ends })
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u32]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.order[start..*end])
+    }
+}
+
+/// Deals the values of one attribute out to groups of records.
+struct Dealer {
+    method: Sampling,
+    /// Weights of the values in the group at hand.
+    weights: Vec<f64>,
+    hand: Vec<u32>,
+    /// Where the remainders of the next group are drawn: uniform in [0, 1), and evenly spread from group to group.
+    offset: f64,
+    /// Step of the offset: the fractional part of the square root of a prime, another one for each attribute, so that
+    /// attributes that are independent given the same groups stay independent.
+    stride: f64,
+}
+
+impl Dealer {
+    fn new<R: Rng + ?Sized>(values: usize, step: usize, method: Sampling, rng: &mut R) -> Self {
+        let stride = prime(step).sqrt().fract();
+        Self {
+            method,
+            weights: vec![0.0; values],
+            hand: Vec::new(),
+            offset: rng.random(),
+            stride,
+        }
+    }
+
+    fn deal<R: Rng + ?Sized>(&mut self, group: &[u32], column: &mut [u32], rng: &mut R) {
+        self.offset = match self.method {
+            Sampling::Rounded => (self.offset + self.stride).fract(),
+            Sampling::Independent => rng.random(),
+        };
+        if let [record] = group {
+            column[*record as usize] = pick(&self.weights, self.offset);
+            return;
+        }
+        if self.method == Sampling::Independent {
+            for record in group {
+                column[*record as usize] = pick(&self.weights, rng.random());
+            }
+            return;
+        }
+        self.round(group.len());
+        self.hand.shuffle(rng);
+        for (record, value) in group.iter().zip(&self.hand) {
+            column[*record as usize] = *value;
+        }
+    }
+
+    /// Fills the hand with `count` values: the integer part of each expected count, and the remainders by one
+    /// systematic draw, which includes each value with the probability of its fractional part.
+    fn round(&mut self, count: usize) {
+        self.hand.clear();
+        let scale = count as f64 / self.weights.iter().sum::<f64>();
+        let mut threshold = self.offset;
+        let mut cumulated = 0.0;
+        for (value, weight) in (0_u32..).zip(&self.weights) {
+            let expected = weight * scale;
+            let whole = expected.floor();
+            cumulated += expected - whole;
+            let extra = cumulated > threshold;
+            if extra {
+                threshold += 1.0;
+            }
+            let copies = whole as usize + usize::from(extra);
+            self.hand.extend(std::iter::repeat_n(value, copies.min(count - self.hand.len())));
+        }
+        // Rounding of the cumulated sum can leave the last remainder undealt.
+        while self.hand.len() < count {
+            self.hand.push(pick(&self.weights, self.offset));
+        }
+    }
+}
+
+/// The value at a point of the cumulated distribution.
+fn pick(weights: &[f64], point: f64) -> u32 {
+    let mut threshold = point * weights.iter().sum::<f64>();
+    let mut last = 0;
+    for (value, weight) in (0_u32..).zip(weights) {
+        if *weight > 0.0 {
+            last = value;
+            threshold -= weight;
+            if threshold < 0.0 {
+                break;
+            }
+        }
+    }
+    last
+}
+
+/// The prime number at a position, counted from 0.
+fn prime(position: usize) -> f64 {
+    let is_prime = |n: &u32| (2..).take_while(|d| d * d <= *n).all(|d| n % d != 0);
+    (2_u32..).filter(is_prime).nth(position).map_or(2.0, f64::from)
+}
