@@ -4,6 +4,7 @@ pub mod data;
 pub mod domain;
 mod error;
 pub mod estimation;
+pub mod evaluation;
 pub mod graph;
 pub mod inference;
 pub mod measurement;
