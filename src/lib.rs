@@ -11,7 +11,7 @@ pub mod measurement;
 pub mod model;
 pub mod observe;
 pub mod privacy;
-pub mod query;
 pub mod table;
+pub mod query;
 
 pub use error::{Error, Result};

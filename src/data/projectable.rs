@@ -15,8 +15,8 @@ pub trait Projectable: Send + Sync {
     /// attributes, each of which sums to [`Projectable::records`].
     ///
     /// # Errors
-    /// An attribute outside the domain, counts that do not fit memory, or a failure to read the records. The
-    /// message says nothing that depends on the records.
+    /// An attribute outside the domain, or counts that do not fit memory. The message says nothing that depends on
+    /// the records.
     fn project_many(&self, cliques: &[Clique]) -> Result<Vec<Vec<u32>>>;
 
     /// The exact marginal on one clique, as in [`Projectable::project_many`].
@@ -24,10 +24,12 @@ pub trait Projectable: Send + Sync {
     /// # Errors
     /// As [`Projectable::project_many`].
     fn project(&self, clique: &Clique) -> Result<Vec<u32>> {
-        self.project_many(std::slice::from_ref(clique))?.pop().ok_or_else(|| Error::ShapeMismatch {
-            clique: clique.to_string(),
-            expected: 1,
-            found: 0,
-        })
+        self.project_many(std::slice::from_ref(clique))?
+            .pop()
+            .ok_or_else(|| Error::ShapeMismatch {
+                clique: clique.to_string(),
+                expected: 1,
+                found: 0,
+            })
     }
 }
