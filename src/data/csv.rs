@@ -35,7 +35,12 @@ pub enum AbsentColumns {
 /// The file cannot be read; a header that is empty, repeats an attribute or lacks one; no record; a row of
 /// another length than the header; a cell that does not fit its column. They name file, line and column.
 pub fn read_csv(path: &Path, schema: &Schema) -> Result<Dataset> {
-    read_csv_from(open(path)?, &path.display().to_string(), schema, AbsentColumns::Refuse)
+    read_csv_from(
+        open(path)?,
+        &path.display().to_string(),
+        schema,
+        AbsentColumns::Refuse,
+    )
 }
 
 /// Reads a public table, which may lack attributes of the schema; otherwise as [`read_csv`].
@@ -43,11 +48,20 @@ pub fn read_csv(path: &Path, schema: &Schema) -> Result<Dataset> {
 /// # Errors
 /// As [`read_csv`], and a table that has no attribute of the schema at all.
 pub fn read_public_csv(path: &Path, schema: &Schema) -> Result<Dataset> {
-    read_csv_from(open(path)?, &path.display().to_string(), schema, AbsentColumns::LeaveOut)
+    read_csv_from(
+        open(path)?,
+        &path.display().to_string(),
+        schema,
+        AbsentColumns::LeaveOut,
+    )
 }
 
 fn open(path: &Path) -> Result<File> {
-    File::open(path).map_err(|source| Error::Io { action: "read", path: path.into(), source })
+    File::open(path).map_err(|source| Error::Io {
+        action: "read",
+        path: path.into(),
+        source,
+    })
 }
 
 /// Reads a table from any source of bytes; `name` stands for the file in errors.
@@ -71,8 +85,9 @@ pub fn read_csv_from(
 ) -> Result<Dataset> {
     let mut table = RawTable::open(source, name)?;
     let layout = Layout::new(&table, schema, absent)?;
-    let mut columns: Vec<Column> =
-        (0..layout.domain.len()).map(|a| Column::new(layout.domain.cardinality(a))).collect();
+    let mut columns: Vec<Column> = (0..layout.domain.len())
+        .map(|a| Column::new(layout.domain.cardinality(a)))
+        .collect();
     let mut record = ByteRecord::new();
     let mut records = 0_u64;
     while table.next(&mut record)? {
@@ -128,7 +143,11 @@ impl Layout {
                 ));
             };
             if let Some(encoder) = Encoder::new(column, schema.na_token()) {
-                fields.push(Field { position, name: column.name.clone(), encoder });
+                fields.push(Field {
+                    position,
+                    name: column.name.clone(),
+                    encoder,
+                });
                 attributes.push((column.name.clone(), column.cardinality()));
             }
         }
@@ -139,7 +158,10 @@ impl Layout {
                 "at least one",
             ));
         }
-        Ok(Self { domain: Domain::new(attributes)?, fields })
+        Ok(Self {
+            domain: Domain::new(attributes)?,
+            fields,
+        })
     }
 }
 
@@ -205,9 +227,17 @@ impl<R: Read> RawTable<R> {
             source,
         })?;
         let mut builder = csv::ReaderBuilder::new();
-        let reader =
-            builder.has_headers(false).flexible(true).buffer_capacity(BUFFER).from_reader(source);
-        let mut table = Self { name: name.into(), reader, header: ByteRecord::new(), crlf };
+        let reader = builder
+            .has_headers(false)
+            .flexible(true)
+            .buffer_capacity(BUFFER)
+            .from_reader(source);
+        let mut table = Self {
+            name: name.into(),
+            reader,
+            header: ByteRecord::new(),
+            crlf,
+        };
         let mut header = ByteRecord::new();
         if !table.read(&mut header)? {
             return Err(table.row_error(1, "an empty file".into(), "a header and records"));
@@ -245,7 +275,11 @@ impl<R: Read> RawTable<R> {
                 csv::ErrorKind::Io(source) => source,
                 other => io::Error::other(format!("{other:?}")),
             };
-            Error::Io { action: "read", path: self.name.as_str().into(), source }
+            Error::Io {
+                action: "read",
+                path: self.name.as_str().into(),
+                source,
+            }
         })
     }
 
@@ -257,12 +291,19 @@ impl<R: Read> RawTable<R> {
         let line_feeds = |cell: &[u8]| cell.split(|byte| *byte == b'\n').count() as u64 - 1;
         let inside = line_feeds(record.as_slice());
         let after = self.reader.position().line();
-        after.saturating_sub(inside + u64::from(!self.crlf.get())).max(1)
+        after
+            .saturating_sub(inside + u64::from(!self.crlf.get()))
+            .max(1)
     }
 
     /// An [`Error::InvalidRow`] of this table.
     pub(super) fn row_error(&self, line: u64, found: String, expected: &str) -> Error {
-        Error::InvalidRow { file: self.name.clone(), line, found, expected: expected.into() }
+        Error::InvalidRow {
+            file: self.name.clone(),
+            line,
+            found,
+            expected: expected.into(),
+        }
     }
 
     /// The header for an error message, shortened.
@@ -294,9 +335,17 @@ impl<R: Read> Source<R> {
     fn open(source: R, crlf: Rc<Cell<bool>>) -> io::Result<Self> {
         let mut buffered = BufReader::with_capacity(BUFFER, source);
         let gzip = buffered.fill_buf()?.starts_with(&[0x1f, 0x8b]);
-        let bytes =
-            if gzip { Bytes::Gzip(MultiGzDecoder::new(buffered)) } else { Bytes::Plain(buffered) };
-        Ok(Self { bytes, last: b'\n', first_end: None, crlf })
+        let bytes = if gzip {
+            Bytes::Gzip(MultiGzDecoder::new(buffered))
+        } else {
+            Bytes::Plain(buffered)
+        };
+        Ok(Self {
+            bytes,
+            last: b'\n',
+            first_end: None,
+            crlf,
+        })
     }
 }
 

@@ -13,12 +13,12 @@ use rayon::prelude::*;
 
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
-use crate::inference::MarginalOracle;
 use crate::inference::calibrated::{Calibrated, Space};
 use crate::inference::kernel::ContractionWorkspace;
 use crate::inference::log_space::{LogSpace, LogWorkspace};
 use crate::inference::plan::Contraction;
 use crate::inference::structure::{Node, Structure};
+use crate::inference::MarginalOracle;
 use crate::table::{CliqueLayout, Marginals, Potentials};
 
 /// Cells of all maximal cliques below which threads cost more than they save.
@@ -330,7 +330,8 @@ fn distribute_plan(structure: &Structure, i: usize) -> Distribute {
     let node = &structure.nodes[i];
     let measured = node.factors.iter().map(|f| structure.factor_clique(*f).clone());
     let separators = node.children.iter().map(|c| structure.nodes[*c].separator.clone());
-    let outputs: Vec<Clique> = measured.chain(separators).chain([Clique::default()]).collect();
+    let outputs: Vec<Clique> =
+        measured.chain(separators).chain([Clique::default()]).collect();
     let inputs = structure.distribute_inputs(i);
     Distribute {
         contraction: Contraction::new(&structure.domain, &node.clique, &inputs, &outputs),

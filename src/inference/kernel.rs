@@ -293,6 +293,5 @@ fn lane_sum(values: &[f64]) -> f64 {
     for (p, x) in parts.iter_mut().zip(rest) {
         *p += x;
     }
-    ((parts[0] + parts[4]) + (parts[2] + parts[6]))
-        + ((parts[1] + parts[5]) + (parts[3] + parts[7]))
+    ((parts[0] + parts[4]) + (parts[2] + parts[6])) + ((parts[1] + parts[5]) + (parts[3] + parts[7]))
 }

@@ -64,7 +64,8 @@ impl Structure {
         for i in by_size {
             if let Some(f) = factors.iter().position(|f| cliques[i].is_subset(&cliques[*f])) {
                 let holder = factors[f];
-                let walk = Projection::between(&cliques[holder], layout.shape(holder), &cliques[i]);
+                let walk =
+                    Projection::between(&cliques[holder], layout.shape(holder), &cliques[i]);
                 subsets.push(Subset { measured: i, factor: f, walk });
             } else {
                 factors.push(i);

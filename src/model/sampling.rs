@@ -128,7 +128,8 @@ impl Groups {
             order.sort_by_key(|record| keys[*record as usize]);
         }
         let key = |i: usize| keys[order[i] as usize];
-        let mut ends: Vec<usize> = (1..records).filter(|i| key(*i) != key(*i - 1)).collect();
+        let mut ends: Vec<usize> =
+            (1..records).filter(|i| key(*i) != key(*i - 1)).collect();
         ends.push(records);
         Ok(Self { order, ends })
     }
@@ -155,7 +156,13 @@ struct Dealer {
 impl Dealer {
     fn new<R: Rng + ?Sized>(values: usize, step: usize, method: Sampling, rng: &mut R) -> Self {
         let stride = prime(step).sqrt().fract();
-        Self { method, weights: vec![0.0; values], hand: Vec::new(), offset: rng.random(), stride }
+        Self {
+            method,
+            weights: vec![0.0; values],
+            hand: Vec::new(),
+            offset: rng.random(),
+            stride,
+        }
     }
 
     fn deal<R: Rng + ?Sized>(&mut self, group: &[u32], column: &mut [u32], rng: &mut R) {
