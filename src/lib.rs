@@ -8,6 +8,7 @@ pub mod evaluation;
 pub mod graph;
 pub mod inference;
 pub mod measurement;
+pub mod mechanism;
 pub mod model;
 pub mod observe;
 pub mod privacy;

@@ -55,7 +55,7 @@ impl Estimator for AcceleratedBregman {
         let mut gauge = None;
         let mut calls = 1;
         let mut value = loss.value(&z);
-        let mut watch = Watch::new(self.stopping, value);
+        let mut watch = Watch::new(self.stopping, loss, total, value);
         while !watch.is_over(calls, value) {
             // L t²/(1 - t) = L_prev t_prev².
             let t = momentum.map_or(1.0, |m| {

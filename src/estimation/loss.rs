@@ -92,6 +92,11 @@ impl SquaredLoss {
         self.weights.iter().sum()
     }
 
+    /// The largest weight of a clique.
+    pub(crate) fn largest_weight(&self) -> f64 {
+        self.weights.iter().copied().fold(0.0, f64::max)
+    }
+
     /// L(μ).
     pub fn value(&self, mu: &Marginals) -> f64 {
         self.value_at(mu.values())

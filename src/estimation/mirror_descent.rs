@@ -47,7 +47,7 @@ impl Estimator for MirrorDescent {
         let mut growth = FIRST_GROWTH;
         let mut gauge = None;
         let mut calls = 1;
-        let mut watch = Watch::new(self.stopping, value);
+        let mut watch = Watch::new(self.stopping, loss, total, value);
         while !watch.is_over(calls, value) {
             for ((n, t), g) in next.values_mut().iter_mut().zip(theta.values()).zip(&gradient) {
                 *n = t - step * g;

@@ -34,18 +34,25 @@ pub struct Stopping {
     /// Most oracle calls (iterations of the papers).
     pub iterations: u32,
     /// The fit also ends when the loss fell by less than this fraction of itself over [`Stopping::WINDOW`] calls.
-    /// Zero: run all iterations.
     pub relative_decrease: f64,
+    /// The fit also ends when the loss fell by less than if one marginal had moved by this share of the records
+    /// (L2 norm).
+    pub marginal_share: f64,
 }
 
 impl Stopping {
     /// Oracle calls between two looks at the decrease.
     pub const WINDOW: u32 = 25;
+
+    /// Runs all iterations.
+    pub fn after(iterations: u32) -> Self {
+        Self { iterations, relative_decrease: 0.0, marginal_share: 0.0 }
+    }
 }
 
 impl Default for Stopping {
     fn default() -> Self {
-        Self { iterations: 1000, relative_decrease: 1e-4 }
+        Self { iterations: 1000, relative_decrease: 1e-3, marginal_share: 1e-4 }
     }
 }
 
@@ -53,27 +60,30 @@ impl Default for Stopping {
 #[derive(Clone, Copy, Debug)]
 struct Watch {
     stopping: Stopping,
+    least_decrease: f64,
     reference: f64,
     next: u32,
 }
 
 impl Watch {
-    fn new(stopping: Stopping, loss: f64) -> Self {
-        Self { stopping, reference: loss, next: Stopping::WINDOW }
+    fn new(stopping: Stopping, loss: &SquaredLoss, total: f64, value: f64) -> Self {
+        let moved = stopping.marginal_share * total;
+        let least_decrease = 0.5 * loss.largest_weight() * moved * moved;
+        Self { stopping, least_decrease, reference: value, next: Stopping::WINDOW }
     }
 
     /// Whether the fit is over after `calls` oracle calls.
-    fn is_over(&mut self, calls: u32, loss: f64) -> bool {
+    fn is_over(&mut self, calls: u32, value: f64) -> bool {
         if calls >= self.stopping.iterations {
             return true;
         }
         if calls < self.next {
             return false;
         }
-        let still = self.reference - loss < self.stopping.relative_decrease * loss.abs();
-        self.reference = loss;
+        let decrease = self.reference - value;
+        self.reference = value;
         self.next = calls + Stopping::WINDOW;
-        still && self.stopping.relative_decrease > 0.0
+        decrease < self.least_decrease.max(self.stopping.relative_decrease * value.abs())
     }
 }
 

@@ -62,19 +62,23 @@ impl<'a> Curator<'a> {
         Ok(Self { data, relation, accountant: Accountant::new(limit), seed, round: 0, noise })
     }
 
-    /// Continues a run from its ledger. [`begin_round`](Self::begin_round) must come before the next access.
+    /// Goes on from the ledger of a run that was cut short, in place of an empty one.
+    /// [`begin_round`](Self::begin_round) must come before the next access.
     ///
     /// # Errors
-    /// A ledger that overruns its limit, an entry that its cost does not cover, or one that was measured under
-    /// another relation.
-    pub fn resume(
-        data: &'a dyn Projectable,
-        relation: NeighboringRelation,
-        ledger: &Ledger,
-        seed: NoiseSeed,
-    ) -> Result<Self> {
+    /// A ledger of another limit or one that overruns it, an entry that its cost does not cover or that was measured
+    /// under another relation, or a curator that has spent something already.
+    pub fn continue_from(&mut self, ledger: &Ledger) -> Result<()> {
+        let limit = self.ledger().limit();
+        if !self.spent().is_zero() || ledger.limit() != limit {
+            return Err(Error::invalid_specification(
+                "ledger to continue",
+                format!("limit {}, after spending {}", ledger.limit(), self.spent()),
+                format!("limit {limit}, before anything is spent"),
+            ));
+        }
         let accountant = Accountant::resume(ledger)?;
-        let expected = MarginalSensitivity::of(relation).squared_l2();
+        let expected = MarginalSensitivity::of(self.relation).squared_l2();
         for entry in ledger.entries() {
             if let NoiseMechanism::DiscreteGaussian { squared_l2_sensitivity: found, .. } =
                 entry.mechanism
@@ -83,18 +87,25 @@ impl<'a> Curator<'a> {
                 return Err(Error::invalid_specification(
                     format!("ledger, round {}, {}", entry.round, entry.purpose),
                     format!("a squared L2 sensitivity of {found}"),
-                    format!("{expected}, as of the relation {relation}"),
+                    format!("{expected}, as of the relation {}", self.relation),
                 ));
             }
         }
-        let round = ledger.entries().iter().map(|entry| entry.round).max().unwrap_or(0);
-        Ok(Self { data, relation, accountant, seed, round, noise: None })
+        self.round = ledger.entries().iter().map(|entry| entry.round).max().unwrap_or(0);
+        self.accountant = accountant;
+        self.noise = None;
+        Ok(())
+    }
+
+    /// Where the noise comes from.
+    pub fn seed(&self) -> NoiseSeed {
+        self.seed
     }
 
     /// Begins a round with a noise generator of its own: fresh from the system, or derived from a fixed seed and the
     /// round, so that a resumed run repeats the same draws.
     ///
-    /// `round`: counted from 1, above the round before; directly after [`resume`](Self::resume) it may be the last
+    /// `round`: counted from 1, above the round before; directly after [`continue_from`](Self::continue_from) it may be the last
     /// round of the ledger again.
     ///
     /// # Errors

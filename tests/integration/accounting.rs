@@ -174,7 +174,8 @@ fn a_resumed_run_with_a_fixed_seed_repeats_the_very_same_draws() {
     let mut parts: Vec<String> = (1..=3).map(|r| round(&mut first, r, cost).unwrap()).collect();
     let text = serde_json::to_string(first.ledger()).unwrap();
     let ledger: Ledger = serde_json::from_str(&text).unwrap();
-    let mut second = Curator::resume(&data, ReplaceOne, &ledger, NoiseSeed::Fixed(9)).unwrap();
+    let mut second = curator(&data, 1.0);
+    second.continue_from(&ledger).unwrap();
     parts.extend((4..=6).map(|r| round(&mut second, r, cost).unwrap()));
     assert_eq!(parts, whole);
     assert_eq!(second.ledger(), straight.ledger());
@@ -188,7 +189,9 @@ fn rounds_go_forward_and_a_resumed_run_begins_one_before_it_draws() {
     assert!(run.begin_round(0).is_err(), "round 0 is the time before the first");
     round(&mut run, 2, rho(0.1)).unwrap();
     assert!(run.begin_round(2).is_err() && run.begin_round(1).is_err());
-    let mut resumed = Curator::resume(&data, ReplaceOne, run.ledger(), NoiseSeed::System).unwrap();
+    let limit = run.ledger().limit();
+    let mut resumed = Curator::new(&data, ReplaceOne, limit, NoiseSeed::System).unwrap();
+    resumed.continue_from(run.ledger()).unwrap();
     assert!(resumed.is_private());
     let clique = Clique::new([0]);
     let marginals = resumed.marginals(std::slice::from_ref(&clique)).unwrap();
@@ -224,7 +227,12 @@ fn a_tampered_ledger_is_refused() {
     assert!(tamper(&|v| v["entries"][0]["note"] = "free".into()).is_err());
 
     // A ledger of the other relation: its noise was drawn for another sensitivity.
-    assert!(Curator::resume(&data, AddRemoveOne, run.ledger(), NoiseSeed::System).is_err());
+    let mut other = Curator::new(&data, AddRemoveOne, rho(0.5), NoiseSeed::System).unwrap();
+    assert!(other.continue_from(run.ledger()).is_err());
+    // A ledger of another limit, and a curator that has spent something.
+    assert!(curator(&data, 1.0).continue_from(run.ledger()).is_err());
+    let ledger = run.ledger().clone();
+    assert!(run.continue_from(&ledger).is_err());
 }
 
 proptest! {

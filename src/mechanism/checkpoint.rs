@@ -1,0 +1,255 @@
+//! The state of a run on disk, so that a killed run goes on where it was and never pays twice.
+//!
+//! After each round the measurements and the ledger are written to a new file, synced, and moved over the old one.
+//! Nothing of the round is shown or written elsewhere before that: a draw that is lost with the process was never seen,
+//! so drawing it anew costs nothing. The noise generator's state is never stored.
+//!
+//! The file holds publishable numbers only. It tells the inputs apart by a hash of the parameters and the public tables
+//! and by the label that the caller gives to the private table (on the command line its path and time of change); a
+//! hash of private records would itself be an unpaid release.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::domain::Clique;
+use crate::error::{Error, Result};
+use crate::measurement::Measurement;
+use crate::mechanism::{JamPgm, RoundRecord, Task};
+use crate::privacy::{Curator, Ledger};
+use crate::table::{CliqueLayout, Potentials};
+
+/// Where checkpoints are kept, and what the private table is called there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckpointFolder {
+    /// The folder; made when it does not exist.
+    pub folder: PathBuf,
+    /// Tells one private table from another without a number computed from its records, for example the file's path
+    /// and time of change.
+    pub private_label: String,
+}
+
+/// Version of the file's format.
+const VERSION: u32 = 1;
+const FILE: &str = "checkpoint.json";
+
+/// State after the last durable round.
+#[derive(Debug)]
+pub(super) struct Checkpoint {
+    path: Option<PathBuf>,
+    fingerprint: String,
+    pub total: Option<f64>,
+    pub measurements: Vec<Measurement>,
+    pub rounds: Vec<RoundRecord>,
+    /// Potentials of the last fit before the last measurement: where the next fit starts.
+    pub potentials: Option<Potentials>,
+}
+
+/// The file.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    version: u32,
+    fingerprint: String,
+    total: Option<f64>,
+    measurements: Vec<Measurement>,
+    rounds: Vec<RoundRecord>,
+    potentials: Vec<(Clique, Vec<f64>)>,
+    ledger: Ledger,
+}
+
+impl Checkpoint {
+    /// An empty state, or the one found in the folder; then the curator goes on from its ledger.
+    ///
+    /// # Errors
+    /// A checkpoint that cannot be read, is of another version, or of other inputs.
+    pub(super) fn open(
+        mechanism: &JamPgm,
+        curator: &mut Curator<'_>,
+        task: &Task<'_>,
+    ) -> Result<Self> {
+        let mut empty = Self {
+            path: None,
+            fingerprint: String::new(),
+            total: None,
+            measurements: Vec::new(),
+            rounds: Vec::new(),
+            potentials: None,
+        };
+        let Some(CheckpointFolder { folder, private_label }) = &mechanism.checkpoint else {
+            return Ok(empty);
+        };
+        fs::create_dir_all(folder)
+            .map_err(|source| Error::Io { action: "create", path: folder.clone(), source })?;
+        let path = folder.join(FILE);
+        empty.fingerprint = fingerprint(mechanism, curator, task, private_label);
+        empty.path = Some(path.clone());
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(empty),
+            Err(source) => return Err(Error::Io { action: "read", path, source }),
+        };
+        let refuse = |reason: String| Error::Checkpoint { path: path.clone(), reason };
+        let stored: Stored =
+            serde_json::from_str(&text).map_err(|error| refuse(format!("not readable: {error}")))?;
+        if stored.version != VERSION {
+            return Err(refuse(format!("version {}, expected {VERSION}", stored.version)));
+        }
+        if stored.fingerprint != empty.fingerprint {
+            return Err(refuse("it belongs to other inputs or parameters".into()));
+        }
+        curator.continue_from(&stored.ledger).map_err(|error| refuse(error.to_string()))?;
+        let domain = curator.domain();
+        for measurement in &stored.measurements {
+            let cells = domain.cells(&measurement.clique).unwrap_or(0);
+            let inside = measurement.clique.iter().all(|a| a < domain.len());
+            if !inside || cells != measurement.values.len() as u64 {
+                return Err(refuse("a measurement does not fit the domain".into()));
+            }
+        }
+        let layout =
+            CliqueLayout::new(domain, stored.potentials.iter().map(|(clique, _)| clique.clone()))?;
+        let mut potentials = Potentials::zeros(&layout);
+        for (index, (_, values)) in stored.potentials.iter().enumerate() {
+            let table = potentials.table_mut(index);
+            if table.len() != values.len() {
+                return Err(refuse("a table of potentials does not fit the domain".into()));
+            }
+            table.copy_from_slice(values);
+        }
+        Ok(Self {
+            total: stored.total,
+            measurements: stored.measurements,
+            rounds: stored.rounds,
+            potentials: (!stored.potentials.is_empty()).then_some(potentials),
+            ..empty
+        })
+    }
+
+    /// The first round that is not durable yet, counted from 1.
+    pub(super) fn next_round(&self) -> u32 {
+        self.rounds.last().map_or(1, |record| record.round + 1)
+    }
+
+    /// The measured cliques.
+    pub(super) fn cliques(&self) -> Vec<Clique> {
+        self.measurements.iter().map(|m| m.clique.clone()).collect()
+    }
+
+    /// Keeps the estimate of the number of records.
+    pub(super) fn record_total(&mut self, total: f64, ledger: &Ledger) -> Result<()> {
+        self.total = Some(total);
+        self.write(ledger)
+    }
+
+    /// Adds a round's measurement and makes it durable.
+    pub(super) fn record(
+        &mut self,
+        round: u32,
+        candidates: usize,
+        measurement: Measurement,
+        ledger: &Ledger,
+    ) -> Result<()> {
+        self.rounds.push(RoundRecord {
+            round,
+            clique: measurement.clique.clone(),
+            provenance: measurement.provenance.clone(),
+            stddev: measurement.stddev,
+            candidates,
+            loss: 0.0,
+            oracle_calls: 0,
+            model_mib: 0.0,
+        });
+        self.measurements.push(measurement);
+        self.write(ledger)
+    }
+
+    fn write(&self, ledger: &Ledger) -> Result<()> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let potentials = self.potentials.iter().flat_map(|theta| {
+            let cliques = theta.layout().cliques().iter().enumerate();
+            cliques.map(|(i, clique)| (clique.clone(), theta.table(i).to_vec()))
+        });
+        let stored = Stored {
+            version: VERSION,
+            fingerprint: self.fingerprint.clone(),
+            total: self.total,
+            measurements: self.measurements.clone(),
+            rounds: self.rounds.clone(),
+            potentials: potentials.collect(),
+            ledger: ledger.clone(),
+        };
+        let text = serde_json::to_vec(&stored).map_err(|error| Error::Checkpoint {
+            path: path.clone(),
+            reason: error.to_string(),
+        })?;
+        write_durably(path, &text)
+            .map_err(|source| Error::Io { action: "write", path: path.clone(), source })
+    }
+}
+
+/// Writes a new file, syncs it, moves it over the old one, and syncs the folder.
+fn write_durably(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    let new = path.with_extension("tmp");
+    let mut file = File::create(&new)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    fs::rename(&new, path)?;
+    if let Some(folder) = path.parent() {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// SHA-256 over everything that shapes a run, save the private records.
+fn fingerprint(
+    mechanism: &JamPgm,
+    curator: &Curator<'_>,
+    task: &Task<'_>,
+    private_label: &str,
+) -> String {
+    let mut hash = Sha256::new();
+    let mut add = |part: &str| {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    };
+    add(private_label);
+    add(&format!(
+        "{:?} {} {} {} {}",
+        mechanism.rounds,
+        mechanism.measure_share.to_bits(),
+        mechanism.size_limit_mib.to_bits(),
+        mechanism.iterations,
+        curator.ledger().limit().units(),
+    ));
+    add(&format!("{} {:?}", curator.relation(), curator.seed()));
+    for attribute in curator.domain().attributes() {
+        add(&attribute.name);
+        add(&attribute.cardinality.to_string());
+    }
+    for weighted in task.workload.weighted_cliques() {
+        add(&format!("{} {}", weighted.clique, weighted.weight.to_bits()));
+    }
+    for table in task.public {
+        add(table.name());
+        for (attribute, column) in table.table().domain().attributes().iter().zip(table.table().columns()) {
+            add(&attribute.name);
+            let mut codes = Sha256::new();
+            for code in column.iter() {
+                codes.update(code.to_le_bytes());
+            }
+            add(&hex(&codes.finalize()));
+        }
+    }
+    hex(&hash.finalize())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,88 @@
+//! Mechanisms: from a curator and a task to a release.
+
+mod adaptive;
+mod checkpoint;
+mod jam_pgm;
+mod public_only;
+
+pub use checkpoint::CheckpointFolder;
+pub use jam_pgm::JamPgm;
+pub use public_only::PublicOnly;
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::PublicData;
+use crate::domain::Clique;
+use crate::error::Result;
+use crate::measurement::{Measurement, Provenance};
+use crate::model::MarkovRandomField;
+use crate::observe::Observer;
+use crate::privacy::{Curator, Ledger, NeighboringRelation};
+use crate::query::Workload;
+
+/// What a mechanism is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'a> {
+    /// The cliques whose marginals must be good.
+    pub workload: &'a Workload,
+    /// Public tables that may help; there may be none.
+    pub public: &'a [PublicData],
+}
+
+/// A way from records to a model within a budget.
+pub trait Mechanism {
+    /// The name under which the field knows it, as on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Runs within the curator's remaining budget.
+    ///
+    /// # Errors
+    /// Parameters out of range, a workload that leaves no candidate, a table that does not fit memory, or a failure of
+    /// the checkpoint's files or of the system's random generator. Messages say nothing about the records.
+    fn run(
+        &self,
+        curator: &mut Curator<'_>,
+        task: &Task<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Release>;
+}
+
+/// A finished run. All of it may be published when [`Release::is_private`] holds.
+#[derive(Clone, Debug)]
+pub struct Release {
+    /// The mechanism's name.
+    pub mechanism: &'static str,
+    /// The fitted distribution.
+    pub model: MarkovRandomField,
+    /// What was measured, in order.
+    pub measurements: Vec<Measurement>,
+    /// What each round did.
+    pub rounds: Vec<RoundRecord>,
+    /// What each access cost.
+    pub ledger: Ledger,
+    /// Which tables the guarantee holds for.
+    pub relation: NeighboringRelation,
+    /// False when the noise came from a fixed seed: then nothing is private.
+    pub is_private: bool,
+}
+
+/// One round of an adaptive mechanism.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoundRecord {
+    /// The round, counted from 1.
+    pub round: u32,
+    /// The chosen clique.
+    pub clique: Clique,
+    /// The table it was taken from.
+    pub provenance: Provenance,
+    /// Standard deviation of its noise, in counts; 0 for a public marginal.
+    pub stddev: f64,
+    /// Candidates within the size limit, private and public ones together.
+    pub candidates: usize,
+    /// Loss after the fit.
+    pub loss: f64,
+    /// Oracle calls of the fit.
+    pub oracle_calls: u32,
+    /// Model size after the fit, in MiB.
+    pub model_mib: f64,
+}
