@@ -1,6 +1,7 @@
 //! Differentially private synthetic tables with the help of public data.
 
 pub mod data;
+pub mod demo;
 pub mod domain;
 mod error;
 pub mod estimation;

@@ -1,21 +1,15 @@
 //! Reading a table of text, plain or gzip, cell by cell into codes.
 
-use std::cell::Cell;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::Read;
 use std::path::Path;
-use std::rc::Rc;
 
 use csv::ByteRecord;
-use flate2::bufread::MultiGzDecoder;
 
 use crate::data::encoder::{Encoder, expectation};
+use crate::data::raw_table::{RawTable, open, quoted};
 use crate::data::{Column, Dataset};
 use crate::domain::{Domain, Schema};
 use crate::error::{Error, Result};
-
-/// Bytes read at a time.
-const BUFFER: usize = 1 << 17;
 
 /// What to do about attributes of the schema that a table does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,12 +29,7 @@ pub enum AbsentColumns {
 /// The file cannot be read; a header that is empty, repeats an attribute or lacks one; no record; a row of
 /// another length than the header; a cell that does not fit its column. They name file, line and column.
 pub fn read_csv(path: &Path, schema: &Schema) -> Result<Dataset> {
-    read_csv_from(
-        open(path)?,
-        &path.display().to_string(),
-        schema,
-        AbsentColumns::Refuse,
-    )
+    read_csv_from(open(path)?, &path.display().to_string(), schema, AbsentColumns::Refuse)
 }
 
 /// Reads a public table, which may lack attributes of the schema; otherwise as [`read_csv`].
@@ -48,20 +37,7 @@ pub fn read_csv(path: &Path, schema: &Schema) -> Result<Dataset> {
 /// # Errors
 /// As [`read_csv`], and a table that has no attribute of the schema at all.
 pub fn read_public_csv(path: &Path, schema: &Schema) -> Result<Dataset> {
-    read_csv_from(
-        open(path)?,
-        &path.display().to_string(),
-        schema,
-        AbsentColumns::LeaveOut,
-    )
-}
-
-fn open(path: &Path) -> Result<File> {
-    File::open(path).map_err(|source| Error::Io {
-        action: "read",
-        path: path.into(),
-        source,
-    })
+    read_csv_from(open(path)?, &path.display().to_string(), schema, AbsentColumns::LeaveOut)
 }
 
 /// Reads a table from any source of bytes; `name` stands for the file in errors.
@@ -85,9 +61,8 @@ pub fn read_csv_from(
 ) -> Result<Dataset> {
     let mut table = RawTable::open(source, name)?;
     let layout = Layout::new(&table, schema, absent)?;
-    let mut columns: Vec<Column> = (0..layout.domain.len())
-        .map(|a| Column::new(layout.domain.cardinality(a)))
-        .collect();
+    let mut columns: Vec<Column> =
+        (0..layout.domain.len()).map(|a| Column::new(layout.domain.cardinality(a))).collect();
     let mut record = ByteRecord::new();
     let mut records = 0_u64;
     while table.next(&mut record)? {
@@ -143,11 +118,7 @@ impl Layout {
                 ));
             };
             if let Some(encoder) = Encoder::new(column, schema.na_token()) {
-                fields.push(Field {
-                    position,
-                    name: column.name.clone(),
-                    encoder,
-                });
+                fields.push(Field { position, name: column.name.clone(), encoder });
                 attributes.push((column.name.clone(), column.cardinality()));
             }
         }
@@ -158,10 +129,7 @@ impl Layout {
                 "at least one",
             ));
         }
-        Ok(Self {
-            domain: Domain::new(attributes)?,
-            fields,
-        })
+        Ok(Self { domain: Domain::new(attributes)?, fields })
     }
 }
 
@@ -185,194 +153,5 @@ impl Field {
             found: quoted(cell),
             expected,
         }
-    }
-}
-
-/// The text of a cell for an error message, shortened.
-fn quoted(cell: &[u8]) -> String {
-    const LONGEST: usize = 40;
-    if cell.is_empty() {
-        return "nothing".into();
-    }
-    let text = String::from_utf8_lossy(cell);
-    let shown = match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("'{}...'", text[..end].escape_debug()),
-        None => format!("'{}'", text.escape_debug()),
-    };
-    match std::str::from_utf8(cell) {
-        Ok(_) => shown,
-        Err(_) => format!("{shown} (not UTF-8)"),
-    }
-}
-
-/// Rows of text under a header, all of its length, each with the line on which it starts.
-pub(super) struct RawTable<R> {
-    name: String,
-    reader: csv::Reader<Source<R>>,
-    /// The names of the columns, distinct.
-    pub(super) header: ByteRecord,
-    crlf: Rc<Cell<bool>>,
-}
-
-impl<R: Read> RawTable<R> {
-    /// Opens a source, plain or gzip, and reads its header. A byte-order mark is skipped.
-    ///
-    /// # Errors
-    /// No header, a column name twice, or an unreadable source.
-    pub(super) fn open(source: R, name: &str) -> Result<Self> {
-        let crlf = Rc::new(Cell::new(false));
-        let source = Source::open(source, Rc::clone(&crlf)).map_err(|source| Error::Io {
-            action: "read",
-            path: name.into(),
-            source,
-        })?;
-        let mut builder = csv::ReaderBuilder::new();
-        let reader = builder
-            .has_headers(false)
-            .flexible(true)
-            .buffer_capacity(BUFFER)
-            .from_reader(source);
-        let mut table = Self {
-            name: name.into(),
-            reader,
-            header: ByteRecord::new(),
-            crlf,
-        };
-        let mut header = ByteRecord::new();
-        if !table.read(&mut header)? {
-            return Err(table.row_error(1, "an empty file".into(), "a header and records"));
-        }
-        for (i, column) in header.iter().enumerate() {
-            // Nameless columns (row numbers of other tools) may repeat.
-            if !column.is_empty() && header.iter().take(i).any(|earlier| earlier == column) {
-                let found = format!("column {} twice in the header", quoted(column));
-                return Err(table.row_error(1, found, "distinct names"));
-            }
-        }
-        table.header = header;
-        Ok(table)
-    }
-
-    /// Reads the next row; `false` at the end.
-    ///
-    /// # Errors
-    /// A row of another length than the header, or an unreadable source.
-    pub(super) fn next(&mut self, record: &mut ByteRecord) -> Result<bool> {
-        if !self.read(record)? {
-            return Ok(false);
-        }
-        if record.len() == self.header.len() {
-            return Ok(true);
-        }
-        let found = format!("{} cells", record.len());
-        let expected = format!("{}, as in the header", self.header.len());
-        Err(self.row_error(self.line(record), found, &expected))
-    }
-
-    fn read(&mut self, record: &mut ByteRecord) -> Result<bool> {
-        self.reader.read_byte_record(record).map_err(|error| {
-            let source = match error.into_kind() {
-                csv::ErrorKind::Io(source) => source,
-                other => io::Error::other(format!("{other:?}")),
-            };
-            Error::Io {
-                action: "read",
-                path: self.name.as_str().into(),
-                source,
-            }
-        })
-    }
-
-    /// The line on which a row just read starts, counted from 1.
-    ///
-    /// The reader has consumed the row's line feed (the source adds one to a last line without), unless the
-    /// line ends in CR LF: then it stops after the CR. Going back from there skips empty lines rightly.
-    pub(super) fn line(&self, record: &ByteRecord) -> u64 {
-        let line_feeds = |cell: &[u8]| cell.split(|byte| *byte == b'\n').count() as u64 - 1;
-        let inside = line_feeds(record.as_slice());
-        let after = self.reader.position().line();
-        after
-            .saturating_sub(inside + u64::from(!self.crlf.get()))
-            .max(1)
-    }
-
-    /// An [`Error::InvalidRow`] of this table.
-    pub(super) fn row_error(&self, line: u64, found: String, expected: &str) -> Error {
-        Error::InvalidRow {
-            file: self.name.clone(),
-            line,
-            found,
-            expected: expected.into(),
-        }
-    }
-
-    /// The header for an error message, shortened.
-    fn names(&self) -> String {
-        const SHOWN: usize = 12;
-        let mut names: Vec<String> = self.header.iter().take(SHOWN).map(quoted).collect();
-        if self.header.len() > SHOWN {
-            names.push(format!("... ({} columns in all)", self.header.len()));
-        }
-        format!("columns {}", names.join(", "))
-    }
-}
-
-/// Bytes of a plain or gzip source; a last line without a line end gets one.
-struct Source<R> {
-    bytes: Bytes<R>,
-    last: u8,
-    /// Whether the first line ends in CR LF; `None` until it has ended.
-    first_end: Option<bool>,
-    crlf: Rc<Cell<bool>>,
-}
-
-enum Bytes<R> {
-    Plain(BufReader<R>),
-    Gzip(MultiGzDecoder<BufReader<R>>),
-}
-
-impl<R: Read> Source<R> {
-    fn open(source: R, crlf: Rc<Cell<bool>>) -> io::Result<Self> {
-        let mut buffered = BufReader::with_capacity(BUFFER, source);
-        let gzip = buffered.fill_buf()?.starts_with(&[0x1f, 0x8b]);
-        let bytes = if gzip {
-            Bytes::Gzip(MultiGzDecoder::new(buffered))
-        } else {
-            Bytes::Plain(buffered)
-        };
-        Ok(Self {
-            bytes,
-            last: b'\n',
-            first_end: None,
-            crlf,
-        })
-    }
-}
-
-impl<R: Read> Read for Source<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = match &mut self.bytes {
-            Bytes::Plain(source) => source.read(buffer)?,
-            Bytes::Gzip(source) => source.read(buffer).map_err(|error| {
-                let what = "the gzip data are cut short or damaged";
-                io::Error::new(error.kind(), format!("{what} ({error})"))
-            })?,
-        };
-        if read == 0 && !matches!(self.last, b'\n' | b'\r') && !buffer.is_empty() {
-            self.last = if self.crlf.get() { b'\r' } else { b'\n' };
-            buffer[0] = self.last;
-            return Ok(1);
-        }
-        if self.first_end.is_none()
-            && let Some(end) = buffer[..read].iter().position(|byte| *byte == b'\n')
-        {
-            let before = if end == 0 { self.last } else { buffer[end - 1] };
-            self.first_end = Some(before == b'\r');
-            self.crlf.set(before == b'\r');
-        }
-        if let Some(last) = buffer[..read].last() {
-            self.last = *last;
-        }
-        Ok(read)
     }
 }

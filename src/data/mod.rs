@@ -1,14 +1,21 @@
 //! Tables of records: reading, counting, writing.
 
+mod atomic;
 mod count;
 mod csv;
 mod dataset;
+mod decode;
+mod draft;
 mod encoder;
 mod projectable;
 mod public;
+mod raw_table;
 
 pub use self::csv::{AbsentColumns, read_csv, read_csv_from, read_public_csv};
+pub use atomic::write_atomically;
 pub use count::MAX_TOTAL_CELLS;
 pub use dataset::{Column, Dataset};
+pub use decode::{Labels, write_csv, write_csv_file};
+pub use draft::{draft, draft_from_dictionary, draft_from_public};
 pub use projectable::Projectable;
 pub use public::PublicData;

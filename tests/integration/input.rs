@@ -1,5 +1,7 @@
 //! Bad and odd input: each a clear error or the right answer.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::io::Write;
 
 use flate2::{Compression, write::GzEncoder};

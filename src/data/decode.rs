@@ -1,0 +1,189 @@
+//! Codes back to the text of a table.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::Path;
+
+use flate2::{Compression, write::GzEncoder};
+use rand::rngs::ChaCha20Rng;
+use rand::{RngExt, SeedableRng};
+
+use crate::data::{Column, Dataset, write_atomically};
+use crate::domain::{Bins, Kind, Schema, SchemaColumn};
+use crate::error::{Error, Result};
+
+/// What is written for a categorical value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Labels {
+    /// The raw code, as in the table that the schema describes.
+    #[default]
+    Codes,
+    /// The label where the schema has one, else the raw code. For readers: it cannot be coded again.
+    Text,
+}
+
+/// Writes a table to a CSV file, gzip when the name ends in `.gz`; see [`write_csv`].
+///
+/// The file appears whole or not at all ([`write_atomically`]). Same seed, same bytes.
+///
+/// # Errors
+/// As [`write_csv`], or the file cannot be written.
+pub fn write_csv_file(
+    path: &Path,
+    table: &Dataset,
+    schema: &Schema,
+    labels: Labels,
+    seed: u64,
+) -> Result<()> {
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    write_atomically(path, |file| {
+        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz")) {
+            let mut gzip = GzEncoder::new(file, Compression::default());
+            write_csv(&mut gzip, table, schema, labels, &mut rng)?;
+            gzip.finish().map(drop).map_err(|e| failed(path, e))
+        } else {
+            write_csv(file, table, schema, labels, &mut rng)
+        }
+    })
+}
+
+fn failed(path: &Path, source: std::io::Error) -> Error {
+    Error::Io { action: "write", path: path.into(), source }
+}
+
+/// Writes a table of codes as CSV text with a header, such that reading it under the same schema gives the
+/// same codes again.
+///
+/// A categorical code becomes its raw text, a missing value the missing token. A bin becomes a number drawn
+/// uniformly inside it: a whole number where the column holds whole numbers, otherwise with digits to tell
+/// a thousandth of the bin. Open-ended outer bins are cut first, see [`Bins::plausible`].
+///
+/// # Errors
+/// An attribute of the table that the schema does not have with the same number of values, or a failure to
+/// write.
+pub fn write_csv(
+    out: impl Write,
+    table: &Dataset,
+    schema: &Schema,
+    labels: Labels,
+    rng: &mut ChaCha20Rng,
+) -> Result<()> {
+    let place = Path::new("the table");
+    let wrong = |error: csv::Error| failed(place, std::io::Error::other(error));
+    let mut writer = csv::WriterBuilder::new().buffer_capacity(1 << 16).from_writer(out);
+    let mut decoders = Vec::with_capacity(table.domain().len());
+    for (attribute, column) in table.domain().attributes().iter().zip(table.columns()) {
+        let described = schema.attributes().find(|c| c.name == attribute.name);
+        let described = described
+            .ok_or_else(|| schema.domain().unknown(&attribute.name, "the table to be written"))?;
+        if described.cardinality() != attribute.cardinality {
+            return Err(Error::invalid_specification(
+                format!("table to be written, column '{}'", attribute.name),
+                format!("{} values", attribute.cardinality),
+                format!("{}, as in the schema", described.cardinality()),
+            ));
+        }
+        decoders.push((column, Decoder::new(described, schema.na_token(), labels)));
+        writer.write_field(&attribute.name).map_err(wrong)?;
+    }
+    writer.write_record(None::<&[u8]>).map_err(wrong)?;
+    let mut drawn = String::new();
+    for record in 0..table.records() {
+        for (column, decoder) in &decoders {
+            let code = Column::get(column, record).unwrap_or(0);
+            writer.write_field(decoder.text(code, &mut drawn, rng)).map_err(wrong)?;
+        }
+        writer.write_record(None::<&[u8]>).map_err(wrong)?;
+    }
+    writer.flush().map_err(|e| failed(place, e))
+}
+
+/// How the codes of one column become text.
+enum Decoder<'s> {
+    /// The text of each code.
+    Texts(Vec<&'s str>),
+    /// A number in the bin, or the missing token.
+    Bins { bins: &'s Bins, plausible: Vec<(f64, f64)>, na_token: &'s str },
+    /// The code itself, or the missing token.
+    Coded { size: u32, na_token: &'s str },
+}
+
+impl<'s> Decoder<'s> {
+    fn new(column: &'s SchemaColumn, na_token: &'s str, labels: Labels) -> Self {
+        match &column.kind {
+            Some(Kind::Categorical { codes, labels: names, .. }) => {
+                let shown = match (labels, names) {
+                    (Labels::Text, Some(names)) => names,
+                    _ => codes,
+                };
+                let missing = column.na.then_some(na_token);
+                Self::Texts(shown.iter().map(String::as_str).chain(missing).collect())
+            }
+            Some(Kind::Numeric(bins)) => Self::Bins {
+                bins,
+                plausible: (0..bins.count()).map(|bin| bins.plausible(bin)).collect(),
+                na_token,
+            },
+            Some(Kind::Coded { size }) => Self::Coded { size: *size, na_token },
+            None => Self::Coded { size: 0, na_token },
+        }
+    }
+
+    /// The text of a code; `drawn` holds it where it has to be made.
+    fn text<'a>(&'a self, code: u32, drawn: &'a mut String, rng: &mut ChaCha20Rng) -> &'a str {
+        drawn.clear();
+        match self {
+            Self::Texts(texts) => return texts.get(code as usize).copied().unwrap_or_default(),
+            Self::Coded { size, na_token } if code >= *size => return na_token,
+            // Writing to a string cannot fail.
+            Self::Coded { .. } => _ = write!(drawn, "{code}"),
+            Self::Bins { bins, plausible, na_token } => {
+                let Some((low, high)) = plausible.get(code as usize) else { return na_token };
+                if bins.is_integer() {
+                    _ = write!(drawn, "{}", whole_number(*low, *high, rng));
+                } else {
+                    real_number(bins, code, (*low, *high), drawn, rng);
+                }
+            }
+        }
+        drawn
+    }
+}
+
+/// A whole number uniform in `[low, high)`, which holds one and stays within 2^53.
+#[expect(clippy::cast_possible_truncation, reason = "bins of whole numbers stay within 2^53")]
+fn whole_number(low: f64, high: f64, rng: &mut ChaCha20Rng) -> i64 {
+    let (low, high) = (low.ceil() as i64, high.ceil() as i64);
+    rng.random_range(low..high.max(low + 1))
+}
+
+/// A number uniform in `[low, high)`, rounded to digits that tell a thousandth of the bin apart.
+fn real_number(
+    bins: &Bins,
+    bin: u32,
+    (low, high): (f64, f64),
+    drawn: &mut String,
+    rng: &mut ChaCha20Rng,
+) {
+    const MOST_DIGITS: usize = 15;
+    let value = low + (high - low) * rng.random::<f64>();
+    let mut unit = (high - low) / 1000.0;
+    let mut digits = 0;
+    while unit < 1.0 && digits < MOST_DIGITS {
+        unit *= 10.0;
+        digits += 1;
+    }
+    // Rounding may leave the bin at its end, and a very narrow bin holds no rounded number at all.
+    let ten = 10_f64.powi(i32::try_from(digits).unwrap_or(0));
+    _ = write!(drawn, "{value:.digits$}");
+    for other in [(value * ten).floor() / ten, value, low] {
+        if drawn.parse().ok().and_then(|v| bins.find(v)) == Some(bin) {
+            return;
+        }
+        drawn.clear();
+        _ = write!(drawn, "{other}");
+    }
+}
+
+#[cfg(test)]
+mod tests;

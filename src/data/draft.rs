@@ -1,0 +1,114 @@
+//! Drafting a schema from public sources, for a person to look over.
+//!
+//! A schema must never be made from the private table: which codes occur, and how far numbers reach, is
+//! itself private. Dictionaries and public tables cost nothing.
+
+mod dictionary;
+mod tables;
+
+use std::path::Path;
+
+use crate::data::draft::tables::{Observed, observe};
+use crate::domain::{Bins, Kind, Role, Schema, SchemaColumn};
+use crate::error::Result;
+
+/// Drafts a schema from a data dictionary in the format of the Census Bureau's PUMS files (CSV, plain or
+/// gzip): rows `NAME,column,type,width,description` and `VAL,column,type,width,from,to,label`.
+///
+/// Single values of a character column become its codes, with labels; ranges of a numeric column become
+/// about 20 bins; `bbb` becomes a missing value (empty text). Ranges of identifiers get the role `id`, or
+/// `state_specific` for areas; columns named `...WGTP` and their replicates the role `weight`.
+///
+/// # Errors
+/// An unreadable file, a row of another form, or no attribute.
+pub fn draft_from_dictionary(dictionary: &Path) -> Result<Schema> {
+    Schema::new("", dictionary::read(dictionary)?)
+}
+
+/// Drafts a schema from the rows of public tables (CSV, plain or gzip), each column as it is in any of them.
+///
+/// Numbers with more than 40 distinct values get bins at rounded quantiles, with outer edges widened well
+/// beyond what was seen, since private rows may reach further; other columns get the sorted codes that
+/// occur. More than 1,000 distinct texts make an `id`. Empty text is a missing value. The schema reads
+/// the tables it came from.
+///
+/// # Errors
+/// No table, an unreadable one, or no attribute.
+pub fn draft_from_public(tables: &[&Path]) -> Result<Schema> {
+    let observed = observe(tables)?;
+    Schema::new("", observed.into_iter().map(Observed::into_column).collect())
+}
+
+/// Drafts a schema for the columns that public tables have, as the dictionary describes them.
+///
+/// The dictionary is widened where the tables show more: unknown codes are added (a code that differs only
+/// in leading zeros replaces the dictionary's), outer bins are widened, missing values allowed. Columns that
+/// the dictionary does not describe are drafted from the tables.
+///
+/// # Errors
+/// As [`draft_from_dictionary`] and [`draft_from_public`].
+pub fn draft(dictionary: &Path, tables: &[&Path]) -> Result<Schema> {
+    let described = dictionary::read(dictionary)?;
+    let columns = observe(tables)?.into_iter().map(|observed| {
+        match described.iter().find(|column| column.name == observed.name) {
+            Some(column) => widened(column.clone(), observed),
+            None => observed.into_column(),
+        }
+    });
+    Schema::new("", columns.collect())
+}
+
+/// A column of a dictionary, such that it takes what was observed.
+fn widened(mut column: SchemaColumn, observed: Observed) -> SchemaColumn {
+    if column.role != Role::Attribute {
+        return column;
+    }
+    column.na |= observed.missing;
+    match column.kind.take() {
+        Some(Kind::Categorical { mut codes, mut labels, other }) => {
+            for text in observed.texts() {
+                if codes.iter().any(|code| code == text) {
+                    continue;
+                }
+                let bare = |code: &str| code.trim_start_matches('0').to_string();
+                let padded = codes.iter().position(|code| bare(code) == bare(text));
+                if let Some(position) = padded {
+                    codes[position] = text.to_string();
+                } else {
+                    codes.push(text.to_string());
+                    if let Some(labels) = &mut labels {
+                        labels.push(format!("{text} (in the public rows, not in the dictionary)"));
+                    }
+                }
+            }
+            column.kind = Some(Kind::Categorical { codes, labels, other });
+            column
+        }
+        Some(Kind::Numeric(bins)) => match observed.range() {
+            // Texts among the numbers: what the rows show counts.
+            None => observed.into_column(),
+            Some((low, high)) => {
+                let mut edges = bins.edges().to_vec();
+                if let Some(first) = edges.first_mut().filter(|first| low < **first) {
+                    *first = low.floor();
+                }
+                if let Some(last) = edges.last_mut().filter(|last| high >= **last) {
+                    *last = high.floor() + 1.0;
+                }
+                let whole = Some(bins.is_integer() && observed.whole());
+                let bins = Bins::new(edges, whole, &column.name).unwrap_or(bins);
+                column.kind = Some(Kind::Numeric(bins));
+                column
+            }
+        },
+        kind => SchemaColumn { kind, ..column },
+    }
+}
+
+/// Whether a column is a weight or a replicate of one, by its name: `PWGTP`, `WGTP`, `PWGTP17`.
+fn is_weight(name: &str) -> bool {
+    name.trim_end_matches(|c: char| c.is_ascii_digit()).ends_with("WGTP")
+}
+
+#[cfg(test)]
+mod tests;

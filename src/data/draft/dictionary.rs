@@ -1,0 +1,177 @@
+//! The Census Bureau's PUMS data dictionary.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+
+use csv::{ReaderBuilder, StringRecord};
+
+use super::is_weight;
+use crate::data::raw_table::{Source, open};
+use crate::domain::{Bins, Kind, MAX_CARDINALITY, Role, SchemaColumn};
+use crate::error::{Error, Result};
+
+/// Most codes that a range of a character column stands for; a longer one is an identifier.
+const MOST_CODES: u64 = 200;
+
+/// Bins that a numeric range gets, about.
+const BINS: f64 = 20.0;
+
+/// What the dictionary says of one column; rows of the household and the person file come together.
+#[derive(Default)]
+struct Entry {
+    name: String,
+    description: String,
+    numeric: bool,
+    /// From, to and meaning of each value or range.
+    values: Vec<(String, String, String)>,
+    missing: bool,
+}
+
+/// The columns of a dictionary, in its order.
+///
+/// # Errors
+/// An unreadable file, or a row of another form.
+pub(super) fn read(path: &Path) -> Result<Vec<SchemaColumn>> {
+    let failed = |source| Error::Io { action: "read", path: path.into(), source };
+    let source = Source::open(open(path)?, Rc::new(Cell::new(false))).map_err(failed)?;
+    let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(source);
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut row = StringRecord::new();
+    while reader.read_record(&mut row).map_err(|e| failed(std::io::Error::other(e)))? {
+        let cell = |i: usize| row.get(i).unwrap_or_default().trim().to_string();
+        let known = places.get(&cell(1)).copied();
+        match (row.get(0).unwrap_or_default().trim(), known) {
+            ("NAME", _) => {
+                let place = known.unwrap_or(entries.len());
+                if known.is_none() {
+                    entries.push(Entry { name: cell(1), ..Entry::default() });
+                    places.insert(cell(1), place);
+                }
+                entries[place].description = cell(4);
+                entries[place].numeric = cell(2) == "N";
+            }
+            ("VAL", Some(place)) => entries[place].add(cell(4), cell(5), cell(6)),
+            (kind, _) => {
+                return Err(Error::InvalidRow {
+                    file: path.display().to_string(),
+                    line: row.position().map_or(1, csv::Position::line),
+                    found: format!("a row '{kind}' of '{}'", cell(1)),
+                    expected: "NAME rows, each followed by the VAL rows of its column".into(),
+                });
+            }
+        }
+    }
+    Ok(entries.into_iter().map(Entry::into_column).collect())
+}
+
+impl Entry {
+    fn add(&mut self, from: String, to: String, meaning: String) {
+        if !from.is_empty() && from.bytes().all(|byte| byte == b'b') {
+            self.missing = true;
+        } else if !self.values.iter().any(|(f, t, _)| *f == from && *t == to) {
+            self.values.push((from, to, meaning));
+        }
+    }
+
+    fn into_column(self) -> SchemaColumn {
+        let identifies = ["SERIALNO", "SPORDER"].contains(&self.name.as_str());
+        let kind = if self.numeric { self.bins() } else { self.codes() };
+        let area = self.description.to_ascii_lowercase().contains("area code");
+        let role = match &kind {
+            _ if is_weight(&self.name) => Role::Weight,
+            _ if identifies => Role::Id,
+            Some(Kind::Categorical { codes, .. }) if codes.len() == 1 && !self.missing => {
+                Role::Constant
+            }
+            Some(_) => Role::Attribute,
+            None if area => Role::StateSpecific,
+            None => Role::Id,
+        };
+        SchemaColumn {
+            name: self.name,
+            description: Some(self.description).filter(|text| !text.is_empty()),
+            na: self.missing && role == Role::Attribute,
+            kind: kind.filter(|_| role == Role::Attribute),
+            role,
+        }
+    }
+
+    /// The codes of a character column, short ranges written out; `None` for identifiers.
+    fn codes(&self) -> Option<Kind> {
+        let mut codes: Vec<String> = Vec::new();
+        let mut labels = Vec::new();
+        let mut add = |code: String, label: &str| {
+            if !codes.contains(&code) {
+                codes.push(code);
+                labels.push(label.to_string());
+            }
+        };
+        for (from, to, meaning) in &self.values {
+            if from == to {
+                add(from.clone(), meaning);
+                continue;
+            }
+            let (low, high): (u64, u64) = (from.parse().ok()?, to.parse().ok()?);
+            if high < low || high - low >= MOST_CODES {
+                return None;
+            }
+            let width = from.len();
+            (low..=high).for_each(|code| add(format!("{code:0width$}"), meaning));
+        }
+        let few = !codes.is_empty() && codes.len() < MAX_CARDINALITY as usize;
+        few.then_some(Kind::Categorical { codes, labels: Some(labels), other: None })
+    }
+
+    /// The bins of a numeric column; `None` when its values are no numbers.
+    fn bins(&self) -> Option<Kind> {
+        let mut singles = Vec::new();
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        for (from, to, _) in &self.values {
+            let (first, last): (f64, f64) = (from.parse().ok()?, to.parse().ok()?);
+            if from == to {
+                singles.push(first);
+            }
+            low = low.min(first);
+            high = high.max(last + 1.0);
+        }
+        let mut edges = inner_edges(low, high);
+        // A few single values beside a range (none, top-coded) mean something of their own.
+        if singles.len() < self.values.len() && singles.len() <= 5 {
+            edges.extend(singles.iter().flat_map(|value| [*value, value + 1.0]));
+        }
+        edges.extend([low, high]);
+        edges.retain(|edge| (low..=high).contains(edge));
+        edges.sort_by(f64::total_cmp);
+        edges.dedup();
+        Bins::new(edges, None, &self.name).ok().map(Kind::Numeric)
+    }
+}
+
+/// Round edges that cut `[low, high)` into about 20 bins: equal ones for a short range, otherwise growing ones
+/// above 0 and one or two below.
+fn inner_edges(low: f64, high: f64) -> Vec<f64> {
+    const SHORT: f64 = 1000.0;
+    const MANTISSAS: [f64; 6] = [1.0, 1.5, 2.0, 3.0, 5.0, 7.0];
+    let length = high - low;
+    if !length.is_finite() {
+        return Vec::new();
+    }
+    if length <= SHORT {
+        let steps = [1.0, 2.0, 5.0, 10.0, 20.0, 25.0, 50.0];
+        let step = steps.into_iter().find(|step| length / step <= BINS).unwrap_or(100.0);
+        let first = (low / step).ceil() * step;
+        return (0_u8..=40).map(|i| first + f64::from(i) * step).collect();
+    }
+    let mut edges = vec![0.0];
+    let mut decade = 10_f64.powf(high.abs().max(10.0).log10().floor());
+    while decade >= 1.0 && edges.len() < 20 {
+        let round = MANTISSAS.iter().rev().map(|m| m * decade).filter(|edge| *edge < high);
+        let room = 20 - edges.len();
+        edges.extend(round.filter(|edge| edge.fract() == 0.0).take(room));
+        decade /= 10.0;
+    }
+    edges
+}

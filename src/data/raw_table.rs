@@ -1,0 +1,184 @@
+//! Rows of text, plain or gzip, with the lines on which they start.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+use std::rc::Rc;
+
+use csv::ByteRecord;
+use flate2::bufread::MultiGzDecoder;
+
+use crate::error::{Error, Result};
+
+/// Bytes read at a time.
+const BUFFER: usize = 1 << 17;
+
+/// Opens a file for reading.
+pub(super) fn open(path: &Path) -> Result<File> {
+    File::open(path).map_err(|source| Error::Io { action: "read", path: path.into(), source })
+}
+
+/// The text of a cell for an error message, shortened.
+pub(super) fn quoted(cell: &[u8]) -> String {
+    const LONGEST: usize = 40;
+    if cell.is_empty() {
+        return "nothing".into();
+    }
+    let text = String::from_utf8_lossy(cell);
+    let shown = match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("'{}...'", text[..end].escape_debug()),
+        None => format!("'{}'", text.escape_debug()),
+    };
+    match std::str::from_utf8(cell) {
+        Ok(_) => shown,
+        Err(_) => format!("{shown} (not UTF-8)"),
+    }
+}
+
+/// Rows of text under a header, all of its length, each with the line on which it starts.
+pub(super) struct RawTable<R> {
+    /// What the source is called in errors.
+    pub(super) name: String,
+    reader: csv::Reader<Source<R>>,
+    /// The names of the columns, distinct.
+    pub(super) header: ByteRecord,
+    crlf: Rc<Cell<bool>>,
+}
+
+impl<R: Read> RawTable<R> {
+    /// Opens a source, plain or gzip, and reads its header. A byte-order mark is skipped.
+    ///
+    /// # Errors
+    /// No header, a column name twice, or an unreadable source.
+    pub(super) fn open(source: R, name: &str) -> Result<Self> {
+        let crlf = Rc::new(Cell::new(false));
+        let source = Source::open(source, Rc::clone(&crlf)).map_err(|source| Error::Io {
+            action: "read",
+            path: name.into(),
+            source,
+        })?;
+        let mut builder = csv::ReaderBuilder::new();
+        let reader =
+            builder.has_headers(false).flexible(true).buffer_capacity(BUFFER).from_reader(source);
+        let mut table = Self { name: name.into(), reader, header: ByteRecord::new(), crlf };
+        let mut header = ByteRecord::new();
+        if !table.read(&mut header)? {
+            return Err(table.row_error(1, "an empty file".into(), "a header and records"));
+        }
+        for (i, column) in header.iter().enumerate() {
+            // Nameless columns (row numbers of other tools) may repeat.
+            if !column.is_empty() && header.iter().take(i).any(|earlier| earlier == column) {
+                let found = format!("column {} twice in the header", quoted(column));
+                return Err(table.row_error(1, found, "distinct names"));
+            }
+        }
+        table.header = header;
+        Ok(table)
+    }
+
+    /// Reads the next row; `false` at the end.
+    ///
+    /// # Errors
+    /// A row of another length than the header, or an unreadable source.
+    pub(super) fn next(&mut self, record: &mut ByteRecord) -> Result<bool> {
+        if !self.read(record)? {
+            return Ok(false);
+        }
+        if record.len() == self.header.len() {
+            return Ok(true);
+        }
+        let found = format!("{} cells", record.len());
+        let expected = format!("{}, as in the header", self.header.len());
+        Err(self.row_error(self.line(record), found, &expected))
+    }
+
+    fn read(&mut self, record: &mut ByteRecord) -> Result<bool> {
+        self.reader.read_byte_record(record).map_err(|error| {
+            let source = match error.into_kind() {
+                csv::ErrorKind::Io(source) => source,
+                other => io::Error::other(format!("{other:?}")),
+            };
+            Error::Io { action: "read", path: self.name.as_str().into(), source }
+        })
+    }
+
+    /// The line on which a row just read starts, counted from 1.
+    ///
+    /// The reader has consumed the row's line feed (the source adds one to a last line without), unless the
+    /// line ends in CR LF: then it stops after the CR. Going back from there skips empty lines rightly.
+    pub(super) fn line(&self, record: &ByteRecord) -> u64 {
+        let line_feeds = |cell: &[u8]| cell.split(|byte| *byte == b'\n').count() as u64 - 1;
+        let inside = line_feeds(record.as_slice());
+        let after = self.reader.position().line();
+        after.saturating_sub(inside + u64::from(!self.crlf.get())).max(1)
+    }
+
+    /// An [`Error::InvalidRow`] of this table.
+    pub(super) fn row_error(&self, line: u64, found: String, expected: &str) -> Error {
+        Error::InvalidRow { file: self.name.clone(), line, found, expected: expected.into() }
+    }
+
+    /// The header for an error message, shortened.
+    pub(super) fn names(&self) -> String {
+        const SHOWN: usize = 12;
+        let mut names: Vec<String> = self.header.iter().take(SHOWN).map(quoted).collect();
+        if self.header.len() > SHOWN {
+            names.push(format!("... ({} columns in all)", self.header.len()));
+        }
+        format!("columns {}", names.join(", "))
+    }
+}
+
+/// Bytes of a plain or gzip source; a last line without a line end gets one.
+pub(super) struct Source<R> {
+    bytes: Bytes<R>,
+    last: u8,
+    /// Whether the first line ends in CR LF; `None` until it has ended.
+    first_end: Option<bool>,
+    crlf: Rc<Cell<bool>>,
+}
+
+enum Bytes<R> {
+    Plain(BufReader<R>),
+    Gzip(MultiGzDecoder<BufReader<R>>),
+}
+
+impl<R: Read> Source<R> {
+    /// Opens a source, told apart by content; `crlf` is set when the first line ends in CR LF.
+    pub(super) fn open(source: R, crlf: Rc<Cell<bool>>) -> io::Result<Self> {
+        let mut buffered = BufReader::with_capacity(BUFFER, source);
+        let gzip = buffered.fill_buf()?.starts_with(&[0x1f, 0x8b]);
+        let bytes =
+            if gzip { Bytes::Gzip(MultiGzDecoder::new(buffered)) } else { Bytes::Plain(buffered) };
+        Ok(Self { bytes, last: b'\n', first_end: None, crlf })
+    }
+}
+
+impl<R: Read> Read for Source<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = match &mut self.bytes {
+            Bytes::Plain(source) => source.read(buffer)?,
+            Bytes::Gzip(source) => source.read(buffer).map_err(|error| {
+                let what = "the gzip data are cut short or damaged";
+                io::Error::new(error.kind(), format!("{what} ({error})"))
+            })?,
+        };
+        if read == 0 && !matches!(self.last, b'\n' | b'\r') && !buffer.is_empty() {
+            self.last = if self.crlf.get() { b'\r' } else { b'\n' };
+            buffer[0] = self.last;
+            return Ok(1);
+        }
+        if self.first_end.is_none()
+            && let Some(end) = buffer[..read].iter().position(|byte| *byte == b'\n')
+        {
+            let before = if end == 0 { self.last } else { buffer[end - 1] };
+            self.first_end = Some(before == b'\r');
+            self.crlf.set(before == b'\r');
+        }
+        if let Some(last) = buffer[..read].last() {
+            self.last = *last;
+        }
+        Ok(read)
+    }
+}
