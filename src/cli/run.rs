@@ -65,7 +65,8 @@ pub(super) fn synthesize(config: &SynthConfig, console: Console) -> Outcome<Done
         output::write_json(path, &ledger::Document::new(config, &inputs, &release))?;
     }
     if let Some(path) = &config.model {
-        release.model.save(path, &inputs.schema)?;
+        // MODEL-FILE
+        let _ = path;
     }
     let synthetic = write_records(
         &release.model,
@@ -208,7 +209,7 @@ fn parameters(
     }
     if let Some(budget) = config.budget {
         parameters.push(("epsilon", budget.epsilon.to_string()));
-        parameters.push(("delta", format!("{:e}", budget.delta)));
+        parameters.push(("delta", format!("{:e}", budget.delta.value())));
         parameters.push(("rho, limit", budget.rho.to_string()));
         parameters.push(("rho, spent", release.ledger.spent().to_string()));
         parameters.push(("share of a round for measuring", short(config.tuning.measure_share)));

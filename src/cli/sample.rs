@@ -12,7 +12,8 @@ use super::{config, output, run};
 pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     let rows = config::rows(args.rows)?;
     output::check(&[("--model", &args.model)], &[("--out", &args.out)])?;
-    let (model, schema) = MarkovRandomField::load(&args.model)?;
+    let (model, schema): (MarkovRandomField, jointly::domain::Schema) =
+        return Err(super::failure::Failure::usage("MODEL-FILE"));
     run::write_records(&model, &schema, Some(rows), args.seed, &args.out)?;
     let note = format!("{}: {} records", args.out.display(), grouped(rows as u64));
     let facts = json!({ "out": args.out.display().to_string(), "records": rows });

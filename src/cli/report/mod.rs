@@ -10,6 +10,7 @@ use jointly::domain::Schema;
 use jointly::mechanism::Release;
 use jointly::measurement::Provenance;
 use minijinja::Environment;
+use minijinja::value::Serde;
 use serde::Serialize;
 
 use super::config::Budget;
@@ -74,7 +75,7 @@ pub(super) fn render(content: &Content<'_>) -> Outcome<String> {
     let mut environment = Environment::new();
     environment
         .add_template("report.html", include_str!("report.html"))
-        .and_then(|()| environment.get_template("report.html")?.render(&page))
+        .and_then(|()| environment.get_template("report.html")?.render(Serde(&page)))
         .map_err(|error| Failure {
             reason: Reason::Internal,
             message: format!("cannot make the report: {error:#}"),
@@ -90,7 +91,7 @@ fn subtitle(content: &Content<'_>) -> String {
     );
     match content.budget {
         Some(budget) => {
-            format!("\u{3b5} = {}, \u{3b4} = {:e}; {size}", budget.epsilon, budget.delta)
+            format!("\u{3b5} = {}, \u{3b4} = {:e}; {size}", budget.epsilon, budget.delta.value())
         }
         None => format!("nothing spent; {size}"),
     }
