@@ -130,10 +130,20 @@ pub(super) struct SynthArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) schema: PathBuf,
     /// Privacy budget: epsilon, above 0
-    #[arg(long, value_name = "E", allow_negative_numbers = true, required_if_eq("mechanism", "jam-pgm"))]
+    #[arg(
+        long,
+        value_name = "E",
+        allow_negative_numbers = true,
+        required_if_eq("mechanism", "jam-pgm")
+    )]
     pub(super) epsilon: Option<f64>,
     /// Privacy budget: delta, between 0 and 1, far below 1 / number of records
-    #[arg(long, value_name = "D", allow_negative_numbers = true, required_if_eq("mechanism", "jam-pgm"))]
+    #[arg(
+        long,
+        value_name = "D",
+        allow_negative_numbers = true,
+        required_if_eq("mechanism", "jam-pgm")
+    )]
     pub(super) delta: Option<f64>,
     /// The mechanism
     #[arg(long, value_enum, default_value = "jam-pgm", value_name = "NAME")]

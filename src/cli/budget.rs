@@ -7,7 +7,7 @@ use jointly::privacy::{
 use serde::Serialize;
 
 use super::args::BudgetArgs;
-use super::console::Console;
+use super::console;
 use super::failure::{Failure, Outcome};
 
 #[derive(Serialize)]
@@ -80,7 +80,7 @@ impl Answer {
     }
 }
 
-pub(super) fn run(args: &BudgetArgs, console: Console) -> Outcome {
+pub(super) fn run(args: &BudgetArgs) -> Outcome {
     let answer = Answer::new(args)?;
-    if args.json { console.json_result(&answer) } else { console.result(&answer.text()) }
+    if args.json { console::json_result(&answer) } else { console::result(&answer.text()) }
 }

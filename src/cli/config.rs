@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use jointly::Error;
 use jointly::domain::Domain;
-use jointly::privacy::{Delta, Epsilon, NeighboringRelation, NoiseSeed, Rho};
 use jointly::privacy::rho_from_epsilon_delta;
+use jointly::privacy::{Delta, Epsilon, NeighboringRelation, NoiseSeed, Rho};
 use jointly::query::Workload;
 
 use super::args::{MechanismName, Neighbors, SynthArgs, TuningArgs, WorkloadArgs};
@@ -178,7 +178,8 @@ impl SynthConfig {
 
     /// Output files, with the flags that name them.
     pub(super) fn outputs(&self) -> Vec<(&'static str, &Path)> {
-        let more = [("--model", &self.model), ("--ledger", &self.ledger), ("--report", &self.report)];
+        let more =
+            [("--model", &self.model), ("--ledger", &self.ledger), ("--report", &self.report)];
         let more = more.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?)));
         std::iter::once(("--out", &*self.out)).chain(more).collect()
     }
@@ -187,9 +188,8 @@ impl SynthConfig {
 /// A number of records to draw.
 pub(super) fn rows(rows: u64) -> Outcome<usize> {
     let fits = u32::try_from(rows).ok().filter(|rows| *rows > 0);
-    fits.map(|rows| rows as usize).ok_or_else(|| {
-        Failure::usage(format!("--rows is {rows}, expected 1 to {}", u32::MAX))
-    })
+    fits.map(|rows| rows as usize)
+        .ok_or_else(|| Failure::usage(format!("--rows is {rows}, expected 1 to {}", u32::MAX)))
 }
 
 /// A workload, and how many of its cliques had too many cells.

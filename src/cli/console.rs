@@ -28,28 +28,6 @@ impl Console {
         }
     }
 
-    /// Writes a result to standard output. A reader that has gone away ends the command, without a complaint.
-    pub(super) fn result(self, text: &str) -> Outcome {
-        let mut out = io::stdout().lock();
-        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        match written {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure {
-                reason: Reason::Internal,
-                message: format!("cannot write to standard output: {error}"),
-            }),
-            _ => Ok(()),
-        }
-    }
-
-    /// Writes a result to standard output as indented JSON.
-    pub(super) fn json_result(self, result: &impl Serialize) -> Outcome {
-        let text = serde_json::to_string_pretty(result).map_err(|error| Failure {
-            reason: Reason::Internal,
-            message: format!("cannot write JSON: {error}"),
-        })?;
-        self.result(&(text + "\n"))
-    }
-
     /// A note on what is going on: `text` for readers, or `event` with the members of `facts`.
     pub(super) fn note(self, event: &str, text: &str, facts: Value) {
         if !self.quiet {
@@ -77,6 +55,28 @@ impl Console {
         let line = if self.json { tagged(event, facts).to_string() } else { text.to_owned() };
         _ = writeln!(io::stderr().lock(), "{line}");
     }
+}
+
+/// Writes a result to standard output. A reader that has gone away ends the command, without a complaint.
+pub(super) fn result(text: &str) -> Outcome {
+    let mut out = io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure {
+            reason: Reason::Internal,
+            message: format!("cannot write to standard output: {error}"),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a result to standard output as indented JSON.
+pub(super) fn json_result(result: &impl Serialize) -> Outcome {
+    let text = serde_json::to_string_pretty(result).map_err(|error| Failure {
+        reason: Reason::Internal,
+        message: format!("cannot write JSON: {error}"),
+    })?;
+    self::result(&(text + "\n"))
 }
 
 /// The facts with their event's name.

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::args::{DemoArgs, MechanismName, WorkloadArgs};
 use super::config::{Budget, PublicFile, SynthConfig, Tuning};
-use super::console::Console;
+use super::console::{self, Console};
 use super::failure::Outcome;
 use super::format::{duration, grouped, percent, short};
 use super::run::{self, Done};
@@ -48,7 +48,7 @@ pub(super) fn run(args: &DemoArgs, console: Console) -> Outcome {
     console.note("tables", &text, json!({ "dir": args.dir.display().to_string() }));
     let done = run::synthesize(&config, console)?;
     let account = Account::new(&done)?;
-    console.result(&account.text(&config, &done, started.elapsed().as_secs_f64()))
+    console::result(&account.text(&config, &done, started.elapsed().as_secs_f64()))
 }
 
 /// The run as if typed.
@@ -99,9 +99,11 @@ impl Account {
     fn new(done: &Done) -> Outcome<Self> {
         let (real, workload) = (&done.inputs.private, &done.inputs.workload);
         let error = |table: &Dataset| WorkloadError::between(real, table, workload, 0);
-        let public = done.inputs.public.first().map_or(Ok(f64::NAN), |public| {
-            error(public.table()).map(|error| error.mean_l1)
-        })?;
+        let public = done
+            .inputs
+            .public
+            .first()
+            .map_or(Ok(f64::NAN), |public| error(public.table()).map(|error| error.mean_l1))?;
         Ok(Self {
             synthetic: error(&done.synthetic)?.mean_l1,
             public,
@@ -114,9 +116,9 @@ impl Account {
         let (private, all) = run::taken(release);
         let (spent, limit) = (release.ledger.spent(), release.ledger.limit());
         let share = spent.to_f64() / limit.to_f64();
-        let [epsilon, delta] = config.budget.map_or([0.0, 0.0], |budget| {
-            [budget.epsilon.value(), budget.delta.value()]
-        });
+        let [epsilon, delta] = config
+            .budget
+            .map_or([0.0, 0.0], |budget| [budget.epsilon.value(), budget.delta.value()]);
         let folder = config.out.parent().unwrap_or(Path::new(".")).display();
         let marker = if release.is_private {
             ""

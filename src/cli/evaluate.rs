@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::args::EvaluateArgs;
 use super::config;
-use super::console::Console;
+use super::console;
 use super::failure::Outcome;
 use super::format::{grouped, short};
 
@@ -26,7 +26,7 @@ struct Answer {
     independent_error: f64,
 }
 
-pub(super) fn run(args: &EvaluateArgs, console: Console) -> Outcome {
+pub(super) fn run(args: &EvaluateArgs) -> Outcome {
     let schema = Schema::read(&args.schema)?;
     let (workload, left_out) = config::workload(&args.workload, &schema.domain())?;
     let real: Dataset = read_csv(&args.real, &schema)?;
@@ -40,7 +40,7 @@ pub(super) fn run(args: &EvaluateArgs, console: Console) -> Outcome {
         error,
         independent_error: WorkloadError::of_independence(&real, &workload, 0)?.mean_l1,
     };
-    if args.json { console.json_result(&answer) } else { console.result(&answer.text()) }
+    if args.json { console::json_result(&answer) } else { console::result(&answer.text()) }
 }
 
 impl Answer {

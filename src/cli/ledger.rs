@@ -1,7 +1,7 @@
 //! The ledger file: what was spent, by what, for which guarantee.
 
-use jointly::mechanism::Release;
 use jointly::measurement::Provenance;
+use jointly::mechanism::Release;
 use jointly::privacy::{Ledger, NeighboringRelation};
 use serde::Serialize;
 
@@ -34,7 +34,8 @@ struct PublicTable<'a> {
 /// A round of the mechanism, with names in place of positions.
 #[derive(Serialize)]
 struct Round<'a> {
-    round: u32,
+    #[serde(rename = "round")]
+    number: u32,
     clique: Vec<&'a str>,
     source: &'a Provenance,
     stddev: f64,
@@ -49,7 +50,7 @@ impl<'a> Document<'a> {
         let domain = release.model.domain();
         let tables = inputs.public.iter();
         let rounds = release.rounds.iter().map(|round| Round {
-            round: round.round,
+            number: round.round,
             clique: round.clique.iter().map(|a| domain.name(a)).collect(),
             source: &round.provenance,
             stddev: round.stddev,

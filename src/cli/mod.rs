@@ -47,9 +47,9 @@ fn dispatch(command: &Command, console: Console) -> Outcome {
     match command {
         Command::Demo(args) => demo::run(args, console),
         Command::Synth(args) => run::run(args, console),
-        Command::Evaluate(args) => evaluate::run(args, console),
-        Command::Plan(args) => plan::run(args, console),
-        Command::Budget(args) => budget::run(args, console),
+        Command::Evaluate(args) => evaluate::run(args),
+        Command::Plan(args) => plan::run(args),
+        Command::Budget(args) => budget::run(args),
         Command::Sample(args) => sample::run(args, console),
         Command::Schema(args) => schema::run(args, console),
     }

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::args::PlanArgs;
 use super::config::{self, Budget, Tuning};
-use super::console::Console;
+use super::console;
 use super::failure::{Failure, Outcome};
 use super::format::{bytes, grouped, percent, short};
 
@@ -70,7 +70,7 @@ struct Plan {
     largest: NoisyClique,
 }
 
-pub(super) fn run(args: &PlanArgs, console: Console) -> Outcome {
+pub(super) fn run(args: &PlanArgs) -> Outcome {
     if args.records == 0 {
         return Err(Failure::usage("--records is 0, expected at least 1"));
     }
@@ -80,7 +80,7 @@ pub(super) fn run(args: &PlanArgs, console: Console) -> Outcome {
     let domain = schema.domain();
     let (workload, left_out) = config::workload(&args.workload, &domain)?;
     let plan = Plan::new(&domain, &workload, left_out, budget, tuning, args.records);
-    if args.json { console.json_result(&plan) } else { console.result(&plan.text()) }
+    if args.json { console::json_result(&plan) } else { console::result(&plan.text()) }
 }
 
 impl Plan {
@@ -99,7 +99,7 @@ impl Plan {
         let mut by_size: BTreeMap<usize, SizeClass> = BTreeMap::new();
         for clique in &closure {
             let class = by_size.entry(clique.len()).or_default();
-            let fits = |mib| JunctionTree::is_tractable(domain, &[clique.clone()], cells_in(mib));
+            let fits = |mib| JunctionTree::is_tractable(domain, std::slice::from_ref(clique), cells_in(mib));
             class.cliques += 1;
             class.cells = class.cells.saturating_add(cells(domain, clique));
             class.fit_alone += u64::from(fits(tuning.size_limit_mib));

@@ -9,8 +9,8 @@ use jointly::data::{
     Dataset, Labels, Projectable, PublicData, read_csv, read_public_csv, write_csv_file,
 };
 use jointly::domain::Schema;
-use jointly::mechanism::{CheckpointFolder, JamPgm, Mechanism, PublicOnly, Release, Task};
 use jointly::measurement::Provenance;
+use jointly::mechanism::{CheckpointFolder, JamPgm, Mechanism, PublicOnly, Release, Task};
 use jointly::model::{MarkovRandomField, Sampling};
 use jointly::privacy::{Curator, Rho};
 use jointly::query::Workload;
@@ -68,13 +68,8 @@ pub(super) fn synthesize(config: &SynthConfig, console: Console) -> Outcome<Done
         // MODEL-FILE
         let _ = path;
     }
-    let synthetic = write_records(
-        &release.model,
-        &inputs.schema,
-        config.rows,
-        config.seed,
-        &config.out,
-    )?;
+    let synthetic =
+        write_records(&release.model, &inputs.schema, config.rows, config.seed, &config.out)?;
     if let Some(path) = &config.report {
         let content = Content {
             release: &release,
@@ -190,9 +185,10 @@ fn parameters(
     inputs: &Inputs,
     release: &Release,
 ) -> Vec<(&'static str, String)> {
-    let public = inputs.public.iter().map(|table| {
-        format!("{} ({} records)", table.name(), grouped(table.records()))
-    });
+    let public = inputs
+        .public
+        .iter()
+        .map(|table| format!("{} ({} records)", table.name(), grouped(table.records())));
     let public = public.collect::<Vec<_>>().join(", ");
     let mut parameters = vec![
         ("mechanism", release.mechanism.to_owned()),

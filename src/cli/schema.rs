@@ -6,7 +6,7 @@ use jointly::data::{draft, draft_from_dictionary, draft_from_public};
 use serde_json::json;
 
 use super::args::SchemaArgs;
-use super::console::Console;
+use super::console::{self, Console};
 use super::failure::Outcome;
 use super::output;
 
@@ -26,7 +26,7 @@ pub(super) fn run(args: &SchemaArgs, console: Console) -> Outcome {
     };
     let text = schema.to_json()? + "\n";
     match &args.out {
-        None => console.result(&text),
+        None => console::result(&text),
         Some(out) => {
             output::write_text(out, &text)?;
             let domain = schema.domain();

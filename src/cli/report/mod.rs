@@ -7,8 +7,8 @@ mod rounds;
 
 use jointly::data::PublicData;
 use jointly::domain::Schema;
-use jointly::mechanism::Release;
 use jointly::measurement::Provenance;
+use jointly::mechanism::Release;
 use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
@@ -104,7 +104,8 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
     let private = release.rounds.iter().filter(|r| r.provenance == Provenance::Private).count();
     let noise: Vec<f64> =
         release.measurements.iter().map(|m| m.stddev).filter(|stddev| *stddev > 0.0).collect();
-    let (low, high) = noise.iter().fold((f64::INFINITY, 0.0_f64), |(l, h), x| (l.min(*x), h.max(*x)));
+    let (low, high) =
+        noise.iter().fold((f64::INFINITY, 0.0_f64), |(l, h), x| (l.min(*x), h.max(*x)));
     let noise = if noise.is_empty() {
         "none".into()
     } else if short(low) == short(high) {
@@ -150,7 +151,9 @@ fn grouped_f64(x: f64) -> String {
 
 fn legend(content: &Content<'_>) -> Vec<Legend> {
     let tables = content.public.iter().enumerate();
-    tables.map(|(color, table)| Legend { color: color % COLORS, name: table.name().to_owned() }).collect()
+    tables
+        .map(|(color, table)| Legend { color: color % COLORS, name: table.name().to_owned() })
+        .collect()
 }
 
 /// Number of colors for public tables in the style sheet.

@@ -18,7 +18,8 @@ pub(super) struct Row {
     source: String,
     class: String,
     stddev: String,
-    rho: String,
+    /// Share of the limit.
+    cost: String,
     model_mib: String,
 }
 
@@ -104,18 +105,28 @@ impl Timeline {
 
 /// The rounds in two columns.
 pub(super) fn halves(content: &Content<'_>) -> Vec<Vec<Row>> {
+    let limit = content.release.ledger.limit().to_f64();
     let rows = content.release.rounds.iter().map(|round| {
         let (choose, measure) = costs(content, round.round);
         Row {
             round: round.round,
-            clique: content.release.model.domain().describe(&round.clique).replace(" x ", " \u{d7} "),
+            clique: content
+                .release
+                .model
+                .domain()
+                .describe(&round.clique)
+                .replace(" x ", " \u{d7} "),
             source: match &round.provenance {
                 Provenance::Private => "private".into(),
                 Provenance::Public { source } => source.clone(),
             },
             class: class(content, &round.provenance),
             stddev: if round.stddev > 0.0 { short(round.stddev) } else { "\u{2013}".into() },
-            rho: short(choose + measure),
+            cost: if limit > 0.0 {
+                format!("{:.2} %", 100.0 * (choose + measure) / limit)
+            } else {
+                "\u{2013}".into()
+            },
             model_mib: format!("{:.2}", round.model_mib),
         }
     });
