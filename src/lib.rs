@@ -13,7 +13,7 @@ pub mod mechanism;
 pub mod model;
 pub mod observe;
 pub mod privacy;
-pub mod table;
 pub mod query;
+pub mod table;
 
 pub use error::{Error, Result};

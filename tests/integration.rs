@@ -1,14 +1,17 @@
 //! Integration tests, one module a subject.
 
-#[path = "integration/oracles.rs"]
-mod oracles;
-#[path = "integration/samplers.rs"]
-mod samplers;
-#[path = "integration/sensitivity.rs"]
-mod sensitivity;
 #[path = "integration/accounting.rs"]
 mod accounting;
 #[path = "integration/input.rs"]
 mod input;
+#[path = "integration/oracles.rs"]
+mod oracles;
 #[path = "integration/real_data.rs"]
 mod real_data;
+#[path = "integration/samplers.rs"]
+mod samplers;
+#[path = "integration/sensitivity.rs"]
+mod sensitivity;
+#[cfg(feature = "cli")]
+#[path = "integration/cli.rs"]
+mod cli;

@@ -19,6 +19,9 @@ use super::format::{bytes, grouped, percent, short};
 /// Cells in a MiB of model, at 8 bytes each.
 const CELLS_PER_MIB: f64 = 131_072.0;
 
+/// Cliques that do not fit shown in the text.
+const SHOWN: usize = 5;
+
 /// A marginal and the noise that one round's budget puts on it.
 #[derive(Serialize)]
 struct NoisyClique {
@@ -52,6 +55,8 @@ struct Plan {
     closure_cells: u64,
     /// Keyed by the number of attributes.
     closure_by_size: BTreeMap<usize, SizeClass>,
+    /// Cliques of the closure that no model within the limit can hold.
+    too_large: Vec<Vec<String>>,
     counts_bytes_per_table: u64,
     epsilon: f64,
     delta: f64,
@@ -97,12 +102,17 @@ impl Plan {
         let closure = workload.downward_closure();
         let first_round_limit_mib = tuning.size_limit_mib / f64::from(rounds);
         let mut by_size: BTreeMap<usize, SizeClass> = BTreeMap::new();
+        let mut too_large = Vec::new();
         for clique in &closure {
             let class = by_size.entry(clique.len()).or_default();
             let fits = |mib| JunctionTree::is_tractable(domain, std::slice::from_ref(clique), cells_in(mib));
             class.cliques += 1;
             class.cells = class.cells.saturating_add(cells(domain, clique));
-            class.fit_alone += u64::from(fits(tuning.size_limit_mib));
+            if fits(tuning.size_limit_mib) {
+                class.fit_alone += 1;
+            } else {
+                too_large.push(names(domain, clique));
+            }
             class.fit_first_round += u64::from(fits(first_round_limit_mib));
         }
         let closure_cells = by_size.values().fold(0_u64, |n, c| n.saturating_add(c.cells));
@@ -112,7 +122,7 @@ impl Plan {
             let cells = cells(domain, clique);
             let expected_l1 = std::f64::consts::FRAC_2_PI.sqrt() * stddev * cells as f64;
             NoisyClique {
-                clique: clique.iter().map(|a| domain.name(a).to_owned()).collect(),
+                clique: names(domain, clique),
                 cells,
                 expected_l1,
                 expected_l1_share: expected_l1 / records as f64,
@@ -127,6 +137,7 @@ impl Plan {
             closure_cliques: closure.len(),
             closure_cells,
             closure_by_size: by_size,
+            too_large,
             counts_bytes_per_table: closure_cells.saturating_mul(4),
             epsilon: budget.epsilon.value(),
             delta: budget.delta.value(),
@@ -190,6 +201,13 @@ impl Plan {
                 [class.cliques, class.fit_alone, class.fit_first_round].map(grouped);
             _ = writeln!(text, "  {size:>10}{all:>12}{alone:>12}{first:>24}");
         }
+        for clique in self.too_large.iter().take(SHOWN) {
+            _ = writeln!(text, "  does not fit: {}", clique.join(" x "));
+        }
+        if self.too_large.len() > SHOWN {
+            let more = (self.too_large.len() - SHOWN) as u64;
+            _ = writeln!(text, "  ... and {} more (--json lists them all)", grouped(more));
+        }
         text
     }
 }
@@ -203,6 +221,10 @@ fn round_stddev(budget: Budget, tuning: Tuning, rounds: u32) -> f64 {
     };
     let rho = rest * tuning.measure_share * budget.rho.to_f64() / f64::from(rounds);
     MarginalSensitivity::of(tuning.relation).l2() / (2.0 * rho).sqrt()
+}
+
+fn names(domain: &Domain, clique: &Clique) -> Vec<String> {
+    clique.iter().map(|a| domain.name(a).to_owned()).collect()
 }
 
 fn cells(domain: &Domain, clique: &Clique) -> u64 {

@@ -12,8 +12,12 @@ use crate::table::{Marginals, Potentials};
 ///
 /// With counts `μ = N M p` and `λ = L/N` a step from `z` to `z'` is accepted when
 /// `½ Σ_r w_r ‖μ_r(z') - μ_r(z)‖² <= L KL(z' ‖ z)`, where the joint divergence
-/// `KL(z' ‖ z) = <θ' - θ, μ(z')/N> - (A(θ') - A(θ))` comes from numbers already at hand. Returns `z`, whose potentials
-/// are known, so that sampling from the fit is exact.
+/// `KL(z' ‖ z) = <θ' - θ, μ(z')/N> - (A(θ') - A(θ))` comes from numbers already at hand.
+///
+/// The averaged iterate of the method has no potentials; the points `z` have, so that sampling from them is exact, but
+/// their loss is not monotone. The best of them is kept and returned, and when ten calls have not improved on it, the
+/// method starts again from there without momentum. That makes the returned model better than the averaged iterate
+/// of the plain method after equally many calls (`docs/adr/0002-restarted-accelerated-fit.md`).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AcceleratedBregman {
     /// When to end.
@@ -24,6 +28,8 @@ pub struct AcceleratedBregman {
 const RELAXATION: f64 = 1.1;
 /// The worst-case smoothness constant is this many times too careful, at least, in practice.
 const FIRST_RELAXATION: f64 = 16.0;
+/// Oracle calls without a better model after which the momentum is dropped.
+const PATIENCE: u32 = 10;
 /// Relative error of the divergence, which is a difference of numbers of the size of A.
 const ROUNDING: f64 = 1e-14;
 
@@ -56,7 +62,14 @@ impl Estimator for AcceleratedBregman {
         let mut calls = 1;
         let mut value = loss.value(&z);
         let mut watch = Watch::new(self.stopping, loss, total, value);
-        while !watch.is_over(calls, value) {
+        let mut best = Best {
+            potentials: theta.clone(),
+            marginals: z.clone(),
+            log_partition,
+            value,
+            calls,
+        };
+        while !watch.is_over(calls, best.value) {
             // L t²/(1 - t) = L_prev t_prev².
             let t = momentum.map_or(1.0, |m| {
                 let ratio = m / smoothness;
@@ -92,7 +105,18 @@ impl Estimator for AcceleratedBregman {
             log_partition = next_log;
             momentum = Some(smoothness * t * t);
             smoothness /= RELAXATION;
-            value = loss.value_at(&x);
+            value = loss.value(&z);
+            if value < best.value {
+                best.keep(&theta, &z, log_partition, value, calls);
+            } else if calls - best.calls > PATIENCE {
+                // The momentum carries it around the minimum: start again from the best model seen.
+                theta.values_mut().copy_from_slice(best.potentials.values());
+                z.values_mut().copy_from_slice(best.marginals.values());
+                x.copy_from_slice(z.values());
+                log_partition = best.log_partition;
+                momentum = None;
+                best.calls = calls;
+            }
             if calls % RECENTER == 0 && Gauge::is_due(&theta) {
                 gauge.get_or_insert_with(|| Gauge::new(layout)).recenter(&mut theta, &z);
                 log_partition = oracle.marginals(&theta, total, &mut workspace, &mut z)?;
@@ -100,11 +124,28 @@ impl Estimator for AcceleratedBregman {
             }
         }
         Ok(Estimate {
-            loss: loss.value(&z),
-            potentials: theta,
-            marginals: z,
-            log_partition,
+            loss: best.value,
+            potentials: best.potentials,
+            marginals: best.marginals,
+            log_partition: best.log_partition,
             oracle_calls: calls,
         })
+    }
+}
+
+/// The model of least loss seen.
+struct Best {
+    potentials: Potentials,
+    marginals: Marginals,
+    log_partition: f64,
+    value: f64,
+    calls: u32,
+}
+
+impl Best {
+    fn keep(&mut self, theta: &Potentials, z: &Marginals, log_partition: f64, value: f64, calls: u32) {
+        self.potentials.values_mut().copy_from_slice(theta.values());
+        self.marginals.values_mut().copy_from_slice(z.values());
+        (self.log_partition, self.value, self.calls) = (log_partition, value, calls);
     }
 }

@@ -83,7 +83,8 @@ impl Watch {
         let decrease = self.reference - value;
         self.reference = value;
         self.next = calls + Stopping::WINDOW;
-        decrease < self.least_decrease.max(self.stopping.relative_decrease * value.abs())
+        let least = self.least_decrease.max(self.stopping.relative_decrease * value.abs());
+        least > 0.0 && decrease < least
     }
 }
 

@@ -156,6 +156,12 @@ impl BeliefPropagation {
             let (up, down) = workspace.nodes.into_iter().map(|n| (n.up, n.down)).unzip();
             return Ok(Calibrated { structure, factors, up, down, space: Space::Linear });
         }
+        self.calibrate_in_log_space(theta)
+    }
+
+    /// As [`BeliefPropagation::calibrate`], slower and for any potentials.
+    pub(crate) fn calibrate_in_log_space(&self, theta: &Potentials) -> Result<Calibrated> {
+        let structure = Arc::clone(&self.structure);
         let oracle = LogSpace::from_structure(Arc::clone(&structure));
         let mut scratch = oracle.workspace();
         oracle.marginals(theta, 1.0, &mut scratch, &mut Marginals::zeros(&structure.layout))?;

@@ -58,6 +58,11 @@ const OUTPUT_CELLS: u64 = 1 << 19;
 type Messages = BTreeMap<Step, (Clique, Vec<f64>)>;
 
 impl Calibrated {
+    /// Whether the tables hold plain numbers.
+    pub(crate) fn is_linear(&self) -> bool {
+        self.space == Space::Linear
+    }
+
     /// Cells that the elimination for a clique walks over; `u64::MAX` when that does not fit.
     pub(crate) fn work(&self, clique: &Clique) -> u64 {
         self.parts(clique).iter().fold(0, |n, part| n.saturating_add(part.cells))

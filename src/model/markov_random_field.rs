@@ -87,7 +87,14 @@ impl MarkovRandomField {
     /// # Errors
     /// A clique whose table does not fit memory.
     pub fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
-        self.calibrated.marginals(cliques, self.total)
+        match self.calibrated.marginals(cliques, self.total) {
+            // A product of messages can underflow where the sweeps did not.
+            Err(Error::EmptyModel { .. }) if self.calibrated.is_linear() => {
+                let calibrated = self.oracle.calibrate_in_log_space(&self.potentials)?;
+                calibrated.marginals(cliques, self.total)
+            }
+            found => found,
+        }
     }
 
     /// Cells that the elimination for this clique walks over: its cost in [`MarkovRandomField::marginals`].
