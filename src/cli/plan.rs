@@ -105,7 +105,11 @@ impl Plan {
         let mut too_large = Vec::new();
         for clique in &closure {
             let class = by_size.entry(clique.len()).or_default();
-            let fits = |mib| JunctionTree::is_tractable(domain, std::slice::from_ref(clique), cells_in(mib));
+            // Single attributes are part of every model.
+            let fits = |mib| {
+                let alone = std::slice::from_ref(clique);
+                clique.len() == 1 || JunctionTree::is_tractable(domain, alone, cells_in(mib))
+            };
             class.cliques += 1;
             class.cells = class.cells.saturating_add(cells(domain, clique));
             if fits(tuning.size_limit_mib) {

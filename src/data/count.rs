@@ -56,10 +56,7 @@ pub(super) fn count(
             let taken = scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let mut own = taken.unwrap_or_default();
             let tables = own.count_group(domain, columns, records, group, &sizes);
-            scratch
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(own);
+            scratch.lock().unwrap_or_else(PoisonError::into_inner).push(own);
             tables
         })
         .collect();
@@ -79,16 +76,14 @@ fn sizes(domain: &Domain, cliques: &[Clique]) -> Result<Vec<usize>> {
         }
         let cells = domain.cells(clique);
         let within = cells.and_then(|cells| total.checked_add(cells));
-        total = within
-            .filter(|total| *total <= MAX_TOTAL_CELLS)
-            .ok_or_else(|| {
-                let cells = cells.map_or("more than 2^64".into(), |c| c.to_string());
-                Error::TooLarge {
-                    what: format!("counting {}", domain.describe(clique)),
-                    needed: format!("{cells} cells (and {total} before it)"),
-                    limit: format!("{MAX_TOTAL_CELLS} cells in one call"),
-                }
-            })?;
+        total = within.filter(|total| *total <= MAX_TOTAL_CELLS).ok_or_else(|| {
+            let cells = cells.map_or("more than 2^64".into(), |c| c.to_string());
+            Error::TooLarge {
+                what: format!("counting {}", domain.describe(clique)),
+                needed: format!("{cells} cells (and {total} before it)"),
+                limit: format!("{MAX_TOTAL_CELLS} cells in one call"),
+            }
+        })?;
         sizes.push(usize::try_from(cells.unwrap_or(0)).unwrap_or(0));
     }
     Ok(sizes)
@@ -124,11 +119,7 @@ struct Scratch {
 
 impl Default for Scratch {
     fn default() -> Self {
-        Self {
-            narrow: Vec::new(),
-            wide: Vec::new(),
-            histograms: vec![0; 4 * (SMALL + GAP)],
-        }
+        Self { narrow: Vec::new(), wide: Vec::new(), histograms: vec![0; 4 * (SMALL + GAP)] }
     }
 }
 
@@ -142,14 +133,11 @@ impl Scratch {
         (prefix, lasts): &Group<'_>,
         sizes: &[usize],
     ) -> Vec<(usize, Vec<u32>)> {
-        let mut tables: Vec<(usize, Vec<u32>)> = lasts
-            .iter()
-            .map(|(_, place)| (*place, vec![0; sizes[*place]]))
-            .collect();
+        let mut tables: Vec<(usize, Vec<u32>)> =
+            lasts.iter().map(|(_, place)| (*place, vec![0; sizes[*place]])).collect();
         // Saturating is enough: without a table there is nothing to count, and with one the product fits.
-        let prefix_cells = prefix
-            .iter()
-            .fold(1_usize, |n, a| n.saturating_mul(domain.cardinality(*a)));
+        let prefix_cells =
+            prefix.iter().fold(1_usize, |n, a| n.saturating_mul(domain.cardinality(*a)));
         let blocks = records.div_ceil(BLOCK).max(1);
         let block = records.div_ceil(blocks);
         for start in (0..records).step_by(block.max(1)) {
@@ -199,10 +187,7 @@ impl Scratch {
 }
 
 /// `index = index k + code` for every record of the block, in 16 bits.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the indices were checked to fit 16 bits"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "the indices were checked to fit 16 bits")]
 fn extend_narrow(indices: &mut [u16], column: &Column, rows: Range<usize>, k: usize) {
     fn extend<C: Copy + Into<u16>>(indices: &mut [u16], codes: &[C], k: u16) {
         for (index, code) in indices.iter_mut().zip(codes) {
@@ -221,10 +206,7 @@ fn extend_narrow(indices: &mut [u16], column: &Column, rows: Range<usize>, k: us
 }
 
 /// `index = index k + code` for every record of the block, in 32 bits.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a cardinality fits 32 bits"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "a cardinality fits 32 bits")]
 fn extend_wide(indices: &mut [u32], column: &Column, rows: Range<usize>, k: usize) {
     fn extend<C: Copy + Into<u32>>(indices: &mut [u32], codes: &[C], k: u32) {
         for (index, code) in indices.iter_mut().zip(codes) {
@@ -241,10 +223,7 @@ fn extend_wide(indices: &mut [u32], column: &Column, rows: Range<usize>, k: usiz
 /// Adds the counts of a block to a table of at most 2^16 cells.
 ///
 /// An index of 16 bits cannot leave a histogram of 2^16 cells, so the loop needs no check.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a table of at most 2^16 cells"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "a table of at most 2^16 cells")]
 fn count_small<C: Copy + Into<u16>>(
     prefix: &[u16],
     codes: &[C],
@@ -282,12 +261,8 @@ fn count_small<C: Copy + Into<u16>>(
         }
     }
     let cells = table.len();
-    let parts = (
-        &mut first[..cells],
-        &mut second[..cells],
-        &mut third[..cells],
-        &mut fourth[..cells],
-    );
+    let parts =
+        (&mut first[..cells], &mut second[..cells], &mut third[..cells], &mut fourth[..cells]);
     for (cell, count) in table.iter_mut().enumerate() {
         *count += parts.0[cell] + parts.1[cell] + parts.2[cell] + parts.3[cell];
     }
@@ -335,10 +310,7 @@ mod tests {
         let mut table = vec![0; shape.iter().product()];
         for record in 0..data.records() {
             let row = data.row(record);
-            let cell = clique
-                .iter()
-                .zip(&shape)
-                .fold(0, |i, (a, k)| i * k + row[a] as usize);
+            let cell = clique.iter().zip(&shape).fold(0, |i, (a, k)| i * k + row[a] as usize);
             table[cell] += 1;
         }
         table
@@ -353,9 +325,7 @@ mod tests {
                 shape
                     .iter()
                     .map(|k| {
-                        state = state
-                            .wrapping_mul(6_364_136_223_846_793_005)
-                            .wrapping_add(1);
+                        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                         u32::try_from((state >> 33) % u64::from(*k)).unwrap()
                     })
                     .collect()
@@ -382,10 +352,7 @@ mod tests {
         let data = pseudo_random_table(&[2, 3, 400], 2 * BLOCK + 17);
         let clique = Clique::new([0, 1, 2]);
         assert_eq!(data.project(&clique).unwrap(), naive(&data, &clique));
-        assert_eq!(
-            data.project(&Clique::new([1])).unwrap(),
-            naive(&data, &Clique::new([1]))
-        );
+        assert_eq!(data.project(&Clique::new([1])).unwrap(), naive(&data, &Clique::new([1])));
     }
 
     #[test]
@@ -395,10 +362,7 @@ mod tests {
         assert!(error.contains("#5") && error.contains("{0, 5}"), "{error}");
         let error = data.project(&Clique::new([1, 2])).unwrap_err().to_string();
         assert!(error.contains("1099511627776 cells"), "{error}");
-        let error = data
-            .project(&Clique::new([1, 2, 3, 4]))
-            .unwrap_err()
-            .to_string();
+        let error = data.project(&Clique::new([1, 2, 3, 4])).unwrap_err().to_string();
         assert!(error.contains("more than 2^64"), "{error}");
     }
 

@@ -41,10 +41,7 @@ impl Column {
     }
 
     /// Appends a code, which the caller has checked against the cardinality.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the type was chosen for the cardinality"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "the type was chosen for the cardinality")]
     pub(super) fn push(&mut self, code: u32) {
         match self {
             Self::U8(codes) => codes.push(code as u8),
@@ -158,11 +155,7 @@ impl Dataset {
                 ));
             }
         }
-        Ok(Self {
-            domain,
-            columns,
-            records,
-        })
+        Ok(Self { domain, columns, records })
     }
 
     /// A table of rows of codes, in the domain's order.
@@ -170,9 +163,8 @@ impl Dataset {
     /// # Errors
     /// A row of another length than the domain, or as [`Dataset::new`].
     pub fn from_rows<R: AsRef<[u32]>>(domain: Domain, rows: &[R]) -> Result<Self> {
-        let mut columns: Vec<Column> = (0..domain.len())
-            .map(|a| Column::new(domain.cardinality(a)))
-            .collect();
+        let mut columns: Vec<Column> =
+            (0..domain.len()).map(|a| Column::new(domain.cardinality(a))).collect();
         for (number, row) in rows.iter().enumerate() {
             let row = row.as_ref();
             let at = || format!("table, row {}", number + 1);
@@ -220,10 +212,7 @@ impl Dataset {
 
     /// The codes of one record, in the domain's order; empty past the end.
     pub fn row(&self, record: usize) -> Vec<u32> {
-        self.columns
-            .iter()
-            .filter_map(|column| column.get(record))
-            .collect()
+        self.columns.iter().filter_map(|column| column.get(record)).collect()
     }
 
     /// The same records with these attributes only, in this order.
@@ -232,15 +221,8 @@ impl Dataset {
     /// No attribute, one twice, or one outside the domain.
     pub fn select(&self, attributes: &[usize]) -> Result<Self> {
         let domain = self.selected_domain(attributes)?;
-        let columns = attributes
-            .iter()
-            .map(|a| self.columns[*a].clone())
-            .collect();
-        Ok(Self {
-            domain,
-            columns,
-            records: self.records,
-        })
+        let columns = attributes.iter().map(|a| self.columns[*a].clone()).collect();
+        Ok(Self { domain, columns, records: self.records })
     }
 
     /// As [`Dataset::select`], without a copy of the columns.
@@ -248,19 +230,14 @@ impl Dataset {
         let domain = self.selected_domain(attributes)?;
         let mut take = |a: &usize| std::mem::replace(&mut self.columns[*a], Column::new(0));
         let columns = attributes.iter().map(&mut take).collect();
-        Ok(Self {
-            domain,
-            columns,
-            records: self.records,
-        })
+        Ok(Self { domain, columns, records: self.records })
     }
 
     fn selected_domain(&self, attributes: &[usize]) -> Result<Domain> {
         let mut named = Vec::with_capacity(attributes.len());
         for position in attributes {
             let attribute = self.domain.attributes().get(*position).ok_or_else(|| {
-                self.domain
-                    .unknown(&format!("#{position}"), "the selected columns")
+                self.domain.unknown(&format!("#{position}"), "the selected columns")
             })?;
             named.push((attribute.name.clone(), attribute.cardinality));
         }
@@ -297,10 +274,7 @@ mod tests {
         assert!(Dataset::new(domain.clone(), vec![a.clone()]).is_err());
         assert!(Dataset::new(domain.clone(), vec![a, column(&[0], 300)]).is_err());
         let error = Dataset::new(domain.clone(), vec![column(&[2, 0], 3), b]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "table, column 'a': code 2, expected codes below 2"
-        );
+        assert_eq!(error.to_string(), "table, column 'a': code 2, expected codes below 2");
         assert!(Dataset::from_rows(domain, &[[0, 300]]).is_err());
         assert!(Column::from_codes([5], 5).is_err());
     }

@@ -16,16 +16,9 @@ pub(super) struct Encoder {
 
 enum Lookup {
     /// Codes of at most seven bytes, in a hash table with open addressing.
-    Words {
-        slots: Vec<(u64, u32)>,
-        shift: u32,
-        other: Option<u32>,
-    },
+    Words { slots: Vec<(u64, u32)>, shift: u32, other: Option<u32> },
     /// Longer codes.
-    Texts {
-        codes: HashMap<Vec<u8>, u32>,
-        other: Option<u32>,
-    },
+    Texts { codes: HashMap<Vec<u8>, u32>, other: Option<u32> },
     /// Numbers in bins.
     Bins(Bins),
     /// Integers below a size.
@@ -34,16 +27,11 @@ enum Lookup {
 
 /// The text as one word with its length, so that `"1"` and `"01"` differ.
 fn word(text: &[u8]) -> u64 {
-    text.iter().fold(text.len() as u64, |word, byte| {
-        (word << 8) | u64::from(*byte)
-    })
+    text.iter().fold(text.len() as u64, |word, byte| (word << 8) | u64::from(*byte))
 }
 
 /// Slot of a word in a table of `2^(64 - shift)` slots (multiplicative hashing).
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the shift leaves fewer than 32 bits"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "the shift leaves fewer than 32 bits")]
 fn slot(word: u64, shift: u32) -> usize {
     (word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> shift) as usize
 }
@@ -56,9 +44,7 @@ impl Encoder {
             Kind::Numeric(bins) => Lookup::Bins(bins.clone()),
             Kind::Coded { size } => Lookup::Below(*size),
         };
-        let missing = column
-            .na_code()
-            .map(|code| (na_token.as_bytes().to_vec(), code));
+        let missing = column.na_code().map(|code| (na_token.as_bytes().to_vec(), code));
         Some(Self { lookup, missing })
     }
 
@@ -70,11 +56,7 @@ impl Encoder {
             return Some(*code);
         }
         match &self.lookup {
-            Lookup::Words {
-                slots,
-                shift,
-                other,
-            } => {
+            Lookup::Words { slots, shift, other } => {
                 if cell.len() > WORD {
                     return *other;
                 }
@@ -105,9 +87,7 @@ impl Lookup {
     fn of_codes(codes: &[String], other: Option<u32>) -> Self {
         let numbered = || codes.iter().zip(0_u32..);
         if codes.iter().any(|code| code.len() > WORD) {
-            let codes = numbered()
-                .map(|(text, code)| (text.clone().into_bytes(), code))
-                .collect();
+            let codes = numbered().map(|(text, code)| (text.clone().into_bytes(), code)).collect();
             return Self::Texts { codes, other };
         }
         // At most half full, so that a search ends soon; u32::MAX marks a free slot.
@@ -122,11 +102,7 @@ impl Lookup {
             }
             slots[at] = (word, code);
         }
-        Self::Words {
-            slots,
-            shift,
-            other,
-        }
+        Self::Words { slots, shift, other }
     }
 }
 
@@ -139,9 +115,7 @@ fn number(cell: &[u8]) -> Option<f64> {
     };
     // Nearly every cell is a short integer, exact in f64.
     if (1..=15).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit) {
-        let value = digits
-            .iter()
-            .fold(0_u64, |value, d| value * 10 + u64::from(d - b'0'));
+        let value = digits.iter().fold(0_u64, |value, d| value * 10 + u64::from(d - b'0'));
         let value = value as f64;
         return Some(if negative { -value } else { value });
     }
@@ -155,11 +129,8 @@ pub(super) fn expectation(column: &SchemaColumn, na_token: &str) -> String {
     let mut text = match &column.kind {
         None => return "nothing".into(),
         Some(Kind::Categorical { codes, .. }) => {
-            let shown: Vec<String> = codes
-                .iter()
-                .take(SHOWN)
-                .map(|code| format!("'{code}'"))
-                .collect();
+            let shown: Vec<String> =
+                codes.iter().take(SHOWN).map(|code| format!("'{code}'")).collect();
             let more = if codes.len() > SHOWN {
                 format!(", ... ({} codes in all)", codes.len())
             } else {
@@ -202,18 +173,8 @@ mod tests {
             .iter()
             .map(|cell| e.encode(cell.as_bytes()))
             .collect();
-        let expected = [
-            Some(0),
-            Some(1),
-            Some(2),
-            Some(3),
-            Some(4),
-            Some(5),
-            None,
-            None,
-            None,
-            None,
-        ];
+        let expected =
+            [Some(0), Some(1), Some(2), Some(3), Some(4), Some(5), None, None, None, None];
         assert_eq!(found, expected);
         assert_eq!(e.encode(b"\0"), None);
     }
@@ -226,19 +187,13 @@ mod tests {
         assert_eq!(e.encode(b"a long code"), Some(0));
         assert_eq!(e.encode(b"never seen"), Some(2));
         let e = encoder(r#""kind": "categorical", "codes": ["a", "b"], "other": "b""#);
-        assert_eq!(
-            (e.encode(b"z"), e.encode(b"never seen")),
-            (Some(1), Some(1))
-        );
+        assert_eq!((e.encode(b"z"), e.encode(b"never seen")), (Some(1), Some(1)));
     }
 
     #[test]
     fn every_one_of_many_codes_is_found() {
         let codes: Vec<String> = (0..3000).map(|i| format!("\"{i:04}\"")).collect();
-        let e = encoder(&format!(
-            "\"kind\": \"categorical\", \"codes\": [{}]",
-            codes.join(",")
-        ));
+        let e = encoder(&format!("\"kind\": \"categorical\", \"codes\": [{}]", codes.join(",")));
         for i in 0..3000_u32 {
             assert_eq!(e.encode(format!("{i:04}").as_bytes()), Some(i));
         }

@@ -24,12 +24,10 @@ pub trait Projectable: Send + Sync {
     /// # Errors
     /// As [`Projectable::project_many`].
     fn project(&self, clique: &Clique) -> Result<Vec<u32>> {
-        self.project_many(std::slice::from_ref(clique))?
-            .pop()
-            .ok_or_else(|| Error::ShapeMismatch {
-                clique: clique.to_string(),
-                expected: 1,
-                found: 0,
-            })
+        self.project_many(std::slice::from_ref(clique))?.pop().ok_or_else(|| Error::ShapeMismatch {
+            clique: clique.to_string(),
+            expected: 1,
+            found: 0,
+        })
     }
 }

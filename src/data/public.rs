@@ -50,19 +50,10 @@ impl PublicData {
             ));
         }
         if table.records() == 0 {
-            return Err(Error::invalid_specification(
-                place(),
-                "no record",
-                "at least one",
-            ));
+            return Err(Error::invalid_specification(place(), "no record", "at least one"));
         }
         let table = table.into_selected(&shared)?;
-        Ok(Self {
-            name,
-            table,
-            private_domain: private_domain.clone(),
-            positions,
-        })
+        Ok(Self { name, table, private_domain: private_domain.clone(), positions })
     }
 
     /// Its name, as it appears in candidates and ledgers.
@@ -82,19 +73,13 @@ impl PublicData {
 
     /// The private attributes it has, by position in the private domain.
     pub fn attributes(&self) -> Clique {
-        let present = self
-            .positions
-            .iter()
-            .enumerate()
-            .filter(|(_, own)| own.is_some());
+        let present = self.positions.iter().enumerate().filter(|(_, own)| own.is_some());
         Clique::new(present.map(|(attribute, _)| attribute))
     }
 
     /// Whether it has every attribute of a clique of the private domain.
     pub fn covers(&self, clique: &Clique) -> bool {
-        clique
-            .iter()
-            .all(|a| self.positions.get(a).is_some_and(Option::is_some))
+        clique.iter().all(|a| self.positions.get(a).is_some_and(Option::is_some))
     }
 
     /// Its exact marginals on cliques of the private domain, in the layout of the private marginals.
@@ -102,10 +87,8 @@ impl PublicData {
     /// # Errors
     /// A clique that it does not cover, or counts that do not fit memory.
     pub fn project_many(&self, cliques: &[Clique]) -> Result<Vec<Vec<u32>>> {
-        let local: Vec<Clique> = cliques
-            .iter()
-            .map(|clique| self.local(clique))
-            .collect::<Result<_>>()?;
+        let local: Vec<Clique> =
+            cliques.iter().map(|clique| self.local(clique)).collect::<Result<_>>()?;
         self.table.project_many(&local)
     }
 
@@ -119,9 +102,7 @@ impl PublicData {
                     Some(attribute) => attribute.name.clone(),
                     None => format!("#{attribute}"),
                 };
-                self.table
-                    .domain()
-                    .unknown(&name, format!("the public table '{}'", self.name))
+                self.table.domain().unknown(&name, format!("the public table '{}'", self.name))
             })?);
         }
         Ok(Clique::new(own))
@@ -139,31 +120,20 @@ mod tests {
         let rows = [[4, 8, 1, 3], [4, 0, 1, 3], [0, 0, 0, 2]];
         let table = Dataset::from_rows(public, &rows).unwrap();
         let public = PublicData::new("p", table, &private).unwrap();
-        assert_eq!(
-            (public.records(), public.attributes()),
-            (3, Clique::new([0, 2, 3]))
-        );
+        assert_eq!((public.records(), public.attributes()), (3, Clique::new([0, 2, 3])));
         let clique = Clique::new([0, 2, 3]);
         assert!(public.covers(&clique) && !public.covers(&Clique::new([0, 1])));
         assert!(!public.covers(&Clique::new([9])));
-        let in_private_order: Vec<Vec<u32>> = rows
-            .iter()
-            .map(|[d, _, a, c]| vec![*a, 0, *c, *d])
-            .collect();
+        let in_private_order: Vec<Vec<u32>> =
+            rows.iter().map(|[d, _, a, c]| vec![*a, 0, *c, *d]).collect();
         let reference = Dataset::from_rows(private, &in_private_order).unwrap();
         let cliques = [clique, Clique::new([0, 3]), Clique::new([2])];
         assert_eq!(
             public.project_many(&cliques).unwrap(),
             reference.project_many(&cliques).unwrap()
         );
-        let error = public
-            .project_many(&[Clique::new([1, 2])])
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains("unknown attribute 'b' in the public table 'p'"),
-            "{error}"
-        );
+        let error = public.project_many(&[Clique::new([1, 2])]).unwrap_err().to_string();
+        assert!(error.contains("unknown attribute 'b' in the public table 'p'"), "{error}");
     }
 
     #[test]
@@ -171,13 +141,8 @@ mod tests {
         let private = Domain::new([("a", 2), ("b", 3)]).unwrap();
         let table =
             |name: &str, k| Dataset::from_rows(Domain::new([(name, k)]).unwrap(), &[[0]]).unwrap();
-        let error = PublicData::new("p", table("a", 3), &private)
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains("3 values, expected 2, as in the private domain"),
-            "{error}"
-        );
+        let error = PublicData::new("p", table("a", 3), &private).unwrap_err().to_string();
+        assert!(error.contains("3 values, expected 2, as in the private domain"), "{error}");
         assert!(PublicData::new("p", table("z", 3), &private).is_err());
     }
 }

@@ -85,13 +85,7 @@ impl SchemaColumn {
 
     /// A column that is not modeled.
     pub fn ignored(name: impl Into<String>, role: Role) -> Self {
-        Self {
-            name: name.into(),
-            description: None,
-            role,
-            kind: None,
-            na: false,
-        }
+        Self { name: name.into(), description: None, role, kind: None, na: false }
     }
 
     /// Number of codes, the missing one included; 0 when the column is not coded.
@@ -163,13 +157,7 @@ impl Schema {
             ));
         }
         let domain = Domain::new(attributes().map(|c| (c.name.clone(), c.cardinality())))?;
-        Ok(Self {
-            dataset: None,
-            note: None,
-            na_token,
-            columns,
-            domain,
-        })
+        Ok(Self { dataset: None, note: None, na_token, columns, domain })
     }
 
     /// Reads a `schema.json` or `domain.json`.
@@ -223,18 +211,11 @@ impl Schema {
                 return Err(self.domain.unknown(name, place));
             }
             if !wanted.insert(name) {
-                return Err(Error::DuplicateAttribute {
-                    name: name.into(),
-                    place: place.into(),
-                });
+                return Err(Error::DuplicateAttribute { name: name.into(), place: place.into() });
             }
         }
-        let columns = self
-            .columns
-            .iter()
-            .filter(|c| wanted.contains(c.name.as_str()))
-            .cloned()
-            .collect();
+        let columns =
+            self.columns.iter().filter(|c| wanted.contains(c.name.as_str())).cloned().collect();
         let mut selected = Self::checked(place, self.na_token.clone(), columns)?;
         selected.dataset.clone_from(&self.dataset);
         selected.note.clone_from(&self.note);
@@ -262,11 +243,7 @@ fn check_column(place: &str, na_token: &str, column: &SchemaColumn) -> Result<()
         });
     }
     let token = match kind {
-        Kind::Categorical {
-            codes,
-            labels,
-            other,
-        } => {
+        Kind::Categorical { codes, labels, other } => {
             if codes.is_empty() {
                 return wrong("no code".into(), "at least one");
             }
@@ -285,18 +262,12 @@ fn check_column(place: &str, na_token: &str, column: &SchemaColumn) -> Result<()
             }
             seen.contains(na_token)
         }
-        Kind::Numeric(bins) => na_token
-            .trim()
-            .parse()
-            .is_ok_and(|v| bins.find(v).is_some()),
+        Kind::Numeric(bins) => na_token.trim().parse().is_ok_and(|v| bins.find(v).is_some()),
         Kind::Coded { size } => {
             if *size == 0 {
                 return wrong("size 0".into(), "at least 1");
             }
-            na_token
-                .trim()
-                .parse::<f64>()
-                .is_ok_and(|v| v >= 0.0 && v < f64::from(*size))
+            na_token.trim().parse::<f64>().is_ok_and(|v| v >= 0.0 && v < f64::from(*size))
         }
     };
     if column.na && token {

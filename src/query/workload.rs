@@ -69,11 +69,7 @@ impl Workload {
             }
         }
         if distinct.is_empty() {
-            return Err(Error::invalid_specification(
-                "workload",
-                "no clique",
-                "at least one",
-            ));
+            return Err(Error::invalid_specification("workload", "no clique", "at least one"));
         }
         Ok(Self { cliques: distinct })
     }
@@ -94,9 +90,7 @@ impl Workload {
         check_size(k)?;
         let count = (0..k as u64).try_fold(1_u64, |n, i| {
             // n (d - i) / (i + 1) is a binomial coefficient after every step.
-            n.checked_mul(d as u64 - i)
-                .map(|n| n / (i + 1))
-                .filter(|n| *n <= 1 << 40)
+            n.checked_mul(d as u64 - i).map(|n| n / (i + 1)).filter(|n| *n <= 1 << 40)
         });
         if count.is_none_or(|count| count > MAX_CLIQUES) {
             return Err(Error::TooLarge {
@@ -108,10 +102,8 @@ impl Workload {
         let mut chosen: Vec<usize> = (0..k).collect();
         let mut cliques = Vec::new();
         loop {
-            cliques.push(WeightedClique {
-                clique: Clique::new(chosen.iter().copied()),
-                weight: 1.0,
-            });
+            cliques
+                .push(WeightedClique { clique: Clique::new(chosen.iter().copied()), weight: 1.0 });
             let Some(i) = (0..k).rev().find(|i| chosen[*i] < d - k + i) else {
                 break;
             };
@@ -128,10 +120,7 @@ impl Workload {
     /// # Errors
     /// Another form, or as [`Workload::all_k_way`].
     pub fn parse(name: &str, domain: &Domain) -> Result<Self> {
-        let k = name
-            .trim()
-            .strip_prefix("all-")
-            .and_then(|rest| rest.strip_suffix("-way"));
+        let k = name.trim().strip_prefix("all-").and_then(|rest| rest.strip_suffix("-way"));
         match k.and_then(|k| k.parse().ok()) {
             Some(k) => Self::all_k_way(domain, k),
             None => Err(Error::invalid_specification(
@@ -169,11 +158,7 @@ impl Workload {
             from_lines(text, place, domain)?
         };
         if cliques.is_empty() {
-            return Err(Error::invalid_specification(
-                place,
-                "no clique",
-                "at least one",
-            ));
+            return Err(Error::invalid_specification(place, "no clique", "at least one"));
         }
         Self::new(cliques, domain)
     }
@@ -184,11 +169,7 @@ impl Workload {
     /// None is left.
     pub fn restrict(mut self, domain: &Domain, max_cells: u64) -> Result<(Self, usize)> {
         let before = self.cliques.len();
-        self.cliques.retain(|c| {
-            domain
-                .cells(&c.clique)
-                .is_some_and(|cells| cells <= max_cells)
-        });
+        self.cliques.retain(|c| domain.cells(&c.clique).is_some_and(|cells| cells <= max_cells));
         let left_out = before - self.cliques.len();
         if self.cliques.is_empty() {
             return Err(Error::invalid_specification(
@@ -220,12 +201,7 @@ impl Workload {
     pub fn downward_closure(&self) -> Vec<Clique> {
         let mut closure: BTreeSet<(usize, Clique)> = BTreeSet::new();
         for WeightedClique { clique, .. } in &self.cliques {
-            closure.extend(
-                clique
-                    .subsets()
-                    .into_iter()
-                    .map(|subset| (subset.len(), subset)),
-            );
+            closure.extend(clique.subsets().into_iter().map(|subset| (subset.len(), subset)));
         }
         closure.into_iter().map(|(_, clique)| clique).collect()
     }
@@ -253,14 +229,9 @@ fn clique(names: &[String], place: &str, domain: &Domain) -> Result<Clique> {
     }
     let mut positions = Vec::with_capacity(names.len());
     for name in names {
-        let position = domain
-            .position(name)
-            .ok_or_else(|| domain.unknown(name, place))?;
+        let position = domain.position(name).ok_or_else(|| domain.unknown(name, place))?;
         if positions.contains(&position) {
-            return Err(Error::DuplicateAttribute {
-                name: name.clone(),
-                place: place.into(),
-            });
+            return Err(Error::DuplicateAttribute { name: name.clone(), place: place.into() });
         }
         positions.push(position);
     }
@@ -299,10 +270,7 @@ fn from_json(text: &str, place: &str, domain: &Domain) -> Result<Vec<WeightedCli
         });
         let line = line.map_or_else(String::new, |line| format!(", line {}", line + 1));
         let at = format!("{place}{line}, clique {}", number + 1);
-        cliques.push(WeightedClique {
-            clique: clique(&names, &at, domain)?,
-            weight,
-        });
+        cliques.push(WeightedClique { clique: clique(&names, &at, domain)?, weight });
     }
     Ok(cliques)
 }
@@ -315,19 +283,14 @@ fn from_lines(text: &str, place: &str, domain: &Domain) -> Result<Vec<WeightedCl
         }
         let at = format!("{place}, line {}", number + 1);
         let mut reader = csv::ReaderBuilder::new();
-        let mut reader = reader
-            .has_headers(false)
-            .trim(csv::Trim::All)
-            .from_reader(line.as_bytes());
+        let mut reader =
+            reader.has_headers(false).trim(csv::Trim::All).from_reader(line.as_bytes());
         let mut names = csv::StringRecord::new();
         reader
             .read_record(&mut names)
             .map_err(|e| Error::invalid_specification(at.clone(), e.to_string(), "names"))?;
         let names: Vec<String> = names.iter().map(String::from).collect();
-        cliques.push(WeightedClique {
-            clique: clique(&names, &at, domain)?,
-            weight: 1.0,
-        });
+        cliques.push(WeightedClique { clique: clique(&names, &at, domain)?, weight: 1.0 });
     }
     Ok(cliques)
 }
@@ -343,11 +306,8 @@ mod tests {
     #[test]
     fn all_k_way_lists_every_clique_once_in_order() {
         let workload = Workload::all_k_way(&domain(), 2).unwrap();
-        let pairs: Vec<Vec<usize>> = workload
-            .cliques()
-            .iter()
-            .map(|c| c.attributes().to_vec())
-            .collect();
+        let pairs: Vec<Vec<usize>> =
+            workload.cliques().iter().map(|c| c.attributes().to_vec()).collect();
         assert_eq!(pairs, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]);
         assert_eq!(Workload::all_k_way(&domain(), 4).unwrap().len(), 1);
         let large = Domain::new((0..52).map(|i| (i.to_string(), 2))).unwrap();
@@ -386,28 +346,17 @@ mod tests {
     #[test]
     fn a_wrong_file_is_refused_with_its_place() {
         for (text, part) in [
-            (
-                "A,B\nA,X\n",
-                "unknown attribute 'X' in w, line 2, expected one of: A, B",
-            ),
-            (
-                "{\"cliques\": [[\"A\"],\n [\"X\"]]}",
-                "unknown attribute 'X' in w, line 2, clique 2",
-            ),
+            ("A,B\nA,X\n", "unknown attribute 'X' in w, line 2, expected one of: A, B"),
+            ("{\"cliques\": [[\"A\"],\n [\"X\"]]}", "unknown attribute 'X' in w, line 2, clique 2"),
             ("A,A\n", "attribute 'A' occurs twice in w, line 1"),
             ("{\"cliques\": []}", "w: no clique"),
             ("", "w: no clique"),
             ("{\"cliques\": [[]]}", "without attributes"),
             ("{\"cliques\": 3}", "expected {\"cliques\""),
             ("{\"cliques\"", "expected {\"cliques\""),
-            (
-                "{\"cliques\": [{\"clique\": [\"A\"], \"weight\": -1}]}",
-                "weight -1",
-            ),
+            ("{\"cliques\": [{\"clique\": [\"A\"], \"weight\": -1}]}", "weight -1"),
         ] {
-            let message = Workload::from_text(text, "w", &domain())
-                .unwrap_err()
-                .to_string();
+            let message = Workload::from_text(text, "w", &domain()).unwrap_err().to_string();
             assert!(message.contains(part), "{text}: {message}");
         }
     }
@@ -415,37 +364,18 @@ mod tests {
     #[test]
     fn the_downward_closure_holds_every_subset_once_smallest_first() {
         let workload = Workload::from_text("A,B,C\nB,C\nC,\"D, E\"", "w", &domain()).unwrap();
-        let closure: Vec<Vec<usize>> = workload
-            .downward_closure()
-            .iter()
-            .map(|c| c.attributes().to_vec())
-            .collect();
-        let expected: [&[usize]; 9] = [
-            &[0],
-            &[1],
-            &[2],
-            &[3],
-            &[0, 1],
-            &[0, 2],
-            &[1, 2],
-            &[2, 3],
-            &[0, 1, 2],
-        ];
+        let closure: Vec<Vec<usize>> =
+            workload.downward_closure().iter().map(|c| c.attributes().to_vec()).collect();
+        let expected: [&[usize]; 9] =
+            [&[0], &[1], &[2], &[3], &[0, 1], &[0, 2], &[1, 2], &[2, 3], &[0, 1, 2]];
         assert_eq!(closure, expected);
     }
 
     #[test]
     fn restricting_reports_what_was_left_out() {
-        let (kept, left_out) = Workload::all_k_way(&domain(), 2)
-            .unwrap()
-            .restrict(&domain(), 10)
-            .unwrap();
+        let (kept, left_out) =
+            Workload::all_k_way(&domain(), 2).unwrap().restrict(&domain(), 10).unwrap();
         assert_eq!((kept.len(), left_out), (3, 3));
-        assert!(
-            Workload::all_k_way(&domain(), 2)
-                .unwrap()
-                .restrict(&domain(), 1)
-                .is_err()
-        );
+        assert!(Workload::all_k_way(&domain(), 2).unwrap().restrict(&domain(), 1).is_err());
     }
 }

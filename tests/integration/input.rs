@@ -45,10 +45,7 @@ const PLAIN: &[u8] = b"SEX,ID,AGE\n01,a,17\n,b,65\n";
 fn the_same_table_is_read_from_every_form_of_file() {
     let expected = [vec![0, 0], vec![2, 2]];
     let bom: Vec<u8> = [b"\xef\xbb\xbf", PLAIN].concat();
-    let crlf = String::from_utf8(PLAIN.to_vec())
-        .unwrap()
-        .replace('\n', "\r\n")
-        .into_bytes();
+    let crlf = String::from_utf8(PLAIN.to_vec()).unwrap().replace('\n', "\r\n").into_bytes();
     let members = [gzip(&PLAIN[..15]), gzip(&PLAIN[15..])].concat();
     let forms: [&[u8]; 9] = [
         PLAIN,
@@ -80,31 +77,16 @@ fn a_table_of_one_record_or_one_column_is_fine() {
 #[test]
 fn tables_that_cannot_be_read_say_why() {
     for (text, part) in [
-        (
-            "",
-            "t.csv, line 1: found an empty file, expected a header and records",
-        ),
+        ("", "t.csv, line 1: found an empty file, expected a header and records"),
         ("\n\n", "an empty file"),
         (
             "SEX,AGE\n",
             "t.csv, line 1: found a header without records, expected at least one record",
         ),
-        (
-            "SEX,ID\n01,3\n",
-            "a header without 'AGE' (columns 'SEX', 'ID')",
-        ),
-        (
-            "SEX,AGE,SEX\n01,3,01\n",
-            "column 'SEX' twice in the header, expected distinct names",
-        ),
-        (
-            "SEX,AGE\n01,3\n01\n",
-            "t.csv, line 3: found 1 cells, expected 2, as in the header",
-        ),
-        (
-            "SEX,AGE\n01,3,4\n",
-            "t.csv, line 2: found 3 cells, expected 2",
-        ),
+        ("SEX,ID\n01,3\n", "a header without 'AGE' (columns 'SEX', 'ID')"),
+        ("SEX,AGE,SEX\n01,3,01\n", "column 'SEX' twice in the header, expected distinct names"),
+        ("SEX,AGE\n01,3\n01\n", "t.csv, line 3: found 1 cells, expected 2, as in the header"),
+        ("SEX,AGE\n01,3,4\n", "t.csv, line 2: found 3 cells, expected 2"),
         (
             "SEX,AGE\n01,3\n1,3\n",
             "t.csv, line 3, column 'SEX': found '1', expected one of '01', '02', or nothing (missing)",
@@ -114,28 +96,16 @@ fn tables_that_cannot_be_read_say_why() {
             "line 2, column 'AGE': found 'NaN', expected a number from 0 to below 100",
         ),
         ("SEX,AGE\n01,inf\n", "found 'inf', expected a number"),
-        (
-            "SEX,AGE\n01,-1\n",
-            "found '-1', expected a number from 0 to below 100",
-        ),
-        (
-            "SEX,AGE\n01,100\n",
-            "found '100', expected a number from 0 to below 100",
-        ),
-        (
-            "SEX,AGE\n01,\n",
-            "found nothing, expected a number from 0 to below 100",
-        ),
+        ("SEX,AGE\n01,-1\n", "found '-1', expected a number from 0 to below 100"),
+        ("SEX,AGE\n01,100\n", "found '100', expected a number from 0 to below 100"),
+        ("SEX,AGE\n01,\n", "found nothing, expected a number from 0 to below 100"),
         ("SEX,AGE\n01,twelve\n", "found 'twelve', expected a number"),
     ] {
         let found = message(text.as_bytes());
         assert!(found.contains(part), "{text:?}: {found}");
     }
     let found = message(b"SEX,AGE\n\xff\xfe,3\n");
-    assert!(
-        found.contains("(not UTF-8), expected one of '01'"),
-        "{found}"
-    );
+    assert!(found.contains("(not UTF-8), expected one of '01'"), "{found}");
     let found = message(format!("SEX,AGE\n{},3\n", "x".repeat(9000)).as_bytes());
     assert!(found.contains("...'") && found.len() < 200, "{found}");
 }
@@ -153,10 +123,7 @@ fn lines_are_right_with_quoted_newlines_crlf_empty_lines_and_no_last_newline() {
         ("\u{feff}ID,SEX,AGE\nx,01,bad\n", 2),
     ] {
         let found = message(text.as_bytes());
-        assert!(
-            found.contains(&format!("t.csv, line {line}, column 'AGE'")),
-            "{text:?}: {found}"
-        );
+        assert!(found.contains(&format!("t.csv, line {line}, column 'AGE'")), "{text:?}: {found}");
     }
     let many = format!("SEX,AGE\n{}01,bad\n", "01,3\n".repeat(100_000));
     assert!(message(many.as_bytes()).contains("line 100002,"));
@@ -168,10 +135,7 @@ fn damaged_gzip_is_an_error() {
     let whole = gzip(format!("SEX,AGE\n{}", "01,3\n".repeat(50_000)).as_bytes());
     for end in [3, 12, whole.len() / 2, whole.len() - 4] {
         let found = message(&whole[..end]);
-        assert!(
-            found.contains("cannot read t.csv") && found.contains("cut short"),
-            "{found}"
-        );
+        assert!(found.contains("cannot read t.csv") && found.contains("cut short"), "{found}");
     }
 }
 
@@ -193,12 +157,7 @@ fn a_public_table_may_lack_attributes_but_not_all() {
     let data = read_csv_from(text, "p", &schema(), AbsentColumns::LeaveOut).unwrap();
     assert_eq!((data.domain().len(), data.domain().name(0)), (1, "SEX"));
     let found = read_csv_from(&b"ID\nx\n"[..], "p", &schema(), AbsentColumns::LeaveOut);
-    assert!(
-        found
-            .unwrap_err()
-            .to_string()
-            .contains("no attribute of the schema")
-    );
+    assert!(found.unwrap_err().to_string().contains("no attribute of the schema"));
 }
 
 #[test]
@@ -210,12 +169,7 @@ fn files_that_are_not_there_are_named() {
         Schema::read(path).unwrap_err(),
         Workload::read(path, &schema().domain()).unwrap_err(),
     ] {
-        assert!(
-            error
-                .to_string()
-                .starts_with("cannot read no/such/file.csv"),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("cannot read no/such/file.csv"), "{error}");
     }
 }
 
@@ -223,10 +177,7 @@ fn files_that_are_not_there_are_named() {
 fn a_workload_that_names_a_missing_attribute_says_where() {
     let error = Workload::from_text("AGE,SEX\nAGE,RACE\n", "w.txt", &schema().domain());
     let found = error.unwrap_err().to_string();
-    assert_eq!(
-        found,
-        "unknown attribute 'RACE' in w.txt, line 2, expected one of: AGE, SEX"
-    );
+    assert_eq!(found, "unknown attribute 'RACE' in w.txt, line 2, expected one of: AGE, SEX");
 }
 
 #[test]

@@ -16,20 +16,14 @@ fn data_folder() -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    eprintln!(
-        "SKIPPED: no folder {}, set JOINTLY_DATA to test real tables",
-        folder.display()
-    );
+    eprintln!("SKIPPED: no folder {}, set JOINTLY_DATA to test real tables", folder.display());
     None
 }
 
 fn names(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap());
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
@@ -45,22 +39,14 @@ fn every_real_table_reads_and_its_sizes_are_those_of_its_domain_file() {
             continue;
         }
         let schema_file = folder.join("schema.json");
-        let used = if schema_file.is_file() {
-            schema_file
-        } else {
-            domain_file.clone()
-        };
+        let used = if schema_file.is_file() { schema_file } else { domain_file.clone() };
         let schema = Schema::read(&used).unwrap();
         let text = std::fs::read_to_string(&domain_file).unwrap();
         let sizes: BTreeMap<String, u32> = serde_json::from_str(&text).unwrap();
         let domain = schema.domain();
         assert_eq!(domain.len(), sizes.len(), "{set}");
         for attribute in domain.attributes() {
-            assert_eq!(
-                sizes[&attribute.name], attribute.cardinality,
-                "{set} {}",
-                attribute.name
-            );
+            assert_eq!(sizes[&attribute.name], attribute.cardinality, "{set} {}", attribute.name);
         }
         for name in names(&folder) {
             let table = name.trim_end_matches(".gz").rsplit('.').next() == Some("csv");
@@ -69,19 +55,11 @@ fn every_real_table_reads_and_its_sizes_are_those_of_its_domain_file() {
             }
             let data = read_csv(&folder.join(&name), &schema).unwrap();
             let ones = data.project(&Clique::new([0])).unwrap();
-            assert_eq!(
-                ones.iter().sum::<u32>() as usize,
-                data.records(),
-                "{set}/{name}"
-            );
+            assert_eq!(ones.iter().sum::<u32>() as usize, data.records(), "{set}/{name}");
             read += 1;
         }
     }
-    assert!(
-        read > 20,
-        "only {read} tables were found in {}",
-        folder.display()
-    );
+    assert!(read > 20, "only {read} tables were found in {}", folder.display());
 }
 
 #[test]

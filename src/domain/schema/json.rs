@@ -81,31 +81,18 @@ impl Schema {
         const EXPECTED: &str = "a schema {\"columns\": [...]} or a domain {\"name\": size, ...}";
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let wrong = |error: serde_json::Error| {
-            let what = if error.is_data() {
-                "a wrong member"
-            } else {
-                "text that is not JSON"
-            };
+            let what = if error.is_data() { "a wrong member" } else { "text that is not JSON" };
             Error::invalid_specification(place, format!("{what} ({error})"), EXPECTED)
         };
         let Members(members) = serde_json::from_str(text).map_err(wrong)?;
-        if members
-            .iter()
-            .any(|(name, value)| name == "columns" && !value.is_number())
-        {
+        if members.iter().any(|(name, value)| name == "columns" && !value.is_number()) {
             let raw: RawSchema = serde_json::from_str(text).map_err(wrong)?;
             return raw.check(place);
         }
         if members.is_empty() {
-            return Err(Error::invalid_specification(
-                place,
-                "an empty object",
-                EXPECTED,
-            ));
+            return Err(Error::invalid_specification(place, "an empty object", EXPECTED));
         }
-        let columns = members
-            .into_iter()
-            .map(|(name, value)| sized(place, name, &value));
+        let columns = members.into_iter().map(|(name, value)| sized(place, name, &value));
         Self::checked(place, String::new(), columns.collect::<Result<_>>()?)
     }
 
@@ -142,11 +129,8 @@ fn shortened(text: &str) -> String {
 
 impl RawSchema {
     fn check(self, place: &str) -> Result<Schema> {
-        let columns: Vec<SchemaColumn> = self
-            .columns
-            .into_iter()
-            .map(|c| c.check(place))
-            .collect::<Result<_>>()?;
+        let columns: Vec<SchemaColumn> =
+            self.columns.into_iter().map(|c| c.check(place)).collect::<Result<_>>()?;
         let mut schema = Schema::checked(place, self.na_token, columns)?;
         schema.dataset = self.dataset;
         schema.note = self.note;
@@ -177,13 +161,9 @@ impl RawColumn {
             _ if self.role != Role::Attribute => None,
             None => None,
             Some("categorical") => {
-                let codes = self
-                    .codes
-                    .ok_or_else(|| missing("codes", "a list of codes"))?;
-                let codes: Vec<String> = codes
-                    .iter()
-                    .map(|c| code_text(&at, c))
-                    .collect::<Result<_>>()?;
+                let codes = self.codes.ok_or_else(|| missing("codes", "a list of codes"))?;
+                let codes: Vec<String> =
+                    codes.iter().map(|c| code_text(&at, c)).collect::<Result<_>>()?;
                 let other = self.other.map(|o| code_text(&at, &o)).transpose()?;
                 let other = match other {
                     None => None,
@@ -196,26 +176,15 @@ impl RawColumn {
                         })?)
                     }
                 };
-                Some(Kind::Categorical {
-                    codes,
-                    labels: self.labels,
-                    other,
-                })
+                Some(Kind::Categorical { codes, labels: self.labels, other })
             }
             Some("numeric") => {
-                let edges = self
-                    .edges
-                    .ok_or_else(|| missing("edges", "increasing numbers"))?;
-                let edges = edges
-                    .iter()
-                    .map(|e| e.as_f64().unwrap_or(f64::NAN))
-                    .collect();
+                let edges = self.edges.ok_or_else(|| missing("edges", "increasing numbers"))?;
+                let edges = edges.iter().map(|e| e.as_f64().unwrap_or(f64::NAN)).collect();
                 Some(Kind::Numeric(Bins::new(edges, self.integer, &at)?))
             }
             Some("coded") => {
-                let size = self
-                    .size
-                    .ok_or_else(|| missing("size", "a number of values"))?;
+                let size = self.size.ok_or_else(|| missing("size", "a number of values"))?;
                 Some(Kind::Coded { size })
             }
             Some(unknown) => {
@@ -266,15 +235,9 @@ impl From<SchemaColumn> for RawColumn {
         };
         match column.kind {
             None => {}
-            Some(Kind::Categorical {
-                codes,
-                labels,
-                other,
-            }) => {
+            Some(Kind::Categorical { codes, labels, other }) => {
                 raw.kind = Some("categorical".into());
-                raw.other = other
-                    .and_then(|o| codes.get(o as usize).cloned())
-                    .map(Value::String);
+                raw.other = other.and_then(|o| codes.get(o as usize).cloned()).map(Value::String);
                 raw.codes = Some(codes.into_iter().map(Value::String).collect());
                 raw.labels = labels;
             }

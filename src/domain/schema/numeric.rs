@@ -32,10 +32,7 @@ impl Bins {
             return wrong(format!("edge {edge}"), "finite edges");
         }
         if let Some([edge, next, ..]) = edges.windows(2).find(|w| w[0] >= w[1]) {
-            return wrong(
-                format!("edge {edge} followed by {next}"),
-                "increasing edges",
-            );
+            return wrong(format!("edge {edge} followed by {next}"), "increasing edges");
         }
         let empty = edges.windows(2).find(|w| w[0].ceil() >= w[1]);
         let integer = match integer {
@@ -47,18 +44,13 @@ impl Bins {
                     );
                 }
                 if edges.iter().any(|e| e.abs() > EXACT) {
-                    return wrong(
-                        "an edge beyond 2^53".into(),
-                        "smaller edges of whole numbers",
-                    );
+                    return wrong("an edge beyond 2^53".into(), "smaller edges of whole numbers");
                 }
                 true
             }
             Some(false) => false,
             None => {
-                let halves = edges
-                    .iter()
-                    .all(|e| e.abs() <= EXACT && (2.0 * e).fract() == 0.0);
+                let halves = edges.iter().all(|e| e.abs() <= EXACT && (2.0 * e).fract() == 0.0);
                 halves && empty.is_none()
             }
         };
@@ -83,9 +75,7 @@ impl Bins {
     /// The bin that holds a value; `None` outside all of them, and for NaN.
     pub fn find(&self, value: f64) -> Option<u32> {
         let after = self.edges.partition_point(|e| *e <= value);
-        (after > 0 && after < self.edges.len())
-            .then(|| u32::try_from(after - 1).ok())
-            .flatten()
+        (after > 0 && after < self.edges.len()).then(|| u32::try_from(after - 1).ok()).flatten()
     }
 
     /// The part of a bin from which values are drawn on decoding, `[low, high)`.
@@ -108,11 +98,7 @@ impl Bins {
         if high - low <= WIDE * width {
             return (low, high);
         }
-        let (cut_low, cut_high) = if bin == 0 {
-            (high - width, high)
-        } else {
-            (low, low + width)
-        };
+        let (cut_low, cut_high) = if bin == 0 { (high - width, high) } else { (low, low + width) };
         // A cut that loses the last whole number of the bin is no use.
         if self.integer && cut_low.ceil() >= cut_high {
             return (low, high);
@@ -144,10 +130,7 @@ mod tests {
     fn whole_numbers_are_seen_from_whole_and_half_edges() {
         assert!(bins(&[-1e7, -0.5, 0.5, 2500.0, 1e7]).is_integer());
         assert!(!bins(&[0.0, 0.25, 1.0]).is_integer());
-        assert!(
-            !bins(&[-0.5, 0.0, 1.0]).is_integer(),
-            "no whole number in [-0.5, 0)"
-        );
+        assert!(!bins(&[-0.5, 0.0, 1.0]).is_integer(), "no whole number in [-0.5, 0)");
         assert!(Bins::new(vec![0.1, 0.2], Some(true), "c").is_err());
     }
 

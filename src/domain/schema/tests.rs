@@ -22,10 +22,7 @@ fn a_schema_keeps_attributes_only_and_counts_missing_last() {
     )
     .unwrap();
     let domain = schema.domain();
-    assert_eq!(
-        (domain.len(), domain.cardinality(0), domain.cardinality(1)),
-        (2, 3, 3)
-    );
+    assert_eq!((domain.len(), domain.cardinality(0), domain.cardinality(1)), (2, 3, 3));
     assert_eq!(schema.column("S").unwrap().na_code(), Some(2));
     assert_eq!(schema.column("P").unwrap().na_code(), None);
     let again = Schema::from_json(&schema.to_json().unwrap(), "again").unwrap();
@@ -36,11 +33,7 @@ fn a_schema_keeps_attributes_only_and_counts_missing_last() {
 fn a_domain_file_keeps_its_order() {
     let schema = Schema::from_json(r#"{"z": 2, "a": 3, "m": 1}"#, "domain.json").unwrap();
     let domain = schema.domain();
-    let names: Vec<&str> = domain
-        .attributes()
-        .iter()
-        .map(|a| a.name.as_str())
-        .collect();
+    let names: Vec<&str> = domain.attributes().iter().map(|a| a.name.as_str()).collect();
     assert_eq!(names, ["z", "a", "m"]);
     assert_eq!(domain.cardinality(2), 1);
     let again: Schema = serde_json::from_str(&schema.to_json().unwrap()).unwrap();
@@ -59,64 +52,25 @@ fn bad_schemas_are_told_apart() {
         ("hello".into(), "not JSON"),
         ("[1]".into(), "JSON object"),
         ("{}".into(), "an empty object"),
-        (
-            r#"{"a": 0}"#.into(),
-            "column 'a': size 0, expected at least 1",
-        ),
+        (r#"{"a": 0}"#.into(), "column 'a': size 0, expected at least 1"),
         (r#"{"a": -1}"#.into(), "attribute 'a': size -1"),
         (r#"{"a": 2.5}"#.into(), "size 2.5"),
-        (
-            r#"{"a": 2, "a": 3}"#.into(),
-            "attribute 'a' occurs twice in s.json",
-        ),
-        (
-            r#"{"a": 99999999}"#.into(),
-            "99999999 codes, the limit is 16777216",
-        ),
-        (
-            r#"{"columns": []}"#.into(),
-            "no column with the role 'attribute'",
-        ),
-        (
-            r#"{"columns": [{"name": "A", "role": "boss"}]}"#.into(),
-            "boss",
-        ),
+        (r#"{"a": 2, "a": 3}"#.into(), "attribute 'a' occurs twice in s.json"),
+        (r#"{"a": 99999999}"#.into(), "99999999 codes, the limit is 16777216"),
+        (r#"{"columns": []}"#.into(), "no column with the role 'attribute'"),
+        (r#"{"columns": [{"name": "A", "role": "boss"}]}"#.into(), "boss"),
         (column(r#""na": true"#), "no 'kind'"),
         (column(r#""kind": "textual""#), "kind 'textual'"),
         (column(r#""kind": "categorical""#), "no 'codes'"),
-        (
-            column(r#""kind": "categorical", "codes": []"#),
-            "no code, expected at least one",
-        ),
-        (
-            column(r#""kind": "categorical", "codes": ["1", "1"]"#),
-            "code '1' twice",
-        ),
-        (
-            column(r#""kind": "categorical", "codes": ["1"], "labels": []"#),
-            "0 labels for 1 codes",
-        ),
-        (
-            column(r#""kind": "categorical", "codes": ["1", ""], "na": true"#),
-            "missing token ''",
-        ),
-        (
-            column(r#""kind": "categorical", "codes": ["1"], "other": "9""#),
-            "'other' code '9'",
-        ),
+        (column(r#""kind": "categorical", "codes": []"#), "no code, expected at least one"),
+        (column(r#""kind": "categorical", "codes": ["1", "1"]"#), "code '1' twice"),
+        (column(r#""kind": "categorical", "codes": ["1"], "labels": []"#), "0 labels for 1 codes"),
+        (column(r#""kind": "categorical", "codes": ["1", ""], "na": true"#), "missing token ''"),
+        (column(r#""kind": "categorical", "codes": ["1"], "other": "9""#), "'other' code '9'"),
         (column(r#""kind": "numeric""#), "no 'edges'"),
-        (
-            column(r#""kind": "numeric", "edges": [1]"#),
-            "1 edges, expected at least two",
-        ),
-        (
-            column(r#""kind": "numeric", "edges": [1, 1]"#),
-            "edge 1 followed by 1",
-        ),
-        (
-            column(r#""kind": "numeric", "edges": [2, 1]"#),
-            "increasing edges",
-        ),
+        (column(r#""kind": "numeric", "edges": [1]"#), "1 edges, expected at least two"),
+        (column(r#""kind": "numeric", "edges": [1, 1]"#), "edge 1 followed by 1"),
+        (column(r#""kind": "numeric", "edges": [2, 1]"#), "increasing edges"),
     ] {
         let message = error(&text);
         assert!(message.contains(part), "{text}: {message}");
@@ -126,13 +80,7 @@ fn bad_schemas_are_told_apart() {
 #[test]
 fn one_code_is_enough() {
     let text = column(r#""kind": "categorical", "codes": ["only"]"#);
-    assert_eq!(
-        Schema::from_json(&text, "s")
-            .unwrap()
-            .domain()
-            .cardinality(0),
-        1
-    );
+    assert_eq!(Schema::from_json(&text, "s").unwrap().domain().cardinality(0), 1);
 }
 
 #[test]
@@ -147,13 +95,7 @@ fn selecting_columns_keeps_the_order_of_the_schema() {
     let schema = Schema::from_json(r#"{"z": 2, "a": 3, "m": 1}"#, "domain.json").unwrap();
     let some = schema.select(&["m", "z"]).unwrap();
     assert_eq!((some.domain().name(0), some.domain().name(1)), ("z", "m"));
-    assert!(
-        schema
-            .select(&["q"])
-            .unwrap_err()
-            .to_string()
-            .contains("unknown attribute 'q'")
-    );
+    assert!(schema.select(&["q"]).unwrap_err().to_string().contains("unknown attribute 'q'"));
     assert!(schema.select(&["z", "z"]).is_err());
     assert!(schema.select::<&str>(&[]).is_err());
 }
