@@ -50,7 +50,7 @@ impl Progress {
 
     fn show_bar(&mut self) {
         let bar = ProgressBar::new(u64::from(self.rounds));
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} round {pos} of {len}  {wide_msg}")
+        if let Ok(style) = ProgressStyle::with_template("{bar:20} round {pos} of {len}{prefix}  {wide_msg}")
         {
             bar.set_style(style);
         }
@@ -85,13 +85,16 @@ impl Progress {
                 }
             }
             Event::Fitted { round, .. } => {
-                let left = duration(self.seconds_left(*round));
-                let text = format!("{}, about {left} left", self.measured);
+                let left = if *round < self.rounds {
+                    format!(", about {} left", duration(self.seconds_left(*round)))
+                } else {
+                    String::new()
+                };
                 if let Some(bar) = &self.bar {
                     bar.set_position(u64::from(*round));
-                    bar.set_message(text);
+                    bar.set_prefix(left);
                 } else {
-                    let line = format!("round {round} of {}: {text}", self.rounds);
+                    let line = format!("round {round} of {}: {}{left}", self.rounds, self.measured);
                     self.console.note("fitted", &line, json!({}));
                 }
             }
@@ -159,7 +162,7 @@ fn source(provenance: &Provenance) -> Value {
     }
 }
 
-/// `AGE x SEX from the private table (noise 12.3), 23 % of the budget spent`.
+/// `AGE x SEX, private, noise 12.3, 23 % spent`.
 fn described(
     clique: &[String],
     provenance: &Provenance,
@@ -172,5 +175,5 @@ fn described(
         Provenance::Public { source } => format!("public ({source})"),
     };
     let share = if limit.is_zero() { 0.0 } else { spent.to_f64() / limit.to_f64() };
-    format!("{}, {from}, {} spent", clique.join(" x "), percent((share * 1e3).round() / 1e3))
+    format!("{}, {from}; {} spent", clique.join(" x "), percent((share * 1e3).round() / 1e3))
 }

@@ -11,7 +11,7 @@ use jointly::data::{
 use jointly::domain::Schema;
 use jointly::measurement::Provenance;
 use jointly::mechanism::{CheckpointFolder, JamPgm, Mechanism, PublicOnly, Release, Task};
-use jointly::model::{MarkovRandomField, Sampling};
+use jointly::model::{MarkovRandomField, ModelFile, Sampling};
 use jointly::privacy::{Curator, Rho};
 use jointly::query::Workload;
 use rand::rngs::ChaCha20Rng;
@@ -65,8 +65,13 @@ pub(super) fn synthesize(config: &SynthConfig, console: Console) -> Outcome<Done
         output::write_json(path, &ledger::Document::new(config, &inputs, &release))?;
     }
     if let Some(path) = &config.model {
-        // MODEL-FILE
-        let _ = path;
+        let file = ModelFile {
+            schema: inputs.schema.clone(),
+            model: release.model.clone(),
+            mechanism: release.mechanism.to_owned(),
+            is_private: release.is_private,
+        };
+        file.write(path)?;
     }
     let synthetic =
         write_records(&release.model, &inputs.schema, config.rows, config.seed, &config.out)?;
