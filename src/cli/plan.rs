@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use jointly::domain::{Clique, Domain, Schema};
-use jointly::graph::JunctionTree;
+use jointly::graph::{JunctionTree, cells_within_mib};
 use jointly::mechanism::JamPgm;
 use jointly::privacy::{MarginalSensitivity, NeighboringRelation};
 use jointly::query::Workload;
@@ -15,9 +15,6 @@ use super::config::{self, Budget, Tuning};
 use super::console;
 use super::failure::{Failure, Outcome};
 use super::format::{bytes, grouped, percent, short};
-
-/// Cells in a MiB of model, at 8 bytes each.
-const CELLS_PER_MIB: f64 = 131_072.0;
 
 /// Cliques that do not fit shown in the text.
 const SHOWN: usize = 5;
@@ -108,7 +105,8 @@ impl Plan {
             // Single attributes are part of every model.
             let fits = |mib| {
                 let alone = std::slice::from_ref(clique);
-                clique.len() == 1 || JunctionTree::is_tractable(domain, alone, cells_in(mib))
+                clique.len() == 1
+                    || JunctionTree::is_tractable(domain, alone, cells_within_mib(mib))
             };
             class.cliques += 1;
             class.cells = class.cells.saturating_add(cells(domain, clique));
@@ -233,13 +231,4 @@ fn names(domain: &Domain, clique: &Clique) -> Vec<String> {
 
 fn cells(domain: &Domain, clique: &Clique) -> u64 {
     domain.cells(clique).unwrap_or(u64::MAX)
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "positive, rounding down is meant, and too large a limit saturates"
-)]
-fn cells_in(mib: f64) -> u64 {
-    (mib * CELLS_PER_MIB) as u64
 }

@@ -50,7 +50,8 @@ impl Progress {
 
     fn show_bar(&mut self) {
         let bar = ProgressBar::new(u64::from(self.rounds));
-        if let Ok(style) = ProgressStyle::with_template("{bar:20} round {pos} of {len}{prefix}  {wide_msg}")
+        if let Ok(style) =
+            ProgressStyle::with_template("{bar:20} round {pos} of {len}{prefix}  {wide_msg}")
         {
             bar.set_style(style);
         }
