@@ -166,8 +166,8 @@ fn mechanism(config: &SynthConfig, checkpoint: Option<CheckpointFolder>) -> Box<
     }
 }
 
-/// The checkpoint's folder, made and tried; the private table is told from others by its file's place, size and
-/// time of change, never by its records.
+/// The checkpoint's folder, made and tried; the private table is told from others by its file's place and time of
+/// change, never by its records or their number.
 fn checkpoint(config: &SynthConfig) -> Outcome<Option<CheckpointFolder>> {
     let Some(folder) = &config.checkpoint else { return Ok(None) };
     let failed = |action, path: &Path| {
@@ -180,7 +180,7 @@ fn checkpoint(config: &SynthConfig) -> Outcome<Option<CheckpointFolder>> {
     let about = fs::metadata(&place).map_err(failed("read", &place))?;
     let changed = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let changed = changed.map_or(0, |time| time.as_nanos());
-    let private_label = format!("{} {} {changed}", place.display(), about.len());
+    let private_label = format!("{} {changed}", place.display());
     Ok(Some(CheckpointFolder { folder: folder.clone(), private_label }))
 }
 

@@ -1,6 +1,7 @@
 //! The command-line tool as scripts see it: output, files, messages and exit codes.
 #![expect(clippy::unwrap_used, reason = "a failing helper fails its test")]
 
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -74,7 +75,7 @@ fn table(records: u32, step: u32) -> String {
     for i in 0..records {
         let (a, noise) = (i * step % 7 % 2, i * 13 % 11);
         let b = if noise < 8 { 2 * a } else { 1 };
-        text += &format!("{a},{b},{},{}\n", i / 3 % 2, (a + noise) % 4);
+        writeln!(text, "{a},{b},{},{}", i / 3 % 2, (a + noise) % 4).unwrap();
     }
     text
 }
@@ -364,6 +365,7 @@ fn a_finished_checkpoint_is_not_paid_for_again_and_other_inputs_are_refused() {
     assert_eq!(bench.read("ledger.json"), first);
     bench.fail(&command.replace("--epsilon 2", "--epsilon 3"), 5, "checkpoint");
     bench.fail(&command.replace("all-2-way", "all-1-way"), 5, "checkpoint");
+    bench.fail(&format!("{command} --seed 1"), 5, "checkpoint");
 }
 
 #[test]
