@@ -12,3 +12,6 @@ mod real_data;
 mod samplers;
 #[path = "integration/sensitivity.rs"]
 mod sensitivity;
+#[cfg(feature = "cli")]
+#[path = "integration/cli.rs"]
+mod cli;
