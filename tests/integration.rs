@@ -2,6 +2,9 @@
 
 #[path = "integration/accounting.rs"]
 mod accounting;
+#[cfg(feature = "cli")]
+#[path = "integration/cli.rs"]
+mod cli;
 #[path = "integration/input.rs"]
 mod input;
 #[path = "integration/oracles.rs"]
@@ -12,6 +15,3 @@ mod real_data;
 mod samplers;
 #[path = "integration/sensitivity.rs"]
 mod sensitivity;
-#[cfg(feature = "cli")]
-#[path = "integration/cli.rs"]
-mod cli;
