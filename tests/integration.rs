@@ -4,6 +4,8 @@
 mod accounting;
 #[path = "integration/input.rs"]
 mod input;
+#[path = "integration/models.rs"]
+mod models;
 #[path = "integration/oracles.rs"]
 mod oracles;
 #[path = "integration/real_data.rs"]
