@@ -2,6 +2,8 @@
 
 #[path = "integration/accounting.rs"]
 mod accounting;
+#[path = "integration/estimation.rs"]
+mod estimation;
 #[path = "integration/input.rs"]
 mod input;
 #[path = "integration/models.rs"]
