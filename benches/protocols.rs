@@ -55,8 +55,10 @@ const DELTA: f64 = 1e-9;
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {
-    let root = std::env::var_os("JOINTLY_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
+    let root = std::env::var_os("JOINTLY_DATA").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
+        PathBuf::from,
+    );
     if !root.is_dir() {
         println!("SKIPPED: no data at {} (set JOINTLY_DATA)", root.display());
         return Ok(());
@@ -66,7 +68,9 @@ fn main() -> Result<(), Failure> {
     let seeds: u64 = text(2).parse().unwrap_or(5);
     let rounds: Option<u32> = text(3).parse().ok();
     let iterations: u32 = text(4).parse().unwrap_or(1000);
-    println!("| data | epsilon | public | independent | error: mean (min to max) | public picks | seconds | peak MiB |");
+    println!(
+        "| data | epsilon | public | independent | error: mean (min to max) | public picks | seconds | peak MiB |"
+    );
     println!("|---|---|---|---|---|---|---|---|");
     for (name, folder, schema, private, public) in DATA.iter().filter(|d| d.0.starts_with(text(0)))
     {
@@ -111,7 +115,8 @@ fn main() -> Result<(), Failure> {
                 let rows = release.model.sample(private.records(), Sampling::Rounded, &mut rng)?;
                 seconds.push(start.elapsed().as_secs_f64());
                 errors.push(error(&truth, &rows, &cliques)?);
-                let free = |m: &&jointly::measurement::Measurement| m.provenance != Provenance::Private;
+                let free =
+                    |m: &&jointly::measurement::Measurement| m.provenance != Provenance::Private;
                 picks.push(release.measurements.iter().filter(free).count().to_string());
             }
             let mean = |x: &[f64]| x.iter().sum::<f64>() / x.len() as f64;
@@ -166,11 +171,7 @@ fn error(truth: &[Vec<u32>], other: &Dataset, cliques: &[Clique]) -> Result<f64,
 }
 
 /// The same for the true one-way marginals with all attributes independent.
-fn independent(
-    private: &Dataset,
-    truth: &[Vec<u32>],
-    cliques: &[Clique],
-) -> Result<f64, Failure> {
+fn independent(private: &Dataset, truth: &[Vec<u32>], cliques: &[Clique]) -> Result<f64, Failure> {
     let domain = private.domain();
     let singles: Vec<Clique> = (0..domain.len()).map(|a| Clique::new([a])).collect();
     let counts = Projectable::project_many(private, &singles)?;

@@ -41,17 +41,10 @@ impl Domain {
     pub fn new<N: Into<String>>(attributes: impl IntoIterator<Item = (N, u32)>) -> Result<Self> {
         let attributes: Vec<Attribute> = attributes
             .into_iter()
-            .map(|(name, cardinality)| Attribute {
-                name: name.into(),
-                cardinality,
-            })
+            .map(|(name, cardinality)| Attribute { name: name.into(), cardinality })
             .collect();
         if attributes.is_empty() {
-            return Err(Error::invalid_specification(
-                "domain",
-                "no attribute",
-                "at least one",
-            ));
+            return Err(Error::invalid_specification("domain", "no attribute", "at least one"));
         }
         let mut positions = BTreeMap::new();
         for (position, attribute) in attributes.iter().enumerate() {
@@ -69,10 +62,7 @@ impl Domain {
                 });
             }
         }
-        Ok(Self {
-            attributes,
-            positions,
-        })
+        Ok(Self { attributes, positions })
     }
 
     /// Number of attributes.
@@ -88,16 +78,12 @@ impl Domain {
 
     /// Name of an attribute; `"?"` for a position outside the domain.
     pub fn name(&self, attribute: usize) -> &str {
-        self.attributes
-            .get(attribute)
-            .map_or("?", |a| a.name.as_str())
+        self.attributes.get(attribute).map_or("?", |a| a.name.as_str())
     }
 
     /// Number of values of an attribute; 1 for a position outside the domain.
     pub fn cardinality(&self, attribute: usize) -> usize {
-        self.attributes
-            .get(attribute)
-            .map_or(1, |a| a.cardinality as usize)
+        self.attributes.get(attribute).map_or(1, |a| a.cardinality as usize)
     }
 
     /// Position of a name.
@@ -114,23 +100,14 @@ impl Domain {
         let mut positions = Vec::with_capacity(names.len());
         for name in names {
             let name = name.as_ref();
-            let position = self
-                .position(name)
-                .ok_or_else(|| self.unknown(name, place))?;
+            let position = self.position(name).ok_or_else(|| self.unknown(name, place))?;
             if positions.contains(&position) {
-                return Err(Error::DuplicateAttribute {
-                    name: name.into(),
-                    place: place.into(),
-                });
+                return Err(Error::DuplicateAttribute { name: name.into(), place: place.into() });
             }
             positions.push(position);
         }
         if positions.is_empty() {
-            return Err(Error::invalid_specification(
-                place,
-                "no attribute",
-                "at least one",
-            ));
+            return Err(Error::invalid_specification(place, "no attribute", "at least one"));
         }
         Ok(Clique::new(positions))
     }
@@ -138,21 +115,13 @@ impl Domain {
     /// The error for a name that is not an attribute, found in `place`.
     pub fn unknown(&self, name: &str, place: impl Into<String>) -> Error {
         const SHOWN: usize = 12;
-        let mut known: Vec<&str> = self
-            .attributes
-            .iter()
-            .take(SHOWN)
-            .map(|a| a.name.as_str())
-            .collect();
+        let mut known: Vec<&str> =
+            self.attributes.iter().take(SHOWN).map(|a| a.name.as_str()).collect();
         let more = format!("... ({} in all)", self.len());
         if self.len() > SHOWN {
             known.push(&more);
         }
-        Error::UnknownAttribute {
-            name: name.into(),
-            place: place.into(),
-            known: known.join(", "),
-        }
+        Error::UnknownAttribute { name: name.into(), place: place.into(), known: known.join(", ") }
     }
 
     /// Cardinalities of a clique's attributes, in domain order.
@@ -162,26 +131,17 @@ impl Domain {
 
     /// Number of cells of the marginal on a clique; `None` when it does not fit 64 bits.
     pub fn cells(&self, clique: &Clique) -> Option<u64> {
-        clique
-            .iter()
-            .try_fold(1_u64, |n, a| n.checked_mul(self.cardinality(a) as u64))
+        clique.iter().try_fold(1_u64, |n, a| n.checked_mul(self.cardinality(a) as u64))
     }
 
     /// log₁₀ of the number of possible records.
     pub fn log10_cells(&self) -> f64 {
-        self.attributes
-            .iter()
-            .map(|a| f64::from(a.cardinality).log10())
-            .sum()
+        self.attributes.iter().map(|a| f64::from(a.cardinality).log10()).sum()
     }
 
     /// The clique as readers know it: names joined by `" x "`.
     pub fn describe(&self, clique: &Clique) -> String {
-        clique
-            .iter()
-            .map(|a| self.name(a))
-            .collect::<Vec<_>>()
-            .join(" x ")
+        clique.iter().map(|a| self.name(a)).collect::<Vec<_>>().join(" x ")
     }
 
     /// The clique of all attributes.

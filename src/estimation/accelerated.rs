@@ -62,13 +62,8 @@ impl Estimator for AcceleratedBregman {
         let mut calls = 1;
         let mut value = loss.value(&z);
         let mut watch = Watch::new(self.stopping, loss, total, value);
-        let mut best = Best {
-            potentials: theta.clone(),
-            marginals: z.clone(),
-            log_partition,
-            value,
-            calls,
-        };
+        let mut best =
+            Best { potentials: theta.clone(), marginals: z.clone(), log_partition, value, calls };
         while !watch.is_over(calls, best.value) {
             // L t²/(1 - t) = L_prev t_prev².
             let t = momentum.map_or(1.0, |m| {
@@ -143,7 +138,14 @@ struct Best {
 }
 
 impl Best {
-    fn keep(&mut self, theta: &Potentials, z: &Marginals, log_partition: f64, value: f64, calls: u32) {
+    fn keep(
+        &mut self,
+        theta: &Potentials,
+        z: &Marginals,
+        log_partition: f64,
+        value: f64,
+        calls: u32,
+    ) {
         self.potentials.values_mut().copy_from_slice(theta.values());
         self.marginals.values_mut().copy_from_slice(z.values());
         (self.log_partition, self.value, self.calls) = (log_partition, value, calls);

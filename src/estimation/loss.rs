@@ -16,7 +16,7 @@ pub enum Weighting {
     InverseVariance,
 }
 
-/// `L(μ) = ½ Σ_r w_r ‖μ_r - y_r‖₂²` ([PGM], equation 1). Measurements of the same clique are averaged first, which
+/// `L(μ) = ½ Σ_r w_r ‖μ_r - y_r‖₂²` (`McKenna`, Sheldon & Miklau 2019, equation 1). Measurements of the same clique are averaged first, which
 /// changes the loss by a constant that is kept.
 #[derive(Clone, Debug)]
 pub struct SquaredLoss {

@@ -17,10 +17,6 @@ impl AttributeSet {
         self.0[attribute / 64] &= !(1 << (attribute % 64));
     }
 
-    pub(super) fn contains(&self, attribute: usize) -> bool {
-        self.0[attribute / 64] >> (attribute % 64) & 1 == 1
-    }
-
     pub(super) fn union_with(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
     }

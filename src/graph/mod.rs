@@ -19,3 +19,17 @@ pub(crate) use triangulation::MoralGraph;
 pub fn size_mib(cells: u64) -> f64 {
     8.0 * cells as f64 / f64::from(1 << 20)
 }
+
+/// Most cells of a model of this size: the inverse of [`size_mib`], rounded down; 0 for a size that is not positive.
+///
+/// ```
+/// assert_eq!(jointly::graph::cells_within_mib(1.0), 131_072);
+/// ```
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "casts of floats saturate, which is what is meant"
+)]
+pub fn cells_within_mib(mib: f64) -> u64 {
+    (mib * f64::from(1 << 20) / 8.0) as u64
+}

@@ -35,10 +35,7 @@ pub(crate) struct MoralGraph {
 }
 
 impl MoralGraph {
-    pub(crate) fn new<'c>(
-        domain: &Domain,
-        cliques: impl IntoIterator<Item = &'c Clique>,
-    ) -> Self {
+    pub(crate) fn new<'c>(domain: &Domain, cliques: impl IntoIterator<Item = &'c Clique>) -> Self {
         let d = domain.len();
         let mut graph = Self {
             cardinalities: (0..d).map(|a| domain.cardinality(a) as u64).collect(),
@@ -94,8 +91,7 @@ impl MoralGraph {
         let d = self.neighbors.len();
         let mut neighbors = self.neighbors.clone();
         let mut left: Vec<usize> = (0..d).collect();
-        let mut cost: Vec<u64> =
-            (0..d).map(|v| self.cost(heuristic, &neighbors, v)).collect();
+        let mut cost: Vec<u64> = (0..d).map(|v| self.cost(heuristic, &neighbors, v)).collect();
         let mut maximal: Vec<AttributeSet> = Vec::new();
         let mut order = Vec::with_capacity(d);
         let mut elimination_cliques = Vec::with_capacity(d);
@@ -183,17 +179,6 @@ impl Triangulation {
 }
 
 /// Whether a model over these cliques stays within `limit_cells` cells in all maximal cliques together.
-///
-/// No table is allocated. Source: [PGM], the size filter of JAM-PGM (Algorithm 2) and AIM.
-///
-/// ```
-/// use jointly::{domain::{Clique, Domain}, graph};
-/// let domain = Domain::new([("a", 2), ("b", 3), ("c", 4)])?;
-/// let triangle = [Clique::new([0, 1]), Clique::new([1, 2]), Clique::new([0, 2])];
-/// assert!(graph::JunctionTree::is_tractable(&domain, &triangle, 24));
-/// assert!(!graph::JunctionTree::is_tractable(&domain, &triangle, 23));
-/// # Ok::<(), jointly::Error>(())
-/// ```
 pub(super) fn is_tractable(domain: &Domain, cliques: &[Clique], limit_cells: u64) -> bool {
     MoralGraph::new(domain, cliques).cells_within(limit_cells).is_some()
 }
@@ -214,10 +199,7 @@ mod tests {
         let triangulation = Triangulation::new(&domain, &cycle);
         // The chord {1, 3} makes two triangles of 40 cells; {0, 2} would make two of 200.
         assert_eq!(triangulation.cells, 80);
-        assert_eq!(
-            triangulation.maximal_cliques,
-            [Clique::new([0, 1, 3]), Clique::new([1, 2, 3])]
-        );
+        assert_eq!(triangulation.maximal_cliques, [Clique::new([0, 1, 3]), Clique::new([1, 2, 3])]);
     }
 
     #[test]
@@ -242,7 +224,9 @@ mod tests {
         let domain = domain(&cards);
         let mut state = 12345_u64;
         let mut next = |n: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             usize::try_from((state >> 33) % n).expect("small")
         };
         for _ in 0..50 {
@@ -256,7 +240,9 @@ mod tests {
             while !left.is_empty() {
                 let v = *left
                     .iter()
-                    .min_by_key(|v| (graph.cost(EliminationHeuristic::MinFill, &neighbors, **v), **v))
+                    .min_by_key(|v| {
+                        (graph.cost(EliminationHeuristic::MinFill, &neighbors, **v), **v)
+                    })
                     .expect("not empty");
                 let around = neighbors[v].clone();
                 for a in around.iter() {

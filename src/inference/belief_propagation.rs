@@ -5,7 +5,7 @@
 //! cliques and onto the separators of its children. Messages are scaled to a maximum of one and the logs of the scales
 //! are carried along. If everything in a clique underflows, the call is answered in log space instead.
 //!
-//! Source: [PGM] section 4; the fused contractions are described in `docs/engine.md`.
+//! Source: `McKenna`, Sheldon & Miklau 2019, section 4; the fused contractions are described in `docs/engine.md`.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use rayon::prelude::*;
 
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
+use crate::inference::MarginalOracle;
 use crate::inference::calibrated::{Calibrated, Space};
 use crate::inference::kernel::ContractionWorkspace;
 use crate::inference::log_space::{LogSpace, LogWorkspace};
 use crate::inference::plan::Contraction;
 use crate::inference::structure::{Node, Structure};
-use crate::inference::MarginalOracle;
 use crate::table::{CliqueLayout, Marginals, Potentials};
 
 /// Cells of all maximal cliques below which threads cost more than they save.
@@ -137,10 +137,6 @@ impl BeliefPropagation {
             .map(|n| self.structure.domain.shape(&n.separator).iter().product::<usize>())
             .sum();
         size_of::<f64>() * (scratch + 2 * messages + self.structure.layout.cells())
-    }
-
-    pub(crate) fn structure(&self) -> &Arc<Structure> {
-        &self.structure
     }
 
     /// The messages of the distribution with these potentials, for marginals on further cliques.
@@ -336,8 +332,7 @@ fn distribute_plan(structure: &Structure, i: usize) -> Distribute {
     let node = &structure.nodes[i];
     let measured = node.factors.iter().map(|f| structure.factor_clique(*f).clone());
     let separators = node.children.iter().map(|c| structure.nodes[*c].separator.clone());
-    let outputs: Vec<Clique> =
-        measured.chain(separators).chain([Clique::default()]).collect();
+    let outputs: Vec<Clique> = measured.chain(separators).chain([Clique::default()]).collect();
     let inputs = structure.distribute_inputs(i);
     Distribute {
         contraction: Contraction::new(&structure.domain, &node.clique, &inputs, &outputs),
@@ -378,7 +373,9 @@ fn exp_shifted(table: &mut [f64]) -> Option<f64> {
         return None;
     }
     let shift = if max.abs() > ORDINARY_LOG { max } else { 0.0 };
-    table.iter_mut().for_each(|x| *x = (*x - shift).exp());
+    for x in table {
+        *x = (*x - shift).exp();
+    }
     Some(shift)
 }
 
@@ -388,6 +385,8 @@ fn scale_message(message: &mut [f64]) -> f64 {
     if max > 0.0 && max.ln().abs() <= ORDINARY_LOG {
         return 1.0;
     }
-    message.iter_mut().for_each(|x| *x /= max);
+    for x in message {
+        *x /= max;
+    }
     max
 }

@@ -234,8 +234,7 @@ impl Calibrated {
             .map(|f| (self.structure.factor_clique(*f).clone(), self.factors[*f].as_slice()));
         let children =
             here.children.iter().map(|c| (nodes[*c].separator.clone(), self.up[*c].as_slice()));
-        let parent =
-            here.parent.map(|_| (here.separator.clone(), self.down[host].as_slice()));
+        let parent = here.parent.map(|_| (here.separator.clone(), self.down[host].as_slice()));
         factors.chain(children).chain(parent).collect()
     }
 
@@ -245,9 +244,10 @@ impl Calibrated {
         let mut parts = Vec::new();
         for level in self.structure.levels.first().cloned().unwrap_or(0..0) {
             let members = self.tree_members(level);
-            let part = Clique::new(left.iter().filter(|a| {
-                members.iter().any(|n| self.structure.nodes[*n].clique.contains(*a))
-            }));
+            let part =
+                Clique::new(left.iter().filter(|a| {
+                    members.iter().any(|n| self.structure.nodes[*n].clique.contains(*a))
+                }));
             if !part.is_empty() {
                 left = left.difference(&part);
                 parts.push(self.eliminate(&members, part));
@@ -275,7 +275,11 @@ impl Calibrated {
             .min_by_key(|n| (self.cells(&nodes[**n].clique), **n))
         {
             let step = Step { node: *host, towards: None, carried: Clique::default() };
-            return Elimination { steps: vec![step], cells: self.cells(&nodes[*host].clique), part };
+            return Elimination {
+                steps: vec![step],
+                cells: self.cells(&nodes[*host].clique),
+                part,
+            };
         }
         let subtree = self.covering_subtree(members, &part);
         let best = subtree
@@ -311,9 +315,9 @@ impl Calibrated {
                     .filter(|m| kept.contains(m))
                     .collect();
                 match around[..] {
-                    [only] => part
-                        .intersection(&nodes[*n].clique)
-                        .is_subset(self.separator(*n, only)),
+                    [only] => {
+                        part.intersection(&nodes[*n].clique).is_subset(self.separator(*n, only))
+                    }
                     _ => false,
                 }
             });
@@ -377,8 +381,7 @@ impl Calibrated {
             if self.space == Space::Log {
                 table.iter_mut().for_each(|x| *x = x.exp());
             }
-            let walk =
-                crate::table::Projection::between(clique, &domain.shape(clique), &part.part);
+            let walk = crate::table::Projection::between(clique, &domain.shape(clique), &part.part);
             walk.zip_from(&table, &mut values, |x, s| *x *= s);
         }
         let sum: f64 = values.iter().sum();

@@ -42,8 +42,7 @@ impl Calibrated {
         let inputs = self.inputs_of_host(&joint);
         let reach = inputs.iter().fold(joint.clone(), |all, (c, _)| all.union(c));
         let rest: Vec<usize> = reach.difference(&joint).iter().collect();
-        let terms =
-            inputs.iter().map(|(c, t)| self.term(c, t, child, parents, &rest)).collect();
+        let terms = inputs.iter().map(|(c, t)| self.term(c, t, child, parents, &rest)).collect();
         let rest = rest.iter().map(|a| domain.cardinality(*a)).collect();
         Ok(Conditional { terms, rest, space: self.space })
     }
@@ -95,8 +94,7 @@ impl Conditional {
         let (mut max, mut sum) = (f64::NEG_INFINITY, 0.0);
         loop {
             let cells = self.terms.iter().zip(starts).map(|(term, start)| {
-                let rest: usize =
-                    term.rest_strides.iter().zip(&counter).map(|(s, c)| s * c).sum();
+                let rest: usize = term.rest_strides.iter().zip(&counter).map(|(s, c)| s * c).sum();
                 term.table[start + value * term.child_stride + rest]
             });
             match self.space {

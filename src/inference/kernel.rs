@@ -1,5 +1,10 @@
 //! The fused loops of a contraction: one walk over the clique, no table over it.
 
+#![expect(
+    clippy::inline_always,
+    reason = "the loops must be compiled inside the function that enables vector instructions"
+)]
+
 use pulp::Arch;
 use rayon::prelude::*;
 
@@ -293,5 +298,6 @@ fn lane_sum(values: &[f64]) -> f64 {
     for (p, x) in parts.iter_mut().zip(rest) {
         *p += x;
     }
-    ((parts[0] + parts[4]) + (parts[2] + parts[6])) + ((parts[1] + parts[5]) + (parts[3] + parts[7]))
+    ((parts[0] + parts[4]) + (parts[2] + parts[6]))
+        + ((parts[1] + parts[5]) + (parts[3] + parts[7]))
 }

@@ -67,8 +67,7 @@ impl MarginalOracle for LogSpace {
     type Workspace = LogWorkspace;
 
     fn workspace(&self) -> LogWorkspace {
-        let cells =
-            |c: &Clique| -> usize { self.structure.domain.shape(c).iter().product() };
+        let cells = |c: &Clique| -> usize { self.structure.domain.shape(c).iter().product() };
         let messages: Vec<Vec<f64>> =
             self.structure.nodes.iter().map(|n| vec![0.0; cells(&n.separator)]).collect();
         LogWorkspace {

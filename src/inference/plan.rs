@@ -180,10 +180,7 @@ impl Contraction {
             absorbed,
             outputs: operands_out,
             derived,
-            output_cells: outputs
-                .iter()
-                .map(|o| domain.shape(o).iter().product())
-                .collect(),
+            output_cells: outputs.iter().map(|o| domain.shape(o).iter().product()).collect(),
             input_buffer,
             output_buffer,
             blocks,
@@ -268,7 +265,14 @@ fn operand(
     }
     let start = *buffer;
     *buffer += spread_cells;
-    Operand { walk: spread_walk(domain, &axes, clique), start, spread_cells, has_lanes, strides, depth }
+    Operand {
+        walk: spread_walk(domain, &axes, clique),
+        start,
+        spread_cells,
+        has_lanes,
+        strides,
+        depth,
+    }
 }
 
 /// The search for lane axes and nesting order, over bit masks of the clique's axes.
@@ -421,13 +425,10 @@ impl Problem {
             let fixed = left.iter().fold(0_u32, |m, a| m | 1 << a);
             let costs = left.iter().map(|a| self.depth_cost(lanes, fixed & !(1 << a), *a));
             // A long innermost axis makes every outer depth cheaper.
-            let Some((position, cost)) = costs
-                .enumerate()
-                .min_by(|(i, a), (j, b)| {
-                    let relief = |p: usize, c: f64| c * (1.0 + 1.0 / self.sizes[left[p]] as f64);
-                    relief(*i, *a).total_cmp(&relief(*j, *b))
-                })
-            else {
+            let Some((position, cost)) = costs.enumerate().min_by(|(i, a), (j, b)| {
+                let relief = |p: usize, c: f64| c * (1.0 + 1.0 / self.sizes[left[p]] as f64);
+                relief(*i, *a).total_cmp(&relief(*j, *b))
+            }) else {
                 break;
             };
             total += cost;

@@ -11,7 +11,7 @@ use crate::table::{CliqueLayout, Potentials, Projection};
 
 /// A measured clique that is a subset of another one: its potentials are added to the larger table.
 #[derive(Clone, Debug)]
-pub(super) struct Subset {
+pub(crate) struct Subset {
     /// Position among the measured cliques.
     pub measured: usize,
     /// Position of the holder among the factors.
@@ -64,8 +64,7 @@ impl Structure {
         for i in by_size {
             if let Some(f) = factors.iter().position(|f| cliques[i].is_subset(&cliques[*f])) {
                 let holder = factors[f];
-                let walk =
-                    Projection::between(&cliques[holder], layout.shape(holder), &cliques[i]);
+                let walk = Projection::between(&cliques[holder], layout.shape(holder), &cliques[i]);
                 subsets.push(Subset { measured: i, factor: f, walk });
             } else {
                 factors.push(i);

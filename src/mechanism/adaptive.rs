@@ -9,8 +9,10 @@ use rayon::prelude::*;
 use crate::data::Projectable;
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
-use crate::estimation::{AcceleratedBregman, Estimate, Estimator, SquaredLoss, Stopping, Weighting};
-use crate::graph::{JunctionTree, MoralGraph};
+use crate::estimation::{
+    AcceleratedBregman, Estimate, Estimator, SquaredLoss, Stopping, Weighting,
+};
+use crate::graph::{self, JunctionTree, MoralGraph};
 use crate::inference::BeliefPropagation;
 use crate::measurement::Measurement;
 use crate::model::{MarkovRandomField, Sampling};
@@ -38,7 +40,7 @@ pub(super) fn tractable(
     cliques: &[Clique],
     limit_mib: f64,
 ) -> Vec<bool> {
-    let limit_cells = (limit_mib * f64::from(1 << 20) / 8.0).max(0.0) as u64;
+    let limit_cells = graph::cells_within_mib(limit_mib);
     let tree = JunctionTree::new(domain, measured);
     let graph = MoralGraph::new(domain, measured);
     cliques
@@ -124,7 +126,7 @@ fn for_each_batch(
     }
     if !sampled.is_empty() {
         let enough = (SAMPLED_COUNTS / sampled.len()).min(MOST_SAMPLED_RECORDS);
-        let records = enough.max(model.total() as usize).max(1);
+        let records = enough.max(whole_records(model.total()));
         let mut rng = ChaCha20Rng::seed_from_u64(u64::from(round));
         let rows = model.sample(records, Sampling::Rounded, &mut rng)?;
         let scale = model.total() / records as f64;
@@ -205,6 +207,16 @@ fn distances(
     }
 }
 
+/// The total as a number of records, at least 1.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a number of records is positive and below 2^32"
+)]
+fn whole_records(total: f64) -> usize {
+    total.clamp(1.0, f64::from(u32::MAX)) as usize
+}
+
 /// `Σ |a - scale b|` of counts and a table.
 pub(super) fn l1_distance<T: Copy + Into<f64>>(counts: &[u32], table: &[T], scale: f64) -> f64 {
     let blocks = counts.chunks(SUM_BLOCK).zip(table.chunks(SUM_BLOCK));
@@ -226,8 +238,7 @@ pub(super) fn fit(
 ) -> Result<(MarkovRandomField, Estimate)> {
     let loss = SquaredLoss::new(domain, measurements, Weighting::Equal)?;
     let oracle = Arc::new(BeliefPropagation::new(domain, loss.layout()));
-    let estimator =
-        AcceleratedBregman { stopping: Stopping { iterations, ..Stopping::default() } };
+    let estimator = AcceleratedBregman { stopping: Stopping { iterations, ..Stopping::default() } };
     let estimate = estimator.estimate(&oracle, &loss, total, warm_start)?;
     let model = MarkovRandomField::with_oracle(oracle, estimate.potentials.clone(), total)?;
     Ok((model, estimate))

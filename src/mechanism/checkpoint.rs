@@ -81,8 +81,11 @@ impl Checkpoint {
         let Some(CheckpointFolder { folder, private_label }) = &mechanism.checkpoint else {
             return Ok(empty);
         };
-        fs::create_dir_all(folder)
-            .map_err(|source| Error::Io { action: "create", path: folder.clone(), source })?;
+        fs::create_dir_all(folder).map_err(|source| Error::Io {
+            action: "create",
+            path: folder.clone(),
+            source,
+        })?;
         let path = folder.join(FILE);
         empty.fingerprint = fingerprint(mechanism, curator, task, private_label);
         empty.path = Some(path.clone());
@@ -92,8 +95,8 @@ impl Checkpoint {
             Err(source) => return Err(Error::Io { action: "read", path, source }),
         };
         let refuse = |reason: String| Error::Checkpoint { path: path.clone(), reason };
-        let stored: Stored =
-            serde_json::from_str(&text).map_err(|error| refuse(format!("not readable: {error}")))?;
+        let stored: Stored = serde_json::from_str(&text)
+            .map_err(|error| refuse(format!("not readable: {error}")))?;
         if stored.version != VERSION {
             return Err(refuse(format!("version {}, expected {VERSION}", stored.version)));
         }
@@ -181,12 +184,13 @@ impl Checkpoint {
             potentials: potentials.collect(),
             ledger: ledger.clone(),
         };
-        let text = serde_json::to_vec(&stored).map_err(|error| Error::Checkpoint {
+        let text = serde_json::to_vec(&stored)
+            .map_err(|error| Error::Checkpoint { path: path.clone(), reason: error.to_string() })?;
+        write_durably(path, &text).map_err(|source| Error::Io {
+            action: "write",
             path: path.clone(),
-            reason: error.to_string(),
-        })?;
-        write_durably(path, &text)
-            .map_err(|source| Error::Io { action: "write", path: path.clone(), source })
+            source,
+        })
     }
 }
 
@@ -234,7 +238,9 @@ fn fingerprint(
     }
     for table in task.public {
         add(table.name());
-        for (attribute, column) in table.table().domain().attributes().iter().zip(table.table().columns()) {
+        for (attribute, column) in
+            table.table().domain().attributes().iter().zip(table.table().columns())
+        {
             add(&attribute.name);
             let mut codes = Sha256::new();
             for code in column.iter() {

@@ -6,12 +6,12 @@ use crate::error::{Error, Result};
 use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::adaptive::{self, l1_distance};
 use crate::mechanism::checkpoint::{Checkpoint, CheckpointFolder};
-use crate::mechanism::{Mechanism, Release, RoundRecord, Task};
+use crate::mechanism::{Mechanism, Release, Task};
 use crate::model::MarkovRandomField;
 use crate::observe::{Event, Observer};
 use crate::privacy::{Curator, MarginalSensitivity, Rho, ScoreSensitivity, Sensitive};
 
-/// JAM-PGM (Fuentes, Mullins, McKenna, Miklau & Sheldon 2024, Algorithm 2).
+/// JAM-PGM (Fuentes, Mullins, `McKenna`, Miklau & Sheldon 2024, Algorithm 2).
 ///
 /// Each of `rounds` rounds scores every small enough subset of a workload clique, once as a noisy measurement of the
 /// private table and once as a free marginal of each public table that covers it; draws one of them by the exponential
@@ -157,8 +157,7 @@ impl Mechanism for JamPgm {
 
             // Select, then measure or take for free.
             let sensitivity = ScoreSensitivity::l1_error_difference(curator.relation());
-            let choice =
-                curator.select(scores, sensitivity, select_budget, "choose a marginal")?;
+            let choice = curator.select(scores, sensitivity, select_budget, "choose a marginal")?;
             let Candidate { clique, source } = candidates[choice];
             let measurement = match source {
                 Source::Private => {

@@ -94,13 +94,8 @@ impl Mechanism for PublicOnly {
                 spent: curator.spent(),
                 limit: curator.ledger().limit(),
             });
-            let (fitted, estimate) = adaptive::fit(
-                &domain,
-                &measurements,
-                total,
-                potentials.as_ref(),
-                self.iterations,
-            )?;
+            let (fitted, estimate) =
+                adaptive::fit(&domain, &measurements, total, potentials.as_ref(), self.iterations)?;
             observer.event(&Event::Fitted {
                 round,
                 loss: estimate.loss,

@@ -128,8 +128,7 @@ impl Groups {
             order.sort_by_key(|record| keys[*record as usize]);
         }
         let key = |i: usize| keys[order[i] as usize];
-        let mut ends: Vec<usize> =
-            (1..records).filter(|i| key(*i) != key(*i - 1)).collect();
+        let mut ends: Vec<usize> = (1..records).filter(|i| key(*i) != key(*i - 1)).collect();
         ends.push(records);
         Ok(Self { order, ends })
     }
@@ -156,13 +155,7 @@ struct Dealer {
 impl Dealer {
     fn new<R: Rng + ?Sized>(values: usize, step: usize, method: Sampling, rng: &mut R) -> Self {
         let stride = prime(step).sqrt().fract();
-        Self {
-            method,
-            weights: vec![0.0; values],
-            hand: Vec::new(),
-            offset: rng.random(),
-            stride,
-        }
+        Self { method, weights: vec![0.0; values], hand: Vec::new(), offset: rng.random(), stride }
     }
 
     fn deal<R: Rng + ?Sized>(&mut self, group: &[u32], column: &mut [u32], rng: &mut R) {
@@ -187,6 +180,11 @@ impl Dealer {
         }
     }
 
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an expected count is between 0 and the number of records"
+    )]
     /// Fills the hand with `count` values: the integer part of each expected count, and the remainders by one
     /// systematic draw, which includes each value with the probability of its fractional part.
     fn round(&mut self, count: usize) {
@@ -230,6 +228,6 @@ fn pick(weights: &[f64], point: f64) -> u32 {
 
 /// The prime number at a position, counted from 0.
 fn prime(position: usize) -> f64 {
-    let is_prime = |n: &u32| (2..).take_while(|d| d * d <= *n).all(|d| n % d != 0);
-    (2_u32..).filter(is_prime).nth(position).map_or(2.0, f64::from)
+    let is_prime = |n: &u32| (2..).take_while(|d| d * d <= *n).all(|d| !n.is_multiple_of(d));
+    (2_u32..=1 << 20).filter(is_prime).nth(position).map_or(2.0, f64::from)
 }

@@ -145,8 +145,7 @@ impl Potentials {
                         "potentials on subsets of the measured cliques",
                     )
                 })?;
-            let walk =
-                Projection::between(&layout.cliques()[host], layout.shape(host), clique);
+            let walk = Projection::between(&layout.cliques()[host], layout.shape(host), clique);
             walk.zip_from(self.table(index), expanded.table_mut(host), |x, s| *x += s);
         }
         Ok(expanded)

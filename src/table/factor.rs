@@ -30,13 +30,12 @@ impl Factor {
     pub fn new(domain: &Domain, clique: Clique, values: Vec<f64>) -> Result<Self> {
         let shape = domain.shape(&clique);
         let found = values.len();
-        let values = ArrayD::from_shape_vec(IxDyn(&shape), values).map_err(|_| {
-            Error::ShapeMismatch {
+        let values =
+            ArrayD::from_shape_vec(IxDyn(&shape), values).map_err(|_| Error::ShapeMismatch {
                 clique: domain.describe(&clique),
                 expected: shape.iter().fold(1, |n, k| n.saturating_mul(*k)),
                 found,
-            }
-        })?;
+            })?;
         Ok(Self { clique, values })
     }
 

@@ -1,5 +1,7 @@
 //! Every oracle against the definition, on random models.
 
+#![expect(clippy::expect_used, reason = "a test may fail where it stands")]
+
 use jointly::domain::{Clique, Domain};
 use jointly::graph::JunctionTree;
 use jointly::inference::{BeliefPropagation, BruteForce, LogSpace, MarginalOracle};
@@ -165,9 +167,8 @@ fn results_do_not_depend_on_the_number_of_threads() {
 #[test]
 fn no_maximal_clique_is_held() {
     let domain = Domain::new((0..6).map(|i| (format!("x{i}"), 16))).expect("a domain");
-    let cliques: Vec<Clique> = (0..6)
-        .flat_map(|a| (0..a).map(move |b| Clique::new([a, b])))
-        .collect();
+    let cliques: Vec<Clique> =
+        (0..6).flat_map(|a| (0..a).map(move |b| Clique::new([a, b]))).collect();
     let layout = CliqueLayout::new(&domain, cliques.clone()).expect("a layout");
     let oracle = BeliefPropagation::new(&domain, &layout);
     assert_eq!(JunctionTree::new(&domain, &cliques).cells(), 16_777_216);

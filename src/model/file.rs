@@ -1,0 +1,250 @@
+//! Models in files: versioned, documented in `docs/guide/model-file.md`, and safe to read from a stranger.
+
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::write_atomically;
+use crate::domain::{Clique, Schema};
+use crate::error::{Error, Result};
+use crate::graph::{self, JunctionTree};
+use crate::model::MarkovRandomField;
+use crate::table::{CliqueLayout, Potentials};
+
+/// What a file's first field says.
+const FORMAT: &str = "jointly-model";
+const VERSION: u32 = 1;
+
+/// A model with the schema that turns its codes into records.
+#[derive(Clone, Debug)]
+pub struct ModelFile {
+    /// Attributes and their codes.
+    pub schema: Schema,
+    /// The distribution.
+    pub model: MarkovRandomField,
+    /// Name of the mechanism that made it.
+    pub mechanism: String,
+    /// False when the noise came from a fixed seed: then nothing is private.
+    pub is_private: bool,
+}
+
+/// How large a file may be before it is refused.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ModelLimits {
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// Model size in MiB, 8 bytes a cell of every maximal clique: what answering and sampling must walk over.
+    pub model_mib: f64,
+}
+
+impl Default for ModelLimits {
+    fn default() -> Self {
+        Self { file_bytes: 1 << 30, model_mib: 4096.0 }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    format: String,
+    version: u32,
+    mechanism: String,
+    private: bool,
+    total: f64,
+    schema: Schema,
+    factors: Vec<StoredFactor>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredFactor {
+    attributes: Vec<String>,
+    /// Log-potentials, row-major; null forbids a cell.
+    potentials: Vec<Option<f64>>,
+}
+
+impl ModelFile {
+    /// Writes the file, whole or not at all.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let domain = self.model.domain();
+        let potentials = self.model.potentials();
+        let factors =
+            potentials.layout().cliques().iter().enumerate().map(|(index, clique)| StoredFactor {
+                attributes: clique.iter().map(|a| domain.name(a).to_owned()).collect(),
+                potentials: potentials
+                    .table(index)
+                    .iter()
+                    .map(|x| x.is_finite().then_some(*x))
+                    .collect(),
+            });
+        let stored = Stored {
+            format: FORMAT.into(),
+            version: VERSION,
+            mechanism: self.mechanism.clone(),
+            private: self.is_private,
+            total: self.model.total(),
+            schema: self.schema.clone(),
+            factors: factors.collect(),
+        };
+        write_atomically(path, |out| {
+            serde_json::to_writer(out, &stored).map_err(|error| Error::Io {
+                action: "write",
+                path: path.to_owned(),
+                source: error.into(),
+            })
+        })
+    }
+
+    /// Reads a file. Sizes are checked first: of the file before it is read, of every table against its attributes, and
+    /// of the whole model before anything is computed.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is larger than the limits, is no model, is of a newer version, or contradicts itself.
+    pub fn read(path: &Path, limits: ModelLimits) -> Result<Self> {
+        let io = |source| Error::Io { action: "read", path: path.to_owned(), source };
+        let bytes = fs::metadata(path).map_err(io)?.len();
+        let place = path.display().to_string();
+        if bytes > limits.file_bytes {
+            return Err(Error::TooLarge {
+                what: format!("the model file {place}"),
+                needed: format!("{bytes} bytes"),
+                limit: format!("{} bytes", limits.file_bytes),
+            });
+        }
+        let text = fs::read_to_string(path).map_err(io)?;
+        Self::from_json(&text, &place, limits)
+    }
+
+    /// Reads the text of a file; `place` stands for the file in errors.
+    ///
+    /// # Errors
+    /// As [`ModelFile::read`].
+    pub fn from_json(text: &str, place: &str, limits: ModelLimits) -> Result<Self> {
+        let wrong =
+            |found: String, expected: &str| Error::invalid_specification(place, found, expected);
+        let kind: Kind = serde_json::from_str(text)
+            .map_err(|error| wrong(format!("no model ({error})"), "a model of this program"))?;
+        if kind.format != FORMAT {
+            return Err(wrong(format!("format '{}'", kind.format), FORMAT));
+        }
+        if kind.version != VERSION {
+            return Err(wrong(format!("version {}", kind.version), "version 1"));
+        }
+        let stored: Stored = serde_json::from_str(text)
+            .map_err(|error| wrong(error.to_string(), "the fields of a model, version 1"))?;
+        let domain = stored.schema.domain();
+        let mut cliques: Vec<Clique> = Vec::with_capacity(stored.factors.len());
+        for factor in &stored.factors {
+            let clique = domain.clique(&factor.attributes)?;
+            let names: Vec<&str> = clique.iter().map(|a| domain.name(a)).collect();
+            if names != factor.attributes || cliques.contains(&clique) {
+                let found = format!("a factor over {}", factor.attributes.join(", "));
+                return Err(wrong(found, "distinct cliques in the schema's order"));
+            }
+            if domain.cells(&clique) != Some(factor.potentials.len() as u64) {
+                return Err(Error::ShapeMismatch {
+                    clique: domain.describe(&clique),
+                    expected: domain.shape(&clique).iter().fold(1, |n, k| n.saturating_mul(*k)),
+                    found: factor.potentials.len(),
+                });
+            }
+            cliques.push(clique);
+        }
+        let cells = JunctionTree::new(&domain, &cliques).cells();
+        if cells > graph::cells_within_mib(limits.model_mib) {
+            return Err(Error::TooLarge {
+                what: format!("the model in {place}"),
+                needed: format!("{:.0} MiB", graph::size_mib(cells)),
+                limit: format!("{} MiB", limits.model_mib),
+            });
+        }
+        let layout = CliqueLayout::new(&domain, cliques)?;
+        let mut potentials = Potentials::zeros(&layout);
+        for (index, factor) in stored.factors.iter().enumerate() {
+            let table = potentials.table_mut(index).iter_mut().zip(&factor.potentials);
+            table.for_each(|(x, p)| *x = p.unwrap_or(f64::NEG_INFINITY));
+        }
+        Ok(Self {
+            model: MarkovRandomField::new(&domain, potentials, stored.total)?,
+            schema: stored.schema,
+            mechanism: stored.mechanism,
+            is_private: stored.private,
+        })
+    }
+}
+
+/// What every version of the file has.
+#[derive(Deserialize)]
+struct Kind {
+    format: String,
+    version: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Domain;
+
+    fn file() -> ModelFile {
+        let schema = Schema::from_json(r#"{"a": 2, "b": 3, "c": 4}"#, "d").expect("a schema");
+        let domain: Domain = schema.domain();
+        let layout =
+            CliqueLayout::new(&domain, [Clique::new([0, 1]), Clique::new([2])]).expect("a layout");
+        let mut theta = Potentials::zeros(&layout);
+        for (i, x) in theta.values_mut().iter_mut().enumerate() {
+            *x = (i as f64).sin() / 3.0;
+        }
+        theta.table_mut(0)[2] = f64::NEG_INFINITY;
+        let model = MarkovRandomField::new(&domain, theta, 77.5).expect("a model");
+        ModelFile { schema, model, mechanism: "jam-pgm".into(), is_private: true }
+    }
+
+    #[test]
+    fn a_model_comes_back_to_the_last_bit() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("model.json");
+        let file = file();
+        file.write(&path).expect("written");
+        let back = ModelFile::read(&path, ModelLimits::default()).expect("read");
+        assert_eq!(back.model.potentials(), file.model.potentials());
+        assert!((back.model.total() - 77.5).abs() < f64::EPSILON);
+        assert!(back.is_private);
+        let tight = ModelLimits { file_bytes: 10, ..ModelLimits::default() };
+        assert!(matches!(ModelFile::read(&path, tight), Err(Error::TooLarge { .. })));
+        let small = ModelLimits { model_mib: 1e-5, ..ModelLimits::default() };
+        assert!(matches!(ModelFile::read(&path, small), Err(Error::TooLarge { .. })));
+    }
+
+    #[test]
+    fn a_stranger_s_file_is_refused_with_a_reason() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("model.json");
+        file().write(&path).expect("written");
+        let text = fs::read_to_string(&path).expect("read");
+        let read = |text: &str| ModelFile::from_json(text, "m", ModelLimits::default());
+        assert!(read(&text).is_ok());
+        let changes = [
+            ("\"version\":1", "\"version\":2", "version 2"),
+            ("jointly-model", "other", "format 'other'"),
+            ("\"total\":77.5", "\"total\":-1", "total"),
+            ("\"total\":77.5", "\"total\":1e999", ""),
+            ("[\"a\",\"b\"]", "[\"b\",\"a\"]", "distinct cliques"),
+            ("[\"a\",\"b\"]", "[\"a\",\"c\"]", "cells"),
+            ("[\"a\",\"b\"]", "[\"a\",\"z\"]", "unknown attribute"),
+            ("\"private\":true", "\"private\":true,\"more\":1", "more"),
+        ];
+        for (from, to, expected) in changes {
+            let changed = text.replace(from, to);
+            assert_ne!(changed, text, "{from}");
+            let error = read(&changed).expect_err(to).to_string();
+            assert!(error.contains(expected), "{to}: {error}");
+        }
+        for end in [0, 1, text.len() / 2, text.len() - 1] {
+            assert!(read(&text[..end]).is_err());
+        }
+    }
+}
