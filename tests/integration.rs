@@ -2,10 +2,14 @@
 
 #[path = "integration/accounting.rs"]
 mod accounting;
+#[path = "integration/checkpoints.rs"]
+mod checkpoints;
 #[path = "integration/estimation.rs"]
 mod estimation;
 #[path = "integration/input.rs"]
 mod input;
+#[path = "integration/mechanism.rs"]
+mod mechanism;
 #[path = "integration/models.rs"]
 mod models;
 #[path = "integration/oracles.rs"]
@@ -16,3 +20,5 @@ mod real_data;
 mod samplers;
 #[path = "integration/sensitivity.rs"]
 mod sensitivity;
+#[path = "integration/support.rs"]
+mod support;
