@@ -1,6 +1,6 @@
 //! Checkpoints: a run that is cut short goes on as if nothing had happened, and never pays twice.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -29,11 +29,12 @@ fn run() -> Run {
     Run::new(&private, &[("near", &near)])
 }
 
-fn with_checkpoint(mechanism: JamPgm, folder: &Path) -> JamPgm {
+/// JAM-PGM with so many rounds that keeps its state in a folder.
+fn checkpointed(rounds: u32, folder: &Path) -> JamPgm {
     let private_label = "people, seed 1".into();
     JamPgm {
         checkpoint: Some(CheckpointFolder { folder: folder.into(), private_label }),
-        ..mechanism
+        ..jam(rounds)
     }
 }
 
@@ -78,7 +79,7 @@ fn a_run_stopped_anywhere_goes_on_to_the_very_same_release() {
         }
         for (kind, round) in places {
             let folder = tempfile::tempdir().unwrap();
-            let mechanism = with_checkpoint(jam(ROUNDS), folder.path());
+            let mechanism = checkpointed(ROUNDS, folder.path());
             stop(&run, &mechanism, kind, round);
             assert_eq!(bytes(&run.release(&mechanism)), expected, "{relation}, {kind} {round}");
         }
@@ -89,7 +90,7 @@ fn a_run_stopped_anywhere_goes_on_to_the_very_same_release() {
 fn a_run_stopped_in_every_round_goes_on_to_the_very_same_release() {
     let run = run();
     let folder = tempfile::tempdir().unwrap();
-    let mechanism = with_checkpoint(jam(ROUNDS), folder.path());
+    let mechanism = checkpointed(ROUNDS, folder.path());
     for round in 1..=ROUNDS {
         stop(&run, &mechanism, "scored", round);
         stop(&run, &mechanism, "measured", round);
@@ -105,7 +106,7 @@ fn a_run_stopped_in_every_round_goes_on_to_the_very_same_release() {
 fn a_resumed_run_says_in_which_round_it_begins() {
     let run = run();
     let folder = tempfile::tempdir().unwrap();
-    let mechanism = with_checkpoint(jam(ROUNDS), folder.path());
+    let mechanism = checkpointed(ROUNDS, folder.path());
     stop(&run, &mechanism, "fitted", 3);
     let mut seen = crate::support::Recorder::default();
     run.with(&mechanism, &mut seen).unwrap();
@@ -117,7 +118,7 @@ fn noise_from_the_system_is_drawn_anew_and_the_budget_is_still_spent_once() {
     let run = Run { seed: NoiseSeed::System, public: Vec::new(), ..run() };
     for round in 1..=ROUNDS {
         let folder = tempfile::tempdir().unwrap();
-        let mechanism = with_checkpoint(jam(ROUNDS), folder.path());
+        let mechanism = checkpointed(ROUNDS, folder.path());
         stop(&run, &mechanism, "scored", round);
         let before = ledger(folder.path());
         let release = run.release(&mechanism);
@@ -179,7 +180,7 @@ impl Observer for Watch {
 fn nothing_from_private_rows_is_on_disk_before_its_ledger_entry_or_told_before_it_is_on_disk() {
     for relation in [NeighboringRelation::ReplaceOne, NeighboringRelation::AddRemoveOne] {
         let folder = tempfile::tempdir().unwrap();
-        let mechanism = with_checkpoint(jam(ROUNDS), folder.path());
+        let mechanism = checkpointed(ROUNDS, folder.path());
         let mut watch = Watch { folder: folder.path().into(), measured: 0 };
         let release = Run { relation, ..run() }.with(&mechanism, &mut watch).unwrap();
         assert_eq!(watch.measured, ROUNDS);
@@ -203,7 +204,7 @@ fn assert_refused(result: Result<jointly::mechanism::Release>, file: &Path, what
 fn a_checkpoint_of_other_inputs_is_refused() {
     let run = run();
     let folder = tempfile::tempdir().unwrap();
-    let mechanism = with_checkpoint(jam(ROUNDS), folder.path());
+    let mechanism = checkpointed(ROUNDS, folder.path());
     stop(&run, &mechanism, "measured", 3);
     let file = folder.path().join(FILE);
     let before = fs::read(&file).unwrap();
@@ -250,11 +251,14 @@ fn a_checkpoint_of_other_inputs_is_refused() {
     assert_eq!(bytes(&run.release(&mechanism)), bytes(&run.release(&jam(ROUNDS))));
 }
 
+/// What is done to a stored checkpoint.
+type Change<'a> = &'a dyn Fn(&mut Value);
+
 #[test]
 fn a_damaged_or_newer_checkpoint_is_refused() {
     let run = run();
     let folder = tempfile::tempdir().unwrap();
-    let mechanism = with_checkpoint(jam(ROUNDS), folder.path());
+    let mechanism = checkpointed(ROUNDS, folder.path());
     stop(&run, &mechanism, "measured", 3);
     let file = folder.path().join(FILE);
     let good = fs::read(&file).unwrap();
@@ -269,7 +273,7 @@ fn a_damaged_or_newer_checkpoint_is_refused() {
     try_with(b"[]", "no object");
     let newer = br#"{"version": 2, "everything": "different"}"#;
     assert!(try_with(newer, "newer").contains("version 2, expected 1"));
-    let changes: [(&str, &dyn Fn(&mut Value)); 12] = [
+    let changes: [(&str, Change); 12] = [
         ("version", &|s| s["version"] = 2.into()),
         ("fingerprint", &|s| s["fingerprint"] = "00".into()),
         ("a cell less", &|s| drop(s["measurements"][0]["values"].as_array_mut().unwrap().pop())),
@@ -312,7 +316,7 @@ fn a_damaged_or_newer_checkpoint_is_refused() {
 fn what_a_killed_write_leaves_behind_does_no_harm() {
     let run = run();
     let folder = tempfile::tempdir().unwrap();
-    let mechanism = with_checkpoint(jam(ROUNDS), folder.path());
+    let mechanism = checkpointed(ROUNDS, folder.path());
     stop(&run, &mechanism, "measured", 2);
     fs::write(folder.path().join("checkpoint.tmp"), "{\"version\": 1, \"finger").unwrap();
     assert_eq!(bytes(&run.release(&mechanism)), bytes(&run.release(&jam(ROUNDS))));
@@ -338,7 +342,7 @@ fn killed_run(system_noise: bool) -> Run {
 fn child_of_the_killing_test() {
     let Some(folder) = std::env::var_os(CHILD) else { return };
     let run = killed_run(std::env::var_os(SYSTEM_NOISE).is_some());
-    run.release(&with_checkpoint(jam(KILLED_ROUNDS), Path::new(&folder)));
+    run.release(&checkpointed(KILLED_ROUNDS, Path::new(&folder)));
 }
 
 /// Starts the run in another process.
@@ -381,7 +385,7 @@ fn a_run_killed_at_random_moments_ends_as_an_undisturbed_one() {
             // Killed again while it goes on.
             kill_at(draw.random(), whole, folder.path(), false);
         }
-        let release = run.release(&with_checkpoint(jam(KILLED_ROUNDS), folder.path()));
+        let release = run.release(&checkpointed(KILLED_ROUNDS, folder.path()));
         assert_eq!(release.ledger.spent(), undisturbed.ledger.spent(), "kill {kill}");
         assert_eq!(bytes(&release), expected, "kill {kill}");
     }
@@ -393,7 +397,7 @@ fn a_run_killed_at_random_moments_ends_as_an_undisturbed_one() {
         let folder = tempfile::tempdir().unwrap();
         kill_at(draw.random(), whole, folder.path(), true);
         let before = ledger(folder.path());
-        let release = run.release(&with_checkpoint(jam(KILLED_ROUNDS), folder.path()));
+        let release = run.release(&checkpointed(KILLED_ROUNDS, folder.path()));
         assert_eq!(release.ledger.spent(), budget(1.0), "system noise, kill {kill}");
         assert_eq!(release.ledger.entries().len(), 2 * KILLED_ROUNDS as usize);
         if let Some(before) = before {
