@@ -5,6 +5,7 @@ pub mod demo;
 pub mod domain;
 mod error;
 pub mod estimation;
+pub mod evaluation;
 pub mod graph;
 pub mod inference;
 pub mod measurement;

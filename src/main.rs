@@ -1,1 +1,7 @@
-fn main() {}
+//! The command-line tool `jointly`; see `docs/guide/command-line.md`.
+
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

@@ -4,6 +4,9 @@
 mod accounting;
 #[path = "integration/checkpoints.rs"]
 mod checkpoints;
+#[cfg(feature = "cli")]
+#[path = "integration/cli.rs"]
+mod cli;
 #[path = "integration/estimation.rs"]
 mod estimation;
 #[path = "integration/input.rs"]

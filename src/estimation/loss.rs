@@ -24,6 +24,7 @@ pub struct SquaredLoss {
     targets: Vec<f64>,
     weights: Vec<f64>,
     constant: f64,
+    noise: f64,
 }
 
 impl SquaredLoss {
@@ -43,6 +44,7 @@ impl SquaredLoss {
         let mut targets = vec![0.0; layout.cells()];
         let mut weights = vec![0.0; layout.cliques().len()];
         let mut squares = 0.0;
+        let mut noise_variance = 0.0;
         for measurement in measurements {
             let index = layout.position(&measurement.clique).unwrap_or(0);
             let target = &mut targets[layout.range(index)];
@@ -67,6 +69,8 @@ impl SquaredLoss {
                 _ => 1.0,
             };
             weights[index] += weight;
+            let cell_variance = weight * measurement.stddev * measurement.stddev;
+            noise_variance += 0.5 * cell_variance * cell_variance * target.len() as f64;
             for (t, y) in target.iter_mut().zip(&measurement.values) {
                 *t += weight * y;
                 squares += weight * y * y;
@@ -79,7 +83,8 @@ impl SquaredLoss {
                 averaged += weight * *t * *t;
             }
         }
-        Ok(Self { layout, targets, weights, constant: 0.5 * (squares - averaged) })
+        let constant = 0.5 * (squares - averaged);
+        Ok(Self { layout, targets, weights, constant, noise: noise_variance.sqrt() })
     }
 
     /// The measured cliques.
@@ -90,6 +95,12 @@ impl SquaredLoss {
     /// Σ of the weights: `L` is `total² Σw`-smooth relative to the entropy of the joint distribution.
     pub(crate) fn total_weight(&self) -> f64 {
         self.weights.iter().sum()
+    }
+
+    /// Standard deviation of L at the true marginals: `√(Σ_r (w_r σ_r²)² K_r / 2)` with K_r cells. Smaller differences of
+    /// the loss say nothing about the records.
+    pub fn noise(&self) -> f64 {
+        self.noise
     }
 
     /// The largest weight of a clique.
@@ -125,6 +136,7 @@ impl SquaredLoss {
             let range = self.layout.range(index);
             let cells = mu[range.clone()].iter().zip(&self.targets[range.clone()]);
             let mut squares = 0.0;
+        let mut noise_variance = 0.0;
             for (g, (m, y)) in gradient[range].iter_mut().zip(cells) {
                 let residual = m - y;
                 squares += residual * residual;

@@ -38,6 +38,9 @@ pub struct Stopping {
     /// The fit also ends when the loss fell by less than if one marginal had moved by this share of the records
     /// (L2 norm).
     pub marginal_share: f64,
+    /// The fit also ends when the loss fell by less than this share of its standard deviation from noise
+    /// ([`SquaredLoss::noise`]).
+    pub noise_share: f64,
 }
 
 impl Stopping {
@@ -46,13 +49,13 @@ impl Stopping {
 
     /// Runs all iterations.
     pub fn after(iterations: u32) -> Self {
-        Self { iterations, relative_decrease: 0.0, marginal_share: 0.0 }
+        Self { iterations, relative_decrease: 0.0, marginal_share: 0.0, noise_share: 0.0 }
     }
 }
 
 impl Default for Stopping {
     fn default() -> Self {
-        Self { iterations: 1000, relative_decrease: 1e-3, marginal_share: 1e-4 }
+        Self { iterations: 1000, relative_decrease: 1e-3, marginal_share: 1e-4, noise_share: std::env::var("NS").ok().and_then(|x| x.parse().ok()).unwrap_or(0.5) }
     }
 }
 
@@ -68,7 +71,8 @@ struct Watch {
 impl Watch {
     fn new(stopping: Stopping, loss: &SquaredLoss, total: f64, value: f64) -> Self {
         let moved = stopping.marginal_share * total;
-        let least_decrease = 0.5 * loss.largest_weight() * moved * moved;
+        let least_decrease = (0.5 * loss.largest_weight() * moved * moved)
+            .max(stopping.noise_share * loss.noise());
         Self { stopping, least_decrease, reference: value, next: Stopping::WINDOW }
     }
 

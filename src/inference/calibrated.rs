@@ -51,6 +51,8 @@ struct Step {
     carried: Clique,
 }
 
+/// Cells of messages and tables that are held at once; a clique that needs more is answered alone.
+const HELD_CELLS: u64 = 1 << 21;
 /// Output cells that one walk may hold.
 const OUTPUT_CELLS: u64 = 1 << 19;
 
@@ -80,8 +82,44 @@ impl Calibrated {
     pub(crate) fn marginals(&self, cliques: &[Clique], total: f64) -> Result<Vec<Factor>> {
         let eliminations: Vec<Vec<Elimination>> =
             cliques.par_iter().map(|c| self.parts(c)).collect();
-        let messages = self.messages(&eliminations);
-        let walks = self.final_walks(&eliminations);
+        let mut found = Vec::with_capacity(cliques.len());
+        let (mut start, mut held) = (0, 0_u64);
+        for end in 0..=cliques.len() {
+            let cells = eliminations.get(end).map_or(HELD_CELLS, |parts| self.held(parts));
+            if held.saturating_add(cells) > HELD_CELLS && end > start {
+                found.extend(self.answer(
+                    &cliques[start..end],
+                    &eliminations[start..end],
+                    total,
+                )?);
+                (start, held) = (end, 0);
+            }
+            held = held.saturating_add(cells);
+        }
+        Ok(found)
+    }
+
+    /// Cells of the messages and tables that eliminations hold.
+    fn held(&self, parts: &[Elimination]) -> u64 {
+        let message = |step: &Step| match step.towards {
+            Some(_) => self.cells(&self.message_clique(step)),
+            None => 0,
+        };
+        parts
+            .iter()
+            .flat_map(|part| part.steps.iter().map(message).chain([self.cells(&part.part)]))
+            .fold(0, u64::saturating_add)
+    }
+
+    /// The marginals of some cliques by their eliminations, all messages at hand at once.
+    fn answer(
+        &self,
+        cliques: &[Clique],
+        eliminations: &[Vec<Elimination>],
+        total: f64,
+    ) -> Result<Vec<Factor>> {
+        let messages = self.messages(eliminations);
+        let walks = self.final_walks(eliminations);
         let tables: BTreeMap<&Clique, Vec<f64>> = walks
             .par_iter()
             .flat_map_iter(|parts| {
@@ -96,7 +134,7 @@ impl Calibrated {
             .collect();
         cliques
             .iter()
-            .zip(&eliminations)
+            .zip(eliminations)
             .map(|(clique, parts)| self.assemble(clique, parts, total, &tables))
             .collect()
     }

@@ -89,6 +89,8 @@ const PASS_COST: f64 = 6.0;
 /// Cells below which a contraction is not cut into blocks.
 const BLOCK_CELLS: u64 = 1 << 17;
 const MAX_BLOCKS: usize = 8;
+/// Cells walked for each output cell that a block adds.
+const BLOCK_OUTPUTS: u64 = 4;
 
 impl Contraction {
     /// Plans the contraction of tables over `inputs` onto tables over `outputs`, all subsets of `clique`.
@@ -170,7 +172,10 @@ impl Contraction {
         let blocks = if cells < BLOCK_CELLS {
             1
         } else {
-            extents.first().map_or(1, |k| (*k).clamp(1, MAX_BLOCKS))
+            // Each block has outputs of its own: no more of them than the walk pays for.
+            let paid = cells / (BLOCK_OUTPUTS * (output_buffer as u64 + 1));
+            let most = usize::try_from(paid).unwrap_or(MAX_BLOCKS).min(MAX_BLOCKS);
+            extents.first().map_or(1, |k| (*k).min(most)).max(1)
         };
         Self {
             extents,

@@ -228,6 +228,6 @@ fn pick(weights: &[f64], point: f64) -> u32 {
 
 /// The prime number at a position, counted from 0.
 fn prime(position: usize) -> f64 {
-    let is_prime = |n: &u32| (2..).take_while(|d| d * d <= *n).all(|d| !n.is_multiple_of(d));
+    let is_prime = |n: &u32| (2..*n).take_while(|d| d * d <= *n).all(|d| !n.is_multiple_of(d));
     (2_u32..=1 << 20).filter(is_prime).nth(position).map_or(2.0, f64::from)
 }

@@ -1,0 +1,268 @@
+//! The command line as typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Differentially private synthetic tables with the help of public data.
+#[derive(Debug, Parser)]
+#[command(name = "jointly", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    pub(super) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  a file could not be read or written, or an internal error
+  2  wrong usage: unknown, missing or contradictory flags
+  3  wrong input: a table, schema, workload or model
+  4  privacy: a budget or parameter out of range, or a budget too small
+  5  the checkpoint is refused
+
+Results go to standard output or to the files asked for; progress, warnings and errors go to
+standard error.";
+
+/// Flags of every command.
+#[derive(Args, Debug)]
+pub(super) struct GlobalArgs {
+    /// Form of progress, warnings and errors on standard error; json: one object a line
+    #[arg(long, global = true, value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(super) log_format: LogFormat,
+    /// No progress and no notes; warnings, errors and results remain
+    #[arg(long, short, global = true)]
+    pub(super) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum LogFormat {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Make up a private and a public table, run the whole job on them, and report
+    Demo(DemoArgs),
+    /// Make a synthetic table from a private table, with the help of public tables
+    Synth(Box<SynthArgs>),
+    /// Compare a synthetic table with the real one; the result is NOT private
+    Evaluate(EvaluateArgs),
+    /// Say what a budget will buy, before any data are touched
+    Plan(PlanArgs),
+    /// Convert between (epsilon, delta) and rho
+    Budget(BudgetArgs),
+    /// Draw records from a saved model; costs no privacy
+    Sample(SampleArgs),
+    /// Draft a schema from a public table or a data dictionary, never from private rows
+    Schema(SchemaArgs),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct DemoArgs {
+    /// Folder for the files; made if it is not there
+    #[arg(long, default_value = "jointly-demo", value_name = "DIR")]
+    pub(super) dir: PathBuf,
+    /// Privacy budget
+    #[arg(long, default_value_t = 1.0, value_name = "E", allow_negative_numbers = true)]
+    pub(super) epsilon: f64,
+    /// Number to repeat the run with: the noise can then be removed by whoever knows it
+    #[arg(long, value_name = "S")]
+    pub(super) seed: Option<u64>,
+}
+
+/// What the synthetic table must be good at.
+#[derive(Args, Clone, Debug)]
+pub(super) struct WorkloadArgs {
+    /// all-K-way (for instance all-3-way), or a file of cliques
+    #[arg(long, default_value = "all-3-way", value_name = "all-K-way|FILE")]
+    pub(super) workload: String,
+    /// Leave out cliques of the workload with more cells than this
+    #[arg(long, value_name = "N")]
+    pub(super) max_cells: Option<u64>,
+}
+
+/// How the mechanism works.
+#[derive(Args, Clone, Debug)]
+pub(super) struct TuningArgs {
+    /// Rounds: marginals to take, private and public ones together [default: by the table's width]
+    #[arg(long, value_name = "T")]
+    pub(super) rounds: Option<u32>,
+    /// Share of a round's budget for measuring; the rest is for choosing
+    #[arg(long, default_value_t = 0.8, value_name = "A", allow_negative_numbers = true)]
+    pub(super) measure_share: f64,
+    /// Largest model, in MiB at 8 bytes a cell of every maximal clique
+    #[arg(long, default_value_t = 80.0, value_name = "M", allow_negative_numbers = true)]
+    pub(super) size_limit_mib: f64,
+    /// Which tables must be indistinguishable
+    #[arg(long, value_enum, default_value = "replace-one", value_name = "RELATION")]
+    pub(super) neighbors: Neighbors,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Neighbors {
+    /// One record has other values; the number of records is public
+    ReplaceOne,
+    /// One record is added or removed; the number of records is private
+    AddRemoveOne,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum MechanismName {
+    /// Chooses in every round between measuring privately and taking a public marginal
+    JamPgm,
+    /// Fits public marginals alone and spends nothing: a baseline
+    PublicOnly,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(super) struct SynthArgs {
+    /// The private table: CSV, plain or gzip
+    #[arg(long, value_name = "FILE")]
+    pub(super) private: PathBuf,
+    /// A public table, named in the ledger by NAME or else by its file name; repeatable
+    #[arg(long, value_name = "[NAME=]FILE")]
+    pub(super) public: Vec<String>,
+    /// schema.json or domain.json
+    #[arg(long, value_name = "FILE")]
+    pub(super) schema: PathBuf,
+    /// Privacy budget: epsilon, above 0
+    #[arg(
+        long,
+        value_name = "E",
+        allow_negative_numbers = true,
+        required_if_eq("mechanism", "jam-pgm")
+    )]
+    pub(super) epsilon: Option<f64>,
+    /// Privacy budget: delta, between 0 and 1, far below 1 / number of records
+    #[arg(
+        long,
+        value_name = "D",
+        allow_negative_numbers = true,
+        required_if_eq("mechanism", "jam-pgm")
+    )]
+    pub(super) delta: Option<f64>,
+    /// The mechanism
+    #[arg(long, value_enum, default_value = "jam-pgm", value_name = "NAME")]
+    pub(super) mechanism: MechanismName,
+    #[command(flatten)]
+    pub(super) workload: WorkloadArgs,
+    #[command(flatten)]
+    pub(super) tuning: TuningArgs,
+    /// Most estimation steps a round
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    pub(super) iterations: u32,
+    /// Records to draw [default: as many as the model stands for]
+    #[arg(long, value_name = "N")]
+    pub(super) rows: Option<u64>,
+    /// Number to repeat the run with; the result is then NOT private
+    #[arg(long, value_name = "S")]
+    pub(super) seed: Option<u64>,
+    /// The synthetic table: CSV, gzip when it ends in .gz
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: PathBuf,
+    /// The model, to draw more records from later
+    #[arg(long, value_name = "FILE")]
+    pub(super) model: Option<PathBuf>,
+    /// What was spent, entry by entry, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(super) ledger: Option<PathBuf>,
+    /// A one-page report, as HTML
+    #[arg(long, value_name = "FILE")]
+    pub(super) report: Option<PathBuf>,
+    /// Folder that keeps the state after each round; an interrupted run continues from it
+    #[arg(long, value_name = "DIR")]
+    pub(super) checkpoint: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct EvaluateArgs {
+    /// The real table: CSV, plain or gzip
+    #[arg(long, value_name = "FILE")]
+    pub(super) real: PathBuf,
+    /// The synthetic table: CSV, plain or gzip
+    #[arg(long, value_name = "FILE")]
+    pub(super) synthetic: PathBuf,
+    /// schema.json or domain.json
+    #[arg(long, value_name = "FILE")]
+    pub(super) schema: PathBuf,
+    #[command(flatten)]
+    pub(super) workload: WorkloadArgs,
+    /// How many of the worst marginals to list
+    #[arg(long, default_value_t = 10, value_name = "K")]
+    pub(super) worst: usize,
+    /// JSON in place of text
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct PlanArgs {
+    /// schema.json or domain.json
+    #[arg(long, value_name = "FILE")]
+    pub(super) schema: PathBuf,
+    #[command(flatten)]
+    pub(super) workload: WorkloadArgs,
+    /// Privacy budget: epsilon, above 0
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub(super) epsilon: f64,
+    /// Privacy budget: delta, between 0 and 1
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    pub(super) delta: f64,
+    /// Number of private records, or a guess at it
+    #[arg(long, value_name = "N")]
+    pub(super) records: u64,
+    #[command(flatten)]
+    pub(super) tuning: TuningArgs,
+    /// JSON in place of text
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct BudgetArgs {
+    /// epsilon, above 0
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub(super) epsilon: Option<f64>,
+    /// delta, between 0 and 1
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    pub(super) delta: Option<f64>,
+    /// rho of zero-concentrated differential privacy, above 0
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    pub(super) rho: Option<f64>,
+    /// JSON in place of text
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct SampleArgs {
+    /// A model that synth has saved
+    #[arg(long, value_name = "FILE")]
+    pub(super) model: PathBuf,
+    /// Records to draw
+    #[arg(long, value_name = "N")]
+    pub(super) rows: u64,
+    /// The table: CSV, gzip when it ends in .gz
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: PathBuf,
+    /// Number to repeat the draw with; privacy does not depend on it
+    #[arg(long, value_name = "S")]
+    pub(super) seed: Option<u64>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct SchemaArgs {
+    /// A public table: CSV, plain or gzip; repeatable
+    #[arg(long, value_name = "FILE", required_unless_present = "dictionary")]
+    pub(super) public: Vec<PathBuf>,
+    /// A data dictionary in the form of the census bureau's CSV
+    #[arg(long, value_name = "FILE")]
+    pub(super) dictionary: Option<PathBuf>,
+    /// Where to write the schema [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+}

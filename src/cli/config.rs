@@ -1,0 +1,231 @@
+//! The command line, checked: every value in range, every name resolved.
+
+use std::path::{Path, PathBuf};
+
+use jointly::Error;
+use jointly::domain::Domain;
+use jointly::privacy::rho_from_epsilon_delta;
+use jointly::privacy::{Delta, Epsilon, NeighboringRelation, NoiseSeed, Rho};
+use jointly::query::Workload;
+
+use super::args::{MechanismName, Neighbors, SynthArgs, TuningArgs, WorkloadArgs};
+use super::failure::{Failure, Outcome};
+
+/// A privacy budget as asked for, and in the currency of the ledger.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    pub(super) epsilon: Epsilon,
+    pub(super) delta: Delta,
+    pub(super) rho: Rho,
+}
+
+impl Budget {
+    pub(super) fn new(epsilon: f64, delta: f64) -> Outcome<Self> {
+        let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(delta)?);
+        Ok(Self { epsilon, delta, rho: rho_from_epsilon_delta(epsilon, delta)? })
+    }
+}
+
+/// How the mechanism works.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tuning {
+    pub(super) rounds: Option<u32>,
+    pub(super) measure_share: f64,
+    pub(super) size_limit_mib: f64,
+    pub(super) relation: NeighboringRelation,
+}
+
+impl Tuning {
+    pub(super) fn new(args: &TuningArgs) -> Outcome<Self> {
+        if args.rounds.is_some_and(|rounds| !(1..=100_000).contains(&rounds)) {
+            let found = args.rounds.unwrap_or(0);
+            return Err(Error::invalid_parameter("--rounds", found, "from 1 to 100,000").into());
+        }
+        if !(args.measure_share > 0.0 && args.measure_share < 1.0) {
+            let expected = "a number strictly between 0 and 1";
+            let found = args.measure_share;
+            return Err(Error::invalid_parameter("--measure-share", found, expected).into());
+        }
+        if !(args.size_limit_mib > 0.0 && args.size_limit_mib.is_finite()) {
+            let found = args.size_limit_mib;
+            return Err(Error::invalid_parameter("--size-limit-mib", found, "above 0").into());
+        }
+        Ok(Self {
+            rounds: args.rounds,
+            measure_share: args.measure_share,
+            size_limit_mib: args.size_limit_mib,
+            relation: match args.neighbors {
+                Neighbors::ReplaceOne => NeighboringRelation::ReplaceOne,
+                Neighbors::AddRemoveOne => NeighboringRelation::AddRemoveOne,
+            },
+        })
+    }
+}
+
+/// A public table to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PublicFile {
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+}
+
+impl PublicFile {
+    /// `NAME=FILE`, or `FILE` named by its stem. A name holds no path separator.
+    fn parse(text: &str) -> Outcome<Self> {
+        let (name, path) = match text.split_once('=') {
+            Some((name, path)) if !name.contains(['/', '\\']) => (name.to_owned(), path),
+            _ => (stem(Path::new(text)), text),
+        };
+        if name.is_empty() || path.is_empty() {
+            return Err(Failure::usage(format!("--public is '{text}', expected [NAME=]FILE")));
+        }
+        Ok(Self { name, path: path.into() })
+    }
+
+    pub(super) fn parse_all(texts: &[String]) -> Outcome<Vec<Self>> {
+        let files = texts.iter().map(|text| Self::parse(text)).collect::<Outcome<Vec<_>>>()?;
+        for (i, file) in files.iter().enumerate() {
+            if files[..i].iter().any(|earlier| earlier.name == file.name) {
+                return Err(Failure::usage(format!(
+                    "two public tables are named '{}', expected distinct names (NAME=FILE)",
+                    file.name
+                )));
+            }
+        }
+        Ok(files)
+    }
+}
+
+/// A file's name without folder, `.gz` and `.csv`.
+pub(super) fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    name.strip_suffix(".csv").unwrap_or(name).to_owned()
+}
+
+/// Everything `synth` needs, before any file is opened.
+#[derive(Clone, Debug)]
+pub(super) struct SynthConfig {
+    pub(super) private: PathBuf,
+    pub(super) public: Vec<PublicFile>,
+    pub(super) schema: PathBuf,
+    /// `None`: nothing may be spent.
+    pub(super) budget: Option<Budget>,
+    pub(super) mechanism: MechanismName,
+    pub(super) workload: WorkloadArgs,
+    pub(super) tuning: Tuning,
+    pub(super) iterations: u32,
+    pub(super) rows: Option<usize>,
+    pub(super) seed: Option<u64>,
+    pub(super) out: PathBuf,
+    pub(super) model: Option<PathBuf>,
+    pub(super) ledger: Option<PathBuf>,
+    pub(super) report: Option<PathBuf>,
+    pub(super) checkpoint: Option<PathBuf>,
+}
+
+impl SynthConfig {
+    pub(super) fn new(args: &SynthArgs) -> Outcome<Self> {
+        let budget = match (args.mechanism, args.epsilon, args.delta) {
+            (_, Some(epsilon), Some(delta)) => Some(Budget::new(epsilon, delta)?),
+            (MechanismName::PublicOnly, None, None) => None,
+            _ => return Err(Failure::usage("expected --epsilon and --delta together")),
+        };
+        if args.mechanism == MechanismName::PublicOnly {
+            if args.public.is_empty() {
+                return Err(Failure::usage("--mechanism public-only needs a --public table"));
+            }
+            if args.checkpoint.is_some() {
+                let message = "--checkpoint is of no use with --mechanism public-only";
+                return Err(Failure::usage(message));
+            }
+        }
+        if args.iterations == 0 {
+            return Err(Error::invalid_parameter("--iterations", 0, "at least 1").into());
+        }
+        Ok(Self {
+            private: args.private.clone(),
+            public: PublicFile::parse_all(&args.public)?,
+            schema: args.schema.clone(),
+            budget,
+            mechanism: args.mechanism,
+            workload: args.workload.clone(),
+            tuning: Tuning::new(&args.tuning)?,
+            iterations: args.iterations,
+            rows: args.rows.map(rows).transpose()?,
+            seed: args.seed,
+            out: args.out.clone(),
+            model: args.model.clone(),
+            ledger: args.ledger.clone(),
+            report: args.report.clone(),
+            checkpoint: args.checkpoint.clone(),
+        })
+    }
+
+    pub(super) fn noise_seed(&self) -> NoiseSeed {
+        self.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed)
+    }
+
+    /// Input files, with the flags that name them.
+    pub(super) fn inputs(&self) -> Vec<(&'static str, &Path)> {
+        let mut inputs = vec![("--private", &*self.private), ("--schema", &*self.schema)];
+        inputs.extend(self.public.iter().map(|file| ("--public", &*file.path)));
+        if !self.workload.workload.starts_with("all-") {
+            inputs.push(("--workload", Path::new(&self.workload.workload)));
+        }
+        inputs
+    }
+
+    /// Output files, with the flags that name them.
+    pub(super) fn outputs(&self) -> Vec<(&'static str, &Path)> {
+        let more =
+            [("--model", &self.model), ("--ledger", &self.ledger), ("--report", &self.report)];
+        let more = more.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?)));
+        std::iter::once(("--out", &*self.out)).chain(more).collect()
+    }
+}
+
+/// A number of records to draw.
+pub(super) fn rows(rows: u64) -> Outcome<usize> {
+    let fits = u32::try_from(rows).ok().filter(|rows| *rows > 0);
+    fits.map(|rows| rows as usize)
+        .ok_or_else(|| Failure::usage(format!("--rows is {rows}, expected 1 to {}", u32::MAX)))
+}
+
+/// A workload, and how many of its cliques had too many cells.
+pub(super) fn workload(args: &WorkloadArgs, domain: &Domain) -> Outcome<(Workload, usize)> {
+    let name = args.workload.as_str();
+    let path = Path::new(name);
+    // A file of that name is meant, unless the text has the form of a built-in workload.
+    let built_in = name.starts_with("all-") && name.ends_with("-way");
+    let workload = if !built_in && (path.exists() || name.contains(['/', '.'])) {
+        Workload::read(path, domain)?
+    } else {
+        Workload::parse(name, domain)?
+    };
+    match args.max_cells {
+        None => Ok((workload, 0)),
+        Some(most) => Ok(workload.restrict(domain, most)?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn public_tables_are_named_by_flag_or_file() {
+        let parse = |text| PublicFile::parse(text).map(|file| (file.name, file.path));
+        assert_eq!(parse("ohio=a/oh.csv").unwrap(), ("ohio".into(), "a/oh.csv".into()));
+        assert_eq!(parse("a=b/oh.csv.gz").unwrap(), ("a".into(), "b/oh.csv.gz".into()));
+        assert_eq!(parse("./a=b/oh.csv.gz").unwrap(), ("oh".into(), "./a=b/oh.csv.gz".into()));
+        assert!(parse("=x.csv").is_err() && parse("x=").is_err());
+        assert!(PublicFile::parse_all(&["a/oh.csv".into(), "b/oh.csv".into()]).is_err());
+    }
+
+    #[test]
+    fn more_rows_than_can_be_counted_are_refused() {
+        assert_eq!(rows(5).unwrap(), 5);
+        assert!(rows(0).is_err() && rows(1 << 32).is_err());
+    }
+}

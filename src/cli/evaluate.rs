@@ -1,0 +1,76 @@
+//! `jointly evaluate`: how far a synthetic table is from the real one. Its output is not private.
+
+use std::fmt::Write;
+
+use jointly::data::{Dataset, read_csv};
+use jointly::domain::Schema;
+use jointly::evaluation::WorkloadError;
+use serde::Serialize;
+
+use super::args::EvaluateArgs;
+use super::config;
+use super::console;
+use super::failure::Outcome;
+use super::format::{grouped, short};
+
+#[derive(Serialize)]
+struct Answer {
+    /// Always false: exact comparisons with the real records must not be published.
+    private: bool,
+    real_records: usize,
+    synthetic_records: usize,
+    /// Cliques of the workload left out for their cells.
+    left_out: usize,
+    error: WorkloadError,
+    /// The real table's one-way marginals taken as independent.
+    independent_error: f64,
+}
+
+pub(super) fn run(args: &EvaluateArgs) -> Outcome {
+    let schema = Schema::read(&args.schema)?;
+    let (workload, left_out) = config::workload(&args.workload, &schema.domain())?;
+    let real: Dataset = read_csv(&args.real, &schema)?;
+    let synthetic = read_csv(&args.synthetic, &schema)?;
+    let error = WorkloadError::between(&real, &synthetic, &workload, args.worst)?;
+    let answer = Answer {
+        private: false,
+        real_records: real.records(),
+        synthetic_records: synthetic.records(),
+        left_out,
+        error,
+        independent_error: WorkloadError::of_independence(&real, &workload, 0)?.mean_l1,
+    };
+    if args.json { console::json_result(&answer) } else { console::result(&answer.text()) }
+}
+
+impl Answer {
+    fn text(&self) -> String {
+        let error = &self.error;
+        let mut text = String::from(
+            "NOT PRIVATE: these numbers are computed from the real records. Do not publish them.\n\n",
+        );
+        let mut row = |name: &str, value: &str| _ = writeln!(text, "{name:<44}{value:>12}");
+        row("Records, real", &grouped(self.real_records as u64));
+        row("Records, synthetic", &grouped(self.synthetic_records as u64));
+        row("Cliques in the workload", &grouped(error.cliques));
+        if self.left_out > 0 {
+            row("Cliques left out for their cells", &grouped(self.left_out as u64));
+        }
+        row("Single queries (cells)", &grouped(error.queries));
+        row("Workload error (mean L1 distance, 0 to 2)", &short(error.mean_l1));
+        row("  of independent one-way marginals", &short(self.independent_error));
+        row("Largest L1 distance of a marginal", &short(error.max_l1));
+        row("Query error, largest", &short(error.max_query));
+        row("Query error, mean", &short(error.mean_query));
+        row("Query error, root mean square", &short(error.rmse_query));
+        if !error.worst.is_empty() {
+            text.push_str("\nWorst marginals (L1 distance, largest cell, cells):\n");
+        }
+        for worst in &error.worst {
+            let (l1, max) = (short(worst.l1), short(worst.max));
+            let clique = worst.clique.join(" x ");
+            _ = writeln!(text, "{l1:>10}{max:>11}{:>9}  {clique}", grouped(worst.cells));
+        }
+        text
+    }
+}

@@ -1,0 +1,90 @@
+//! What ends a command: a message and an exit code that a script can rely on.
+
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+use jointly::Error;
+
+/// Why a command failed. The numbers are the exit codes, documented in `docs/guide/command-line.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// A file could not be read or written, or something that should not happen.
+    Internal = 1,
+    /// Flags that are missing, unknown or contradict each other.
+    Usage = 2,
+    /// A table, schema, workload or model that does not say what it must.
+    Input = 3,
+    /// A privacy budget or parameter out of range, or a budget that does not suffice.
+    Privacy = 4,
+    /// A checkpoint that cannot be continued.
+    Checkpoint = 5,
+}
+
+impl Reason {
+    /// The name in the JSON log.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Internal => "internal",
+            Self::Usage => "usage",
+            Self::Input => "input",
+            Self::Privacy => "privacy",
+            Self::Checkpoint => "checkpoint",
+        }
+    }
+
+    /// The exit code.
+    pub(super) const fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// A failed command.
+#[derive(Clone, Debug)]
+pub(super) struct Failure {
+    pub(super) reason: Reason,
+    pub(super) message: String,
+}
+
+/// What a command comes to.
+pub(super) type Outcome<T = ()> = Result<T, Failure>;
+
+impl Failure {
+    /// Flags that do not fit together.
+    pub(super) fn usage(message: impl Into<String>) -> Self {
+        Self { reason: Reason::Usage, message: message.into() }
+    }
+
+    /// The exit code as the system takes it.
+    pub(super) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.reason.code())
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let reason = match &error {
+            Error::InvalidParameter { .. }
+            | Error::BudgetExceeded { .. }
+            | Error::NoCandidates { .. } => Reason::Privacy,
+            Error::UnknownAttribute { .. }
+            | Error::DuplicateAttribute { .. }
+            | Error::InvalidSpecification { .. }
+            | Error::InvalidCell { .. }
+            | Error::InvalidRow { .. }
+            | Error::ShapeMismatch { .. }
+            | Error::TooLarge { .. } => Reason::Input,
+            Error::Checkpoint { .. } => Reason::Checkpoint,
+            // A truncated or damaged gzip file reads as bad data.
+            Error::Io { action: "read", source, .. }
+                if matches!(
+                    source.kind(),
+                    ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof
+                ) =>
+            {
+                Reason::Input
+            }
+            _ => Reason::Internal,
+        };
+        Self { reason, message: error.to_string() }
+    }
+}

@@ -1,0 +1,72 @@
+//! Numbers for readers.
+
+/// Four significant digits: `0.01497`, `134300`, `1.2e-7`.
+pub(super) fn short(x: f64) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return x.to_string();
+    }
+    let rounded: f64 = format!("{x:.3e}").parse().unwrap_or(x);
+    let magnitude = rounded.abs();
+    if (1e-4..1e9).contains(&magnitude) { rounded.to_string() } else { format!("{rounded:e}") }
+}
+
+/// Groups of three digits: `18,832`.
+pub(super) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A share as a percentage: `12.3 %`.
+pub(super) fn percent(share: f64) -> String {
+    format!("{} %", short(100.0 * share))
+}
+
+/// A number of bytes: `24.3 MiB`.
+pub(super) fn bytes(n: f64) -> String {
+    const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+    let mut size = n;
+    let mut unit = 0;
+    while size >= 1024.0 && unit + 1 < UNITS.len() {
+        size /= 1024.0;
+        unit += 1;
+    }
+    format!("{} {}", short(size), UNITS[unit])
+}
+
+/// Seconds as `48 s` or `3 min 20 s`.
+pub(super) fn duration(seconds: f64) -> String {
+    if seconds < 9.95 {
+        return format!("{seconds:.1} s");
+    }
+    let minutes = (seconds / 60.0).floor();
+    if seconds < 99.5 {
+        format!("{seconds:.0} s")
+    } else {
+        format!("{minutes:.0} min {:.0} s", (seconds - 60.0 * minutes).floor())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(short(0.014_973_4), "0.01497");
+        assert_eq!(short(123_456.0), "123500");
+        assert_eq!(short(1.25e-9), "1.25e-9");
+        assert_eq!(short(0.0), "0");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(bytes(1536.0), "1.5 KiB");
+        assert_eq!(duration(200.0), "3 min 20 s");
+        assert_eq!(percent(0.5), "50 %");
+    }
+}

@@ -1,0 +1,82 @@
+//! The ledger file: what was spent, by what, for which guarantee.
+
+use jointly::measurement::Provenance;
+use jointly::mechanism::Release;
+use jointly::privacy::{Ledger, NeighboringRelation};
+use serde::Serialize;
+
+use super::config::SynthConfig;
+use super::run::Inputs;
+
+/// The document as written. It holds publishable numbers only.
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    format: &'static str,
+    version: u32,
+    /// Whether the guarantee holds: false when the noise came from a fixed seed.
+    private: bool,
+    note: &'static str,
+    mechanism: &'a str,
+    neighbors: NeighboringRelation,
+    epsilon: Option<f64>,
+    delta: Option<f64>,
+    public_tables: Vec<PublicTable<'a>>,
+    rounds: Vec<Round<'a>>,
+    ledger: &'a Ledger,
+}
+
+#[derive(Serialize)]
+struct PublicTable<'a> {
+    name: &'a str,
+    records: u64,
+}
+
+/// A round of the mechanism, with names in place of positions.
+#[derive(Serialize)]
+struct Round<'a> {
+    #[serde(rename = "round")]
+    number: u32,
+    clique: Vec<&'a str>,
+    source: &'a Provenance,
+    stddev: f64,
+    candidates: usize,
+    loss: f64,
+    oracle_calls: u32,
+    model_mib: f64,
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn new(config: &SynthConfig, inputs: &'a Inputs, release: &'a Release) -> Self {
+        let domain = release.model.domain();
+        let tables = inputs.public.iter();
+        let rounds = release.rounds.iter().map(|round| Round {
+            number: round.round,
+            clique: round.clique.iter().map(|a| domain.name(a)).collect(),
+            source: &round.provenance,
+            stddev: round.stddev,
+            candidates: round.candidates,
+            loss: round.loss,
+            oracle_calls: round.oracle_calls,
+            model_mib: round.model_mib,
+        });
+        Self {
+            format: "jointly-ledger",
+            version: 1,
+            private: release.is_private,
+            note: if release.is_private {
+                "spent is the sum of the entries, and at most the limit"
+            } else {
+                "NOT PRIVATE: the noise came from a fixed seed"
+            },
+            mechanism: release.mechanism,
+            neighbors: release.relation,
+            epsilon: config.budget.map(|budget| budget.epsilon.value()),
+            delta: config.budget.map(|budget| budget.delta.value()),
+            public_tables: tables
+                .map(|table| PublicTable { name: table.name(), records: table.records() })
+                .collect(),
+            rounds: rounds.collect(),
+            ledger: &release.ledger,
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The command-line tool. A command is checked first (`config`), then run step by step; a [`failure::Failure`] ends
+//! it with a message and an exit code.
+
+mod args;
+mod budget;
+mod config;
+mod console;
+mod demo;
+mod evaluate;
+mod failure;
+mod format;
+mod ledger;
+mod output;
+mod plan;
+mod progress;
+mod report;
+mod run;
+mod sample;
+mod schema;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use args::{Arguments, Command, GlobalArgs, LogFormat};
+use console::Console;
+use failure::{Failure, Outcome};
+
+/// Runs the command that the process was started with.
+pub(crate) fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return unparsed(&error),
+    };
+    let console = Console::new(&arguments.global);
+    match dispatch(&arguments.command, console) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            console.failure(&failure);
+            failure.exit_code()
+        }
+    }
+}
+
+fn dispatch(command: &Command, console: Console) -> Outcome {
+    match command {
+        Command::Demo(args) => demo::run(args, console),
+        Command::Synth(args) => run::run(args, console),
+        Command::Evaluate(args) => evaluate::run(args),
+        Command::Plan(args) => plan::run(args),
+        Command::Budget(args) => budget::run(args),
+        Command::Sample(args) => sample::run(args, console),
+        Command::Schema(args) => schema::run(args, console),
+    }
+}
+
+/// Help and version go to standard output; anything else is wrong usage, told in the form asked for.
+fn unparsed(error: &clap::Error) -> ExitCode {
+    let help = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    let typed: Vec<String> =
+        std::env::args_os().map(|text| text.to_string_lossy().into_owned()).collect();
+    let json = typed.iter().any(|text| text == "--log-format=json")
+        || typed.windows(2).any(|pair| pair == ["--log-format", "json"]);
+    if json && !help {
+        let text = error.to_string();
+        let message = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+        let failure = Failure::usage(message);
+        let global = GlobalArgs { log_format: LogFormat::Json, quiet: false };
+        Console::new(&global).failure(&failure);
+        return failure.exit_code();
+    }
+    // Nothing can be done where even the message cannot be written.
+    _ = error.print();
+    if help { ExitCode::SUCCESS } else { Failure::usage("").exit_code() }
+}

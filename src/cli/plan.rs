@@ -1,0 +1,234 @@
+//! `jointly plan`: what a budget will buy, from the schema alone.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use jointly::domain::{Clique, Domain, Schema};
+use jointly::graph::{JunctionTree, cells_within_mib};
+use jointly::mechanism::JamPgm;
+use jointly::privacy::{MarginalSensitivity, NeighboringRelation};
+use jointly::query::Workload;
+use serde::Serialize;
+
+use super::args::PlanArgs;
+use super::config::{self, Budget, Tuning};
+use super::console;
+use super::failure::{Failure, Outcome};
+use super::format::{bytes, grouped, percent, short};
+
+/// Cliques that do not fit shown in the text.
+const SHOWN: usize = 5;
+
+/// A marginal and the noise that one round's budget puts on it.
+#[derive(Serialize)]
+struct NoisyClique {
+    clique: Vec<String>,
+    cells: u64,
+    /// Expected L1 norm of the noise, `√(2/π) σ` times the cells, in counts, ...
+    expected_l1: f64,
+    /// ... and as a share of the records: comparable with a workload error.
+    expected_l1_share: f64,
+}
+
+/// The cliques of the downward closure of one size.
+#[derive(Default, Serialize)]
+struct SizeClass {
+    cliques: u64,
+    cells: u64,
+    /// Within the size limit of the whole run, alone.
+    fit_alone: u64,
+    /// Within the limit of the first round.
+    fit_first_round: u64,
+}
+
+#[derive(Serialize)]
+struct Plan {
+    attributes: usize,
+    log10_domain_size: f64,
+    workload_cliques: usize,
+    left_out: usize,
+    workload_cells: u64,
+    closure_cliques: usize,
+    closure_cells: u64,
+    /// Keyed by the number of attributes.
+    closure_by_size: BTreeMap<usize, SizeClass>,
+    /// Cliques of the closure that no model within the limit can hold.
+    too_large: Vec<Vec<String>>,
+    counts_bytes_per_table: u64,
+    epsilon: f64,
+    delta: f64,
+    rho: f64,
+    relation: NeighboringRelation,
+    records: u64,
+    rounds: u32,
+    measure_share: f64,
+    size_limit_mib: f64,
+    first_round_limit_mib: f64,
+    /// A round's noise if every round measures privately.
+    stddev: f64,
+    stddev_share: f64,
+    smallest: NoisyClique,
+    median: NoisyClique,
+    largest: NoisyClique,
+}
+
+pub(super) fn run(args: &PlanArgs) -> Outcome {
+    if args.records == 0 {
+        return Err(Failure::usage("--records is 0, expected at least 1"));
+    }
+    let budget = Budget::new(args.epsilon, args.delta)?;
+    let tuning = Tuning::new(&args.tuning)?;
+    let schema = Schema::read(&args.schema)?;
+    let domain = schema.domain();
+    let (workload, left_out) = config::workload(&args.workload, &domain)?;
+    let plan = Plan::new(&domain, &workload, left_out, budget, tuning, args.records);
+    if args.json { console::json_result(&plan) } else { console::result(&plan.text()) }
+}
+
+impl Plan {
+    fn new(
+        domain: &Domain,
+        workload: &Workload,
+        left_out: usize,
+        budget: Budget,
+        tuning: Tuning,
+        records: u64,
+    ) -> Self {
+        let rounds = tuning.rounds.unwrap_or_else(|| JamPgm::default_rounds(domain.len()));
+        let stddev = round_stddev(budget, tuning, rounds);
+        let closure = workload.downward_closure();
+        let first_round_limit_mib = tuning.size_limit_mib / f64::from(rounds);
+        let mut by_size: BTreeMap<usize, SizeClass> = BTreeMap::new();
+        let mut too_large = Vec::new();
+        for clique in &closure {
+            let class = by_size.entry(clique.len()).or_default();
+            // Single attributes are part of every model.
+            let fits = |mib| {
+                let alone = std::slice::from_ref(clique);
+                clique.len() == 1
+                    || JunctionTree::is_tractable(domain, alone, cells_within_mib(mib))
+            };
+            class.cliques += 1;
+            class.cells = class.cells.saturating_add(cells(domain, clique));
+            if fits(tuning.size_limit_mib) {
+                class.fit_alone += 1;
+            } else {
+                too_large.push(names(domain, clique));
+            }
+            class.fit_first_round += u64::from(fits(first_round_limit_mib));
+        }
+        let closure_cells = by_size.values().fold(0_u64, |n, c| n.saturating_add(c.cells));
+        let mut cliques = workload.cliques();
+        cliques.sort_by_key(|clique| cells(domain, clique));
+        let noisy = |clique: &Clique| {
+            let cells = cells(domain, clique);
+            let expected_l1 = std::f64::consts::FRAC_2_PI.sqrt() * stddev * cells as f64;
+            NoisyClique {
+                clique: names(domain, clique),
+                cells,
+                expected_l1,
+                expected_l1_share: expected_l1 / records as f64,
+            }
+        };
+        Self {
+            attributes: domain.len(),
+            log10_domain_size: domain.log10_cells(),
+            workload_cliques: cliques.len(),
+            left_out,
+            workload_cells: cliques.iter().fold(0, |n, c| n.saturating_add(cells(domain, c))),
+            closure_cliques: closure.len(),
+            closure_cells,
+            closure_by_size: by_size,
+            too_large,
+            counts_bytes_per_table: closure_cells.saturating_mul(4),
+            epsilon: budget.epsilon.value(),
+            delta: budget.delta.value(),
+            rho: budget.rho.to_f64(),
+            relation: tuning.relation,
+            records,
+            rounds,
+            measure_share: tuning.measure_share,
+            size_limit_mib: tuning.size_limit_mib,
+            first_round_limit_mib,
+            stddev,
+            stddev_share: stddev / records as f64,
+            // A workload is never empty.
+            smallest: noisy(&cliques[0]),
+            median: noisy(&cliques[cliques.len() / 2]),
+            largest: noisy(&cliques[cliques.len() - 1]),
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        let mut row = |name: &str, value: String| _ = writeln!(text, "{name:<46}{value}");
+        row("Attributes", self.attributes.to_string());
+        row("Possible records", format!("10^{:.1}", self.log10_domain_size));
+        row("Cliques in the workload", grouped(self.workload_cliques as u64));
+        if self.left_out > 0 {
+            row("  left out for their cells", grouped(self.left_out as u64));
+        }
+        row("  cells of their marginals", grouped(self.workload_cells));
+        row("Cliques in its downward closure", grouped(self.closure_cliques as u64));
+        row("  cells of their marginals", grouped(self.closure_cells));
+        row("  memory for the counts, each table", bytes(self.counts_bytes_per_table as f64));
+        row("Budget", format!("epsilon {}, delta {:e}", self.epsilon, self.delta));
+        row("  as rho", short(self.rho));
+        row("Neighboring tables", self.relation.to_string());
+        row("Rounds", self.rounds.to_string());
+        row("Noise of a round, standard deviation", format!("{} counts", short(self.stddev)));
+        row("  as a share of the records", percent(self.stddev_share));
+        row("Model size limit", format!("{} MiB", short(self.size_limit_mib)));
+        row("  in the first round", format!("{} MiB", short(self.first_round_limit_mib)));
+        text.push_str(
+            "\nThe noise is that of rounds that all measure privately; every round that takes a public\n\
+             marginal leaves its share to the rounds after it.\n\n\
+             Expected L1 noise of one measured marginal of the workload (compare: errors run from 0 to 2):\n",
+        );
+        for (name, noisy) in
+            [("smallest", &self.smallest), ("median", &self.median), ("largest", &self.largest)]
+        {
+            _ = writeln!(
+                text,
+                "  {name:<9}{:>12} cells {:>12}  {}",
+                grouped(noisy.cells),
+                short(noisy.expected_l1_share),
+                noisy.clique.join(" x ")
+            );
+        }
+        text.push_str("\nCliques of the downward closure that fit the model size limit:\n");
+        text.push_str("  attributes     cliques   fit alone  fit in the first round\n");
+        for (size, class) in &self.closure_by_size {
+            let [all, alone, first] =
+                [class.cliques, class.fit_alone, class.fit_first_round].map(grouped);
+            _ = writeln!(text, "  {size:>10}{all:>12}{alone:>12}{first:>24}");
+        }
+        for clique in self.too_large.iter().take(SHOWN) {
+            _ = writeln!(text, "  does not fit: {}", clique.join(" x "));
+        }
+        if self.too_large.len() > SHOWN {
+            let more = (self.too_large.len() - SHOWN) as u64;
+            _ = writeln!(text, "  ... and {} more (--json lists them all)", grouped(more));
+        }
+        text
+    }
+}
+
+/// Standard deviation of the noise on a cell when the budget is shared evenly among rounds that all measure.
+fn round_stddev(budget: Budget, tuning: Tuning, rounds: u32) -> f64 {
+    // Under add-remove-one a hundredth pays for the number of records.
+    let rest = match tuning.relation {
+        NeighboringRelation::ReplaceOne => 1.0,
+        NeighboringRelation::AddRemoveOne => 0.99,
+    };
+    let rho = rest * tuning.measure_share * budget.rho.to_f64() / f64::from(rounds);
+    MarginalSensitivity::of(tuning.relation).l2() / (2.0 * rho).sqrt()
+}
+
+fn names(domain: &Domain, clique: &Clique) -> Vec<String> {
+    clique.iter().map(|a| domain.name(a).to_owned()).collect()
+}
+
+fn cells(domain: &Domain, clique: &Clique) -> u64 {
+    domain.cells(clique).unwrap_or(u64::MAX)
+}

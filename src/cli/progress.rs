@@ -1,0 +1,180 @@
+//! A run's progress on standard error: a bar on a terminal, a line a round elsewhere, or JSON.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use jointly::measurement::Provenance;
+use jointly::observe::{Event, Observer};
+use jointly::privacy::Rho;
+use serde_json::{Value, json};
+
+use super::console::Console;
+use super::format::{duration, percent, short};
+
+/// Shows the events of a run. They hold publishable numbers only, and nothing else is shown.
+pub(super) struct Progress {
+    console: Console,
+    started: Instant,
+    rounds: u32,
+    first_round: u32,
+    /// What the round measured, for the line at its end.
+    measured: String,
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    pub(super) fn new(console: Console) -> Self {
+        Self {
+            console,
+            started: Instant::now(),
+            rounds: 0,
+            first_round: 1,
+            measured: String::new(),
+            bar: None,
+        }
+    }
+
+    /// Takes the bar away.
+    pub(super) fn finish(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// Seconds that the remaining rounds take if they take as long as those so far.
+    fn seconds_left(&self, round: u32) -> f64 {
+        let done = f64::from((round + 1).saturating_sub(self.first_round)).max(1.0);
+        let left = f64::from(self.rounds.saturating_sub(round));
+        self.started.elapsed().as_secs_f64() * left / done
+    }
+
+    fn show_bar(&mut self) {
+        let bar = ProgressBar::new(u64::from(self.rounds));
+        if let Ok(style) =
+            ProgressStyle::with_template("{bar:20} round {pos} of {len}{prefix}  {wide_msg}")
+        {
+            bar.set_style(style);
+        }
+        bar.set_position(u64::from(self.first_round.saturating_sub(1)));
+        bar.set_message("counting and scoring");
+        bar.enable_steady_tick(Duration::from_millis(500));
+        self.bar = Some(bar);
+    }
+
+    fn text_event(&mut self, event: &Event) {
+        match event {
+            Event::Started { mechanism, rounds, first_round, candidates, limit } => {
+                if self.console.terminal {
+                    self.show_bar();
+                    return;
+                }
+                let from = if *first_round > 1 {
+                    format!(", continued at round {first_round}")
+                } else {
+                    String::new()
+                };
+                let budget = short(limit.to_f64());
+                let text = format!(
+                    "{mechanism}: {rounds} rounds{from}, {candidates} cliques, rho {budget}"
+                );
+                self.console.note("started", &text, json!({}));
+            }
+            Event::Measured { clique, provenance, stddev, spent, limit, .. } => {
+                self.measured = described(clique, provenance, *stddev, *spent, *limit);
+                if let Some(bar) = &self.bar {
+                    bar.set_message(self.measured.clone());
+                }
+            }
+            Event::Fitted { round, .. } => {
+                let left = if *round < self.rounds {
+                    format!(", about {} left", duration(self.seconds_left(*round)))
+                } else {
+                    String::new()
+                };
+                if let Some(bar) = &self.bar {
+                    bar.set_position(u64::from(*round));
+                    bar.set_prefix(left);
+                } else {
+                    let line = format!("round {round} of {}: {}{left}", self.rounds, self.measured);
+                    self.console.note("fitted", &line, json!({}));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn json_event(&self, event: &Event) {
+        let (name, facts) = match event {
+            Event::Started { mechanism, rounds, first_round, candidates, limit } => (
+                "started",
+                json!({ "mechanism": mechanism, "rounds": rounds, "first_round": first_round,
+                        "cliques": candidates, "rho_limit": limit.to_f64() }),
+            ),
+            Event::Scored { round, candidates, exact, sampled } => (
+                "scored",
+                json!({ "round": round, "candidates": candidates, "exact": exact,
+                        "sampled": sampled }),
+            ),
+            Event::Measured { round, rounds, clique, provenance, stddev, spent, limit } => (
+                "measured",
+                json!({ "round": round, "rounds": rounds, "clique": clique,
+                        "source": source(provenance), "stddev": stddev,
+                        "rho_spent": spent.to_f64(), "rho_limit": limit.to_f64() }),
+            ),
+            Event::Fitted { round, loss, oracle_calls, model_mib } => (
+                "fitted",
+                json!({ "round": round, "loss": loss, "oracle_calls": oracle_calls,
+                        "model_mib": model_mib, "seconds_left": self.seconds_left(*round) }),
+            ),
+            _ => return,
+        };
+        self.console.note(name, "", facts);
+    }
+}
+
+impl Observer for Progress {
+    fn event(&mut self, event: &Event) {
+        if let Event::Started { rounds, first_round, .. } = event {
+            (self.rounds, self.first_round) = (*rounds, *first_round);
+            self.started = Instant::now();
+        }
+        if self.console.quiet {
+            return;
+        }
+        if self.console.json {
+            self.json_event(event);
+        } else {
+            self.text_event(event);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// Where a marginal was taken from, in JSON.
+fn source(provenance: &Provenance) -> Value {
+    match provenance {
+        Provenance::Private => json!({ "kind": "private" }),
+        Provenance::Public { source } => json!({ "kind": "public", "table": source }),
+    }
+}
+
+/// `AGE x SEX, private, noise 12.3, 23 % spent`.
+fn described(
+    clique: &[String],
+    provenance: &Provenance,
+    stddev: f64,
+    spent: Rho,
+    limit: Rho,
+) -> String {
+    let from = match provenance {
+        Provenance::Private => format!("private, noise {}", short(stddev)),
+        Provenance::Public { source } => format!("public ({source})"),
+    };
+    let share = if limit.is_zero() { 0.0 } else { spent.to_f64() / limit.to_f64() };
+    format!("{}, {from}; {} spent", clique.join(" x "), percent((share * 1e3).round() / 1e3))
+}

@@ -1,0 +1,197 @@
+//! One-way marginals of the model, beside the public tables and what was measured.
+
+use jointly::domain::{Clique, Kind, Schema};
+use jointly::table::Factor;
+use serde::Serialize;
+
+use super::super::failure::Outcome;
+use super::super::format::percent;
+use super::{COLORS, Content};
+
+const WIDTH: f64 = 150.0;
+const HEIGHT: f64 = 56.0;
+
+/// Most bars of a chart; neighboring values share a bar beyond.
+const MAX_BARS: usize = 32;
+
+/// The marginals of one attribute.
+#[derive(Serialize)]
+pub(super) struct Chart {
+    name: String,
+    description: String,
+    values: usize,
+    top: String,
+    width: f64,
+    height: f64,
+    /// The model: filled bars.
+    bars: Vec<Bar>,
+    /// Public tables: stepped lines.
+    lines: Vec<Line>,
+    /// A noisy measurement: whiskers of one standard deviation to both sides.
+    whiskers: Vec<Whisker>,
+}
+
+#[derive(Serialize)]
+struct Bar {
+    x: f64,
+    y: f64,
+    width: f64,
+    height: f64,
+    title: String,
+}
+
+#[derive(Serialize)]
+struct Line {
+    color: usize,
+    path: String,
+}
+
+#[derive(Serialize)]
+struct Whisker {
+    x: f64,
+    low: f64,
+    high: f64,
+    middle: f64,
+}
+
+/// Shares of the values, merged into bars, and the standard deviation of each.
+struct Measured {
+    shares: Vec<f64>,
+    stddev: f64,
+}
+
+/// A chart for each attribute, in the domain's order.
+pub(super) fn charts(content: &Content<'_>) -> Outcome<Vec<Chart>> {
+    let domain = content.release.model.domain();
+    let single: Vec<Clique> = (0..domain.len()).map(|a| Clique::new([a])).collect();
+    let model = content.release.model.marginals(&single)?;
+    let mut charts = Vec::with_capacity(single.len());
+    for (attribute, (clique, factor)) in single.iter().zip(&model).enumerate() {
+        let merge = domain.cardinality(attribute).div_ceil(MAX_BARS);
+        let shares = merged(factor.values(), content.release.model.total(), merge);
+        let mut public = Vec::new();
+        for (color, table) in content.public.iter().enumerate() {
+            if !table.covers(clique) {
+                continue;
+            }
+            for counts in table.project_many(std::slice::from_ref(clique))? {
+                let counts: Vec<f64> = counts.iter().map(|n| f64::from(*n)).collect();
+                public.push((color % COLORS, merged(&counts, table.records() as f64, merge)));
+            }
+        }
+        let measured = measured(content, clique, merge)?;
+        let names = value_names(content.schema, domain.name(attribute), merge);
+        charts.push(chart(content, attribute, &shares, &public, measured.as_ref(), &names));
+    }
+    Ok(charts)
+}
+
+/// The measurement that tells most about an attribute: that of the least noise once other attributes are summed out.
+fn measured(content: &Content<'_>, clique: &Clique, merge: usize) -> Outcome<Option<Measured>> {
+    let domain = content.release.model.domain();
+    let noisy = content.release.measurements.iter().filter(|m| m.stddev > 0.0);
+    let summed = |m: &&jointly::measurement::Measurement| {
+        let cells = |c| domain.cells(c).unwrap_or(u64::MAX) as f64;
+        m.stddev * (cells(&m.clique) / cells(clique)).sqrt()
+    };
+    let best = noisy
+        .filter(|m| clique.is_subset(&m.clique))
+        .min_by(|a, b| summed(a).total_cmp(&summed(b)));
+    let Some(best) = best else { return Ok(None) };
+    let total = content.release.model.total();
+    let factor = Factor::new(domain, best.clique.clone(), best.values.clone())?;
+    Ok(Some(Measured {
+        shares: merged(factor.project(clique).values(), total, merge),
+        stddev: summed(&best) * (merge as f64).sqrt() / total,
+    }))
+}
+
+/// Shares of a total, `merge` neighboring values at a time.
+fn merged(counts: &[f64], total: f64, merge: usize) -> Vec<f64> {
+    counts.chunks(merge.max(1)).map(|chunk| chunk.iter().sum::<f64>() / total).collect()
+}
+
+fn chart(
+    content: &Content<'_>,
+    attribute: usize,
+    shares: &[f64],
+    public: &[(usize, Vec<f64>)],
+    measured: Option<&Measured>,
+    names: &[String],
+) -> Chart {
+    let domain = content.release.model.domain();
+    let noisy = measured.map_or(&[][..], |measured| &measured.shares);
+    let all = shares.iter().chain(public.iter().flat_map(|(_, shares)| shares)).chain(noisy);
+    let top = all.copied().fold(1e-6, f64::max);
+    let step = WIDTH / shares.len().max(1) as f64;
+    let gap = (step * 0.15).min(2.0);
+    let y = |share: f64| round(HEIGHT * (1.0 - (share / top).clamp(0.0, 1.0)));
+    let bars = shares.iter().enumerate().map(|(i, share)| Bar {
+        x: round(i as f64 * step + gap),
+        y: y(*share),
+        width: round(step - 2.0 * gap),
+        height: round(HEIGHT - y(*share)),
+        title: format!(
+            "{}: {}",
+            names.get(i).map_or("", String::as_str),
+            percent((share * 1e5).round() / 1e5)
+        ),
+    });
+    let lines = public.iter().map(|(color, shares)| {
+        let step_path = |(i, share): (usize, &f64)| {
+            let start = if i == 0 { "M" } else { "L" };
+            let (left, right) = (round(i as f64 * step), round((i + 1) as f64 * step));
+            format!("{start}{left} {h}H{right}", h = y(*share))
+        };
+        Line { color: *color, path: shares.iter().enumerate().map(step_path).collect() }
+    });
+    let whiskers = measured.iter().flat_map(|measured| {
+        measured.shares.iter().enumerate().map(|(i, share)| Whisker {
+            x: round((i as f64 + 0.5) * step),
+            low: y(share - measured.stddev),
+            high: y(share + measured.stddev),
+            middle: y(*share),
+        })
+    });
+    let column = content.schema.column(domain.name(attribute));
+    Chart {
+        name: domain.name(attribute).to_owned(),
+        description: column.and_then(|c| c.description.clone()).unwrap_or_default(),
+        values: domain.cardinality(attribute),
+        top: percent((top * 1e3).round() / 1e3),
+        width: WIDTH,
+        height: HEIGHT,
+        bars: bars.collect(),
+        lines: lines.collect(),
+        whiskers: whiskers.collect(),
+    }
+}
+
+/// Two decimals are enough for a picture.
+fn round(x: f64) -> f64 {
+    (x * 100.0).round() / 100.0
+}
+
+/// What the bars stand for: labels, codes or ranges.
+fn value_names(schema: &Schema, attribute: &str, merge: usize) -> Vec<String> {
+    let Some(column) = schema.column(attribute) else { return Vec::new() };
+    let mut names: Vec<String> = match &column.kind {
+        Some(Kind::Categorical { codes, labels, .. }) => labels.as_ref().unwrap_or(codes).clone(),
+        Some(Kind::Numeric(bins)) => {
+            bins.edges().windows(2).map(|e| format!("{} to {}", e[0], e[1])).collect()
+        }
+        Some(Kind::Coded { size }) => (0..*size).map(|code| code.to_string()).collect(),
+        _ => Vec::new(),
+    };
+    if column.na {
+        names.push("missing".into());
+    }
+    names
+        .chunks(merge.max(1))
+        .map(|chunk| match chunk {
+            [only] => only.clone(),
+            [first, .., last] => format!("{first} \u{2026} {last}"),
+            [] => String::new(),
+        })
+        .collect()
+}

@@ -1,0 +1,165 @@
+//! The one-page report of a run: what was spent on what, and what the model looks like.
+//!
+//! It is made from the release and the public tables alone, so that it holds nothing that the ledger has not paid for.
+
+mod marginals;
+mod rounds;
+
+use jointly::data::PublicData;
+use jointly::domain::Schema;
+use jointly::measurement::Provenance;
+use jointly::mechanism::Release;
+use minijinja::Environment;
+use minijinja::value::Serde;
+use serde::Serialize;
+
+use super::config::Budget;
+use super::failure::{Failure, Outcome, Reason};
+use super::format::{grouped, percent, short};
+
+/// What a report is made from. There are no records in it.
+pub(super) struct Content<'a> {
+    pub(super) release: &'a Release,
+    pub(super) schema: &'a Schema,
+    pub(super) public: &'a [PublicData],
+    pub(super) budget: Option<Budget>,
+    /// Parameters of the run, as on the command line.
+    pub(super) parameters: Vec<(&'static str, String)>,
+    /// Records drawn.
+    pub(super) rows: usize,
+}
+
+/// A figure at the top of the page.
+#[derive(Serialize)]
+struct Card {
+    name: &'static str,
+    value: String,
+    note: String,
+}
+
+/// A color and what it stands for.
+#[derive(Serialize)]
+struct Legend {
+    color: usize,
+    name: String,
+}
+
+#[derive(Serialize)]
+struct Page<'a> {
+    version: &'static str,
+    mechanism: &'a str,
+    is_private: bool,
+    subtitle: String,
+    cards: Vec<Card>,
+    timeline: rounds::Timeline,
+    halves: Vec<Vec<rounds::Row>>,
+    charts: Vec<marginals::Chart>,
+    legend: Vec<Legend>,
+    parameters: &'a [(&'static str, String)],
+}
+
+/// The report as HTML that needs no other file. Names are escaped.
+pub(super) fn render(content: &Content<'_>) -> Outcome<String> {
+    let page = Page {
+        version: env!("CARGO_PKG_VERSION"),
+        mechanism: content.release.mechanism,
+        is_private: content.release.is_private,
+        subtitle: subtitle(content),
+        cards: cards(content),
+        timeline: rounds::Timeline::new(content),
+        halves: rounds::halves(content),
+        charts: marginals::charts(content)?,
+        legend: legend(content),
+        parameters: &content.parameters,
+    };
+    let mut environment = Environment::new();
+    environment
+        .add_template("report.html", include_str!("report.html"))
+        .and_then(|()| environment.get_template("report.html")?.render(Serde(&page)))
+        .map_err(|error| Failure {
+            reason: Reason::Internal,
+            message: format!("cannot make the report: {error:#}"),
+        })
+}
+
+fn subtitle(content: &Content<'_>) -> String {
+    let domain = content.release.model.domain();
+    let size = format!(
+        "{} records, {} attributes",
+        grouped(content.rows as u64),
+        grouped(domain.len() as u64)
+    );
+    match content.budget {
+        Some(budget) => {
+            format!("\u{3b5} = {}, \u{3b4} = {:e}; {size}", budget.epsilon, budget.delta.value())
+        }
+        None => format!("nothing spent; {size}"),
+    }
+}
+
+fn cards(content: &Content<'_>) -> Vec<Card> {
+    let release = content.release;
+    let (spent, limit) = (release.ledger.spent(), release.ledger.limit());
+    let share = if limit.is_zero() { 0.0 } else { spent.to_f64() / limit.to_f64() };
+    let private = release.rounds.iter().filter(|r| r.provenance == Provenance::Private).count();
+    let noise: Vec<f64> =
+        release.measurements.iter().map(|m| m.stddev).filter(|stddev| *stddev > 0.0).collect();
+    let (low, high) =
+        noise.iter().fold((f64::INFINITY, 0.0_f64), |(l, h), x| (l.min(*x), h.max(*x)));
+    let noise = if noise.is_empty() {
+        "none".into()
+    } else if short(low) == short(high) {
+        short(low)
+    } else {
+        format!("{} \u{2013} {}", short(low), short(high))
+    };
+    let domain = release.model.domain();
+    vec![
+        Card {
+            name: "Budget spent",
+            value: format!("\u{3c1} = {}", short(spent.to_f64())),
+            note: format!("{} of {}", percent((share * 1e4).round() / 1e4), short(limit.to_f64())),
+        },
+        Card {
+            name: "Guarantee for",
+            value: release.relation.to_string(),
+            note: "neighboring tables".into(),
+        },
+        Card {
+            name: "Marginals taken",
+            value: release.rounds.len().to_string(),
+            note: format!("{private} private, {} public", release.rounds.len() - private),
+        },
+        Card {
+            name: "Noise (standard deviation)",
+            value: noise,
+            note: format!("counts, of {} records", grouped_f64(release.model.total())),
+        },
+        Card {
+            name: "Model",
+            value: format!("{} MiB", short(release.model.size_mib())),
+            note: format!("10^{:.1} possible records", domain.log10_cells()),
+        },
+    ]
+}
+
+fn grouped_f64(x: f64) -> String {
+    // Totals are estimates of 32-bit counts.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    grouped(x.round() as u64)
+}
+
+fn legend(content: &Content<'_>) -> Vec<Legend> {
+    let tables = content.public.iter().enumerate();
+    tables
+        .map(|(color, table)| Legend { color: color % COLORS, name: table.name().to_owned() })
+        .collect()
+}
+
+/// Number of colors for public tables in the style sheet.
+const COLORS: usize = 5;
+
+/// The color of a public table, by name.
+fn color(content: &Content<'_>, source: &str) -> usize {
+    content.public.iter().position(|table| table.name() == source).unwrap_or(0) % COLORS
+}

@@ -1,0 +1,136 @@
+//! What each round took, from where, at what cost.
+
+use jointly::measurement::Provenance;
+use jointly::privacy::NoiseMechanism;
+use serde::Serialize;
+
+use super::super::format::short;
+use super::{Content, color};
+
+const WIDTH: f64 = 960.0;
+const HEIGHT: f64 = 96.0;
+
+/// A round in the table.
+#[derive(Serialize)]
+pub(super) struct Row {
+    round: u32,
+    clique: String,
+    source: String,
+    class: String,
+    stddev: String,
+    /// Share of the limit.
+    cost: String,
+    model_mib: String,
+}
+
+/// A bar for each round: its height is the budget it spent, in two parts.
+#[derive(Serialize)]
+pub(super) struct Timeline {
+    width: f64,
+    height: f64,
+    bars: Vec<Bar>,
+    top: String,
+    last: u32,
+}
+
+#[derive(Serialize)]
+struct Bar {
+    x: f64,
+    width: f64,
+    /// Of the part for measuring, which stands on that for choosing.
+    measure_y: f64,
+    measure_height: f64,
+    choose_y: f64,
+    choose_height: f64,
+    class: String,
+    title: String,
+}
+
+/// ρ of a round, for choosing and for measuring.
+fn costs(content: &Content<'_>, round: u32) -> (f64, f64) {
+    let mut costs = (0.0, 0.0);
+    for entry in content.release.ledger.entries().iter().filter(|entry| entry.round == round) {
+        match entry.mechanism {
+            NoiseMechanism::ExponentialMechanism { .. } => costs.0 += entry.rho.to_f64(),
+            _ => costs.1 += entry.rho.to_f64(),
+        }
+    }
+    costs
+}
+
+fn class(content: &Content<'_>, provenance: &Provenance) -> String {
+    match provenance {
+        Provenance::Private => "private".into(),
+        Provenance::Public { source } => format!("public{}", color(content, source)),
+    }
+}
+
+impl Timeline {
+    pub(super) fn new(content: &Content<'_>) -> Self {
+        let rounds = &content.release.rounds;
+        let spent: Vec<(f64, f64)> = rounds.iter().map(|r| costs(content, r.round)).collect();
+        let top = spent.iter().map(|(choose, measure)| choose + measure).fold(0.0, f64::max);
+        let scale = if top > 0.0 { HEIGHT / top } else { 0.0 };
+        let step = WIDTH / (rounds.len().max(1) as f64);
+        let bars = rounds.iter().zip(&spent).enumerate().map(|(i, (round, (choose, measure)))| {
+            // Rounds without a cost still show where their marginal came from.
+            let choose_height = (choose * scale).max(3.0);
+            let measure_height = measure * scale;
+            Bar {
+                x: i as f64 * step,
+                width: (step - 2.0).max(step * 0.6),
+                choose_y: HEIGHT - choose_height,
+                choose_height,
+                measure_y: (HEIGHT - choose_height - measure_height).max(0.0),
+                measure_height,
+                class: class(content, &round.provenance),
+                title: format!(
+                    "round {}: {}; choosing \u{3c1} {}, measuring \u{3c1} {}",
+                    round.round,
+                    content.release.model.domain().describe(&round.clique),
+                    short(*choose),
+                    short(*measure)
+                ),
+            }
+        });
+        Self {
+            width: WIDTH,
+            height: HEIGHT,
+            bars: bars.collect(),
+            top: short(top),
+            last: rounds.last().map_or(0, |round| round.round),
+        }
+    }
+}
+
+/// The rounds in two columns.
+pub(super) fn halves(content: &Content<'_>) -> Vec<Vec<Row>> {
+    let limit = content.release.ledger.limit().to_f64();
+    let rows = content.release.rounds.iter().map(|round| {
+        let (choose, measure) = costs(content, round.round);
+        Row {
+            round: round.round,
+            clique: content
+                .release
+                .model
+                .domain()
+                .describe(&round.clique)
+                .replace(" x ", " \u{d7} "),
+            source: match &round.provenance {
+                Provenance::Private => "private".into(),
+                Provenance::Public { source } => source.clone(),
+            },
+            class: class(content, &round.provenance),
+            stddev: if round.stddev > 0.0 { short(round.stddev) } else { "\u{2013}".into() },
+            cost: if limit > 0.0 {
+                format!("{:.2} %", 100.0 * (choose + measure) / limit)
+            } else {
+                "\u{2013}".into()
+            },
+            model_mib: format!("{:.2}", round.model_mib),
+        }
+    });
+    let mut first: Vec<Row> = rows.collect();
+    let second = first.split_off(first.len().div_ceil(2));
+    if second.is_empty() { vec![first] } else { vec![first, second] }
+}

@@ -1,0 +1,257 @@
+//! `jointly synth`: the steps from tables to a synthetic table, in order.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Instant, UNIX_EPOCH};
+
+use jointly::Error;
+use jointly::data::{
+    Dataset, Labels, Projectable, PublicData, read_csv, read_public_csv, write_csv_file,
+};
+use jointly::domain::Schema;
+use jointly::measurement::Provenance;
+use jointly::mechanism::{CheckpointFolder, JamPgm, Mechanism, PublicOnly, Release, Task};
+use jointly::model::{MarkovRandomField, ModelFile, Sampling};
+use jointly::privacy::{Curator, Rho};
+use jointly::query::Workload;
+use rand::rngs::ChaCha20Rng;
+use rand::{Rng, SeedableRng};
+use serde_json::json;
+
+use super::args::{MechanismName, SynthArgs};
+use super::config::{self, SynthConfig};
+use super::console::Console;
+use super::failure::Outcome;
+use super::format::{duration, grouped, percent, short};
+use super::progress::Progress;
+use super::report::{self, Content};
+use super::{ledger, output};
+
+pub(super) fn run(args: &SynthArgs, console: Console) -> Outcome {
+    let config = SynthConfig::new(args)?;
+    let started = Instant::now();
+    let done = synthesize(&config, console)?;
+    summary(&config, &done, started.elapsed().as_secs_f64(), console);
+    Ok(())
+}
+
+/// The tables of a run, read.
+pub(super) struct Inputs {
+    pub(super) schema: Schema,
+    pub(super) private: Dataset,
+    pub(super) public: Vec<PublicData>,
+    pub(super) workload: Workload,
+}
+
+/// A finished run, its files written.
+pub(super) struct Done {
+    pub(super) inputs: Inputs,
+    pub(super) release: Release,
+    pub(super) synthetic: Dataset,
+}
+
+/// All steps of a run. Whatever can be found wrong is found before the budget is spent.
+pub(super) fn synthesize(config: &SynthConfig, console: Console) -> Outcome<Done> {
+    output::check(&config.inputs(), &config.outputs())?;
+    if config.seed.is_some() {
+        console.warning(
+            "--seed repeats the noise, which can then be removed: the result is NOT PRIVATE",
+        );
+    }
+    let checkpoint = checkpoint(config)?;
+    let inputs = read(config, console)?;
+    let release = release(config, &inputs, checkpoint, console)?;
+    if let Some(path) = &config.ledger {
+        output::write_json(path, &ledger::Document::new(config, &inputs, &release))?;
+    }
+    if let Some(path) = &config.model {
+        let file = ModelFile {
+            schema: inputs.schema.clone(),
+            model: release.model.clone(),
+            mechanism: release.mechanism.to_owned(),
+            is_private: release.is_private,
+        };
+        file.write(path)?;
+    }
+    let synthetic =
+        write_records(&release.model, &inputs.schema, config.rows, config.seed, &config.out)?;
+    if let Some(path) = &config.report {
+        let content = Content {
+            release: &release,
+            schema: &inputs.schema,
+            public: &inputs.public,
+            budget: config.budget,
+            parameters: parameters(config, &inputs, &release),
+            rows: synthetic.records(),
+        };
+        output::write_text(path, &report::render(&content)?)?;
+    }
+    Ok(Done { inputs, release, synthetic })
+}
+
+/// Draws records from a model and writes them as a table.
+///
+/// `rows`: `None` for as many as the model stands for. `seed`: `None` for one of the system's.
+pub(super) fn write_records(
+    model: &MarkovRandomField,
+    schema: &Schema,
+    rows: Option<usize>,
+    seed: Option<u64>,
+    out: &Path,
+) -> Outcome<Dataset> {
+    let mut rng = ChaCha20Rng::seed_from_u64(seed.unwrap_or_else(rand::random));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let rows = rows.unwrap_or_else(|| model.total().round().max(1.0) as usize);
+    let synthetic = model.sample(rows, Sampling::Rounded, &mut rng)?;
+    write_csv_file(out, &synthetic, schema, Labels::Codes, rng.next_u64())?;
+    Ok(synthetic)
+}
+
+fn read(config: &SynthConfig, console: Console) -> Outcome<Inputs> {
+    let schema = Schema::read(&config.schema)?;
+    let domain = schema.domain();
+    let (workload, left_out) = config::workload(&config.workload, &domain)?;
+    if left_out > 0 {
+        let text = format!("{} cliques of the workload left out", grouped(left_out as u64));
+        console.note("workload", &text, json!({ "left_out": left_out }));
+    }
+    let mut public = Vec::with_capacity(config.public.len());
+    for file in &config.public {
+        let table = read_public_csv(&file.path, &schema)?;
+        public.push(PublicData::new(&file.name, table, &domain)?);
+    }
+    let private = read_csv(&config.private, &schema)?;
+    Ok(Inputs { schema, private, public, workload })
+}
+
+/// The only step that spends.
+fn release(
+    config: &SynthConfig,
+    inputs: &Inputs,
+    checkpoint: Option<CheckpointFolder>,
+    console: Console,
+) -> Outcome<Release> {
+    let limit = config.budget.map_or(Rho::ZERO, |budget| budget.rho);
+    let data: &dyn Projectable = &inputs.private;
+    let mut curator = Curator::new(data, config.tuning.relation, limit, config.noise_seed())?;
+    let task = Task { workload: &inputs.workload, public: &inputs.public };
+    let mut progress = Progress::new(console);
+    let release = mechanism(config, checkpoint).run(&mut curator, &task, &mut progress);
+    progress.finish();
+    if release.is_err() && !curator.spent().is_zero() {
+        console.warning(&format!(
+            "rho = {} of {} was spent before the failure",
+            curator.spent(),
+            curator.ledger().limit()
+        ));
+        if let Some(path) = &config.ledger {
+            output::write_json(path, curator.ledger())?;
+        }
+    }
+    Ok(release?)
+}
+
+fn mechanism(config: &SynthConfig, checkpoint: Option<CheckpointFolder>) -> Box<dyn Mechanism> {
+    let (rounds, size_limit_mib) = (config.tuning.rounds, config.tuning.size_limit_mib);
+    let iterations = config.iterations;
+    match config.mechanism {
+        MechanismName::JamPgm => Box::new(JamPgm {
+            rounds,
+            measure_share: config.tuning.measure_share,
+            size_limit_mib,
+            iterations,
+            checkpoint,
+        }),
+        MechanismName::PublicOnly => Box::new(PublicOnly { rounds, size_limit_mib, iterations }),
+    }
+}
+
+/// The checkpoint's folder, made and tried; the private table is told from others by its file's place and time of
+/// change, never by its records or their number.
+fn checkpoint(config: &SynthConfig) -> Outcome<Option<CheckpointFolder>> {
+    let Some(folder) = &config.checkpoint else { return Ok(None) };
+    let failed = |action, path: &Path| {
+        let path = path.to_owned();
+        move |source| Error::Io { action, path, source }
+    };
+    fs::create_dir_all(folder).map_err(failed("create", folder))?;
+    output::check(&[], &[("--checkpoint", &folder.join("state"))])?;
+    let place = fs::canonicalize(&config.private).map_err(failed("read", &config.private))?;
+    let about = fs::metadata(&place).map_err(failed("read", &place))?;
+    let changed = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let changed = changed.map_or(0, |time| time.as_nanos());
+    let private_label = format!("{} {changed}", place.display());
+    Ok(Some(CheckpointFolder { folder: folder.clone(), private_label }))
+}
+
+/// The parameters of a run for its report.
+fn parameters(
+    config: &SynthConfig,
+    inputs: &Inputs,
+    release: &Release,
+) -> Vec<(&'static str, String)> {
+    let public = inputs
+        .public
+        .iter()
+        .map(|table| format!("{} ({} records)", table.name(), grouped(table.records())));
+    let public = public.collect::<Vec<_>>().join(", ");
+    let mut parameters = vec![
+        ("mechanism", release.mechanism.to_owned()),
+        ("workload", config.workload.workload.clone()),
+        ("cliques in the workload", grouped(inputs.workload.len() as u64)),
+        ("public tables", if public.is_empty() { "none".into() } else { public }),
+        ("neighboring tables", release.relation.to_string()),
+        ("rounds", release.rounds.len().to_string()),
+        ("size limit", format!("{} MiB", short(config.tuning.size_limit_mib))),
+        ("iterations a round, at most", config.iterations.to_string()),
+    ];
+    if let Some(most) = config.workload.max_cells {
+        parameters.push(("cells of a clique, at most", grouped(most)));
+    }
+    if let Some(budget) = config.budget {
+        parameters.push(("epsilon", budget.epsilon.to_string()));
+        parameters.push(("delta", format!("{:e}", budget.delta.value())));
+        parameters.push(("rho, limit", budget.rho.to_string()));
+        parameters.push(("rho, spent", release.ledger.spent().to_string()));
+        parameters.push(("share of a round for measuring", short(config.tuning.measure_share)));
+    }
+    let noise = config.seed.map_or_else(
+        || "the system's generator".into(),
+        |seed| format!("fixed seed {seed}: NOT PRIVATE"),
+    );
+    parameters.push(("noise from", noise));
+    parameters
+}
+
+/// Marginals taken privately, and all.
+pub(super) fn taken(release: &Release) -> (usize, usize) {
+    let private = release.rounds.iter().filter(|r| r.provenance == Provenance::Private).count();
+    (private, release.rounds.len())
+}
+
+fn summary(config: &SynthConfig, done: &Done, seconds: f64, console: Console) {
+    let release = &done.release;
+    let (spent, limit) = (release.ledger.spent(), release.ledger.limit());
+    let (private, all) = taken(release);
+    let share = if limit.is_zero() { 0.0 } else { spent.to_f64() / limit.to_f64() };
+    let text = format!(
+        "{}: {} records from {private} private and {} public marginals; {} of rho {} spent; {}",
+        config.out.display(),
+        grouped(done.synthetic.records() as u64),
+        all - private,
+        percent((share * 1e4).round() / 1e4),
+        short(limit.to_f64()),
+        duration(seconds),
+    );
+    let facts = json!({
+        "out": config.out.display().to_string(),
+        "records": done.synthetic.records(),
+        "private": release.is_private,
+        "private_marginals": private,
+        "public_marginals": all - private,
+        "rho_spent": spent.to_f64(),
+        "rho_limit": limit.to_f64(),
+        "seconds": seconds,
+    });
+    console.note("finished", &text, facts);
+}

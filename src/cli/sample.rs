@@ -1,0 +1,28 @@
+//! `jointly sample`: records from a saved model. They cost no privacy.
+
+use jointly::model::{ModelFile, ModelLimits};
+use serde_json::json;
+
+use super::args::SampleArgs;
+use super::console::Console;
+use super::failure::Outcome;
+use super::format::grouped;
+use super::{config, output, run};
+
+pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
+    let rows = config::rows(args.rows)?;
+    output::check(&[("--model", &args.model)], &[("--out", &args.out)])?;
+    let file = ModelFile::read(&args.model, ModelLimits::default())?;
+    if !file.is_private {
+        console.warning("the model was made with a fixed seed: it is NOT PRIVATE");
+    }
+    run::write_records(&file.model, &file.schema, Some(rows), args.seed, &args.out)?;
+    let note = format!("{}: {} records", args.out.display(), grouped(rows as u64));
+    let facts = json!({
+        "out": args.out.display().to_string(),
+        "records": rows,
+        "private": file.is_private,
+    });
+    console.note("finished", &note, facts);
+    Ok(())
+}

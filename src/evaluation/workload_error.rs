@@ -1,0 +1,343 @@
+//! The errors of a table or a model on the marginals of a workload.
+
+use serde::Serialize;
+
+use crate::data::Projectable;
+use crate::domain::{Clique, Domain};
+use crate::error::{Error, Result};
+use crate::model::MarkovRandomField;
+use crate::query::{WeightedClique, Workload};
+
+/// Cells of the marginals held at a time, unless one marginal alone has more.
+const BATCH_CELLS: u64 = 1 << 22;
+
+/// Errors on one marginal of a workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CliqueError {
+    /// Names of the attributes, in domain order.
+    pub clique: Vec<String>,
+    /// Number of cells.
+    pub cells: u64,
+    /// `‖M(D)/n − M(S)/N‖₁`, from 0 to 2.
+    pub l1: f64,
+    /// Largest difference of one cell, as a probability.
+    pub max: f64,
+}
+
+/// Errors of a table or model S, of N records, on a workload W over a table D of n records. **Not private.**
+///
+/// The workload error is `(Σ c_τ)⁻¹ Σ c_τ ‖M_τ(D)/n − M_τ(S)/N‖₁` over the cliques τ of W with weights `c_τ`
+/// (Fuentes et al. 2024, section 5, where all weights are 1): from 0, equal marginals, to 2, disjoint ones. The
+/// single queries are the cells of all marginals, as probabilities, unweighted.
+///
+/// ```
+/// use jointly::{data::Dataset, domain::Domain, evaluation::WorkloadError, query::Workload};
+/// let domain = Domain::new([("a", 2), ("b", 2)])?;
+/// let real = Dataset::from_rows(domain.clone(), &[[0, 0], [1, 1]])?;
+/// let synthetic = Dataset::from_rows(domain.clone(), &[[0, 1], [1, 0]])?;
+/// let pair = Workload::all_k_way(&domain, 2)?;
+/// let error = WorkloadError::between(&real, &synthetic, &pair, 1)?;
+/// assert_eq!((error.mean_l1, error.max_query), (2.0, 0.5));
+/// # Ok::<(), jointly::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorkloadError {
+    /// Number of cliques.
+    pub cliques: u64,
+    /// Number of single queries: cells of all cliques together.
+    pub queries: u64,
+    /// The workload error, in [0, 2].
+    pub mean_l1: f64,
+    /// Largest L1 distance of one marginal, in [0, 2].
+    pub max_l1: f64,
+    /// Largest error of a single query, as a probability.
+    pub max_query: f64,
+    /// Mean absolute error of the single queries, as a probability.
+    pub mean_query: f64,
+    /// Root mean squared error of the single queries, as a probability.
+    pub rmse_query: f64,
+    /// The marginals with the largest L1 distances, worst first.
+    pub worst: Vec<CliqueError>,
+}
+
+impl WorkloadError {
+    /// Errors of one table against another. Memory is that of a few million cells, however large the workload.
+    ///
+    /// `worst`: how many of the worst marginals to list.
+    ///
+    /// # Errors
+    /// Tables over different domains, a table without records, or a marginal too large to count.
+    pub fn between(
+        real: &dyn Projectable,
+        synthetic: &dyn Projectable,
+        workload: &Workload,
+        worst: usize,
+    ) -> Result<Self> {
+        check_domain(real.domain(), synthetic.domain(), "the synthetic table")?;
+        Self::with_frequencies(real, workload, worst, |cliques| frequencies(synthetic, cliques))
+    }
+
+    /// Errors of a model's exact marginals: the error without that of drawing records.
+    ///
+    /// `worst`: how many of the worst marginals to list.
+    ///
+    /// # Errors
+    /// Another domain than the table's, a table without records, or a marginal too large to compute.
+    pub fn of_model(
+        real: &dyn Projectable,
+        model: &MarkovRandomField,
+        workload: &Workload,
+        worst: usize,
+    ) -> Result<Self> {
+        check_domain(real.domain(), model.domain(), "the model")?;
+        Self::with_frequencies(real, workload, worst, |cliques| {
+            let scaled = |cells: &[f64]| cells.iter().map(|x| x / model.total()).collect();
+            Ok(model.marginals(cliques)?.iter().map(|factor| scaled(factor.values())).collect())
+        })
+    }
+
+    /// Errors of the table's own one-way marginals, taken as independent: what knowing no dependence costs, and so a
+    /// yardstick for any synthetic table.
+    ///
+    /// `worst`: how many of the worst marginals to list.
+    ///
+    /// # Errors
+    /// A table without records, or a marginal too large to count.
+    pub fn of_independence(
+        real: &dyn Projectable,
+        workload: &Workload,
+        worst: usize,
+    ) -> Result<Self> {
+        let single: Vec<Clique> = (0..real.domain().len()).map(|a| Clique::new([a])).collect();
+        let single = frequencies(real, &single)?;
+        let product = |clique: &Clique| {
+            clique.iter().fold(vec![1.0], |cells: Vec<f64>, attribute| {
+                let next = &single[attribute];
+                cells.iter().flat_map(|p| next.iter().map(move |q| p * q)).collect()
+            })
+        };
+        Self::with_frequencies(real, workload, worst, |cliques| {
+            Ok(cliques.iter().map(product).collect())
+        })
+    }
+
+    /// Errors of any source of marginals, given as probabilities clique by clique.
+    fn with_frequencies(
+        real: &dyn Projectable,
+        workload: &Workload,
+        worst: usize,
+        mut estimate: impl FnMut(&[Clique]) -> Result<Vec<Vec<f64>>>,
+    ) -> Result<Self> {
+        let domain = real.domain();
+        let mut sums = Sums::default();
+        for batch in batches(domain, workload.weighted_cliques()) {
+            let cliques: Vec<Clique> = batch.iter().map(|c| c.clique.clone()).collect();
+            let (exact, estimates) = (frequencies(real, &cliques)?, estimate(&cliques)?);
+            for ((weighted, p), q) in batch.iter().zip(&exact).zip(&estimates) {
+                if p.len() != q.len() {
+                    return Err(Error::ShapeMismatch {
+                        clique: domain.describe(&weighted.clique),
+                        expected: p.len(),
+                        found: q.len(),
+                    });
+                }
+                sums.add(domain, weighted, p, q);
+            }
+            sums.keep_worst(worst);
+        }
+        Ok(sums.finish())
+    }
+}
+
+/// Running sums over the cliques of a workload.
+#[derive(Default)]
+struct Sums {
+    cliques: u64,
+    queries: u64,
+    weight: f64,
+    weighted_l1: f64,
+    l1: f64,
+    squares: f64,
+    max_l1: f64,
+    max_query: f64,
+    worst: Vec<CliqueError>,
+}
+
+impl Sums {
+    fn add(&mut self, domain: &Domain, weighted: &WeightedClique, p: &[f64], q: &[f64]) {
+        let (mut l1, mut squares, mut max) = (0.0, 0.0, 0.0_f64);
+        for (p, q) in p.iter().zip(q) {
+            let difference = (p - q).abs();
+            l1 += difference;
+            squares += difference * difference;
+            max = max.max(difference);
+        }
+        self.cliques += 1;
+        self.queries += p.len() as u64;
+        self.weight += weighted.weight;
+        self.weighted_l1 += weighted.weight * l1;
+        self.l1 += l1;
+        self.squares += squares;
+        self.max_l1 = self.max_l1.max(l1);
+        self.max_query = self.max_query.max(max);
+        let clique = weighted.clique.iter().map(|a| domain.name(a).to_owned()).collect();
+        self.worst.push(CliqueError { clique, cells: p.len() as u64, l1, max });
+    }
+
+    /// Forgets all but the worst; of equals, the earlier in the workload stays.
+    fn keep_worst(&mut self, worst: usize) {
+        self.worst.sort_by(|a, b| b.l1.total_cmp(&a.l1));
+        self.worst.truncate(worst);
+    }
+
+    fn finish(self) -> WorkloadError {
+        let queries = self.queries.max(1) as f64;
+        WorkloadError {
+            cliques: self.cliques,
+            queries: self.queries,
+            mean_l1: self.weighted_l1 / self.weight,
+            max_l1: self.max_l1,
+            max_query: self.max_query,
+            mean_query: self.l1 / queries,
+            rmse_query: (self.squares / queries).sqrt(),
+            worst: self.worst,
+        }
+    }
+}
+
+/// Runs of cliques of at most [`BATCH_CELLS`] cells together, or of one clique.
+fn batches<'w>(
+    domain: &Domain,
+    cliques: &'w [WeightedClique],
+) -> impl Iterator<Item = &'w [WeightedClique]> {
+    let sizes: Vec<u64> =
+        cliques.iter().map(|c| domain.cells(&c.clique).unwrap_or(u64::MAX)).collect();
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let mut end = start;
+        let mut cells = 0_u64;
+        while end < cliques.len() {
+            cells = cells.saturating_add(sizes[end]);
+            if end > start && cells > BATCH_CELLS {
+                break;
+            }
+            end += 1;
+        }
+        let batch = &cliques[start..end];
+        start = end;
+        (!batch.is_empty()).then_some(batch)
+    })
+}
+
+/// The marginals of a table as probabilities.
+fn frequencies(table: &dyn Projectable, cliques: &[Clique]) -> Result<Vec<Vec<f64>>> {
+    if table.records() == 0 {
+        return Err(Error::invalid_specification("table", "no record", "at least one"));
+    }
+    let records = table.records() as f64;
+    let share = |counts: &Vec<u32>| counts.iter().map(|n| f64::from(*n) / records).collect();
+    Ok(table.project_many(cliques)?.iter().map(share).collect())
+}
+
+fn check_domain(real: &Domain, other: &Domain, place: &str) -> Result<()> {
+    if real == other {
+        return Ok(());
+    }
+    let pairs = real.attributes().iter().zip(other.attributes());
+    let first = pairs.into_iter().find(|(a, b)| a != b);
+    let (found, expected) = first.map_or_else(
+        || (format!("{} attributes", other.len()), format!("{}", real.len())),
+        |(a, b)| {
+            let written =
+                |name: &str, values: u32| format!("attribute '{name}' of {values} values");
+            (written(&b.name, b.cardinality), written(&a.name, a.cardinality))
+        },
+    );
+    Err(Error::invalid_specification(place, found, format!("{expected}, as in the real table")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Dataset;
+
+    fn table(rows: &[[u32; 3]]) -> Dataset {
+        let domain = Domain::new([("a", 2), ("b", 2), ("c", 3)]).unwrap();
+        Dataset::from_rows(domain, rows).unwrap()
+    }
+
+    fn close(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-12, "{found}, expected {expected}");
+    }
+
+    #[test]
+    fn errors_are_those_computed_by_hand() {
+        // a x b: (1/2, 0, 0, 1/2) against (1/4, 1/4, 1/4, 1/4): L1 1, every cell off by 1/4.
+        // c: (1, 0, 0) against (1/2, 1/2, 0): L1 1, cells off by 1/2, 1/2, 0.
+        let real = table(&[[0, 0, 0], [1, 1, 0]]);
+        let synthetic = table(&[[0, 0, 0], [0, 1, 0], [1, 0, 1], [1, 1, 1]]);
+        let cliques = [(Clique::new([0, 1]), 3.0), (Clique::new([2]), 1.0)];
+        let workload = Workload::new(
+            cliques.map(|(clique, weight)| WeightedClique { clique, weight }),
+            real.domain(),
+        )
+        .unwrap();
+        let error = WorkloadError::between(&real, &synthetic, &workload, 1).unwrap();
+        assert_eq!((error.cliques, error.queries), (2, 7));
+        close(error.mean_l1, 1.0);
+        close(error.max_query, 0.5);
+        close(error.mean_query, 2.0 / 7.0);
+        close(error.rmse_query, ((4.0 / 16.0 + 2.0 / 4.0) / 7.0_f64).sqrt());
+        assert_eq!(error.worst.len(), 1);
+        assert_eq!(error.worst[0].clique, ["a", "b"]);
+    }
+
+    #[test]
+    fn weights_are_those_of_the_workload() {
+        let (real, synthetic) = (table(&[[0, 0, 0]]), table(&[[0, 0, 1]]));
+        let weighted = |a: usize, weight| WeightedClique { clique: Clique::new([a]), weight };
+        let workload = Workload::new([weighted(0, 3.0), weighted(2, 1.0)], real.domain()).unwrap();
+        let error = WorkloadError::between(&real, &synthetic, &workload, 5).unwrap();
+        close(error.mean_l1, 0.5);
+        assert_eq!(error.worst[0].clique, ["c"]);
+    }
+
+    #[test]
+    fn a_table_has_no_error_against_itself_and_independence_has() {
+        let real = table(&[[0, 0, 0], [1, 1, 2], [1, 1, 2], [0, 0, 0]]);
+        let workload = Workload::all_k_way(real.domain(), 2).unwrap();
+        let same = WorkloadError::between(&real, &real, &workload, 3).unwrap();
+        close(same.mean_l1 + same.max_query + same.rmse_query, 0.0);
+        // Every pair is (1/2, 1/2) on a diagonal; the product spreads it evenly: L1 1.
+        let independent = WorkloadError::of_independence(&real, &workload, 3).unwrap();
+        close(independent.mean_l1, 1.0);
+    }
+
+    #[test]
+    fn the_uniform_model_is_as_far_as_its_marginals() {
+        let real = table(&[[0, 0, 0]]);
+        let model = MarkovRandomField::uniform(real.domain(), 10.0).unwrap();
+        let workload = Workload::all_k_way(real.domain(), 1).unwrap();
+        let error = WorkloadError::of_model(&real, &model, &workload, 3).unwrap();
+        close(error.mean_l1, (1.0 + 1.0 + 4.0 / 3.0) / 3.0);
+    }
+
+    #[test]
+    fn batches_hold_every_clique_once() {
+        let domain = Domain::new((0..9).map(|i| (i.to_string(), 200))).unwrap();
+        let workload = Workload::all_k_way(&domain, 3).unwrap();
+        let sizes: Vec<usize> =
+            batches(&domain, workload.weighted_cliques()).map(<[_]>::len).collect();
+        assert_eq!(sizes.iter().sum::<usize>(), workload.len());
+        assert!(sizes.iter().all(|n| *n == 1));
+    }
+
+    #[test]
+    fn tables_over_different_domains_are_refused() {
+        let real = table(&[[0, 0, 0]]);
+        let other = Dataset::from_rows(Domain::new([("a", 2), ("b", 3)]).unwrap(), &[[0, 0]]);
+        let workload = Workload::all_k_way(real.domain(), 1).unwrap();
+        let error = WorkloadError::between(&real, &other.unwrap(), &workload, 1).unwrap_err();
+        assert!(error.to_string().contains("attribute 'b' of 3 values"), "{error}");
+    }
+}

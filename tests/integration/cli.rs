@@ -1,0 +1,378 @@
+//! The command-line tool as scripts see it: output, files, messages and exit codes.
+#![expect(clippy::unwrap_used, reason = "a failing helper fails its test")]
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder with small tables: four attributes, a private and a public table.
+struct Bench {
+    folder: TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let bench = Self { folder: tempfile::tempdir().unwrap() };
+        bench.write("schema.json", r#"{"a": 2, "b": 3, "c": 2, "d": 4}"#);
+        bench.write("private.csv", &table(400, 1));
+        bench.write("public.csv", &table(150, 5));
+        bench
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// Runs the tool in the folder, with the words of `command` as arguments.
+    fn run(&self, command: &str) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_jointly"))
+            .current_dir(self.folder.path())
+            .args(command.split_whitespace())
+            .output()
+            .unwrap()
+    }
+
+    /// Runs a command that must succeed; its standard output.
+    fn succeed(&self, command: &str) -> String {
+        let output = self.run(command);
+        assert_eq!(output.status.code(), Some(0), "{command}: {}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Runs a command that must fail with a code and a message on one line.
+    fn fail(&self, command: &str, code: i32, part: &str) {
+        let output = self.run(command);
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{command}: {message}");
+        let told = message.lines().any(|line| line.starts_with("error: ") && line.contains(part));
+        assert!(told, "{command}: {message}");
+    }
+
+    fn files(&self) -> Vec<String> {
+        let names = fs::read_dir(self.folder.path()).unwrap();
+        let mut names: Vec<String> =
+            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// Rows in which `b` and `d` follow `a`.
+fn table(records: u32, step: u32) -> String {
+    let mut text = String::from("a,b,c,d\n");
+    for i in 0..records {
+        let (a, noise) = (i * step % 7 % 2, i * 13 % 11);
+        let b = if noise < 8 { 2 * a } else { 1 };
+        writeln!(text, "{a},{b},{},{}", i / 3 % 2, (a + noise) % 4).unwrap();
+    }
+    text
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn close(found: &Value, expected: f64) {
+    let found = found.as_f64().unwrap();
+    assert!((found - expected).abs() <= 1e-4 * expected.abs(), "{found}, expected {expected}");
+}
+
+const SYNTH: &str = "synth --private private.csv --public near=public.csv --schema schema.json \
+                     --workload all-2-way --epsilon 2 --delta 1e-6 --rounds 5 --out out.csv";
+
+#[test]
+fn budgets_convert_all_ways() {
+    let bench = Bench::new();
+    let answer = |command: &str| -> Value {
+        serde_json::from_str(&bench.succeed(&format!("budget --json {command}"))).unwrap()
+    };
+    close(&answer("--epsilon 1 --delta 1e-9")["rho"], 0.014_973);
+    close(&answer("--rho 0.5 --delta 1e-6")["epsilon"], 5.2215);
+    let delta = answer("--rho 0.01 --epsilon 1")["delta"].as_f64().unwrap();
+    assert!((1.6e-13..1.7e-13).contains(&delta), "{delta}");
+    let text = bench.succeed("budget --epsilon 1 --delta 1e-9");
+    assert!(text.contains("rho      0.01497") && text.contains("(computed)"), "{text}");
+}
+
+#[test]
+fn budgets_out_of_range_end_with_code_4() {
+    let bench = Bench::new();
+    for epsilon in ["0", "-1", "inf", "nan"] {
+        bench.fail(&format!("budget --epsilon {epsilon} --delta 1e-6"), 4, "epsilon is");
+        let synth = SYNTH.replace("--epsilon 2", &format!("--epsilon {epsilon}"));
+        bench.fail(&synth, 4, "epsilon is");
+    }
+    for delta in ["0", "1", "-0.1", "2"] {
+        bench.fail(&format!("budget --epsilon 1 --delta {delta}"), 4, "delta is");
+        bench.fail(&SYNTH.replace("--delta 1e-6", &format!("--delta {delta}")), 4, "delta is");
+    }
+    bench.fail("budget --rho 0 --delta 1e-6", 4, "rho is 0");
+    bench.fail(&format!("{SYNTH} --measure-share 1"), 4, "--measure-share is 1");
+    bench.fail(&format!("{SYNTH} --size-limit-mib 0"), 4, "--size-limit-mib is 0");
+    bench.fail(&format!("{SYNTH} --rounds 0").replace("--rounds 5 ", ""), 4, "--rounds is 0");
+    bench.fail(&format!("{SYNTH} --iterations 0"), 4, "--iterations is 0");
+    assert!(!bench.path("out.csv").exists());
+}
+
+#[test]
+fn wrong_usage_ends_with_code_2() {
+    let bench = Bench::new();
+    bench.fail("dance", 2, "unrecognized subcommand");
+    bench.fail("synth --private private.csv", 2, "required arguments");
+    bench.fail("budget --epsilon 1", 2, "expected two of");
+    bench.fail("budget --epsilon x --delta 1e-6", 2, "invalid value");
+    bench.fail(&format!("{SYNTH} --public near=private.csv"), 2, "distinct names");
+    bench.fail(&format!("{SYNTH} --rows 0"), 2, "--rows is 0");
+    bench.fail(&SYNTH.replace("--epsilon 2 --delta 1e-6", "--epsilon 2"), 2, "--delta");
+    bench.fail(&SYNTH.replace("out.csv", "./private.csv"), 2, "is the file of --private");
+    bench.fail(&format!("{SYNTH} --ledger out.csv"), 2, "is the file of --out");
+    bench.fail(&format!("{SYNTH} --model schema.json"), 2, "is the file of --schema");
+    let private = table(400, 1);
+    assert_eq!(bench.read("private.csv"), private, "inputs are never written to");
+}
+
+#[test]
+fn wrong_input_ends_with_code_3_and_names_the_place() {
+    let bench = Bench::new();
+    bench.write("bad.csv", "a,b,c,d\n0,1,1,3\n0,7,1,3\n");
+    bench.fail(&SYNTH.replace("private.csv", "bad.csv"), 3, "bad.csv, line 3, column 'b'");
+    bench.write("workload.txt", "a,b\na,x\n");
+    let synth = SYNTH.replace("all-2-way", "workload.txt");
+    bench.fail(&synth, 3, "unknown attribute 'x' in workload.txt, line 2");
+    bench.fail(&SYNTH.replace("all-2-way", "all-9-way"), 3, "from 1 to 4 attributes");
+    bench.fail(&SYNTH.replace("all-2-way", "some-way"), 3, "expected all-K-way");
+    bench.write("no.json", "{}");
+    bench.fail(&SYNTH.replace("schema.json", "no.json"), 3, "no.json");
+    bench.fail(&format!("{SYNTH} --max-cells 1"), 3, "more than 1 cells");
+    bench.write("cut.csv.gz", "\u{1f}");
+    fs::write(bench.path("cut.csv.gz"), [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 75]).unwrap();
+    bench.fail(&SYNTH.replace("private.csv", "cut.csv.gz"), 3, "cut short or damaged");
+    assert!(!bench.path("out.csv").exists());
+}
+
+#[test]
+fn files_that_cannot_be_read_or_written_end_with_code_1_before_anything_is_spent() {
+    let bench = Bench::new();
+    bench.fail(&SYNTH.replace("private.csv", "none.csv"), 1, "cannot read none.csv");
+    bench.fail(&format!("{SYNTH} --report none/report.html"), 1, "--report");
+    bench.fail(&SYNTH.replace("out.csv", "."), 1, "is a folder");
+    let names = ["private.csv", "public.csv", "schema.json"];
+    assert_eq!(bench.files(), names, "nothing is left behind");
+}
+
+#[test]
+fn plans_need_no_data() {
+    let bench = Bench::new();
+    let command = "plan --schema schema.json --workload all-2-way --epsilon 1 --delta 1e-9 \
+                   --records 1000 --rounds 10";
+    let plan: Value = serde_json::from_str(&bench.succeed(&format!("{command} --json"))).unwrap();
+    assert_eq!(plan["workload_cliques"], 6);
+    assert_eq!(plan["closure_cliques"], 10);
+    assert_eq!(plan["workload_cells"], 6 + 4 + 8 + 6 + 12 + 8);
+    close(&plan["log10_domain_size"], 48_f64.log10());
+    // sigma^2 = T / (0.8 rho) under replace-one.
+    close(&plan["stddev"], (10.0 / (0.8 * 0.014_973_f64)).sqrt());
+    assert_eq!(plan["largest"]["cells"], 12);
+    assert!(plan["too_large"].as_array().unwrap().is_empty());
+    let text = bench.succeed(&format!("{command} --size-limit-mib 0.00007"));
+    assert!(text.contains("does not fit: b x d"), "{text}");
+    assert!(!text.contains("does not fit: b\n"), "single attributes always fit: {text}");
+    let halved: Value = serde_json::from_str(
+        &bench.succeed(&format!("{command} --json --neighbors add-remove-one")),
+    )
+    .unwrap();
+    close(&halved["stddev"], (10.0 / (2.0 * 0.99 * 0.8 * 0.014_973_f64)).sqrt());
+    bench.fail(&command.replace("--records 1000", "--records 0"), 2, "--records is 0");
+}
+
+#[test]
+fn schemas_are_drafted_from_public_tables() {
+    let bench = Bench::new();
+    bench.succeed("schema --public public.csv --out drafted.json");
+    let schema: Value = serde_json::from_str(&bench.read("drafted.json")).unwrap();
+    assert_eq!(schema["columns"].as_array().unwrap().len(), 4);
+    let printed = bench.succeed("schema --public public.csv");
+    assert_eq!(printed, bench.read("drafted.json"));
+    bench.fail("schema", 2, "required arguments");
+    bench.fail("schema --public public.csv --out public.csv", 2, "is the file of --public");
+    bench.succeed(
+        "evaluate --real public.csv --synthetic public.csv --schema drafted.json \
+         --workload all-2-way",
+    );
+}
+
+#[test]
+fn evaluations_are_those_computed_by_hand_and_say_that_they_are_not_private() {
+    let bench = Bench::new();
+    bench.write("domain.json", r#"{"a": 2, "b": 2}"#);
+    bench.write("real.csv", "a,b\n0,0\n1,1\n");
+    bench.write("fake.csv", "b,a\n0,0\n1,0\n0,1\n1,1\n");
+    let command = "evaluate --real real.csv --synthetic fake.csv --schema domain.json \
+                   --workload all-2-way";
+    let text = bench.succeed(command);
+    assert!(text.starts_with("NOT PRIVATE"), "{text}");
+    let answer: Value = serde_json::from_str(&bench.succeed(&format!("{command} --json"))).unwrap();
+    assert_eq!(answer["private"], false);
+    close(&answer["error"]["mean_l1"], 1.0);
+    close(&answer["error"]["max_query"], 0.25);
+    close(&answer["error"]["rmse_query"], 0.25);
+    close(&answer["independent_error"], 1.0);
+    assert_eq!(answer["error"]["worst"][0]["clique"][1], "b");
+}
+
+#[test]
+fn a_fixed_seed_repeats_every_file_and_marks_it_as_not_private() {
+    let bench = Bench::new();
+    let files =
+        |n: u32| format!("--out {n}.csv --model {n}.model --ledger {n}.ledger --report {n}.html");
+    for n in [1, 2] {
+        let command = SYNTH.replace("--out out.csv", &files(n));
+        let output = bench.run(&format!("{command} --seed 7"));
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(stderr(&output).contains("NOT PRIVATE"));
+    }
+    for extension in ["csv", "model", "ledger", "html"] {
+        let of = |n: u32| bench.read(&format!("{n}.{extension}"));
+        assert!(!of(1).is_empty());
+        assert!(of(1) == of(2), "{extension} differs");
+    }
+    let ledger: Value = serde_json::from_str(&bench.read("1.ledger")).unwrap();
+    assert_eq!(ledger["private"], false);
+    assert!(ledger["note"].as_str().unwrap().contains("NOT PRIVATE"));
+    let units = |name: &str| ledger["ledger"][name]["units"].as_u64().unwrap();
+    assert_eq!(units("spent") + units("remaining"), units("limit"));
+    assert_eq!(ledger["rounds"].as_array().unwrap().len(), 5);
+    assert!(bench.read("1.html").contains("NOT PRIVATE"));
+    assert_eq!(bench.read("1.csv").lines().count(), 401);
+}
+
+#[test]
+fn a_model_too_small_for_any_pair_takes_single_attributes() {
+    let bench = Bench::new();
+    bench.succeed(&format!("{SYNTH} --size-limit-mib 1e-9 --ledger ledger.json"));
+    let ledger: Value = serde_json::from_str(&bench.read("ledger.json")).unwrap();
+    for round in ledger["rounds"].as_array().unwrap() {
+        assert_eq!(round["clique"].as_array().unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn a_private_run_says_so_and_its_model_can_be_sampled() {
+    let bench = Bench::new();
+    bench.succeed(&format!(
+        "{SYNTH} --model model.json --ledger ledger.json --report r.html --rows 50"
+    ));
+    let ledger: Value = serde_json::from_str(&bench.read("ledger.json")).unwrap();
+    assert_eq!(ledger["private"], true);
+    assert!(!bench.read("r.html").contains("NOT PRIVATE"));
+    assert_eq!(bench.read("out.csv").lines().count(), 51);
+    for name in ["one.csv", "two.csv"] {
+        bench.succeed(&format!("sample --model model.json --rows 30 --seed 3 --out {name}"));
+    }
+    assert_eq!(bench.read("one.csv"), bench.read("two.csv"));
+    assert_eq!(bench.read("one.csv").lines().count(), 31);
+    bench.fail("sample --model schema.json --rows 3 --out x.csv", 3, "schema.json");
+    bench.fail("sample --model model.json --rows 3 --out model.json", 2, "--model");
+}
+
+#[test]
+fn the_public_only_baseline_spends_nothing() {
+    let bench = Bench::new();
+    bench.succeed(
+        "synth --private private.csv --public public.csv --schema schema.json --workload \
+         all-2-way --mechanism public-only --rounds 4 --out out.csv --ledger ledger.json \
+         --report r.html",
+    );
+    let ledger: Value = serde_json::from_str(&bench.read("ledger.json")).unwrap();
+    assert_eq!(ledger["ledger"]["spent"]["units"], 0);
+    assert_eq!(ledger["epsilon"], Value::Null);
+    bench.fail(
+        "synth --private private.csv --schema schema.json --mechanism public-only --out o.csv",
+        2,
+        "--public",
+    );
+}
+
+#[test]
+fn names_are_escaped_in_the_report() {
+    let bench = Bench::new();
+    bench.write("odd.json", r#"{"<b>": 2, "x&y": 3}"#);
+    bench.write("odd.csv", "<b>,x&y\n0,1\n1,2\n0,0\n1,1\n");
+    bench.succeed(
+        "synth --private odd.csv --public <i>=odd.csv --schema odd.json --workload all-2-way \
+         --epsilon 1 --delta 1e-6 --rounds 2 --out out.csv --report r.html",
+    );
+    let report = bench.read("r.html");
+    assert!(report.contains("&lt;b&gt;") && report.contains("x&amp;y"));
+    assert!(!report.contains("<b>x") && !report.contains("<i>=") && !report.contains("><i><"));
+}
+
+#[test]
+fn progress_is_plain_lines_when_standard_error_is_no_terminal() {
+    let bench = Bench::new();
+    let output = bench.run(SYNTH);
+    let log = stderr(&output);
+    assert!(!log.contains('\u{1b}') && !log.contains('\r'), "{log}");
+    assert_eq!(log.lines().filter(|line| line.starts_with("round ")).count(), 5, "{log}");
+    assert!(output.stdout.is_empty());
+    let output = bench.run(&format!("{SYNTH} --quiet"));
+    assert!(output.stderr.is_empty(), "{}", stderr(&output));
+}
+
+#[test]
+fn the_json_log_is_one_object_a_line() {
+    let bench = Bench::new();
+    let output = bench.run(&format!("{SYNTH} --log-format json --seed 1"));
+    let log: Vec<Value> =
+        stderr(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let count = |event: &str| log.iter().filter(|line| line["event"] == event).count();
+    assert_eq!((count("warning"), count("started"), count("finished")), (1, 1, 1));
+    assert_eq!((count("scored"), count("measured"), count("fitted")), (5, 5, 5));
+    let last = log.last().unwrap();
+    assert_eq!((&last["event"], &last["private"]), (&"finished".into(), &false.into()));
+    for (command, code, kind) in [
+        ("--log-format json budget --epsilon 0 --delta 0.1", 4, "privacy"),
+        ("budget --nonsense --log-format=json", 2, "usage"),
+        ("schema --public none.csv --log-format json", 1, "internal"),
+    ] {
+        let output = bench.run(command);
+        assert_eq!(output.status.code(), Some(code), "{command}");
+        let line: Value = serde_json::from_str(stderr(&output).trim_end()).unwrap();
+        assert_eq!((&line["event"], &line["kind"]), (&"error".into(), &kind.into()));
+        assert_eq!(line["exit_code"], code);
+    }
+}
+
+#[test]
+fn a_finished_checkpoint_is_not_paid_for_again_and_other_inputs_are_refused() {
+    let bench = Bench::new();
+    let command = format!("{SYNTH} --checkpoint state --ledger ledger.json");
+    bench.succeed(&command);
+    let first = bench.read("ledger.json");
+    bench.succeed(&command);
+    assert_eq!(bench.read("ledger.json"), first);
+    bench.fail(&command.replace("--epsilon 2", "--epsilon 3"), 5, "checkpoint");
+    bench.fail(&command.replace("all-2-way", "all-1-way"), 5, "checkpoint");
+    bench.fail(&format!("{command} --seed 1"), 5, "checkpoint");
+}
+
+#[test]
+fn help_tells_the_exit_codes() {
+    let bench = Bench::new();
+    let help = bench.succeed("--help");
+    assert!(help.contains("Exit codes") && help.contains("checkpoint is refused"));
+    assert!(bench.succeed("--version").starts_with("jointly "));
+    assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/command-line.md").exists());
+}
