@@ -2,11 +2,19 @@
 
 #[path = "integration/accounting.rs"]
 mod accounting;
+#[path = "integration/checkpoints.rs"]
+mod checkpoints;
 #[cfg(feature = "cli")]
 #[path = "integration/cli.rs"]
 mod cli;
+#[path = "integration/estimation.rs"]
+mod estimation;
 #[path = "integration/input.rs"]
 mod input;
+#[path = "integration/mechanism.rs"]
+mod mechanism;
+#[path = "integration/models.rs"]
+mod models;
 #[path = "integration/oracles.rs"]
 mod oracles;
 #[path = "integration/real_data.rs"]
@@ -15,3 +23,5 @@ mod real_data;
 mod samplers;
 #[path = "integration/sensitivity.rs"]
 mod sensitivity;
+#[path = "integration/support.rs"]
+mod support;

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::data::Projectable;
 use crate::domain::{Clique, Domain};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::estimation::{
     AcceleratedBregman, Estimate, Estimator, SquaredLoss, Stopping, Weighting,
 };
@@ -30,6 +30,18 @@ const MOST_SAMPLED_RECORDS: usize = 1 << 20;
 const BATCH_CELLS: u64 = 1 << 22;
 /// Cells summed before a partial sum is added to the others, which bounds the rounding error of a score.
 const SUM_BLOCK: usize = 4096;
+
+/// Refuses a size limit below the model of independent attributes, which every model contains.
+pub(super) fn check_size_limit(domain: &Domain, limit_mib: f64) -> Result<()> {
+    let least = graph::size_mib(JunctionTree::new(domain, &[]).cells());
+    if least <= limit_mib {
+        return Ok(());
+    }
+    let reason = format!(
+        "the limit is a model of {limit_mib} MiB, and independent attributes take {least:.6} MiB"
+    );
+    Err(Error::NoCandidates { round: 1, reason })
+}
 
 /// Which of the cliques keep the model within `limit_mib` when measured next to `measured`.
 ///

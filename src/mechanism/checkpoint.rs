@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::domain::Clique;
+use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::measurement::Measurement;
+use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::{JamPgm, RoundRecord, Task};
-use crate::privacy::{Curator, Ledger};
+use crate::privacy::{Curator, Ledger, NeighboringRelation, NoiseMechanism};
 use crate::table::{CliqueLayout, Potentials};
 
 /// Where checkpoints are kept, and what the private table is called there.
@@ -48,6 +48,12 @@ pub(super) struct Checkpoint {
     pub potentials: Option<Potentials>,
 }
 
+/// What the files of all versions have.
+#[derive(Deserialize)]
+struct Header {
+    version: u32,
+}
+
 /// The file.
 #[derive(Serialize, Deserialize)]
 struct Stored {
@@ -58,6 +64,74 @@ struct Stored {
     rounds: Vec<RoundRecord>,
     potentials: Vec<(Clique, Vec<f64>)>,
     ledger: Ledger,
+}
+
+impl Stored {
+    /// The potentials, after a look at whether all parts fit the domain and each other.
+    ///
+    /// # Errors
+    /// What does not fit.
+    fn check(
+        &self,
+        domain: &Domain,
+        relation: NeighboringRelation,
+    ) -> std::result::Result<Option<Potentials>, String> {
+        let fits = |clique: &Clique, values: &[f64]| {
+            clique.iter().all(|a| a < domain.len())
+                && domain.cells(clique) == Some(values.len() as u64)
+                && values.iter().all(|value| value.is_finite())
+        };
+        if !self.measurements.iter().all(|m| fits(&m.clique, &m.values)) {
+            return Err("a measurement does not fit the domain".into());
+        }
+        let agree = |(number, (record, m)): (u32, (&RoundRecord, &Measurement))| {
+            (record.round, &record.clique) == (number, &m.clique)
+                && record.provenance == m.provenance
+        };
+        if self.rounds.len() != self.measurements.len()
+            || !(1..).zip(self.rounds.iter().zip(&self.measurements)).all(agree)
+        {
+            return Err("rounds and measurements do not match".into());
+        }
+        // What was drawn from the records must be paid for: otherwise the run would spend that budget again.
+        let (mut chosen, mut measured, mut counted) = (Vec::new(), Vec::new(), false);
+        for entry in self.ledger.entries() {
+            match entry.mechanism {
+                NoiseMechanism::ExponentialMechanism { .. } => chosen.push(entry.round),
+                NoiseMechanism::DiscreteGaussian { .. } if entry.clique.is_some() => {
+                    measured.push(entry.round);
+                }
+                NoiseMechanism::DiscreteGaussian { .. } => counted = true,
+            }
+        }
+        let all = self.rounds.iter();
+        let private = all.clone().filter(|r| r.provenance == Provenance::Private);
+        let rounds_are_paid =
+            all.map(|r| r.round).eq(chosen) && private.map(|r| r.round).eq(measured);
+        let total_is_paid = self.total.is_none_or(|total| total.is_finite() && total >= 1.0)
+            && counted == self.total.is_some()
+            && counted == (relation == NeighboringRelation::AddRemoveOne);
+        if !total_is_paid || !rounds_are_paid {
+            return Err("the ledger does not match the measurements".into());
+        }
+        if self.potentials.is_empty() {
+            return Ok(None);
+        }
+        let hosts = |clique: &Clique| self.measurements.iter().any(|m| clique.is_subset(&m.clique));
+        if !self.potentials.iter().all(|(clique, values)| fits(clique, values) && hosts(clique)) {
+            return Err("a table of potentials does not fit the domain or the measurements".into());
+        }
+        let cliques = self.potentials.iter().map(|(clique, _)| clique.clone());
+        let layout = CliqueLayout::new(domain, cliques).map_err(|error| error.to_string())?;
+        if layout.cliques().len() != self.potentials.len() {
+            return Err("two tables of potentials on the same clique".into());
+        }
+        let mut potentials = Potentials::zeros(&layout);
+        for (index, (_, values)) in self.potentials.iter().enumerate() {
+            potentials.table_mut(index).copy_from_slice(values);
+        }
+        Ok(Some(potentials))
+    }
 }
 
 impl Checkpoint {
@@ -89,44 +163,29 @@ impl Checkpoint {
         let path = folder.join(FILE);
         empty.fingerprint = fingerprint(mechanism, curator, task, private_label);
         empty.path = Some(path.clone());
-        let text = match fs::read_to_string(&path) {
+        let text = match fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(empty),
             Err(source) => return Err(Error::Io { action: "read", path, source }),
         };
         let refuse = |reason: String| Error::Checkpoint { path: path.clone(), reason };
-        let stored: Stored = serde_json::from_str(&text)
-            .map_err(|error| refuse(format!("not readable: {error}")))?;
-        if stored.version != VERSION {
-            return Err(refuse(format!("version {}, expected {VERSION}", stored.version)));
+        let unreadable = |error: serde_json::Error| refuse(format!("not readable: {error}"));
+        let Header { version } = serde_json::from_slice(&text).map_err(unreadable)?;
+        if version != VERSION {
+            return Err(refuse(format!("version {version}, expected {VERSION}")));
         }
+        let stored: Stored = serde_json::from_slice(&text).map_err(unreadable)?;
         if stored.fingerprint != empty.fingerprint {
             return Err(refuse("it belongs to other inputs or parameters".into()));
         }
+        let domain = curator.domain().clone();
+        let potentials = stored.check(&domain, curator.relation()).map_err(&refuse)?;
         curator.continue_from(&stored.ledger).map_err(|error| refuse(error.to_string()))?;
-        let domain = curator.domain();
-        for measurement in &stored.measurements {
-            let cells = domain.cells(&measurement.clique).unwrap_or(0);
-            let inside = measurement.clique.iter().all(|a| a < domain.len());
-            if !inside || cells != measurement.values.len() as u64 {
-                return Err(refuse("a measurement does not fit the domain".into()));
-            }
-        }
-        let layout =
-            CliqueLayout::new(domain, stored.potentials.iter().map(|(clique, _)| clique.clone()))?;
-        let mut potentials = Potentials::zeros(&layout);
-        for (index, (_, values)) in stored.potentials.iter().enumerate() {
-            let table = potentials.table_mut(index);
-            if table.len() != values.len() {
-                return Err(refuse("a table of potentials does not fit the domain".into()));
-            }
-            table.copy_from_slice(values);
-        }
         Ok(Self {
             total: stored.total,
             measurements: stored.measurements,
             rounds: stored.rounds,
-            potentials: (!stored.potentials.is_empty()).then_some(potentials),
+            potentials,
             ..empty
         })
     }

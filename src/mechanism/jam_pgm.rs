@@ -102,6 +102,7 @@ impl Mechanism for JamPgm {
     ) -> Result<Release> {
         self.check()?;
         let domain = curator.domain().clone();
+        adaptive::check_size_limit(&domain, self.size_limit_mib)?;
         let rounds = self.rounds.unwrap_or_else(|| Self::default_rounds(domain.len()));
         let cliques = task.workload.downward_closure();
         let mut state = Checkpoint::open(self, curator, task)?;

@@ -30,6 +30,22 @@ impl Default for PublicOnly {
     }
 }
 
+impl PublicOnly {
+    fn check(&self) -> Result<()> {
+        if self.rounds == Some(0) {
+            return Err(Error::invalid_parameter("rounds", 0, "at least 1"));
+        }
+        if !(self.size_limit_mib > 0.0 && self.size_limit_mib.is_finite()) {
+            let found = self.size_limit_mib;
+            return Err(Error::invalid_parameter("size limit", found, "above 0 MiB"));
+        }
+        if self.iterations == 0 {
+            return Err(Error::invalid_parameter("iterations", 0, "at least 1"));
+        }
+        Ok(())
+    }
+}
+
 impl Mechanism for PublicOnly {
     fn name(&self) -> &'static str {
         "public-only"
@@ -41,10 +57,12 @@ impl Mechanism for PublicOnly {
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
+        self.check()?;
         let Some(table) = task.public.first() else {
             return Err(Error::invalid_parameter("public tables", "none", "at least one"));
         };
         let domain = curator.domain().clone();
+        adaptive::check_size_limit(&domain, self.size_limit_mib)?;
         let rounds = self.rounds.unwrap_or_else(|| super::JamPgm::default_rounds(domain.len()));
         let total = curator.records().unwrap_or_else(|| table.records()).max(1) as f64;
         let cliques: Vec<Clique> =

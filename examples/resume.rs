@@ -1,0 +1,54 @@
+//! A run that is cut short and goes on: `cargo run --release --example resume`.
+//!
+//! After each round the measurements and the ledger are on disk before anything is told. Run again with the same
+//! inputs, a mechanism goes on at the next round, and what was spent stays spent, once.
+
+#![expect(clippy::print_stdout, reason = "an example shows its results")]
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use jointly::demo::Generator;
+use jointly::mechanism::{CheckpointFolder, JamPgm, Mechanism, Release, Task};
+use jointly::observe::{Event, Observer};
+use jointly::privacy::{
+    Curator, Delta, Epsilon, NeighboringRelation, NoiseSeed, rho_from_epsilon_delta,
+};
+use jointly::query::Workload;
+
+/// Prints each round, and stops the run after one of them: a stand-in for a power cut.
+struct Interrupted(Option<u32>);
+
+impl Observer for Interrupted {
+    fn event(&mut self, event: &Event) {
+        if let Event::Measured { round, rounds, clique, spent, limit, .. } = event {
+            println!("round {round} of {rounds}: {}, spent {spent} of {limit}", clique.join(" x "));
+            if self.0 == Some(*round) {
+                resume_unwind(Box::new("power cut"));
+            }
+        }
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let table = Generator { records: 5000, seed: 1, drift: 0.0 }.generate()?;
+    let names = ["AGEP", "SEX", "SCHL", "MAR", "ESR"];
+    let private = table.select(table.domain().clique(&names)?.attributes())?;
+    let workload = Workload::all_k_way(private.domain(), 2)?;
+    let limit = rho_from_epsilon_delta(Epsilon::new(1.0)?, Delta::new(1e-9)?)?;
+    let folder = std::env::temp_dir().join(format!("jointly-resume-{}", std::process::id()));
+    // The label tells private tables apart without a number computed from them: a path and a date, say.
+    let private_label = "invented people, 2026-01-01".into();
+    let checkpoint = Some(CheckpointFolder { folder: folder.clone(), private_label });
+    let mechanism = JamPgm { rounds: Some(8), checkpoint, ..JamPgm::default() };
+    let run = |mut observer: Interrupted| -> jointly::Result<Release> {
+        let relation = NeighboringRelation::ReplaceOne;
+        let mut curator = Curator::new(&private, relation, limit, NoiseSeed::System)?;
+        mechanism.run(&mut curator, &Task { workload: &workload, public: &[] }, &mut observer)
+    };
+    let stopped = catch_unwind(AssertUnwindSafe(|| run(Interrupted(Some(3)))));
+    println!("interrupted: {}; now again", stopped.is_err());
+    let release = run(Interrupted(None))?;
+    println!("{} rounds, spent {} of {limit}", release.rounds.len(), release.ledger.spent());
+    std::fs::remove_dir_all(folder)?;
+    Ok(())
+}

@@ -1,0 +1,407 @@
+//! Checkpoints: a run that is cut short goes on as if nothing had happened, and never pays twice.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use jointly::data::Dataset;
+use jointly::measurement::Provenance;
+use jointly::mechanism::{CheckpointFolder, JamPgm};
+use jointly::observe::{Event, Observer, Silent};
+use jointly::privacy::{Ledger, NeighboringRelation, NoiseMechanism, NoiseSeed};
+use jointly::query::Workload;
+use jointly::{Error, Result};
+use rand::rngs::ChaCha20Rng;
+use rand::{RngExt, SeedableRng};
+use serde_json::Value;
+
+use crate::support::{Run, budget, bytes, jam, people, select, turned_round};
+
+const ROUNDS: u32 = 6;
+const FILE: &str = "checkpoint.json";
+
+fn run() -> Run {
+    let (private, near) = (people(1500, 1, 0.0), people(1000, 2, 0.1));
+    Run::new(&private, &[("near", &near)])
+}
+
+/// JAM-PGM with so many rounds that keeps its state in a folder.
+fn checkpointed(rounds: u32, folder: &Path) -> JamPgm {
+    let private_label = "people, seed 1".into();
+    JamPgm {
+        checkpoint: Some(CheckpointFolder { folder: folder.into(), private_label }),
+        ..jam(rounds)
+    }
+}
+
+/// Stops a run at an event by unwinding, without a message.
+struct StopAt {
+    round: u32,
+    kind: &'static str,
+}
+
+fn kind(event: &Event) -> (&'static str, u32) {
+    match event {
+        Event::Started { .. } => ("started", 0),
+        Event::Scored { round, .. } => ("scored", *round),
+        Event::Measured { round, .. } => ("measured", *round),
+        Event::Fitted { round, .. } => ("fitted", *round),
+        other => panic!("an event that this test does not know: {other:?}"),
+    }
+}
+
+impl Observer for StopAt {
+    fn event(&mut self, event: &Event) {
+        if kind(event) == (self.kind, self.round) {
+            resume_unwind(Box::new("stopped"));
+        }
+    }
+}
+
+fn stop(run: &Run, mechanism: &JamPgm, kind: &'static str, round: u32) {
+    let mut observer = StopAt { round, kind };
+    let stopped = catch_unwind(AssertUnwindSafe(|| run.with(mechanism, &mut observer).map(drop)));
+    assert!(stopped.is_err(), "the run was not stopped at {kind} {round}");
+}
+
+#[test]
+fn a_run_stopped_anywhere_goes_on_to_the_very_same_release() {
+    for relation in [NeighboringRelation::ReplaceOne, NeighboringRelation::AddRemoveOne] {
+        let run = Run { relation, ..run() };
+        let expected = bytes(&run.release(&jam(ROUNDS)));
+        let mut places = vec![("started", 0)];
+        for round in 1..=ROUNDS {
+            places.extend(["scored", "measured", "fitted"].map(|kind| (kind, round)));
+        }
+        for (kind, round) in places {
+            let folder = tempfile::tempdir().unwrap();
+            let mechanism = checkpointed(ROUNDS, folder.path());
+            stop(&run, &mechanism, kind, round);
+            assert_eq!(bytes(&run.release(&mechanism)), expected, "{relation}, {kind} {round}");
+        }
+    }
+}
+
+#[test]
+fn a_run_stopped_in_every_round_goes_on_to_the_very_same_release() {
+    let run = run();
+    let folder = tempfile::tempdir().unwrap();
+    let mechanism = checkpointed(ROUNDS, folder.path());
+    for round in 1..=ROUNDS {
+        stop(&run, &mechanism, "scored", round);
+        stop(&run, &mechanism, "measured", round);
+    }
+    let release = run.release(&mechanism);
+    assert_eq!(bytes(&release), bytes(&run.release(&jam(ROUNDS))));
+    // A finished run is not run again.
+    assert_eq!(bytes(&run.release(&mechanism)), bytes(&release));
+    assert_eq!(ledger(folder.path()).unwrap(), release.ledger);
+}
+
+#[test]
+fn a_resumed_run_says_in_which_round_it_begins() {
+    let run = run();
+    let folder = tempfile::tempdir().unwrap();
+    let mechanism = checkpointed(ROUNDS, folder.path());
+    stop(&run, &mechanism, "fitted", 3);
+    let mut seen = crate::support::Recorder::default();
+    run.with(&mechanism, &mut seen).unwrap();
+    assert!(matches!(seen.0[0], Event::Started { first_round: 4, rounds: ROUNDS, .. }));
+}
+
+#[test]
+fn noise_from_the_system_is_drawn_anew_and_the_budget_is_still_spent_once() {
+    let run = Run { seed: NoiseSeed::System, public: Vec::new(), ..run() };
+    for round in 1..=ROUNDS {
+        let folder = tempfile::tempdir().unwrap();
+        let mechanism = checkpointed(ROUNDS, folder.path());
+        stop(&run, &mechanism, "scored", round);
+        let before = ledger(folder.path());
+        let release = run.release(&mechanism);
+        assert_eq!(release.ledger.spent(), budget(1.0));
+        let kept = before.map_or(0, |before| {
+            assert_eq!(&release.ledger.entries()[..before.entries().len()], before.entries());
+            before.entries().len()
+        });
+        assert_eq!(kept, 2 * (round as usize - 1));
+    }
+}
+
+/// The ledger on disk; `None` before the first entry.
+fn ledger(folder: &Path) -> Option<Ledger> {
+    stored(folder).map(|stored| serde_json::from_value(stored["ledger"].clone()).unwrap())
+}
+
+fn stored(folder: &Path) -> Option<Value> {
+    let text = fs::read_to_string(folder.join(FILE)).ok()?;
+    Some(serde_json::from_str(&text).unwrap())
+}
+
+/// At every event, compares the checkpoint on disk with what the event says.
+struct Watch {
+    folder: PathBuf,
+    measured: u32,
+}
+
+impl Observer for Watch {
+    fn event(&mut self, event: &Event) {
+        let stored = stored(&self.folder);
+        let list = |name: &str| {
+            stored.as_ref().map_or(Vec::new(), |s| s[name].as_array().unwrap().clone())
+        };
+        let ledger = ledger(&self.folder);
+        let entries = ledger.as_ref().map_or(&[][..], |ledger| ledger.entries());
+        if let Event::Measured { round, spent, limit, .. } = event {
+            // Durable before it is told.
+            let ledger = ledger.as_ref().unwrap();
+            assert_eq!((ledger.spent(), ledger.limit()), (*spent, *limit));
+            self.measured = *round;
+        }
+        assert_eq!(list("measurements").len(), self.measured as usize);
+        assert_eq!(list("rounds").len(), self.measured as usize);
+        // Every number from private rows is paid for: a choice and, where it was private, a measurement.
+        for (round, m) in (1..=self.measured).zip(list("measurements")) {
+            let provenance: Provenance = serde_json::from_value(m["provenance"].clone()).unwrap();
+            let of_round = entries.iter().filter(|e| e.round == round);
+            let expected = 1 + usize::from(provenance == Provenance::Private);
+            assert_eq!(of_round.count(), expected, "round {round}");
+        }
+        assert!(entries.iter().all(|e| e.round <= self.measured));
+        let has_total = stored.is_some_and(|stored| !stored["total"].is_null());
+        assert_eq!(has_total, entries.iter().any(|e| e.round == 0));
+    }
+}
+
+#[test]
+fn nothing_from_private_rows_is_on_disk_before_its_ledger_entry_or_told_before_it_is_on_disk() {
+    for relation in [NeighboringRelation::ReplaceOne, NeighboringRelation::AddRemoveOne] {
+        let folder = tempfile::tempdir().unwrap();
+        let mechanism = checkpointed(ROUNDS, folder.path());
+        let mut watch = Watch { folder: folder.path().into(), measured: 0 };
+        let release = Run { relation, ..run() }.with(&mechanism, &mut watch).unwrap();
+        assert_eq!(watch.measured, ROUNDS);
+        assert_eq!(ledger(folder.path()).unwrap(), release.ledger);
+        let noisy = |e: &&jointly::privacy::LedgerEntry| {
+            matches!(e.mechanism, NoiseMechanism::DiscreteGaussian { .. })
+        };
+        assert!(release.ledger.entries().iter().any(|e| noisy(&e)));
+    }
+}
+
+fn assert_refused(result: Result<jointly::mechanism::Release>, file: &Path, what: &str) -> String {
+    let error = result.map(drop).unwrap_err();
+    assert!(matches!(error, Error::Checkpoint { .. }), "{what}: {error}");
+    let message = error.to_string();
+    assert!(message.contains(file.to_str().unwrap()), "{what}: {message}");
+    message
+}
+
+#[test]
+fn a_checkpoint_of_other_inputs_is_refused() {
+    let run = run();
+    let folder = tempfile::tempdir().unwrap();
+    let mechanism = checkpointed(ROUNDS, folder.path());
+    stop(&run, &mechanism, "measured", 3);
+    let file = folder.path().join(FILE);
+    let before = fs::read(&file).unwrap();
+    let (private, near) = (run.private.clone(), people(1000, 2, 0.1));
+    let public = |tables: &[(&str, &Dataset)]| Run::new(&private, tables).public;
+    let domain = private.domain();
+    let pairs = Workload::all_k_way(domain, 2).unwrap();
+    let five = select(&private, &["SEX", "SCH", "MAR", "ESR", "PRIVCOV"]);
+    let inputs = [
+        ("epsilon", Run { epsilon: 2.0, ..run.clone() }),
+        ("workload", Run { workload: pairs, ..run.clone() }),
+        ("seed", Run { seed: NoiseSeed::Fixed(2), ..run.clone() }),
+        ("no seed", Run { seed: NoiseSeed::System, ..run.clone() }),
+        ("relation", Run { relation: NeighboringRelation::AddRemoveOne, ..run.clone() }),
+        ("no public table", Run { public: Vec::new(), ..run.clone() }),
+        ("public name", Run { public: public(&[("other", &near)]), ..run.clone() }),
+        ("public rows", Run { public: public(&[("near", &turned_round(&near))]), ..run.clone() }),
+        ("two public", Run { public: public(&[("near", &near), ("b", &near)]), ..run.clone() }),
+        ("domain", Run::new(&five, &[("near", &near)])),
+    ];
+    for (what, other) in inputs {
+        assert_refused(other.with(&mechanism, &mut Silent), &file, what);
+    }
+    let other_label = JamPgm {
+        checkpoint: Some(CheckpointFolder {
+            folder: folder.path().into(),
+            private_label: "another table".into(),
+        }),
+        ..jam(ROUNDS)
+    };
+    let parameters = [
+        ("label", other_label),
+        ("rounds", JamPgm { rounds: Some(7), ..mechanism.clone() }),
+        ("default rounds", JamPgm { rounds: None, ..mechanism.clone() }),
+        ("share", JamPgm { measure_share: 0.7, ..mechanism.clone() }),
+        ("size limit", JamPgm { size_limit_mib: 70.0, ..mechanism.clone() }),
+        ("iterations", JamPgm { iterations: 201, ..mechanism.clone() }),
+    ];
+    for (what, other) in parameters {
+        assert_refused(run.with(&other, &mut Silent), &file, what);
+    }
+    // Refusals change nothing on disk, and the right inputs still go on.
+    assert_eq!(fs::read(&file).unwrap(), before);
+    assert_eq!(bytes(&run.release(&mechanism)), bytes(&run.release(&jam(ROUNDS))));
+}
+
+/// What is done to a stored checkpoint.
+type Change<'a> = &'a dyn Fn(&mut Value);
+
+#[test]
+fn a_damaged_or_newer_checkpoint_is_refused() {
+    let run = run();
+    let folder = tempfile::tempdir().unwrap();
+    let mechanism = checkpointed(ROUNDS, folder.path());
+    stop(&run, &mechanism, "measured", 3);
+    let file = folder.path().join(FILE);
+    let good = fs::read(&file).unwrap();
+    let try_with = |content: &[u8], what: &str| {
+        fs::write(&file, content).unwrap();
+        assert_refused(run.with(&mechanism, &mut Silent), &file, what)
+    };
+    for length in [0, 1, good.len() / 3, good.len() - 1] {
+        try_with(&good[..length], "truncated");
+    }
+    try_with(b"\xff\xfe not text", "garbled");
+    try_with(b"[]", "no object");
+    let newer = br#"{"version": 2, "everything": "different"}"#;
+    assert!(try_with(newer, "newer").contains("version 2, expected 1"));
+    let changes: [(&str, Change); 12] = [
+        ("version", &|s| s["version"] = 2.into()),
+        ("fingerprint", &|s| s["fingerprint"] = "00".into()),
+        ("a cell less", &|s| drop(s["measurements"][0]["values"].as_array_mut().unwrap().pop())),
+        ("an attribute outside", &|s| {
+            s["measurements"][0]["clique"] = serde_json::json!([99]);
+            s["rounds"][0]["clique"] = serde_json::json!([99]);
+        }),
+        ("a measurement less", &|s| drop(s["measurements"].as_array_mut().unwrap().pop())),
+        ("a round less", &|s| {
+            s["measurements"].as_array_mut().unwrap().pop();
+            s["rounds"].as_array_mut().unwrap().pop();
+        }),
+        ("a round number", &|s| s["rounds"][2]["round"] = 5.into()),
+        ("potentials outside", &|s| s["potentials"][0][0] = serde_json::json!([99])),
+        ("potentials not measured", &|s| {
+            s["potentials"][0] = serde_json::json!([[0, 1, 2, 3, 4, 5], vec![0.0; 2000]]);
+        }),
+        ("a potential less", &|s| drop(s["potentials"][0][1].as_array_mut().unwrap().pop())),
+        ("potentials twice", &|s| {
+            let first = s["potentials"][0].clone();
+            s["potentials"].as_array_mut().unwrap().push(first);
+        }),
+        ("an unpaid total", &|s| s["total"] = 1500.0.into()),
+    ];
+    for (what, change) in changes {
+        let mut stored: Value = serde_json::from_slice(&good).unwrap();
+        change(&mut stored);
+        try_with(&serde_json::to_vec(&stored).unwrap(), what);
+    }
+    // Entries taken off the ledger, which would give their budget back.
+    let mut stored: Value = serde_json::from_slice(&good).unwrap();
+    let cut: Ledger = serde_json::from_value(stored["ledger"].clone()).unwrap();
+    stored["ledger"] = serde_json::to_value(Ledger::new(cut.limit())).unwrap();
+    try_with(&serde_json::to_vec(&stored).unwrap(), "an empty ledger");
+    fs::write(&file, &good).unwrap();
+    assert_eq!(bytes(&run.release(&mechanism)), bytes(&run.release(&jam(ROUNDS))));
+}
+
+#[test]
+fn what_a_killed_write_leaves_behind_does_no_harm() {
+    let run = run();
+    let folder = tempfile::tempdir().unwrap();
+    let mechanism = checkpointed(ROUNDS, folder.path());
+    stop(&run, &mechanism, "measured", 2);
+    fs::write(folder.path().join("checkpoint.tmp"), "{\"version\": 1, \"finger").unwrap();
+    assert_eq!(bytes(&run.release(&mechanism)), bytes(&run.release(&jam(ROUNDS))));
+}
+
+/// Set in the child processes of the test below: the checkpoint's folder.
+const CHILD: &str = "JOINTLY_TEST_CHECKPOINT";
+/// Set to anything in children whose noise comes from the system.
+const SYSTEM_NOISE: &str = "JOINTLY_TEST_SYSTEM_NOISE";
+/// More rounds than elsewhere, so that a kill has many places to hit.
+const KILLED_ROUNDS: u32 = 20;
+
+/// What the children run, and their parent afterwards.
+fn killed_run(system_noise: bool) -> Run {
+    if system_noise {
+        return Run { seed: NoiseSeed::System, public: Vec::new(), ..run() };
+    }
+    run()
+}
+
+/// No test by itself: what the test below starts and kills.
+#[test]
+fn child_of_the_killing_test() {
+    let Some(folder) = std::env::var_os(CHILD) else { return };
+    let run = killed_run(std::env::var_os(SYSTEM_NOISE).is_some());
+    run.release(&checkpointed(KILLED_ROUNDS, Path::new(&folder)));
+}
+
+/// Starts the run in another process.
+fn child(folder: &Path, system_noise: bool) -> std::process::Child {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "checkpoints::child_of_the_killing_test"]).env(CHILD, folder);
+    if system_noise {
+        command.env(SYSTEM_NOISE, "1");
+    }
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Kills a child, without a chance to clean up, after a share of the time that a whole run takes; whether it was cut
+/// short between its first and its last round.
+fn kill_at(share: f64, whole: Duration, folder: &Path, system_noise: bool) -> bool {
+    let mut process = child(folder, system_noise);
+    std::thread::sleep(whole.mul_f64(share));
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let done = ledger(folder).map_or(0, |ledger| ledger.entries().last().unwrap().round);
+    (1..KILLED_ROUNDS).contains(&done)
+}
+
+#[test]
+fn a_run_killed_at_random_moments_ends_as_an_undisturbed_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = Instant::now();
+    assert!(child(folder.path(), false).wait().unwrap().success());
+    let whole = start.elapsed();
+    let run = killed_run(false);
+    let undisturbed = run.release(&jam(KILLED_ROUNDS));
+    assert_eq!(ledger(folder.path()).unwrap(), undisturbed.ledger);
+    let expected = bytes(&undisturbed);
+    let mut draw = ChaCha20Rng::seed_from_u64(11);
+    let mut cut = 0;
+    for kill in 0..20 {
+        let folder = tempfile::tempdir().unwrap();
+        cut += u32::from(kill_at(draw.random(), whole, folder.path(), false));
+        if kill % 4 == 0 {
+            // Killed again while it goes on.
+            kill_at(draw.random(), whole, folder.path(), false);
+        }
+        let release = run.release(&checkpointed(KILLED_ROUNDS, folder.path()));
+        assert_eq!(release.ledger.spent(), undisturbed.ledger.spent(), "kill {kill}");
+        assert_eq!(bytes(&release), expected, "kill {kill}");
+    }
+    eprintln!("a run takes {whole:?}; {cut} of 20 kills hit between the first and the last round");
+    assert!(cut >= 3, "only {cut} kills hit a run under way");
+    // The same with noise that nobody knows: all that is asked is spent, and nothing twice.
+    let run = killed_run(true);
+    for kill in 0..6 {
+        let folder = tempfile::tempdir().unwrap();
+        kill_at(draw.random(), whole, folder.path(), true);
+        let before = ledger(folder.path());
+        let release = run.release(&checkpointed(KILLED_ROUNDS, folder.path()));
+        assert_eq!(release.ledger.spent(), budget(1.0), "system noise, kill {kill}");
+        assert_eq!(release.ledger.entries().len(), 2 * KILLED_ROUNDS as usize);
+        if let Some(before) = before {
+            assert_eq!(&release.ledger.entries()[..before.entries().len()], before.entries());
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Estimators: both reach the optimum, stay finite on noise, and start warm without a jump.
+
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests")]
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use jointly::Error;
+use jointly::domain::{Clique, Domain};
+use jointly::estimation::{
+    AcceleratedBregman, Estimate, Estimator, MirrorDescent, SquaredLoss, Stopping, Weighting,
+};
+use jointly::inference::{BeliefPropagation, LogSpace, MarginalOracle};
+use jointly::measurement::{Measurement, Provenance};
+use jointly::model::MarkovRandomField;
+use jointly::table::{CliqueLayout, Marginals, Potentials};
+use rand::rngs::ChaCha20Rng;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
+
+const TOTAL: f64 = 10_000.0;
+
+fn rng(seed: u64) -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(seed)
+}
+
+fn domain() -> Domain {
+    Domain::new([("a", 3), ("b", 4), ("c", 2), ("d", 5), ("e", 3)]).unwrap()
+}
+
+/// A loop, a triple that overlaps it, and a single attribute.
+fn cliques() -> Vec<Clique> {
+    let cliques: [&[usize]; 6] = [&[0, 1], &[1, 2], &[2, 3], &[0, 3], &[0, 3, 4], &[4]];
+    cliques.map(|c| Clique::new(c.iter().copied())).into()
+}
+
+/// Marginals of a random distribution with Gaussian noise of this standard deviation.
+fn measurements(seed: u64, stddev: f64) -> Vec<Measurement> {
+    let domain = domain();
+    let mut rng = rng(seed);
+    let layout = CliqueLayout::new(&domain, [domain.everything()]).unwrap();
+    let mut theta = Potentials::zeros(&layout);
+    theta.values_mut().iter_mut().for_each(|x| *x = rng.random_range(-1.5..1.5));
+    let truth = MarkovRandomField::new(&domain, theta, TOTAL).unwrap();
+    let tables = truth.marginals(&cliques()).unwrap();
+    let noisy = |x: &f64, rng: &mut ChaCha20Rng| {
+        let noise: f64 = StandardNormal.sample(rng);
+        x + stddev * noise
+    };
+    let mut measure = |table: &jointly::table::Factor| Measurement {
+        clique: table.clique().clone(),
+        values: table.values().iter().map(|x| noisy(x, &mut rng)).collect(),
+        stddev,
+        provenance: Provenance::Private,
+    };
+    tables.iter().map(&mut measure).collect()
+}
+
+/// Runs all of so many oracle calls.
+fn fit(
+    estimator: &dyn Estimator,
+    measurements: &[Measurement],
+    warm_start: Option<&Potentials>,
+) -> Estimate {
+    let loss = SquaredLoss::new(&domain(), measurements, Weighting::Equal).unwrap();
+    let oracle = BeliefPropagation::new(&domain(), loss.layout());
+    estimator.estimate(&oracle, &loss, TOTAL, warm_start).unwrap()
+}
+
+fn mirror(calls: u32) -> MirrorDescent {
+    MirrorDescent { stopping: Stopping::after(calls) }
+}
+
+fn accelerated(calls: u32) -> AcceleratedBregman {
+    AcceleratedBregman { stopping: Stopping::after(calls) }
+}
+
+/// The marginals of an estimate are those of its potentials, and keep the total.
+fn assert_coherent(estimate: &Estimate, domain: &Domain, total: f64, what: &str) {
+    let layout = estimate.potentials.layout();
+    assert!(estimate.potentials.values().iter().all(|x| x.is_finite()), "{what}");
+    let oracle = LogSpace::new(domain, layout);
+    let mut mu = Marginals::zeros(layout);
+    let a =
+        oracle.marginals(&estimate.potentials, total, &mut oracle.workspace(), &mut mu).unwrap();
+    for (found, expected) in estimate.marginals.values().iter().zip(mu.values()) {
+        assert!((found - expected).abs() <= 1e-6 * total, "{what}: {found}, in logs {expected}");
+    }
+    let off = (a - estimate.log_partition).abs();
+    assert!(off <= 1e-6 * a.abs().max(1.0), "{what}: A = {}, {a}", estimate.log_partition);
+    for index in 0..layout.cliques().len() {
+        let sum: f64 = estimate.marginals.table(index).iter().sum();
+        assert!((sum - total).abs() < 1e-9 * total, "{what}: sum {sum}");
+    }
+}
+
+#[test]
+fn consistent_measurements_are_reproduced() {
+    for seed in 0..5 {
+        let exact = measurements(seed, 0.0);
+        let estimators: [(&str, &dyn Estimator); 2] =
+            [("mirror descent", &mirror(5000)), ("accelerated", &accelerated(5000))];
+        for (name, estimator) in estimators {
+            let estimate = fit(estimator, &exact, None);
+            let what = format!("{name}, seed {seed}");
+            for (index, measurement) in exact.iter().enumerate() {
+                let found = estimate.marginals.table(index);
+                for (f, y) in found.iter().zip(&measurement.values) {
+                    assert!((f - y).abs() < 1e-3 * TOTAL, "{what}: {f}, measured {y}");
+                }
+            }
+            // The squared loss of uniform marginals is of the order of TOTAL².
+            assert!(estimate.loss < 1e-6 * TOTAL * TOTAL, "{what}: {}", estimate.loss);
+            assert_coherent(&estimate, &domain(), TOTAL, &what);
+        }
+    }
+}
+
+#[test]
+fn both_estimators_reach_the_same_optimum_on_noisy_measurements() {
+    for (seed, stddev) in [(0, 20.0), (1, 100.0), (2, 500.0), (3, 2000.0)] {
+        let noisy = measurements(seed, stddev);
+        let slow = fit(&mirror(8000), &noisy, None);
+        let fast = fit(&accelerated(4000), &noisy, None);
+        let gap = (slow.loss - fast.loss).abs() / slow.loss.min(fast.loss);
+        assert!(gap < 1e-3, "σ = {stddev}: {} and {}", slow.loss, fast.loss);
+        // No direction of the polytope's interior lowers the loss: mixing in any other distribution of the model
+        // class raises it to first order.
+        let loss = SquaredLoss::new(&domain(), &noisy, Weighting::Equal).unwrap();
+        let mut gradient = vec![0.0; loss.layout().cells()];
+        loss.gradient(fast.marginals.values(), &mut gradient);
+        let oracle = BeliefPropagation::new(&domain(), loss.layout());
+        let mut draw = rng(seed);
+        for _ in 0..20 {
+            let mut theta = Potentials::zeros(loss.layout());
+            theta.values_mut().iter_mut().for_each(|x| *x = draw.random_range(-5.0..5.0));
+            let mut other = Marginals::zeros(loss.layout());
+            oracle.marginals(&theta, TOTAL, &mut oracle.workspace(), &mut other).unwrap();
+            let moved = other.values().iter().zip(fast.marginals.values());
+            let slope: f64 = moved.zip(&gradient).map(|((o, m), g)| g * (o - m)).sum();
+            assert!(slope > -1e-3 * fast.loss, "σ = {stddev}: slope {slope}, {}", fast.loss);
+        }
+    }
+}
+
+#[test]
+fn the_loss_of_mirror_descent_never_rises_from_call_to_call() {
+    for (seed, stddev) in [(0, 0.0), (1, 100.0), (2, 2000.0)] {
+        let noisy = measurements(seed, stddev);
+        let mut before = f64::INFINITY;
+        for calls in (1..=40).chain([60, 100, 200, 400, 800]) {
+            let estimate = fit(&mirror(calls), &noisy, None);
+            assert!(estimate.loss <= before * (1.0 + 1e-12), "σ = {stddev}, {calls} calls");
+            before = estimate.loss;
+        }
+    }
+}
+
+#[test]
+fn more_calls_never_return_a_worse_model() {
+    // The accelerated method keeps the best model seen.
+    let noisy = measurements(4, 300.0);
+    let mut before = f64::INFINITY;
+    for calls in [1, 2, 5, 10, 20, 40, 80, 160, 320, 640] {
+        let estimate = fit(&accelerated(calls), &noisy, None);
+        assert!(estimate.loss <= before * (1.0 + 1e-12), "{calls} calls");
+        assert!(estimate.oracle_calls <= calls + 1, "{} of {calls}", estimate.oracle_calls);
+        before = estimate.loss;
+    }
+}
+
+#[test]
+fn a_warm_start_begins_with_the_same_distribution_and_does_no_harm() {
+    let noisy = measurements(5, 200.0);
+    let (first, rest) = noisy.split_at(3);
+    let estimators: [(&str, &dyn Estimator, &dyn Estimator); 2] = [
+        ("mirror descent", &mirror(1), &mirror(3000)),
+        ("accelerated", &accelerated(1), &accelerated(1500)),
+    ];
+    for (name, once, often) in estimators {
+        let before = fit(often, first, None);
+        // The cliques of the first fit are among those of the second, or inside one of them.
+        let larger = [rest, first].concat();
+        let start = fit(once, &larger, Some(&before.potentials));
+        let old = MarkovRandomField::new(&domain(), before.potentials.clone(), TOTAL).unwrap();
+        let expected = old.marginals(start.marginals.layout().cliques()).unwrap();
+        for (index, expected) in expected.iter().enumerate() {
+            for (f, e) in start.marginals.table(index).iter().zip(expected.values()) {
+                assert!((f - e).abs() < 1e-9 * TOTAL, "{name}: {f}, before {e}");
+            }
+        }
+        let (warm, cold) =
+            (fit(often, &larger, Some(&before.potentials)), fit(often, &larger, None));
+        assert!(warm.loss <= start.loss, "{name}");
+        assert!(warm.loss <= 1.001 * cold.loss, "{name}: {} warm, {} cold", warm.loss, cold.loss);
+    }
+}
+
+#[test]
+fn potentials_move_into_a_clique_that_holds_theirs_and_nowhere_else() {
+    let domain = domain();
+    let small = CliqueLayout::new(&domain, [Clique::new([0]), Clique::new([1, 2])]).unwrap();
+    let mut theta = Potentials::zeros(&small);
+    let mut draw = rng(1);
+    theta.values_mut().iter_mut().for_each(|x| *x = draw.random_range(-2.0..2.0));
+    let large = [Clique::new([0, 1, 2]), Clique::new([3])];
+    let large = CliqueLayout::new(&domain, large).unwrap();
+    let expanded = theta.expand(&large).unwrap();
+    let everything = [domain.everything()];
+    let of = |theta: Potentials| {
+        let model = MarkovRandomField::new(&domain, theta, 1.0).unwrap();
+        model.marginals(&everything).unwrap()[0].values().to_vec()
+    };
+    for (a, b) in of(theta.clone()).iter().zip(of(expanded)) {
+        assert!((a - b).abs() < 1e-12);
+    }
+    let elsewhere = CliqueLayout::new(&domain, [Clique::new([0]), Clique::new([1])]).unwrap();
+    assert!(matches!(theta.expand(&elsewhere), Err(Error::InvalidSpecification { .. })));
+}
+
+#[test]
+fn three_thousand_iterations_on_negative_cells_stay_finite() {
+    // Noise as large as the counts and larger: a third of the cells are negative and overlaps disagree. Potentials that
+    // ran away would lose the marginals' digits long before they overflow.
+    let farthest =
+        |e: &Estimate| e.potentials.values().iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+    for (seed, stddev) in [(7, 1500.0), (8, 5000.0), (9, 20_000.0)] {
+        let noisy = measurements(seed, stddev);
+        assert!(noisy.iter().any(|m| m.values.iter().any(|y| *y < -100.0)));
+        let estimators: [(&str, &dyn Estimator, &dyn Estimator); 2] = [
+            ("mirror descent", &mirror(3000), &mirror(6000)),
+            ("accelerated", &accelerated(3000), &accelerated(6000)),
+        ];
+        for (name, estimator, longer) in estimators {
+            let estimate = fit(estimator, &noisy, None);
+            let what = format!("{name}, σ = {stddev}");
+            assert!(estimate.loss.is_finite(), "{what}");
+            assert!(estimate.marginals.values().iter().all(|x| x.is_finite() && *x >= 0.0));
+            assert_coherent(&estimate, &domain(), TOTAL, &what);
+            let (far, farther) = (farthest(&estimate), farthest(&fit(longer, &noisy, None)));
+            assert!(farther < 1.2 * far, "{what}: potentials up to {far}, then {farther}");
+        }
+    }
+}
+
+#[test]
+fn a_fit_needs_measurements_of_the_right_size_and_finite_values() {
+    let new = |m: &[Measurement]| SquaredLoss::new(&domain(), m, Weighting::InverseVariance);
+    assert!(matches!(new(&[]), Err(Error::InvalidParameter { .. })));
+    let good = measurements(1, 1.0);
+    let mut short = good.clone();
+    short[2].values.pop();
+    assert!(matches!(new(&short), Err(Error::ShapeMismatch { expected: 10, found: 9, .. })));
+    for bad in [f64::NAN, f64::INFINITY] {
+        let mut wrong = good.clone();
+        wrong[0].values[0] = bad;
+        assert!(matches!(new(&wrong), Err(Error::InvalidSpecification { .. })));
+    }
+}
+
+#[test]
+fn measurements_of_the_same_clique_count_as_their_weighted_mean() {
+    let domain = Domain::new([("a", 2)]).unwrap();
+    let measurement = |values: [f64; 2], stddev| Measurement {
+        clique: Clique::new([0]),
+        values: values.into(),
+        stddev,
+        provenance: Provenance::Private,
+    };
+    let twice = [measurement([70.0, 30.0], 1.0), measurement([40.0, 60.0], 2.0)];
+    // Weights 1 and 1/4: mean 64, 36, whose sum is the total, so that the fit is exact there.
+    for (weighting, expected) in [(Weighting::InverseVariance, 64.0), (Weighting::Equal, 55.0)] {
+        let loss = SquaredLoss::new(&domain, &twice, weighting).unwrap();
+        let oracle = BeliefPropagation::new(&domain, loss.layout());
+        let estimate = accelerated(300).estimate(&oracle, &loss, 100.0, None).unwrap();
+        let found = estimate.marginals.values()[0];
+        assert!((found - expected).abs() < 1e-4, "{weighting:?}: {found}");
+        let weights = if weighting == Weighting::Equal { [1.0, 1.0] } else { [1.0, 0.25] };
+        let by_hand: f64 = twice
+            .iter()
+            .zip(weights)
+            .map(|(m, w)| {
+                w * ((m.values[0] - found).powi(2) + (m.values[1] - 100.0 + found).powi(2))
+            })
+            .sum();
+        assert!((estimate.loss - by_hand / 2.0).abs() < 1e-6 * by_hand);
+    }
+}
+
+/// The folder of reference results beside the real tables; `None`, said loudly, where it is missing.
+fn reference(name: &str) -> Option<PathBuf> {
+    let data = std::env::var_os("JOINTLY_DATA").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
+        PathBuf::from,
+    );
+    let file = data.join("../reference").join(name);
+    if !file.is_file() {
+        eprintln!("SKIPPED: no {}, set JOINTLY_DATA to test against it", file.display());
+    }
+    file.is_file().then_some(file)
+}
+
+/// Adult's attributes in the order of its rows, which that of the file's names is not.
+const ADULT: [&str; 14] = [
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education-num",
+    "marital-status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "capital-gain",
+    "capital-loss",
+    "hours-per-week",
+    "native-country",
+    "income>50K",
+];
+
+#[test]
+fn the_accelerated_method_converges_on_adult_as_the_reference_says() {
+    let Some(file) = reference("adult-convergence-sigma10.json.gz") else { return };
+    let mut text = String::new();
+    let file = std::fs::File::open(file).unwrap();
+    flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
+    let case: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    let cardinality = |name: &str| u32::try_from(case["domain"][name].as_u64().unwrap()).unwrap();
+    let domain = Domain::new(ADULT.map(|name| (name, cardinality(name)))).unwrap();
+    let measurements: Vec<Measurement> = case["measurements"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| {
+            let names = m["clique"].as_array().unwrap();
+            let names: Vec<&str> = names.iter().map(|name| name.as_str().unwrap()).collect();
+            Measurement {
+                clique: domain.clique(&names).unwrap(),
+                values: m["values"].as_array().unwrap().iter().map(number).collect(),
+                stddev: number(&case["sigma"]),
+                provenance: Provenance::Private,
+            }
+        })
+        .collect();
+    let total = number(&case["total"]);
+    let loss = SquaredLoss::new(&domain, &measurements, Weighting::InverseVariance).unwrap();
+    let oracle = BeliefPropagation::new(&domain, loss.layout());
+    let estimate = accelerated(1350).estimate(&oracle, &loss, total, None).unwrap();
+    assert!(estimate.loss <= 4105.0, "{}", estimate.loss);
+    assert_coherent(&estimate, &domain, total, "adult");
+}
