@@ -102,6 +102,8 @@ impl Contraction {
         inputs: &[Clique],
         outputs: &[Clique],
     ) -> Self {
+        // Attributes of a single value need no loop.
+        let clique = &Clique::new(clique.iter().filter(|a| domain.cardinality(*a) > 1));
         let (main_inputs, absorbed) = split_subsets(inputs);
         let (main_outputs, derived) = split_subsets(outputs);
         let problem = Problem {

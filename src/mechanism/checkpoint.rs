@@ -8,7 +8,7 @@
 //! and by the label that the caller gives to the private table (on the command line its path and time of change); a
 //! hash of private records would itself be an unpaid release.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -35,11 +35,14 @@ pub struct CheckpointFolder {
 /// Version of the file's format.
 const VERSION: u32 = 1;
 const FILE: &str = "checkpoint.json";
+const LOCK: &str = "lock";
 
 /// State after the last durable round.
 #[derive(Debug)]
 pub(super) struct Checkpoint {
     path: Option<PathBuf>,
+    /// Held while the run lasts: two runs over one checkpoint would pay twice.
+    lock: Option<File>,
     fingerprint: String,
     pub total: Option<f64>,
     pub measurements: Vec<Measurement>,
@@ -146,6 +149,7 @@ impl Checkpoint {
     ) -> Result<Self> {
         let mut empty = Self {
             path: None,
+            lock: None,
             fingerprint: String::new(),
             total: None,
             measurements: Vec::new(),
@@ -161,6 +165,7 @@ impl Checkpoint {
             source,
         })?;
         let path = folder.join(FILE);
+        empty.lock = Some(lock(folder)?);
         empty.fingerprint = fingerprint(mechanism, curator, task, private_label);
         empty.path = Some(path.clone());
         let text = match fs::read(&path) {
@@ -230,6 +235,7 @@ impl Checkpoint {
 
     fn write(&self, ledger: &Ledger) -> Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
+        debug_assert!(self.lock.is_some(), "only the holder of the lock writes");
         let potentials = self.potentials.iter().flat_map(|theta| {
             let cliques = theta.layout().cliques().iter().enumerate();
             cliques.map(|(i, clique)| (clique.clone(), theta.table(i).to_vec()))
@@ -250,6 +256,27 @@ impl Checkpoint {
             path: path.clone(),
             source,
         })
+    }
+}
+
+/// Locks the folder for this process; the system frees the lock when the process ends, however it ends.
+///
+/// # Errors
+/// Another run holds it.
+fn lock(folder: &Path) -> Result<File> {
+    let path = folder.join(LOCK);
+    let file = File::create(&path).map_err(|source| Error::Io {
+        action: "create",
+        path: path.clone(),
+        source,
+    })?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::Checkpoint {
+            path: folder.to_owned(),
+            reason: "another run is using it".into(),
+        }),
+        Err(TryLockError::Error(source)) => Err(Error::Io { action: "lock", path, source }),
     }
 }
 

@@ -125,6 +125,11 @@ impl Mechanism for JamPgm {
             let share = u64::from(rounds - round + 1);
             let round_budget = curator.remaining().split(1, share).unwrap_or_default().0;
             let (measure_budget, select_budget) = round_budget.fraction(self.measure_share)?;
+            if measure_budget.is_zero() || select_budget.is_zero() {
+                let expected =
+                    "a positive rho for each step of each round: more budget or fewer rounds";
+                return Err(Error::invalid_parameter("budget of a round", round_budget, expected));
+            }
 
             // Candidates within the size limit, which grows with the budget spent.
             let limit_mib = self.size_limit_mib * grown_share(curator, round, rounds);
