@@ -136,7 +136,6 @@ impl SquaredLoss {
             let range = self.layout.range(index);
             let cells = mu[range.clone()].iter().zip(&self.targets[range.clone()]);
             let mut squares = 0.0;
-        let mut noise_variance = 0.0;
             for (g, (m, y)) in gradient[range].iter_mut().zip(cells) {
                 let residual = m - y;
                 squares += residual * residual;

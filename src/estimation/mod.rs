@@ -55,7 +55,7 @@ impl Stopping {
 
 impl Default for Stopping {
     fn default() -> Self {
-        Self { iterations: 1000, relative_decrease: 1e-3, marginal_share: 1e-4, noise_share: std::env::var("NS").ok().and_then(|x| x.parse().ok()).unwrap_or(0.5) }
+        Self { iterations: 1000, relative_decrease: 1e-3, marginal_share: 1e-4, noise_share: 1.0 }
     }
 }
 
@@ -71,8 +71,8 @@ struct Watch {
 impl Watch {
     fn new(stopping: Stopping, loss: &SquaredLoss, total: f64, value: f64) -> Self {
         let moved = stopping.marginal_share * total;
-        let least_decrease = (0.5 * loss.largest_weight() * moved * moved)
-            .max(stopping.noise_share * loss.noise());
+        let least_decrease =
+            (0.5 * loss.largest_weight() * moved * moved).max(stopping.noise_share * loss.noise());
         Self { stopping, least_decrease, reference: value, next: Stopping::WINDOW }
     }
 
