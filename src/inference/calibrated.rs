@@ -85,8 +85,9 @@ impl Calibrated {
         let mut found = Vec::with_capacity(cliques.len());
         let (mut start, mut held) = (0, 0_u64);
         for end in 0..=cliques.len() {
-            let cells = eliminations.get(end).map_or(u64::MAX, |parts| self.held(parts));
-            if held.saturating_add(cells) > HELD_CELLS && end > start {
+            let cells = eliminations.get(end).map_or(0, |parts| self.held(parts));
+            let full = held.saturating_add(cells) > HELD_CELLS || end == cliques.len();
+            if full && end > start {
                 found.extend(self.answer(
                     &cliques[start..end],
                     &eliminations[start..end],
