@@ -97,7 +97,7 @@ impl SquaredLoss {
         self.weights.iter().sum()
     }
 
-    /// Standard deviation of L at the true marginals: `√(Σ_r (w_r σ_r²)² K_r / 2)` with K_r cells. Smaller differences of
+    /// Standard deviation of L at the true marginals: `√(Σ_r (w_r σ_r²)² K_r / 2)` with `K_r` cells. Smaller differences of
     /// the loss say nothing about the records.
     pub fn noise(&self) -> f64 {
         self.noise
