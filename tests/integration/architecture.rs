@@ -138,7 +138,7 @@ fn the_root_declares_and_maps_the_modules_of_the_order() {
     let mut declared: Vec<&str> = root
         .lines()
         .filter_map(|line| line.strip_prefix("pub mod ").or_else(|| line.strip_prefix("mod ")))
-        .map(|rest| rest.trim_end_matches(';'))
+        .filter_map(|rest| rest.strip_suffix(';'))
         .collect();
     declared.sort_unstable();
     let mut ordered = ORDER.to_vec();
