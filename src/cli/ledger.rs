@@ -6,7 +6,7 @@ use jointly::privacy::{Ledger, NeighboringRelation};
 use serde::Serialize;
 
 use super::config::SynthConfig;
-use super::run::Inputs;
+use super::inputs::Inputs;
 
 /// The document as written. It holds publishable numbers only.
 #[derive(Serialize)]

@@ -9,6 +9,7 @@ mod demo;
 mod evaluate;
 mod failure;
 mod format;
+mod inputs;
 mod ledger;
 mod output;
 mod plan;

@@ -5,24 +5,22 @@ use std::path::Path;
 use std::time::{Instant, UNIX_EPOCH};
 
 use jointly::Error;
-use jointly::data::{
-    Dataset, Labels, Projectable, PublicData, read_csv, read_public_csv, write_csv_file,
-};
+use jointly::data::{Dataset, Labels, Projectable, write_csv_file};
 use jointly::domain::Schema;
 use jointly::measurement::Provenance;
 use jointly::mechanism::{CheckpointFolder, JamPgm, Mechanism, PublicOnly, Release, Task};
 use jointly::model::{MarkovRandomField, ModelFile, Sampling};
 use jointly::privacy::{Curator, Rho};
-use jointly::query::Workload;
 use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
 use serde_json::json;
 
 use super::args::{MechanismName, SynthArgs};
-use super::config::{self, SynthConfig};
+use super::config::SynthConfig;
 use super::console::Console;
 use super::failure::Outcome;
 use super::format::{duration, grouped, percent, short};
+use super::inputs::Inputs;
 use super::progress::Progress;
 use super::report::{self, Content};
 use super::{ledger, output};
@@ -33,14 +31,6 @@ pub(super) fn run(args: &SynthArgs, console: Console) -> Outcome {
     let done = synthesize(&config, console)?;
     summary(&config, &done, started.elapsed().as_secs_f64(), console);
     Ok(())
-}
-
-/// The tables of a run, read.
-pub(super) struct Inputs {
-    pub(super) schema: Schema,
-    pub(super) private: Dataset,
-    pub(super) public: Vec<PublicData>,
-    pub(super) workload: Workload,
 }
 
 /// A finished run, its files written.
@@ -59,7 +49,7 @@ pub(super) fn synthesize(config: &SynthConfig, console: Console) -> Outcome<Done
         );
     }
     let checkpoint = checkpoint(config)?;
-    let inputs = read(config, console)?;
+    let inputs = Inputs::read(config, console)?;
     let release = release(config, &inputs, checkpoint, console)?;
     if let Some(path) = &config.ledger {
         output::write_json(path, &ledger::Document::new(config, &inputs, &release))?;
@@ -105,23 +95,6 @@ pub(super) fn write_records(
     let synthetic = model.sample(rows, Sampling::Rounded, &mut rng)?;
     write_csv_file(out, &synthetic, schema, Labels::Codes, rng.next_u64())?;
     Ok(synthetic)
-}
-
-fn read(config: &SynthConfig, console: Console) -> Outcome<Inputs> {
-    let schema = Schema::read(&config.schema)?;
-    let domain = schema.domain();
-    let (workload, left_out) = config::workload(&config.workload, &domain)?;
-    if left_out > 0 {
-        let text = format!("{} cliques of the workload left out", grouped(left_out as u64));
-        console.note("workload", &text, json!({ "left_out": left_out }));
-    }
-    let mut public = Vec::with_capacity(config.public.len());
-    for file in &config.public {
-        let table = read_public_csv(&file.path, &schema)?;
-        public.push(PublicData::new(&file.name, table, &domain)?);
-    }
-    let private = read_csv(&config.private, &schema)?;
-    Ok(Inputs { schema, private, public, workload })
 }
 
 /// The only step that spends.

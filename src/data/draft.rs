@@ -6,6 +6,7 @@
 mod dictionary;
 mod tables;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::data::draft::tables::{Observed, observe};
@@ -66,12 +67,13 @@ fn widened(mut column: SchemaColumn, observed: Observed) -> SchemaColumn {
     column.na |= observed.missing;
     match column.kind.take() {
         Some(Kind::Categorical { mut codes, mut labels, other }) => {
+            let mut unpadded = false;
             for text in observed.texts() {
                 if codes.iter().any(|code| code == text) {
                     continue;
                 }
-                let bare = |code: &str| code.trim_start_matches('0').to_string();
                 let padded = codes.iter().position(|code| bare(code) == bare(text));
+                unpadded |= padded.is_some_and(|position| codes[position].len() > text.len());
                 if let Some(position) = padded {
                     codes[position] = text.to_string();
                 } else {
@@ -79,6 +81,15 @@ fn widened(mut column: SchemaColumn, observed: Observed) -> SchemaColumn {
                     if let Some(labels) = &mut labels {
                         labels.push(format!("{text} (in the public rows, not in the dictionary)"));
                     }
+                }
+            }
+            // A table that drops the zeros of some codes drops those of codes that it does not show, too.
+            let padded = |text: &str| text.len() > 1 && text.starts_with('0');
+            if unpadded && !observed.texts().into_iter().any(padded) {
+                let stripped: Vec<String> = codes.iter().map(|code| bare(code)).collect();
+                let distinct: BTreeSet<&String> = stripped.iter().collect();
+                if distinct.len() == codes.len() {
+                    codes = stripped;
                 }
             }
             column.kind = Some(Kind::Categorical { codes, labels, other });
@@ -102,6 +113,14 @@ fn widened(mut column: SchemaColumn, observed: Observed) -> SchemaColumn {
             }
         },
         kind => SchemaColumn { kind, ..column },
+    }
+}
+
+/// A code without its leading zeros; `0` for zeros alone.
+fn bare(code: &str) -> String {
+    match code.trim_start_matches('0') {
+        "" if !code.is_empty() => "0".into(),
+        rest => rest.into(),
     }
 }
 

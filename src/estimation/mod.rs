@@ -55,7 +55,7 @@ impl Stopping {
 
 impl Default for Stopping {
     fn default() -> Self {
-        Self { iterations: 1000, relative_decrease: 1e-3, marginal_share: 1e-4, noise_share: 1.0 }
+        Self { iterations: 1000, relative_decrease: 1e-3, marginal_share: 1e-4, noise_share: 0.5 }
     }
 }
 

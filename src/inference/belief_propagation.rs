@@ -277,7 +277,7 @@ impl BeliefPropagation {
                 table.iter_mut().zip(belief).for_each(|(m, b)| *m = scale * b);
             }
         }
-        project_subsets(&self.structure, mu);
+        self.structure.project_subsets(mu);
     }
 }
 
@@ -337,16 +337,6 @@ fn distribute_plan(structure: &Structure, i: usize) -> Distribute {
     Distribute {
         contraction: Contraction::new(&structure.domain, &node.clique, &inputs, &outputs),
         factors: node.factors.len(),
-    }
-}
-
-/// Marginals of measured cliques that are subsets of others.
-pub(super) fn project_subsets(structure: &Structure, mu: &mut Marginals) {
-    for subset in &structure.subsets {
-        let source = mu.table(structure.factors[subset.factor]).to_vec();
-        let table = mu.table_mut(subset.measured);
-        table.fill(0.0);
-        subset.walk.add_into(&source, table);
     }
 }
 

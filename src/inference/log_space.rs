@@ -8,7 +8,6 @@ use std::sync::Arc;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::inference::MarginalOracle;
-use crate::inference::belief_propagation::project_subsets;
 use crate::inference::structure::Structure;
 use crate::table::{CliqueLayout, Marginals, Potentials, strides_within};
 
@@ -131,7 +130,7 @@ impl MarginalOracle for LogSpace {
                 table.iter_mut().for_each(|m| *m *= scale);
             }
         }
-        project_subsets(structure, mu);
+        structure.project_subsets(mu);
         Ok(log_partition)
     }
 }

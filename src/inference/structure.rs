@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::graph::JunctionTree;
-use crate::table::{CliqueLayout, Potentials, Projection};
+use crate::table::{CliqueLayout, Marginals, Potentials, Projection};
 
 /// A measured clique that is a subset of another one: its potentials are added to the larger table.
 #[derive(Clone, Debug)]
@@ -138,6 +138,16 @@ impl Structure {
             subset.walk.zip_from(table, &mut factors[subset.factor], |x, s| *x += s);
         }
         Ok(())
+    }
+
+    /// Fills in the marginals of measured cliques that are subsets of factors.
+    pub(super) fn project_subsets(&self, mu: &mut Marginals) {
+        for subset in &self.subsets {
+            let source = mu.table(self.factors[subset.factor]).to_vec();
+            let table = mu.table_mut(subset.measured);
+            table.fill(0.0);
+            subset.walk.add_into(&source, table);
+        }
     }
 
     /// Empty tables, one a factor.

@@ -112,6 +112,6 @@ fn a_dictionary_is_widened_to_take_the_public_rows() {
     let Some(Kind::Categorical { codes, labels, .. }) = &schema.column("JWTR").unwrap().kind else {
         panic!()
     };
-    assert_eq!(codes, &["1", "02", "7"]);
+    assert_eq!(codes, &["1", "2", "7"], "also the code that the rows do not show");
     assert_eq!(labels.as_ref().unwrap()[0], "Car, truck, or van");
 }
