@@ -2,6 +2,8 @@
 
 #[path = "integration/accounting.rs"]
 mod accounting;
+#[path = "integration/architecture.rs"]
+mod architecture;
 #[path = "integration/checkpoints.rs"]
 mod checkpoints;
 #[cfg(feature = "cli")]

@@ -1,0 +1,179 @@
+//! Modules use only modules above them. The order below is also that of the map in the crate's documentation.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Modules of the library, each allowed to name the ones before it and itself.
+const ORDER: [&str; 15] = [
+    "error",
+    "observe",
+    "domain",
+    "table",
+    "data",
+    "graph",
+    "query",
+    "inference",
+    "measurement",
+    "privacy",
+    "model",
+    "estimation",
+    "mechanism",
+    "evaluation",
+    "demo",
+];
+
+/// Modules that may name any other: errors and events carry types of all parts.
+const ANYTHING: [&str; 2] = ["error", "observe"];
+
+/// Re-exports at the root, with the module they come from.
+const ROOT: [(&str, &str); 2] = [("Error", "error"), ("Result", "error")];
+
+/// First segments of all paths that start with `crate::` outside comments, with their line numbers.
+fn named(source: &str) -> Vec<(usize, String)> {
+    let mut code = String::with_capacity(source.len());
+    for line in source.lines() {
+        code.push_str(if line.trim_start().starts_with("//") { "" } else { line });
+        code.push('\n');
+    }
+    let mut found = Vec::new();
+    for (at, _) in code.match_indices("crate::") {
+        let before = code[..at].chars().next_back();
+        if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '$') {
+            continue;
+        }
+        let line = code[..at].matches('\n').count() + 1;
+        let rest = &code[at + "crate::".len()..];
+        let segments = match rest.strip_prefix('{') {
+            Some(group) => first_segments(group),
+            None => vec![first_word(rest)],
+        };
+        found.extend(segments.into_iter().map(|segment| (line, segment)));
+    }
+    found
+}
+
+fn first_word(text: &str) -> String {
+    text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+}
+
+/// First segments of the members of a group `a::b, c::{d, e}, f}`, which ends with its closing brace.
+fn first_segments(group: &str) -> Vec<String> {
+    let (mut depth, mut start, mut found) = (0, 0, Vec::new());
+    for (at, character) in group.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            ',' | '}' if depth == 0 => {
+                found.push(first_word(&group[start..at]));
+                start = at + 1;
+                if character == '}' {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    found.retain(|segment| !segment.is_empty());
+    found
+}
+
+/// What a file of `module` names and must not, a message each.
+fn violations(module: &str, source: &str) -> Vec<String> {
+    let place = |name: &str| ORDER.iter().position(|m| *m == name);
+    let wrong = |(line, name): (usize, String)| {
+        let target = ROOT.iter().find(|(root, _)| *root == name).map_or(&*name, |(_, from)| from);
+        let allowed = match (place(module), place(target)) {
+            (Some(_), Some(_)) if ANYTHING.contains(&module) => true,
+            (Some(own), Some(other)) => other <= own,
+            _ => false,
+        };
+        (!allowed).then(|| format!("line {line}: `{module}` uses `{name}`"))
+    };
+    named(source).into_iter().filter_map(wrong).collect()
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+fn src() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+#[test]
+fn every_module_uses_only_modules_above_it() {
+    let mut files = Vec::new();
+    sources(&src(), &mut files);
+    let mut wrong = Vec::new();
+    let mut checked = 0;
+    for file in &files {
+        let inside = file.strip_prefix(src()).unwrap();
+        let module = inside.components().next().unwrap().as_os_str().to_str().unwrap();
+        let module = module.strip_suffix(".rs").unwrap_or(module);
+        // The root only declares; the program is a crate of its own.
+        if ["lib", "main", "cli"].contains(&module) {
+            continue;
+        }
+        checked += 1;
+        let source = fs::read_to_string(file).unwrap();
+        let found = violations(module, &source);
+        wrong.extend(found.into_iter().map(|message| format!("{}, {message}", inside.display())));
+    }
+    assert!(checked > 50, "only {checked} files found");
+    assert!(wrong.is_empty(), "against the order of the modules:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_root_declares_and_maps_the_modules_of_the_order() {
+    let root = fs::read_to_string(src().join("lib.rs")).unwrap();
+    let mut declared: Vec<&str> = root
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub mod ").or_else(|| line.strip_prefix("mod ")))
+        .filter_map(|rest| rest.strip_suffix(';'))
+        .collect();
+    declared.sort_unstable();
+    let mut ordered = ORDER.to_vec();
+    ordered.sort_unstable();
+    assert_eq!(declared, ordered);
+    // Rows of the map: "//! | [`name`] | ...".
+    let mapped: Vec<&str> = root
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! | [`")?.split('`').next())
+        .map(|name| ROOT.iter().find(|(root, _)| *root == name).map_or(name, |(_, from)| *from))
+        .collect();
+    assert_eq!(mapped, ORDER);
+}
+
+#[test]
+fn the_check_sees_a_module_below_however_it_is_written() {
+    let caught = |module: &str, source: &str| !violations(module, source).is_empty();
+    assert!(caught("domain", "use crate::mechanism::JamPgm;"));
+    assert!(caught("table", "use crate::{domain::Clique, data::{Dataset, Column}};"));
+    assert!(caught("table", "use crate::{\n    domain::Clique,\n    data::Dataset,\n};"));
+    assert!(caught("graph", "pub(crate) use crate::inference::Calibrated;"));
+    assert!(caught("privacy", "    let x = crate::model::Sampling::Rounded;"));
+    assert!(caught("demo", "use crate::cli::main;"));
+    assert!(caught("nowhere", "use crate::error::Result;"));
+    let message = violations("table", "\nuse crate::data::Dataset;");
+    assert_eq!(message, ["line 2: `table` uses `data`"]);
+}
+
+#[test]
+fn the_check_lets_pass_what_is_above_and_what_only_looks_like_a_path() {
+    let passes = |module: &str, source: &str| violations(module, source).is_empty();
+    assert!(passes("mechanism", "use crate::{Error, Result, privacy::{Curator, Rho}};"));
+    assert!(passes("table", "use crate::table::Projection;"));
+    assert!(passes("observe", "use crate::privacy::Rho;"));
+    assert!(passes("privacy", "pub(in crate::privacy) fn new() {}"));
+    assert!(passes("domain", "/// See [`crate::mechanism`].\n//! and crate::model::X\nlet a = 1;"));
+    assert!(passes("domain", "use other_crate::mechanism::X;"));
+}
