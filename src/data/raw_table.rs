@@ -14,6 +14,9 @@ use crate::error::{Error, Result};
 /// Bytes read at a time.
 const BUFFER: usize = 1 << 17;
 
+/// Longest row read, in bytes.
+const LONGEST_ROW: usize = 16 << 20;
+
 /// Opens a file for reading.
 pub(super) fn open(path: &Path) -> Result<File> {
     File::open(path).map_err(|source| Error::Io { action: "read", path: path.into(), source })
@@ -44,6 +47,8 @@ pub(super) struct RawTable<R> {
     /// The names of the columns, distinct.
     pub(super) header: ByteRecord,
     crlf: Rc<Cell<bool>>,
+    /// Bytes that may still be read for the row at hand.
+    left: Rc<Cell<usize>>,
 }
 
 impl<R: Read> RawTable<R> {
@@ -53,15 +58,13 @@ impl<R: Read> RawTable<R> {
     /// No header, a column name twice, or an unreadable source.
     pub(super) fn open(source: R, name: &str) -> Result<Self> {
         let crlf = Rc::new(Cell::new(false));
-        let source = Source::open(source, Rc::clone(&crlf)).map_err(|source| Error::Io {
-            action: "read",
-            path: name.into(),
-            source,
-        })?;
+        let left = Rc::new(Cell::new(LONGEST_ROW));
+        let source = Source::open(source, Rc::clone(&crlf), Rc::clone(&left))
+            .map_err(|source| Error::Io { action: "read", path: name.into(), source })?;
         let mut builder = csv::ReaderBuilder::new();
         let reader =
             builder.has_headers(false).flexible(true).buffer_capacity(BUFFER).from_reader(source);
-        let mut table = Self { name: name.into(), reader, header: ByteRecord::new(), crlf };
+        let mut table = Self { name: name.into(), reader, header: ByteRecord::new(), crlf, left };
         let mut header = ByteRecord::new();
         if !table.read(&mut header)? {
             return Err(table.row_error(1, "an empty file".into(), "a header and records"));
@@ -94,7 +97,13 @@ impl<R: Read> RawTable<R> {
     }
 
     fn read(&mut self, record: &mut ByteRecord) -> Result<bool> {
+        self.left.set(LONGEST_ROW);
+        let line = self.reader.position().line();
         self.reader.read_byte_record(record).map_err(|error| {
+            if self.left.get() == 0 {
+                let found = format!("a row of more than {} MiB", LONGEST_ROW >> 20);
+                return self.row_error(line, found, "a shorter row: is a quote not closed?");
+            }
             let source = match error.into_kind() {
                 csv::ErrorKind::Io(source) => source,
                 other => io::Error::other(format!("{other:?}")),
@@ -137,6 +146,7 @@ pub(super) struct Source<R> {
     /// Whether the first line ends in CR LF; `None` until it has ended.
     first_end: Option<bool>,
     crlf: Rc<Cell<bool>>,
+    left: Rc<Cell<usize>>,
 }
 
 enum Bytes<R> {
@@ -146,17 +156,23 @@ enum Bytes<R> {
 
 impl<R: Read> Source<R> {
     /// Opens a source, told apart by content; `crlf` is set when the first line ends in CR LF.
-    pub(super) fn open(source: R, crlf: Rc<Cell<bool>>) -> io::Result<Self> {
+    ///
+    /// Reading fails after `left` bytes, which is set anew for each row, so that a quote that is never closed does not
+    /// fill the memory.
+    pub(super) fn open(source: R, crlf: Rc<Cell<bool>>, left: Rc<Cell<usize>>) -> io::Result<Self> {
         let mut buffered = BufReader::with_capacity(BUFFER, source);
         let gzip = buffered.fill_buf()?.starts_with(&[0x1f, 0x8b]);
         let bytes =
             if gzip { Bytes::Gzip(MultiGzDecoder::new(buffered)) } else { Bytes::Plain(buffered) };
-        Ok(Self { bytes, last: b'\n', first_end: None, crlf })
+        Ok(Self { bytes, last: b'\n', first_end: None, crlf, left })
     }
 }
 
 impl<R: Read> Read for Source<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left.get() == 0 {
+            return Err(io::Error::from(io::ErrorKind::InvalidData));
+        }
         let read = match &mut self.bytes {
             Bytes::Plain(source) => source.read(buffer)?,
             Bytes::Gzip(source) => source.read(buffer).map_err(|error| {
@@ -179,6 +195,7 @@ impl<R: Read> Read for Source<R> {
         if let Some(last) = buffer[..read].last() {
             self.last = *last;
         }
+        self.left.set(self.left.get().saturating_sub(read));
         Ok(read)
     }
 }

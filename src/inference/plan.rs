@@ -356,9 +356,9 @@ impl Problem {
             let spread = self.spread_cost(set) / self.cells(all).max(1.0);
             (self.cells(set) / IDEAL_LANES).ln().abs() + spread
         };
-        choices.sort_by(|a, b| rank(*a).total_cmp(&rank(*b)).then(a.cmp(b)));
-        choices.truncate(LANE_CHOICES);
-        choices
+        let mut ranked: Vec<(f64, u32)> = choices.iter().map(|set| (rank(*set), *set)).collect();
+        ranked.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        ranked.into_iter().take(LANE_CHOICES).map(|(_, set)| set).collect()
     }
 
     /// Work of spreading the tables out over the lane axes.

@@ -16,7 +16,7 @@ use crate::privacy::{Curator, MarginalSensitivity, Rho, ScoreSensitivity, Sensit
 /// Each of `rounds` rounds scores every small enough subset of a workload clique, once as a noisy measurement of the
 /// private table and once as a free marginal of each public table that covers it; draws one of them by the exponential
 /// mechanism; observes it; and fits a graphical model to everything observed. What a public choice does not spend is
-/// left for later rounds.
+/// left for later rounds. As in the paper, the weights of the workload's cliques play no part in the score.
 ///
 /// Under [`crate::privacy::NeighboringRelation::AddRemoveOne`] the number of records is estimated once, for one
 /// percent of the budget. Proofs: `docs/theory/sensitivities.md`, `docs/theory/run.md`.

@@ -1,5 +1,7 @@
 //! Modules use only modules above them. The order below is also that of the map in the crate's documentation.
 
+#![expect(clippy::unwrap_used, reason = "helpers of a test")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

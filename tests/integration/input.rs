@@ -192,3 +192,13 @@ fn a_product_domain_beyond_128_bits_is_counted_rightly() {
     let table = data.project(&Clique::new([1, 299])).unwrap();
     assert_eq!((table[19], table.iter().sum::<u32>()), (1, 1));
 }
+
+#[test]
+fn a_quote_that_is_never_closed_does_not_fill_the_memory() {
+    let schema = Schema::from_json(r#"{"a": 2, "b": 3}"#, "d").unwrap();
+    let endless = b"a,b\n0,1\n1,\"2\n".iter().copied().chain(std::iter::repeat_n(b'x', 20 << 20));
+    let text: Vec<u8> = endless.collect();
+    let error = read_csv_from(&text[..], "t.csv", &schema, AbsentColumns::Refuse).unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("t.csv, line 3") && error.contains("16 MiB"), "{error}");
+}

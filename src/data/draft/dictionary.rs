@@ -12,6 +12,9 @@ use crate::data::raw_table::{Source, open};
 use crate::domain::{Bins, Kind, MAX_CARDINALITY, Role, SchemaColumn};
 use crate::error::{Error, Result};
 
+/// Largest dictionary read, in bytes.
+const LARGEST: usize = 256 << 20;
+
 /// Most codes that a range of a character column stands for; a longer one is an identifier.
 const MOST_CODES: u64 = 200;
 
@@ -35,7 +38,8 @@ struct Entry {
 /// An unreadable file, or a row of another form.
 pub(super) fn read(path: &Path) -> Result<Vec<SchemaColumn>> {
     let failed = |source| Error::Io { action: "read", path: path.into(), source };
-    let source = Source::open(open(path)?, Rc::new(Cell::new(false))).map_err(failed)?;
+    let source = Source::open(open(path)?, Rc::new(Cell::new(false)), Rc::new(Cell::new(LARGEST)))
+        .map_err(failed)?;
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(source);
     let mut entries: Vec<Entry> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
