@@ -21,7 +21,7 @@ fn main() -> jointly::Result<()> {
     let private = Generator { records: 20_000, seed: 1, drift: 0.0 }.generate()?;
     let domain = private.domain();
     let from_file = Workload::from_text(FILE, "a file", domain)?;
-    // One more clique, twice as important as the others.
+    // One more clique. Its weight counts in the evaluation; JAM-PGM's choices know no weights.
     let insurance = domain.clique(&["HICOV", "ESR"])?;
     let more = WeightedClique { clique: insurance, weight: 2.0 };
     let workload =
