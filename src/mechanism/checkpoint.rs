@@ -11,6 +11,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -36,6 +37,9 @@ pub struct CheckpointFolder {
 const VERSION: u32 = 1;
 const FILE: &str = "checkpoint.json";
 const LOCK: &str = "lock";
+/// A lock that another run holds is tried again for a second.
+const LOCK_TRIES: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// State after the last durable round.
 #[derive(Debug)]
@@ -270,14 +274,17 @@ fn lock(folder: &Path) -> Result<File> {
         path: path.clone(),
         source,
     })?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::Checkpoint {
-            path: folder.to_owned(),
-            reason: "another run is using it".into(),
-        }),
-        Err(TryLockError::Error(source)) => Err(Error::Io { action: "lock", path, source }),
+    // A process that another thread is just starting holds a copy of the open file until it runs its own program.
+    for _ in 0..LOCK_TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
+            Err(TryLockError::Error(source)) => {
+                return Err(Error::Io { action: "lock", path, source });
+            }
+        }
     }
+    Err(Error::Checkpoint { path: folder.to_owned(), reason: "another run is using it".into() })
 }
 
 /// Writes a new file, syncs it, moves it over the old one, and syncs the folder.
