@@ -405,3 +405,16 @@ fn a_run_killed_at_random_moments_ends_as_an_undisturbed_one() {
         }
     }
 }
+
+#[test]
+fn two_runs_over_one_checkpoint_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = fs::File::create(folder.path().join("lock")).unwrap();
+    other.lock().unwrap();
+    let mechanism = checkpointed(2, folder.path());
+    let error = run().with(&mechanism, &mut Silent).map(drop).unwrap_err();
+    assert!(matches!(&error, Error::Checkpoint { .. }), "{error}");
+    assert!(error.to_string().contains("another run"), "{error}");
+    drop(other);
+    run().release(&mechanism);
+}
