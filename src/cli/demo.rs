@@ -55,7 +55,8 @@ pub(super) fn run(args: &DemoArgs, console: Console) -> Outcome {
 fn config(args: &DemoArgs) -> Outcome<SynthConfig> {
     let file = |name: &str| args.dir.join(name);
     let tuning = args::TuningArgs {
-        rounds: None,
+        // One an attribute is enough to show how it goes, and quick.
+        rounds: Some(32),
         measure_share: 0.8,
         size_limit_mib: 80.0,
         neighbors: args::Neighbors::ReplaceOne,

@@ -50,10 +50,11 @@ impl Default for JamPgm {
 const TOTAL_SHARE: (u64, u64) = (1, 100);
 
 impl JamPgm {
-    /// Rounds for a table of `attributes` attributes where none are asked for: the paper's 30, or as many as there are
-    /// attributes, so that a wide table can have each of them in some measurement.
+    /// Rounds for a table of `attributes` attributes where none are asked for: two an attribute, and at least 30. The
+    /// paper's 30 rounds on the 15 attributes of Adult are two an attribute as well; see
+    /// `docs/adr/0007-two-rounds-an-attribute.md`.
     pub fn default_rounds(attributes: usize) -> u32 {
-        u32::try_from(attributes).unwrap_or(u32::MAX).max(30)
+        u32::try_from(attributes).unwrap_or(u32::MAX).saturating_mul(2).max(30)
     }
 
     fn check(&self) -> Result<()> {

@@ -527,5 +527,5 @@ fn a_public_table_over_another_domain_is_refused_when_it_is_taken_in() {
 #[test]
 fn mechanisms_go_by_the_names_of_the_field() {
     assert_eq!((jam(1).name(), PublicOnly::default().name()), ("jam-pgm", "public-only"));
-    assert_eq!((JamPgm::default_rounds(14), JamPgm::default_rounds(52)), (30, 52));
+    assert_eq!((JamPgm::default_rounds(15), JamPgm::default_rounds(52)), (30, 104));
 }
