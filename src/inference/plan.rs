@@ -5,14 +5,14 @@
 //! ever holding the table over the clique. See `docs/engine.md`.
 
 use crate::domain::{Clique, Domain};
-use crate::table::{Projection, strides_within};
+use crate::table::{Projection, row_major_strides, strides_within};
 
 /// A table that takes part in a contraction, spread out over the plan's axes.
 #[derive(Clone, Debug)]
 pub(super) struct Operand {
     /// Walk over the spread-out table with the index into the row-major one.
     pub walk: Projection,
-    /// Where the spread-out table lies in its buffer.
+    /// Where the spread-out table lies in its buffer; 0 for an input in place.
     pub start: usize,
     /// Cells of the spread-out table.
     pub spread_cells: usize,
@@ -22,6 +22,8 @@ pub(super) struct Operand {
     pub strides: Vec<usize>,
     /// Depth at which all of its outer axes are fixed; 0 when it has none.
     pub depth: usize,
+    /// Whether the loops can use the row-major table as it is, so that nothing needs to be copied.
+    pub in_place: bool,
 }
 
 /// An input that is a subset of another one and is multiplied into its spread-out table.
@@ -80,12 +82,30 @@ const LANES: std::ops::RangeInclusive<usize> = 8..=512;
 /// Lanes that are best all else being equal: long enough to hide a step's overhead, short enough for the first cache.
 const IDEAL_LANES: f64 = 96.0;
 /// Choices of lane axes that are costed in full.
-const LANE_CHOICES: usize = 12;
+const LANE_CHOICES: usize = 16;
 /// Outer axes up to which all orders are searched (by dynamic programming over subsets).
 const SEARCHED_AXES: usize = 8;
-/// Cost of one step of a depth, and of one pass over the lanes, in multiples of one lane's work.
-const STEP_COST: f64 = 24.0;
-const PASS_COST: f64 = 6.0;
+
+/// What the parts of a walk cost, in nanoseconds on the machine of `docs/engine.md`; only their ratios matter.
+mod cost {
+    /// One setting of an axis outside the innermost one, and one table it looks up or one pass over the lanes there.
+    pub(super) const SETTING: f64 = 8.0;
+    pub(super) const LOOK_UP: f64 = 1.5;
+    pub(super) const PASS_PER_VECTOR: f64 = 0.4;
+    /// One walk over the innermost axis.
+    pub(super) const SWEEP: f64 = 25.0;
+    /// One step of it on one tile, and one operand there.
+    pub(super) const TILE: f64 = 0.5;
+    pub(super) const TILE_OPERAND: f64 = 0.3;
+    /// One vector of a step: its sum, an input, an output, a sum over lanes.
+    pub(super) const VECTOR: f64 = 0.2;
+    pub(super) const VECTOR_INPUT: f64 = 0.2;
+    pub(super) const VECTOR_OUTPUT: f64 = 0.35;
+    pub(super) const VECTOR_PARTS: f64 = 0.5;
+    /// One cell copied to or from a layout of the walk's own.
+    pub(super) const SPREAD: f64 = 0.8;
+}
+
 /// Cells below which a contraction is not cut into blocks.
 const BLOCK_CELLS: u64 = 1 << 17;
 const MAX_BLOCKS: usize = 8;
@@ -122,12 +142,25 @@ impl Contraction {
         let mut input_buffer = 0;
         let operands_in: Vec<(usize, Operand)> = main_inputs
             .iter()
-            .map(|&i| (i, operand(domain, &inputs[i], &outer, &lane_axes, &mut input_buffer)))
+            .map(|&i| {
+                let is_host = absorbed.iter().any(|(_, host)| *host == i);
+                let mut operand = operand(domain, &inputs[i], &outer, &lane_axes, !is_host);
+                if !operand.in_place {
+                    operand.start = input_buffer;
+                    input_buffer += operand.spread_cells;
+                }
+                (i, operand)
+            })
             .collect();
         let mut output_buffer = 0;
         let operands_out: Vec<(usize, Operand)> = main_outputs
             .iter()
-            .map(|&o| (o, operand(domain, &outputs[o], &outer, &lane_axes, &mut output_buffer)))
+            .map(|&o| {
+                let mut operand = operand(domain, &outputs[o], &outer, &lane_axes, true);
+                operand.start = output_buffer;
+                output_buffer += operand.spread_cells;
+                (o, operand)
+            })
             .collect();
         let mut depths = vec![Depth::default(); outer.len() + 1];
         for (position, (_, operand)) in operands_in.iter().enumerate() {
@@ -254,32 +287,45 @@ fn operand(
     clique: &Clique,
     outer: &[usize],
     lane_axes: &[usize],
-    buffer: &mut usize,
+    may_stay: bool,
 ) -> Operand {
     let has_lanes = lane_axes.iter().any(|a| clique.contains(*a));
-    let axes = spread_axes(clique, outer, lane_axes, has_lanes);
-    let spread_cells: usize = axes.iter().map(|a| domain.cardinality(*a)).product();
-    let mut strides = vec![0; outer.len()];
-    let mut stride =
-        if has_lanes { lane_axes.iter().map(|a| domain.cardinality(*a)).product() } else { 1 };
-    let mut depth = 0;
-    for (level, attribute) in outer.iter().enumerate().rev() {
-        if clique.contains(*attribute) {
-            strides[level] = stride;
-            stride *= domain.cardinality(*attribute);
-            depth = depth.max(level + 1);
-        }
-    }
-    let start = *buffer;
-    *buffer += spread_cells;
+    let own: Vec<usize> = clique.iter().filter(|a| domain.cardinality(*a) > 1).collect();
+    // The lanes of a table in place are its last axes; its other axes may nest in any order.
+    let in_place = may_stay && (!has_lanes || own.ends_with(lane_axes));
+    let axes =
+        if in_place { own } else { spread_axes(clique, outer, lane_axes, has_lanes) };
+    let shape: Vec<usize> = axes.iter().map(|a| domain.cardinality(*a)).collect();
+    let cell_strides = row_major_strides(&shape);
+    let stride = |a: &usize| axes.iter().position(|x| x == a).map_or(0, |at| cell_strides[at]);
     Operand {
         walk: spread_walk(domain, &axes, clique),
-        start,
-        spread_cells,
+        start: 0,
+        spread_cells: shape.iter().product(),
         has_lanes,
-        strides,
-        depth,
+        strides: outer.iter().map(stride).collect(),
+        depth: outer.iter().rposition(|a| clique.contains(*a)).map_or(0, |level| level + 1),
+        in_place,
     }
+}
+
+/// Whether the lane axes are the last axes of a table, or none of its axes.
+fn in_place(table: u32, lanes: u32) -> bool {
+    let shared = table & lanes;
+    shared == 0 || (shared == lanes && table & !lanes < 1 << lanes.trailing_zeros())
+}
+
+/// Lanes of the widest vectors.
+const VECTOR_LANES: f64 = 8.0;
+
+/// Numbers of tables whose last axis is fixed at a depth.
+struct Joining {
+    lane_inputs: f64,
+    scalar_inputs: f64,
+    lane_outputs: f64,
+    scalar_outputs: f64,
+    /// Whether some output at a lower depth needs this depth's sum.
+    feeds_outer: bool,
 }
 
 /// The search for lane axes and nesting order, over bit masks of the clique's axes.
@@ -311,7 +357,7 @@ impl Problem {
             } else {
                 self.greedy(lanes, &outer)
             };
-            let cost = cost + self.spread_cost(lanes);
+            let cost = cost + self.outermost_cost(lanes) + self.spread_cost(lanes);
             if best.as_ref().is_none_or(|(least, _, _)| cost < *least) {
                 best = Some((cost, lanes, order));
             }
@@ -323,14 +369,14 @@ impl Problem {
         u32::try_from((1_u64 << self.sizes.len().min(32)) - 1).unwrap_or(u32::MAX)
     }
 
-    /// Sets of one to four axes with a sensible number of cells, nearest to the ideal first; everything when the
+    /// Sets of one to four axes with a sensible number of cells, nearest to the ideal first; also everything when the
     /// whole clique is that small.
     fn lane_choices(&self) -> Vec<u32> {
         let all = self.all();
-        if self.cells(all) <= *LANES.end() as f64 / 4.0 {
-            return vec![all];
-        }
         let mut choices: Vec<u32> = Vec::new();
+        if self.cells(all) <= IDEAL_LANES {
+            choices.push(all);
+        }
         let mut grow = vec![0_u32];
         for _ in 0..4 {
             let mut larger = Vec::new();
@@ -361,33 +407,62 @@ impl Problem {
         ranked.into_iter().take(LANE_CHOICES).map(|(_, set)| set).collect()
     }
 
-    /// Work of spreading the tables out over the lane axes.
+    /// Work of copying the tables that the loops cannot use as they are.
     fn spread_cost(&self, lanes: u32) -> f64 {
-        self.inputs
-            .iter()
-            .chain(&self.outputs)
-            .map(|t| if t & lanes == 0 { self.cells(*t) } else { self.cells(t | lanes) })
-            .sum::<f64>()
-            * 2.0
+        let spread = self.inputs.iter().chain(&self.outputs).filter(|t| !in_place(**t, lanes));
+        cost::SPREAD * spread.map(|t| self.cells(t | lanes)).sum::<f64>()
+    }
+
+    /// Work before any outer axis is fixed: tables that have lane axes only.
+    fn outermost_cost(&self, lanes: u32) -> f64 {
+        let tables = self.inputs.iter().chain(&self.outputs).filter(|t| **t & !lanes == 0).count();
+        let vectors = (self.cells(lanes) / VECTOR_LANES).ceil();
+        cost::SWEEP + tables as f64 * (cost::LOOK_UP + cost::PASS_PER_VECTOR * vectors)
+    }
+
+    /// What joins and leaves at the depth that fixes `axis` after the axes of `fixed` (both without the lanes).
+    fn joining(&self, lanes: u32, fixed: u32, axis: usize) -> Joining {
+        let now = fixed | 1 << axis;
+        let joins = |t: &&u32| **t >> axis & 1 == 1 && **t & !lanes & !now == 0;
+        let count = |tables: &[u32]| {
+            let (mut with_lanes, mut scalar) = (0.0, 0.0);
+            for t in tables.iter().filter(joins) {
+                *(if t & lanes == 0 { &mut scalar } else { &mut with_lanes }) += 1.0;
+            }
+            (with_lanes, scalar)
+        };
+        let (lane_inputs, scalar_inputs) = count(&self.inputs);
+        let (lane_outputs, scalar_outputs) = count(&self.outputs);
+        let feeds_outer = self.outputs.iter().any(|t| t & !lanes & !fixed == 0);
+        Joining { lane_inputs, scalar_inputs, lane_outputs, scalar_outputs, feeds_outer }
     }
 
     /// Work of the depth that fixes `axis` after the axes of `fixed` (both without the lanes).
     fn depth_cost(&self, lanes: u32, fixed: u32, axis: usize) -> f64 {
-        let now = fixed | 1 << axis;
-        let joins = |t: &&u32| **t >> axis & 1 == 1 && **t & !lanes & !now == 0;
-        let lane_inputs = self.inputs.iter().filter(joins).filter(|t| **t & lanes != 0).count();
-        let (mut lane_outputs, mut scalar_outputs) = (0, 0);
-        for t in self.outputs.iter().filter(joins) {
-            if t & lanes == 0 {
-                scalar_outputs += 1;
-            } else {
-                lane_outputs += 1;
-            }
+        let joining = self.joining(lanes, fixed, axis);
+        let vectors = (self.cells(lanes) / VECTOR_LANES).ceil();
+        if fixed | lanes | 1 << axis == self.all() {
+            let operands = joining.lane_inputs + joining.lane_outputs;
+            let tiles = (vectors / 4.0).floor() + vectors % 4.0;
+            let step = tiles * (cost::TILE + cost::TILE_OPERAND * operands)
+                + vectors
+                    * (cost::VECTOR
+                        + cost::VECTOR_INPUT * joining.lane_inputs
+                        + cost::VECTOR_OUTPUT * joining.lane_outputs
+                        + if joining.scalar_outputs > 0.0 { cost::VECTOR_PARTS } else { 0.0 });
+            let looked_up = joining.scalar_inputs + joining.scalar_outputs;
+            let steps = self.sizes[axis] as f64 * (step + cost::LOOK_UP * looked_up);
+            return self.cells(fixed)
+                * (cost::SWEEP + 3.0 * cost::PASS_PER_VECTOR * vectors + steps);
         }
-        let feeds = self.outputs.iter().any(|t| t & !lanes & !fixed == 0);
-        let passes =
-            (lane_inputs + lane_outputs + scalar_outputs + usize::from(feeds)).max(1) as f64;
-        self.cells(now) * (STEP_COST + passes * (PASS_COST + self.cells(lanes)))
+        let summed = f64::from(u8::from(joining.scalar_outputs > 0.0))
+            + f64::from(u8::from(joining.feeds_outer));
+        let passes = joining.lane_inputs + joining.lane_outputs + summed + 1.0;
+        let looked_up = joining.scalar_inputs + joining.scalar_outputs;
+        self.cells(fixed | 1 << axis)
+            * (cost::SETTING
+                + cost::LOOK_UP * looked_up
+                + passes * (cost::LOOK_UP + cost::PASS_PER_VECTOR * vectors))
     }
 
     /// The cheapest order, by dynamic programming over the set of axes already fixed.
