@@ -102,8 +102,13 @@ mod cost {
     pub(super) const VECTOR_INPUT: f64 = 0.2;
     pub(super) const VECTOR_OUTPUT: f64 = 0.35;
     pub(super) const VECTOR_PARTS: f64 = 0.5;
+    /// One vector of a step of a table in place whose steps are far apart.
+    pub(super) const FAR: f64 = 1.0;
     /// One cell copied to or from a layout of the walk's own.
     pub(super) const SPREAD: f64 = 0.8;
+    /// One cell multiplied into a copy or summed from an output, and one table of these.
+    pub(super) const FOLD: f64 = 0.5;
+    pub(super) const FOLD_CALL: f64 = 20.0;
 }
 
 /// Cells below which a contraction is not cut into blocks.
@@ -124,14 +129,9 @@ impl Contraction {
     ) -> Self {
         // Attributes of a single value need no loop.
         let clique = &Clique::new(clique.iter().filter(|a| domain.cardinality(*a) > 1));
-        let (main_inputs, absorbed) = split_subsets(inputs);
-        let (main_outputs, derived) = split_subsets(outputs);
-        let problem = Problem {
-            sizes: clique.iter().map(|a| domain.cardinality(a)).collect(),
-            inputs: main_inputs.iter().map(|i| mask(clique, &inputs[*i])).collect(),
-            outputs: main_outputs.iter().map(|o| mask(clique, &outputs[*o])).collect(),
-        };
-        let (lane_mask, order) = problem.best();
+        let Choice { inputs: (main_inputs, absorbed), outputs: (main_outputs, derived), layout } =
+            choose(domain, clique, inputs, outputs);
+        let (lane_mask, order) = (layout.lanes, layout.order);
         let outer: Vec<usize> = order.iter().map(|p| clique.attributes()[*p]).collect();
         let lane_axes: Vec<usize> = (0..clique.len())
             .filter(|p| lane_mask >> p & 1 == 1)
@@ -239,8 +239,58 @@ impl Contraction {
     }
 }
 
-/// Splits tables into those that stand for themselves and those that are subsets of one of these, with that one.
-fn split_subsets(cliques: &[Clique]) -> (Vec<usize>, Vec<(usize, usize)>) {
+/// Tables that take part in the walk, and the others, each with the table that it is multiplied into or summed from.
+type Split = (Vec<usize>, Vec<(usize, usize)>);
+
+/// How the tables are split, and the cheapest walk for that.
+struct Choice {
+    inputs: Split,
+    outputs: Split,
+    layout: Layout,
+}
+
+/// Tries the walk with and without tables that are subsets of others.
+fn choose(domain: &Domain, clique: &Clique, inputs: &[Clique], outputs: &[Clique]) -> Choice {
+    let cells = |c: &Clique| domain.cells(c).unwrap_or(u64::MAX) as f64;
+    let splits = |tables: &[Clique]| {
+        let alone: Split = ((0..tables.len()).collect(), Vec::new());
+        let split = split_subsets(tables);
+        if split.1.is_empty() { vec![alone] } else { vec![split, alone] }
+    };
+    let mut best: Option<Choice> = None;
+    for inputs_split in splits(inputs) {
+        for outputs_split in splits(outputs) {
+            let is_host = |i: &usize| inputs_split.1.iter().any(|(_, host)| host == i);
+            let problem = Problem {
+                sizes: clique.iter().map(|a| domain.cardinality(a)).collect(),
+                inputs: inputs_split.0.iter().map(|i| mask(clique, &inputs[*i])).collect(),
+                copied: inputs_split.0.iter().map(is_host).collect(),
+                outputs: outputs_split.0.iter().map(|o| mask(clique, &outputs[*o])).collect(),
+            };
+            let mut layout = problem.best();
+            let absorbed: f64 = inputs_split.1.iter().map(|(_, host)| cells(&inputs[*host])).sum();
+            let derived: f64 = outputs_split.1.iter().map(|(_, from)| cells(&outputs[*from])).sum();
+            layout.cost += cost::FOLD * (absorbed + derived)
+                + cost::FOLD_CALL * (inputs_split.1.len() + outputs_split.1.len()) as f64;
+            if best.as_ref().is_none_or(|b| layout.cost < b.layout.cost) {
+                best = Some(Choice {
+                    inputs: inputs_split.clone(),
+                    outputs: outputs_split,
+                    layout,
+                });
+            }
+        }
+    }
+    best.unwrap_or_else(|| Choice {
+        inputs: split_subsets(inputs),
+        outputs: split_subsets(outputs),
+        layout: Layout { cost: 0.0, lanes: 0, order: Vec::new() },
+    })
+}
+
+/// Splits tables into those that stand for themselves and those that are subsets of another one, with the smallest of
+/// these that comes before them (larger tables come first).
+fn split_subsets(cliques: &[Clique]) -> Split {
     let mut by_size: Vec<usize> = (0..cliques.len()).collect();
     by_size.sort_by_key(|i| (std::cmp::Reverse(cliques[*i].len()), *i));
     let mut main: Vec<usize> = Vec::new();
@@ -315,6 +365,8 @@ fn in_place(table: u32, lanes: u32) -> bool {
     shared == 0 || (shared == lanes && table & !lanes < 1 << lanes.trailing_zeros())
 }
 
+/// Cells between two steps that share few lines of the first cache.
+const FAR_CELLS: f64 = 256.0;
 /// Lanes of the widest vectors.
 const VECTOR_LANES: f64 = 8.0;
 
@@ -332,7 +384,16 @@ struct Joining {
 struct Problem {
     sizes: Vec<usize>,
     inputs: Vec<u32>,
+    /// Whether an input is copied in any case, since others are multiplied into it.
+    copied: Vec<bool>,
     outputs: Vec<u32>,
+}
+
+/// Lane axes, and the order of the others, outermost first.
+struct Layout {
+    cost: f64,
+    lanes: u32,
+    order: Vec<usize>,
 }
 
 impl Problem {
@@ -345,10 +406,9 @@ impl Problem {
             .product()
     }
 
-    /// Lane axes and the order of the others, outermost first.
-    fn best(&self) -> (u32, Vec<usize>) {
+    fn best(&self) -> Layout {
         let all = self.all();
-        let mut best: Option<(f64, u32, Vec<usize>)> = None;
+        let mut best = Layout { cost: f64::INFINITY, lanes: all, order: Vec::new() };
         for lanes in self.lane_choices() {
             let outer: Vec<usize> =
                 (0..self.sizes.len()).filter(|i| (all & !lanes) >> i & 1 == 1).collect();
@@ -358,11 +418,11 @@ impl Problem {
                 self.greedy(lanes, &outer)
             };
             let cost = cost + self.outermost_cost(lanes) + self.spread_cost(lanes);
-            if best.as_ref().is_none_or(|(least, _, _)| cost < *least) {
-                best = Some((cost, lanes, order));
+            if cost < best.cost {
+                best = Layout { cost, lanes, order };
             }
         }
-        best.map_or_else(|| (all, Vec::new()), |(_, lanes, order)| (lanes, order))
+        best
     }
 
     fn all(&self) -> u32 {
@@ -409,8 +469,18 @@ impl Problem {
 
     /// Work of copying the tables that the loops cannot use as they are.
     fn spread_cost(&self, lanes: u32) -> f64 {
-        let spread = self.inputs.iter().chain(&self.outputs).filter(|t| !in_place(**t, lanes));
-        cost::SPREAD * spread.map(|t| self.cells(t | lanes)).sum::<f64>()
+        let copied = |t: u32, always: bool| {
+            if !always && in_place(t, lanes) {
+                0.0
+            } else if t & lanes == 0 {
+                self.cells(t)
+            } else {
+                self.cells(t | lanes)
+            }
+        };
+        let inputs: f64 = self.inputs.iter().zip(&self.copied).map(|(t, c)| copied(*t, *c)).sum();
+        let outputs: f64 = self.outputs.iter().map(|t| copied(*t, false)).sum();
+        cost::SPREAD * (inputs + outputs)
     }
 
     /// Work before any outer axis is fixed: tables that have lane axes only.
@@ -437,6 +507,18 @@ impl Problem {
         Joining { lane_inputs, scalar_inputs, lane_outputs, scalar_outputs, feeds_outer }
     }
 
+    /// Tables in place that a walk over `axis` crosses in steps that defeat the first cache.
+    fn far_operands(&self, lanes: u32, fixed: u32, axis: usize) -> f64 {
+        let now = fixed | 1 << axis;
+        let far = |t: &&u32| {
+            let joins = **t >> axis & 1 == 1 && **t & !lanes & !now == 0;
+            let inner = **t & !((2 << axis) - 1);
+            joins && **t & lanes != 0 && in_place(**t, lanes) && self.cells(inner) >= FAR_CELLS
+        };
+        let read = self.inputs.iter().zip(&self.copied).filter(|(_, c)| !**c).map(|(t, _)| t);
+        read.chain(&self.outputs).filter(far).count() as f64
+    }
+
     /// Work of the depth that fixes `axis` after the axes of `fixed` (both without the lanes).
     fn depth_cost(&self, lanes: u32, fixed: u32, axis: usize) -> f64 {
         let joining = self.joining(lanes, fixed, axis);
@@ -451,7 +533,8 @@ impl Problem {
                         + cost::VECTOR_OUTPUT * joining.lane_outputs
                         + if joining.scalar_outputs > 0.0 { cost::VECTOR_PARTS } else { 0.0 });
             let looked_up = joining.scalar_inputs + joining.scalar_outputs;
-            let steps = self.sizes[axis] as f64 * (step + cost::LOOK_UP * looked_up);
+            let far = cost::FAR * vectors * self.far_operands(lanes, fixed, axis);
+            let steps = self.sizes[axis] as f64 * (step + far + cost::LOOK_UP * looked_up);
             return self.cells(fixed)
                 * (cost::SWEEP + 3.0 * cost::PASS_PER_VECTOR * vectors + steps);
         }
