@@ -8,7 +8,8 @@ fn main() {
     let v: serde_json::Value = serde_json::from_str(&text).unwrap();
     let only = std::env::args().nth(1).unwrap_or_default();
     for (name, d) in v.as_object().unwrap() {
-        let dom: Vec<(String, u32)> = d["domain"].as_object().unwrap().iter().map(|(k, x)| (k.clone(), x.as_u64().unwrap() as u32)).collect();
+        let order = if name == "adult15" { "education age workclass fnlwgt education-num marital-status occupation relationship race sex capital-gain capital-loss hours-per-week native-country income>50K" } else { "age workclass fnlwgt education-num marital-status occupation relationship race sex capital-gain capital-loss hours-per-week native-country income>50K" };
+        let dom: Vec<(String, u32)> = order.split(' ').map(|k| (k.to_string(), d["domain"][k].as_u64().unwrap() as u32)).collect();
         let domain = Domain::new(dom).unwrap();
         for (case, c) in d["cases"].as_object().unwrap() {
             let label = format!("{name}/{case}");

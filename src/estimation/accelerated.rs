@@ -1,8 +1,9 @@
 //! Accelerated Bregman proximal gradient with an exact acceptance test.
 
 use crate::error::Result;
+use crate::estimation::certificate::Certificate;
 use crate::estimation::gauge::{Gauge, RECENTER};
-use crate::estimation::{Estimate, Estimator, SquaredLoss, Stopping, Watch, spare_dead_cells};
+use crate::estimation::{Estimate, Estimator, SquaredLoss, Stopping, Watch, is_dying};
 use crate::inference::{BeliefPropagation, MarginalOracle};
 use crate::table::{Marginals, Potentials};
 
@@ -18,18 +19,32 @@ use crate::table::{Marginals, Potentials};
 /// their loss is not monotone. The best of them is kept and returned, and when ten calls have not improved on it, the
 /// method starts again from there without momentum. That makes the returned model better than the averaged iterate
 /// of the plain method after equally many calls (`docs/adr/0002-restarted-accelerated-fit.md`).
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AcceleratedBregman {
     /// When to end.
     pub stopping: Stopping,
+    /// Oracle calls without a better model after which the momentum is dropped. Short patience gives a better model
+    /// sooner, long patience a tighter certificate.
+    pub patience: u32,
+}
+
+impl Default for AcceleratedBregman {
+    fn default() -> Self {
+        Self { stopping: Stopping::default(), patience: Self::PATIENCE }
+    }
+}
+
+impl AcceleratedBregman {
+    /// Patience for models that are fitted again soon.
+    pub const PATIENCE: u32 = 10;
+    /// Patience for a model that is to come with a certificate.
+    pub const CERTIFYING_PATIENCE: u32 = 40;
 }
 
 /// After an accepted step the smoothness estimate is relaxed by this factor.
 const RELAXATION: f64 = 1.1;
 /// The worst-case smoothness constant is this many times too careful, at least, in practice.
 const FIRST_RELAXATION: f64 = 16.0;
-/// Oracle calls without a better model after which the momentum is dropped.
-const PATIENCE: u32 = 10;
 /// Relative error of the divergence, which is a difference of numbers of the size of A.
 const ROUNDING: f64 = 1e-14;
 
@@ -55,16 +70,25 @@ impl Estimator for AcceleratedBregman {
         let mut middle = x.clone();
         let mut gradient = vec![0.0; layout.cells()];
 
-        let mut smoothness = total * total * loss.total_weight() / FIRST_RELAXATION;
+        // Every step passes the test with this one, but for rounding.
+        let worst_case = total * total * loss.total_weight();
+        let mut smoothness = worst_case / FIRST_RELAXATION;
         // L_prev t_prev² of the last accepted step; before the first, t = 1.
         let mut momentum: Option<f64> = None;
         let mut gauge = None;
         let mut calls = 1;
         let mut value = loss.value(&z);
         let mut watch = Watch::new(self.stopping, loss, total, value);
+        let mut certificate = Certificate::new(loss);
         let mut best =
             Best { potentials: theta.clone(), marginals: z.clone(), log_partition, value, calls };
-        while !watch.is_over(calls, best.value) {
+        loop {
+            if watch.wants_certificate(calls) {
+                certificate.update(oracle, &mut workspace, loss, total)?;
+            }
+            if watch.is_over(calls, best.value, certificate.lower_bound()) {
+                break;
+            }
             // L t²/(1 - t) = L_prev t_prev².
             let t = momentum.map_or(1.0, |m| {
                 let ratio = m / smoothness;
@@ -74,24 +98,28 @@ impl Estimator for AcceleratedBregman {
                 *m = (1.0 - t) * x + t * z;
             }
             loss.gradient(&middle, &mut gradient);
-            spare_dead_cells(z.values(), &mut gradient);
             let step = total / (t * smoothness);
-            for ((n, p), g) in next.values_mut().iter_mut().zip(theta.values()).zip(&gradient) {
-                *n = p - step * g;
+            let cells = theta.values().iter().zip(&gradient).zip(z.values());
+            for (n, ((p, g), m)) in next.values_mut().iter_mut().zip(cells) {
+                *n = if is_dying(*m, *g) { *p } else { p - step * g };
             }
             let next_log = oracle.marginals(&next, total, &mut workspace, &mut next_z)?;
             calls += 1;
-            let along: f64 = gradient.iter().zip(next_z.values()).map(|(g, m)| -step * g * m).sum();
+            let along: f64 = next
+                .values()
+                .iter()
+                .zip(theta.values())
+                .zip(next_z.values())
+                .map(|((n, p), m)| if *m > 0.0 { (n - p) * m } else { 0.0 })
+                .sum();
             let rounding = ROUNDING * (along.abs() / total + next_log.abs() + log_partition.abs());
             let divergence = along / total - (next_log - log_partition);
             let moved = loss.half_distance(next_z.values(), z.values());
-            if moved > smoothness * (divergence + rounding) {
+            if moved > smoothness * (divergence + rounding) && smoothness < worst_case {
                 smoothness *= 2.0;
-                if smoothness.is_finite() {
-                    continue;
-                }
-                break;
+                continue;
             }
+            certificate.average(&gradient, 1.0 / (t * smoothness));
             for (x, z) in x.iter_mut().zip(next_z.values()) {
                 *x = (1.0 - t) * *x + t * z;
             }
@@ -103,7 +131,7 @@ impl Estimator for AcceleratedBregman {
             value = loss.value(&z);
             if value < best.value {
                 best.keep(&theta, &z, log_partition, value, calls);
-            } else if calls - best.calls > PATIENCE {
+            } else if calls - best.calls > self.patience {
                 // The momentum carries it around the minimum: start again from the best model seen.
                 theta.values_mut().copy_from_slice(best.potentials.values());
                 z.values_mut().copy_from_slice(best.marginals.values());
@@ -118,8 +146,12 @@ impl Estimator for AcceleratedBregman {
                 calls += 1;
             }
         }
+        if self.stopping.certified_share > 0.0 {
+            certificate.update(oracle, &mut workspace, loss, total)?;
+        }
         Ok(Estimate {
             loss: best.value,
+            lower_bound: certificate.lower_bound(),
             potentials: best.potentials,
             marginals: best.marginals,
             log_partition: best.log_partition,

@@ -108,6 +108,26 @@ impl SquaredLoss {
         self.weights.iter().copied().fold(0.0, f64::max)
     }
 
+    /// What is left of L when every clique is fitted exactly: measurements of the same clique that differ.
+    pub(crate) fn constant(&self) -> f64 {
+        self.constant
+    }
+
+    /// `<g, y>` and `Σ_r ‖g_r‖²/w_r`.
+    pub(crate) fn dual_parts(&self, g: &[f64]) -> (f64, f64) {
+        let (mut along, mut squares) = (0.0, 0.0);
+        for (index, weight) in self.weights.iter().enumerate() {
+            let range = self.layout.range(index);
+            let mut own = 0.0;
+            for (g, y) in g[range.clone()].iter().zip(&self.targets[range]) {
+                along += g * y;
+                own += g * g;
+            }
+            squares += own / weight;
+        }
+        (along, squares)
+    }
+
     /// L(μ).
     pub fn value(&self, mu: &Marginals) -> f64 {
         self.value_at(mu.values())

@@ -1,8 +1,9 @@
 //! Entropic mirror descent on the marginal polytope.
 
 use crate::error::Result;
+use crate::estimation::certificate::Certificate;
 use crate::estimation::gauge::{Gauge, RECENTER};
-use crate::estimation::{Estimate, Estimator, SquaredLoss, Stopping, Watch, spare_dead_cells};
+use crate::estimation::{Estimate, Estimator, SquaredLoss, Stopping, Watch, is_dying};
 use crate::inference::{BeliefPropagation, MarginalOracle};
 use crate::table::{Marginals, Potentials};
 
@@ -42,15 +43,22 @@ impl Estimator for MirrorDescent {
 
         let mut log_partition = oracle.marginals(&theta, total, &mut workspace, &mut mu)?;
         let mut value = loss.gradient(mu.values(), &mut gradient);
-        spare_dead_cells(mu.values(), &mut gradient);
         let mut step = 1.0 / (total * loss.total_weight());
         let mut growth = FIRST_GROWTH;
         let mut gauge = None;
         let mut calls = 1;
         let mut watch = Watch::new(self.stopping, loss, total, value);
-        while !watch.is_over(calls, value) {
-            for ((n, t), g) in next.values_mut().iter_mut().zip(theta.values()).zip(&gradient) {
-                *n = t - step * g;
+        let mut certificate = Certificate::new(loss);
+        loop {
+            if watch.wants_certificate(calls) {
+                certificate.update(oracle, &mut workspace, loss, total)?;
+            }
+            if watch.is_over(calls, value, certificate.lower_bound()) {
+                break;
+            }
+            let cells = theta.values().iter().zip(&gradient).zip(mu.values());
+            for (n, ((t, g), m)) in next.values_mut().iter_mut().zip(cells) {
+                *n = if is_dying(*m, *g) { *t } else { t - step * g };
             }
             let next_log = oracle.marginals(&next, total, &mut workspace, &mut next_mu)?;
             calls += 1;
@@ -58,15 +66,15 @@ impl Estimator for MirrorDescent {
             let along: f64 = gradient
                 .iter()
                 .zip(mu.values().iter().zip(next_mu.values()))
-                .map(|(g, (m, n))| g * (m - n))
+                .map(|(g, (m, n))| if is_dying(*m, *g) { 0.0 } else { g * (m - n) })
                 .sum();
             if value - next_value >= 0.5 * step * along {
+                certificate.average(&gradient, step);
                 std::mem::swap(&mut theta, &mut next);
                 std::mem::swap(&mut mu, &mut next_mu);
                 log_partition = next_log;
                 value = loss.gradient(mu.values(), &mut gradient);
-                spare_dead_cells(mu.values(), &mut gradient);
-                step *= growth;
+                        step *= growth;
                 if calls % RECENTER == 0 && Gauge::is_due(&theta) {
                     gauge.get_or_insert_with(|| Gauge::new(layout)).recenter(&mut theta, &mu);
                     log_partition = oracle.marginals(&theta, total, &mut workspace, &mut mu)?;
@@ -80,10 +88,14 @@ impl Estimator for MirrorDescent {
                 }
             }
         }
+        if self.stopping.certified_share > 0.0 {
+            certificate.update(oracle, &mut workspace, loss, total)?;
+        }
         Ok(Estimate {
             potentials: theta,
             marginals: mu,
             loss: value,
+            lower_bound: certificate.lower_bound(),
             log_partition,
             oracle_calls: calls,
         })

@@ -1,6 +1,7 @@
 //! Estimation: one distribution fitted to all measurements.
 
 mod accelerated;
+mod certificate;
 mod gauge;
 mod loss;
 mod mirror_descent;
@@ -22,13 +23,23 @@ pub struct Estimate {
     pub marginals: Marginals,
     /// Value of the loss at μ.
     pub loss: f64,
+    /// No distribution has a smaller loss than this: proved by a dual point, whatever the optimiser did.
+    pub lower_bound: f64,
     /// Log-partition value A(θ).
     pub log_partition: f64,
     /// Oracle calls made.
     pub oracle_calls: u32,
 }
 
-/// When a fit ends: after so many oracle calls, or as soon as the loss hardly falls any more.
+impl Estimate {
+    /// How far the loss is from optimal, at most.
+    pub fn certified_gap(&self) -> f64 {
+        (self.loss - self.lower_bound).max(0.0)
+    }
+}
+
+/// When a fit ends: after so many oracle calls, as soon as the loss hardly falls any more, or as soon as it is known to
+/// be close to the least one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stopping {
     /// Most oracle calls (iterations of the papers).
@@ -41,21 +52,44 @@ pub struct Stopping {
     /// The fit also ends when the loss fell by less than this share of its standard deviation from noise
     /// ([`SquaredLoss::noise`]).
     pub noise_share: f64,
+    /// The fit also ends when the loss is certified to be above the least one by no more than this share of its
+    /// standard deviation from noise. 0: no bound is computed.
+    pub certified_share: f64,
 }
 
 impl Stopping {
     /// Oracle calls between two looks at the decrease.
     pub const WINDOW: u32 = 25;
 
+    /// Oracle calls between two looks at the certificate, which costs about half a call.
+    pub const CERTIFY: u32 = 50;
+
     /// Runs all iterations.
     pub fn after(iterations: u32) -> Self {
-        Self { iterations, relative_decrease: 0.0, marginal_share: 0.0, noise_share: 0.0 }
+        Self {
+            iterations,
+            relative_decrease: 0.0,
+            marginal_share: 0.0,
+            noise_share: 0.0,
+            certified_share: 0.0,
+        }
+    }
+
+    /// Runs until the loss is certified to be within this share of its noise, or to the last iteration.
+    pub fn certified(share: f64, iterations: u32) -> Self {
+        Self { certified_share: share, ..Self::after(iterations) }
     }
 }
 
 impl Default for Stopping {
     fn default() -> Self {
-        Self { iterations: 1000, relative_decrease: 1e-3, marginal_share: 1e-4, noise_share: 0.5 }
+        Self {
+            iterations: 1000,
+            relative_decrease: 1e-3,
+            marginal_share: 1e-4,
+            noise_share: 0.5,
+            certified_share: 1.0,
+        }
     }
 }
 
@@ -64,8 +98,10 @@ impl Default for Stopping {
 struct Watch {
     stopping: Stopping,
     least_decrease: f64,
+    certified: f64,
     reference: f64,
     next: u32,
+    next_certificate: u32,
 }
 
 impl Watch {
@@ -73,12 +109,28 @@ impl Watch {
         let moved = stopping.marginal_share * total;
         let least_decrease =
             (0.5 * loss.largest_weight() * moved * moved).max(stopping.noise_share * loss.noise());
-        Self { stopping, least_decrease, reference: value, next: Stopping::WINDOW }
+        Self {
+            stopping,
+            least_decrease,
+            certified: stopping.certified_share * loss.noise(),
+            reference: value,
+            next: Stopping::WINDOW,
+            next_certificate: Stopping::CERTIFY,
+        }
     }
 
-    /// Whether the fit is over after `calls` oracle calls.
-    fn is_over(&mut self, calls: u32, value: f64) -> bool {
-        if calls >= self.stopping.iterations {
+    /// Whether the lower bound is to be brought up to date after `calls` oracle calls.
+    fn wants_certificate(&mut self, calls: u32) -> bool {
+        let due = self.certified > 0.0 && calls >= self.next_certificate;
+        if due {
+            self.next_certificate = calls + Stopping::CERTIFY;
+        }
+        due
+    }
+
+    /// Whether the fit is over after `calls` oracle calls, with a loss between `lower_bound` and `value`.
+    fn is_over(&mut self, calls: u32, value: f64, lower_bound: f64) -> bool {
+        if calls >= self.stopping.iterations || value - lower_bound <= self.certified {
             return true;
         }
         if calls < self.next {
@@ -95,16 +147,12 @@ impl Watch {
 /// Expected records below which a cell counts as empty.
 const DEAD_CELL: f64 = 1e-8;
 
-/// Leaves cells alone that are all but empty and should shrink further.
+/// Whether a cell is all but empty and should shrink further. Such cells are left alone.
 ///
 /// Noise makes targets negative, and their potentials would fall for ever: no visible change of the marginals, but
 /// numbers so far apart that others have to make up for them, until sums lose their digits.
-fn spare_dead_cells(mu: &[f64], gradient: &mut [f64]) {
-    for (g, m) in gradient.iter_mut().zip(mu) {
-        if *m < DEAD_CELL && *g > 0.0 {
-            *g = 0.0;
-        }
-    }
+fn is_dying(mu: f64, gradient: f64) -> bool {
+    mu < DEAD_CELL && gradient > 0.0
 }
 
 /// Fits the distribution of the exponential family whose marginals minimise a loss.

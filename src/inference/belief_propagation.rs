@@ -18,7 +18,7 @@ use crate::inference::calibrated::{Calibrated, Space};
 use crate::inference::kernel::ContractionWorkspace;
 use crate::inference::log_space::{LogSpace, LogWorkspace};
 use crate::inference::plan::Contraction;
-use crate::inference::semiring::SumProduct;
+use crate::inference::semiring::{MaxSum, Semiring, SumProduct};
 use crate::inference::structure::{Node, ORDINARY_LOG, Structure};
 use crate::inference::vector::scale_to;
 use crate::table::{CliqueLayout, Marginals, Potentials};
@@ -52,8 +52,8 @@ const LOST_SHARE: f64 = 1e-13;
 #[derive(Clone, Debug)]
 pub struct BeliefPropagation {
     structure: Arc<Structure>,
-    /// For each node, its message to the parent; `None` at a root.
-    collect: Vec<Option<Contraction>>,
+    /// For each node, its message to the parent; at a root, the sum over everything.
+    collect: Vec<Contraction>,
     distribute: Vec<Distribute>,
     /// Work of one call.
     cells: u64,
@@ -79,7 +79,7 @@ pub struct BeliefWorkspace {
 
 #[derive(Debug)]
 struct NodeWorkspace {
-    collect: Option<ContractionWorkspace>,
+    collect: ContractionWorkspace,
     distribute: ContractionWorkspace,
     /// Message to the parent.
     up: Vec<f64>,
@@ -98,14 +98,15 @@ impl BeliefPropagation {
     }
 
     pub(crate) fn from_structure(structure: Arc<Structure>) -> Self {
-        let plans: Vec<(Option<Contraction>, Distribute)> = (0..structure.nodes.len())
+        let plans: Vec<(Contraction, Distribute)> = (0..structure.nodes.len())
             .into_par_iter()
             .map(|i| (collect_plan(&structure, i), distribute_plan(&structure, i)))
             .collect();
         let (collect, distribute): (Vec<_>, Vec<_>) = plans.into_iter().unzip();
+        let roots = structure.levels.first().map_or(0, ExactSizeIterator::len);
         let cells = collect
             .iter()
-            .flatten()
+            .skip(roots)
             .chain(distribute.iter().map(|d| &d.contraction))
             .fold(0, |n: u64, c| n.saturating_add(c.cells()));
         Self { structure, collect, distribute, cells }
@@ -129,7 +130,7 @@ impl BeliefPropagation {
     /// Bytes of scratch that a workspace holds.
     pub fn held_bytes(&self) -> usize {
         let contractions =
-            self.collect.iter().flatten().chain(self.distribute.iter().map(|d| &d.contraction));
+            self.collect.iter().chain(self.distribute.iter().map(|d| &d.contraction));
         let scratch: usize = contractions.map(Contraction::held).sum();
         let messages: usize = self
             .structure
@@ -213,11 +214,47 @@ impl BeliefPropagation {
         below: &[NodeWorkspace],
         factors: &[Vec<f64>],
     ) {
-        if let (Some(contraction), Some(workspace)) = (&self.collect[i], &mut node.collect) {
-            contraction.run::<SumProduct>(&self.inputs(i, factors, first_child, below), workspace);
-            node.up.copy_from_slice(workspace.output(0));
-            node.log_scale = scale_message(&mut node.up).ln();
+        self.send::<SumProduct>(i, node, first_child, below, factors);
+        node.log_scale = scale_message(&mut node.up).ln();
+    }
+
+    /// The product of a node's factors and its children's messages, summed onto the separator to its parent.
+    fn send<R: Semiring>(
+        &self,
+        i: usize,
+        node: &mut NodeWorkspace,
+        first_child: usize,
+        below: &[NodeWorkspace],
+        factors: &[Vec<f64>],
+    ) {
+        let inputs = self.inputs(i, factors, first_child, below);
+        self.collect[i].run::<R>(&inputs, &mut node.collect);
+        node.up.copy_from_slice(node.collect.output(0));
+    }
+
+    /// `max_x Σ_r θ_r(x_r)` over all records of the domain: one collect sweep with sums for products and maxima for
+    /// sums. Minus infinity when the potentials forbid every record.
+    ///
+    /// # Errors
+    /// Potentials over other cliques than the oracle's, or a potential that is NaN or plus infinity.
+    pub fn largest_log_weight(
+        &self,
+        theta: &Potentials,
+        workspace: &mut BeliefWorkspace,
+    ) -> Result<f64> {
+        let BeliefWorkspace { factors, nodes, .. } = workspace;
+        self.structure.gather(theta, factors)?;
+        let factors = &factors[..];
+        let parallel = self.cells >= PARALLEL_CELLS;
+        for level in self.structure.levels.iter().rev() {
+            let (upper, children) = nodes.split_at_mut(level.end);
+            let own = &mut upper[level.start..];
+            for_each_node(parallel, own, level.start, |i, node| {
+                self.send::<MaxSum>(i, node, level.end, children, factors);
+            });
         }
+        let roots = self.structure.levels.first().cloned().unwrap_or(0..0);
+        Ok(nodes[roots].iter().map(|root| root.up[0]).sum())
     }
 
     /// The parent's message: its belief about the separator over this node's own message, with 0/0 = 0.
@@ -290,7 +327,7 @@ impl MarginalOracle for BeliefPropagation {
                 let separator = &self.structure.nodes[i].separator;
                 let cells = self.structure.domain.shape(separator).iter().product();
                 NodeWorkspace {
-                    collect: self.collect[i].as_ref().map(ContractionWorkspace::new),
+                    collect: ContractionWorkspace::new(&self.collect[i]),
                     distribute: ContractionWorkspace::new(&self.distribute[i].contraction),
                     up: vec![0.0; cells],
                     log_scale: 0.0,
@@ -320,12 +357,10 @@ impl MarginalOracle for BeliefPropagation {
     }
 }
 
-fn collect_plan(structure: &Structure, i: usize) -> Option<Contraction> {
+fn collect_plan(structure: &Structure, i: usize) -> Contraction {
     let node = &structure.nodes[i];
-    node.parent.is_some().then(|| {
-        let output = [node.separator.clone()];
-        Contraction::new(&structure.domain, &node.clique, &structure.collect_inputs(i), &output)
-    })
+    let output = [node.separator.clone()];
+    Contraction::new(&structure.domain, &node.clique, &structure.collect_inputs(i), &output)
 }
 
 fn distribute_plan(structure: &Structure, i: usize) -> Distribute {

@@ -250,7 +250,8 @@ pub(super) fn fit(
 ) -> Result<(MarkovRandomField, Estimate)> {
     let loss = SquaredLoss::new(domain, measurements, Weighting::Equal)?;
     let oracle = Arc::new(BeliefPropagation::new(domain, loss.layout()));
-    let estimator = AcceleratedBregman { stopping: Stopping { iterations, ..Stopping::default() } };
+    let stopping = Stopping { iterations, ..Stopping::default() };
+    let estimator = AcceleratedBregman { stopping, ..AcceleratedBregman::default() };
     let estimate = estimator.estimate(&oracle, &loss, total, warm_start)?;
     let model = MarkovRandomField::with_oracle(oracle, estimate.potentials.clone(), total)?;
     Ok((model, estimate))
