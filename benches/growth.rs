@@ -31,6 +31,11 @@ const LEAST_RUNS: u32 = 3;
 /// Values of an attribute where the number of attributes grows.
 const VALUES: u32 = 8;
 
+/// One kind of work, at several sizes.
+type Part = fn() -> Result<Vec<Series>, Failure>;
+/// The neighbor through which an attribute hangs on the earlier ones.
+type Parent = fn(usize) -> usize;
+
 /// Times of one kind of work, by size.
 struct Series {
     name: &'static str,
@@ -64,7 +69,6 @@ impl Series {
 fn main() -> Result<(), Failure> {
     let asked = std::env::args().skip(1).find(|a| !a.starts_with("--")).unwrap_or_default();
     println!("| work | size | time by size | exponent |\n|---|---|---|---|");
-    type Part = fn() -> Result<Vec<Series>, Failure>;
     let parts: [(&str, Part); 4] =
         [("attributes", attributes), ("cells", cells), ("rows", rows), ("candidates", candidates)];
     for (_, part) in parts.iter().filter(|(name, _)| name.starts_with(&asked)) {
@@ -77,12 +81,12 @@ fn main() -> Result<(), Failure> {
 
 /// Chains and balanced binary trees of pairs of attributes with eight values each.
 fn attributes() -> Result<Vec<Series>, Failure> {
-    let parent: [(fn(usize) -> usize, [&str; 2]); 2] = [
+    let shapes: [(Parent, [&str; 2]); 2] = [
         (|i| i - 1, ["plans of a chain", "oracle call on a chain"]),
         (|i| (i - 1) / 2, ["plans of a tree", "oracle call on a tree"]),
     ];
     let mut all = Vec::new();
-    for (parent, names) in parent {
+    for (parent, names) in shapes {
         let [mut plans, mut calls] = names.map(|name| Series::new(name, "attributes"));
         for n in [20, 40, 80, 160, 320, 640] {
             let domain = uniform_domain(n, VALUES)?;

@@ -12,7 +12,7 @@ use jointly::table::{CliqueLayout, Potentials};
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
 /// Any failure of a bench.
 pub(crate) type Failure = Box<dyn Error>;
@@ -28,15 +28,40 @@ pub(crate) struct Case {
     pub(crate) cliques: Vec<Clique>,
 }
 
-#[derive(Deserialize)]
+#[derive(serde::Deserialize)]
 struct Family {
-    domain: Schema,
+    domain: InOrder,
     cases: BTreeMap<String, CliqueList>,
 }
 
-#[derive(Deserialize)]
+#[derive(serde::Deserialize)]
 struct CliqueList {
     cliques: Vec<Vec<String>>,
+}
+
+/// Names and cardinalities in the order of the file, which a map would lose.
+struct InOrder(Vec<(String, u32)>);
+
+impl<'de> Deserialize<'de> for InOrder {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = InOrder;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a map from attributes to numbers of values")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<InOrder, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(InOrder(entries))
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
 }
 
 impl Case {
@@ -55,7 +80,7 @@ pub(crate) fn engine_cases() -> Result<Option<Vec<Case>>, Failure> {
     let families: BTreeMap<String, Family> = serde_json::from_str(&text)?;
     let mut cases = Vec::new();
     for (family, Family { domain, cases: lists }) in families {
-        let domain = domain.domain();
+        let domain = Domain::new(domain.0)?;
         for (name, CliqueList { cliques }) in lists {
             // `ii_tree` is the tree: the numeral only sorts.
             let name = name.split_once('_').map_or(&*name, |(_, name)| name).replace("MB", "MiB");

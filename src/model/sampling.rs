@@ -144,6 +144,8 @@ struct Dealer {
     method: Sampling,
     /// Weights of the values in the group at hand.
     weights: Vec<f64>,
+    /// Their sums up to each value, where records are drawn one by one.
+    cumulated: Vec<f64>,
     hand: Vec<u32>,
     /// Where the remainders of the next group are drawn: uniform in [0, 1), and evenly spread from group to group.
     offset: f64,
@@ -155,7 +157,9 @@ struct Dealer {
 impl Dealer {
     fn new<R: Rng + ?Sized>(values: usize, step: usize, method: Sampling, rng: &mut R) -> Self {
         let stride = prime(step).sqrt().fract();
-        Self { method, weights: vec![0.0; values], hand: Vec::new(), offset: rng.random(), stride }
+        let weights = vec![0.0; values];
+        let (cumulated, hand) = (Vec::new(), Vec::new());
+        Self { method, weights, cumulated, hand, offset: rng.random(), stride }
     }
 
     fn deal<R: Rng + ?Sized>(&mut self, group: &[u32], column: &mut [u32], rng: &mut R) {
@@ -164,12 +168,14 @@ impl Dealer {
             Sampling::Independent => rng.random(),
         };
         if let [record] = group {
-            column[*record as usize] = pick(&self.weights, self.offset);
+            self.cumulate();
+            column[*record as usize] = pick(&self.cumulated, self.offset);
             return;
         }
         if self.method == Sampling::Independent {
+            self.cumulate();
             for record in group {
-                column[*record as usize] = pick(&self.weights, rng.random());
+                column[*record as usize] = pick(&self.cumulated, rng.random());
             }
             return;
         }
@@ -204,26 +210,32 @@ impl Dealer {
             self.hand.extend(std::iter::repeat_n(value, copies.min(count - self.hand.len())));
         }
         // Rounding of the cumulated sum can leave the last remainder undealt.
-        while self.hand.len() < count {
-            self.hand.push(pick(&self.weights, self.offset));
+        if self.hand.len() < count {
+            self.cumulate();
+            let value = pick(&self.cumulated, self.offset);
+            self.hand.resize(count, value);
         }
+    }
+
+    fn cumulate(&mut self) {
+        self.cumulated.clear();
+        let mut sum = 0.0;
+        self.cumulated.extend(self.weights.iter().map(|weight| {
+            sum += weight;
+            sum
+        }));
     }
 }
 
-/// The value at a point of the cumulated distribution.
-fn pick(weights: &[f64], point: f64) -> u32 {
-    let mut threshold = point * weights.iter().sum::<f64>();
-    let mut last = 0;
-    for (value, weight) in (0_u32..).zip(weights) {
-        if *weight > 0.0 {
-            last = value;
-            threshold -= weight;
-            if threshold < 0.0 {
-                break;
-            }
-        }
+/// The value at a point in [0, 1) of a distribution given by its cumulated weights; one of positive weight.
+fn pick(cumulated: &[f64], point: f64) -> u32 {
+    let total = cumulated.last().copied().unwrap_or(0.0);
+    let mut value = cumulated.partition_point(|sum| *sum <= point * total);
+    if value == cumulated.len() {
+        // The product was rounded up to the total.
+        value = cumulated.partition_point(|sum| *sum < total);
     }
-    last
+    u32::try_from(value).unwrap_or(u32::MAX)
 }
 
 /// The prime number at a position, counted from 0.

@@ -1,5 +1,8 @@
 //! Row-major layouts, and walks over a table alongside one of its projections.
 
+use std::iter::Sum;
+use std::ops::AddAssign;
+
 use crate::domain::Clique;
 
 /// Row-major strides of a shape, in cells.
@@ -95,19 +98,19 @@ impl Projection {
     }
 
     /// `small[projection of c] += large[c]` for every cell.
-    pub(crate) fn add_into(&self, large: &[f64], small: &mut [f64]) {
+    pub(crate) fn add_into<T: Copy + AddAssign + Sum>(&self, large: &[T], small: &mut [T]) {
         self.for_each_run(|start, target, length, stride| {
             let cells = &large[start..start + length];
             match stride {
-                0 => small[target] += cells.iter().sum::<f64>(),
+                0 => small[target] += cells.iter().copied().sum(),
                 1 => {
                     for (s, x) in small[target..target + length].iter_mut().zip(cells) {
-                        *s += x;
+                        *s += *x;
                     }
                 }
                 _ => {
                     for (s, x) in small[target..].iter_mut().step_by(stride).zip(cells) {
-                        *s += x;
+                        *s += *x;
                     }
                 }
             }
