@@ -36,18 +36,8 @@ pub(super) struct EngineCost {
 }
 
 impl EngineCost {
-    /// The cost of a model of these cliques.
-    ///
-    /// # Errors
-    /// A model above the limit.
-    pub(super) fn of(domain: &Domain, measured: &[Clique], limit_mib: f64) -> Result<Self> {
-        if !JunctionTree::is_tractable(domain, measured, cells_within_mib(limit_mib)) {
-            return Err(Error::TooLarge {
-                what: "the model of the measured cliques".into(),
-                needed: format!("more than {limit_mib} MiB at 8 bytes a cell"),
-                limit: format!("{limit_mib} MiB"),
-            });
-        }
+    /// The cost of a model of these cliques, which the caller has checked against the limit.
+    pub(super) fn of(domain: &Domain, measured: &[Clique]) -> Result<Self> {
         let layout = CliqueLayout::new(domain, measured.iter().cloned())?;
         let oracle = BeliefPropagation::new(domain, &layout);
         let held = oracle.held_bytes() + FIT_VECTORS * size_of::<f64>() * layout.cells();
@@ -63,8 +53,20 @@ impl EngineCost {
     }
 }
 
+/// Refuses cliques whose model is above the limit.
+pub(super) fn check_size(domain: &Domain, measured: &[Clique], limit_mib: f64) -> Result<()> {
+    if JunctionTree::is_tractable(domain, measured, cells_within_mib(limit_mib)) {
+        return Ok(());
+    }
+    Err(Error::TooLarge {
+        what: "the model of the measured cliques".into(),
+        needed: format!("more than {limit_mib} MiB at 8 bytes a cell"),
+        limit: format!("{limit_mib} MiB"),
+    })
+}
+
 /// Cliques that a run of so many rounds could measure: drawn at random, with a fixed seed, and taken while the model
-/// stays within the limit.
+/// stays within the limit; none where independent attributes are above it already.
 pub(super) fn example_run(
     domain: &Domain,
     candidates: &[Clique],

@@ -86,7 +86,11 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
     let domain = schema.domain();
     let (workload, left_out) = config::workload(&args.workload, &domain)?;
     let measured = match &args.measured {
-        Some(path) => Some(Workload::read(path, &domain)?.cliques()),
+        Some(path) => {
+            let cliques = Workload::read(path, &domain)?.cliques();
+            engine::check_size(&domain, &cliques, tuning.size_limit_mib)?;
+            Some(cliques)
+        }
         None => None,
     };
     let plan = Plan::new(&domain, &workload, left_out, budget, tuning, args.records, measured)?;
@@ -143,7 +147,7 @@ impl Plan {
         let measured = measured.unwrap_or_else(|| {
             engine::example_run(domain, &closure, rounds, tuning.size_limit_mib)
         });
-        let engine = EngineCost::of(domain, &measured, tuning.size_limit_mib)?;
+        let engine = EngineCost::of(domain, &measured)?;
         Ok(Self {
             attributes: domain.len(),
             log10_domain_size: domain.log10_cells(),

@@ -306,6 +306,17 @@ mod tests {
     }
 
     #[test]
+    fn marginals_counted_together_agree_with_the_definition() {
+        let data = pseudo_random_table(&[3, 300, 2, 1, 16, 5], 40_000);
+        let cliques = Clique::new([0, 1, 2, 3, 4, 5]).subsets();
+        let cliques: Vec<Clique> = cliques.into_iter().filter(|c| c.len() <= 3).collect();
+        let tables = data.project_many(&cliques).unwrap();
+        for (clique, table) in cliques.iter().zip(&tables) {
+            assert_eq!(*table, naive(&data, clique), "{clique}");
+        }
+    }
+
+    #[test]
     fn several_blocks_add_up() {
         let data = pseudo_random_table(&[2, 3, 400], 2 * BLOCK + 17);
         let clique = Clique::new([0, 1, 2]);
