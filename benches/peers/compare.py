@@ -102,6 +102,9 @@ class Process:
         environment = dict(os.environ, RAYON_NUM_THREADS=cores)
         environment["JAX_ENABLE_X64"] = str(precision == "float64")
         environment["JAX_PLATFORMS"] = "cpu"
+        # Nothing is kept from run to run: a new set of cliques is what a user compiles for.
+        environment["JAX_ENABLE_COMPILATION_CACHE"] = "false"
+        environment["PYTHONWARNINGS"] = "ignore"
         if cores == "1":
             environment["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
         allowed = sorted(os.sched_getaffinity(0))[: int(cores)]

@@ -107,7 +107,6 @@ impl Groups {
         if cells == 1 {
             return Ok(Self { order: (0..count).collect(), ends: vec![records] });
         }
-        let mut order: Vec<u32>;
         if cells <= 4 * u64::from(count) {
             // Counting sort.
             let mut starts = vec![0_u32; usize::try_from(cells).unwrap_or(0) + 1];
@@ -117,16 +116,21 @@ impl Groups {
             for i in 1..starts.len() {
                 starts[i] += starts[i - 1];
             }
-            order = vec![0; records];
+            let mut order = vec![0; records];
             for (record, key) in (0..count).zip(&keys) {
                 let start = &mut starts[usize::try_from(*key).unwrap_or(0)];
                 order[*start as usize] = record;
                 *start += 1;
             }
-        } else {
-            order = (0..count).collect();
-            order.sort_by_key(|record| keys[*record as usize]);
+            // Each start has moved to the end of its group; those of empty groups are repeats.
+            let mut ends: Vec<usize> = starts.iter().map(|end| *end as usize).collect();
+            ends.dedup();
+            let empty = ends.iter().take_while(|end| **end == 0).count();
+            ends.drain(..empty);
+            return Ok(Self { order, ends });
         }
+        let mut order: Vec<u32> = (0..count).collect();
+        order.sort_by_key(|record| keys[*record as usize]);
         let key = |i: usize| keys[order[i] as usize];
         let mut ends: Vec<usize> = (1..records).filter(|i| key(*i) != key(*i - 1)).collect();
         ends.push(records);
