@@ -9,6 +9,7 @@ What is compared, and what it needs, is in the README beside this file.
 import argparse
 import csv
 import gzip
+import importlib.util
 import json
 import os
 import platform
@@ -71,12 +72,8 @@ def parse():
 
 def with_mbi():
     """Goes on in an interpreter that has the peer: this one, or that of a virtual environment made if need be."""
-    try:
-        import mbi  # noqa: F401
-
+    if importlib.util.find_spec("mbi"):
         return
-    except ImportError:
-        pass
     python = TARGET / "peers-venv" / "bin" / "python"
     if Path(sys.executable).resolve() == python.resolve() and sys.prefix != sys.base_prefix:
         sys.exit("error: mbi is not to be had in the environment just made")
