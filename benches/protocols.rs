@@ -1,14 +1,17 @@
 //! JAM-PGM on real data: `cargo bench --bench protocols -- [DATA [EPSILON [SEEDS [ROUNDS [ITERATIONS]]]]]`.
 //!
 //! DATA is the beginning of a name below: the JAM-PGM paper's sets (`adult`, `titanic`, `salary`) and states of the
-//! ACS (`pa-oh` is private Pennsylvania with public Ohio). Prints, for each data set and epsilon, the workload error
-//! (mean over all 3-way marginals of the L1 distance of frequencies) of the public table, of true one-way marginals
-//! with independence, and of the synthetic records; public picks, seconds and peak memory. Reads `JOINTLY_DATA`;
-//! with `JOINTLY_TRACE` set it prints every event.
+//! ACS (`pa-oh` is private Pennsylvania with public Ohio; `ne-sd` Nebraska with South Dakota, 119 attributes and all
+//! 2-way marginals). Prints, for each data set and epsilon, the workload error (mean over the workload, else all 3-way marginals, of the L1
+//! distance of frequencies) of the public table, of true one-way marginals with independence, and of the synthetic
+//! records; public picks, seconds, CPU seconds and peak memory. Reads `JOINTLY_DATA`; with `JOINTLY_TRACE` set it
+//! prints every event.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
-use std::path::{Path, PathBuf};
+#[allow(dead_code, reason = "each bench uses a part of it")]
+mod support;
+
 use std::time::Instant;
 
 use jointly::data::{Dataset, Projectable, PublicData, read_csv, read_public_csv};
@@ -23,68 +26,112 @@ use jointly::privacy::{
 use jointly::query::Workload;
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
+use support::Failure;
 
-/// Name, folder, schema, private file, public files.
-type Case = (&'static str, &'static str, &'static str, &'static str, &'static [&'static str]);
+/// A private table, public tables, and what is asked of the synthetic one.
+struct Case {
+    name: &'static str,
+    folder: &'static str,
+    schema: &'static str,
+    private: &'static str,
+    public: &'static [&'static str],
+    /// Attributes of each marginal of the workload.
+    way: usize,
+    /// Cells of its largest marginal.
+    most_cells: u64,
+    epsilons: &'static [f64],
+    /// Rounds where none are asked for; `None`: the mechanism's own number.
+    rounds: Option<u32>,
+    /// Which attributes take part.
+    keep: fn(&str) -> bool,
+}
 
-const DATA: [Case; 11] = [
-    ("adult025", "jam-adult", "domain.json", "priv.csv.gz", &["pub025.csv"]),
-    ("adult050", "jam-adult", "domain.json", "priv.csv.gz", &["pub050.csv"]),
-    ("adult075", "jam-adult", "domain.json", "priv.csv.gz", &["pub075.csv"]),
-    ("adult100", "jam-adult", "domain.json", "priv.csv.gz", &["pub100.csv"]),
-    ("titanic", "jam-titanic", "domain.json", "priv.csv", &["pub.csv"]),
-    ("salary", "jam-salary", "domain.json", "priv.csv.gz", &["pub.csv"]),
-    ("pa-oh", "acs2024-person-household", "schema.json", "pa.csv.gz", &["oh.csv.gz"]),
-    ("pa-ga", "acs2024-person-household", "schema.json", "pa.csv.gz", &["ga.csv.gz"]),
-    ("pa-nj", "acs2024-person-household", "schema.json", "pa.csv.gz", &["nj.csv.gz"]),
-    ("pa-hi", "acs2024-person-household", "schema.json", "pa.csv.gz", &["hi.csv.gz"]),
-    (
-        "pa-all",
-        "acs2024-person-household",
-        "schema.json",
-        "pa.csv.gz",
-        &["oh.csv.gz", "ga.csv.gz", "nj.csv.gz", "hi.csv.gz"],
-    ),
+const PAPER: Case = Case {
+    name: "",
+    folder: "",
+    schema: "domain.json",
+    private: "priv.csv.gz",
+    public: &["pub.csv"],
+    way: 3,
+    most_cells: u64::MAX,
+    epsilons: &[0.1, 1.0, 10.0],
+    rounds: None,
+    keep: |_| true,
+};
+const PENNSYLVANIA: Case = Case {
+    folder: "acs2024-person-household",
+    schema: "schema.json",
+    private: "pa.csv.gz",
+    most_cells: 10_000,
+    epsilons: &[1.0],
+    ..PAPER
+};
+
+const CASES: [Case; 12] = [
+    Case { name: "adult025", folder: "jam-adult", public: &["pub025.csv"], ..PAPER },
+    Case { name: "adult050", folder: "jam-adult", public: &["pub050.csv"], ..PAPER },
+    Case { name: "adult075", folder: "jam-adult", public: &["pub075.csv"], ..PAPER },
+    Case { name: "adult100", folder: "jam-adult", public: &["pub100.csv"], ..PAPER },
+    Case { name: "titanic", folder: "jam-titanic", private: "priv.csv", ..PAPER },
+    Case { name: "salary", folder: "jam-salary", ..PAPER },
+    Case { name: "pa-oh", public: &["oh.csv.gz"], ..PENNSYLVANIA },
+    Case { name: "pa-ga", public: &["ga.csv.gz"], ..PENNSYLVANIA },
+    Case { name: "pa-nj", public: &["nj.csv.gz"], ..PENNSYLVANIA },
+    Case { name: "pa-hi", public: &["hi.csv.gz"], ..PENNSYLVANIA },
+    Case {
+        name: "pa-all",
+        public: &["oh.csv.gz", "ga.csv.gz", "nj.csv.gz", "hi.csv.gz"],
+        ..PENNSYLVANIA
+    },
+    Case {
+        name: "ne-sd",
+        folder: "acs2018-person",
+        private: "ne.csv.gz",
+        public: &["sd.csv.gz"],
+        way: 2,
+        rounds: Some(119),
+        keep: is_substantive,
+        ..PENNSYLVANIA
+    },
 ];
-/// Cells of the largest marginal of the workload on ACS.
-const ACS_CELLS: u64 = 10_000;
 /// Marginals counted at a time.
 const BATCH: usize = 1000;
 const DELTA: f64 = 1e-9;
 
-type Failure = Box<dyn std::error::Error>;
+/// Whether an attribute of the ACS 2018 is no allocation flag: those are named `F...P` or `F...C`.
+fn is_substantive(name: &str) -> bool {
+    const FIELDS_OF_DEGREE: [&str; 2] = ["FOD1P", "FOD2P"];
+    let flag = name.starts_with('F') && name.ends_with(['P', 'C']);
+    !flag || FIELDS_OF_DEGREE.contains(&name)
+}
 
 fn main() -> Result<(), Failure> {
-    let root = std::env::var_os("JOINTLY_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
-        PathBuf::from,
-    );
-    if !root.is_dir() {
-        println!("SKIPPED: no data at {} (set JOINTLY_DATA)", root.display());
-        return Ok(());
-    }
+    let Some(root) = support::folder("JOINTLY_DATA", "../shared/data") else { return Ok(()) };
     let args: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     let text = |i: usize| args.get(i).map_or("", String::as_str);
     let seeds: u64 = text(2).parse().unwrap_or(5);
     let rounds: Option<u32> = text(3).parse().ok();
     let iterations: u32 = text(4).parse().unwrap_or(1000);
     println!(
-        "| data | epsilon | public | independent | error: mean (min to max) | public picks | seconds | peak MiB |"
+        "| data | epsilon | public | independent | error: mean (min to max) | public picks | seconds | CPU s | peak MiB |"
     );
-    println!("|---|---|---|---|---|---|---|---|");
-    for (name, folder, schema, private, public) in DATA.iter().filter(|d| d.0.starts_with(text(0)))
-    {
-        let acs = folder.starts_with("acs");
-        let folder = root.join(folder);
-        let schema = Schema::read(&folder.join(schema))?;
+    println!("|---|---|---|---|---|---|---|---|---|");
+    for case in CASES.iter().filter(|case| case.name.starts_with(text(0))) {
+        let name = case.name;
+        let folder = root.join(case.folder);
+        let schema = Schema::read(&folder.join(case.schema))?;
+        let names = schema.attributes().map(|a| a.name.as_str());
+        let kept: Vec<&str> = names.filter(|name| (case.keep)(name)).collect();
+        let schema = schema.select(&kept)?;
         let domain = schema.domain();
-        let private = read_csv(&folder.join(private), &schema)?;
-        let tables = public
+        let private = read_csv(&folder.join(case.private), &schema)?;
+        let tables = case
+            .public
             .iter()
             .map(|file| read_public_csv(&folder.join(file), &schema))
             .collect::<Result<Vec<_>, _>>()?;
-        let workload = Workload::all_k_way(&domain, 3)?;
-        let workload = if acs { workload.restrict(&domain, ACS_CELLS)?.0 } else { workload };
+        let (workload, _) =
+            Workload::all_k_way(&domain, case.way)?.restrict(&domain, case.most_cells)?;
         let cliques = workload.cliques();
         let truth = Projectable::project_many(&private, &cliques)?;
         let mut alone = Vec::new();
@@ -92,28 +139,31 @@ fn main() -> Result<(), Failure> {
             alone.push(format!("{:.4}", error(&truth, table, &cliques)?));
         }
         let independent = independent(&private, &truth, &cliques)?;
-        let public = public
+        let public = case
+            .public
             .iter()
             .zip(tables)
             .map(|(name, table)| PublicData::new(*name, table, &domain))
             .collect::<Result<Vec<_>, _>>()?;
-        for epsilon in if acs { &[1.0][..] } else { &[0.1, 1.0, 10.0] } {
-            let epsilon = *epsilon;
+        for &epsilon in case.epsilons {
             if text(1).parse::<f64>().is_ok_and(|asked| (asked - epsilon).abs() > 1e-12) {
                 continue;
             }
             let task = Task { workload: &workload, public: &public };
-            let (mut errors, mut picks, mut seconds) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut errors, mut picks) = (Vec::new(), Vec::new());
+            let (mut seconds, mut cpu) = (Vec::new(), Vec::new());
             for seed in 0..seeds {
-                let start = Instant::now();
+                let (start, cpu_start) = (Instant::now(), support::cpu_seconds());
                 let limit = rho_from_epsilon_delta(Epsilon::new(epsilon)?, Delta::new(DELTA)?)?;
                 let relation = NeighboringRelation::ReplaceOne;
                 let mut curator = Curator::new(&private, relation, limit, NoiseSeed::Fixed(seed))?;
-                let jam = JamPgm { rounds, iterations, ..JamPgm::default() };
+                let jam =
+                    JamPgm { rounds: rounds.or(case.rounds), iterations, ..JamPgm::default() };
                 let release = jam.run(&mut curator, &task, &mut Trace::default())?;
                 let mut rng = ChaCha20Rng::seed_from_u64(1000 + seed);
                 let rows = release.model.sample(private.records(), Sampling::Rounded, &mut rng)?;
                 seconds.push(start.elapsed().as_secs_f64());
+                cpu.push(support::cpu_seconds() - cpu_start);
                 errors.push(error(&truth, &rows, &cliques)?);
                 let free =
                     |m: &&jointly::measurement::Measurement| m.provenance != Provenance::Private;
@@ -123,12 +173,13 @@ fn main() -> Result<(), Failure> {
             let low = errors.iter().copied().fold(f64::INFINITY, f64::min);
             let high = errors.iter().copied().fold(0.0, f64::max);
             println!(
-                "| {name} | {epsilon} | {} | {independent:.4} | {:.4} ({low:.4} to {high:.4}) | {} | {:.1} | {} |",
+                "| {name} | {epsilon} | {} | {independent:.4} | {:.4} ({low:.4} to {high:.4}) | {} | {:.1} | {:.1} | {:.0} |",
                 alone.join(", "),
                 mean(&errors),
                 picks.join(", "),
                 mean(&seconds),
-                peak_mib(),
+                mean(&cpu),
+                support::peak_mib(),
             );
         }
     }
@@ -185,12 +236,4 @@ fn independent(private: &Dataset, truth: &[Vec<u32>], cliques: &[Clique]) -> Res
         sum += truth.iter().zip(product).map(|(x, y)| (f64::from(*x) / n - y).abs()).sum::<f64>();
     }
     Ok(sum / cliques.len() as f64)
-}
-
-/// Peak memory of the process so far, from the system; empty where it does not tell.
-fn peak_mib() -> String {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
-    let kib: Option<f64> = line.and_then(|l| l.trim().trim_end_matches(" kB").parse().ok());
-    kib.map_or_else(String::new, |kib| format!("{:.0}", kib / 1024.0))
 }

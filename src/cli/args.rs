@@ -217,6 +217,9 @@ pub(super) struct PlanArgs {
     pub(super) records: u64,
     #[command(flatten)]
     pub(super) tuning: TuningArgs,
+    /// Cliques whose model's work and memory to show, as in a file of --workload [default: drawn at random]
+    #[arg(long, value_name = "FILE")]
+    pub(super) measured: Option<PathBuf>,
     /// JSON in place of text
     #[arg(long)]
     pub(super) json: bool,

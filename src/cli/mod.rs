@@ -6,6 +6,7 @@ mod budget;
 mod config;
 mod console;
 mod demo;
+mod engine;
 mod evaluate;
 mod failure;
 mod format;

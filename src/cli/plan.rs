@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::args::PlanArgs;
 use super::config::{self, Budget, Tuning};
 use super::console;
+use super::engine::{self, EngineCost};
 use super::failure::{Failure, Outcome};
 use super::format::{bytes, grouped, percent, short};
 
@@ -70,6 +71,9 @@ struct Plan {
     smallest: NoisyClique,
     median: NoisyClique,
     largest: NoisyClique,
+    /// Whether the user named the measured cliques; else they are an example of a run.
+    measured_given: bool,
+    engine: EngineCost,
 }
 
 pub(super) fn run(args: &PlanArgs) -> Outcome {
@@ -81,7 +85,15 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
     let schema = Schema::read(&args.schema)?;
     let domain = schema.domain();
     let (workload, left_out) = config::workload(&args.workload, &domain)?;
-    let plan = Plan::new(&domain, &workload, left_out, budget, tuning, args.records);
+    let measured = match &args.measured {
+        Some(path) => {
+            let cliques = Workload::read(path, &domain)?.cliques();
+            engine::check_size(&domain, &cliques, tuning.size_limit_mib)?;
+            Some(cliques)
+        }
+        None => None,
+    };
+    let plan = Plan::new(&domain, &workload, left_out, budget, tuning, args.records, measured)?;
     if args.json { console::json_result(&plan) } else { console::result(&plan.text()) }
 }
 
@@ -93,7 +105,8 @@ impl Plan {
         budget: Budget,
         tuning: Tuning,
         records: u64,
-    ) -> Self {
+        measured: Option<Vec<Clique>>,
+    ) -> Outcome<Self> {
         let rounds = tuning.rounds.unwrap_or_else(|| JamPgm::default_rounds(domain.len()));
         let stddev = round_stddev(budget, tuning, rounds);
         let closure = workload.downward_closure();
@@ -130,7 +143,12 @@ impl Plan {
                 expected_l1_share: expected_l1 / records as f64,
             }
         };
-        Self {
+        let measured_given = measured.is_some();
+        let measured = measured.unwrap_or_else(|| {
+            engine::example_run(domain, &closure, rounds, tuning.size_limit_mib)
+        });
+        let engine = EngineCost::of(domain, &measured)?;
+        Ok(Self {
             attributes: domain.len(),
             log10_domain_size: domain.log10_cells(),
             workload_cliques: cliques.len(),
@@ -156,7 +174,9 @@ impl Plan {
             smallest: noisy(&cliques[0]),
             median: noisy(&cliques[cliques.len() / 2]),
             largest: noisy(&cliques[cliques.len() - 1]),
-        }
+            measured_given,
+            engine,
+        })
     }
 
     fn text(&self) -> String {
@@ -210,7 +230,31 @@ impl Plan {
             let more = (self.too_large.len() - SHOWN) as u64;
             _ = writeln!(text, "  ... and {} more (--json lists them all)", grouped(more));
         }
+        self.push_engine(&mut text);
         text
+    }
+}
+
+impl Plan {
+    /// What the model of the measured cliques costs: its size, the work of a call, and the memory held.
+    fn push_engine(&self, text: &mut String) {
+        let engine = &self.engine;
+        text.push_str(if self.measured_given {
+            "\nThe model of the measured cliques:\n"
+        } else {
+            "\nA model such as a run may end with (cliques drawn at random while they fit the limit):\n"
+        });
+        let mut row = |name: &str, value: String| _ = writeln!(text, "  {name:<44}{value}");
+        row("measured cliques", grouped(engine.measured_cliques as u64));
+        row("  cells of their marginals", grouped(engine.measured_cells as u64));
+        row("model size, 8 bytes a cell, never held", format!("{} MiB", short(engine.model_mib)));
+        row("  cells of its maximal cliques", grouped(engine.model_cells));
+        row("work: cells walked over in a call", grouped(engine.work_cells));
+        row(
+            "  time of a call, this machine",
+            format!("{} ms", short(1e3 * engine.seconds_per_call)),
+        );
+        row("memory held by a fit", bytes(engine.held_bytes as f64));
     }
 }
 

@@ -1,32 +1,38 @@
 //! Counting many marginals at once.
 //!
-//! Cliques that differ in their last attribute alone are counted together: the row-major index of the
-//! shared attributes (the prefix) is computed once for a block of records, and each last attribute adds
-//! one pass over 16-bit indices. Tables of up to 2¹⁶ cells, nearly all of them, are counted into four
-//! interleaved sub-histograms, so that runs of equal records do not wait for one another's stores.
-//! Counts are integers, so neither blocks nor threads can change the result.
+//! What is counted record by record are the tables of a cover ([`cover`]): larger tables, of which the marginals asked for
+//! are sums. For each of them, the row-major indices of some records are computed in 16 bits, piece by piece in the
+//! first-level cache, and then counted into four sub-histograms in turn, so that runs of equal records do not wait for
+//! one another's stores. Counts are integers, so neither blocks nor threads can change the result.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use crate::data::Column;
+use crate::data::cover::{Cover, cover};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
+use crate::table::Projection;
 
 /// Largest number of cells one call may return, over all its cliques: 2³¹, or 8 GiB of counts.
 pub const MAX_TOTAL_CELLS: u64 = 1 << 31;
 
-/// Records counted in one go: their prefix indices stay in the second-level cache.
+/// Records counted in one go, so that their columns stay in a near cache while table after table is counted.
 const BLOCK: usize = 1 << 17;
+
+/// Indices computed before they are counted: a piece that stays in the first-level cache.
+const PIECE: usize = 2048;
 
 /// Number of 16-bit indices.
 const SMALL: usize = 1 << 16;
 
-/// Cliques with the same attributes but for the last: the prefix, and (last attribute, place in the answer).
-type Group<'c> = (&'c [usize], Vec<(usize, usize)>);
+/// Cells between two sub-histograms, so that equal cells of two do not share the low bits of their address.
+const GAP: usize = 272;
+
+/// Parts of the work for each thread, so that none waits long for another.
+const PARTS: usize = 8;
 
 /// The marginals of a table on every clique, in row-major order of the sorted attributes.
 ///
@@ -39,27 +45,24 @@ pub(super) fn count(
     cliques: &[Clique],
 ) -> Result<Vec<Vec<u32>>> {
     let sizes = sizes(domain, cliques)?;
-    let mut groups: BTreeMap<&[usize], Vec<(usize, usize)>> = BTreeMap::new();
-    let mut answers: Vec<Vec<u32>> = vec![Vec::new(); cliques.len()];
-    for (place, clique) in cliques.iter().enumerate() {
-        match clique.attributes().split_last() {
-            Some((last, prefix)) => groups.entry(prefix).or_default().push((*last, place)),
-            None => answers[place] = vec![u32::try_from(records).unwrap_or(u32::MAX)],
-        }
-    }
-    let groups = split_groups(groups, rayon::current_num_threads());
+    let covers = cover(domain, cliques, records);
+    let part = covers.len().div_ceil(PARTS * rayon::current_num_threads()).max(1);
     let scratch: Mutex<Vec<Scratch>> = Mutex::new(Vec::new());
-    let counted: Vec<Vec<(usize, Vec<u32>)>> = groups
-        .par_iter()
+    let counted: Vec<Vec<(usize, Vec<u32>)>> = covers
+        .par_chunks(part)
         .with_max_len(1)
-        .map(|group| {
+        .map(|covers| {
             let taken = scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let mut own = taken.unwrap_or_default();
-            let tables = own.count_group(domain, columns, records, group, &sizes);
+            let tables = own.count_covers(domain, columns, records, covers);
             scratch.lock().unwrap_or_else(PoisonError::into_inner).push(own);
-            tables
+            let answers = covers.iter().zip(tables);
+            answers
+                .flat_map(|(cover, table)| sum_out(domain, cover, table, cliques, &sizes))
+                .collect()
         })
         .collect();
+    let mut answers: Vec<Vec<u32>> = vec![Vec::new(); cliques.len()];
     for (place, table) in counted.into_iter().flatten() {
         answers[place] = table;
     }
@@ -89,96 +92,61 @@ fn sizes(domain: &Domain, cliques: &[Clique]) -> Result<Vec<usize>> {
     Ok(sizes)
 }
 
-/// Cuts large groups so that every thread has work, largest first.
-fn split_groups(groups: BTreeMap<&[usize], Vec<(usize, usize)>>, threads: usize) -> Vec<Group<'_>> {
-    let cliques: usize = groups.values().map(Vec::len).sum();
-    let most = (cliques / (4 * threads.max(1))).max(1);
-    let mut parts: Vec<Group<'_>> = Vec::with_capacity(groups.len());
-    for (prefix, lasts) in groups {
-        parts.extend(lasts.chunks(most).map(|chunk| (prefix, chunk.to_vec())));
+/// The marginals that a counted table covers, with their places in the answer.
+fn sum_out(
+    domain: &Domain,
+    cover: &Cover,
+    table: Vec<u32>,
+    cliques: &[Clique],
+    sizes: &[usize],
+) -> Vec<(usize, Vec<u32>)> {
+    if let [place] = cover.members[..]
+        && sizes[place] == table.len()
+    {
+        return vec![(place, table)];
     }
-    parts.sort_by_key(|(_, lasts)| std::cmp::Reverse(lasts.len()));
-    parts
+    let shape = domain.shape(&cover.clique);
+    let member = |place: &usize| {
+        let mut sums = vec![0; sizes[*place]];
+        Projection::between(&cover.clique, &shape, &cliques[*place]).add_into(&table, &mut sums);
+        (*place, sums)
+    };
+    cover.members.iter().map(member).collect()
 }
-
-/// Indices computed before they are counted: a piece that stays in the first-level cache.
-const PIECE: usize = 2048;
-
-/// Cells between two sub-histograms, so that equal cells of two do not share the low bits of their address.
-const GAP: usize = 272;
 
 /// Buffers of one thread.
 struct Scratch {
-    /// Prefix indices of a block, where they fit 16 bits.
-    narrow: Vec<u16>,
-    /// Prefix indices of a block, where they do not.
-    wide: Vec<u32>,
     /// Four sub-histograms with gaps between; all 0 between uses.
     histograms: Vec<u32>,
 }
 
 impl Default for Scratch {
     fn default() -> Self {
-        Self { narrow: Vec::new(), wide: Vec::new(), histograms: vec![0; 4 * (SMALL + GAP)] }
+        Self { histograms: vec![0; 4 * (SMALL + GAP)] }
     }
 }
 
 impl Scratch {
-    /// Counts the cliques of one group.
-    fn count_group(
+    /// Counts the tables of some covers, all of them in one block of records after another.
+    fn count_covers(
         &mut self,
         domain: &Domain,
         columns: &[Column],
         records: usize,
-        (prefix, lasts): &Group<'_>,
-        sizes: &[usize],
-    ) -> Vec<(usize, Vec<u32>)> {
-        let mut tables: Vec<(usize, Vec<u32>)> =
-            lasts.iter().map(|(_, place)| (*place, vec![0; sizes[*place]])).collect();
-        // Saturating is enough: without a table there is nothing to count, and with one the product fits.
-        let prefix_cells =
-            prefix.iter().fold(1_usize, |n, a| n.saturating_mul(domain.cardinality(*a)));
-        let blocks = records.div_ceil(BLOCK).max(1);
-        let block = records.div_ceil(blocks);
-        for start in (0..records).step_by(block.max(1)) {
-            let rows = start..(start + block).min(records);
-            let narrow = prefix_cells <= SMALL;
-            if narrow {
-                self.narrow.clear();
-                self.narrow.resize(rows.len(), 0);
-                for attribute in *prefix {
-                    extend_narrow(
-                        &mut self.narrow,
-                        &columns[*attribute],
-                        rows.clone(),
-                        domain.cardinality(*attribute),
-                    );
-                }
-            } else {
-                self.wide.clear();
-                self.wide.resize(rows.len(), 0);
-                for attribute in *prefix {
-                    extend_wide(
-                        &mut self.wide,
-                        &columns[*attribute],
-                        rows.clone(),
-                        domain.cardinality(*attribute),
-                    );
-                }
-            }
-            for ((last, _), (_, table)) in lasts.iter().zip(&mut tables) {
-                let k = domain.cardinality(*last);
-                let rows = rows.clone();
-                let histograms = self.histograms.as_mut_slice();
-                match &columns[*last] {
-                    Column::U8(c) if table.len() <= SMALL => {
-                        count_small(&self.narrow, &c[rows], k, histograms, table);
-                    }
-                    Column::U16(c) if table.len() <= SMALL => {
-                        count_small(&self.narrow, &c[rows], k, histograms, table);
-                    }
-                    column if narrow => count_large(&self.narrow, column, rows, k, table),
-                    column => count_large(&self.wide, column, rows, k, table),
+        covers: &[Cover],
+    ) -> Vec<Vec<u32>> {
+        let shapes: Vec<Vec<usize>> = covers.iter().map(|c| domain.shape(&c.clique)).collect();
+        let mut tables: Vec<Vec<u32>> =
+            shapes.iter().map(|shape| vec![0; shape.iter().product()]).collect();
+        for start in (0..records).step_by(BLOCK) {
+            let rows = start..(start + BLOCK).min(records);
+            for ((cover, shape), table) in covers.iter().zip(&shapes).zip(&mut tables) {
+                let axes: Vec<(&Column, usize)> =
+                    cover.clique.iter().map(|a| &columns[a]).zip(shape.iter().copied()).collect();
+                if table.len() <= SMALL {
+                    count_small(&axes, rows.clone(), &mut self.histograms, table);
+                } else {
+                    count_large(&axes, rows.clone(), table);
                 }
             }
         }
@@ -186,48 +154,60 @@ impl Scratch {
     }
 }
 
-/// `index = index k + code` for every record of the block, in 16 bits.
+/// An unsigned number that can hold the index of a cell.
+trait Index: Copy + Default {
+    /// `self k + code`; the caller knows that it fits.
+    fn extend(self, k: usize, code: u32) -> Self;
+}
+
 #[expect(clippy::cast_possible_truncation, reason = "the indices were checked to fit 16 bits")]
-fn extend_narrow(indices: &mut [u16], column: &Column, rows: Range<usize>, k: usize) {
-    fn extend<C: Copy + Into<u16>>(indices: &mut [u16], codes: &[C], k: u16) {
-        for (index, code) in indices.iter_mut().zip(codes) {
-            *index = index.wrapping_mul(k).wrapping_add((*code).into());
-        }
-    }
-    match column {
-        Column::U8(codes) => extend(indices, &codes[rows], k as u16),
-        Column::U16(codes) => extend(indices, &codes[rows], k as u16),
-        Column::U32(codes) => {
-            for (index, code) in indices.iter_mut().zip(&codes[rows]) {
-                *index = index.wrapping_mul(k as u16).wrapping_add(*code as u16);
-            }
-        }
+impl Index for u16 {
+    #[inline]
+    fn extend(self, k: usize, code: u32) -> Self {
+        self.wrapping_mul(k as Self).wrapping_add(code as Self)
     }
 }
 
-/// `index = index k + code` for every record of the block, in 32 bits.
-#[expect(clippy::cast_possible_truncation, reason = "a cardinality fits 32 bits")]
-fn extend_wide(indices: &mut [u32], column: &Column, rows: Range<usize>, k: usize) {
-    fn extend<C: Copy + Into<u32>>(indices: &mut [u32], codes: &[C], k: u32) {
+impl Index for usize {
+    #[inline]
+    fn extend(self, k: usize, code: u32) -> Self {
+        self.wrapping_mul(k).wrapping_add(code as Self)
+    }
+}
+
+/// Calls `visit` with the row-major indices of the records, piece by piece.
+fn for_each_piece<I: Index>(
+    axes: &[(&Column, usize)],
+    rows: Range<usize>,
+    mut visit: impl FnMut(&[I]),
+) {
+    fn extend<I: Index, C: Copy + Into<u32>>(indices: &mut [I], codes: &[C], k: usize) {
         for (index, code) in indices.iter_mut().zip(codes) {
-            *index = index.wrapping_mul(k).wrapping_add((*code).into());
+            *index = index.extend(k, (*code).into());
         }
     }
-    match column {
-        Column::U8(codes) => extend(indices, &codes[rows], k as u32),
-        Column::U16(codes) => extend(indices, &codes[rows], k as u32),
-        Column::U32(codes) => extend(indices, &codes[rows], k as u32),
+    let mut indices = [I::default(); PIECE];
+    for start in rows.clone().step_by(PIECE) {
+        let piece = start..(start + PIECE).min(rows.end);
+        let indices = &mut indices[..piece.len()];
+        indices.fill(I::default());
+        for (column, k) in axes {
+            match column {
+                Column::U8(codes) => extend(indices, &codes[piece.clone()], *k),
+                Column::U16(codes) => extend(indices, &codes[piece.clone()], *k),
+                Column::U32(codes) => extend(indices, &codes[piece.clone()], *k),
+            }
+        }
+        visit(indices);
     }
 }
 
 /// Adds the counts of a block to a table of at most 2^16 cells.
 ///
 /// An index of 16 bits cannot leave a histogram of 2^16 cells, so the loop needs no check.
-#[expect(clippy::cast_possible_truncation, reason = "a table of at most 2^16 cells")]
-fn count_small<C: Copy + Into<u16>>(
-    prefix: &[u16],
-    codes: &[C],
-    k: usize,
+fn count_small(
+    axes: &[(&Column, usize)],
+    rows: Range<usize>,
     histograms: &mut [u32],
     table: &mut [u32],
 ) {
@@ -243,13 +223,8 @@ fn count_small<C: Copy + Into<u16>>(
     let Some((fourth, _)) = rest[GAP..].split_first_chunk_mut::<SMALL>() else {
         return;
     };
-    let k = k as u16;
-    let mut indices = [0_u16; PIECE];
-    for (prefix, codes) in prefix.chunks(PIECE).zip(codes.chunks(PIECE)) {
-        for (index, (prefix, code)) in indices.iter_mut().zip(prefix.iter().zip(codes)) {
-            *index = prefix.wrapping_mul(k).wrapping_add((*code).into());
-        }
-        let (quads, rest) = indices[..codes.len()].as_chunks::<4>();
+    for_each_piece(axes, rows, |indices: &[u16]| {
+        let (quads, rest) = indices.as_chunks::<4>();
         for [a, b, c, d] in quads {
             first[usize::from(*a)] += 1;
             second[usize::from(*b)] += 1;
@@ -259,7 +234,7 @@ fn count_small<C: Copy + Into<u16>>(
         for index in rest {
             first[usize::from(*index)] += 1;
         }
-    }
+    });
     let cells = table.len();
     let parts =
         (&mut first[..cells], &mut second[..cells], &mut third[..cells], &mut fourth[..cells]);
@@ -272,29 +247,12 @@ fn count_small<C: Copy + Into<u16>>(
 }
 
 /// Adds the counts of a block to a table of any size.
-fn count_large<P: Copy + Into<u32>>(
-    prefix: &[P],
-    column: &Column,
-    rows: Range<usize>,
-    k: usize,
-    table: &mut [u32],
-) {
-    fn add<P: Copy + Into<u32>, C: Copy + Into<u32>>(
-        prefix: &[P],
-        codes: &[C],
-        k: usize,
-        table: &mut [u32],
-    ) {
-        for (prefix, code) in prefix.iter().zip(codes) {
-            let (prefix, code): (u32, u32) = ((*prefix).into(), (*code).into());
-            table[prefix as usize * k + code as usize] += 1;
+fn count_large(axes: &[(&Column, usize)], rows: Range<usize>, table: &mut [u32]) {
+    for_each_piece(axes, rows, |indices: &[usize]| {
+        for index in indices {
+            table[*index] += 1;
         }
-    }
-    match column {
-        Column::U8(codes) => add(prefix, &codes[rows], k, table),
-        Column::U16(codes) => add(prefix, &codes[rows], k, table),
-        Column::U32(codes) => add(prefix, &codes[rows], k, table),
-    }
+    });
 }
 
 #[cfg(test)]
@@ -341,6 +299,17 @@ mod tests {
         cliques.extend([[2, 3], [1, 2], [0, 2], [2, 5]].map(Clique::new));
         cliques.extend([Clique::new([2]), Clique::new([0, 5, 2]), Clique::default()]);
         cliques.push(cliques[0].clone());
+        let tables = data.project_many(&cliques).unwrap();
+        for (clique, table) in cliques.iter().zip(&tables) {
+            assert_eq!(*table, naive(&data, clique), "{clique}");
+        }
+    }
+
+    #[test]
+    fn marginals_counted_together_agree_with_the_definition() {
+        let data = pseudo_random_table(&[3, 300, 2, 1, 16, 5], 40_000);
+        let cliques = Clique::new([0, 1, 2, 3, 4, 5]).subsets();
+        let cliques: Vec<Clique> = cliques.into_iter().filter(|c| c.len() <= 3).collect();
         let tables = data.project_many(&cliques).unwrap();
         for (clique, table) in cliques.iter().zip(&tables) {
             assert_eq!(*table, naive(&data, clique), "{clique}");

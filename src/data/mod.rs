@@ -2,6 +2,7 @@
 
 mod atomic;
 mod count;
+mod cover;
 mod csv;
 mod dataset;
 mod decode;

@@ -273,11 +273,8 @@ fn choose(domain: &Domain, clique: &Clique, inputs: &[Clique], outputs: &[Clique
             layout.cost += cost::FOLD * (absorbed + derived)
                 + cost::FOLD_CALL * (inputs_split.1.len() + outputs_split.1.len()) as f64;
             if best.as_ref().is_none_or(|b| layout.cost < b.layout.cost) {
-                best = Some(Choice {
-                    inputs: inputs_split.clone(),
-                    outputs: outputs_split,
-                    layout,
-                });
+                best =
+                    Some(Choice { inputs: inputs_split.clone(), outputs: outputs_split, layout });
             }
         }
     }
@@ -343,8 +340,7 @@ fn operand(
     let own: Vec<usize> = clique.iter().filter(|a| domain.cardinality(*a) > 1).collect();
     // The lanes of a table in place are its last axes; its other axes may nest in any order.
     let in_place = may_stay && (!has_lanes || own.ends_with(lane_axes));
-    let axes =
-        if in_place { own } else { spread_axes(clique, outer, lane_axes, has_lanes) };
+    let axes = if in_place { own } else { spread_axes(clique, outer, lane_axes, has_lanes) };
     let shape: Vec<usize> = axes.iter().map(|a| domain.cardinality(*a)).collect();
     let cell_strides = row_major_strides(&shape);
     let stride = |a: &usize| axes.iter().position(|x| x == a).map_or(0, |at| cell_strides[at]);

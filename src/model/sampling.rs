@@ -107,7 +107,6 @@ impl Groups {
         if cells == 1 {
             return Ok(Self { order: (0..count).collect(), ends: vec![records] });
         }
-        let mut order: Vec<u32>;
         if cells <= 4 * u64::from(count) {
             // Counting sort.
             let mut starts = vec![0_u32; usize::try_from(cells).unwrap_or(0) + 1];
@@ -117,16 +116,21 @@ impl Groups {
             for i in 1..starts.len() {
                 starts[i] += starts[i - 1];
             }
-            order = vec![0; records];
+            let mut order = vec![0; records];
             for (record, key) in (0..count).zip(&keys) {
                 let start = &mut starts[usize::try_from(*key).unwrap_or(0)];
                 order[*start as usize] = record;
                 *start += 1;
             }
-        } else {
-            order = (0..count).collect();
-            order.sort_by_key(|record| keys[*record as usize]);
+            // Each start has moved to the end of its group; those of empty groups are repeats.
+            let mut ends: Vec<usize> = starts.iter().map(|end| *end as usize).collect();
+            ends.dedup();
+            let empty = ends.iter().take_while(|end| **end == 0).count();
+            ends.drain(..empty);
+            return Ok(Self { order, ends });
         }
+        let mut order: Vec<u32> = (0..count).collect();
+        order.sort_by_key(|record| keys[*record as usize]);
         let key = |i: usize| keys[order[i] as usize];
         let mut ends: Vec<usize> = (1..records).filter(|i| key(*i) != key(*i - 1)).collect();
         ends.push(records);
@@ -144,6 +148,8 @@ struct Dealer {
     method: Sampling,
     /// Weights of the values in the group at hand.
     weights: Vec<f64>,
+    /// Their sums up to each value, where records are drawn one by one.
+    cumulated: Vec<f64>,
     hand: Vec<u32>,
     /// Where the remainders of the next group are drawn: uniform in [0, 1), and evenly spread from group to group.
     offset: f64,
@@ -155,7 +161,9 @@ struct Dealer {
 impl Dealer {
     fn new<R: Rng + ?Sized>(values: usize, step: usize, method: Sampling, rng: &mut R) -> Self {
         let stride = prime(step).sqrt().fract();
-        Self { method, weights: vec![0.0; values], hand: Vec::new(), offset: rng.random(), stride }
+        let weights = vec![0.0; values];
+        let (cumulated, hand) = (Vec::new(), Vec::new());
+        Self { method, weights, cumulated, hand, offset: rng.random(), stride }
     }
 
     fn deal<R: Rng + ?Sized>(&mut self, group: &[u32], column: &mut [u32], rng: &mut R) {
@@ -164,12 +172,14 @@ impl Dealer {
             Sampling::Independent => rng.random(),
         };
         if let [record] = group {
-            column[*record as usize] = pick(&self.weights, self.offset);
+            self.cumulate();
+            column[*record as usize] = pick(&self.cumulated, self.offset);
             return;
         }
         if self.method == Sampling::Independent {
+            self.cumulate();
             for record in group {
-                column[*record as usize] = pick(&self.weights, rng.random());
+                column[*record as usize] = pick(&self.cumulated, rng.random());
             }
             return;
         }
@@ -204,26 +214,32 @@ impl Dealer {
             self.hand.extend(std::iter::repeat_n(value, copies.min(count - self.hand.len())));
         }
         // Rounding of the cumulated sum can leave the last remainder undealt.
-        while self.hand.len() < count {
-            self.hand.push(pick(&self.weights, self.offset));
+        if self.hand.len() < count {
+            self.cumulate();
+            let value = pick(&self.cumulated, self.offset);
+            self.hand.resize(count, value);
         }
+    }
+
+    fn cumulate(&mut self) {
+        self.cumulated.clear();
+        let mut sum = 0.0;
+        self.cumulated.extend(self.weights.iter().map(|weight| {
+            sum += weight;
+            sum
+        }));
     }
 }
 
-/// The value at a point of the cumulated distribution.
-fn pick(weights: &[f64], point: f64) -> u32 {
-    let mut threshold = point * weights.iter().sum::<f64>();
-    let mut last = 0;
-    for (value, weight) in (0_u32..).zip(weights) {
-        if *weight > 0.0 {
-            last = value;
-            threshold -= weight;
-            if threshold < 0.0 {
-                break;
-            }
-        }
+/// The value at a point in [0, 1) of a distribution given by its cumulated weights; one of positive weight.
+fn pick(cumulated: &[f64], point: f64) -> u32 {
+    let total = cumulated.last().copied().unwrap_or(0.0);
+    let mut value = cumulated.partition_point(|sum| *sum <= point * total);
+    if value == cumulated.len() {
+        // The product was rounded up to the total.
+        value = cumulated.partition_point(|sum| *sum < total);
     }
-    last
+    u32::try_from(value).unwrap_or(u32::MAX)
 }
 
 /// The prime number at a position, counted from 0.

@@ -1,5 +1,7 @@
 //! Row-major layouts, and walks over a table alongside one of its projections.
 
+use std::ops::Add;
+
 use crate::domain::Clique;
 
 /// Row-major strides of a shape, in cells.
@@ -101,18 +103,18 @@ impl Projection {
     }
 
     /// `small[projection of c] += large[c]` for every cell.
-    pub(crate) fn add_into(&self, large: &[f64], small: &mut [f64]) {
+    pub(crate) fn add_into<T: Copy + Add<Output = T>>(&self, large: &[T], small: &mut [T]) {
         self.fold_into(large, small, |a, b| a + b);
     }
 
     /// `small[projection of c] = plus(small[projection of c], large[c])` for every cell; `plus` is associative and
     /// commutative but for rounding.
     #[inline]
-    pub(crate) fn fold_into(
+    pub(crate) fn fold_into<T: Copy>(
         &self,
-        large: &[f64],
-        small: &mut [f64],
-        plus: impl Fn(f64, f64) -> f64 + Copy,
+        large: &[T],
+        small: &mut [T],
+        plus: impl Fn(T, T) -> T + Copy,
     ) {
         self.for_each_run(|start, target, length, stride| {
             let cells = &large[start..start + length];
@@ -164,7 +166,7 @@ impl Projection {
 
 /// Folds a run into `first`, long runs in eight interleaved parts so that one addition need not wait for the last.
 #[inline]
-fn fold_run(first: f64, run: &[f64], plus: impl Fn(f64, f64) -> f64) -> f64 {
+fn fold_run<T: Copy>(first: T, run: &[T], plus: impl Fn(T, T) -> T) -> T {
     let (chunks, rest) = run.as_chunks::<8>();
     let mut sum = first;
     if let Some((head, chunks)) = chunks.split_first() {

@@ -198,6 +198,38 @@ fn plans_need_no_data() {
 }
 
 #[test]
+fn plans_tell_size_work_and_memory_of_a_model_apart() {
+    let bench = Bench::new();
+    bench.write("measured.txt", "a, b\nb, d\n");
+    let command = "plan --schema schema.json --workload all-2-way --epsilon 1 --delta 1e-9 \
+                   --records 1000";
+    let answer = |more: &str| -> Value {
+        let text = bench.succeed(&format!("{command} --json {more}"));
+        serde_json::from_str(&text).unwrap()
+    };
+    let plan = answer("--measured measured.txt");
+    let engine = &plan["engine"];
+    assert_eq!((&plan["measured_given"], &engine["measured_cliques"]), (&true.into(), &2.into()));
+    assert_eq!(engine["measured_cells"], 6 + 12);
+    // The maximal cliques: those two, and `c` alone. A call walks over the larger of the two once, the other twice.
+    assert_eq!(engine["model_cells"], 6 + 12 + 2);
+    assert!(engine["work_cells"].as_u64().unwrap() >= 6 + 6 + 12);
+    assert!(engine["held_bytes"].as_u64().unwrap() > 8 * (6 + 12));
+    assert!(engine["seconds_per_call"].as_f64().unwrap() > 0.0);
+
+    let plan = answer("--rounds 3 --size-limit-mib 0.0005");
+    assert_eq!(plan["measured_given"], false);
+    assert!(plan["engine"]["measured_cliques"].as_u64().unwrap() <= 3);
+    assert!(plan["engine"]["model_mib"].as_f64().unwrap() <= 0.0005);
+    let text = bench.succeed(&format!("{command} --measured measured.txt"));
+    assert!(text.contains("memory held by a fit"), "{text}");
+
+    let small = format!("{command} --measured measured.txt --size-limit-mib 0.0001");
+    bench.fail(&small, 3, "the model of the measured cliques");
+    bench.fail(&format!("{command} --measured nowhere.txt"), 1, "nowhere.txt");
+}
+
+#[test]
 fn schemas_are_drafted_from_public_tables() {
     let bench = Bench::new();
     bench.succeed("schema --public public.csv --out drafted.json");

@@ -1,0 +1,179 @@
+//! What the benches share: the reference cases, tables and potentials of a fixed seed, and the clocks.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jointly::data::{Column, Dataset, Projectable, read_csv};
+use jointly::domain::{Clique, Domain, Schema};
+use jointly::measurement::{Measurement, Provenance};
+use jointly::table::{CliqueLayout, Potentials};
+use rand::rngs::ChaCha20Rng;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+
+/// Any failure of a bench.
+pub(crate) type Failure = Box<dyn Error>;
+
+/// A set of measured cliques of the reference file.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    /// As in `adult15-tree`.
+    pub(crate) name: String,
+    /// The attributes.
+    pub(crate) domain: Domain,
+    /// The measured cliques.
+    pub(crate) cliques: Vec<Clique>,
+}
+
+#[derive(serde::Deserialize)]
+struct Family {
+    domain: InOrder,
+    cases: BTreeMap<String, CliqueList>,
+}
+
+#[derive(serde::Deserialize)]
+struct CliqueList {
+    cliques: Vec<Vec<String>>,
+}
+
+/// Names and cardinalities in the order of the file, which a map would lose.
+struct InOrder(Vec<(String, u32)>);
+
+impl<'de> Deserialize<'de> for InOrder {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = InOrder;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a map from attributes to numbers of values")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<InOrder, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(InOrder(entries))
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+impl Case {
+    /// Where its potentials and marginals lie.
+    pub(crate) fn layout(&self) -> jointly::Result<Arc<CliqueLayout>> {
+        CliqueLayout::new(&self.domain, self.cliques.iter().cloned())
+    }
+}
+
+/// All cases of `engine-cases.json`, or `None`, said loudly, where the file is missing.
+pub(crate) fn engine_cases() -> Result<Option<Vec<Case>>, Failure> {
+    let Some(folder) = folder("JOINTLY_REFERENCE", "../shared/reference") else {
+        return Ok(None);
+    };
+    let text = std::fs::read_to_string(folder.join("engine-cases.json"))?;
+    let families: BTreeMap<String, Family> = serde_json::from_str(&text)?;
+    let mut cases = Vec::new();
+    for (family, Family { domain, cases: lists }) in families {
+        let domain = Domain::new(domain.0)?;
+        for (name, CliqueList { cliques }) in lists {
+            // `ii_tree` is the tree: the numeral only sorts.
+            let name = name.split_once('_').map_or(&*name, |(_, name)| name).replace("MB", "MiB");
+            let cliques = cliques.iter().map(|c| domain.clique(c)).collect::<Result<_, _>>()?;
+            cases.push(Case { name: format!("{family}-{name}"), domain: domain.clone(), cliques });
+        }
+    }
+    Ok(Some(cases))
+}
+
+/// The private Adult of the JAM-PGM paper, or `None`, said loudly, where it is missing.
+pub(crate) fn adult() -> Result<Option<Dataset>, Failure> {
+    let Some(root) = folder("JOINTLY_DATA", "../shared/data") else { return Ok(None) };
+    let schema = Schema::read(&root.join("jam-adult/domain.json"))?;
+    Ok(Some(read_csv(&root.join("jam-adult/priv.csv.gz"), &schema)?))
+}
+
+/// The folder that a variable names, or its usual place; `None`, said loudly, where there is none.
+#[expect(clippy::print_stdout, reason = "a bench says what it skips")]
+pub(crate) fn folder(variable: &str, usual: &str) -> Option<PathBuf> {
+    let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).join(usual);
+    let folder = std::env::var_os(variable).map_or_else(usual, PathBuf::from);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    println!("SKIPPED: no folder {} (set {variable})", folder.display());
+    None
+}
+
+/// Standard normal potentials.
+pub(crate) fn random_potentials(layout: &Arc<CliqueLayout>, seed: u64) -> Potentials {
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let mut theta = Potentials::zeros(layout);
+    theta.values_mut().iter_mut().for_each(|x| *x = StandardNormal.sample(&mut rng));
+    theta
+}
+
+/// Independent columns in which small codes are frequent: the code is `k u²` for a uniform `u`.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a code is between 0 and its cardinality"
+)]
+pub(crate) fn skewed_table(domain: &Domain, records: usize, seed: u64) -> jointly::Result<Dataset> {
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let columns = (0..domain.len()).map(|attribute| {
+        let k = domain.cardinality(attribute);
+        let codes = (0..records).map(|_| {
+            let u: f64 = rng.random();
+            (k as f64 * u * u) as u32
+        });
+        Column::from_codes(codes, k)
+    });
+    let columns = columns.collect::<jointly::Result<Vec<_>>>()?;
+    Dataset::new(domain.clone(), columns)
+}
+
+/// The marginals of a table with Gaussian noise.
+pub(crate) fn noisy_marginals(
+    table: &Dataset,
+    cliques: &[Clique],
+    stddev: f64,
+    seed: u64,
+) -> jointly::Result<Vec<Measurement>> {
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let mut noisy = |count: &u32| {
+        let noise: f64 = StandardNormal.sample(&mut rng);
+        f64::from(*count) + stddev * noise
+    };
+    let counts = table.project_many(cliques)?;
+    let measured = cliques.iter().zip(counts).map(|(clique, counts)| Measurement {
+        clique: clique.clone(),
+        values: counts.iter().map(&mut noisy).collect(),
+        stddev,
+        provenance: Provenance::Private,
+    });
+    Ok(measured.collect())
+}
+
+/// Seconds that all threads of this process have computed so far, as the system counts them; 0 where it does not tell.
+pub(crate) fn cpu_seconds() -> f64 {
+    let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return 0.0 };
+    let nanoseconds = threads.flatten().filter_map(|thread| {
+        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<f64>().ok()
+    });
+    1e-9 * nanoseconds.sum::<f64>()
+}
+
+/// Peak memory of this process so far in MiB; 0 where the system does not tell.
+pub(crate) fn peak_mib() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    let kib: Option<f64> = line.and_then(|l| l.trim().trim_end_matches(" kB").parse().ok());
+    kib.unwrap_or(0.0) / 1024.0
+}
