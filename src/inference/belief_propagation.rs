@@ -18,7 +18,9 @@ use crate::inference::calibrated::{Calibrated, Space};
 use crate::inference::kernel::ContractionWorkspace;
 use crate::inference::log_space::{LogSpace, LogWorkspace};
 use crate::inference::plan::Contraction;
-use crate::inference::structure::{Node, Structure};
+use crate::inference::semiring::SumProduct;
+use crate::inference::structure::{Node, ORDINARY_LOG, Structure};
+use crate::inference::vector::scale_to;
 use crate::table::{CliqueLayout, Marginals, Potentials};
 
 /// Cells of all maximal cliques below which threads cost more than they save.
@@ -30,9 +32,6 @@ const LEAST_TOTAL: f64 = 1e-200;
 const LEAST_MESSAGE: f64 = 1e-290;
 /// ... unless they hold more than this share of the belief: then log space answers.
 const LOST_SHARE: f64 = 1e-13;
-
-/// Numbers are left as they are while their logs stay within this.
-const ORDINARY_LOG: f64 = 100.0;
 
 /// The compiled two-sweep oracle of one set of measured cliques.
 ///
@@ -65,6 +64,8 @@ pub struct BeliefPropagation {
 struct Distribute {
     contraction: Contraction,
     factors: usize,
+    /// Position of the total among the outputs.
+    total: usize,
 }
 
 /// Scratch of [`BeliefPropagation`].
@@ -146,8 +147,8 @@ impl BeliefPropagation {
     pub(crate) fn calibrate(&self, theta: &Potentials) -> Result<Calibrated> {
         let mut workspace = self.workspace();
         let structure = Arc::clone(&self.structure);
-        self.structure.gather(theta, &mut workspace.factors)?;
-        if self.propagate(&mut workspace).is_some() {
+        let shifts = self.structure.gather_exp(theta, &mut workspace.factors)?;
+        if self.propagate(shifts, &mut workspace).is_some() {
             let factors = workspace.factors;
             let (up, down) = workspace.nodes.into_iter().map(|n| (n.up, n.down)).unzip();
             return Ok(Calibrated { structure, factors, up, down, space: Space::Linear });
@@ -165,12 +166,13 @@ impl BeliefPropagation {
         Ok(Calibrated { structure, factors, up, down, space: Space::Log })
     }
 
-    /// Both sweeps in linear space. `None` when everything in some clique underflows.
-    fn propagate(&self, workspace: &mut BeliefWorkspace) -> Option<f64> {
+    /// Both sweeps in linear space, from factors that were divided by `exp(shifts)` in all. `None` when everything in
+    /// some clique underflows.
+    fn propagate(&self, shifts: f64, workspace: &mut BeliefWorkspace) -> Option<f64> {
         let BeliefWorkspace { factors, nodes, .. } = workspace;
-        let mut log_partition = self.structure.log_free_cells;
-        for table in factors.iter_mut() {
-            log_partition += exp_shifted(table)?;
+        let mut log_partition = self.structure.log_free_cells + shifts;
+        if log_partition == f64::NEG_INFINITY {
+            return None;
         }
         let factors = &factors[..];
         let parallel = self.cells >= PARALLEL_CELLS;
@@ -212,8 +214,8 @@ impl BeliefPropagation {
         factors: &[Vec<f64>],
     ) {
         if let (Some(contraction), Some(workspace)) = (&self.collect[i], &mut node.collect) {
-            contraction.run(&self.inputs(i, factors, first_child, below), workspace);
-            node.up.copy_from_slice(&workspace.outputs()[0]);
+            contraction.run::<SumProduct>(&self.inputs(i, factors, first_child, below), workspace);
+            node.up.copy_from_slice(workspace.output(0));
             node.log_scale = scale_message(&mut node.up).ln();
         }
     }
@@ -221,8 +223,7 @@ impl BeliefPropagation {
     /// The parent's message: its belief about the separator over this node's own message, with 0/0 = 0.
     fn receive(&self, i: usize, node: &mut NodeWorkspace, parents: &[NodeWorkspace]) {
         let Node { parent: Some(parent), rank, .. } = self.structure.nodes[i] else { return };
-        let beliefs = parents[parent].distribute.outputs();
-        let belief = &beliefs[self.distribute[parent].factors + rank];
+        let belief = parents[parent].distribute.output(self.distribute[parent].factors + rank);
         // Scaled by the belief and not by its own maximum, which may lie where this node's message is all but zero.
         let sum: f64 = belief.iter().sum();
         let mut lost = 0.0;
@@ -251,8 +252,8 @@ impl BeliefPropagation {
         if self.structure.nodes[i].parent.is_some() {
             inputs.push(&node.down);
         }
-        self.distribute[i].contraction.run(&inputs, &mut node.distribute);
-        node.total = node.distribute.outputs().last().map_or(0.0, |total| total[0]);
+        self.distribute[i].contraction.run::<SumProduct>(&inputs, &mut node.distribute);
+        node.total = node.distribute.output(self.distribute[i].total)[0];
     }
 
     /// The factors of a node and its children's messages; `below` starts at node `first`.
@@ -271,10 +272,9 @@ impl BeliefPropagation {
     /// Writes the factors' beliefs, scaled to the total, and the marginals of the measured subsets.
     fn write(&self, workspace: &BeliefWorkspace, total: f64, mu: &mut Marginals) {
         for (node, scratch) in self.structure.nodes.iter().zip(&workspace.nodes) {
-            for (f, belief) in node.factors.iter().zip(scratch.distribute.outputs()) {
-                let scale = total / belief.iter().sum::<f64>();
-                let table = mu.table_mut(self.structure.factors[*f]);
-                table.iter_mut().zip(belief).for_each(|(m, b)| *m = scale * b);
+            for (position, f) in node.factors.iter().enumerate() {
+                let belief = scratch.distribute.output(position);
+                scale_to(belief, total, mu.table_mut(self.structure.factors[*f]));
             }
         }
         self.structure.project_subsets(mu);
@@ -309,8 +309,8 @@ impl MarginalOracle for BeliefPropagation {
         workspace: &mut BeliefWorkspace,
         mu: &mut Marginals,
     ) -> Result<f64> {
-        self.structure.gather(theta, &mut workspace.factors)?;
-        if let Some(log_partition) = self.propagate(workspace) {
+        let shifts = self.structure.gather_exp(theta, &mut workspace.factors)?;
+        if let Some(log_partition) = self.propagate(shifts, workspace) {
             self.write(workspace, total, mu);
             return Ok(log_partition);
         }
@@ -337,6 +337,7 @@ fn distribute_plan(structure: &Structure, i: usize) -> Distribute {
     Distribute {
         contraction: Contraction::new(&structure.domain, &node.clique, &inputs, &outputs),
         factors: node.factors.len(),
+        total: outputs.len() - 1,
     }
 }
 
@@ -351,22 +352,6 @@ fn for_each_node(
     } else {
         nodes.iter_mut().enumerate().for_each(|(i, node)| work(first + i, node));
     }
-}
-
-/// Replaces logs by `exp(x - shift)` and returns the shift; `None` when every value is minus infinity.
-///
-/// Tables whose logs are of ordinary size are not shifted: their largest value may belong to a combination that other
-/// tables rule out, and scaling by it would push all others towards underflow.
-fn exp_shifted(table: &mut [f64]) -> Option<f64> {
-    let max = table.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if max == f64::NEG_INFINITY {
-        return None;
-    }
-    let shift = if max.abs() > ORDINARY_LOG { max } else { 0.0 };
-    for x in table {
-        *x = (*x - shift).exp();
-    }
-    Some(shift)
 }
 
 /// Divides a message by its largest value where that is out of the ordinary; returns what it was divided by.

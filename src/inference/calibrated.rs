@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::inference::kernel::ContractionWorkspace;
 use crate::inference::log_space::log_contract;
 use crate::inference::plan::Contraction;
+use crate::inference::semiring::SumProduct;
 use crate::inference::structure::Structure;
 use crate::table::Factor;
 
@@ -252,7 +253,7 @@ impl Calibrated {
                     inputs.into_iter().map(|(c, t)| (c.clone(), t)).unzip();
                 let plan = Contraction::new(&self.structure.domain, &clique, &cliques, outputs);
                 let mut workspace = ContractionWorkspace::new(&plan);
-                plan.run(&tables, &mut workspace);
+                plan.run::<SumProduct>(&tables, &mut workspace);
                 workspace.into_outputs()
             }
             Space::Log => log_contract(&self.structure.domain, &clique, &inputs, outputs),

@@ -1,67 +1,110 @@
 //! The fused loops of a contraction: one walk over the clique, no table over it.
+//!
+//! The outer axes but the last are walked one setting at a time (`Walk`); the last one and the lanes are one call of
+//! the register kernel in [`crate::inference::lanes`].
 
 #![expect(
     clippy::inline_always,
     reason = "the loops must be compiled inside the function that enables vector instructions"
 )]
 
-use pulp::Arch;
+use std::ops::Range;
+
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
+use crate::inference::lanes::{LaneInput, LaneOutput, PARTS, Sums, Sweep, lane_sum, reduce};
 use crate::inference::plan::{Contraction, Depth};
+use crate::inference::semiring::Semiring;
 
 /// Scratch of one contraction, reused from call to call.
 #[derive(Clone, Debug)]
 pub(crate) struct ContractionWorkspace {
+    /// Spread-out inputs.
     inputs: Vec<f64>,
     blocks: Vec<Block>,
+    /// Outputs whose accumulators are laid out in another way than the output.
     outputs: Vec<Vec<f64>>,
+    /// Where the other outputs lie among the accumulators of the first block.
+    in_place: Vec<Option<Range<usize>>>,
 }
 
 /// Scratch of one piece of the outermost axis.
 #[derive(Clone, Debug)]
 struct Block {
-    /// Spread-out outputs.
+    /// Accumulators of the outputs.
     outputs: Vec<f64>,
     /// One vector of lanes a depth: the product of the lane inputs joined so far.
     products: Vec<f64>,
     /// One vector of lanes a depth: the sum over all deeper axes.
     sums: Vec<f64>,
-    /// Where the product of the lane inputs stands for each depth (a depth without lane inputs shares it).
-    product_at: Vec<usize>,
+    /// The depth whose vector of `products` holds at each depth (one without lane inputs shares that outside it);
+    /// `None` while no input with lanes is joined.
+    product_of: Vec<Option<usize>>,
     scalars: Vec<f64>,
     counter: Vec<usize>,
     input_offsets: Vec<usize>,
     output_offsets: Vec<usize>,
+    /// The product joined outside the innermost axis, with its scalar.
+    before: Vec<f64>,
+    /// One factor for each step of the innermost axis.
+    along: Vec<f64>,
+    /// Sums over the lanes for each step of the innermost axis, in parts.
+    parts: Vec<f64>,
+    lane_outputs: Vec<LaneOutput>,
 }
 
 impl ContractionWorkspace {
     pub(crate) fn new(plan: &Contraction) -> Self {
         let depths = plan.depths.len();
+        let innermost = &plan.depths[depths - 1];
+        let steps = plan.extents.last().copied().unwrap_or(1);
+        let along = if innermost.scalar_inputs.is_empty() { 0 } else { steps };
+        let parts = if innermost.scalar_outputs.is_empty() { 0 } else { steps * PARTS };
         let block = Block {
             outputs: vec![0.0; plan.output_buffer],
             products: vec![0.0; depths * plan.lanes],
             sums: vec![0.0; depths * plan.lanes],
-            product_at: vec![0; depths],
+            product_of: vec![None; depths],
             scalars: vec![1.0; depths],
             counter: vec![0; depths],
             input_offsets: vec![0; plan.inputs.len()],
             output_offsets: vec![0; plan.outputs.len()],
+            before: vec![0.0; plan.lanes],
+            along: vec![0.0; along],
+            parts: vec![0.0; parts],
+            lane_outputs: vec![LaneOutput::default(); innermost.lane_outputs.len()],
         };
+        let mut in_place = vec![None; plan.output_cells.len()];
+        for (output, operand) in plan.outputs.iter().filter(|(_, operand)| operand.in_place) {
+            in_place[*output] = Some(operand.start..operand.start + operand.spread_cells);
+        }
+        let outputs = plan.output_cells.iter().zip(&in_place);
         Self {
             inputs: vec![0.0; plan.input_buffer],
             blocks: vec![block; plan.blocks],
-            outputs: plan.output_cells.iter().map(|cells| vec![0.0; *cells]).collect(),
+            outputs: outputs
+                .map(|(cells, place)| vec![0.0; if place.is_some() { 0 } else { *cells }])
+                .collect(),
+            in_place,
+        }
+    }
+
+    /// An output of the last run, row-major.
+    pub(crate) fn output(&self, index: usize) -> &[f64] {
+        match &self.in_place[index] {
+            Some(range) => &self.blocks[0].outputs[range.clone()],
+            None => &self.outputs[index],
         }
     }
 
     /// The outputs of the last run, row-major.
-    pub(crate) fn outputs(&self) -> &[Vec<f64>] {
-        &self.outputs
-    }
-
-    /// The outputs of the last run, row-major.
-    pub(crate) fn into_outputs(self) -> Vec<Vec<f64>> {
+    pub(crate) fn into_outputs(mut self) -> Vec<Vec<f64>> {
+        for index in 0..self.outputs.len() {
+            if self.in_place[index].is_some() {
+                self.outputs[index] = self.output(index).to_vec();
+            }
+        }
         self.outputs
     }
 }
@@ -70,234 +113,281 @@ impl Contraction {
     /// Multiplies the input tables (row-major, in the order of the plan's inputs) and sums the product onto the
     /// outputs, which are left in the workspace.
     ///
-    /// The result depends on the inputs alone, not on the number of threads.
-    pub(crate) fn run(&self, inputs: &[&[f64]], workspace: &mut ContractionWorkspace) {
+    /// The result depends on the inputs alone, not on the number of threads nor on the width of the machine's vectors.
+    pub(crate) fn run<R: Semiring>(&self, inputs: &[&[f64]], workspace: &mut ContractionWorkspace) {
         let spread = &mut workspace.inputs;
-        for (input, operand) in &self.inputs {
+        for (input, operand) in self.inputs.iter().filter(|(_, operand)| !operand.in_place) {
             let table = &mut spread[operand.start..operand.start + operand.spread_cells];
             operand.walk.zip_from(inputs[*input], table, |x, s| *x = s);
         }
         for absorbed in &self.absorbed {
             let (_, host) = &self.inputs[absorbed.host];
             let table = &mut spread[host.start..host.start + host.spread_cells];
-            absorbed.walk.zip_from(inputs[absorbed.input], table, |x, s| *x *= s);
+            absorbed.walk.zip_from(inputs[absorbed.input], table, |x, s| *x = R::times(*x, s));
         }
         let spread = &workspace.inputs[..];
+        let table = |(input, operand): &(usize, crate::inference::plan::Operand)| {
+            if operand.in_place { inputs[*input] } else { &spread[operand.start..] }
+        };
+        let tables: Vec<&[f64]> = self.inputs.iter().map(table).collect();
+        let tables = &tables[..];
         let extent = self.extents.first().copied().unwrap_or(1);
         let pieces = self.blocks;
         if pieces == 1 {
-            self.run_block(spread, 0..extent, &mut workspace.blocks[0]);
+            self.run_block::<R>(tables, 0..extent, &mut workspace.blocks[0]);
         } else {
             workspace.blocks.par_iter_mut().enumerate().for_each(|(piece, block)| {
                 let range = piece * extent / pieces..(piece + 1) * extent / pieces;
-                self.run_block(spread, range, block);
+                self.run_block::<R>(tables, range, block);
             });
         }
         // Blocks are added in a fixed order.
         let (first, rest) = workspace.blocks.split_at_mut(1);
         let sum = &mut first[0].outputs;
         for block in rest {
-            sum.iter_mut().zip(&block.outputs).for_each(|(s, x)| *s += x);
+            sum.iter_mut().zip(&block.outputs).for_each(|(s, x)| *s = R::plus(*s, *x));
         }
-        for (output, operand) in &self.outputs {
+        for (output, operand) in self.outputs.iter().filter(|(_, operand)| !operand.in_place) {
             let table = &mut workspace.outputs[*output];
-            table.fill(0.0);
+            table.fill(R::ZERO);
             let cells = &sum[operand.start..operand.start + operand.spread_cells];
-            operand.walk.add_into(cells, table);
+            operand.walk.fold_into(cells, table, R::plus);
         }
         for derived in &self.derived {
-            if let Ok([source, target]) =
-                workspace.outputs.get_disjoint_mut([derived.source, derived.output])
-            {
-                target.fill(0.0);
-                derived.walk.add_into(source, target);
-            }
+            let mut table = std::mem::take(&mut workspace.outputs[derived.output]);
+            table.fill(R::ZERO);
+            derived.walk.fold_into(workspace.output(derived.source), &mut table, R::plus);
+            workspace.outputs[derived.output] = table;
         }
     }
 
-    fn run_block(&self, spread: &[f64], range: std::ops::Range<usize>, block: &mut Block) {
-        block.outputs.fill(0.0);
-        Arch::new().dispatch(|| self.nest(spread, range, block));
+    fn run_block<R: Semiring>(&self, tables: &[&[f64]], range: Range<usize>, block: &mut Block) {
+        block.outputs.fill(R::ZERO);
+        block.sums.fill(R::ZERO);
+        let semiring = std::marker::PhantomData::<R>;
+        Arch::new().dispatch(Walk { plan: self, tables, range, block, semiring });
     }
+}
 
-    /// The nest of loops over the outer axes, the outermost restricted to `range`.
+/// The walk over the outer axes, the outermost restricted to a range.
+struct Walk<'a, R> {
+    plan: &'a Contraction,
+    /// One table for each of the plan's inputs.
+    tables: &'a [&'a [f64]],
+    range: Range<usize>,
+    block: &'a mut Block,
+    semiring: std::marker::PhantomData<R>,
+}
+
+impl<R: Semiring> WithSimd for Walk<'_, R> {
+    type Output = ();
+
     #[inline(always)]
-    fn nest(&self, spread: &[f64], range: std::ops::Range<usize>, block: &mut Block) {
-        let lanes = self.lanes;
-        let innermost = self.extents.len();
-        for (position, (_, operand)) in self.inputs.iter().enumerate() {
-            let stride = operand.strides.first().copied().unwrap_or(0);
-            block.input_offsets[position] = operand.start + stride * range.start;
-        }
-        for (position, (_, operand)) in self.outputs.iter().enumerate() {
-            let stride = operand.strides.first().copied().unwrap_or(0);
-            block.output_offsets[position] = operand.start + stride * range.start;
-        }
-        block.products[..lanes].fill(1.0);
-        block.sums.fill(0.0);
-        block.product_at[0] = 0;
-        block.scalars[0] = 1.0;
-        block.enter(&self.depths[0], 0, lanes, spread);
-        if innermost == 0 {
-            block.visit(&self.depths[0], 0, lanes);
-            return;
-        }
-        let mut depth = 1;
-        block.counter[1] = range.start;
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { plan, tables, range, block, .. } = self;
+        block.go_to_start(plan, range.start);
+        // Depth of the last axis that is walked here.
+        let stem = plan.extents.len().saturating_sub(1);
+        let end = |axis: usize| if axis == 0 { range.end } else { plan.extents[axis] };
+        let mut depth = 0;
+        block.enter::<R>(&plan.depths[0], 0, plan.lanes, tables);
         loop {
-            let (axis, plan) = (depth - 1, &self.depths[depth]);
-            let end = if axis == 0 { range.end } else { self.extents[axis] };
-            if block.counter[depth] == end {
-                // This axis is done: rewind it, and hand its sum to the depth outside it.
-                let steps = if axis == 0 { end - range.start } else { end };
-                block.step(self, axis, steps, false);
-                depth -= 1;
-                block.leave(&self.depths[depth], depth, lanes);
+            if block.scalars[depth] != R::ZERO {
+                if depth < stem {
+                    depth += 1;
+                    block.counter[depth] = if depth == 1 { range.start } else { 0 };
+                    block.enter::<R>(&plan.depths[depth], depth, plan.lanes, tables);
+                    continue;
+                }
+                let steps = if plan.extents.len() == 1 { range.len() } else { end_of(plan) };
+                block.sweep::<R, S>(simd, plan, steps, tables);
+            }
+            // Everything under this setting is done: on to the next one, of this axis or of one outside it.
+            loop {
+                block.leave::<R>(&plan.depths[depth], depth, plan.lanes);
                 if depth == 0 {
                     return;
                 }
+                let axis = depth - 1;
                 block.counter[depth] += 1;
-                block.step(self, depth - 1, 1, true);
-                continue;
-            }
-            block.enter(plan, depth, lanes, spread);
-            if block.scalars[depth] == 0.0 {
-                block.counter[depth] += 1;
-                block.step(self, axis, 1, true);
-            } else if depth == innermost {
-                block.visit(plan, depth, lanes);
-                block.counter[depth] += 1;
-                block.step(self, axis, 1, true);
-            } else {
-                depth += 1;
-                block.counter[depth] = 0;
+                if block.counter[depth] < end(axis) {
+                    block.step(plan, axis, 1);
+                    block.enter::<R>(&plan.depths[depth], depth, plan.lanes, tables);
+                    break;
+                }
+                let first = if axis == 0 { range.start } else { 0 };
+                block.step(plan, axis, (end(axis) - first - 1).wrapping_neg());
+                depth -= 1;
             }
         }
     }
 }
 
+/// Steps of the innermost axis.
+#[inline(always)]
+fn end_of(plan: &Contraction) -> usize {
+    plan.extents.last().copied().unwrap_or(1)
+}
+
 impl Block {
-    /// Moves all offsets by `steps` along an outer axis.
+    /// Sets all offsets to the first setting, the outermost axis at `first`.
     #[inline(always)]
-    fn step(&mut self, plan: &Contraction, axis: usize, steps: usize, forward: bool) {
-        let delta = if forward { steps } else { steps.wrapping_neg() };
+    fn go_to_start(&mut self, plan: &Contraction, first: usize) {
         for (offset, (_, operand)) in self.input_offsets.iter_mut().zip(&plan.inputs) {
-            *offset = offset.wrapping_add(operand.strides[axis].wrapping_mul(delta));
+            *offset = operand.strides.first().map_or(0, |stride| stride * first);
         }
         for (offset, (_, operand)) in self.output_offsets.iter_mut().zip(&plan.outputs) {
-            *offset = offset.wrapping_add(operand.strides[axis].wrapping_mul(delta));
+            *offset = operand.start + operand.strides.first().map_or(0, |stride| stride * first);
+        }
+    }
+
+    /// Moves all offsets by `steps` along an outer axis (backwards in two's complement).
+    #[inline(always)]
+    fn step(&mut self, plan: &Contraction, axis: usize, steps: usize) {
+        for (offset, (_, operand)) in self.input_offsets.iter_mut().zip(&plan.inputs) {
+            *offset = offset.wrapping_add(operand.strides[axis].wrapping_mul(steps));
+        }
+        for (offset, (_, operand)) in self.output_offsets.iter_mut().zip(&plan.outputs) {
+            *offset = offset.wrapping_add(operand.strides[axis].wrapping_mul(steps));
         }
     }
 
     /// Joins the inputs that are fixed from this depth on.
     #[inline(always)]
-    fn enter(&mut self, plan: &Depth, depth: usize, lanes: usize, spread: &[f64]) {
-        let mut scalar = if depth == 0 { 1.0 } else { self.scalars[depth - 1] };
+    fn enter<R: Semiring>(&mut self, plan: &Depth, depth: usize, lanes: usize, tables: &[&[f64]]) {
+        let mut scalar = if depth == 0 { R::ONE } else { self.scalars[depth - 1] };
+        let mut product_of = if depth == 0 { None } else { self.product_of[depth - 1] };
         for &input in &plan.scalar_inputs {
-            scalar *= spread[self.input_offsets[input]];
+            scalar = R::times(scalar, tables[input][self.input_offsets[input]]);
         }
         self.scalars[depth] = scalar;
-        let source = if depth == 0 { 0 } else { self.product_at[depth - 1] };
-        let Some((first, rest)) = plan.lane_inputs.split_first() else {
-            self.product_at[depth] = source;
-            return;
-        };
-        if scalar == 0.0 {
-            return;
+        if scalar != R::ZERO {
+            for &input in &plan.lane_inputs {
+                let table = &tables[input][self.input_offsets[input]..][..lanes];
+                let (before, own) = self.products.split_at_mut(depth * lanes);
+                let own = &mut own[..lanes];
+                match product_of {
+                    None => own.copy_from_slice(table),
+                    Some(d) if d == depth => {
+                        own.iter_mut().zip(table).for_each(|(p, x)| *p = R::times(*p, *x));
+                    }
+                    Some(d) => {
+                        let outside = &before[d * lanes..(d + 1) * lanes];
+                        for ((p, x), y) in own.iter_mut().zip(outside).zip(table) {
+                            *p = R::times(*x, *y);
+                        }
+                    }
+                }
+                product_of = Some(depth);
+            }
         }
-        let at = depth * lanes;
-        let input = &spread[self.input_offsets[*first]..][..lanes];
-        if depth == 0 {
-            self.products[..lanes].copy_from_slice(input);
-        } else {
-            let (before, own) = self.products.split_at_mut(at);
-            multiply(&before[source..source + lanes], input, &mut own[..lanes]);
-        }
-        let own = &mut self.products[at..at + lanes];
-        for other in rest {
-            let input = &spread[self.input_offsets[*other]..][..lanes];
-            own.iter_mut().zip(input).for_each(|(p, x)| *p *= x);
-        }
-        self.product_at[depth] = at;
+        self.product_of[depth] = product_of;
     }
 
-    /// The innermost depth: hands its product to its outputs and to the sum of the depth outside.
+    /// Walks over the innermost axis and the lanes at the current setting of the axes outside.
     #[inline(always)]
-    fn visit(&mut self, plan: &Depth, depth: usize, lanes: usize) {
-        let scalar = self.scalars[depth];
-        let at = self.product_at[depth];
-        let product = &self.products[at..at + lanes];
-        if plan.feeds_outer {
-            add_scaled(product, scalar, &mut self.sums[(depth - 1) * lanes..][..lanes]);
+    fn sweep<R: Semiring, S: Simd>(
+        &mut self,
+        simd: S,
+        plan: &Contraction,
+        steps: usize,
+        tables: &[&[f64]],
+    ) {
+        let (lanes, innermost) = (plan.lanes, plan.extents.len());
+        let stem = innermost.saturating_sub(1);
+        let scalar = self.scalars[stem];
+        match self.product_of[stem] {
+            None => self.before.fill(scalar),
+            Some(depth) => {
+                let product = &self.products[depth * lanes..(depth + 1) * lanes];
+                for (b, p) in self.before.iter_mut().zip(product) {
+                    *b = R::times(*p, scalar);
+                }
+            }
         }
-        for &output in &plan.lane_outputs {
-            let start = self.output_offsets[output];
-            add_scaled(product, scalar, &mut self.outputs[start..start + lanes]);
+        if innermost == 0 {
+            // No axis but the lanes.
+            self.sums[..lanes].copy_from_slice(&self.before);
+            return;
         }
-        if !plan.scalar_outputs.is_empty() {
-            let sum = scalar * lane_sum(product);
-            for &output in &plan.scalar_outputs {
-                self.outputs[self.output_offsets[output]] += sum;
+        let deepest = &plan.depths[innermost];
+        let stride = |operand: &crate::inference::plan::Operand| operand.strides[innermost - 1];
+        let along = if deepest.scalar_inputs.is_empty() { 0 } else { steps };
+        for (position, &input) in deepest.scalar_inputs.iter().enumerate() {
+            let step = stride(&plan.inputs[input].1);
+            let factors = tables[input][self.input_offsets[input]..].iter().step_by(step.max(1));
+            for (a, x) in self.along[..along].iter_mut().zip(factors) {
+                *a = if position == 0 { *x } else { R::times(*a, *x) };
+            }
+        }
+        for (reach, &output) in self.lane_outputs.iter_mut().zip(&deepest.lane_outputs) {
+            let step = stride(&plan.outputs[output].1);
+            *reach = LaneOutput { start: self.output_offsets[output], step };
+        }
+        let input = |&input: &usize| LaneInput {
+            table: tables[input],
+            start: self.input_offsets[input],
+            step: stride(&plan.inputs[input].1),
+        };
+        let mut few = [LaneInput::default(); 4];
+        let many: Vec<LaneInput<'_>>;
+        let inputs = if let Some(few) = few.get_mut(..deepest.lane_inputs.len()) {
+            few.iter_mut().zip(&deepest.lane_inputs).for_each(|(f, i)| *f = input(i));
+            &*few
+        } else {
+            many = deepest.lane_inputs.iter().map(input).collect();
+            &many[..]
+        };
+        let parts = if deepest.scalar_outputs.is_empty() { 0 } else { steps * PARTS };
+        self.parts[..parts].fill(R::ZERO);
+        let sweep = Sweep {
+            steps,
+            before: &self.before,
+            along: &self.along[..along],
+            inputs,
+            outputs: &self.lane_outputs,
+        };
+        let mut sums = Sums {
+            outputs: &mut self.outputs,
+            lanes: &mut self.sums[stem * lanes..(stem + 1) * lanes],
+            parts: &mut self.parts[..parts],
+        };
+        sweep.run::<R, S>(simd, &mut sums);
+        for &output in &deepest.scalar_outputs {
+            let step = stride(&plan.outputs[output].1);
+            let cells = self.outputs[self.output_offsets[output]..].iter_mut().step_by(step.max(1));
+            for (o, parts) in cells.zip(self.parts[..parts].chunks_exact(PARTS)) {
+                *o = R::plus(*o, reduce::<R>(parts));
             }
         }
     }
 
-    /// A depth whose deeper axes are done: hands its sum to its outputs and to the depth outside, and clears it.
+    /// Hands the sum over everything under a setting to this depth's outputs and to the depth outside, and clears it.
     #[inline(always)]
-    fn leave(&mut self, plan: &Depth, depth: usize, lanes: usize) {
+    fn leave<R: Semiring>(&mut self, plan: &Depth, depth: usize, lanes: usize) {
         let (outer, own) = self.sums.split_at_mut(depth * lanes);
         let own = &mut own[..lanes];
         for &output in &plan.lane_outputs {
             let start = self.output_offsets[output];
-            add(own, &mut self.outputs[start..start + lanes]);
+            add::<R>(own, &mut self.outputs[start..start + lanes]);
         }
         if !plan.scalar_outputs.is_empty() {
-            let sum = lane_sum(own);
+            let sum = lane_sum::<R>(own);
             for &output in &plan.scalar_outputs {
-                self.outputs[self.output_offsets[output]] += sum;
+                let cell = &mut self.outputs[self.output_offsets[output]];
+                *cell = R::plus(*cell, sum);
             }
         }
         if plan.feeds_outer && depth > 0 {
-            add(own, &mut outer[(depth - 1) * lanes..]);
+            add::<R>(own, &mut outer[(depth - 1) * lanes..]);
         }
-        own.fill(0.0);
+        own.fill(R::ZERO);
     }
 }
 
 #[inline(always)]
-fn multiply(a: &[f64], b: &[f64], product: &mut [f64]) {
-    for ((p, x), y) in product.iter_mut().zip(a).zip(b) {
-        *p = x * y;
-    }
-}
-
-#[inline(always)]
-fn add(values: &[f64], sum: &mut [f64]) {
+fn add<R: Semiring>(values: &[f64], sum: &mut [f64]) {
     for (s, x) in sum.iter_mut().zip(values) {
-        *s += x;
+        *s = R::plus(*s, *x);
     }
-}
-
-#[inline(always)]
-fn add_scaled(values: &[f64], scale: f64, sum: &mut [f64]) {
-    for (s, x) in sum.iter_mut().zip(values) {
-        *s += scale * x;
-    }
-}
-
-/// The sum in eight interleaved parts: the same order on every machine.
-#[inline(always)]
-fn lane_sum(values: &[f64]) -> f64 {
-    let mut parts = [0.0; 8];
-    let (chunks, rest) = values.as_chunks::<8>();
-    for chunk in chunks {
-        for (p, x) in parts.iter_mut().zip(chunk) {
-            *p += x;
-        }
-    }
-    for (p, x) in parts.iter_mut().zip(rest) {
-        *p += x;
-    }
-    ((parts[0] + parts[4]) + (parts[2] + parts[6]))
-        + ((parts[1] + parts[5]) + (parts[3] + parts[7]))
 }

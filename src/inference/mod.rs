@@ -5,9 +5,12 @@ mod brute_force;
 mod calibrated;
 mod conditional;
 mod kernel;
+mod lanes;
 mod log_space;
 mod plan;
+mod semiring;
 mod structure;
+mod vector;
 
 pub use belief_propagation::{BeliefPropagation, BeliefWorkspace};
 pub use brute_force::BruteForce;

@@ -5,14 +5,14 @@
 //! ever holding the table over the clique. See `docs/engine.md`.
 
 use crate::domain::{Clique, Domain};
-use crate::table::{Projection, strides_within};
+use crate::table::{Projection, row_major_strides, strides_within};
 
 /// A table that takes part in a contraction, spread out over the plan's axes.
 #[derive(Clone, Debug)]
 pub(super) struct Operand {
     /// Walk over the spread-out table with the index into the row-major one.
     pub walk: Projection,
-    /// Where the spread-out table lies in its buffer.
+    /// Where the spread-out table lies in its buffer; 0 for an input in place.
     pub start: usize,
     /// Cells of the spread-out table.
     pub spread_cells: usize,
@@ -22,6 +22,8 @@ pub(super) struct Operand {
     pub strides: Vec<usize>,
     /// Depth at which all of its outer axes are fixed; 0 when it has none.
     pub depth: usize,
+    /// Whether the loops can use the row-major table as it is, so that nothing needs to be copied.
+    pub in_place: bool,
 }
 
 /// An input that is a subset of another one and is multiplied into its spread-out table.
@@ -80,12 +82,35 @@ const LANES: std::ops::RangeInclusive<usize> = 8..=512;
 /// Lanes that are best all else being equal: long enough to hide a step's overhead, short enough for the first cache.
 const IDEAL_LANES: f64 = 96.0;
 /// Choices of lane axes that are costed in full.
-const LANE_CHOICES: usize = 12;
+const LANE_CHOICES: usize = 16;
 /// Outer axes up to which all orders are searched (by dynamic programming over subsets).
 const SEARCHED_AXES: usize = 8;
-/// Cost of one step of a depth, and of one pass over the lanes, in multiples of one lane's work.
-const STEP_COST: f64 = 24.0;
-const PASS_COST: f64 = 6.0;
+
+/// What the parts of a walk cost, in nanoseconds on the machine of `docs/engine.md`; only their ratios matter.
+mod cost {
+    /// One setting of an axis outside the innermost one, and one table it looks up or one pass over the lanes there.
+    pub(super) const SETTING: f64 = 8.0;
+    pub(super) const LOOK_UP: f64 = 1.5;
+    pub(super) const PASS_PER_VECTOR: f64 = 0.4;
+    /// One walk over the innermost axis.
+    pub(super) const SWEEP: f64 = 25.0;
+    /// One step of it on one tile, and one operand there.
+    pub(super) const TILE: f64 = 0.5;
+    pub(super) const TILE_OPERAND: f64 = 0.3;
+    /// One vector of a step: its sum, an input, an output, a sum over lanes.
+    pub(super) const VECTOR: f64 = 0.2;
+    pub(super) const VECTOR_INPUT: f64 = 0.2;
+    pub(super) const VECTOR_OUTPUT: f64 = 0.35;
+    pub(super) const VECTOR_PARTS: f64 = 0.5;
+    /// One vector of a step of a table in place whose steps are far apart.
+    pub(super) const FAR: f64 = 1.0;
+    /// One cell copied to or from a layout of the walk's own.
+    pub(super) const SPREAD: f64 = 0.8;
+    /// One cell multiplied into a copy or summed from an output, and one table of these.
+    pub(super) const FOLD: f64 = 0.5;
+    pub(super) const FOLD_CALL: f64 = 20.0;
+}
+
 /// Cells below which a contraction is not cut into blocks.
 const BLOCK_CELLS: u64 = 1 << 17;
 const MAX_BLOCKS: usize = 8;
@@ -104,14 +129,9 @@ impl Contraction {
     ) -> Self {
         // Attributes of a single value need no loop.
         let clique = &Clique::new(clique.iter().filter(|a| domain.cardinality(*a) > 1));
-        let (main_inputs, absorbed) = split_subsets(inputs);
-        let (main_outputs, derived) = split_subsets(outputs);
-        let problem = Problem {
-            sizes: clique.iter().map(|a| domain.cardinality(a)).collect(),
-            inputs: main_inputs.iter().map(|i| mask(clique, &inputs[*i])).collect(),
-            outputs: main_outputs.iter().map(|o| mask(clique, &outputs[*o])).collect(),
-        };
-        let (lane_mask, order) = problem.best();
+        let Choice { inputs: (main_inputs, absorbed), outputs: (main_outputs, derived), layout } =
+            choose(domain, clique, inputs, outputs);
+        let (lane_mask, order) = (layout.lanes, layout.order);
         let outer: Vec<usize> = order.iter().map(|p| clique.attributes()[*p]).collect();
         let lane_axes: Vec<usize> = (0..clique.len())
             .filter(|p| lane_mask >> p & 1 == 1)
@@ -122,12 +142,25 @@ impl Contraction {
         let mut input_buffer = 0;
         let operands_in: Vec<(usize, Operand)> = main_inputs
             .iter()
-            .map(|&i| (i, operand(domain, &inputs[i], &outer, &lane_axes, &mut input_buffer)))
+            .map(|&i| {
+                let is_host = absorbed.iter().any(|(_, host)| *host == i);
+                let mut operand = operand(domain, &inputs[i], &outer, &lane_axes, !is_host);
+                if !operand.in_place {
+                    operand.start = input_buffer;
+                    input_buffer += operand.spread_cells;
+                }
+                (i, operand)
+            })
             .collect();
         let mut output_buffer = 0;
         let operands_out: Vec<(usize, Operand)> = main_outputs
             .iter()
-            .map(|&o| (o, operand(domain, &outputs[o], &outer, &lane_axes, &mut output_buffer)))
+            .map(|&o| {
+                let mut operand = operand(domain, &outputs[o], &outer, &lane_axes, true);
+                operand.start = output_buffer;
+                output_buffer += operand.spread_cells;
+                (o, operand)
+            })
             .collect();
         let mut depths = vec![Depth::default(); outer.len() + 1];
         for (position, (_, operand)) in operands_in.iter().enumerate() {
@@ -206,8 +239,58 @@ impl Contraction {
     }
 }
 
-/// Splits tables into those that stand for themselves and those that are subsets of one of these, with that one.
-fn split_subsets(cliques: &[Clique]) -> (Vec<usize>, Vec<(usize, usize)>) {
+/// Tables that take part in the walk, and the others, each with the table that it is multiplied into or summed from.
+type Split = (Vec<usize>, Vec<(usize, usize)>);
+
+/// How the tables are split, and the cheapest walk for that.
+struct Choice {
+    inputs: Split,
+    outputs: Split,
+    layout: Layout,
+}
+
+/// Tries the walk with and without tables that are subsets of others.
+fn choose(domain: &Domain, clique: &Clique, inputs: &[Clique], outputs: &[Clique]) -> Choice {
+    let cells = |c: &Clique| domain.cells(c).unwrap_or(u64::MAX) as f64;
+    let splits = |tables: &[Clique]| {
+        let alone: Split = ((0..tables.len()).collect(), Vec::new());
+        let split = split_subsets(tables);
+        if split.1.is_empty() { vec![alone] } else { vec![split, alone] }
+    };
+    let mut best: Option<Choice> = None;
+    for inputs_split in splits(inputs) {
+        for outputs_split in splits(outputs) {
+            let is_host = |i: &usize| inputs_split.1.iter().any(|(_, host)| host == i);
+            let problem = Problem {
+                sizes: clique.iter().map(|a| domain.cardinality(a)).collect(),
+                inputs: inputs_split.0.iter().map(|i| mask(clique, &inputs[*i])).collect(),
+                copied: inputs_split.0.iter().map(is_host).collect(),
+                outputs: outputs_split.0.iter().map(|o| mask(clique, &outputs[*o])).collect(),
+            };
+            let mut layout = problem.best();
+            let absorbed: f64 = inputs_split.1.iter().map(|(_, host)| cells(&inputs[*host])).sum();
+            let derived: f64 = outputs_split.1.iter().map(|(_, from)| cells(&outputs[*from])).sum();
+            layout.cost += cost::FOLD * (absorbed + derived)
+                + cost::FOLD_CALL * (inputs_split.1.len() + outputs_split.1.len()) as f64;
+            if best.as_ref().is_none_or(|b| layout.cost < b.layout.cost) {
+                best = Some(Choice {
+                    inputs: inputs_split.clone(),
+                    outputs: outputs_split,
+                    layout,
+                });
+            }
+        }
+    }
+    best.unwrap_or_else(|| Choice {
+        inputs: split_subsets(inputs),
+        outputs: split_subsets(outputs),
+        layout: Layout { cost: 0.0, lanes: 0, order: Vec::new() },
+    })
+}
+
+/// Splits tables into those that stand for themselves and those that are subsets of another one, with the smallest of
+/// these that comes before them (larger tables come first).
+fn split_subsets(cliques: &[Clique]) -> Split {
     let mut by_size: Vec<usize> = (0..cliques.len()).collect();
     by_size.sort_by_key(|i| (std::cmp::Reverse(cliques[*i].len()), *i));
     let mut main: Vec<usize> = Vec::new();
@@ -254,39 +337,63 @@ fn operand(
     clique: &Clique,
     outer: &[usize],
     lane_axes: &[usize],
-    buffer: &mut usize,
+    may_stay: bool,
 ) -> Operand {
     let has_lanes = lane_axes.iter().any(|a| clique.contains(*a));
-    let axes = spread_axes(clique, outer, lane_axes, has_lanes);
-    let spread_cells: usize = axes.iter().map(|a| domain.cardinality(*a)).product();
-    let mut strides = vec![0; outer.len()];
-    let mut stride =
-        if has_lanes { lane_axes.iter().map(|a| domain.cardinality(*a)).product() } else { 1 };
-    let mut depth = 0;
-    for (level, attribute) in outer.iter().enumerate().rev() {
-        if clique.contains(*attribute) {
-            strides[level] = stride;
-            stride *= domain.cardinality(*attribute);
-            depth = depth.max(level + 1);
-        }
-    }
-    let start = *buffer;
-    *buffer += spread_cells;
+    let own: Vec<usize> = clique.iter().filter(|a| domain.cardinality(*a) > 1).collect();
+    // The lanes of a table in place are its last axes; its other axes may nest in any order.
+    let in_place = may_stay && (!has_lanes || own.ends_with(lane_axes));
+    let axes =
+        if in_place { own } else { spread_axes(clique, outer, lane_axes, has_lanes) };
+    let shape: Vec<usize> = axes.iter().map(|a| domain.cardinality(*a)).collect();
+    let cell_strides = row_major_strides(&shape);
+    let stride = |a: &usize| axes.iter().position(|x| x == a).map_or(0, |at| cell_strides[at]);
     Operand {
         walk: spread_walk(domain, &axes, clique),
-        start,
-        spread_cells,
+        start: 0,
+        spread_cells: shape.iter().product(),
         has_lanes,
-        strides,
-        depth,
+        strides: outer.iter().map(stride).collect(),
+        depth: outer.iter().rposition(|a| clique.contains(*a)).map_or(0, |level| level + 1),
+        in_place,
     }
+}
+
+/// Whether the lane axes are the last axes of a table, or none of its axes.
+fn in_place(table: u32, lanes: u32) -> bool {
+    let shared = table & lanes;
+    shared == 0 || (shared == lanes && table & !lanes < 1 << lanes.trailing_zeros())
+}
+
+/// Cells between two steps that share few lines of the first cache.
+const FAR_CELLS: f64 = 256.0;
+/// Lanes of the widest vectors.
+const VECTOR_LANES: f64 = 8.0;
+
+/// Numbers of tables whose last axis is fixed at a depth.
+struct Joining {
+    lane_inputs: f64,
+    scalar_inputs: f64,
+    lane_outputs: f64,
+    scalar_outputs: f64,
+    /// Whether some output at a lower depth needs this depth's sum.
+    feeds_outer: bool,
 }
 
 /// The search for lane axes and nesting order, over bit masks of the clique's axes.
 struct Problem {
     sizes: Vec<usize>,
     inputs: Vec<u32>,
+    /// Whether an input is copied in any case, since others are multiplied into it.
+    copied: Vec<bool>,
     outputs: Vec<u32>,
+}
+
+/// Lane axes, and the order of the others, outermost first.
+struct Layout {
+    cost: f64,
+    lanes: u32,
+    order: Vec<usize>,
 }
 
 impl Problem {
@@ -299,10 +406,9 @@ impl Problem {
             .product()
     }
 
-    /// Lane axes and the order of the others, outermost first.
-    fn best(&self) -> (u32, Vec<usize>) {
+    fn best(&self) -> Layout {
         let all = self.all();
-        let mut best: Option<(f64, u32, Vec<usize>)> = None;
+        let mut best = Layout { cost: f64::INFINITY, lanes: all, order: Vec::new() };
         for lanes in self.lane_choices() {
             let outer: Vec<usize> =
                 (0..self.sizes.len()).filter(|i| (all & !lanes) >> i & 1 == 1).collect();
@@ -311,26 +417,26 @@ impl Problem {
             } else {
                 self.greedy(lanes, &outer)
             };
-            let cost = cost + self.spread_cost(lanes);
-            if best.as_ref().is_none_or(|(least, _, _)| cost < *least) {
-                best = Some((cost, lanes, order));
+            let cost = cost + self.outermost_cost(lanes) + self.spread_cost(lanes);
+            if cost < best.cost {
+                best = Layout { cost, lanes, order };
             }
         }
-        best.map_or_else(|| (all, Vec::new()), |(_, lanes, order)| (lanes, order))
+        best
     }
 
     fn all(&self) -> u32 {
         u32::try_from((1_u64 << self.sizes.len().min(32)) - 1).unwrap_or(u32::MAX)
     }
 
-    /// Sets of one to four axes with a sensible number of cells, nearest to the ideal first; everything when the
+    /// Sets of one to four axes with a sensible number of cells, nearest to the ideal first; also everything when the
     /// whole clique is that small.
     fn lane_choices(&self) -> Vec<u32> {
         let all = self.all();
-        if self.cells(all) <= *LANES.end() as f64 / 4.0 {
-            return vec![all];
-        }
         let mut choices: Vec<u32> = Vec::new();
+        if self.cells(all) <= IDEAL_LANES {
+            choices.push(all);
+        }
         let mut grow = vec![0_u32];
         for _ in 0..4 {
             let mut larger = Vec::new();
@@ -361,33 +467,85 @@ impl Problem {
         ranked.into_iter().take(LANE_CHOICES).map(|(_, set)| set).collect()
     }
 
-    /// Work of spreading the tables out over the lane axes.
+    /// Work of copying the tables that the loops cannot use as they are.
     fn spread_cost(&self, lanes: u32) -> f64 {
-        self.inputs
-            .iter()
-            .chain(&self.outputs)
-            .map(|t| if t & lanes == 0 { self.cells(*t) } else { self.cells(t | lanes) })
-            .sum::<f64>()
-            * 2.0
+        let copied = |t: u32, always: bool| {
+            if !always && in_place(t, lanes) {
+                0.0
+            } else if t & lanes == 0 {
+                self.cells(t)
+            } else {
+                self.cells(t | lanes)
+            }
+        };
+        let inputs: f64 = self.inputs.iter().zip(&self.copied).map(|(t, c)| copied(*t, *c)).sum();
+        let outputs: f64 = self.outputs.iter().map(|t| copied(*t, false)).sum();
+        cost::SPREAD * (inputs + outputs)
+    }
+
+    /// Work before any outer axis is fixed: tables that have lane axes only.
+    fn outermost_cost(&self, lanes: u32) -> f64 {
+        let tables = self.inputs.iter().chain(&self.outputs).filter(|t| **t & !lanes == 0).count();
+        let vectors = (self.cells(lanes) / VECTOR_LANES).ceil();
+        cost::SWEEP + tables as f64 * (cost::LOOK_UP + cost::PASS_PER_VECTOR * vectors)
+    }
+
+    /// What joins and leaves at the depth that fixes `axis` after the axes of `fixed` (both without the lanes).
+    fn joining(&self, lanes: u32, fixed: u32, axis: usize) -> Joining {
+        let now = fixed | 1 << axis;
+        let joins = |t: &&u32| **t >> axis & 1 == 1 && **t & !lanes & !now == 0;
+        let count = |tables: &[u32]| {
+            let (mut with_lanes, mut scalar) = (0.0, 0.0);
+            for t in tables.iter().filter(joins) {
+                *(if t & lanes == 0 { &mut scalar } else { &mut with_lanes }) += 1.0;
+            }
+            (with_lanes, scalar)
+        };
+        let (lane_inputs, scalar_inputs) = count(&self.inputs);
+        let (lane_outputs, scalar_outputs) = count(&self.outputs);
+        let feeds_outer = self.outputs.iter().any(|t| t & !lanes & !fixed == 0);
+        Joining { lane_inputs, scalar_inputs, lane_outputs, scalar_outputs, feeds_outer }
+    }
+
+    /// Tables in place that a walk over `axis` crosses in steps that defeat the first cache.
+    fn far_operands(&self, lanes: u32, fixed: u32, axis: usize) -> f64 {
+        let now = fixed | 1 << axis;
+        let far = |t: &&u32| {
+            let joins = **t >> axis & 1 == 1 && **t & !lanes & !now == 0;
+            let inner = **t & !((2 << axis) - 1);
+            joins && **t & lanes != 0 && in_place(**t, lanes) && self.cells(inner) >= FAR_CELLS
+        };
+        let read = self.inputs.iter().zip(&self.copied).filter(|(_, c)| !**c).map(|(t, _)| t);
+        read.chain(&self.outputs).filter(far).count() as f64
     }
 
     /// Work of the depth that fixes `axis` after the axes of `fixed` (both without the lanes).
     fn depth_cost(&self, lanes: u32, fixed: u32, axis: usize) -> f64 {
-        let now = fixed | 1 << axis;
-        let joins = |t: &&u32| **t >> axis & 1 == 1 && **t & !lanes & !now == 0;
-        let lane_inputs = self.inputs.iter().filter(joins).filter(|t| **t & lanes != 0).count();
-        let (mut lane_outputs, mut scalar_outputs) = (0, 0);
-        for t in self.outputs.iter().filter(joins) {
-            if t & lanes == 0 {
-                scalar_outputs += 1;
-            } else {
-                lane_outputs += 1;
-            }
+        let joining = self.joining(lanes, fixed, axis);
+        let vectors = (self.cells(lanes) / VECTOR_LANES).ceil();
+        if fixed | lanes | 1 << axis == self.all() {
+            let operands = joining.lane_inputs + joining.lane_outputs;
+            let tiles = (vectors / 4.0).floor() + vectors % 4.0;
+            let step = tiles * (cost::TILE + cost::TILE_OPERAND * operands)
+                + vectors
+                    * (cost::VECTOR
+                        + cost::VECTOR_INPUT * joining.lane_inputs
+                        + cost::VECTOR_OUTPUT * joining.lane_outputs
+                        + if joining.scalar_outputs > 0.0 { cost::VECTOR_PARTS } else { 0.0 });
+            let looked_up = joining.scalar_inputs + joining.scalar_outputs;
+            let far = cost::FAR * vectors * self.far_operands(lanes, fixed, axis);
+            let steps = self.sizes[axis] as f64 * (step + far + cost::LOOK_UP * looked_up);
+            return self.cells(fixed)
+                * (cost::SWEEP + 3.0 * cost::PASS_PER_VECTOR * vectors + steps);
         }
-        let feeds = self.outputs.iter().any(|t| t & !lanes & !fixed == 0);
-        let passes =
-            (lane_inputs + lane_outputs + scalar_outputs + usize::from(feeds)).max(1) as f64;
-        self.cells(now) * (STEP_COST + passes * (PASS_COST + self.cells(lanes)))
+        let summed = f64::from(u8::from(joining.scalar_outputs > 0.0))
+            + f64::from(u8::from(joining.feeds_outer));
+        let passes = joining.lane_inputs + joining.lane_outputs + summed + 1.0;
+        let looked_up = joining.scalar_inputs + joining.scalar_outputs;
+        self.cells(fixed | 1 << axis)
+            * (cost::SETTING
+                + cost::LOOK_UP * looked_up
+                + passes * (cost::LOOK_UP + cost::PASS_PER_VECTOR * vectors))
     }
 
     /// The cheapest order, by dynamic programming over the set of axes already fixed.

@@ -4,10 +4,18 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::graph::JunctionTree;
+use crate::inference::vector::{exp, exp_in_place, largest_log};
 use crate::table::{CliqueLayout, Marginals, Potentials, Projection};
+
+/// Cells of all tables below which threads cost more than they save.
+const PARALLEL_CELLS: usize = 1 << 16;
+/// Numbers are left as they are while their logs stay within this.
+pub(super) const ORDINARY_LOG: f64 = 100.0;
 
 /// A measured clique that is a subset of another one: its potentials are added to the larger table.
 #[derive(Clone, Debug)]
@@ -45,6 +53,8 @@ pub(crate) struct Structure {
     /// Measured cliques that no other measured clique holds: `layout` positions.
     pub factors: Vec<usize>,
     pub subsets: Vec<Subset>,
+    /// Positions of the subsets of each factor.
+    pub subsets_of: Vec<Vec<usize>>,
     /// Parents before children, level by level.
     pub nodes: Vec<Node>,
     /// The nodes of each level; level 0 holds the roots.
@@ -78,12 +88,17 @@ impl Structure {
 
         let hosts: Vec<Option<usize>> = factors.iter().map(|f| tree.host(&cliques[*f])).collect();
         let (nodes, levels) = message_order(&tree, &measured, &hosts);
+        let mut subsets_of = vec![Vec::new(); factors.len()];
+        for (position, subset) in subsets.iter().enumerate() {
+            subsets_of[subset.factor].push(position);
+        }
         Self {
             domain: domain.clone(),
             layout: Arc::clone(layout),
             tree,
             factors,
             subsets,
+            subsets_of,
             nodes,
             levels,
             log_free_cells,
@@ -116,37 +131,69 @@ impl Structure {
     /// # Errors
     /// Potentials of another layout, or a value that is NaN or plus infinity.
     pub(super) fn gather(&self, theta: &Potentials, factors: &mut [Vec<f64>]) -> Result<()> {
-        if theta.layout().cliques() != self.layout.cliques() {
-            return Err(Error::invalid_specification(
-                "potentials",
-                "tables over other cliques",
-                "one table for each measured clique",
-            ));
-        }
-        if theta.values().iter().any(|x| x.is_nan() || *x == f64::INFINITY) {
-            return Err(Error::invalid_specification(
-                "potentials",
-                "a value that is NaN or plus infinity",
-                "finite values or minus infinity",
-            ));
-        }
-        for (table, measured) in factors.iter_mut().zip(&self.factors) {
-            table.copy_from_slice(theta.table(*measured));
-        }
-        for subset in &self.subsets {
-            let table = theta.table(subset.measured);
-            subset.walk.zip_from(table, &mut factors[subset.factor], |x, s| *x += s);
+        self.check_layout(theta)?;
+        for (f, table) in factors.iter_mut().enumerate() {
+            self.gather_factor(theta, f, table);
+            largest_log(table).ok_or_else(not_logs)?;
         }
         Ok(())
+    }
+
+    /// The exponentials of the potentials summed onto the factors, each table over `exp` of a shift of its own.
+    /// Returns the sum of the shifts; minus infinity when a table has no cell above minus infinity.
+    ///
+    /// # Errors
+    /// As [`Structure::gather`].
+    pub(super) fn gather_exp(&self, theta: &Potentials, factors: &mut [Vec<f64>]) -> Result<f64> {
+        self.check_layout(theta)?;
+        let one = |(f, table): (usize, &mut Vec<f64>)| {
+            if self.subsets_of[f].is_empty() {
+                let logs = theta.table(self.factors[f]);
+                let shift = shift_of(largest_log(logs)?);
+                exp(logs, shift, table);
+                return Some(shift);
+            }
+            self.gather_factor(theta, f, table);
+            let shift = shift_of(largest_log(table)?);
+            exp_in_place(table, shift);
+            Some(shift)
+        };
+        let shift = if self.layout.cells() < PARALLEL_CELLS {
+            factors.iter_mut().enumerate().map(one).sum::<Option<f64>>()
+        } else {
+            let shifts: Vec<Option<f64>> = factors.par_iter_mut().enumerate().map(one).collect();
+            shifts.into_iter().sum()
+        };
+        shift.ok_or_else(not_logs)
+    }
+
+    fn check_layout(&self, theta: &Potentials) -> Result<()> {
+        let same = Arc::ptr_eq(theta.layout(), &self.layout)
+            || theta.layout().cliques() == self.layout.cliques();
+        if same {
+            return Ok(());
+        }
+        Err(Error::invalid_specification(
+            "potentials",
+            "tables over other cliques",
+            "one table for each measured clique",
+        ))
+    }
+
+    fn gather_factor(&self, theta: &Potentials, f: usize, table: &mut [f64]) {
+        table.copy_from_slice(theta.table(self.factors[f]));
+        for position in &self.subsets_of[f] {
+            let subset = &self.subsets[*position];
+            subset.walk.zip_from(theta.table(subset.measured), table, |x, s| *x += s);
+        }
     }
 
     /// Fills in the marginals of measured cliques that are subsets of factors.
     pub(super) fn project_subsets(&self, mu: &mut Marginals) {
         for subset in &self.subsets {
-            let source = mu.table(self.factors[subset.factor]).to_vec();
-            let table = mu.table_mut(subset.measured);
+            let (source, table) = mu.table_pair(self.factors[subset.factor], subset.measured);
             table.fill(0.0);
-            subset.walk.add_into(&source, table);
+            subset.walk.add_into(source, table);
         }
     }
 
@@ -154,6 +201,22 @@ impl Structure {
     pub(super) fn factor_tables(&self) -> Vec<Vec<f64>> {
         self.factors.iter().map(|f| vec![0.0; self.layout.range(*f).len()]).collect()
     }
+}
+
+fn not_logs() -> Error {
+    Error::invalid_specification(
+        "potentials",
+        "a value that is NaN or plus infinity",
+        "finite values or minus infinity",
+    )
+}
+
+/// What is subtracted from the logs of a table before they are exponentiated.
+///
+/// Tables whose logs are of ordinary size are not shifted: their largest value may belong to a combination that other
+/// tables rule out, and scaling by it would push all others towards underflow.
+fn shift_of(largest: f64) -> f64 {
+    if largest.abs() > ORDINARY_LOG { largest } else { 0.0 }
 }
 
 /// The nodes in the order of the messages, and their levels. Cliques of unmeasured attributes take no part.

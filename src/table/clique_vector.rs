@@ -153,6 +153,18 @@ impl Potentials {
 }
 
 impl Marginals {
+    /// The tables of two different cliques, the second for writing.
+    pub(crate) fn table_pair(&mut self, read: usize, write: usize) -> (&[f64], &mut [f64]) {
+        let (a, b) = (self.layout.range(read), self.layout.range(write));
+        if a.start < b.start {
+            let (low, high) = self.values.split_at_mut(b.start);
+            (&low[a], &mut high[..b.len()])
+        } else {
+            let (low, high) = self.values.split_at_mut(a.start);
+            (&high[..a.len()], &mut low[b])
+        }
+    }
+
     /// The table of clique `index` as a [`Factor`].
     ///
     /// # Errors

@@ -78,7 +78,13 @@ impl Projection {
         let last = self.extents.len() - 1;
         let (length, stride) = (self.extents[last], self.strides[last]);
         let runs: usize = self.extents[..last].iter().product();
-        let mut counter = vec![0_usize; last];
+        let (mut few, mut many) = ([0_usize; 8], Vec::new());
+        let counter = if let Some(few) = few.get_mut(..last) {
+            few
+        } else {
+            many.resize(last, 0_usize);
+            &mut many[..]
+        };
         let mut small = 0_usize;
         for r in 0..runs {
             run(r * length, small, length, stride);
@@ -96,18 +102,30 @@ impl Projection {
 
     /// `small[projection of c] += large[c]` for every cell.
     pub(crate) fn add_into(&self, large: &[f64], small: &mut [f64]) {
+        self.fold_into(large, small, |a, b| a + b);
+    }
+
+    /// `small[projection of c] = plus(small[projection of c], large[c])` for every cell; `plus` is associative and
+    /// commutative but for rounding.
+    #[inline]
+    pub(crate) fn fold_into(
+        &self,
+        large: &[f64],
+        small: &mut [f64],
+        plus: impl Fn(f64, f64) -> f64 + Copy,
+    ) {
         self.for_each_run(|start, target, length, stride| {
             let cells = &large[start..start + length];
             match stride {
-                0 => small[target] += cells.iter().sum::<f64>(),
+                0 => small[target] = fold_run(small[target], cells, plus),
                 1 => {
                     for (s, x) in small[target..target + length].iter_mut().zip(cells) {
-                        *s += x;
+                        *s = plus(*s, *x);
                     }
                 }
                 _ => {
                     for (s, x) in small[target..].iter_mut().step_by(stride).zip(cells) {
-                        *s += x;
+                        *s = plus(*s, *x);
                     }
                 }
             }
@@ -142,6 +160,24 @@ impl Projection {
             }
         });
     }
+}
+
+/// Folds a run into `first`, long runs in eight interleaved parts so that one addition need not wait for the last.
+#[inline]
+fn fold_run(first: f64, run: &[f64], plus: impl Fn(f64, f64) -> f64) -> f64 {
+    let (chunks, rest) = run.as_chunks::<8>();
+    let mut sum = first;
+    if let Some((head, chunks)) = chunks.split_first() {
+        let mut parts = *head;
+        for chunk in chunks {
+            for (p, x) in parts.iter_mut().zip(chunk) {
+                *p = plus(*p, *x);
+            }
+        }
+        let [a, b, c, d, e, f, g, h] = parts;
+        sum = plus(sum, plus(plus(plus(a, e), plus(c, g)), plus(plus(b, f), plus(d, h))));
+    }
+    rest.iter().fold(sum, |s, x| plus(s, *x))
 }
 
 #[cfg(test)]

@@ -6,4 +6,4 @@ mod layout;
 
 pub use clique_vector::{CliqueLayout, Marginals, Potentials};
 pub use factor::Factor;
-pub(crate) use layout::{Projection, strides_within};
+pub(crate) use layout::{Projection, row_major_strides, strides_within};
