@@ -31,11 +31,7 @@ fn run() -> Run {
 
 /// JAM-PGM with so many rounds that keeps its state in a folder.
 fn checkpointed(rounds: u32, folder: &Path) -> JamPgm {
-    let private_label = "people, seed 1".into();
-    JamPgm {
-        checkpoint: Some(CheckpointFolder { folder: folder.into(), private_label }),
-        ..jam(rounds)
-    }
+    JamPgm { checkpoint: Some(in_folder(folder)), ..jam(rounds) }
 }
 
 /// Stops a run at an event by unwinding, without a message.
@@ -96,8 +92,8 @@ const OTHERS: [Make; 4] = [
     |checkpoint| Box::new(Independent { iterations: 200, checkpoint, ..Independent::default() }),
 ];
 
-fn in_folder(folder: &Path) -> Option<CheckpointFolder> {
-    Some(CheckpointFolder { folder: folder.into(), private_label: "people, seed 1".into() })
+fn in_folder(folder: &Path) -> CheckpointFolder {
+    CheckpointFolder { folder: folder.into(), private_label: "people, seed 1".into() }
 }
 
 #[test]
@@ -110,7 +106,7 @@ fn every_mechanism_stopped_anywhere_goes_on_to_the_very_same_release() {
             let expected = bytes(&run.with(&*undisturbed, &mut seen).unwrap());
             for (kind, round) in seen.0.iter().map(kind) {
                 let folder = tempfile::tempdir().unwrap();
-                let mechanism = make(in_folder(folder.path()));
+                let mechanism = make(Some(in_folder(folder.path())));
                 stop(&run, &*mechanism, kind, round);
                 let place = format!("{}, {relation}, {kind} {round}", mechanism.name());
                 assert_eq!(bytes(&run.release(&*mechanism)), expected, "{place}");
@@ -127,7 +123,7 @@ fn noise_from_the_system_is_paid_once_by_every_mechanism() {
     for make in OTHERS {
         for round in [1, 2, 5, 6] {
             let folder = tempfile::tempdir().unwrap();
-            let mechanism = make(in_folder(folder.path()));
+            let mechanism = make(Some(in_folder(folder.path())));
             stop(&run, &*mechanism, "measured", round);
             let before = ledger(folder.path()).unwrap();
             let release = run.release(&*mechanism);
@@ -142,8 +138,8 @@ fn a_checkpoint_of_another_mechanism_is_refused() {
     let run = run();
     for (i, make) in OTHERS.iter().enumerate() {
         let folder = tempfile::tempdir().unwrap();
-        stop(&run, &*make(in_folder(folder.path())), "measured", 2);
-        let other = OTHERS[(i + 1) % OTHERS.len()](in_folder(folder.path()));
+        stop(&run, &*make(Some(in_folder(folder.path()))), "measured", 2);
+        let other = OTHERS[(i + 1) % OTHERS.len()](Some(in_folder(folder.path())));
         let file = folder.path().join(FILE);
         assert_refused(run.with(&*other, &mut Silent), &file, other.name());
     }

@@ -1,7 +1,5 @@
 //! AIM, MST, MWEM+PGM and independent attributes: what they choose, spend and ignore.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use jointly::Error;
 use jointly::data::Dataset;
 use jointly::domain::{Clique, Domain};
