@@ -1,4 +1,7 @@
-//! JAM-PGM on real data: `cargo bench --bench protocols -- [DATA [EPSILON [SEEDS [ROUNDS [ITERATIONS]]]]]`.
+//! Mechanisms on real data:
+//! `cargo bench --bench protocols -- [DATA [EPSILON [SEEDS [ROUNDS [ITERATIONS [MECHANISM [RELATION]]]]]]]`.
+//! MECHANISM is `jam-pgm` (the default), `aim`, `mst`, `mwem-pgm` or `independent`; RELATION `replace-one` (the default)
+//! or `add-remove-one`. `-` stands for the default of any argument but the first.
 //!
 //! DATA is the beginning of a name below: the JAM-PGM paper's sets (`adult`, `titanic`, `salary`) and states of the
 //! ACS (`pa-oh` is private Pennsylvania with public Ohio; `ne-sd` Nebraska with South Dakota, 119 attributes and all
@@ -17,7 +20,7 @@ use std::time::Instant;
 use jointly::data::{Dataset, Projectable, PublicData, read_csv, read_public_csv};
 use jointly::domain::{Clique, Schema};
 use jointly::measurement::Provenance;
-use jointly::mechanism::{JamPgm, Mechanism, Task};
+use jointly::mechanism::{Aim, Independent, JamPgm, Mechanism, Mst, MwemPgm, Task};
 use jointly::model::Sampling;
 use jointly::observe::{Event, Observer};
 use jointly::privacy::{
@@ -112,6 +115,11 @@ fn main() -> Result<(), Failure> {
     let seeds: u64 = text(2).parse().unwrap_or(5);
     let rounds: Option<u32> = text(3).parse().ok();
     let iterations: u32 = text(4).parse().unwrap_or(1000);
+    let relation = match text(6) {
+        "" | "-" | "replace-one" => NeighboringRelation::ReplaceOne,
+        "add-remove-one" => NeighboringRelation::AddRemoveOne,
+        other => return Err(format!("no relation is called '{other}'").into()),
+    };
     println!(
         "| data | epsilon | public | independent | error: mean (min to max) | public picks | seconds | CPU s | peak MiB |"
     );
@@ -155,11 +163,9 @@ fn main() -> Result<(), Failure> {
             for seed in 0..seeds {
                 let (start, cpu_start) = (Instant::now(), support::cpu_seconds());
                 let limit = rho_from_epsilon_delta(Epsilon::new(epsilon)?, Delta::new(DELTA)?)?;
-                let relation = NeighboringRelation::ReplaceOne;
                 let mut curator = Curator::new(&private, relation, limit, NoiseSeed::Fixed(seed))?;
-                let jam =
-                    JamPgm { rounds: rounds.or(case.rounds), iterations, ..JamPgm::default() };
-                let release = jam.run(&mut curator, &task, &mut Trace::default())?;
+                let mechanism = mechanism(text(5), rounds.or(case.rounds), iterations)?;
+                let release = mechanism.run(&mut curator, &task, &mut Trace::default())?;
                 let mut rng = ChaCha20Rng::seed_from_u64(1000 + seed);
                 let rows = release.model.sample(private.records(), Sampling::Rounded, &mut rng)?;
                 seconds.push(start.elapsed().as_secs_f64());
@@ -184,6 +190,22 @@ fn main() -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// The mechanism of a name, with as many rounds as asked for.
+fn mechanism(
+    name: &str,
+    rounds: Option<u32>,
+    iterations: u32,
+) -> Result<Box<dyn Mechanism>, Failure> {
+    Ok(match name {
+        "" | "-" | "jam-pgm" => Box::new(JamPgm { rounds, iterations, ..JamPgm::default() }),
+        "aim" => Box::new(Aim { rounds, iterations, ..Aim::default() }),
+        "mst" => Box::new(Mst { iterations, ..Mst::default() }),
+        "mwem-pgm" => Box::new(MwemPgm { rounds, iterations, ..MwemPgm::default() }),
+        "independent" => Box::new(Independent { iterations, ..Independent::default() }),
+        other => return Err(format!("no mechanism is called '{other}'").into()),
+    })
 }
 
 /// With `JOINTLY_TRACE` set, prints the events of a run with the time of each.

@@ -94,7 +94,7 @@
 //! | [`privacy`] | budget, ledger, curator, exact noise |
 //! | [`model`] | fitted models: marginals, sampling, files |
 //! | [`estimation`] | from measurements to potentials |
-//! | [`mechanism`] | JAM-PGM, the public-only baseline, checkpoints |
+//! | [`mechanism`] | JAM-PGM, AIM, MST, baselines, checkpoints |
 //! | [`evaluation`] | errors against the real table; **not private** |
 //! | [`demo`] | invented census-like people |
 //!

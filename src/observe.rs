@@ -11,11 +11,11 @@ pub enum Event {
     Started {
         /// Mechanism name.
         mechanism: &'static str,
-        /// Rounds planned.
+        /// Rounds planned; AIM, which often needs fewer, plans anew in every round.
         rounds: u32,
         /// First round to run; above 1 when a checkpoint is continued.
         first_round: u32,
-        /// Cliques in the downward closure of the workload.
+        /// Cliques that may be measured.
         candidates: usize,
         /// Budget.
         limit: Rho,

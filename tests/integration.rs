@@ -27,3 +27,5 @@ mod samplers;
 mod sensitivity;
 #[path = "integration/support.rs"]
 mod support;
+#[path = "integration/without_public.rs"]
+mod without_public;

@@ -88,12 +88,12 @@ pub(super) struct WorkloadArgs {
 /// How the mechanism works.
 #[derive(Args, Clone, Debug)]
 pub(super) struct TuningArgs {
-    /// Rounds: marginals to take, private and public ones together [default: by the table's width]
+    /// Rounds: marginals to take, private and public ones together (aim: at most) [default: by the table's width]
     #[arg(long, value_name = "T")]
     pub(super) rounds: Option<u32>,
-    /// Share of a round's budget for measuring; the rest is for choosing
-    #[arg(long, default_value_t = 0.8, value_name = "A", allow_negative_numbers = true)]
-    pub(super) measure_share: f64,
+    /// Share of a round's budget for measuring; the rest is for choosing [default: jam-pgm 0.8, aim 0.9, mwem-pgm 0.5]
+    #[arg(long, value_name = "A", allow_negative_numbers = true)]
+    pub(super) measure_share: Option<f64>,
     /// Largest model, in MiB at 8 bytes a cell of every maximal clique
     #[arg(long, default_value_t = 80.0, value_name = "M", allow_negative_numbers = true)]
     pub(super) size_limit_mib: f64,
@@ -114,6 +114,14 @@ pub(super) enum Neighbors {
 pub(super) enum MechanismName {
     /// Chooses in every round between measuring privately and taking a public marginal
     JamPgm,
+    /// Chooses and measures what matters most to the workload; no public tables
+    Aim,
+    /// Measures a tree of pairs, whatever the workload; no public tables; fast
+    Mst,
+    /// Measures the worst marginals of the workload; no public tables: a baseline
+    MwemPgm,
+    /// Measures single attributes and takes them as independent: a baseline
+    Independent,
     /// Fits public marginals alone and spends nothing: a baseline
     PublicOnly,
 }
@@ -129,21 +137,11 @@ pub(super) struct SynthArgs {
     /// schema.json or domain.json
     #[arg(long, value_name = "FILE")]
     pub(super) schema: PathBuf,
-    /// Privacy budget: epsilon, above 0
-    #[arg(
-        long,
-        value_name = "E",
-        allow_negative_numbers = true,
-        required_if_eq("mechanism", "jam-pgm")
-    )]
+    /// Privacy budget: epsilon, above 0; needed by every mechanism but public-only
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
     pub(super) epsilon: Option<f64>,
-    /// Privacy budget: delta, between 0 and 1, far below 1 / number of records
-    #[arg(
-        long,
-        value_name = "D",
-        allow_negative_numbers = true,
-        required_if_eq("mechanism", "jam-pgm")
-    )]
+    /// Privacy budget: delta, between 0 and 1, far below 1 / number of records; needed as epsilon is
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(super) delta: Option<f64>,
     /// The mechanism
     #[arg(long, value_enum, default_value = "jam-pgm", value_name = "NAME")]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use jointly::Error;
 use jointly::domain::Domain;
+use jointly::mechanism::{Aim, JamPgm, MwemPgm};
 use jointly::privacy::rho_from_epsilon_delta;
 use jointly::privacy::{Delta, Epsilon, NeighboringRelation, NoiseSeed, Rho};
 use jointly::query::Workload;
@@ -36,14 +37,16 @@ pub(super) struct Tuning {
 }
 
 impl Tuning {
-    pub(super) fn new(args: &TuningArgs) -> Outcome<Self> {
+    pub(super) fn new(args: &TuningArgs, mechanism: MechanismName) -> Outcome<Self> {
+        let measure_share = args.measure_share.or(mechanism.measure_share()).unwrap_or(1.0);
         if args.rounds.is_some_and(|rounds| !(1..=100_000).contains(&rounds)) {
             let found = args.rounds.unwrap_or(0);
             return Err(Error::invalid_parameter("--rounds", found, "from 1 to 100,000").into());
         }
-        if !(args.measure_share > 0.0 && args.measure_share < 1.0) {
+        if let Some(found) = args.measure_share
+            && !(found > 0.0 && found < 1.0)
+        {
             let expected = "a number strictly between 0 and 1";
-            let found = args.measure_share;
             return Err(Error::invalid_parameter("--measure-share", found, expected).into());
         }
         if !(args.size_limit_mib > 0.0 && args.size_limit_mib.is_finite()) {
@@ -52,13 +55,64 @@ impl Tuning {
         }
         Ok(Self {
             rounds: args.rounds,
-            measure_share: args.measure_share,
+            measure_share,
             size_limit_mib: args.size_limit_mib,
             relation: match args.neighbors {
                 Neighbors::ReplaceOne => NeighboringRelation::ReplaceOne,
                 Neighbors::AddRemoveOne => NeighboringRelation::AddRemoveOne,
             },
         })
+    }
+}
+
+impl MechanismName {
+    /// The name as typed.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::JamPgm => "jam-pgm",
+            Self::Aim => "aim",
+            Self::Mst => "mst",
+            Self::MwemPgm => "mwem-pgm",
+            Self::Independent => "independent",
+            Self::PublicOnly => "public-only",
+        }
+    }
+
+    /// Whether public tables go into the model.
+    pub(super) const fn uses_public_tables(self) -> bool {
+        matches!(self, Self::JamPgm | Self::PublicOnly)
+    }
+
+    /// The share of a round for measuring where nothing is asked for; `None` where rounds are not shared so.
+    pub(super) fn measure_share(self) -> Option<f64> {
+        match self {
+            Self::JamPgm => Some(JamPgm::default().measure_share),
+            Self::Aim => Some(Aim::default().measure_share),
+            Self::MwemPgm => Some(MwemPgm::default().measure_share),
+            Self::Mst | Self::Independent | Self::PublicOnly => None,
+        }
+    }
+
+    /// Refuses flags that the mechanism would not heed.
+    fn check(self, args: &SynthArgs) -> Outcome {
+        let fixed_rounds = matches!(self, Self::Mst | Self::Independent);
+        let public_only = self == Self::PublicOnly;
+        let useless = [
+            ("--rounds", args.tuning.rounds.is_some() && fixed_rounds),
+            (
+                "--measure-share",
+                args.tuning.measure_share.is_some() && self.measure_share().is_none(),
+            ),
+            ("--checkpoint", args.checkpoint.is_some() && public_only),
+        ];
+        if let Some((flag, _)) = useless.iter().find(|(_, is_useless)| *is_useless) {
+            let message = format!("{flag} is of no use with --mechanism {}", self.name());
+            return Err(Failure::usage(message));
+        }
+        if public_only && args.public.is_empty() {
+            return Err(Failure::usage("--mechanism public-only needs a --public table"));
+        }
+        Ok(())
     }
 }
 
@@ -131,15 +185,7 @@ impl SynthConfig {
             (MechanismName::PublicOnly, None, None) => None,
             _ => return Err(Failure::usage("expected --epsilon and --delta together")),
         };
-        if args.mechanism == MechanismName::PublicOnly {
-            if args.public.is_empty() {
-                return Err(Failure::usage("--mechanism public-only needs a --public table"));
-            }
-            if args.checkpoint.is_some() {
-                let message = "--checkpoint is of no use with --mechanism public-only";
-                return Err(Failure::usage(message));
-            }
-        }
+        args.mechanism.check(args)?;
         if args.iterations == 0 {
             return Err(Error::invalid_parameter("--iterations", 0, "at least 1").into());
         }
@@ -150,7 +196,7 @@ impl SynthConfig {
             budget,
             mechanism: args.mechanism,
             workload: args.workload.clone(),
-            tuning: Tuning::new(&args.tuning)?,
+            tuning: Tuning::new(&args.tuning, args.mechanism)?,
             iterations: args.iterations,
             rows: args.rows.map(rows).transpose()?,
             seed: args.seed,

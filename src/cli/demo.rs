@@ -57,7 +57,7 @@ fn config(args: &DemoArgs) -> Outcome<SynthConfig> {
     let tuning = args::TuningArgs {
         // One an attribute is enough to show how it goes, and quick.
         rounds: Some(32),
-        measure_share: 0.8,
+        measure_share: None,
         size_limit_mib: 80.0,
         neighbors: args::Neighbors::ReplaceOne,
     };
@@ -68,7 +68,7 @@ fn config(args: &DemoArgs) -> Outcome<SynthConfig> {
         budget: Some(Budget::new(args.epsilon, DELTA)?),
         mechanism: MechanismName::JamPgm,
         workload: WorkloadArgs { workload: "all-3-way".into(), max_cells: Some(10_000) },
-        tuning: Tuning::new(&tuning)?,
+        tuning: Tuning::new(&tuning, MechanismName::JamPgm)?,
         iterations: 1000,
         rows: None,
         seed: args.seed,

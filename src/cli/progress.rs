@@ -17,8 +17,8 @@ pub(super) struct Progress {
     started: Instant,
     rounds: u32,
     first_round: u32,
-    /// What the round measured, for the line at its end.
-    measured: String,
+    /// The round that was not shown yet and what it measured, for the line at its end.
+    measured: Option<(u32, String)>,
     bar: Option<ProgressBar>,
 }
 
@@ -29,7 +29,7 @@ impl Progress {
             started: Instant::now(),
             rounds: 0,
             first_round: 1,
-            measured: String::new(),
+            measured: None,
             bar: None,
         }
     }
@@ -61,6 +61,24 @@ impl Progress {
         self.bar = Some(bar);
     }
 
+    /// Moves the bar, or writes the round's line.
+    fn round_is_over(&mut self, round: u32) {
+        let left = if round < self.rounds {
+            format!(", about {} left", duration(self.seconds_left(round)))
+        } else {
+            String::new()
+        };
+        let measured = self.measured.take();
+        if let Some(bar) = &self.bar {
+            bar.set_position(u64::from(round));
+            bar.set_prefix(left);
+        } else {
+            let text = measured.map_or_else(|| "fitted again".into(), |(_, text)| text);
+            let line = format!("round {round} of {}: {text}{left}", self.rounds);
+            self.console.note("fitted", &line, json!({}));
+        }
+    }
+
     fn text_event(&mut self, event: &Event) {
         match event {
             Event::Started { mechanism, rounds, first_round, candidates, limit } => {
@@ -79,26 +97,19 @@ impl Progress {
                 );
                 self.console.note("started", &text, json!({}));
             }
-            Event::Measured { clique, provenance, stddev, spent, limit, .. } => {
-                self.measured = described(clique, provenance, *stddev, *spent, *limit);
-                if let Some(bar) = &self.bar {
-                    bar.set_message(self.measured.clone());
+            Event::Measured { round, clique, provenance, stddev, spent, limit, .. } => {
+                // Not every round ends with a fit.
+                if let Some((earlier, _)) = &self.measured {
+                    self.round_is_over(*earlier);
                 }
-            }
-            Event::Fitted { round, .. } => {
-                let left = if *round < self.rounds {
-                    format!(", about {} left", duration(self.seconds_left(*round)))
-                } else {
-                    String::new()
-                };
+                let text = described(clique, provenance, *stddev, *spent, *limit);
                 if let Some(bar) = &self.bar {
-                    bar.set_position(u64::from(*round));
-                    bar.set_prefix(left);
-                } else {
-                    let line = format!("round {round} of {}: {}{left}", self.rounds, self.measured);
-                    self.console.note("fitted", &line, json!({}));
+                    bar.set_length(u64::from(self.rounds));
+                    bar.set_message(text.clone());
                 }
+                self.measured = Some((*round, text));
             }
+            Event::Fitted { round, .. } => self.round_is_over(*round),
             _ => {}
         }
     }
@@ -137,6 +148,10 @@ impl Observer for Progress {
         if let Event::Started { rounds, first_round, .. } = event {
             (self.rounds, self.first_round) = (*rounds, *first_round);
             self.started = Instant::now();
+        }
+        if let Event::Measured { rounds, .. } = event {
+            // A mechanism may learn that it needs fewer.
+            self.rounds = *rounds;
         }
         if self.console.quiet {
             return;

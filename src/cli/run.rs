@@ -8,7 +8,9 @@ use jointly::Error;
 use jointly::data::{Dataset, Labels, Projectable, write_csv_file};
 use jointly::domain::Schema;
 use jointly::measurement::Provenance;
-use jointly::mechanism::{CheckpointFolder, JamPgm, Mechanism, PublicOnly, Release, Task};
+use jointly::mechanism::{
+    Aim, CheckpointFolder, Independent, JamPgm, Mechanism, Mst, MwemPgm, PublicOnly, Release, Task,
+};
 use jointly::model::{MarkovRandomField, ModelFile, Sampling};
 use jointly::privacy::{Curator, Rho};
 use rand::rngs::ChaCha20Rng;
@@ -16,7 +18,7 @@ use rand::{Rng, SeedableRng};
 use serde_json::json;
 
 use super::args::{MechanismName, SynthArgs};
-use super::config::SynthConfig;
+use super::config::{SynthConfig, Tuning};
 use super::console::Console;
 use super::failure::Outcome;
 use super::format::{duration, grouped, percent, short};
@@ -47,6 +49,12 @@ pub(super) fn synthesize(config: &SynthConfig, console: Console) -> Outcome<Done
         console.warning(
             "--seed repeats the noise, which can then be removed: the result is NOT PRIVATE",
         );
+    }
+    if !config.mechanism.uses_public_tables() && !config.public.is_empty() {
+        let name = config.mechanism.name();
+        let text =
+            format!("{name} makes no use of public tables: they are read for the report alone");
+        console.note("public", &text, json!({ "mechanism": name, "used": false }));
     }
     let checkpoint = checkpoint(config)?;
     let inputs = Inputs::read(config, console)?;
@@ -125,16 +133,22 @@ fn release(
 }
 
 fn mechanism(config: &SynthConfig, checkpoint: Option<CheckpointFolder>) -> Box<dyn Mechanism> {
-    let (rounds, size_limit_mib) = (config.tuning.rounds, config.tuning.size_limit_mib);
+    let Tuning { rounds, measure_share, size_limit_mib, .. } = config.tuning;
     let iterations = config.iterations;
     match config.mechanism {
-        MechanismName::JamPgm => Box::new(JamPgm {
-            rounds,
-            measure_share: config.tuning.measure_share,
-            size_limit_mib,
-            iterations,
-            checkpoint,
-        }),
+        MechanismName::JamPgm => {
+            Box::new(JamPgm { rounds, measure_share, size_limit_mib, iterations, checkpoint })
+        }
+        MechanismName::Aim => {
+            Box::new(Aim { rounds, measure_share, size_limit_mib, iterations, checkpoint })
+        }
+        MechanismName::Mst => Box::new(Mst { size_limit_mib, iterations, checkpoint }),
+        MechanismName::MwemPgm => {
+            Box::new(MwemPgm { rounds, measure_share, size_limit_mib, iterations, checkpoint })
+        }
+        MechanismName::Independent => {
+            Box::new(Independent { size_limit_mib, iterations, checkpoint })
+        }
         MechanismName::PublicOnly => Box::new(PublicOnly { rounds, size_limit_mib, iterations }),
     }
 }
@@ -167,12 +181,17 @@ fn parameters(
         .public
         .iter()
         .map(|table| format!("{} ({} records)", table.name(), grouped(table.records())));
-    let public = public.collect::<Vec<_>>().join(", ");
+    let mut public = public.collect::<Vec<_>>().join(", ");
+    if public.is_empty() {
+        public.push_str("none");
+    } else if !config.mechanism.uses_public_tables() {
+        public.push_str(", not used");
+    }
     let mut parameters = vec![
         ("mechanism", release.mechanism.to_owned()),
         ("workload", config.workload.workload.clone()),
         ("cliques in the workload", grouped(inputs.workload.len() as u64)),
-        ("public tables", if public.is_empty() { "none".into() } else { public }),
+        ("public tables", public),
         ("neighboring tables", release.relation.to_string()),
         ("rounds", release.rounds.len().to_string()),
         ("size limit", format!("{} MiB", short(config.tuning.size_limit_mib))),
@@ -186,7 +205,10 @@ fn parameters(
         parameters.push(("delta", format!("{:e}", budget.delta.value())));
         parameters.push(("rho, limit", budget.rho.to_string()));
         parameters.push(("rho, spent", release.ledger.spent().to_string()));
-        parameters.push(("share of a round for measuring", short(config.tuning.measure_share)));
+        if config.mechanism.measure_share().is_some() {
+            let share = short(config.tuning.measure_share);
+            parameters.push(("share of a round for measuring", share));
+        }
     }
     let noise = config.seed.map_or_else(
         || "the system's generator".into(),

@@ -240,15 +240,16 @@ pub(super) fn l1_distance<T: Copy + Into<f64>>(counts: &[u32], table: &[T], scal
         .sum()
 }
 
-/// Fits a model to all measurements, all with the same weight.
+/// Fits a model to all measurements.
 pub(super) fn fit(
     domain: &Domain,
     measurements: &[Measurement],
     total: f64,
     warm_start: Option<&Potentials>,
     iterations: u32,
+    weighting: Weighting,
 ) -> Result<(MarkovRandomField, Estimate)> {
-    let loss = SquaredLoss::new(domain, measurements, Weighting::Equal)?;
+    let loss = SquaredLoss::new(domain, measurements, weighting)?;
     let oracle = Arc::new(BeliefPropagation::new(domain, loss.layout()));
     let stopping = Stopping { iterations, ..Stopping::default() };
     let estimator = AcceleratedBregman { stopping, ..AcceleratedBregman::default() };

@@ -19,7 +19,8 @@ use sha2::{Digest, Sha256};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::measurement::{Measurement, Provenance};
-use crate::mechanism::{JamPgm, RoundRecord, Task};
+use crate::mechanism::rounds::Settings;
+use crate::mechanism::{RoundRecord, Task};
 use crate::privacy::{Curator, Ledger, NeighboringRelation, NoiseMechanism};
 use crate::table::{CliqueLayout, Potentials};
 
@@ -42,7 +43,7 @@ const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// State after the last durable round.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Checkpoint {
     path: Option<PathBuf>,
     /// Held while the run lasts: two runs over one checkpoint would pay twice.
@@ -111,10 +112,11 @@ impl Stored {
                 NoiseMechanism::DiscreteGaussian { .. } => counted = true,
             }
         }
-        let all = self.rounds.iter();
-        let private = all.clone().filter(|r| r.provenance == Provenance::Private);
-        let rounds_are_paid =
-            all.map(|r| r.round).eq(chosen) && private.map(|r| r.round).eq(measured);
+        let of = |kept: fn(&RoundRecord) -> bool| {
+            self.rounds.iter().filter(move |r| kept(r)).map(|r| r.round)
+        };
+        let rounds_are_paid = of(|r| r.candidates > 0).eq(chosen)
+            && of(|r| r.provenance == Provenance::Private).eq(measured);
         let total_is_paid = self.total.is_none_or(|total| total.is_finite() && total >= 1.0)
             && counted == self.total.is_some()
             && counted == (relation == NeighboringRelation::AddRemoveOne);
@@ -147,20 +149,12 @@ impl Checkpoint {
     /// # Errors
     /// A checkpoint that cannot be read, is of another version, or of other inputs.
     pub(super) fn open(
-        mechanism: &JamPgm,
+        settings: &Settings<'_>,
         curator: &mut Curator<'_>,
         task: &Task<'_>,
     ) -> Result<Self> {
-        let mut empty = Self {
-            path: None,
-            lock: None,
-            fingerprint: String::new(),
-            total: None,
-            measurements: Vec::new(),
-            rounds: Vec::new(),
-            potentials: None,
-        };
-        let Some(CheckpointFolder { folder, private_label }) = &mechanism.checkpoint else {
+        let mut empty = Self::default();
+        let Some(CheckpointFolder { folder, private_label }) = settings.checkpoint else {
             return Ok(empty);
         };
         fs::create_dir_all(folder).map_err(|source| Error::Io {
@@ -170,7 +164,7 @@ impl Checkpoint {
         })?;
         let path = folder.join(FILE);
         empty.lock = Some(lock(folder)?);
-        empty.fingerprint = fingerprint(mechanism, curator, task, private_label);
+        empty.fingerprint = fingerprint(settings, curator, task, private_label);
         empty.path = Some(path.clone());
         let text = match fs::read(&path) {
             Ok(text) => text,
@@ -202,11 +196,6 @@ impl Checkpoint {
     /// The first round that is not durable yet, counted from 1.
     pub(super) fn next_round(&self) -> u32 {
         self.rounds.last().map_or(1, |record| record.round + 1)
-    }
-
-    /// The measured cliques.
-    pub(super) fn cliques(&self) -> Vec<Clique> {
-        self.measurements.iter().map(|m| m.clique.clone()).collect()
     }
 
     /// Keeps the estimate of the number of records.
@@ -302,7 +291,7 @@ fn write_durably(path: &Path, content: &[u8]) -> std::io::Result<()> {
 
 /// SHA-256 over everything that shapes a run, save the private records.
 fn fingerprint(
-    mechanism: &JamPgm,
+    settings: &Settings<'_>,
     curator: &Curator<'_>,
     task: &Task<'_>,
     private_label: &str,
@@ -313,12 +302,13 @@ fn fingerprint(
         hash.update(part.as_bytes());
     };
     add(private_label);
+    add(settings.name);
     add(&format!(
-        "{:?} {} {} {} {}",
-        mechanism.rounds,
-        mechanism.measure_share.to_bits(),
-        mechanism.size_limit_mib.to_bits(),
-        mechanism.iterations,
+        "{:?} {:?} {} {} {}",
+        settings.rounds,
+        settings.measure_share.map(f64::to_bits),
+        settings.size_limit_mib.to_bits(),
+        settings.iterations,
         curator.ledger().limit().units(),
     ));
     add(&format!("{} {:?}", curator.relation(), curator.seed()));

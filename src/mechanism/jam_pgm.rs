@@ -2,14 +2,15 @@
 
 use crate::data::PublicData;
 use crate::domain::Clique;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::estimation::Weighting;
 use crate::measurement::{Measurement, Provenance};
-use crate::mechanism::adaptive::{self, l1_distance};
-use crate::mechanism::checkpoint::{Checkpoint, CheckpointFolder};
+use crate::mechanism::adaptive::l1_distance;
+use crate::mechanism::checkpoint::CheckpointFolder;
+use crate::mechanism::rounds::{Rounds, Settings};
 use crate::mechanism::{Mechanism, Release, Task};
-use crate::model::MarkovRandomField;
-use crate::observe::{Event, Observer};
-use crate::privacy::{Curator, MarginalSensitivity, Rho, ScoreSensitivity, Sensitive};
+use crate::observe::Observer;
+use crate::privacy::{Curator, Rho, ScoreSensitivity, Sensitive};
 
 /// JAM-PGM (Fuentes, Mullins, `McKenna`, Miklau & Sheldon 2024, Algorithm 2).
 ///
@@ -46,33 +47,12 @@ impl Default for JamPgm {
     }
 }
 
-/// Share of the budget that the number of records costs under add-remove-one: 1/100.
-const TOTAL_SHARE: (u64, u64) = (1, 100);
-
 impl JamPgm {
     /// Rounds for a table of `attributes` attributes where none are asked for: two an attribute, and at least 30. The
     /// paper's 30 rounds on the 15 attributes of Adult are two an attribute as well; see
     /// `docs/adr/0007-two-rounds-an-attribute.md`.
     pub fn default_rounds(attributes: usize) -> u32 {
         u32::try_from(attributes).unwrap_or(u32::MAX).saturating_mul(2).max(30)
-    }
-
-    fn check(&self) -> Result<()> {
-        if self.rounds == Some(0) {
-            return Err(Error::invalid_parameter("rounds", 0, "at least 1"));
-        }
-        if !(self.measure_share > 0.0 && self.measure_share < 1.0) {
-            let found = self.measure_share;
-            return Err(Error::invalid_parameter("measure share", found, "above 0 and below 1"));
-        }
-        if !(self.size_limit_mib > 0.0 && self.size_limit_mib.is_finite()) {
-            let found = self.size_limit_mib;
-            return Err(Error::invalid_parameter("size limit", found, "above 0 MiB"));
-        }
-        if self.iterations == 0 {
-            return Err(Error::invalid_parameter("iterations", 0, "at least 1"));
-        }
-        Ok(())
     }
 }
 
@@ -101,175 +81,64 @@ impl Mechanism for JamPgm {
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        self.check()?;
-        let domain = curator.domain().clone();
-        adaptive::check_size_limit(&domain, self.size_limit_mib)?;
-        let rounds = self.rounds.unwrap_or_else(|| Self::default_rounds(domain.len()));
+        let rounds = self.rounds.unwrap_or_else(|| Self::default_rounds(curator.domain().len()));
+        let settings = Settings {
+            name: self.name(),
+            rounds: Some(rounds),
+            measure_share: Some(self.measure_share),
+            size_limit_mib: self.size_limit_mib,
+            iterations: self.iterations,
+            weighting: Weighting::Equal,
+            checkpoint: self.checkpoint.as_ref(),
+        };
         let cliques = task.workload.downward_closure();
-        let mut state = Checkpoint::open(self, curator, task)?;
-        let total = records(curator, &mut state)?;
+        let mut run = Rounds::open(settings, curator, task, observer)?;
         let public = PublicAnswers::count(task.public, &cliques)?;
-        let answers = curator.marginals(&cliques)?;
-        let public_errors = public.errors(&answers, &cliques, total);
-        observer.event(&Event::Started {
-            mechanism: self.name(),
-            rounds,
-            first_round: state.next_round(),
-            candidates: cliques.len(),
-            limit: curator.ledger().limit(),
-        });
-
-        let mut model = self.first_model(curator, &mut state, total, observer)?;
-        for round in state.next_round()..=rounds {
-            curator.begin_round(round)?;
-            // Budget of the round, and what each of its two steps may cost.
-            let share = u64::from(rounds - round + 1);
-            let round_budget = curator.remaining().split(1, share).unwrap_or_default().0;
-            let (measure_budget, select_budget) = round_budget.fraction(self.measure_share)?;
-            if measure_budget.is_zero() || select_budget.is_zero() {
-                let expected =
-                    "a positive rho for each step of each round: more budget or fewer rounds";
-                return Err(Error::invalid_parameter("budget of a round", round_budget, expected));
-            }
+        let answers = run.marginals(&cliques)?;
+        let public_errors = public.errors(&answers, &cliques, run.total());
+        run.start(rounds, cliques.len());
+        run.fit()?;
+        while run.next_round() <= rounds {
+            let round = run.begin_round()?;
+            let (measure, select) = run.even_share(rounds - round + 1, self.measure_share)?;
 
             // Candidates within the size limit, which grows with the budget spent.
-            let limit_mib = self.size_limit_mib * grown_share(curator, round, rounds);
-            let kept = adaptive::tractable(&domain, &state.cliques(), &cliques, limit_mib);
-            let wanted: Vec<usize> = (0..cliques.len()).filter(|i| kept[*i]).collect();
+            let first_share = 1.0 / f64::from(rounds);
+            let share = if round == 1 { first_share } else { run.spent_share_with(Rho::ZERO) };
+            let wanted = run.within(&cliques, self.size_limit_mib * share)?;
             let candidates = candidates(&wanted, &cliques, task.public);
-            if candidates.is_empty() {
-                let reason = format!("no clique fits a model of {limit_mib:.3} MiB");
-                return Err(Error::NoCandidates { round, reason });
-            }
 
             // Score: how far the model is off, less how far the new marginal would be off.
-            let (errors, coverage) =
-                adaptive::model_errors(&model, &cliques, &wanted, &answers, round)?;
-            let noise = expected_noise(curator, measure_budget);
+            let errors = run.model_errors(&cliques, &wanted, &answers, round)?;
+            let noise = run.expected_noise(measure);
             let scores = errors.zip(public_errors.as_ref()).map(|(errors, public_errors)| {
                 let of_model: Vec<f64> = spread(cliques.len(), &wanted, &errors);
-                let cells = |i: usize| domain.cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
+                let cells = |i: usize| run.domain().cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
                 let score = |c: &Candidate| match c.source {
                     Source::Private => of_model[c.clique] - noise * cells(c.clique),
                     Source::Public(p) => of_model[c.clique] - public_errors[p][c.clique],
                 };
                 candidates.iter().map(score).collect()
             });
-            observer.event(&Event::Scored {
-                round,
-                candidates: candidates.len(),
-                exact: coverage.exact,
-                sampled: coverage.sampled,
-            });
 
             // Select, then measure or take for free.
-            let sensitivity = ScoreSensitivity::l1_error_difference(curator.relation());
-            let choice = curator.select(scores, sensitivity, select_budget, "choose a marginal")?;
+            let sensitivity = ScoreSensitivity::l1_error_difference(run.relation());
+            let choice = run.select(scores, candidates.len(), sensitivity, select)?;
             let Candidate { clique, source } = candidates[choice];
-            let measurement = match source {
+            match source {
                 Source::Private => {
                     let counts = answers.as_ref().map(|a| a[clique].as_slice());
-                    let noisy = curator.measure(&cliques[clique], counts, measure_budget)?;
-                    Measurement {
-                        clique: cliques[clique].clone(),
-                        stddev: noisy.stddev(),
-                        values: noisy.values.iter().map(|v| *v as f64).collect(),
-                        provenance: Provenance::Private,
-                    }
+                    run.measure(candidates.len(), &cliques[clique], counts, measure)?;
                 }
-                Source::Public(table) => public.measurement(table, clique, &cliques, total),
-            };
-            // Durable before anything of the round is seen.
-            state.record(round, candidates.len(), measurement, curator.ledger())?;
-            report_measured(curator, &state, rounds, observer);
-            model = self.fit(curator, &mut state, total, observer)?;
+                Source::Public(table) => {
+                    let measurement = public.measurement(table, clique, &cliques, run.total());
+                    run.record(candidates.len(), measurement)?;
+                }
+            }
+            run.fit()?;
         }
-        Ok(Release {
-            mechanism: self.name(),
-            model,
-            measurements: state.measurements,
-            rounds: state.rounds,
-            ledger: curator.ledger().clone(),
-            relation: curator.relation(),
-            is_private: curator.is_private(),
-        })
+        Ok(run.finish())
     }
-}
-
-impl JamPgm {
-    /// The uniform model, or the fit that a continued run had come to.
-    fn first_model(
-        &self,
-        curator: &Curator<'_>,
-        state: &mut Checkpoint,
-        total: f64,
-        observer: &mut dyn Observer,
-    ) -> Result<MarkovRandomField> {
-        if state.measurements.is_empty() {
-            return MarkovRandomField::uniform(curator.domain(), total);
-        }
-        self.fit(curator, state, total, observer)
-    }
-
-    /// Fits all measurements, from the potentials of the last fit.
-    fn fit(
-        &self,
-        curator: &Curator<'_>,
-        state: &mut Checkpoint,
-        total: f64,
-        observer: &mut dyn Observer,
-    ) -> Result<MarkovRandomField> {
-        let (model, estimate) = adaptive::fit(
-            curator.domain(),
-            &state.measurements,
-            total,
-            state.potentials.as_ref(),
-            self.iterations,
-        )?;
-        state.potentials = Some(estimate.potentials);
-        if let Some(record) = state.rounds.last_mut() {
-            record.loss = estimate.loss;
-            record.oracle_calls = estimate.oracle_calls;
-            record.model_mib = model.size_mib();
-            observer.event(&Event::Fitted {
-                round: record.round,
-                loss: record.loss,
-                oracle_calls: record.oracle_calls,
-                model_mib: record.model_mib,
-            });
-        }
-        Ok(model)
-    }
-}
-
-/// n: public under replace-one; otherwise a paid estimate, made once and kept in the checkpoint.
-fn records(curator: &mut Curator<'_>, state: &mut Checkpoint) -> Result<f64> {
-    if let Some(records) = curator.records() {
-        return Ok((records as f64).max(1.0));
-    }
-    if let Some(total) = state.total {
-        return Ok(total);
-    }
-    let (numerator, denominator) = TOTAL_SHARE;
-    let budget = curator.remaining().split(numerator, denominator).unwrap_or_default().0;
-    let total = (curator.measure_total(budget)? as f64).max(1.0);
-    state.record_total(total, curator.ledger())?;
-    Ok(total)
-}
-
-/// Share of the size limit that may be used: what was spent of the budget, and 1/T in the first round.
-fn grown_share(curator: &Curator<'_>, round: u32, rounds: u32) -> f64 {
-    if round == 1 {
-        return 1.0 / f64::from(rounds);
-    }
-    curator.spent().to_f64() / curator.ledger().limit().to_f64()
-}
-
-/// `√(2/π) σ`: expected absolute noise of a cell at this budget, `σ² = Δ₂²/(2ρ)`.
-fn expected_noise(curator: &Curator<'_>, measure_budget: Rho) -> f64 {
-    let squared_l2 = f64::from(MarginalSensitivity::of(curator.relation()).squared_l2());
-    let variance = squared_l2 / (2.0 * measure_budget.to_f64());
-    (2.0 * variance / std::f64::consts::PI).sqrt()
 }
 
 fn candidates(wanted: &[usize], cliques: &[Clique], public: &[PublicData]) -> Vec<Candidate> {
@@ -290,26 +159,6 @@ fn spread(length: usize, positions: &[usize], values: &[f64]) -> Vec<f64> {
         all[*position] = *value;
     }
     all
-}
-
-fn report_measured(
-    curator: &Curator<'_>,
-    state: &Checkpoint,
-    rounds: u32,
-    observer: &mut dyn Observer,
-) {
-    let domain = curator.domain();
-    if let Some(record) = state.rounds.last() {
-        observer.event(&Event::Measured {
-            round: record.round,
-            rounds,
-            clique: record.clique.iter().map(|a| domain.name(a).to_owned()).collect(),
-            provenance: record.provenance.clone(),
-            stddev: record.stddev,
-            spent: curator.spent(),
-            limit: curator.ledger().limit(),
-        });
-    }
 }
 
 /// The marginals of the public tables, counted once.

@@ -1,12 +1,21 @@
 //! Mechanisms: from a curator and a task to a release.
 
 mod adaptive;
+mod aim;
 mod checkpoint;
+mod independent;
 mod jam_pgm;
+mod mst;
+mod mwem_pgm;
 mod public_only;
+mod rounds;
 
+pub use aim::Aim;
 pub use checkpoint::CheckpointFolder;
+pub use independent::Independent;
 pub use jam_pgm::JamPgm;
+pub use mst::Mst;
+pub use mwem_pgm::MwemPgm;
 pub use public_only::PublicOnly;
 
 use serde::{Deserialize, Serialize};
@@ -66,20 +75,21 @@ pub struct Release {
     pub is_private: bool,
 }
 
-/// One round of an adaptive mechanism.
+/// One round of a mechanism: one marginal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoundRecord {
     /// The round, counted from 1.
     pub round: u32,
-    /// The chosen clique.
+    /// The clique that was taken.
     pub clique: Clique,
     /// The table it was taken from.
     pub provenance: Provenance,
     /// Standard deviation of its noise, in counts; 0 for a public marginal.
     pub stddev: f64,
-    /// Candidates within the size limit, private and public ones together.
+    /// Candidates it was chosen among, private and public ones together; 0 for a marginal that the mechanism takes in
+    /// any case.
     pub candidates: usize,
-    /// Loss after the fit.
+    /// Loss after the fit; 0, as the next two, when no fit came before the next round.
     pub loss: f64,
     /// Oracle calls of the fit.
     pub oracle_calls: u32,

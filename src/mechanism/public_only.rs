@@ -2,12 +2,12 @@
 
 use crate::domain::Clique;
 use crate::error::{Error, Result};
+use crate::estimation::Weighting;
 use crate::measurement::{Measurement, Provenance};
-use crate::mechanism::{Mechanism, Release, RoundRecord, Task, adaptive};
-use crate::model::MarkovRandomField;
-use crate::observe::{Event, Observer};
+use crate::mechanism::rounds::{Rounds, Settings};
+use crate::mechanism::{JamPgm, Mechanism, Release, Task, adaptive};
+use crate::observe::Observer;
 use crate::privacy::Curator;
-use crate::table::Potentials;
 
 /// Fits a graphical model to marginals of the first public table, and spends nothing.
 ///
@@ -16,7 +16,7 @@ use crate::table::Potentials;
 /// only where that is public; otherwise the model stands for the public table's.
 #[derive(Clone, Debug)]
 pub struct PublicOnly {
-    /// Marginals to take; `None`: [`super::JamPgm::default_rounds`].
+    /// Marginals to take; `None`: [`JamPgm::default_rounds`].
     pub rounds: Option<u32>,
     /// Largest model, in MiB.
     pub size_limit_mib: f64,
@@ -27,22 +27,6 @@ pub struct PublicOnly {
 impl Default for PublicOnly {
     fn default() -> Self {
         Self { rounds: None, size_limit_mib: 80.0, iterations: 1000 }
-    }
-}
-
-impl PublicOnly {
-    fn check(&self) -> Result<()> {
-        if self.rounds == Some(0) {
-            return Err(Error::invalid_parameter("rounds", 0, "at least 1"));
-        }
-        if !(self.size_limit_mib > 0.0 && self.size_limit_mib.is_finite()) {
-            let found = self.size_limit_mib;
-            return Err(Error::invalid_parameter("size limit", found, "above 0 MiB"));
-        }
-        if self.iterations == 0 {
-            return Err(Error::invalid_parameter("iterations", 0, "at least 1"));
-        }
-        Ok(())
     }
 }
 
@@ -57,90 +41,47 @@ impl Mechanism for PublicOnly {
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        self.check()?;
         let Some(table) = task.public.first() else {
             return Err(Error::invalid_parameter("public tables", "none", "at least one"));
         };
-        let domain = curator.domain().clone();
-        adaptive::check_size_limit(&domain, self.size_limit_mib)?;
-        let rounds = self.rounds.unwrap_or_else(|| super::JamPgm::default_rounds(domain.len()));
+        let attributes = curator.domain().len();
+        let rounds = self.rounds.unwrap_or_else(|| JamPgm::default_rounds(attributes));
+        let settings = Settings {
+            name: self.name(),
+            rounds: Some(rounds),
+            measure_share: None,
+            size_limit_mib: self.size_limit_mib,
+            iterations: self.iterations,
+            weighting: Weighting::Equal,
+            checkpoint: None,
+        };
         let total = curator.records().unwrap_or_else(|| table.records()).max(1) as f64;
+        let scale = total / (table.records() as f64).max(1.0);
         let cliques: Vec<Clique> =
             task.workload.downward_closure().into_iter().filter(|c| table.covers(c)).collect();
-        let scale = total / (table.records() as f64).max(1.0);
         let counts = table.project_many(&cliques)?;
-        observer.event(&Event::Started {
-            mechanism: self.name(),
-            rounds,
-            first_round: 1,
-            candidates: cliques.len(),
-            limit: curator.ledger().limit(),
-        });
-        let mut model = MarkovRandomField::uniform(&domain, total)?;
-        let mut measurements: Vec<Measurement> = Vec::new();
-        let mut records = Vec::new();
-        let mut potentials: Option<Potentials> = None;
-        for round in 1..=rounds {
-            let limit_mib = self.size_limit_mib * f64::from(round) / f64::from(rounds);
-            let measured: Vec<Clique> = measurements.iter().map(|m| m.clique.clone()).collect();
-            let kept = adaptive::tractable(&domain, &measured, &cliques, limit_mib);
-            let wanted: Vec<usize> = (0..cliques.len()).filter(|i| kept[*i]).collect();
+        let mut run = Rounds::open_free(settings, curator, total, observer)?;
+        run.start(rounds, cliques.len());
+        while run.next_round() <= rounds {
+            let round = run.begin_round()?;
+            let share = f64::from(round) / f64::from(rounds);
+            let wanted = run.within(&cliques, self.size_limit_mib * share)?;
             let distances =
-                adaptive::table_distances(&model, &cliques, &wanted, &counts, scale, round)?;
+                adaptive::table_distances(run.model(), &cliques, &wanted, &counts, scale, round)?;
             let furthest = wanted
                 .iter()
                 .zip(&distances)
                 .max_by(|(i, a), (j, b)| a.total_cmp(b).then(j.cmp(i)))
-                .map(|(i, _)| *i);
-            let Some(i) = furthest else {
-                let reason = format!("no clique fits a model of {limit_mib:.3} MiB");
-                return Err(Error::NoCandidates { round, reason });
+                .map_or(0, |(i, _)| *i);
+            let measurement = Measurement {
+                clique: cliques[furthest].clone(),
+                values: counts[furthest].iter().map(|c| scale * f64::from(*c)).collect(),
+                stddev: 0.0,
+                provenance: Provenance::Public { source: table.name().to_owned() },
             };
-            let provenance = Provenance::Public { source: table.name().to_owned() };
-            measurements.push(Measurement {
-                clique: cliques[i].clone(),
-                values: counts[i].iter().map(|c| scale * f64::from(*c)).collect(),
-                stddev: 0.0,
-                provenance: provenance.clone(),
-            });
-            observer.event(&Event::Measured {
-                round,
-                rounds,
-                clique: cliques[i].iter().map(|a| domain.name(a).to_owned()).collect(),
-                provenance: provenance.clone(),
-                stddev: 0.0,
-                spent: curator.spent(),
-                limit: curator.ledger().limit(),
-            });
-            let (fitted, estimate) =
-                adaptive::fit(&domain, &measurements, total, potentials.as_ref(), self.iterations)?;
-            observer.event(&Event::Fitted {
-                round,
-                loss: estimate.loss,
-                oracle_calls: estimate.oracle_calls,
-                model_mib: fitted.size_mib(),
-            });
-            records.push(RoundRecord {
-                round,
-                clique: cliques[i].clone(),
-                provenance,
-                stddev: 0.0,
-                candidates: wanted.len(),
-                loss: estimate.loss,
-                oracle_calls: estimate.oracle_calls,
-                model_mib: fitted.size_mib(),
-            });
-            potentials = Some(estimate.potentials);
-            model = fitted;
+            run.record(wanted.len(), measurement)?;
+            run.fit()?;
         }
-        Ok(Release {
-            mechanism: self.name(),
-            model,
-            measurements,
-            rounds: records,
-            ledger: curator.ledger().clone(),
-            relation: curator.relation(),
-            is_private: curator.is_private(),
-        })
+        Ok(run.finish())
     }
 }

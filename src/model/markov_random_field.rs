@@ -49,7 +49,7 @@ impl MarkovRandomField {
         Self::new(domain, Potentials::zeros(&layout), total)
     }
 
-    pub fn with_oracle(
+    pub(crate) fn with_oracle(
         oracle: Arc<BeliefPropagation>,
         potentials: Potentials,
         total: f64,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use jointly::data::Dataset;
 use jointly::measurement::Provenance;
-use jointly::mechanism::{CheckpointFolder, JamPgm};
+use jointly::mechanism::{Aim, CheckpointFolder, Independent, JamPgm, Mechanism, Mst, MwemPgm};
 use jointly::observe::{Event, Observer, Silent};
 use jointly::privacy::{Ledger, NeighboringRelation, NoiseMechanism, NoiseSeed};
 use jointly::query::Workload;
@@ -31,11 +31,7 @@ fn run() -> Run {
 
 /// JAM-PGM with so many rounds that keeps its state in a folder.
 fn checkpointed(rounds: u32, folder: &Path) -> JamPgm {
-    let private_label = "people, seed 1".into();
-    JamPgm {
-        checkpoint: Some(CheckpointFolder { folder: folder.into(), private_label }),
-        ..jam(rounds)
-    }
+    JamPgm { checkpoint: Some(in_folder(folder)), ..jam(rounds) }
 }
 
 /// Stops a run at an event by unwinding, without a message.
@@ -62,7 +58,7 @@ impl Observer for StopAt {
     }
 }
 
-fn stop(run: &Run, mechanism: &JamPgm, kind: &'static str, round: u32) {
+fn stop(run: &Run, mechanism: &dyn Mechanism, kind: &'static str, round: u32) {
     let mut observer = StopAt { round, kind };
     let stopped = catch_unwind(AssertUnwindSafe(|| run.with(mechanism, &mut observer).map(drop)));
     assert!(stopped.is_err(), "the run was not stopped at {kind} {round}");
@@ -83,6 +79,69 @@ fn a_run_stopped_anywhere_goes_on_to_the_very_same_release() {
             stop(&run, &mechanism, kind, round);
             assert_eq!(bytes(&run.release(&mechanism)), expected, "{relation}, {kind} {round}");
         }
+    }
+}
+
+/// A mechanism other than JAM-PGM, with a checkpoint or without.
+type Make = fn(Option<CheckpointFolder>) -> Box<dyn Mechanism>;
+
+const OTHERS: [Make; 4] = [
+    |checkpoint| Box::new(Aim { rounds: Some(20), iterations: 200, checkpoint, ..Aim::default() }),
+    |checkpoint| Box::new(Mst { iterations: 200, checkpoint, ..Mst::default() }),
+    |checkpoint| Box::new(MwemPgm { iterations: 200, checkpoint, ..MwemPgm::default() }),
+    |checkpoint| Box::new(Independent { iterations: 200, checkpoint, ..Independent::default() }),
+];
+
+fn in_folder(folder: &Path) -> CheckpointFolder {
+    CheckpointFolder { folder: folder.into(), private_label: "people, seed 1".into() }
+}
+
+#[test]
+fn every_mechanism_stopped_anywhere_goes_on_to_the_very_same_release() {
+    for relation in [NeighboringRelation::ReplaceOne, NeighboringRelation::AddRemoveOne] {
+        let run = Run { relation, epsilon: 3.0, ..run() };
+        for make in OTHERS {
+            let undisturbed = make(None);
+            let mut seen = crate::support::Recorder::default();
+            let expected = bytes(&run.with(&*undisturbed, &mut seen).unwrap());
+            for (kind, round) in seen.0.iter().map(kind) {
+                let folder = tempfile::tempdir().unwrap();
+                let mechanism = make(Some(in_folder(folder.path())));
+                stop(&run, &*mechanism, kind, round);
+                let place = format!("{}, {relation}, {kind} {round}", mechanism.name());
+                assert_eq!(bytes(&run.release(&*mechanism)), expected, "{place}");
+                // A finished run is not run again.
+                assert_eq!(bytes(&run.release(&*mechanism)), expected, "{place}, again");
+            }
+        }
+    }
+}
+
+#[test]
+fn noise_from_the_system_is_paid_once_by_every_mechanism() {
+    let run = Run { seed: NoiseSeed::System, ..run() };
+    for make in OTHERS {
+        for round in [1, 2, 5, 6] {
+            let folder = tempfile::tempdir().unwrap();
+            let mechanism = make(Some(in_folder(folder.path())));
+            stop(&run, &*mechanism, "measured", round);
+            let before = ledger(folder.path()).unwrap();
+            let release = run.release(&*mechanism);
+            assert_eq!(release.ledger.spent(), budget(1.0), "{}", mechanism.name());
+            assert_eq!(&release.ledger.entries()[..before.entries().len()], before.entries());
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_of_another_mechanism_is_refused() {
+    let run = run();
+    for (i, make) in OTHERS.iter().enumerate() {
+        let folder = tempfile::tempdir().unwrap();
+        stop(&run, &*make(Some(in_folder(folder.path()))), "measured", 2);
+        let other = OTHERS[(i + 1) % OTHERS.len()](Some(in_folder(folder.path())));
+        let file = folder.path().join(FILE);
+        assert_refused(run.with(&*other, &mut Silent), &file, other.name());
     }
 }
 

@@ -340,6 +340,60 @@ fn the_public_only_baseline_spends_nothing() {
 }
 
 #[test]
+fn mechanisms_without_public_tables_have_ledger_report_model_and_checkpoint() {
+    let bench = Bench::new();
+    for (name, rounds) in
+        [("aim", " --rounds 20"), ("mst", ""), ("mwem-pgm", ""), ("independent", "")]
+    {
+        for relation in ["replace-one", "add-remove-one"] {
+            let command = format!(
+                "synth --private private.csv --public near=public.csv --schema schema.json \
+                 --workload all-2-way --epsilon 2 --delta 1e-6 --mechanism {name}{rounds} \
+                 --neighbors {relation} --out out.csv --model model.json --ledger ledger.json \
+                 --report r.html --checkpoint {name}-{relation}"
+            );
+            let output = bench.run(&command);
+            let log = stderr(&output);
+            assert_eq!(output.status.code(), Some(0), "{log}");
+            assert!(log.contains(&format!("{name} makes no use of public tables")), "{log}");
+            let ledger: Value = serde_json::from_str(&bench.read("ledger.json")).unwrap();
+            assert_eq!(
+                (&ledger["mechanism"], &ledger["neighbors"]),
+                (&name.into(), &relation.into())
+            );
+            assert_eq!(ledger["ledger"]["spent"], ledger["ledger"]["limit"]);
+            let rounds = ledger["rounds"].as_array().unwrap();
+            assert_eq!(log.lines().filter(|line| line.starts_with("round ")).count(), rounds.len());
+            assert!(rounds.iter().all(|round| round["source"] == "private"));
+            assert!(bench.read("r.html").contains("near (150 records), not used"));
+            bench.succeed("sample --model model.json --rows 30 --out more.csv");
+            bench.succeed(&command);
+            let again: Value = serde_json::from_str(&bench.read("ledger.json")).unwrap();
+            assert_eq!(again, ledger, "{name}: nothing is paid for twice");
+        }
+    }
+}
+
+#[test]
+fn flags_that_a_mechanism_would_not_heed_are_refused() {
+    let bench = Bench::new();
+    for name in ["mst", "independent"] {
+        bench.fail(&format!("{SYNTH} --mechanism {name}"), 2, "--rounds is of no use");
+    }
+    let synth = SYNTH.replace("--rounds 5 ", "");
+    bench.fail(&format!("{synth} --mechanism mst --measure-share 0.5"), 2, "--measure-share is");
+    let unpaid = synth.replace("--epsilon 2 --delta 1e-6", "");
+    for name in ["aim", "mst", "mwem-pgm", "independent", "jam-pgm"] {
+        bench.fail(&format!("{unpaid} --mechanism {name}"), 2, "--epsilon and --delta");
+    }
+    bench.fail(
+        &format!("{SYNTH} --mechanism aim --rounds 4").replace("--rounds 5 ", ""),
+        4,
+        "rounds is 4",
+    );
+}
+
+#[test]
 fn names_are_escaped_in_the_report() {
     let bench = Bench::new();
     bench.write("odd.json", r#"{"<b>": 2, "x&y": 3}"#);

@@ -176,6 +176,39 @@ fn the_error_of_a_marginal_changes_by_no_more_than_stated() {
     }
 }
 
+/// Lists of scores as the mechanisms without public tables make them, all cliques of a table in one list.
+#[test]
+fn the_scores_of_aim_mst_and_mwem_change_by_no_more_than_stated() {
+    let mut rng = ChaCha20Rng::seed_from_u64(73);
+    let sigma = 1.7_f64;
+    for relation in RELATIONS {
+        let plain = ScoreSensitivity::l1_error(relation);
+        // w_r = Σ_s c_s |r ∩ s| for the workload {a, b} of weight 2 and {b, c} of weight 1: by attribute 2, 3, 1.
+        let weight = |clique: &Clique| clique.iter().map(|a| [2.0, 3.0, 1.0][a]).sum::<f64>();
+        let (mut aim, mut mst, mut mwem) = (0.0_f64, 0.0_f64, 0.0_f64);
+        for (table, neighbor) in pairs(relation) {
+            for clique in table.domain.everything().subsets() {
+                let rows = table.records.len() as f64;
+                let model = reference(&table, &clique, rows, &mut rng);
+                let cells = model.len() as f64;
+                let error = |t: &Table| l1(&t.marginal(&clique), &model);
+                let noise = (2.0 / std::f64::consts::PI).sqrt() * sigma * cells;
+                let change =
+                    |score: &dyn Fn(&Table) -> f64| (score(&table) - score(&neighbor)).abs();
+                aim = aim.max(change(&|t| weight(&clique) * (error(t) - noise)));
+                mwem = mwem.max(change(&|t| error(t) - cells));
+                if clique.len() == 2 {
+                    mst = mst.max(change(&error));
+                }
+            }
+        }
+        // All three attributes together have the largest weight, 6.
+        assert_tight("AIM's score", plain.weighted(6.0).unwrap().value(), aim);
+        assert_tight("MST's score", plain.value(), mst);
+        assert_tight("MWEM+PGM's score", plain.value(), mwem);
+    }
+}
+
 #[test]
 fn the_score_of_a_public_candidate_changes_by_no_more_than_stated() {
     let mut rng = ChaCha20Rng::seed_from_u64(72);

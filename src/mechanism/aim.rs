@@ -1,0 +1,260 @@
+//! AIM: adaptive measurements, weighted by the workload, with noise that falls as the model learns.
+
+use crate::domain::{Clique, Domain};
+use crate::error::{Error, Result};
+use crate::estimation::Weighting;
+use crate::mechanism::checkpoint::CheckpointFolder;
+use crate::mechanism::rounds::{Rounds, Settings, positive};
+use crate::mechanism::{Mechanism, Release, Task};
+use crate::observe::Observer;
+use crate::privacy::{Curator, Rho, ScoreSensitivity};
+use crate::query::Workload;
+
+/// AIM (`McKenna`, Mullins, Sheldon & Miklau 2022, Algorithm 4), which uses no public tables.
+///
+/// Measures all single attributes of the workload, then round after round the subset of a workload clique, small
+/// enough for the model, whose expected improvement is largest: the score is
+/// `w_r (‖M_r(D) - M_r(model)‖₁ - √(2/π) σ n_r)` with `w_r = Σ_s c_s |r ∩ s|`. Fits weigh measurements by `1/σ²`. When a
+/// measurement moved the model by less than its noise, σ is halved and ε doubled (annealing). The last round spends
+/// all that remains.
+///
+/// n is public under [`crate::privacy::NeighboringRelation::ReplaceOne`], and used; otherwise it is estimated once, for
+/// one percent of the budget. Proofs: `docs/theory/sensitivities.md`, `docs/theory/run.md`.
+#[derive(Clone, Debug)]
+pub struct Aim {
+    /// T, the most rounds, single attributes included; above the number of attributes. `None`:
+    /// [`Aim::default_rounds`].
+    pub rounds: Option<u32>,
+    /// α, the share of a round's budget that the measurement gets; in (0, 1).
+    pub measure_share: f64,
+    /// Largest model, in MiB (8 bytes a cell of every maximal clique); reached only when the budget is spent.
+    pub size_limit_mib: f64,
+    /// Most oracle calls of a fit.
+    pub iterations: u32,
+    /// Where to keep the state after every round, so that a killed run can go on.
+    pub checkpoint: Option<CheckpointFolder>,
+}
+
+impl Default for Aim {
+    fn default() -> Self {
+        Self {
+            rounds: None,
+            measure_share: 0.9,
+            size_limit_mib: 80.0,
+            iterations: 1000,
+            checkpoint: None,
+        }
+    }
+}
+
+impl Aim {
+    /// T = 16 d, as in the paper. Annealing makes a run far shorter.
+    pub fn default_rounds(attributes: usize) -> u32 {
+        u32::try_from(attributes).unwrap_or(u32::MAX).saturating_mul(16)
+    }
+}
+
+impl Mechanism for Aim {
+    fn name(&self) -> &'static str {
+        "aim"
+    }
+
+    fn run(
+        &self,
+        curator: &mut Curator<'_>,
+        task: &Task<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Release> {
+        let rounds = self.rounds.unwrap_or_else(|| Self::default_rounds(curator.domain().len()));
+        let settings = Settings {
+            name: self.name(),
+            rounds: Some(rounds),
+            measure_share: Some(self.measure_share),
+            size_limit_mib: self.size_limit_mib,
+            iterations: self.iterations,
+            weighting: Weighting::InverseVariance,
+            checkpoint: self.checkpoint.as_ref(),
+        };
+        let cliques = task.workload.downward_closure();
+        let weights = weights(task.workload, &cliques, curator.domain());
+        let singles: Vec<Clique> = cliques.iter().take_while(|c| c.len() == 1).cloned().collect();
+        check_rounds(rounds, singles.len())?;
+        let mut run = Rounds::open(settings, curator, task, observer)?;
+        let mut step = Step::first(run.budget(), rounds, self.measure_share)?;
+        let answers = run.marginals(&cliques)?;
+        run.start(rounds, cliques.len());
+
+        // All single attributes, the first of the cliques.
+        run.measure_each(&singles, &answers, step.measure_times(singles.len()))?;
+        if run.measurements().len() == singles.len() {
+            run.fit()?;
+        } else {
+            // Continued: the noise is where the last measurement had it.
+            step = step.raised_to(run.last_cost());
+            step = fit_and_anneal(&mut run, step)?;
+        }
+        while !run.remaining().is_zero() {
+            let round = run.begin_round()?;
+            let cost = step.or_all(run.remaining(), self.measure_share)?;
+            run.plan(round.saturating_add(step.rounds_after(run.remaining())));
+
+            // Candidates within the size limit, which grows with the budget spent, this round's included.
+            let share = run.spent_share_with(cost.total());
+            let wanted = run.within(&cliques, self.size_limit_mib * share)?;
+
+            // Score: how far the model is off, less the noise of measuring, as much as it matters to the workload.
+            let errors = run.model_errors(&cliques, &wanted, &answers, round)?;
+            let noise = run.expected_noise(cost.measure);
+            let cells = |i: usize| run.domain().cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
+            let scores = errors.map(|errors| {
+                let score = |(i, error): (&usize, f64)| weights[*i] * (error - noise * cells(*i));
+                wanted.iter().zip(errors).map(score).collect()
+            });
+            let largest = wanted.iter().map(|i| weights[*i]).fold(0.0, f64::max);
+            let sensitivity = ScoreSensitivity::l1_error(run.relation()).weighted(largest)?;
+
+            // Select, measure, fit, and anneal where nothing was learned.
+            let choice = wanted[run.select(scores, wanted.len(), sensitivity, cost.select)?];
+            let counts = answers.as_ref().map(|a| a[choice].as_slice());
+            run.measure(wanted.len(), &cliques[choice], counts, cost.measure)?;
+            step = fit_and_anneal(&mut run, step)?;
+        }
+        Ok(run.finish())
+    }
+}
+
+/// The single attributes take a round each, and the others need one at least.
+fn check_rounds(rounds: u32, singles: usize) -> Result<()> {
+    if rounds as usize > singles {
+        return Ok(());
+    }
+    let expected = "more than the workload has attributes, each of which takes a round";
+    Err(Error::invalid_parameter("rounds", rounds, expected))
+}
+
+/// What a round costs: `1/(2σ²) Δ₂²` for measuring and `ε²/8` for choosing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Step {
+    measure: Rho,
+    select: Rho,
+}
+
+impl Step {
+    /// One of T equal parts: `σ² = T Δ₂²/(2 α ρ)`, `ε² = 8 (1 - α) ρ / T`.
+    fn first(budget: Rho, rounds: u32, measure_share: f64) -> Result<Self> {
+        let part = budget.split(1, rounds.into()).unwrap_or_default().0;
+        let (measure, select) = positive(part.fraction(measure_share)?, part)?;
+        Ok(Self { measure, select })
+    }
+
+    /// The cost of so many measurements.
+    fn measure_times(self, measurements: usize) -> Rho {
+        Rho::from_units(self.measure.units().saturating_mul(measurements as u64))
+    }
+
+    fn total(self) -> Rho {
+        Rho::from_units(self.measure.units().saturating_add(self.select.units()))
+    }
+
+    /// Half of σ and twice ε.
+    fn annealed(self) -> Self {
+        let times_four = |rho: Rho| Rho::from_units(rho.units().saturating_mul(4));
+        Self { measure: times_four(self.measure), select: times_four(self.select) }
+    }
+
+    /// Annealed as often as it takes for a measurement to cost so much.
+    fn raised_to(self, measure: Rho) -> Self {
+        if self.measure < measure { self.annealed().raised_to(measure) } else { self }
+    }
+
+    /// This step, or all that remains when that is less than two such steps.
+    fn or_all(self, remaining: Rho, measure_share: f64) -> Result<Self> {
+        if remaining.units() >= self.total().units().saturating_mul(2) {
+            return Ok(self);
+        }
+        let (measure, select) = positive(remaining.fraction(measure_share)?, remaining)?;
+        Ok(Self { measure, select })
+    }
+
+    /// Rounds that follow the next one if nothing more is annealed.
+    fn rounds_after(self, remaining: Rho) -> u32 {
+        let rounds = (remaining.units() / self.total().units().max(1)).saturating_sub(1);
+        u32::try_from(rounds).unwrap_or(u32::MAX)
+    }
+}
+
+/// `w_r = Σ_s c_s |r ∩ s|`, for each clique r. Its attributes count one by one: `w_r = Σ_{a ∈ r} Σ_{s ∋ a} c_s`.
+fn weights(workload: &Workload, cliques: &[Clique], domain: &Domain) -> Vec<f64> {
+    let mut of_attribute = vec![0.0; domain.len()];
+    for weighted in workload.weighted_cliques() {
+        for attribute in weighted.clique.iter() {
+            of_attribute[attribute] += weighted.weight;
+        }
+    }
+    cliques.iter().map(|clique| clique.iter().map(|a| of_attribute[a]).sum()).collect()
+}
+
+/// Fits, and anneals if the last measurement, on r, told nothing that its noise does not:
+/// `‖M_r(new) - M_r(old)‖₁ ≤ √(2/π) σ n_r`.
+fn fit_and_anneal(run: &mut Rounds<'_, '_>, step: Step) -> Result<Step> {
+    let Some(last) = run.measurements().last() else { return Ok(step) };
+    let noise = (2.0 / std::f64::consts::PI).sqrt() * last.stddev * last.values.len() as f64;
+    let measured = [last.clique.clone()];
+    let old = run.model().marginals(&measured)?;
+    run.fit()?;
+    let new = run.model().marginals(&measured)?;
+    let cells = new[0].values().iter().zip(old[0].values());
+    let moved: f64 = cells.map(|(new, old)| (new - old).abs()).sum();
+    Ok(if moved <= noise { step.annealed() } else { step })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_count_the_attributes_shared_with_the_workload() {
+        let domain = Domain::new([("a", 2), ("b", 2), ("c", 2), ("d", 2)]).unwrap();
+        let text = r#"[{"clique": ["a", "b", "c"], "weight": 2.0}, ["c", "d"], ["a", "d"]]"#;
+        let workload = Workload::from_text(text, "w", &domain).unwrap();
+        let cliques = workload.downward_closure();
+        let found = weights(&workload, &cliques, &domain);
+        for (r, weight) in cliques.iter().zip(found) {
+            let overlap = |s: &Clique| s.iter().filter(|a| r.iter().any(|b| b == *a)).count();
+            let all = workload.weighted_cliques().iter();
+            let expected: f64 = all.map(|s| s.weight * overlap(&s.clique) as f64).sum();
+            assert!((weight - expected).abs() < 1e-12, "{r}: {weight}, expected {expected}");
+        }
+    }
+
+    #[test]
+    fn a_step_is_a_part_of_the_budget_and_annealing_costs_four_times_as_much() {
+        let budget = Rho::from_units(16_000);
+        let step = Step::first(budget, 16, 0.9).unwrap();
+        assert_eq!(
+            (step.measure.units() + step.select.units(), step.total().units()),
+            (1000, 1000)
+        );
+        assert_eq!(step.annealed().total().units(), 4000);
+        assert_eq!(step.raised_to(step.annealed().annealed().measure).total().units(), 16_000);
+        assert_eq!(step.raised_to(step.measure), step);
+        assert!(Step::first(Rho::from_units(3), 16, 0.9).is_err());
+    }
+
+    #[test]
+    fn less_than_two_steps_are_spent_in_one() {
+        let step = Step::first(Rho::from_units(16_000), 16, 0.9).unwrap();
+        assert_eq!(step.or_all(Rho::from_units(2000), 0.9).unwrap(), step);
+        let last = step.or_all(Rho::from_units(1999), 0.9).unwrap();
+        assert_eq!(last.total().units(), 1999);
+        assert!((1798..=1800).contains(&last.measure.units()));
+        assert_eq!(
+            (step.rounds_after(Rho::from_units(1999)), step.rounds_after(budget())),
+            (0, 15)
+        );
+    }
+
+    fn budget() -> Rho {
+        Rho::from_units(16_000)
+    }
+}

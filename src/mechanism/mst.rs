@@ -1,0 +1,167 @@
+//! MST: a tree of pairs, chosen for the dependence they show.
+
+use crate::domain::{Clique, Domain};
+use crate::error::Result;
+use crate::estimation::Weighting;
+use crate::graph::{self, JunctionTree};
+use crate::mechanism::checkpoint::CheckpointFolder;
+use crate::mechanism::rounds::{Rounds, Settings, count, single_attributes};
+use crate::mechanism::{Mechanism, Release, Task};
+use crate::observe::Observer;
+use crate::privacy::{Curator, ScoreSensitivity};
+
+/// MST (`McKenna`, Miklau & Sheldon 2021, Algorithm 2), which uses neither workload nor public tables.
+///
+/// A third of the budget measures all single attributes; a model of them alone is fitted. The other two thirds choose
+/// and measure a maximum spanning tree of pairs: `d - 1` times, the exponential mechanism draws a pair of attributes that
+/// are not connected yet, with score `‖M_ij(D) - M_ij(model)‖₁`, and the pair is measured. (The paper draws the whole
+/// tree first. No choice depends on a measured pair, so the order makes no difference.)
+///
+/// Only pairs of at most a `(d - 1)`-th of the size limit are considered, so that every tree of them fits. Where they
+/// connect no attributes at all, the whole budget goes to single attributes. n as for [`crate::mechanism::Aim`].
+#[derive(Clone, Debug)]
+pub struct Mst {
+    /// Largest model, in MiB (8 bytes a cell of every maximal clique).
+    pub size_limit_mib: f64,
+    /// Most oracle calls of a fit.
+    pub iterations: u32,
+    /// Where to keep the state after every round, so that a killed run can go on.
+    pub checkpoint: Option<CheckpointFolder>,
+}
+
+impl Default for Mst {
+    fn default() -> Self {
+        Self { size_limit_mib: 80.0, iterations: 1000, checkpoint: None }
+    }
+}
+
+impl Mechanism for Mst {
+    fn name(&self) -> &'static str {
+        "mst"
+    }
+
+    fn run(
+        &self,
+        curator: &mut Curator<'_>,
+        task: &Task<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Release> {
+        let settings = Settings {
+            name: self.name(),
+            rounds: None,
+            measure_share: None,
+            size_limit_mib: self.size_limit_mib,
+            iterations: self.iterations,
+            weighting: Weighting::InverseVariance,
+            checkpoint: self.checkpoint.as_ref(),
+        };
+        let mut run = Rounds::open(settings, curator, task, observer)?;
+        let singles = single_attributes(run.domain());
+        let pairs = pairs_within(run.domain(), self.size_limit_mib);
+        let edges = Components::of_singles(singles.len()).join_all(&pairs);
+        let (first_pair, rounds) = (count(singles.len()) + 1, count(singles.len() + edges));
+        run.start(rounds, singles.len() + pairs.len());
+
+        // All single attributes. A run that goes on after them has their model already.
+        let parts = if edges == 0 { 1 } else { 3 };
+        let first_part = run.budget().split(1, parts).unwrap_or_default().0;
+        let counts = run.marginals(&singles)?;
+        run.measure_each(&singles, &counts, first_part)?;
+        if run.next_round() == first_pair {
+            run.fit()?;
+        }
+
+        // How far every pair is from independence.
+        let answers = run.marginals(&pairs)?;
+        let all: Vec<usize> = (0..pairs.len()).collect();
+        let dependence = run.model_errors(&pairs, &all, &answers, first_pair)?;
+        let sensitivity = ScoreSensitivity::l1_error(run.relation());
+        let mut components = Components::of_singles(singles.len());
+        let done = run.measurements().iter().skip(singles.len());
+        components.join_all(done.map(|measurement| &measurement.clique));
+        while run.next_round() <= rounds {
+            let round = run.begin_round()?;
+            let (measure, select) = run.even_share(rounds - round + 1, 0.5)?;
+            let apart: Vec<usize> =
+                all.iter().copied().filter(|i| components.are_apart(&pairs[*i])).collect();
+            let scores =
+                dependence.as_ref().map(|scores| apart.iter().map(|i| scores[*i]).collect());
+            let choice = apart[run.select(scores, apart.len(), sensitivity, select)?];
+            let counts = answers.as_ref().map(|a| a[choice].as_slice());
+            run.measure(apart.len(), &pairs[choice], counts, measure)?;
+            components.join(&pairs[choice]);
+        }
+        if edges > 0 {
+            run.fit()?;
+        }
+        Ok(run.finish())
+    }
+}
+
+/// All pairs that any spanning tree may hold within the size limit: the cells of its pairs, and of attributes that it
+/// does not reach, add up to at most that.
+fn pairs_within(domain: &Domain, limit_mib: f64) -> Vec<Clique> {
+    let independent = JunctionTree::new(domain, &[]).cells();
+    let for_pairs = graph::cells_within_mib(limit_mib).saturating_sub(independent);
+    let limit_cells = for_pairs / (domain.len() as u64).saturating_sub(1).max(1);
+    let pairs = (0..domain.len()).flat_map(|i| (i + 1..domain.len()).map(move |j| [i, j]));
+    let fits = |pair: &Clique| domain.cells(pair).is_some_and(|cells| cells <= limit_cells);
+    pairs.map(Clique::new).filter(fits).collect()
+}
+
+/// Which attributes are connected by pairs.
+struct Components(Vec<usize>);
+
+impl Components {
+    /// Every attribute is a component of its own.
+    fn of_singles(attributes: usize) -> Self {
+        Self((0..attributes).collect())
+    }
+
+    fn are_apart(&self, pair: &Clique) -> bool {
+        let mut names = pair.iter().map(|attribute| self.0[attribute]);
+        names.next() != names.next()
+    }
+
+    /// Makes one component of two; whether they were apart.
+    fn join(&mut self, pair: &Clique) -> bool {
+        let were_apart = self.are_apart(pair);
+        let names: Vec<usize> = pair.iter().map(|attribute| self.0[attribute]).collect();
+        for name in &mut self.0 {
+            if names.contains(name) {
+                *name = names[0];
+            }
+        }
+        were_apart
+    }
+
+    /// Joins by all pairs; the number of them that connected something, the same in any order.
+    fn join_all<'p>(&mut self, pairs: impl IntoIterator<Item = &'p Clique>) -> usize {
+        pairs.into_iter().map(|pair| usize::from(self.join(pair))).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_that_connect_nothing_new_are_not_counted() {
+        let pair = |i, j| Clique::new([i, j]);
+        let mut components = Components::of_singles(5);
+        assert_eq!(components.join_all(&[pair(0, 1), pair(2, 3), pair(0, 1), pair(1, 3)]), 3);
+        assert!(!components.are_apart(&pair(0, 2)) && components.are_apart(&pair(3, 4)));
+        assert!(!components.join(&pair(1, 2)) && components.join(&pair(0, 4)));
+    }
+
+    #[test]
+    fn any_tree_of_the_pairs_stays_within_the_size_limit() {
+        let domain = Domain::new([("a", 100), ("b", 100), ("c", 3), ("d", 2)]).unwrap();
+        let limit = graph::size_mib(1200);
+        let pairs = pairs_within(&domain, limit);
+        assert_eq!(pairs.len(), 5, "all but a x b");
+        let largest = [Clique::new([0, 2]), Clique::new([1, 2]), Clique::new([0, 3])];
+        assert!(graph::size_mib(JunctionTree::new(&domain, &largest).cells()) <= limit);
+        assert!(pairs_within(&domain, graph::size_mib(205)).is_empty());
+    }
+}

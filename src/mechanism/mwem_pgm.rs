@@ -1,0 +1,109 @@
+//! MWEM+PGM: the worst approximated marginal of the workload, round after round.
+
+use crate::domain::{Clique, Domain};
+use crate::error::{Error, Result};
+use crate::estimation::Weighting;
+use crate::graph::{JunctionTree, cells_within_mib};
+use crate::mechanism::checkpoint::CheckpointFolder;
+use crate::mechanism::rounds::{Rounds, Settings, count};
+use crate::mechanism::{Mechanism, Release, Task};
+use crate::observe::Observer;
+use crate::privacy::{Curator, ScoreSensitivity};
+
+/// MWEM with a graphical model (`McKenna`, Sheldon & Miklau 2019, section 5), which uses no public tables.
+///
+/// Each of `rounds` rounds draws a clique of the workload by the exponential mechanism with score
+/// `‖M_r(D) - M_r(model)‖₁ - n_r`, measures it, and fits a model to everything measured. Score and equal budgets of
+/// rounds are those of the form in which the AIM paper compares with it (2022, Algorithm 2), the cells being a penalty on
+/// marginals that noise would drown. As in the authors' code, and not in the papers, only cliques are considered that
+/// keep the model within a size limit, which grows evenly to its full value in the last round. (Where no clique fits the
+/// share of the first round, that round takes the full limit.) The weights of the workload's cliques play no part.
+///
+/// n as for [`crate::mechanism::Aim`].
+#[derive(Clone, Debug)]
+pub struct MwemPgm {
+    /// T, at least 1; `None`: as many as attributes.
+    pub rounds: Option<u32>,
+    /// The share of a round's budget that the measurement gets; in (0, 1).
+    pub measure_share: f64,
+    /// Largest model, in MiB (8 bytes a cell of every maximal clique); reached only in the last round.
+    pub size_limit_mib: f64,
+    /// Most oracle calls of a fit.
+    pub iterations: u32,
+    /// Where to keep the state after every round, so that a killed run can go on.
+    pub checkpoint: Option<CheckpointFolder>,
+}
+
+impl Default for MwemPgm {
+    fn default() -> Self {
+        Self {
+            rounds: None,
+            measure_share: 0.5,
+            size_limit_mib: 80.0,
+            iterations: 1000,
+            checkpoint: None,
+        }
+    }
+}
+
+impl Mechanism for MwemPgm {
+    fn name(&self) -> &'static str {
+        "mwem-pgm"
+    }
+
+    fn run(
+        &self,
+        curator: &mut Curator<'_>,
+        task: &Task<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Release> {
+        let rounds = self.rounds.unwrap_or_else(|| count(curator.domain().len()));
+        let settings = Settings {
+            name: self.name(),
+            rounds: Some(rounds),
+            measure_share: Some(self.measure_share),
+            size_limit_mib: self.size_limit_mib,
+            iterations: self.iterations,
+            weighting: Weighting::InverseVariance,
+            checkpoint: self.checkpoint.as_ref(),
+        };
+        let cliques = task.workload.cliques();
+        check_cliques(curator.domain(), &cliques, self.size_limit_mib)?;
+        let mut run = Rounds::open(settings, curator, task, observer)?;
+        let answers = run.marginals(&cliques)?;
+        run.start(rounds, cliques.len());
+        run.fit()?;
+        while run.next_round() <= rounds {
+            let round = run.begin_round()?;
+            let (measure, select) = run.even_share(rounds - round + 1, self.measure_share)?;
+            let limit_mib = self.size_limit_mib * f64::from(round) / f64::from(rounds);
+            let wanted = run
+                .within(&cliques, limit_mib)
+                .or_else(|_| run.within(&cliques, self.size_limit_mib))?;
+
+            let errors = run.model_errors(&cliques, &wanted, &answers, round)?;
+            let cells = |i: usize| run.domain().cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
+            let scores = errors.map(|errors| {
+                wanted.iter().zip(errors).map(|(i, error)| error - cells(*i)).collect()
+            });
+            let sensitivity = ScoreSensitivity::l1_error(run.relation());
+            let choice = wanted[run.select(scores, wanted.len(), sensitivity, select)?];
+            let counts = answers.as_ref().map(|a| a[choice].as_slice());
+            run.measure(wanted.len(), &cliques[choice], counts, measure)?;
+            run.fit()?;
+        }
+        Ok(run.finish())
+    }
+}
+
+/// Refuses a size limit that no clique of the workload fits. A clique that does fits again in later rounds.
+fn check_cliques(domain: &Domain, cliques: &[Clique], limit_mib: f64) -> Result<()> {
+    let limit_cells = cells_within_mib(limit_mib);
+    let fits =
+        |clique| JunctionTree::is_tractable(domain, std::slice::from_ref(clique), limit_cells);
+    if cliques.iter().any(fits) {
+        return Ok(());
+    }
+    let reason = format!("no clique of the workload fits a model of {limit_mib} MiB");
+    Err(Error::NoCandidates { round: 1, reason })
+}
