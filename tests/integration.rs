@@ -25,6 +25,8 @@ mod real_data;
 mod samplers;
 #[path = "integration/sensitivity.rs"]
 mod sensitivity;
+#[path = "integration/structural_zeros.rs"]
+mod structural_zeros;
 #[path = "integration/support.rs"]
 mod support;
 #[path = "integration/without_public.rs"]

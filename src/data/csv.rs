@@ -8,7 +8,7 @@ use csv::ByteRecord;
 use crate::data::encoder::{Encoder, expectation};
 use crate::data::raw_table::{RawTable, open, quoted};
 use crate::data::{Column, Dataset};
-use crate::domain::{Domain, Schema};
+use crate::domain::{Domain, Schema, StructuralZero};
 use crate::error::{Error, Result};
 
 /// What to do about attributes of the schema that a table does not have.
@@ -27,7 +27,8 @@ pub enum AbsentColumns {
 ///
 /// # Errors
 /// The file cannot be read; a header that is empty, repeats an attribute or lacks one; no record; a row of
-/// another length than the header; a cell that does not fit its column. They name file, line and column.
+/// another length than the header; a cell that does not fit its column; a record that the schema forbids. They name
+/// file, line and column.
 pub fn read_csv(path: &Path, schema: &Schema) -> Result<Dataset> {
     read_csv_from(open(path)?, &path.display().to_string(), schema, AbsentColumns::Refuse)
 }
@@ -73,6 +74,9 @@ pub fn read_csv_from(
                 None => return Err(field.refuse(cell, schema, &table, &record)),
             }
         }
+        if let Some(zero) = layout.violated(&columns) {
+            return Err(layout.refuse(zero, &table, &record));
+        }
         records += 1;
         if records > u64::from(u32::MAX) {
             return Err(Error::TooLarge {
@@ -103,7 +107,7 @@ struct Field {
 impl Layout {
     fn new(table: &RawTable<impl Read>, schema: &Schema, absent: AbsentColumns) -> Result<Self> {
         let mut fields = Vec::new();
-        let mut attributes = Vec::new();
+        let mut names = Vec::new();
         for column in schema.attributes() {
             let mut places = (0..table.header.len())
                 .filter(|i| table.header.get(*i) == Some(column.name.as_bytes()));
@@ -119,7 +123,7 @@ impl Layout {
             };
             if let Some(encoder) = Encoder::new(column, schema.na_token()) {
                 fields.push(Field { position, name: column.name.clone(), encoder });
-                attributes.push((column.name.clone(), column.cardinality()));
+                names.push(column.name.as_str());
             }
         }
         if fields.is_empty() {
@@ -129,7 +133,35 @@ impl Layout {
                 "at least one",
             ));
         }
-        Ok(Self { domain: Domain::new(attributes)?, fields })
+        // With the rules on the attributes that are there.
+        let domain = schema.select(&names)?.domain();
+        Ok(Self { domain, fields })
+    }
+
+    /// The structural zero that the last record falls into.
+    fn violated(&self, columns: &[Column]) -> Option<&StructuralZero> {
+        let last = |a: usize| columns[a].last().unwrap_or_default();
+        self.domain.structural_zeros().iter().find(|zero| zero.forbids(&self.domain, last))
+    }
+
+    /// The error for a record that no record may be.
+    #[cold]
+    fn refuse(
+        &self,
+        zero: &StructuralZero,
+        table: &RawTable<impl Read>,
+        record: &ByteRecord,
+    ) -> Error {
+        let named = |a: usize| {
+            let cell = record.get(self.fields[a].position).unwrap_or_default();
+            format!("{} = {}", self.fields[a].name, quoted(cell))
+        };
+        let found: Vec<String> = zero.clique().iter().map(named).collect();
+        table.row_error(
+            table.line(record),
+            found.join(" with "),
+            "no combination that the schema forbids",
+        )
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::Clique;
+use crate::domain::{Clique, StructuralZero};
 use crate::error::{Error, Result};
 
 /// A named column with a finite number of values, coded `0..cardinality`.
@@ -18,7 +18,8 @@ pub struct Attribute {
 
 /// The ordered attributes of a table: attribute `i` has codes `0..k_i`.
 ///
-/// The product of the cardinalities is never formed: it may exceed any integer type.
+/// The product of the cardinalities is never formed: it may exceed any integer type. Combinations of values that no
+/// record can have are part of the domain ([`Domain::forbid`]).
 ///
 /// ```
 /// use jointly::domain::Domain;
@@ -31,6 +32,7 @@ pub struct Attribute {
 pub struct Domain {
     attributes: Vec<Attribute>,
     positions: BTreeMap<String, usize>,
+    pub(super) zeros: Vec<StructuralZero>,
 }
 
 impl Domain {
@@ -62,7 +64,7 @@ impl Domain {
                 });
             }
         }
-        Ok(Self { attributes, positions })
+        Ok(Self { attributes, positions, zeros: Vec::new() })
     }
 
     /// Number of attributes.

@@ -3,7 +3,9 @@
 mod attribute;
 mod clique;
 mod schema;
+mod structural_zeros;
 
 pub use attribute::{Attribute, Domain};
 pub use clique::Clique;
 pub use schema::{Bins, Kind, MAX_CARDINALITY, Role, Schema, SchemaColumn};
+pub use structural_zeros::StructuralZero;

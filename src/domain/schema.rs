@@ -2,6 +2,7 @@
 
 mod json;
 mod numeric;
+mod rules;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,6 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::Domain;
 use crate::error::{Error, Result};
+
+use rules::Rules;
 
 pub use numeric::Bins;
 
@@ -123,6 +126,7 @@ pub struct Schema {
     note: Option<String>,
     na_token: String,
     columns: Vec<SchemaColumn>,
+    rules: Rules,
     domain: Domain,
 }
 
@@ -134,10 +138,15 @@ impl Schema {
     /// ([`MAX_CARDINALITY`]), a code twice, labels that do not run alongside, or a missing token that is
     /// also a value.
     pub fn new(na_token: impl Into<String>, columns: Vec<SchemaColumn>) -> Result<Self> {
-        Self::checked("schema", na_token.into(), columns)
+        Self::checked("schema", na_token.into(), columns, Rules::default())
     }
 
-    fn checked(place: &str, na_token: String, columns: Vec<SchemaColumn>) -> Result<Self> {
+    fn checked(
+        place: &str,
+        na_token: String,
+        columns: Vec<SchemaColumn>,
+        rules: Rules,
+    ) -> Result<Self> {
         let mut names = BTreeSet::new();
         for column in &columns {
             if !names.insert(column.name.as_str()) {
@@ -156,8 +165,9 @@ impl Schema {
                 "at least one",
             ));
         }
-        let domain = Domain::new(attributes().map(|c| (c.name.clone(), c.cardinality())))?;
-        Ok(Self { dataset: None, note: None, na_token, columns, domain })
+        let domain = Domain::new(attributes().map(|c| (c.name.clone(), c.cardinality())))?
+            .forbid(rules.combinations(place, &columns, &na_token)?)?;
+        Ok(Self { dataset: None, note: None, na_token, columns, rules, domain })
     }
 
     /// Reads a `schema.json` or `domain.json`.
@@ -198,7 +208,8 @@ impl Schema {
         &self.na_token
     }
 
-    /// The same schema with these attributes only, in the schema's order.
+    /// The same schema with these attributes only, in the schema's order. Of the forbidden combinations, those whose
+    /// attributes are all among them stay.
     ///
     /// # Errors
     /// A name that is not an attribute, a name twice, or no name.
@@ -216,7 +227,8 @@ impl Schema {
         }
         let columns =
             self.columns.iter().filter(|c| wanted.contains(c.name.as_str())).cloned().collect();
-        let mut selected = Self::checked(place, self.na_token.clone(), columns)?;
+        let rules = self.rules.among(|name| wanted.contains(name));
+        let mut selected = Self::checked(place, self.na_token.clone(), columns, rules)?;
         selected.dataset.clone_from(&self.dataset);
         selected.note.clone_from(&self.note);
         Ok(selected)

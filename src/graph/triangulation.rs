@@ -27,7 +27,7 @@ pub struct Triangulation {
     pub cells: u64,
 }
 
-/// The moral graph of some cliques: attributes are joined when a clique holds both.
+/// The moral graph of some cliques: attributes are joined when a clique holds both, or a structural zero of the domain.
 #[derive(Clone, Debug)]
 pub(crate) struct MoralGraph {
     cardinalities: Vec<u64>,
@@ -43,6 +43,9 @@ impl MoralGraph {
         };
         for clique in cliques {
             graph.connect(clique);
+        }
+        for zero in domain.structural_zeros() {
+            graph.connect(zero.clique());
         }
         graph
     }

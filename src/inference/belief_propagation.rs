@@ -276,7 +276,7 @@ impl BeliefPropagation {
         below: &[NodeWorkspace],
         factors: &[Vec<f64>],
     ) {
-        let inputs = self.inputs(i, factors, first_child, below);
+        let inputs = self.inputs::<R>(i, factors, first_child, below);
         self.collect[i].run::<R>(&inputs, &mut node.collect);
         node.up.copy_from_slice(node.collect.output(0));
     }
@@ -335,7 +335,7 @@ impl BeliefPropagation {
         below: &[NodeWorkspace],
         factors: &[Vec<f64>],
     ) {
-        let mut inputs = self.inputs(i, factors, first_child, below);
+        let mut inputs = self.inputs::<SumProduct>(i, factors, first_child, below);
         if self.structure.nodes[i].parent.is_some() {
             inputs.push(&node.down);
         }
@@ -345,9 +345,9 @@ impl BeliefPropagation {
         node.total = node.distribute.output(node_here.factors.len() + node_here.children.len())[0];
     }
 
-    /// The factors of a node and its children's messages; `below` starts at node `first`.
-    fn inputs<'a>(
-        &self,
+    /// The factors of a node, its masks and its children's messages; `below` starts at node `first`.
+    fn inputs<'a, R: Semiring>(
+        &'a self,
         i: usize,
         factors: &'a [Vec<f64>],
         first: usize,
@@ -355,7 +355,13 @@ impl BeliefPropagation {
     ) -> Vec<&'a [f64]> {
         let node = &self.structure.nodes[i];
         let own = node.factors.iter().map(|f| factors[*f].as_slice());
-        own.chain(node.children.iter().map(|c| below[*c - first].up.as_slice())).collect()
+        let masks = node.masks.iter().map(|m| {
+            let mask = &self.structure.masks[*m];
+            if R::LOGS { mask.logs.as_slice() } else { mask.numbers.as_slice() }
+        });
+        own.chain(masks)
+            .chain(node.children.iter().map(|c| below[*c - first].up.as_slice()))
+            .collect()
     }
 
     /// Writes the factors' beliefs, scaled to the total, and the marginals of the measured subsets.

@@ -232,6 +232,7 @@ impl Calibrated {
             .iter()
             .map(|f| (self.structure.factor_clique(*f), self.factors[*f].as_slice()))
             .collect();
+        inputs.extend(self.masks_of(step.node));
         for neighbor in here.children.iter().copied().chain(here.parent) {
             if step.towards == Some(neighbor) {
                 continue;
@@ -272,10 +273,20 @@ impl Calibrated {
             .factors
             .iter()
             .map(|f| (self.structure.factor_clique(*f).clone(), self.factors[*f].as_slice()));
+        let masks = self.masks_of(host).map(|(clique, table)| (clique.clone(), table));
         let children =
             here.children.iter().map(|c| (nodes[*c].separator.clone(), self.up[*c].as_slice()));
         let parent = here.parent.map(|_| (here.separator.clone(), self.down[host].as_slice()));
-        factors.chain(children).chain(parent).collect()
+        factors.chain(masks).chain(children).chain(parent).collect()
+    }
+
+    /// The structural zeros that a node multiplies in, in this tree's space.
+    fn masks_of(&self, node: usize) -> impl Iterator<Item = (&Clique, &[f64])> {
+        self.structure.nodes[node].masks.iter().map(|m| {
+            let mask = &self.structure.masks[*m];
+            let table = if self.is_linear() { &mask.numbers } else { &mask.logs };
+            (&mask.clique, table.as_slice())
+        })
     }
 
     /// One elimination for each tree of the forest that the clique touches.

@@ -52,6 +52,9 @@ impl LogSpace {
             .iter()
             .map(|f| (structure.factor_clique(*f), workspace.factors[*f].as_slice()))
             .collect();
+        for mask in here.masks.iter().map(|m| &structure.masks[*m]) {
+            inputs.push((&mask.clique, &mask.logs));
+        }
         for child in here.children.iter().filter(|c| Some(**c) != without) {
             inputs.push((&structure.nodes[*child].separator, &workspace.up[*child]));
         }

@@ -9,6 +9,8 @@ use pulp::Simd;
 
 /// What a contraction does with its numbers.
 pub(crate) trait Semiring: Copy + Send + Sync {
+    /// Whether the numbers are logs.
+    const LOGS: bool;
     /// Leaves a sum as it is, and turns any product into itself.
     const ZERO: f64;
     /// Leaves a product as it is.
@@ -31,6 +33,7 @@ pub(crate) struct SumProduct;
 pub(crate) struct MaxSum;
 
 impl Semiring for SumProduct {
+    const LOGS: bool = false;
     const ZERO: f64 = 0.0;
     const ONE: f64 = 1.0;
 
@@ -61,6 +64,7 @@ impl Semiring for SumProduct {
 }
 
 impl Semiring for MaxSum {
+    const LOGS: bool = true;
     const ZERO: f64 = f64::NEG_INFINITY;
     const ONE: f64 = 0.0;
 

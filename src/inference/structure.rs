@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::domain::{Clique, Domain};
+use crate::domain::{Clique, Domain, StructuralZero};
 use crate::error::{Error, Result};
 use crate::graph::JunctionTree;
 use crate::inference::vector::{exp, exp_in_place, largest_log};
@@ -42,6 +42,31 @@ pub(crate) struct Node {
     pub children: Vec<usize>,
     /// Positions, among the factors, of those that this clique multiplies in.
     pub factors: Vec<usize>,
+    /// Positions, among the masks, of those that this clique multiplies in.
+    pub masks: Vec<usize>,
+}
+
+/// A structural zero of the domain as a factor that never changes.
+#[derive(Clone, Debug)]
+pub(crate) struct Mask {
+    pub clique: Clique,
+    /// 1 where a record may be, 0 where none can be.
+    pub numbers: Vec<f64>,
+    /// Their logs.
+    pub logs: Vec<f64>,
+}
+
+impl Mask {
+    fn new(zero: &StructuralZero) -> Self {
+        let choose = |forbidden: f64, allowed: f64| {
+            zero.forbidden().iter().map(|f| if *f { forbidden } else { allowed }).collect()
+        };
+        Self {
+            clique: zero.clique().clone(),
+            numbers: choose(0.0, 1.0),
+            logs: choose(f64::NEG_INFINITY, 0.0),
+        }
+    }
 }
 
 /// The compiled structure of a model.
@@ -55,6 +80,7 @@ pub(crate) struct Structure {
     pub subsets: Vec<Subset>,
     /// Positions of the subsets of each factor.
     pub subsets_of: Vec<Vec<usize>>,
+    pub masks: Vec<Mask>,
     /// Parents before children, level by level.
     pub nodes: Vec<Node>,
     /// The nodes of each level; level 0 holds the roots.
@@ -84,14 +110,23 @@ impl Structure {
                 factors.push(i);
             }
         }
-        let measured = cliques.iter().fold(Clique::default(), |all, c| all.union(c));
+        let masks: Vec<Mask> = domain.structural_zeros().iter().map(Mask::new).collect();
+        // Measured, or part of a structural zero.
+        let bound = cliques.iter().chain(masks.iter().map(|mask| &mask.clique));
+        let measured = bound.fold(Clique::default(), |all, c| all.union(c));
         let log_free_cells = (0..domain.len())
             .filter(|a| !measured.contains(*a))
             .map(|a| (domain.cardinality(a) as f64).ln())
             .sum();
 
         let hosts: Vec<Option<usize>> = factors.iter().map(|f| tree.host(&cliques[*f])).collect();
-        let (nodes, levels) = message_order(&tree, &measured, &hosts);
+        let (mut nodes, levels) = message_order(&tree, &measured, &hosts);
+        for (position, mask) in masks.iter().enumerate() {
+            let host = tree.host(&mask.clique).map(|host| &tree.maximal_cliques()[host]);
+            if let Some(node) = nodes.iter_mut().find(|node| Some(&node.clique) == host) {
+                node.masks.push(position);
+            }
+        }
         let mut trees: Vec<Vec<usize>> = Vec::new();
         let mut tree_of = vec![None; domain.len()];
         let mut tree_of_node = vec![0; nodes.len()];
@@ -117,6 +152,7 @@ impl Structure {
             factors,
             subsets,
             subsets_of,
+            masks,
             nodes,
             levels,
             trees,
@@ -130,11 +166,15 @@ impl Structure {
         &self.layout.cliques()[self.factors[index]]
     }
 
-    /// Input cliques of a node on the way up: its factors, then its children's separators.
+    /// Input cliques of a node on the way up: its factors, its masks, then its children's separators.
     pub(crate) fn collect_inputs(&self, node: usize) -> Vec<Clique> {
         let node = &self.nodes[node];
         let factors = node.factors.iter().map(|f| self.factor_clique(*f).clone());
-        factors.chain(node.children.iter().map(|c| self.nodes[*c].separator.clone())).collect()
+        let masks = node.masks.iter().map(|m| self.masks[*m].clique.clone());
+        factors
+            .chain(masks)
+            .chain(node.children.iter().map(|c| self.nodes[*c].separator.clone()))
+            .collect()
     }
 
     /// Input cliques of a node on the way down: those of the way up, then its own separator.
@@ -281,6 +321,7 @@ fn message_order(
             rank,
             children: Vec::new(),
             factors: (0..hosts.len()).filter(|f| hosts[*f] == Some(rooted.clique)).collect(),
+            masks: Vec::new(),
         });
     }
     (nodes, levels)

@@ -31,14 +31,16 @@ const BATCH_CELLS: u64 = 1 << 22;
 /// Cells summed before a partial sum is added to the others, which bounds the rounding error of a score.
 const SUM_BLOCK: usize = 4096;
 
-/// Refuses a size limit below the model of independent attributes, which every model contains.
-pub(super) fn check_size_limit(domain: &Domain, limit_mib: f64) -> Result<()> {
+/// Refuses a size limit below the model of independent attributes and structural zeros, which every model contains,
+/// and structural zeros that leave no record.
+pub(super) fn check_domain(domain: &Domain, limit_mib: f64) -> Result<()> {
     let least = graph::size_mib(JunctionTree::new(domain, &[]).cells());
     if least <= limit_mib {
-        return Ok(());
+        return MarkovRandomField::uniform(domain, 1.0).map(drop);
     }
     let reason = format!(
-        "the limit is a model of {limit_mib} MiB, and independent attributes take {least:.6} MiB"
+        "the limit is a model of {limit_mib} MiB, and the attributes alone{} take {least:.6} MiB",
+        if domain.structural_zeros().is_empty() { "" } else { " with their structural zeros" }
     );
     Err(Error::NoCandidates { round: 1, reason })
 }

@@ -52,7 +52,7 @@ impl Settings<'_> {
         if self.iterations == 0 {
             return Err(Error::invalid_parameter("iterations", 0, "at least 1"));
         }
-        adaptive::check_size_limit(domain, self.size_limit_mib)
+        adaptive::check_domain(domain, self.size_limit_mib)
     }
 }
 

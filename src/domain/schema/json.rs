@@ -6,6 +6,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
+use super::rules::Rules;
 use super::{Bins, Kind, MAX_CARDINALITY, Role, Schema, SchemaColumn};
 use crate::error::{Error, Result};
 
@@ -19,6 +20,8 @@ pub(super) struct RawSchema {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     note: Option<String>,
     columns: Vec<RawColumn>,
+    #[serde(flatten)]
+    rules: Rules,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -93,7 +96,7 @@ impl Schema {
             return Err(Error::invalid_specification(place, "an empty object", EXPECTED));
         }
         let columns = members.into_iter().map(|(name, value)| sized(place, name, &value));
-        Self::checked(place, String::new(), columns.collect::<Result<_>>()?)
+        Self::checked(place, String::new(), columns.collect::<Result<_>>()?, Rules::default())
     }
 
     /// The schema as the text of a `schema.json`, indented.
@@ -119,7 +122,7 @@ fn sized(place: &str, name: String, value: &Value) -> Result<SchemaColumn> {
     }
 }
 
-fn shortened(text: &str) -> String {
+pub(super) fn shortened(text: &str) -> String {
     const LONGEST: usize = 40;
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -131,7 +134,7 @@ impl RawSchema {
     fn check(self, place: &str) -> Result<Schema> {
         let columns: Vec<SchemaColumn> =
             self.columns.into_iter().map(|c| c.check(place)).collect::<Result<_>>()?;
-        let mut schema = Schema::checked(place, self.na_token, columns)?;
+        let mut schema = Schema::checked(place, self.na_token, columns, self.rules)?;
         schema.dataset = self.dataset;
         schema.note = self.note;
         Ok(schema)
@@ -220,6 +223,7 @@ impl From<Schema> for RawSchema {
             na_token: schema.na_token,
             note: schema.note,
             columns: schema.columns.into_iter().map(RawColumn::from).collect(),
+            rules: schema.rules,
         }
     }
 }

@@ -1,0 +1,194 @@
+//! What no record can have, as a schema says it: forbidden combinations and functional dependencies.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Kind, SchemaColumn};
+use crate::error::{Error, Result};
+
+/// The rules of a schema, as written. Values are written as in the table; see `docs/guide/release.md`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Rules {
+    /// Each forbids the records whose values lie in all of its sets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    forbidden: Vec<BTreeMap<String, ValueSet>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    functional_dependencies: Vec<Dependency>,
+}
+
+/// One attribute decides another: every value of `from` that `map` lists occurs with the listed values of `to` only.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Dependency {
+    from: String,
+    to: String,
+    map: BTreeMap<String, ValueSet>,
+}
+
+/// One value or several; a range of numbers is `{"from": a, "below": b}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum ValueSet {
+    Several(Vec<OneValue>),
+    One(OneValue),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum OneValue {
+    Range(Range),
+    Text(Value),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Range {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    below: Option<f64>,
+}
+
+/// A set of codes for each of some attributes.
+type Combination = Vec<(String, Vec<u32>)>;
+
+impl Rules {
+    /// The rules whose attributes are all kept. A rule that lacks one says nothing about the others.
+    pub(super) fn among(&self, kept: impl Fn(&str) -> bool) -> Self {
+        let forbidden = self.forbidden.iter().filter(|rule| rule.keys().all(|name| kept(name)));
+        let dependencies =
+            self.functional_dependencies.iter().filter(|rule| kept(&rule.from) && kept(&rule.to));
+        Self {
+            forbidden: forbidden.cloned().collect(),
+            functional_dependencies: dependencies.cloned().collect(),
+        }
+    }
+
+    /// The forbidden combinations in codes.
+    pub(super) fn combinations(
+        &self,
+        place: &str,
+        columns: &[SchemaColumn],
+        na_token: &str,
+    ) -> Result<Vec<Combination>> {
+        let mut combinations = Vec::new();
+        for (number, rule) in (1..).zip(&self.forbidden) {
+            let at = format!("{place}, forbidden combination {number}");
+            let mut combination = Combination::new();
+            for (name, values) in rule {
+                let column = attribute(&at, columns, name)?;
+                combination.push((name.clone(), values.codes(&at, column, na_token)?));
+            }
+            combinations.push(combination);
+        }
+        for (number, rule) in (1..).zip(&self.functional_dependencies) {
+            let at = format!("{place}, functional dependency {number}");
+            let from = attribute(&at, columns, &rule.from)?;
+            let to = attribute(&at, columns, &rule.to)?;
+            for (value, allowed) in &rule.map {
+                let given = code(&at, from, &Value::String(value.clone()), na_token)?;
+                let allowed = allowed.codes(&at, to, na_token)?;
+                let others = (0..to.cardinality()).filter(|c| !allowed.contains(c)).collect();
+                combinations
+                    .push(vec![(rule.from.clone(), vec![given]), (rule.to.clone(), others)]);
+            }
+        }
+        Ok(combinations)
+    }
+}
+
+impl ValueSet {
+    fn codes(&self, at: &str, column: &SchemaColumn, na_token: &str) -> Result<Vec<u32>> {
+        let values = match self {
+            Self::Several(values) => values.as_slice(),
+            Self::One(value) => std::slice::from_ref(value),
+        };
+        let mut codes = Vec::new();
+        for value in values {
+            match value {
+                OneValue::Range(range) => codes.extend(range.codes(at, column)?),
+                OneValue::Text(value) => codes.push(code(at, column, value, na_token)?),
+            }
+        }
+        Ok(codes)
+    }
+}
+
+impl Range {
+    /// The values in the range, which must not cut a bin.
+    fn codes(&self, at: &str, column: &SchemaColumn) -> Result<Vec<u32>> {
+        let low = self.from.unwrap_or(f64::NEG_INFINITY);
+        let high = self.below.unwrap_or(f64::INFINITY);
+        let wrong = |found: String, expected: String| {
+            Err(Error::invalid_specification(
+                format!("{at}, attribute '{}'", column.name),
+                found,
+                expected,
+            ))
+        };
+        let inside = |start: f64, end: f64| start >= low && end <= high;
+        match &column.kind {
+            Some(Kind::Numeric(bins)) => {
+                let edges = bins.edges();
+                if let Some(cut) = [self.from, self.below]
+                    .into_iter()
+                    .flatten()
+                    .find(|end| !edges.iter().any(|edge| (edge - end).abs() < f64::EPSILON))
+                {
+                    let expected =
+                        format!("edges of its bins, such as {:?}", &edges[..edges.len().min(8)]);
+                    return wrong(format!("a range that ends at {cut}"), expected);
+                }
+                let bins = (0..bins.count()).zip(edges.windows(2));
+                Ok(bins.filter(|(_, e)| inside(e[0], e[1])).map(|(code, _)| code).collect())
+            }
+            Some(Kind::Coded { size }) => {
+                Ok((0..*size).filter(|c| inside(f64::from(*c), f64::from(*c) + 1.0)).collect())
+            }
+            _ => wrong("a range".into(), "values: it is not a number".into()),
+        }
+    }
+}
+
+fn attribute<'c>(at: &str, columns: &'c [SchemaColumn], name: &str) -> Result<&'c SchemaColumn> {
+    let column = columns.iter().find(|c| c.name == name && c.role == super::Role::Attribute);
+    column.ok_or_else(|| {
+        Error::invalid_specification(
+            at,
+            format!("'{name}', which is no attribute"),
+            "names of columns with the role 'attribute'",
+        )
+    })
+}
+
+/// The code of a value, written as in the table; null is a missing value.
+fn code(at: &str, column: &SchemaColumn, value: &Value, na_token: &str) -> Result<u32> {
+    let text = match value {
+        Value::Null => Some(na_token.to_owned()),
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    let found = text.as_deref().and_then(|text| {
+        if text == na_token && column.na {
+            return column.na_code();
+        }
+        match &column.kind {
+            Some(Kind::Categorical { codes, .. }) => {
+                codes.iter().position(|c| c == text).and_then(|p| u32::try_from(p).ok())
+            }
+            Some(Kind::Numeric(bins)) => text.trim().parse().ok().and_then(|x| bins.find(x)),
+            Some(Kind::Coded { size }) => text.trim().parse().ok().filter(|code| code < size),
+            None => None,
+        }
+    });
+    found.ok_or_else(|| {
+        Error::invalid_specification(
+            format!("{at}, attribute '{}'", column.name),
+            format!("value {}", super::json::shortened(&value.to_string())),
+            "a value as in the table, null for a missing one, or {\"from\": a, \"below\": b}",
+        )
+    })
+}

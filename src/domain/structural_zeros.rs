@@ -1,0 +1,146 @@
+//! Combinations of values that no record can have.
+
+use std::collections::BTreeMap;
+
+use crate::domain::{Clique, Domain};
+use crate::error::{Error, Result};
+
+/// Which cells of a clique no record can have. Public knowledge: declared, never read off the records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StructuralZero {
+    clique: Clique,
+    /// Row-major over the clique.
+    forbidden: Vec<bool>,
+}
+
+/// Largest table of forbidden combinations.
+const MOST_CELLS: u64 = 1 << 22;
+
+impl StructuralZero {
+    /// The attributes of the rule.
+    pub fn clique(&self) -> &Clique {
+        &self.clique
+    }
+
+    /// Whether each cell, row-major over the clique, is forbidden.
+    pub fn forbidden(&self) -> &[bool] {
+        &self.forbidden
+    }
+
+    /// Whether a record with these codes, one for each attribute of the domain, is forbidden.
+    pub(crate) fn forbids(&self, domain: &Domain, code: impl Fn(usize) -> u32) -> bool {
+        let cell =
+            self.clique.iter().fold(0, |cell, a| cell * domain.cardinality(a) + code(a) as usize);
+        self.forbidden.get(cell).copied().unwrap_or(false)
+    }
+}
+
+impl Domain {
+    /// Declares combinations that no record can have. Each is a set of codes for each of some attributes, and forbids
+    /// every record whose codes lie in all of these sets. Every model over the domain gives them probability 0.
+    ///
+    /// ```
+    /// use jointly::domain::Domain;
+    /// let domain = Domain::new([("age", 3), ("married", 2)])?.forbid([vec![("age", vec![0]), ("married", vec![1])]])?;
+    /// assert_eq!(domain.structural_zeros()[0].forbidden(), [false, true, false, false, false, false]);
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An unknown or repeated attribute, no attribute, a code outside an attribute's values, or attributes whose table
+    /// would have more than 2²² cells.
+    pub fn forbid<N: AsRef<str>>(
+        mut self,
+        combinations: impl IntoIterator<Item = Vec<(N, Vec<u32>)>>,
+    ) -> Result<Self> {
+        let mut tables: BTreeMap<Clique, Vec<bool>> =
+            self.zeros.drain(..).map(|zero| (zero.clique, zero.forbidden)).collect();
+        for combination in combinations {
+            let names: Vec<&str> = combination.iter().map(|(name, _)| name.as_ref()).collect();
+            let clique = self.clique(&names)?;
+            let cells = self.cells(&clique).filter(|cells| *cells <= MOST_CELLS);
+            let cells = cells.and_then(|cells| usize::try_from(cells).ok()).ok_or_else(|| {
+                Error::TooLarge {
+                    what: format!("the forbidden combinations of {}", self.describe(&clique)),
+                    needed: "a larger table".into(),
+                    limit: format!("{MOST_CELLS} cells"),
+                }
+            })?;
+            let mut allowed: Vec<Vec<bool>> = Vec::with_capacity(clique.len());
+            for attribute in clique.iter() {
+                let mut hit = vec![false; self.cardinality(attribute)];
+                let own = combination.iter().find(|(n, _)| n.as_ref() == self.name(attribute));
+                for code in own.map(|(_, codes)| codes.as_slice()).unwrap_or_default() {
+                    *hit.get_mut(*code as usize).ok_or_else(|| {
+                        Error::invalid_specification(
+                            format!("forbidden combination of {}", self.describe(&clique)),
+                            format!("code {code} of '{}'", self.name(attribute)),
+                            format!("a code below {}", self.cardinality(attribute)),
+                        )
+                    })? = true;
+                }
+                allowed.push(hit);
+            }
+            let shape = self.shape(&clique);
+            let table = tables.entry(clique).or_insert_with(|| vec![false; cells]);
+            for (cell, forbidden) in table.iter_mut().enumerate() {
+                let mut rest = cell;
+                let mut all = true;
+                for (hit, k) in allowed.iter().zip(&shape).rev() {
+                    all &= hit[rest % k];
+                    rest /= k;
+                }
+                *forbidden |= all;
+            }
+        }
+        self.zeros = tables
+            .into_iter()
+            .filter(|(_, forbidden)| forbidden.contains(&true))
+            .map(|(clique, forbidden)| StructuralZero { clique, forbidden })
+            .collect();
+        Ok(self)
+    }
+
+    /// What no record can have, one table a clique.
+    pub fn structural_zeros(&self) -> &[StructuralZero] {
+        &self.zeros
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    fn domain() -> Domain {
+        Domain::new([("a", 2), ("b", 3), ("c", 2)]).unwrap()
+    }
+
+    #[test]
+    fn combinations_of_the_same_attributes_share_a_table_whatever_their_order() {
+        let rules = [
+            vec![("b", vec![2]), ("a", vec![0])],
+            vec![("a", vec![1]), ("b", vec![0, 1])],
+            vec![("c", vec![1])],
+        ];
+        let domain = domain().forbid(rules).unwrap();
+        let zeros = domain.structural_zeros();
+        assert_eq!(zeros.len(), 2);
+        assert_eq!(zeros[0].clique(), &Clique::new([0, 1]));
+        assert_eq!(zeros[0].forbidden(), [false, false, true, true, true, false]);
+        assert_eq!(zeros[1].forbidden(), [false, true]);
+        assert!(zeros[0].forbids(&domain, |a| [0, 2, 0][a]));
+        assert!(!zeros[0].forbids(&domain, |a| [1, 2, 0][a]));
+    }
+
+    #[test]
+    fn bad_combinations_are_refused() {
+        let refused =
+            |rule: Vec<(&str, Vec<u32>)>| domain().forbid([rule]).unwrap_err().to_string();
+        assert!(refused(vec![("a", vec![0]), ("x", vec![0])]).contains("'x'"));
+        assert!(refused(vec![("a", vec![2])]).contains("code 2 of 'a'"));
+        assert!(refused(vec![]).contains("no attribute"));
+        assert_eq!(domain().forbid([vec![("a", vec![])]]).unwrap(), domain());
+    }
+}
