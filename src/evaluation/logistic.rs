@@ -101,11 +101,13 @@ pub(super) fn fit(design: &Design) -> Fit {
             scale /= 2.0;
         };
         let gain = deviance - better.1;
+        if gain >= 0.0 {
+            beta = next;
+            (probabilities, deviance) = better;
+        }
         if gain <= 1e-10 * (deviance.abs() + 0.1) {
             break;
         }
-        beta = next;
-        (probabilities, deviance) = better;
     }
     Fit { probabilities, rank }
 }
