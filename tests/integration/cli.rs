@@ -289,9 +289,9 @@ fn more_measures_and_edit_rules_are_those_computed_by_hand() {
     assert!(answer["propensity"]["ratio"].as_f64().unwrap() > 1.0);
     let text = bench.succeed(command);
     assert!(text.starts_with("NOT PRIVATE") && text.contains("against 'r'"), "{text}");
-    let plain: Value = serde_json::from_str(&bench.succeed(&format!(
-        "evaluate --real real.csv --synthetic fake.csv --schema domain.json --workload all-1-way --json"
-    )))
+    let plain: Value = serde_json::from_str(&bench.succeed(
+        "evaluate --real real.csv --synthetic fake.csv --schema domain.json --workload all-1-way --json",
+    ))
     .unwrap();
     assert!(plain.get("k_marginal").is_none(), "{plain}");
     bench.fail(&command.replace("--k 2", "--k 3"), 3, "from 1 to 2 attributes");

@@ -223,6 +223,20 @@ fn wrong_protocols_are_refused_with_file_line_and_what_was_expected() {
 }
 
 #[test]
+fn a_public_table_without_some_attributes_is_used_but_not_measured_by_itself() {
+    let bench = bench(PROTOCOL);
+    let narrow: Vec<String> = bench
+        .read("public.csv")
+        .lines()
+        .map(|line| line.rsplit_once(',').unwrap().0.to_owned() + "\n")
+        .collect();
+    bench.write("public.csv", &narrow.concat());
+    let log = stderr(&bench.run("compare small.toml --out out --mechanism jam-pgm"));
+    assert!(log.contains("public table public: lacks attributes, left out"), "{log}");
+    assert_eq!(rows(&bench, "out/results.csv").len(), 1 + 4);
+}
+
+#[test]
 fn a_run_that_fails_is_told_and_the_others_are_kept() {
     let protocol =
         PROTOCOL.replace("\"jam-pgm\", ", "\"aim\", ").replace("tuning.jam-pgm", "tuning.aim");

@@ -52,15 +52,19 @@ pub(super) fn run(args: &CompareArgs, console: Console) -> Outcome {
     for (number, cell) in missing.iter().enumerate() {
         let started = Instant::now();
         let found = match results.same(cell) {
-            Some(row) => Ok(row.under(&cell.key)),
+            Some(row) => Ok(Some(row.under(&cell.key))),
             None => worker::start(cell),
         };
         match found {
-            Ok(row) => {
+            Ok(Some(row)) => {
                 let done = format!("{} of {}", finished + number + 1, cells.len());
                 progress(&done, &row, started.elapsed().as_secs_f64(), console);
                 results.add(row)?;
                 output::write_text(&page, &page::render(&protocol, results.rows())?)?;
+            }
+            Ok(None) => {
+                let text = format!("{}: lacks attributes, left out", cell.key);
+                console.note("left out", &text, json!({ "data": cell.key.data }));
             }
             Err(failure) => {
                 console.warning(&failure.message);

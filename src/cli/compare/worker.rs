@@ -29,8 +29,8 @@ use crate::cli::run as synth;
 /// Added to a run's seed for the drawing of records.
 const SAMPLING_SEED: u64 = 1000;
 
-/// Runs a cell in a process of its own and waits for its row.
-pub(super) fn start(cell: &Cell) -> Outcome<Row> {
+/// Runs a cell in a process of its own and waits for its row; `None` where there is nothing to measure.
+pub(super) fn start(cell: &Cell) -> Outcome<Option<Row>> {
     let failed = |what: String| Failure::internal(format!("{}: {what}", cell.key));
     let mut child = std::env::current_exe()
         .and_then(|program| {
@@ -122,8 +122,8 @@ impl Split {
 }
 
 impl Cell {
-    /// Runs it.
-    fn row(&self) -> Outcome<Row> {
+    /// Runs it; `None` for a public table that lacks attributes.
+    fn row(&self) -> Outcome<Option<Row>> {
         let inputs = Inputs::read(&self.tables)?;
         let measures = Measures::new(&self.tables.measures, &inputs.schema)?;
         let between = |table: &Dataset, row: &mut Row| -> Outcome {
@@ -145,6 +145,9 @@ impl Cell {
             Subject::PublicTable(table) => {
                 let table = inputs.public.get(*table);
                 let table = table.ok_or_else(|| Failure::internal("no such public table"))?;
+                if table.table().domain() != inputs.private.domain() {
+                    return Ok(None);
+                }
                 between(table.table(), &mut row)?;
             }
             Subject::Mechanism { .. } => {
@@ -152,7 +155,7 @@ impl Cell {
                 between(&synthetic, &mut row)?;
             }
         }
-        Ok(row)
+        Ok(Some(row))
     }
 
     /// Runs a mechanism and draws as many records as the private table has. Time is that of these two steps; memory is
