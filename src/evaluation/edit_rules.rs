@@ -153,7 +153,7 @@ struct RawRule {
 
 /// Values of one attribute as written.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "values that are no list, 'not' with a list, or 'from' and 'to'")]
 enum Values {
     These(Vec<String>),
     Others(Others),

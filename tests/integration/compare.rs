@@ -206,6 +206,7 @@ fn wrong_protocols_are_refused_with_file_line_and_what_was_expected() {
         ("rounds = 4", "rounds = 0", 4, "rounds is 0"),
         ("[tuning.jam-pgm]", "[tuning.independent]", 3, "parameters that the mechanism heeds"),
         ("public = [", "split = { every = 2 }\npublic = [", 3, "both 'split' and 'public'"),
+        ("public = [", "split = { each = 2 }\npublic = [", 3, "expected { every = N }"),
         ("public = [", "drop = [\"x*\"]\npublic = [", 3, "unknown attribute 'x*'"),
         ("\"private.csv\"", "\"none.csv\"", 1, "cannot read none.csv"),
     ] {

@@ -85,7 +85,11 @@ pub(super) struct DataSet {
 
 /// Which rows of one file are public; the others are private.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, untagged)]
+#[serde(
+    deny_unknown_fields,
+    untagged,
+    expecting = "expected { every = N } or { attribute = NAME, codes = [CODE, ...] }"
+)]
 pub(super) enum Split {
     /// Rows 0, `every`, 2 `every`, ... counted from 0 after the header.
     Every { every: usize },
