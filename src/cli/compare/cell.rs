@@ -9,10 +9,10 @@ use jointly::Error;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::protocol::{Protocol, Tables};
+use super::protocol::{DataSet, Protocol, Tables};
 use super::results::Key;
 use crate::cli::args::{CompareArgs, MechanismName, Neighbors};
-use crate::cli::config::stem;
+use crate::cli::config::{Tuning, stem};
 use crate::cli::failure::{Failure, Outcome};
 
 /// What one run is about.
@@ -44,13 +44,10 @@ pub(super) fn cells(protocol: &Protocol, only: &CompareArgs) -> Outcome<Vec<Cell
     check(protocol, only)?;
     let mut digests = Digests::default();
     let mut cells = Vec::new();
-    for set in &protocol.data {
-        if !(only.data.is_empty() || only.data.contains(&set.name)) {
-            continue;
-        }
+    let asked = |set: &&DataSet| only.data.is_empty() || only.data.contains(&set.name);
+    for set in protocol.data.iter().filter(asked) {
         let tables = protocol.tables(set)?;
-        let mut add = |subject, mechanism: String, epsilon, seed| -> Outcome {
-            let key = Key { data: set.name.clone(), mechanism, epsilon, seed };
+        for (subject, key) in subjects(protocol, set, &tables, only)? {
             let mut cell = Cell {
                 key,
                 digest: String::new(),
@@ -62,41 +59,59 @@ pub(super) fn cells(protocol: &Protocol, only: &CompareArgs) -> Outcome<Vec<Cell
             };
             cell.digest = digests.of_cell(&cell)?;
             cells.push(cell);
-            Ok(())
-        };
-        add(Subject::OneWay, "true one-way marginals".into(), None, None)?;
-        for table in 0..tables.public.len().max(usize::from(tables.split.is_some())) {
-            let name = tables.public.get(table).map_or("part".into(), |p| stem(p));
-            add(Subject::PublicTable(table), format!("public table {name}"), None, None)?;
-        }
-        for name in protocol.mechanisms(set) {
-            if !(only.mechanism.is_empty() || only.mechanism.contains(name)) {
-                continue;
-            }
-            let tuning = protocol.tuning(set, *name)?;
-            let subject = Subject::Mechanism {
-                name: *name,
-                rounds: tuning.rounds,
-                measure_share: tuning.measure_share,
-                size_limit_mib: tuning.size_limit_mib,
-            };
-            for seed in
-                protocol.seeds.iter().filter(|s| only.seed.is_empty() || only.seed.contains(s))
-            {
-                // Nothing is spent by public-only, so that no epsilon plays a part.
-                if *name == MechanismName::PublicOnly {
-                    add(subject.clone(), name.name().into(), None, Some(*seed))?;
-                    continue;
-                }
-                for epsilon in protocol.epsilons.iter().filter(|e| is_asked(only, **e)) {
-                    add(subject.clone(), name.name().into(), Some(*epsilon), Some(*seed))?;
-                }
-            }
         }
     }
     // The first seed of everything comes first: a comparison cut short has something to show.
     cells.sort_by_key(|cell| protocol.seeds.iter().position(|s| Some(*s) == cell.key.seed));
     Ok(cells)
+}
+
+/// What is run on a data set, with its names: first what mechanisms are compared with, then the mechanisms.
+fn subjects(
+    protocol: &Protocol,
+    set: &DataSet,
+    tables: &Tables,
+    only: &CompareArgs,
+) -> Outcome<Vec<(Subject, Key)>> {
+    let key = |mechanism: &str, epsilon, seed| Key {
+        data: set.name.clone(),
+        mechanism: mechanism.to_owned(),
+        epsilon,
+        seed,
+    };
+    let mut subjects = vec![(Subject::OneWay, key("true one-way marginals", None, None))];
+    let mut public: Vec<String> = tables.public.iter().map(|path| stem(path)).collect();
+    public.extend(tables.split.as_ref().map(|_| "part".to_owned()));
+    for (table, name) in public.iter().enumerate() {
+        let name = format!("public table {name}");
+        subjects.push((Subject::PublicTable(table), key(&name, None, None)));
+    }
+    for mechanism in protocol.mechanisms(set) {
+        if !(only.mechanism.is_empty() || only.mechanism.contains(mechanism)) {
+            continue;
+        }
+        let Tuning { rounds, measure_share, size_limit_mib, .. } =
+            protocol.tuning(set, *mechanism)?;
+        let subject =
+            Subject::Mechanism { name: *mechanism, rounds, measure_share, size_limit_mib };
+        // Nothing is spent by public-only, so that no epsilon plays a part.
+        let epsilons: Vec<Option<f64>> = match mechanism {
+            MechanismName::PublicOnly => vec![None],
+            _ => protocol
+                .epsilons
+                .iter()
+                .filter(|e| is_asked(only, **e))
+                .copied()
+                .map(Some)
+                .collect(),
+        };
+        let asked = |seed: &&u64| only.seed.is_empty() || only.seed.contains(seed);
+        for seed in protocol.seeds.iter().filter(asked) {
+            let key = |epsilon: &Option<f64>| key(mechanism.name(), *epsilon, Some(*seed));
+            subjects.extend(epsilons.iter().map(|epsilon| (subject.clone(), key(epsilon))));
+        }
+    }
+    Ok(subjects)
 }
 
 fn is_asked(only: &CompareArgs, epsilon: f64) -> bool {
