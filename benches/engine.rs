@@ -1,7 +1,7 @@
 //! The engine, part by part: `cargo bench --bench engine -- oracle` (or `fit`, `count`, `sample`, `jam`).
 //!
 //! The oracle's throughput is in cells of the model's maximal cliques: `Gelem/s` is cells a nanosecond. A whole run of
-//! JAM-PGM takes too long to be repeated here and is timed by `cargo bench --bench protocols -- adult025 10 1`; `jam`
+//! JAM-PGM takes too long to be repeated here and is timed by `jointly compare` (`docs/guide/compare.md`); `jam`
 //! is a run of five rounds. Reads `JOINTLY_REFERENCE` (the cases) and `JOINTLY_DATA` (Adult).
 
 #[allow(dead_code, reason = "each bench uses a part of it")]

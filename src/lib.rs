@@ -95,7 +95,7 @@
 //! | [`model`] | fitted models: marginals, sampling, files |
 //! | [`estimation`] | from measurements to potentials |
 //! | [`mechanism`] | JAM-PGM, AIM, MST, baselines, checkpoints |
-//! | [`evaluation`] | errors against the real table; **not private** |
+//! | [`evaluation`] | errors and other measures beside the real table; **not private** |
 //! | [`demo`] | invented census-like people |
 //!
 //! Guides, theory, design decisions and results are in the repository's `docs` folder.

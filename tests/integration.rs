@@ -9,6 +9,9 @@ mod checkpoints;
 #[cfg(feature = "cli")]
 #[path = "integration/cli.rs"]
 mod cli;
+#[cfg(feature = "cli")]
+#[path = "integration/compare.rs"]
+mod compare;
 #[path = "integration/estimation.rs"]
 mod estimation;
 #[path = "integration/input.rs"]

@@ -169,11 +169,3 @@ pub(crate) fn cpu_seconds() -> f64 {
     });
     1e-9 * nanoseconds.sum::<f64>()
 }
-
-/// Peak memory of this process so far in MiB; 0 where the system does not tell.
-pub(crate) fn peak_mib() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
-    let kib: Option<f64> = line.and_then(|l| l.trim().trim_end_matches(" kB").parse().ok());
-    kib.unwrap_or(0.0) / 1024.0
-}

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
 
 /// Differentially private synthetic tables with the help of public data.
 #[derive(Debug, Parser)]
@@ -51,6 +52,11 @@ pub(super) enum Command {
     Synth(Box<SynthArgs>),
     /// Compare a synthetic table with the real one; the result is NOT private
     Evaluate(EvaluateArgs),
+    /// Run mechanisms over data sets, budgets and seeds, and compare; the results are NOT private
+    Compare(CompareArgs),
+    /// One run of a comparison, from standard input to standard output
+    #[command(hide = true)]
+    CompareRun,
     /// Say what a budget will buy, before any data are touched
     Plan(PlanArgs),
     /// Convert between (epsilon, delta) and rho
@@ -102,7 +108,8 @@ pub(super) struct TuningArgs {
     pub(super) neighbors: Neighbors,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Neighbors {
     /// One record has other values; the number of records is public
     ReplaceOne,
@@ -110,7 +117,8 @@ pub(super) enum Neighbors {
     AddRemoveOne,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum MechanismName {
     /// Chooses in every round between measuring privately and taking a public marginal
     JamPgm,
@@ -189,12 +197,67 @@ pub(super) struct EvaluateArgs {
     pub(super) schema: PathBuf,
     #[command(flatten)]
     pub(super) workload: WorkloadArgs,
+    #[command(flatten)]
+    pub(super) measures: MeasureArgs,
     /// How many of the worst marginals to list
     #[arg(long, default_value_t = 10, value_name = "K")]
     pub(super) worst: usize,
     /// JSON in place of text
     #[arg(long)]
     pub(super) json: bool,
+}
+
+/// A measure beside the workload error; see `docs/guide/evaluation.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Measure {
+    /// SDNist's k-marginal score, 0 to 1000
+    KMarginal,
+    /// Mean squared error of a propensity score, and its ratio to that of resampled real records
+    Propensity,
+    /// Differences of Pearson's correlation and of Cramér's V, over all pairs
+    Correlation,
+    /// Unique real records that the synthetic table repeats
+    UniqueMatches,
+}
+
+/// What to measure beside the workload error.
+#[derive(Args, Clone, Debug, Serialize, Deserialize)]
+pub(super) struct MeasureArgs {
+    /// Measures beside the workload error, separated by commas
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,...")]
+    pub(super) measures: Vec<Measure>,
+    /// Attributes of each marginal of the k-marginal score
+    #[arg(long, default_value_t = 3, value_name = "K")]
+    pub(super) k: usize,
+    /// Marginals of the k-marginal score, drawn by a fixed seed [default: all]
+    #[arg(long, value_name = "N")]
+    pub(super) draws: Option<usize>,
+    /// Edit rules, a JSON file of combinations that must not occur: violations in both tables
+    #[arg(long, value_name = "FILE")]
+    pub(super) rules: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct CompareArgs {
+    /// What to run on what: a TOML file
+    #[arg(value_name = "PROTOCOL.toml")]
+    pub(super) protocol: PathBuf,
+    /// Folder for results.csv and comparison.html; what it holds is not run again [default: the file's name with -results]
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// Run on these data sets only; separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    pub(super) data: Vec<String>,
+    /// Run these mechanisms only
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,...")]
+    pub(super) mechanism: Vec<MechanismName>,
+    /// Run at these epsilons only
+    #[arg(long, value_delimiter = ',', value_name = "E,...")]
+    pub(super) epsilon: Vec<f64>,
+    /// Run these seeds only
+    #[arg(long, value_delimiter = ',', value_name = "S,...")]
+    pub(super) seed: Vec<u64>,
 }
 
 #[derive(Args, Debug)]

@@ -93,12 +93,16 @@ impl MechanismName {
         }
     }
 
+    /// Whether its number of rounds is its own.
+    pub(super) const fn has_fixed_rounds(self) -> bool {
+        matches!(self, Self::Mst | Self::Independent)
+    }
+
     /// Refuses flags that the mechanism would not heed.
     fn check(self, args: &SynthArgs) -> Outcome {
-        let fixed_rounds = matches!(self, Self::Mst | Self::Independent);
         let public_only = self == Self::PublicOnly;
         let useless = [
-            ("--rounds", args.tuning.rounds.is_some() && fixed_rounds),
+            ("--rounds", args.tuning.rounds.is_some() && self.has_fixed_rounds()),
             (
                 "--measure-share",
                 args.tuning.measure_share.is_some() && self.measure_share().is_none(),

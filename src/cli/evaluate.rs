@@ -12,6 +12,7 @@ use super::config;
 use super::console;
 use super::failure::Outcome;
 use super::format::{grouped, short};
+use super::measures::{Measured, Measures};
 
 #[derive(Serialize)]
 struct Answer {
@@ -24,11 +25,15 @@ struct Answer {
     error: WorkloadError,
     /// The real table's one-way marginals taken as independent.
     independent_error: f64,
+    /// What `--measures` and `--rules` ask for.
+    #[serde(flatten)]
+    measured: Measured,
 }
 
 pub(super) fn run(args: &EvaluateArgs) -> Outcome {
     let schema = Schema::read(&args.schema)?;
     let (workload, left_out) = config::workload(&args.workload, &schema.domain())?;
+    let measures = Measures::new(&args.measures, &schema)?;
     let real: Dataset = read_csv(&args.real, &schema)?;
     let synthetic = read_csv(&args.synthetic, &schema)?;
     let error = WorkloadError::between(&real, &synthetic, &workload, args.worst)?;
@@ -39,6 +44,7 @@ pub(super) fn run(args: &EvaluateArgs) -> Outcome {
         left_out,
         error,
         independent_error: WorkloadError::of_independence(&real, &workload, 0)?.mean_l1,
+        measured: measures.between(&real, &synthetic)?,
     };
     if args.json { console::json_result(&answer) } else { console::result(&answer.text()) }
 }
@@ -63,6 +69,7 @@ impl Answer {
         row("Query error, largest", &short(error.max_query));
         row("Query error, mean", &short(error.mean_query));
         row("Query error, root mean square", &short(error.rmse_query));
+        self.measured.rows(&mut row);
         if !error.worst.is_empty() {
             text.push_str("\nWorst marginals (L1 distance, largest cell, cells):\n");
         }

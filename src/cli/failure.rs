@@ -54,6 +54,11 @@ impl Failure {
         Self { reason: Reason::Usage, message: message.into() }
     }
 
+    /// What should not happen.
+    pub(super) fn internal(message: impl Into<String>) -> Self {
+        Self { reason: Reason::Internal, message: message.into() }
+    }
+
     /// The exit code as the system takes it.
     pub(super) fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.reason.code())

@@ -3,6 +3,7 @@
 
 mod args;
 mod budget;
+mod compare;
 mod config;
 mod console;
 mod demo;
@@ -12,6 +13,7 @@ mod failure;
 mod format;
 mod inputs;
 mod ledger;
+mod measures;
 mod output;
 mod plan;
 mod progress;
@@ -50,6 +52,8 @@ fn dispatch(command: &Command, console: Console) -> Outcome {
         Command::Demo(args) => demo::run(args, console),
         Command::Synth(args) => run::run(args, console),
         Command::Evaluate(args) => evaluate::run(args),
+        Command::Compare(args) => compare::run(args, console),
+        Command::CompareRun => compare::worker::run(),
         Command::Plan(args) => plan::run(args),
         Command::Budget(args) => budget::run(args),
         Command::Sample(args) => sample::run(args, console),

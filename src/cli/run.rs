@@ -117,7 +117,8 @@ fn release(
     let mut curator = Curator::new(data, config.tuning.relation, limit, config.noise_seed())?;
     let task = Task { workload: &inputs.workload, public: &inputs.public };
     let mut progress = Progress::new(console);
-    let release = mechanism(config, checkpoint).run(&mut curator, &task, &mut progress);
+    let mechanism = mechanism(config.mechanism, config.tuning, config.iterations, checkpoint);
+    let release = mechanism.run(&mut curator, &task, &mut progress);
     progress.finish();
     if release.is_err() && !curator.spent().is_zero() {
         console.warning(&format!(
@@ -132,10 +133,15 @@ fn release(
     Ok(release?)
 }
 
-fn mechanism(config: &SynthConfig, checkpoint: Option<CheckpointFolder>) -> Box<dyn Mechanism> {
-    let Tuning { rounds, measure_share, size_limit_mib, .. } = config.tuning;
-    let iterations = config.iterations;
-    match config.mechanism {
+/// The mechanism of a name. `iterations`: most oracle calls of a fit.
+pub(super) fn mechanism(
+    name: MechanismName,
+    tuning: Tuning,
+    iterations: u32,
+    checkpoint: Option<CheckpointFolder>,
+) -> Box<dyn Mechanism> {
+    let Tuning { rounds, measure_share, size_limit_mib, .. } = tuning;
+    match name {
         MechanismName::JamPgm => {
             Box::new(JamPgm { rounds, measure_share, size_limit_mib, iterations, checkpoint })
         }

@@ -8,7 +8,7 @@ use crate::domain::{Bins, Kind, SchemaColumn};
 const WORD: usize = 7;
 
 /// How the cells of one column become codes.
-pub(super) struct Encoder {
+pub(crate) struct Encoder {
     lookup: Lookup,
     /// The missing token and its code.
     missing: Option<(Vec<u8>, u32)>,
@@ -38,7 +38,7 @@ fn slot(word: u64, shift: u32) -> usize {
 
 impl Encoder {
     /// The encoder of a column; `None` when the column is not coded.
-    pub(super) fn new(column: &SchemaColumn, na_token: &str) -> Option<Self> {
+    pub(crate) fn new(column: &SchemaColumn, na_token: &str) -> Option<Self> {
         let lookup = match column.kind.as_ref()? {
             Kind::Categorical { codes, other, .. } => Lookup::of_codes(codes, *other),
             Kind::Numeric(bins) => Lookup::Bins(bins.clone()),
@@ -49,7 +49,7 @@ impl Encoder {
     }
 
     /// The code of a cell; `None` when the cell does not fit the column.
-    pub(super) fn encode(&self, cell: &[u8]) -> Option<u32> {
+    pub(crate) fn encode(&self, cell: &[u8]) -> Option<u32> {
         if let Some((token, code)) = &self.missing
             && token == cell
         {

@@ -18,5 +18,6 @@ pub use count::MAX_TOTAL_CELLS;
 pub use dataset::{Column, Dataset};
 pub use decode::{Labels, write_csv, write_csv_file};
 pub use draft::{draft, draft_from_dictionary, draft_from_public};
+pub(crate) use encoder::Encoder;
 pub use projectable::Projectable;
 pub use public::PublicData;

@@ -1,7 +1,20 @@
-//! How good a synthetic table is: its errors on a workload, beside the private table.
+//! How good a synthetic table is, beside the private table: errors on a workload, and what else offices ask for.
+//! Formulas and sources are in `docs/guide/evaluation.md`.
 //!
 //! What is computed here from private records is **not private**: it is for the holder of the records alone.
 
+mod correlation;
+mod edit_rules;
+mod k_marginal;
+mod logistic;
+mod marginals;
+mod propensity;
+mod unique_matches;
 mod workload_error;
 
+pub use correlation::{CorrelationDifference, DependenceDifference};
+pub use edit_rules::{EditRules, EditViolations, RuleViolations};
+pub use k_marginal::KMarginalScore;
+pub use propensity::PropensityScore;
+pub use unique_matches::UniqueMatches;
 pub use workload_error::{CliqueError, WorkloadError};

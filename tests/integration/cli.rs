@@ -10,12 +10,12 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// A folder with small tables: four attributes, a private and a public table.
-struct Bench {
+pub(crate) struct Bench {
     folder: TempDir,
 }
 
 impl Bench {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let bench = Self { folder: tempfile::tempdir().unwrap() };
         bench.write("schema.json", r#"{"a": 2, "b": 3, "c": 2, "d": 4}"#);
         bench.write("private.csv", &table(400, 1));
@@ -23,36 +23,37 @@ impl Bench {
         bench
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         fs::write(self.path(name), text).unwrap();
     }
 
-    fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
     /// Runs the tool in the folder, with the words of `command` as arguments.
-    fn run(&self, command: &str) -> Output {
+    pub(crate) fn run(&self, command: &str) -> Output {
         Command::new(env!("CARGO_BIN_EXE_jointly"))
             .current_dir(self.folder.path())
+            .env_remove("JOINTLY_DATA")
             .args(command.split_whitespace())
             .output()
             .unwrap()
     }
 
     /// Runs a command that must succeed; its standard output.
-    fn succeed(&self, command: &str) -> String {
+    pub(crate) fn succeed(&self, command: &str) -> String {
         let output = self.run(command);
         assert_eq!(output.status.code(), Some(0), "{command}: {}", stderr(&output));
         String::from_utf8(output.stdout).unwrap()
     }
 
     /// Runs a command that must fail with a code and a message on one line.
-    fn fail(&self, command: &str, code: i32, part: &str) {
+    pub(crate) fn fail(&self, command: &str, code: i32, part: &str) {
         let output = self.run(command);
         let message = stderr(&output);
         assert_eq!(output.status.code(), Some(code), "{command}: {message}");
@@ -80,11 +81,11 @@ fn table(records: u32, step: u32) -> String {
     text
 }
 
-fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-fn close(found: &Value, expected: f64) {
+pub(crate) fn close(found: &Value, expected: f64) {
     let found = found.as_f64().unwrap();
     assert!((found - expected).abs() <= 1e-4 * expected.abs(), "{found}, expected {expected}");
 }
@@ -262,6 +263,39 @@ fn evaluations_are_those_computed_by_hand_and_say_that_they_are_not_private() {
     close(&answer["error"]["rmse_query"], 0.25);
     close(&answer["independent_error"], 1.0);
     assert_eq!(answer["error"]["worst"][0]["clique"][1], "b");
+}
+
+#[test]
+fn more_measures_and_edit_rules_are_those_computed_by_hand() {
+    let bench = Bench::new();
+    bench.write("domain.json", r#"{"a": 2, "b": 2}"#);
+    bench.write("real.csv", "a,b\n0,0\n0,0\n0,0\n1,1\n");
+    bench.write("fake.csv", "a,b\n0,0\n1,0\n1,1\n1,1\n");
+    bench.write(
+        "rules.json",
+        r#"{"rules": [{"name": "r", "forbidden": {"a": ["1"], "b": ["0"]}}]}"#,
+    );
+    let command = "evaluate --real real.csv --synthetic fake.csv --schema domain.json \
+                   --workload all-1-way --k 2 --rules rules.json \
+                   --measures k-marginal,propensity,correlation,unique-matches";
+    let answer: Value = serde_json::from_str(&bench.succeed(&format!("{command} --json"))).unwrap();
+    assert_eq!(answer["private"], false);
+    // (3, 0, 0, 1) / 4 against (1, 0, 1, 2) / 4: L1 1.
+    close(&answer["k_marginal"]["score"], 500.0);
+    close(&answer["correlation"]["pearson"]["max"], 1.0 - 1.0 / 3.0_f64.sqrt());
+    close(&answer["unique_matches"]["share_of_unique"], 1.0);
+    close(&answer["edit_rules"]["synthetic"]["share"], 0.25);
+    assert_eq!(answer["edit_rules"]["real"]["violating"], 0);
+    assert!(answer["propensity"]["ratio"].as_f64().unwrap() > 1.0);
+    let text = bench.succeed(command);
+    assert!(text.starts_with("NOT PRIVATE") && text.contains("against 'r'"), "{text}");
+    let plain: Value = serde_json::from_str(&bench.succeed(
+        "evaluate --real real.csv --synthetic fake.csv --schema domain.json --workload all-1-way --json",
+    ))
+    .unwrap();
+    assert!(plain.get("k_marginal").is_none(), "{plain}");
+    bench.fail(&command.replace("--k 2", "--k 3"), 3, "from 1 to 2 attributes");
+    bench.fail(&command.replace("k-marginal,", "charm,"), 2, "invalid value 'charm'");
 }
 
 #[test]

@@ -1,0 +1,197 @@
+//! The runs of a comparison, in order, and what tells whether a finished one is still that of the protocol.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jointly::Error;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::protocol::{DataSet, Protocol, Tables};
+use super::results::Key;
+use crate::cli::args::{CompareArgs, MechanismName, Neighbors};
+use crate::cli::config::{Tuning, stem};
+use crate::cli::failure::{Failure, Outcome};
+
+/// What one run is about.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub(super) enum Subject {
+    /// A mechanism.
+    Mechanism { name: MechanismName, rounds: Option<u32>, measure_share: f64, size_limit_mib: f64 },
+    /// A public table itself, by position: what it is worth without any mechanism.
+    PublicTable(usize),
+    /// The real table's one-way marginals, multiplied out: what knowing no dependence costs.
+    OneWay,
+}
+
+/// One run, with all that its process must know.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct Cell {
+    pub(super) key: Key,
+    /// A digest of all that shapes the result.
+    pub(super) digest: String,
+    pub(super) subject: Subject,
+    pub(super) tables: Tables,
+    pub(super) delta: f64,
+    pub(super) neighbors: Neighbors,
+    pub(super) iterations: u32,
+}
+
+/// The runs of a protocol that the flags leave, first seeds first.
+pub(super) fn cells(protocol: &Protocol, only: &CompareArgs) -> Outcome<Vec<Cell>> {
+    check(protocol, only)?;
+    let mut digests = Digests::default();
+    let mut cells = Vec::new();
+    let asked = |set: &&DataSet| only.data.is_empty() || only.data.contains(&set.name);
+    for set in protocol.data.iter().filter(asked) {
+        let tables = protocol.tables(set)?;
+        for (subject, key) in subjects(protocol, set, &tables, only)? {
+            let mut cell = Cell {
+                key,
+                digest: String::new(),
+                subject,
+                tables: tables.clone(),
+                delta: protocol.delta,
+                neighbors: protocol.neighbors,
+                iterations: protocol.iterations,
+            };
+            cell.digest = digests.of_cell(&cell)?;
+            cells.push(cell);
+        }
+    }
+    // The first seed of everything comes first: a comparison cut short has something to show.
+    cells.sort_by_key(|cell| protocol.seeds.iter().position(|s| Some(*s) == cell.key.seed));
+    Ok(cells)
+}
+
+/// What is run on a data set, with its names: first what mechanisms are compared with, then the mechanisms.
+fn subjects(
+    protocol: &Protocol,
+    set: &DataSet,
+    tables: &Tables,
+    only: &CompareArgs,
+) -> Outcome<Vec<(Subject, Key)>> {
+    let key = |mechanism: &str, epsilon, seed| Key {
+        data: set.name.clone(),
+        mechanism: mechanism.to_owned(),
+        epsilon,
+        seed,
+    };
+    let mut subjects = vec![(Subject::OneWay, key("true one-way marginals", None, None))];
+    let mut public: Vec<String> = tables.public.iter().map(|path| stem(path)).collect();
+    public.extend(tables.split.as_ref().map(|_| "part".to_owned()));
+    for (table, name) in public.iter().enumerate() {
+        let name = format!("public table {name}");
+        subjects.push((Subject::PublicTable(table), key(&name, None, None)));
+    }
+    for mechanism in protocol.mechanisms(set) {
+        if !(only.mechanism.is_empty() || only.mechanism.contains(mechanism)) {
+            continue;
+        }
+        let Tuning { rounds, measure_share, size_limit_mib, .. } =
+            protocol.tuning(set, *mechanism)?;
+        let subject =
+            Subject::Mechanism { name: *mechanism, rounds, measure_share, size_limit_mib };
+        // Nothing is spent by public-only, so that no epsilon plays a part.
+        let epsilons: Vec<Option<f64>> = match mechanism {
+            MechanismName::PublicOnly => vec![None],
+            _ => protocol
+                .epsilons
+                .iter()
+                .filter(|e| is_asked(only, **e))
+                .copied()
+                .map(Some)
+                .collect(),
+        };
+        let asked = |seed: &&u64| only.seed.is_empty() || only.seed.contains(seed);
+        for seed in protocol.seeds.iter().filter(asked) {
+            let key = |epsilon: &Option<f64>| key(mechanism.name(), *epsilon, Some(*seed));
+            subjects.extend(epsilons.iter().map(|epsilon| (subject.clone(), key(epsilon))));
+        }
+    }
+    Ok(subjects)
+}
+
+fn is_asked(only: &CompareArgs, epsilon: f64) -> bool {
+    only.epsilon.is_empty() || only.epsilon.iter().any(|asked| asked.total_cmp(&epsilon).is_eq())
+}
+
+/// Refuses flags that name what the protocol does not have.
+fn check(protocol: &Protocol, only: &CompareArgs) -> Outcome {
+    let refused = |flag: &str, found: String| {
+        Err(Failure::usage(format!("{flag} is {found}, expected one that the protocol has")))
+    };
+    if let Some(name) = only.data.iter().find(|n| protocol.data.iter().all(|set| set.name != **n)) {
+        return refused("--data", name.clone());
+    }
+    let has = |name| protocol.data.iter().any(|set| protocol.mechanisms(set).contains(name));
+    if let Some(name) = only.mechanism.iter().find(|name| !has(name)) {
+        return refused("--mechanism", name.name().into());
+    }
+    let has = |asked: &f64| protocol.epsilons.iter().any(|e| e.total_cmp(asked).is_eq());
+    if let Some(epsilon) = only.epsilon.iter().find(|epsilon| !has(epsilon)) {
+        return refused("--epsilon", epsilon.to_string());
+    }
+    if let Some(seed) = only.seed.iter().find(|seed| !protocol.seeds.contains(seed)) {
+        return refused("--seed", seed.to_string());
+    }
+    Ok(())
+}
+
+/// Digests of files, each read once.
+#[derive(Default)]
+struct Digests(BTreeMap<PathBuf, String>);
+
+impl Digests {
+    /// A digest of what shapes a run's result: the contents of its files, whatever their place, and its parameters.
+    /// Public tables count only where they are used, so that runs without them are shared between data sets.
+    fn of_cell(&mut self, cell: &Cell) -> Outcome<String> {
+        let tables = &cell.tables;
+        let public: &[PathBuf] = match cell.subject {
+            Subject::Mechanism { name, .. } if name.uses_public_tables() => &tables.public,
+            Subject::PublicTable(table) => tables.public.get(table..=table).unwrap_or_default(),
+            _ => &[],
+        };
+        let mut files: Vec<&PathBuf> = vec![&tables.schema, &tables.private];
+        files.extend(public.iter().chain(&tables.measures.rules));
+        let mut contents = Vec::new();
+        for file in files {
+            contents.push(self.of_file(file)?);
+        }
+        let workload = match tables.workload.as_str() {
+            name if name.starts_with("all-") => name.to_owned(),
+            file => self.of_file(Path::new(file))?,
+        };
+        let names: Vec<String> = public.iter().map(|path| stem(path)).collect();
+        let measures = (&tables.measures.measures, tables.measures.k, tables.measures.draws);
+        let parts = (
+            (env!("CARGO_PKG_VERSION"), contents, names, &tables.split, &tables.attributes),
+            (workload, tables.max_cells, measures, &cell.subject, cell.key.epsilon, cell.key.seed),
+            (cell.delta, cell.neighbors, cell.iterations),
+        );
+        let text = serde_json::to_string(&parts)
+            .map_err(|error| Failure::internal(format!("cannot write JSON: {error}")))?;
+        let mut digest = hex(&Sha256::digest(text.as_bytes()));
+        digest.truncate(16);
+        Ok(digest)
+    }
+
+    fn of_file(&mut self, path: &Path) -> Outcome<String> {
+        if let Some(known) = self.0.get(path) {
+            return Ok(known.clone());
+        }
+        let failed = |source| Error::Io { action: "read", path: path.into(), source };
+        let digest = hex(&Sha256::digest(fs::read(path).map_err(failed)?));
+        self.0.insert(path.into(), digest.clone());
+        Ok(digest)
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        _ = write!(text, "{byte:02x}");
+        text
+    })
+}

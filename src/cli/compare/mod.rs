@@ -1,0 +1,113 @@
+//! `jointly compare`: mechanisms over data sets, budgets and seeds, from one file. Its results are not private.
+
+mod cell;
+mod page;
+mod plot;
+mod protocol;
+mod results;
+pub(super) mod worker;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use jointly::Error;
+use serde_json::json;
+
+use super::args::CompareArgs;
+use super::console::{self, Console};
+use super::failure::{Failure, Outcome};
+use super::format::{duration, grouped, short};
+use super::output;
+use cell::Cell;
+use protocol::Protocol;
+use results::{Results, Row};
+
+/// Runs what is missing, one run after the other; each is on disk before the next starts.
+pub(super) fn run(args: &CompareArgs, console: Console) -> Outcome {
+    let protocol = Protocol::read(&args.protocol)?;
+    let cells = cell::cells(&protocol, args)?;
+    let folder = args.out.clone().unwrap_or_else(|| default_folder(&args.protocol));
+    fs::create_dir_all(&folder).map_err(|source| Error::Io {
+        action: "create",
+        path: folder.clone(),
+        source,
+    })?;
+    let (table, page) = (folder.join("results.csv"), folder.join("comparison.html"));
+    output::check(&[("PROTOCOL.toml", &args.protocol)], &[("--out", &table), ("--out", &page)])?;
+    let mut results = Results::open(&table)?;
+    let mut missing = Vec::new();
+    for cell in &cells {
+        if results.find(cell)?.is_none() {
+            missing.push(cell);
+        }
+    }
+    console.warning("seeds are fixed and errors are those against the real records: NOT PRIVATE");
+    let finished = cells.len() - missing.len();
+    if finished > 0 {
+        let text = format!("{} of {} runs are there already", finished, cells.len());
+        console.note("resumed", &text, json!({ "finished": finished, "runs": cells.len() }));
+    }
+    let mut failures = Vec::new();
+    for (number, cell) in missing.iter().enumerate() {
+        let started = Instant::now();
+        let found = match results.same(cell) {
+            Some(row) => Ok(Some(row.under(&cell.key))),
+            None => worker::start(cell),
+        };
+        match found {
+            Ok(Some(row)) => {
+                let done = format!("{} of {}", finished + number + 1, cells.len());
+                progress(&done, &row, started.elapsed().as_secs_f64(), console);
+                results.add(row)?;
+                output::write_text(&page, &page::render(&protocol, results.rows())?)?;
+            }
+            Ok(None) => {
+                let text = format!("{}: lacks attributes, left out", cell.key);
+                console.note("left out", &text, json!({ "data": cell.key.data }));
+            }
+            Err(failure) => {
+                console.warning(&failure.message);
+                failures.push(failure);
+            }
+        }
+    }
+    output::write_text(&page, &page::render(&protocol, results.rows())?)?;
+    match failures.into_iter().next() {
+        Some(first) => {
+            Err(Failure { message: format!("not all runs succeeded: {}", first.message), ..first })
+        }
+        None => console::result(&summary(&cells, &table, &page)),
+    }
+}
+
+/// The protocol's name with `-results`, in the folder at hand.
+fn default_folder(protocol: &Path) -> PathBuf {
+    let mut name = protocol.file_stem().unwrap_or_default().to_owned();
+    name.push("-results");
+    name.into()
+}
+
+fn progress(done: &str, row: &Row, seconds: f64, console: Console) {
+    let error = short(row.workload_error);
+    let text = format!("{done}: {}: error {error}; {}", row.key(), duration(seconds));
+    let facts = json!({
+        "data": row.data,
+        "mechanism": row.mechanism,
+        "epsilon": row.epsilon,
+        "seed": row.seed,
+        "workload_error": row.workload_error,
+        "seconds": seconds,
+    });
+    console.note("compared", &text, facts);
+}
+
+fn summary(cells: &[Cell], table: &Path, page: &Path) -> String {
+    format!(
+        "NOT PRIVATE: fixed seeds, and errors against the real records. Do not publish them for private tables.\n\n\
+         {} runs.\n  {}\n  {}\n",
+        grouped(cells.len() as u64),
+        table.display(),
+        page.display(),
+    )
+}

@@ -1,0 +1,170 @@
+//! The page of a comparison: one plot and one table a data set, in HTML that needs no other file.
+
+use minijinja::Environment;
+use minijinja::value::Serde;
+use serde::Serialize;
+
+use super::plot::Plot;
+use super::protocol::Protocol;
+use super::results::Row;
+use crate::cli::failure::{Failure, Outcome};
+use crate::cli::format::short;
+
+#[derive(Serialize)]
+struct Page {
+    version: &'static str,
+    title: String,
+    subtitle: String,
+    sets: Vec<Set>,
+}
+
+#[derive(Serialize)]
+struct Set {
+    name: String,
+    plot: Plot,
+    /// Names of the measures that were taken beside the workload error.
+    measures: Vec<&'static str>,
+    lines: Vec<Line>,
+}
+
+/// A row of the table: one mechanism at one epsilon, all seeds.
+#[derive(Serialize)]
+struct Line {
+    color: Option<usize>,
+    mechanism: String,
+    epsilon: String,
+    seeds: usize,
+    error: String,
+    public: String,
+    seconds: String,
+    cpu_seconds: String,
+    peak_mib: String,
+    measures: Vec<String>,
+}
+
+/// All seeds of one mechanism at one epsilon.
+pub(super) struct Group<'a> {
+    pub(super) mechanism: &'a str,
+    pub(super) epsilon: Option<f64>,
+    pub(super) rows: Vec<&'a Row>,
+}
+
+/// A measure beside the workload error: its name and where a row has it.
+type Extra = (&'static str, fn(&Row) -> Option<f64>);
+
+const EXTRAS: [Extra; 8] = [
+    ("k-marginal score", |row| row.k_marginal),
+    ("pMSE ratio", |row| row.pmse_ratio),
+    ("Pearson, mean difference", |row| row.pearson_mean),
+    ("Pearson, largest", |row| row.pearson_max),
+    ("Cramér's V, mean difference", |row| row.cramers_v_mean),
+    ("Cramér's V, largest", |row| row.cramers_v_max),
+    ("unique matches, share", |row| row.unique_share),
+    ("against edit rules, share", |row| row.edit_share),
+];
+
+/// The page of all finished runs of a protocol.
+pub(super) fn render(protocol: &Protocol, rows: &[Row]) -> Outcome<String> {
+    let page = Page {
+        version: env!("CARGO_PKG_VERSION"),
+        title: protocol.title.clone().unwrap_or_else(|| "Comparison".into()),
+        subtitle: format!("\u{3b4} = {:e}", protocol.delta),
+        sets: protocol.data.iter().filter_map(|set| Set::new(protocol, &set.name, rows)).collect(),
+    };
+    let mut environment = Environment::new();
+    environment
+        .add_template("page.html", include_str!("page.html"))
+        .and_then(|()| environment.get_template("page.html")?.render(Serde(&page)))
+        .map_err(|error| Failure::internal(format!("cannot make the page: {error:#}")))
+}
+
+impl Set {
+    /// `None` while nothing of the data set is there.
+    fn new(protocol: &Protocol, name: &str, rows: &[Row]) -> Option<Self> {
+        let groups = groups(protocol, name, rows);
+        let shown = |extra: &&Extra| groups.iter().any(|g| g.values(extra.1).is_some());
+        let extras: Vec<&Extra> = EXTRAS.iter().filter(shown).collect();
+        (!groups.is_empty()).then(|| Self {
+            name: name.to_owned(),
+            plot: Plot::new(protocol, &groups),
+            measures: extras.iter().map(|(name, _)| *name).collect(),
+            lines: groups.iter().map(|group| group.line(protocol, &extras)).collect(),
+        })
+    }
+}
+
+/// The finished runs of a data set, by mechanism in the protocol's order, what they are compared with first, and then
+/// by epsilon.
+fn groups<'a>(protocol: &Protocol, name: &str, rows: &'a [Row]) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for row in rows.iter().filter(|row| row.data == name) {
+        let same = |g: &&mut Group<'_>| g.mechanism == row.mechanism && g.epsilon == row.epsilon;
+        match groups.iter_mut().find(same) {
+            Some(group) => group.rows.push(row),
+            None => groups.push(Group {
+                mechanism: &row.mechanism,
+                epsilon: row.epsilon,
+                rows: vec![row],
+            }),
+        }
+    }
+    let epsilon = |group: &Group<'_>| group.epsilon.unwrap_or(0.0);
+    groups.sort_by(|a, b| {
+        let place = |group: &Group<'_>| color(protocol, group.mechanism);
+        place(a).cmp(&place(b)).then(epsilon(a).total_cmp(&epsilon(b)))
+    });
+    groups
+}
+
+/// The color of a mechanism, its place in the protocol; `None` for what mechanisms are compared with.
+pub(super) fn color(protocol: &Protocol, mechanism: &str) -> Option<usize> {
+    protocol.mechanism_names().iter().position(|name| *name == mechanism)
+}
+
+/// Mean, least and most of some values.
+#[derive(Clone, Copy)]
+pub(super) struct Spread {
+    pub(super) mean: f64,
+    pub(super) least: f64,
+    pub(super) most: f64,
+}
+
+impl Group<'_> {
+    /// The spread of a value over the seeds; `None` where no row has it.
+    pub(super) fn values(&self, value: fn(&Row) -> Option<f64>) -> Option<Spread> {
+        let values: Vec<f64> = self.rows.iter().filter_map(|row| value(row)).collect();
+        let fold = |f: fn(f64, f64) -> f64| values.iter().copied().reduce(f);
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        Some(Spread { mean, least: fold(f64::min)?, most: fold(f64::max)? })
+    }
+
+    fn line(&self, protocol: &Protocol, extras: &[&Extra]) -> Line {
+        let text = |value| self.values(value).map_or_else(String::new, |x| short3(x.mean));
+        Line {
+            color: color(protocol, self.mechanism),
+            mechanism: self.mechanism.to_owned(),
+            epsilon: self.epsilon.map_or_else(String::new, |epsilon| epsilon.to_string()),
+            seeds: self.rows.len(),
+            error: self.values(|row| Some(row.workload_error)).map_or_else(String::new, described),
+            public: text(|row| row.public_marginals.map(|n| n as f64)),
+            seconds: text(|row| row.seconds),
+            cpu_seconds: text(|row| row.cpu_seconds),
+            peak_mib: text(|row| row.peak_mib),
+            measures: extras.iter().map(|(_, value)| text(*value)).collect(),
+        }
+    }
+}
+
+/// `0.1465 (0.1424 to 0.1495)`, or the value alone where there is but one.
+pub(super) fn described(Spread { mean, least, most }: Spread) -> String {
+    if least < most {
+        format!("{} ({} to {})", short(mean), short(least), short(most))
+    } else {
+        short(mean)
+    }
+}
+
+/// Three significant digits.
+fn short3(x: f64) -> String {
+    format!("{x:.2e}").parse().map_or_else(|_| x.to_string(), short)
+}

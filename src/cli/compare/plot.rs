@@ -1,0 +1,196 @@
+//! The plot of a data set: workload error against epsilon, both on logarithmic axes, as the numbers of an SVG.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::page::{Group, color, described};
+use super::protocol::Protocol;
+use crate::cli::format::short;
+
+/// Size of the area of the plot, in SVG units.
+const WIDTH: f64 = 560.0;
+const HEIGHT: f64 = 320.0;
+
+/// Horizontal distance of two mechanisms' marks at one epsilon, so that their bars can be told apart.
+const DODGE: f64 = 3.0;
+
+/// What the template draws. Coordinates are SVG units, y downward.
+#[derive(Serialize)]
+pub(super) struct Plot {
+    width: f64,
+    height: f64,
+    x_ticks: Vec<Tick>,
+    y_ticks: Vec<Tick>,
+    lines: Vec<Line>,
+    references: Vec<Reference>,
+    legend: Vec<(usize, String)>,
+}
+
+#[derive(Serialize)]
+struct Tick {
+    at: f64,
+    label: String,
+}
+
+/// A mechanism over the epsilons.
+#[derive(Serialize)]
+struct Line {
+    color: usize,
+    /// Points as `x,y x,y`.
+    path: String,
+    marks: Vec<Mark>,
+}
+
+/// The mean of the seeds, with a bar from the least to the most.
+#[derive(Serialize)]
+struct Mark {
+    x: f64,
+    y: f64,
+    least: f64,
+    most: f64,
+    title: String,
+}
+
+/// A value that no epsilon changes, as a horizontal line.
+#[derive(Serialize)]
+struct Reference {
+    /// `None`: no mechanism.
+    color: Option<usize>,
+    y: f64,
+    /// Where its label stands: labels of near lines are moved apart.
+    label_y: f64,
+    label: String,
+    title: String,
+}
+
+impl Plot {
+    /// `groups`: of one data set, sorted by mechanism and epsilon.
+    pub(super) fn new(protocol: &Protocol, groups: &[Group<'_>]) -> Self {
+        let errors = || groups.iter().filter_map(|g| g.values(|row| Some(row.workload_error)));
+        let x = Axis::new(protocol.epsilons.iter().copied(), 1.25, [24.0, WIDTH - 24.0]);
+        let y = Axis::new(errors().flat_map(|e| [e.least, e.most]), 1.06, [HEIGHT, 0.0]);
+        let names = protocol.mechanism_names();
+        let middle = (names.len() as f64 - 1.0) / 2.0;
+        let (mut lines, mut references): (Vec<Line>, Vec<Reference>) = (Vec::new(), Vec::new());
+        for group in groups {
+            let Some(spread) = group.values(|row| Some(row.workload_error)) else { continue };
+            let color = color(protocol, group.mechanism);
+            let title = format!("{}: {}", group.mechanism, described(spread));
+            let (Some(epsilon), Some(color)) = (group.epsilon, color) else {
+                let y = y.place(spread.mean);
+                let label = format!("{} {}", group.mechanism, short(spread.mean));
+                references.push(Reference { color, y, label_y: y, label, title });
+                continue;
+            };
+            if lines.last().is_none_or(|line| line.color != color) {
+                lines.push(Line { color, path: String::new(), marks: Vec::new() });
+            }
+            let mark = Mark {
+                x: x.place(epsilon) + DODGE * (color as f64 - middle),
+                y: y.place(spread.mean),
+                least: y.place(spread.least),
+                most: y.place(spread.most),
+                title: format!("{title}, epsilon {epsilon}, seeds: {}", group.rows.len()),
+            };
+            if let Some(line) = lines.last_mut() {
+                _ = write!(line.path, "{:.1},{:.1} ", mark.x, mark.y);
+                line.marks.push(mark);
+            }
+        }
+        part_labels(&mut references);
+        let shown = lines.iter().map(|line| (line.color, names[line.color].to_owned()));
+        Self {
+            width: WIDTH,
+            height: HEIGHT,
+            x_ticks: protocol
+                .epsilons
+                .iter()
+                .map(|epsilon| Tick { at: x.place(*epsilon), label: epsilon.to_string() })
+                .collect(),
+            y_ticks: y.ticks(),
+            legend: shown.collect(),
+            lines,
+            references,
+        }
+    }
+}
+
+/// Moves labels apart that would overlap, from the top downward.
+fn part_labels(references: &mut [Reference]) {
+    const LINE: f64 = 12.0;
+    references.sort_by(|a, b| a.y.total_cmp(&b.y));
+    let mut last = f64::NEG_INFINITY;
+    for reference in references {
+        reference.label_y = reference.y.max(last + LINE);
+        last = reference.label_y;
+    }
+}
+
+/// A logarithmic axis.
+struct Axis {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+}
+
+impl Axis {
+    /// Around positive values, `margin` times wider at either end; from one coordinate to another.
+    fn new(values: impl Iterator<Item = f64>, margin: f64, [from, to]: [f64; 2]) -> Self {
+        let (low, high) = values
+            .filter(|value| *value > 0.0)
+            .fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
+        let (low, high) = if low <= high { (low, high) } else { (1.0, 1.0) };
+        Self { low: low / margin, high: high * margin, from, to }
+    }
+
+    /// The coordinate of a value; of 0, the lower end's.
+    fn place(&self, value: f64) -> f64 {
+        let share = (value.max(self.low) / self.low).ln() / (self.high / self.low).ln();
+        let at = self.from + share * (self.to - self.from);
+        (10.0 * at).round() / 10.0
+    }
+
+    /// Round values within, more of them where the range is small.
+    fn ticks(&self) -> Vec<Tick> {
+        const STEPS: [&[f64]; 3] = [
+            &[1.0, 2.0, 5.0],
+            &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0],
+            &[
+                1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0, 2.2, 2.4, 2.6, 2.8, 3.0,
+                3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5, 8.0, 8.5, 9.0, 9.5,
+            ],
+        ];
+        #[expect(clippy::cast_possible_truncation, reason = "logarithms are small")]
+        let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
+        let within = |steps: &[f64]| -> Vec<f64> {
+            let values = decades.clone().flat_map(|d| {
+                steps.iter().map(move |step| step * 10_f64.powi(d)).collect::<Vec<_>>()
+            });
+            values.filter(|value| (self.low..=self.high).contains(value)).collect()
+        };
+        let values = STEPS.iter().map(|steps| within(steps));
+        let chosen = values.reduce(|chosen, more| if chosen.len() < 4 { more } else { chosen });
+        let tick = |value: f64| Tick { at: self.place(value), label: short(value) };
+        chosen.unwrap_or_default().into_iter().map(tick).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_has_its_ends_at_its_coordinates_and_round_ticks_between() {
+        let axis = Axis::new([0.1, 10.0].into_iter(), 1.0, [0.0, 100.0]);
+        for (value, at) in [(0.1, 0.0), (1.0, 50.0), (10.0, 100.0), (0.0, 0.0)] {
+            assert!((axis.place(value) - at).abs() < 1e-9);
+        }
+        let labels: Vec<String> = axis.ticks().into_iter().map(|tick| tick.label).collect();
+        assert_eq!(labels, ["0.1", "0.2", "0.5", "1", "2", "5", "10"]);
+        let narrow = Axis::new([0.11, 0.19].into_iter(), 1.06, [0.0, 100.0]);
+        assert!(narrow.ticks().len() >= 4);
+        assert!(Axis::new(std::iter::empty(), 1.1, [0.0, 1.0]).place(1.0).is_finite());
+    }
+}

@@ -1,0 +1,329 @@
+//! The protocol of a comparison: a TOML file, checked. Unknown keys are refused; errors name file, line and what was
+//! expected.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jointly::Error;
+use jointly::domain::Schema;
+use jointly::privacy::{Delta, Epsilon};
+use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize};
+
+use crate::cli::args::{Measure, MeasureArgs, MechanismName, Neighbors, TuningArgs};
+use crate::cli::config::Tuning;
+use crate::cli::failure::Outcome;
+
+/// What to run on what. Keys are documented in `docs/guide/compare.md`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Protocol {
+    pub(super) title: Option<String>,
+    #[serde(deserialize_with = "delta")]
+    pub(super) delta: f64,
+    #[serde(deserialize_with = "epsilons")]
+    pub(super) epsilons: Vec<f64>,
+    #[serde(deserialize_with = "distinct")]
+    pub(super) seeds: Vec<u64>,
+    #[serde(deserialize_with = "distinct")]
+    pub(super) mechanisms: Vec<MechanismName>,
+    #[serde(default = "replace_one")]
+    pub(super) neighbors: Neighbors,
+    #[serde(default = "all_three_way")]
+    workload: String,
+    max_cells: Option<u64>,
+    #[serde(default = "iterations")]
+    pub(super) iterations: u32,
+    #[serde(default = "size_limit_mib")]
+    size_limit_mib: f64,
+    #[serde(default)]
+    measures: Vec<Measure>,
+    #[serde(default = "three")]
+    k: usize,
+    draws: Option<usize>,
+    #[serde(default)]
+    tuning: BTreeMap<MechanismName, MechanismTuning>,
+    pub(super) data: Vec<DataSet>,
+    /// The folder of the file, and of `JOINTLY_DATA`.
+    #[serde(skip)]
+    folders: Vec<PathBuf>,
+}
+
+/// Parameters of one mechanism, as the flags of `synth` of these names.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MechanismTuning {
+    rounds: Option<u32>,
+    measure_share: Option<f64>,
+}
+
+/// A private table with its public tables.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DataSet {
+    pub(super) name: String,
+    #[serde(default)]
+    folder: PathBuf,
+    schema: PathBuf,
+    private: PathBuf,
+    #[serde(default)]
+    public: Vec<PathBuf>,
+    pub(super) split: Option<Split>,
+    /// Patterns of attributes that take no part, and of those that do even so.
+    #[serde(default)]
+    drop: Vec<String>,
+    #[serde(default)]
+    keep: Vec<String>,
+    workload: Option<String>,
+    max_cells: Option<u64>,
+    rules: Option<PathBuf>,
+    mechanisms: Option<Vec<MechanismName>>,
+    #[serde(default)]
+    tuning: BTreeMap<MechanismName, MechanismTuning>,
+}
+
+/// Which rows of one file are public; the others are private.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(
+    deny_unknown_fields,
+    untagged,
+    expecting = "expected { every = N } or { attribute = NAME, codes = [CODE, ...] }"
+)]
+pub(super) enum Split {
+    /// Rows 0, `every`, 2 `every`, ... counted from 0 after the header.
+    Every { every: usize },
+    /// Rows with one of these codes of an attribute.
+    Values { attribute: String, codes: Vec<u32> },
+}
+
+/// The tables of a data set, found and named.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct Tables {
+    pub(super) schema: PathBuf,
+    pub(super) private: PathBuf,
+    pub(super) public: Vec<PathBuf>,
+    pub(super) split: Option<Split>,
+    /// Names of the attributes that take part.
+    pub(super) attributes: Vec<String>,
+    pub(super) workload: String,
+    pub(super) max_cells: Option<u64>,
+    pub(super) measures: MeasureArgs,
+}
+
+impl Protocol {
+    /// Reads a protocol and checks what can be checked without data.
+    pub(super) fn read(path: &Path) -> Outcome<Self> {
+        let failed = |source| Error::Io { action: "read", path: path.into(), source };
+        let text = fs::read_to_string(path).map_err(failed)?;
+        let mut protocol: Self = toml::from_str(&text).map_err(|error| {
+            let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+            let place = format!("{}, line {line}", path.display());
+            let message = error.message().replace('\n', ", ");
+            Error::invalid_specification(place, message, "a protocol as in docs/guide/compare.md")
+        })?;
+        let here = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+        protocol.folders = vec![here];
+        protocol.folders.extend(std::env::var_os("JOINTLY_DATA").map(PathBuf::from));
+        protocol.check(&path.display().to_string())?;
+        Ok(protocol)
+    }
+
+    fn check(&self, place: &str) -> Outcome {
+        let wrong = |at: &str, found: String, expected: &str| {
+            Err(Error::invalid_specification(format!("{place}, {at}"), found, expected).into())
+        };
+        if self.data.is_empty() {
+            return wrong("data", "no data set".into(), "at least one [[data]]");
+        }
+        for (i, set) in self.data.iter().enumerate() {
+            let at = format!("data set '{}'", set.name);
+            if set.name.is_empty() || self.data[..i].iter().any(|other| other.name == set.name) {
+                return wrong(&at, "a name that is empty or taken".into(), "distinct names");
+            }
+            if set.split.is_some() && !set.public.is_empty() {
+                return wrong(&at, "both 'split' and 'public'".into(), "one of the two");
+            }
+            if let Some(Split::Every { every: 0 | 1 }) = set.split {
+                return wrong(&at, "a split that leaves no row private".into(), "'every' above 1");
+            }
+            for mechanism in self.mechanisms(set) {
+                let tuning = self.asked(set, *mechanism);
+                let useless = (tuning.rounds.is_some() && mechanism.has_fixed_rounds())
+                    || (tuning.measure_share.is_some() && mechanism.measure_share().is_none());
+                if useless {
+                    let found = format!("'rounds' or 'measure_share' of {}", mechanism.name());
+                    return wrong(&at, found, "parameters that the mechanism heeds");
+                }
+                self.tuning(set, *mechanism)?;
+            }
+        }
+        if self.iterations == 0 {
+            return wrong("iterations", "0".into(), "at least 1");
+        }
+        Ok(())
+    }
+
+    /// The mechanisms to run on a data set.
+    pub(super) fn mechanisms<'a>(&'a self, set: &'a DataSet) -> &'a [MechanismName] {
+        set.mechanisms.as_ref().unwrap_or(&self.mechanisms)
+    }
+
+    /// The names of all mechanisms, in the protocol's order.
+    pub(super) fn mechanism_names(&self) -> Vec<&'static str> {
+        let mut names: Vec<&str> = self.mechanisms.iter().map(|m| m.name()).collect();
+        let more = self.data.iter().flat_map(|set| self.mechanisms(set)).map(|m| m.name());
+        for name in more {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    fn asked(&self, set: &DataSet, mechanism: MechanismName) -> MechanismTuning {
+        let tuning = set.tuning.get(&mechanism).or_else(|| self.tuning.get(&mechanism));
+        tuning.copied().unwrap_or_default()
+    }
+
+    /// How a mechanism works on a data set.
+    pub(super) fn tuning(&self, set: &DataSet, mechanism: MechanismName) -> Outcome<Tuning> {
+        let MechanismTuning { rounds, measure_share } = self.asked(set, mechanism);
+        let (size_limit_mib, neighbors) = (self.size_limit_mib, self.neighbors);
+        Tuning::new(&TuningArgs { rounds, measure_share, size_limit_mib, neighbors }, mechanism)
+    }
+
+    /// Finds the files of a data set and the attributes that take part.
+    pub(super) fn tables(&self, set: &DataSet) -> Outcome<Tables> {
+        let find = |file: &PathBuf| self.find(&set.folder.join(file));
+        let schema = find(&set.schema)?;
+        let workload = set.workload.as_ref().unwrap_or(&self.workload);
+        let built_in = workload.starts_with("all-") && workload.ends_with("-way");
+        let workload = if built_in {
+            workload.clone()
+        } else {
+            self.find(Path::new(workload))?.display().to_string()
+        };
+        Ok(Tables {
+            attributes: set.attributes(&Schema::read(&schema)?)?,
+            schema,
+            private: find(&set.private)?,
+            public: set.public.iter().map(find).collect::<Outcome<_>>()?,
+            split: set.split.clone(),
+            workload,
+            max_cells: set.max_cells.or(self.max_cells),
+            measures: MeasureArgs {
+                measures: self.measures.clone(),
+                k: self.k,
+                draws: self.draws,
+                rules: set.rules.as_ref().map(find).transpose()?,
+            },
+        })
+    }
+
+    /// A file beside the protocol, or else below the folder that `JOINTLY_DATA` names.
+    fn find(&self, file: &Path) -> Outcome<PathBuf> {
+        let places: Vec<PathBuf> = self.folders.iter().map(|folder| folder.join(file)).collect();
+        if let Some(found) = places.iter().find(|place| place.is_file()) {
+            return Ok(found.clone());
+        }
+        let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
+        let source = std::io::Error::new(
+            std::io::ErrorKind::NotFound,
+            format!("no such file at {} (JOINTLY_DATA can name the folder)", places.join(" or ")),
+        );
+        Err(Error::Io { action: "read", path: file.into(), source }.into())
+    }
+}
+
+impl DataSet {
+    fn attributes(&self, schema: &Schema) -> Outcome<Vec<String>> {
+        let names: Vec<String> = schema.attributes().map(|column| column.name.clone()).collect();
+        let matching = |pattern: &String| names.iter().any(|name| matches(pattern, name));
+        if let Some(useless) = self.keep.iter().chain(&self.drop).find(|p| !matching(p)) {
+            let place = format!("data set '{}'", self.name);
+            return Err(schema.domain().unknown(useless, place).into());
+        }
+        let any = |patterns: &[String], name: &str| patterns.iter().any(|p| matches(p, name));
+        let kept = |name: &String| !any(&self.drop, name) || any(&self.keep, name);
+        Ok(names.iter().filter(|name| kept(name)).cloned().collect())
+    }
+}
+
+/// Whether a name has the form of a pattern, in which `*` stands for any text.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
+            let ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
+            ends.into_iter().any(|at| matches(rest, &name[at..]))
+        }),
+    }
+}
+
+fn delta<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let delta = f64::deserialize(deserializer)?;
+    Delta::new(delta).map(|_| delta).map_err(D::Error::custom)
+}
+
+fn epsilons<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
+    let epsilons: Vec<f64> = distinct(deserializer)?;
+    match epsilons.iter().find_map(|epsilon| Epsilon::new(*epsilon).err()) {
+        Some(error) => Err(D::Error::custom(error)),
+        None => Ok(epsilons),
+    }
+}
+
+/// A list of at least one member, each once.
+fn distinct<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    T: Deserialize<'de> + PartialEq,
+{
+    let list = Vec::<T>::deserialize(deserializer)?;
+    let repeated = (1..list.len()).any(|i| list[..i].contains(&list[i]));
+    if list.is_empty() || repeated {
+        let found = if repeated { "a member twice" } else { "an empty list" };
+        return Err(D::Error::custom(format!("{found}, expected a list of different members")));
+    }
+    Ok(list)
+}
+
+const fn replace_one() -> Neighbors {
+    Neighbors::ReplaceOne
+}
+
+fn all_three_way() -> String {
+    "all-3-way".into()
+}
+
+const fn iterations() -> u32 {
+    1000
+}
+
+const fn size_limit_mib() -> f64 {
+    80.0
+}
+
+const fn three() -> usize {
+    3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_whole_names() {
+        for (pattern, name, expected) in [
+            ("AGEP", "AGEP", true),
+            ("AGEP", "AGE", false),
+            ("F*P", "FOD1P", true),
+            ("F*P", "FP", true),
+            ("F*P", "FPX", false),
+            ("*", "anything", true),
+            ("A*B*C", "AxBBxC", true),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The results of a comparison: a CSV file to which every finished run is added at once.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use jointly::Error;
+use serde::{Deserialize, Serialize};
+
+use super::cell::Cell;
+use crate::cli::failure::{Failure, Outcome, Reason};
+
+/// What names a run in the table of results.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub(super) struct Key {
+    pub(super) data: String,
+    /// A mechanism, or what it is compared with.
+    pub(super) mechanism: String,
+    pub(super) epsilon: Option<f64>,
+    pub(super) seed: Option<u64>,
+}
+
+impl std::fmt::Display for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, {}", self.data, self.mechanism)?;
+        self.epsilon.map_or(Ok(()), |epsilon| write!(f, ", epsilon {epsilon}"))?;
+        self.seed.map_or(Ok(()), |seed| write!(f, ", seed {seed}"))
+    }
+}
+
+/// A row of the table; columns are documented in `docs/guide/compare.md`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+pub(super) struct Row {
+    pub(super) data: String,
+    pub(super) mechanism: String,
+    pub(super) epsilon: Option<f64>,
+    pub(super) seed: Option<u64>,
+    pub(super) workload_error: f64,
+    pub(super) max_l1: f64,
+    pub(super) max_query: f64,
+    pub(super) rmse_query: f64,
+    pub(super) k_marginal: Option<f64>,
+    pub(super) pmse: Option<f64>,
+    pub(super) pmse_ratio: Option<f64>,
+    pub(super) pearson_mean: Option<f64>,
+    pub(super) pearson_max: Option<f64>,
+    pub(super) cramers_v_mean: Option<f64>,
+    pub(super) cramers_v_max: Option<f64>,
+    pub(super) unique_matches: Option<u64>,
+    pub(super) unique_share: Option<f64>,
+    pub(super) edit_share: Option<f64>,
+    pub(super) edit_share_real: Option<f64>,
+    pub(super) private_marginals: Option<usize>,
+    pub(super) public_marginals: Option<usize>,
+    pub(super) rho_spent: Option<f64>,
+    pub(super) seconds: Option<f64>,
+    pub(super) cpu_seconds: Option<f64>,
+    pub(super) peak_mib: Option<f64>,
+    /// Always false: seeds are fixed, and errors are those against the real records.
+    pub(super) private: bool,
+    pub(super) version: String,
+    pub(super) digest: String,
+}
+
+impl Row {
+    pub(super) fn key(&self) -> Key {
+        Key {
+            data: self.data.clone(),
+            mechanism: self.mechanism.clone(),
+            epsilon: self.epsilon,
+            seed: self.seed,
+        }
+    }
+
+    /// The same result under the key of another run of the same digest.
+    pub(super) fn under(&self, key: &Key) -> Self {
+        let Key { data, mechanism, epsilon, seed } = key.clone();
+        Self { data, mechanism, epsilon, seed, ..self.clone() }
+    }
+}
+
+/// The file of results, locked while it is open.
+pub(super) struct Results {
+    path: PathBuf,
+    file: File,
+    rows: Vec<Row>,
+}
+
+impl Results {
+    /// Opens or makes the file. A last line that was cut short, by a run killed while writing it, is taken away.
+    pub(super) fn open(path: &Path) -> Outcome<Self> {
+        let failed = |source| Error::Io { action: "read", path: path.into(), source };
+        let options = OpenOptions::new().read(true).append(true).create(true).clone();
+        let mut file = options.open(path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(refused(format!("{}: another comparison uses it", path.display())));
+            }
+            Err(TryLockError::Error(source)) => return Err(failed(source).into()),
+        }
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(failed)?;
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        file.set_len(whole as u64).map_err(failed)?;
+        file.seek(SeekFrom::End(0)).map_err(failed)?;
+        let mut rows: Vec<Row> = Vec::new();
+        let mut reader = csv::Reader::from_reader(&text.as_bytes()[..whole]);
+        for row in reader.deserialize() {
+            rows.push(row.map_err(|error| {
+                let place = path.display().to_string();
+                Error::invalid_specification(place, error.to_string(), "a row of a comparison")
+            })?);
+        }
+        Ok(Self { path: path.into(), file, rows })
+    }
+
+    pub(super) fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The row of a run; an error where it is that of another protocol.
+    pub(super) fn find(&self, cell: &Cell) -> Outcome<Option<&Row>> {
+        let found = self.rows.iter().enumerate().find(|(_, row)| row.key() == cell.key);
+        match found {
+            Some((at, row)) if row.digest != cell.digest => Err(refused(format!(
+                "{}, line {}: '{}' was run under another protocol, on other tables or by another \
+                 version; expected another --out, or the line removed",
+                self.path.display(),
+                at + 2,
+                cell.key,
+            ))),
+            found => Ok(found.map(|(_, row)| row)),
+        }
+    }
+
+    /// A finished run with the same result, whatever its name.
+    pub(super) fn same(&self, cell: &Cell) -> Option<&Row> {
+        self.rows.iter().find(|row| row.digest == cell.digest)
+    }
+
+    /// Adds a row, in one write, and returns once it is on disk.
+    pub(super) fn add(&mut self, row: Row) -> Outcome {
+        let is_first = self.rows.is_empty();
+        let mut writer = csv::WriterBuilder::new().has_headers(is_first).from_writer(Vec::new());
+        let written = writer.serialize(&row).map_err(std::io::Error::other);
+        let line = written
+            .and_then(|()| writer.into_inner().map_err(|e| std::io::Error::other(e.to_string())));
+        line.and_then(|line| self.file.write_all(&line).and_then(|()| self.file.sync_data()))
+            .map_err(|source| Error::Io { action: "write", path: self.path.clone(), source })?;
+        self.rows.push(row);
+        Ok(())
+    }
+}
+
+fn refused(message: String) -> Failure {
+    Failure { reason: Reason::Checkpoint, message }
+}

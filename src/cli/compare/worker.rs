@@ -1,0 +1,239 @@
+//! One run of a comparison, in a process of its own, so that its memory is its own.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use jointly::data::{Column, Dataset, Projectable, PublicData, read_csv, read_public_csv};
+use jointly::domain::Schema;
+use jointly::evaluation::WorkloadError;
+use jointly::mechanism::Task;
+use jointly::model::Sampling;
+use jointly::observe::Silent;
+use jointly::privacy::{Curator, NoiseSeed, Rho};
+use jointly::query::Workload;
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+
+use super::cell::{Cell, Subject};
+use super::protocol::{Split, Tables};
+use super::results::Row;
+use crate::cli::args::{TuningArgs, WorkloadArgs};
+use crate::cli::config::{self, Budget, Tuning, stem};
+use crate::cli::console;
+use crate::cli::failure::{Failure, Outcome};
+use crate::cli::measures::{Measured, Measures};
+use crate::cli::run as synth;
+
+/// Added to a run's seed for the drawing of records.
+const SAMPLING_SEED: u64 = 1000;
+
+/// Runs a cell in a process of its own and waits for its row; `None` where there is nothing to measure.
+pub(super) fn start(cell: &Cell) -> Outcome<Option<Row>> {
+    let failed = |what: String| Failure::internal(format!("{}: {what}", cell.key));
+    let mut child = std::env::current_exe()
+        .and_then(|program| {
+            Command::new(program)
+                .arg("compare-run")
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+        })
+        .map_err(|error| failed(format!("cannot start a process: {error}")))?;
+    if let Some(mut input) = child.stdin.take() {
+        let text = serde_json::to_vec(cell).map_err(|error| failed(error.to_string()))?;
+        // A process that ended early says why itself.
+        _ = input.write_all(&text);
+    }
+    let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let why = said.lines().find_map(|line| line.strip_prefix("error: "));
+        return Err(failed(why.map_or_else(|| output.status.to_string(), str::to_owned)));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))
+}
+
+/// The process of one run: a cell on standard input, its row on standard output.
+pub(in crate::cli) fn run() -> Outcome {
+    let mut text = String::new();
+    io::stdin()
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::internal(format!("cannot read standard input: {error}")))?;
+    let cell: Cell = serde_json::from_str(&text)
+        .map_err(|error| Failure::usage(format!("compare-run is for compare alone: {error}")))?;
+    console::json_result(&cell.row()?)
+}
+
+/// The tables of a run, read.
+struct Inputs {
+    schema: Schema,
+    private: Dataset,
+    public: Vec<PublicData>,
+    workload: Workload,
+}
+
+impl Inputs {
+    fn read(tables: &Tables) -> Outcome<Self> {
+        let schema = Schema::read(&tables.schema)?.select(&tables.attributes)?;
+        let domain = schema.domain();
+        let args = WorkloadArgs { workload: tables.workload.clone(), max_cells: tables.max_cells };
+        let (workload, _) = config::workload(&args, &domain)?;
+        let table = read_csv(&tables.private, &schema)?;
+        if let Some(split) = &tables.split {
+            let [private, public] = split.apply(&table)?;
+            let public = vec![PublicData::new("part", public, &domain)?];
+            return Ok(Self { schema, private, public, workload });
+        }
+        let read = |path| -> Outcome<PublicData> {
+            Ok(PublicData::new(stem(path), read_public_csv(path, &schema)?, &domain)?)
+        };
+        let public = tables.public.iter().map(|path| read(path)).collect::<Outcome<_>>()?;
+        Ok(Self { schema, private: table, public, workload })
+    }
+}
+
+impl Split {
+    /// The private and the public rows.
+    fn apply(&self, table: &Dataset) -> Outcome<[Dataset; 2]> {
+        let domain = table.domain();
+        let is_public: Vec<bool> = match self {
+            Self::Every { every } => {
+                (0..table.records()).map(|record| record.is_multiple_of(*every)).collect()
+            }
+            Self::Values { attribute, codes } => {
+                let position = domain.position(attribute);
+                let column = position.and_then(|position| table.column(position));
+                let column = column.ok_or_else(|| domain.unknown(attribute, "the split"))?;
+                column.iter().map(|code| codes.contains(&code)).collect()
+            }
+        };
+        let part = |public: bool| -> Outcome<Dataset> {
+            let columns = table.columns().iter().enumerate().map(|(attribute, column)| {
+                let kept = column.iter().zip(&is_public).filter(|(_, p)| **p == public);
+                Column::from_codes(kept.map(|(code, _)| code), domain.cardinality(attribute))
+            });
+            Ok(Dataset::new(domain.clone(), columns.collect::<Result<_, _>>()?)?)
+        };
+        Ok([part(false)?, part(true)?])
+    }
+}
+
+impl Cell {
+    /// Runs it; `None` for a public table that lacks attributes.
+    fn row(&self) -> Outcome<Option<Row>> {
+        let inputs = Inputs::read(&self.tables)?;
+        let measures = Measures::new(&self.tables.measures, &inputs.schema)?;
+        let between = |table: &Dataset, row: &mut Row| -> Outcome {
+            row.set_errors(&WorkloadError::between(&inputs.private, table, &inputs.workload, 0)?);
+            row.set_measured(&measures.between(&inputs.private, table)?);
+            Ok(())
+        };
+        let mut row = Row {
+            version: env!("CARGO_PKG_VERSION").into(),
+            digest: self.digest.clone(),
+            ..Row::default()
+        }
+        .under(&self.key);
+        match &self.subject {
+            Subject::OneWay => {
+                let error = WorkloadError::of_independence(&inputs.private, &inputs.workload, 0)?;
+                row.set_errors(&error);
+            }
+            Subject::PublicTable(table) => {
+                let table = inputs.public.get(*table);
+                let table = table.ok_or_else(|| Failure::internal("no such public table"))?;
+                if table.table().domain() != inputs.private.domain() {
+                    return Ok(None);
+                }
+                between(table.table(), &mut row)?;
+            }
+            Subject::Mechanism { .. } => {
+                let synthetic = self.synthesize(&inputs, &mut row)?;
+                between(&synthetic, &mut row)?;
+            }
+        }
+        Ok(Some(row))
+    }
+
+    /// Runs a mechanism and draws as many records as the private table has. Time is that of these two steps; memory is
+    /// the most that the process has held up to their end, its tables included.
+    fn synthesize(&self, inputs: &Inputs, row: &mut Row) -> Outcome<Dataset> {
+        let Subject::Mechanism { name, rounds, measure_share, size_limit_mib } = self.subject
+        else {
+            return Err(Failure::internal("not a mechanism"));
+        };
+        let neighbors = self.neighbors;
+        let measure_share = name.measure_share().map(|_| measure_share);
+        let tuning = TuningArgs { rounds, measure_share, size_limit_mib, neighbors };
+        let tuning = Tuning::new(&tuning, name)?;
+        let budget =
+            self.key.epsilon.map(|epsilon| Budget::new(epsilon, self.delta)).transpose()?;
+        let limit = budget.map_or(Rho::ZERO, |budget| budget.rho);
+        let seed = self.key.seed.unwrap_or(0);
+
+        let (start, cpu_start) = (Instant::now(), cpu_seconds());
+        let private: &dyn Projectable = &inputs.private;
+        let mut curator = Curator::new(private, tuning.relation, limit, NoiseSeed::Fixed(seed))?;
+        let task = Task { workload: &inputs.workload, public: &inputs.public };
+        let mechanism = synth::mechanism(name, tuning, self.iterations, None);
+        let release = mechanism.run(&mut curator, &task, &mut Silent)?;
+        let mut rng = ChaCha20Rng::seed_from_u64(SAMPLING_SEED + seed);
+        let records = inputs.private.records();
+        let synthetic = release.model.sample(records, Sampling::Rounded, &mut rng)?;
+        row.seconds = Some(start.elapsed().as_secs_f64());
+        row.cpu_seconds = cpu_start.and_then(|start| Some(cpu_seconds()? - start));
+        row.peak_mib = peak_mib();
+
+        let (private, all) = synth::taken(&release);
+        row.private_marginals = Some(private);
+        row.public_marginals = Some(all - private);
+        row.rho_spent = Some(release.ledger.spent().to_f64());
+        Ok(synthetic)
+    }
+}
+
+impl Row {
+    fn set_errors(&mut self, error: &WorkloadError) {
+        self.workload_error = error.mean_l1;
+        self.max_l1 = error.max_l1;
+        self.max_query = error.max_query;
+        self.rmse_query = error.rmse_query;
+    }
+
+    fn set_measured(&mut self, measured: &Measured) {
+        self.k_marginal = measured.k_marginal.as_ref().map(|found| found.score);
+        self.pmse = measured.propensity.as_ref().map(|found| found.pmse);
+        self.pmse_ratio = measured.propensity.as_ref().map(|found| found.ratio);
+        if let Some(found) = &measured.correlation {
+            self.pearson_mean = Some(found.pearson.mean);
+            self.pearson_max = Some(found.pearson.max);
+            self.cramers_v_mean = Some(found.cramers_v.mean);
+            self.cramers_v_max = Some(found.cramers_v.max);
+        }
+        self.unique_matches = measured.unique_matches.as_ref().map(|found| found.matched);
+        self.unique_share = measured.unique_matches.as_ref().map(|found| found.share_of_unique);
+        self.edit_share = measured.edit_rules.as_ref().map(|found| found.synthetic.share);
+        self.edit_share_real = measured.edit_rules.as_ref().map(|found| found.real.share);
+    }
+}
+
+/// Seconds that the threads of this process have computed so far; `None` where the system does not tell.
+fn cpu_seconds() -> Option<f64> {
+    let threads = fs::read_dir("/proc/self/task").ok()?;
+    let nanoseconds = threads.flatten().filter_map(|thread| {
+        let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<f64>().ok()
+    });
+    Some(1e-9 * nanoseconds.sum::<f64>())
+}
+
+/// The most memory that this process has held, in MiB; `None` where the system does not tell.
+fn peak_mib() -> Option<f64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: f64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    Some(kib / 1024.0)
+}

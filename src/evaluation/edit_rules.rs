@@ -1,0 +1,276 @@
+//! Edit rules: combinations of values that must not occur, as statistical offices check their records.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::{Dataset, Encoder};
+use crate::domain::{Domain, Kind, Schema, SchemaColumn};
+use crate::error::{Error, Result};
+use crate::evaluation::marginals::check_domain;
+
+/// Combinations of values that must not occur, read from JSON against a schema.
+///
+/// ```
+/// use jointly::{data::Dataset, domain::Schema, evaluation::EditRules};
+/// let schema = Schema::from_json(r#"{"age": 90, "married": 2}"#, "domain.json")?;
+/// let text = r#"{"rules": [{"name": "children are not married",
+///                           "forbidden": {"age": {"to": 15}, "married": ["1"]}}]}"#;
+/// let rules = EditRules::from_json(text, "rules.json", &schema)?;
+/// let table = Dataset::from_rows(schema.domain(), &[[7, 0], [7, 1], [40, 1], [14, 1]])?;
+/// let found = rules.violations(&table)?;
+/// assert_eq!((found.violating, found.share, found.rules[0].violations), (2, 0.5, 2));
+/// # Ok::<(), jointly::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct EditRules {
+    domain: Domain,
+    rules: Vec<Rule>,
+}
+
+#[derive(Clone, Debug)]
+struct Rule {
+    name: String,
+    /// Attributes, and which of their codes are part of the forbidden combination.
+    forbidden: Vec<(usize, Vec<bool>)>,
+}
+
+/// The records of a table that violate edit rules.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EditViolations {
+    /// Records that violate at least one rule.
+    pub violating: u64,
+    /// The same as a share of all records, from 0 to 1.
+    pub share: f64,
+    /// Rule by rule, in the order of the file.
+    pub rules: Vec<RuleViolations>,
+}
+
+/// The records of a table that violate one rule.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RuleViolations {
+    /// The rule's name.
+    pub name: String,
+    /// Records that violate it.
+    pub violations: u64,
+    /// The same as a share of all records, from 0 to 1.
+    pub share: f64,
+}
+
+impl EditRules {
+    /// Reads a file of rules; see [`EditRules::from_json`].
+    ///
+    /// # Errors
+    /// An unreadable file, or as [`EditRules::from_json`].
+    pub fn read(path: &Path, schema: &Schema) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(|source| Error::Io {
+            action: "read",
+            path: path.into(),
+            source,
+        })?;
+        Self::from_json(&text, &path.display().to_string(), schema)
+    }
+
+    /// Rules from JSON text that `place` names in errors:
+    /// `{"rules": [{"name": "...", "forbidden": {"AGEP": {"to": 15}, "MAR": {"not": ["5"]}}}]}`.
+    ///
+    /// A record violates a rule when the values of all attributes named in it are among the forbidden ones, given as a
+    /// list of texts as they stand in the table, as `not` with a list (all values but these), or as numbers `from`
+    /// (included) and `to` (not included), either of which may be missing; bounds inside a bin are refused.
+    ///
+    /// # Errors
+    /// Another form, no rule, a rule without attributes, an unknown attribute, a value outside the schema, or a range
+    /// that cuts a bin, holds no value, or is on an attribute without numbers.
+    pub fn from_json(text: &str, place: &str, schema: &Schema) -> Result<Self> {
+        let expected = "{\"rules\": [{\"name\": ..., \"forbidden\": {attribute: [values] or \
+                        {\"not\": [values]} or {\"from\": number, \"to\": number}}}]}";
+        let wrong = |found: String| Error::invalid_specification(place, found, expected);
+        let file: File = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        if file.rules.is_empty() {
+            return Err(wrong("no rule".into()));
+        }
+        let domain = schema.domain();
+        let mut rules = Vec::with_capacity(file.rules.len());
+        for RawRule { name, forbidden } in file.rules {
+            let place = format!("{place}, rule '{name}'");
+            if forbidden.is_empty() {
+                return Err(Error::invalid_specification(place, "no attribute", "at least one"));
+            }
+            let resolve = |(attribute, values): (&String, &Values)| {
+                let column = schema.attributes().zip(0..).find(|(c, _)| c.name == *attribute);
+                let (column, position) =
+                    column.ok_or_else(|| domain.unknown(attribute, place.as_str()))?;
+                let at = format!("{place}, attribute '{attribute}'");
+                Ok((position, values.codes(column, schema.na_token(), &at)?))
+            };
+            let forbidden = forbidden.iter().map(resolve).collect::<Result<_>>()?;
+            rules.push(Rule { name, forbidden });
+        }
+        Ok(Self { domain, rules })
+    }
+
+    /// Counts the records that violate the rules. Of a private table the result is **not private**.
+    ///
+    /// # Errors
+    /// A table over another domain than the schema's.
+    pub fn violations(&self, table: &Dataset) -> Result<EditViolations> {
+        check_domain(&self.domain, table.domain(), "the table under edit rules")?;
+        let share = |count: u64| count as f64 / table.records().max(1) as f64;
+        let mut any = vec![false; table.records()];
+        let mut rules = Vec::with_capacity(self.rules.len());
+        for rule in &self.rules {
+            let mut violated = vec![true; table.records()];
+            for (attribute, codes) in &rule.forbidden {
+                let column = table.columns()[*attribute].iter();
+                violated.iter_mut().zip(column).for_each(|(v, code)| *v &= codes[code as usize]);
+            }
+            any.iter_mut().zip(&violated).for_each(|(any, violated)| *any |= violated);
+            let violations = violated.iter().filter(|v| **v).count() as u64;
+            rules.push(RuleViolations {
+                name: rule.name.clone(),
+                violations,
+                share: share(violations),
+            });
+        }
+        let violating = any.iter().filter(|v| **v).count() as u64;
+        Ok(EditViolations { violating, share: share(violating), rules })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    rules: Vec<RawRule>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRule {
+    name: String,
+    forbidden: BTreeMap<String, Values>,
+}
+
+/// Values of one attribute as written.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "values that are no list, 'not' with a list, or 'from' and 'to'")]
+enum Values {
+    These(Vec<String>),
+    Others(Others),
+    Range(Range),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Others {
+    not: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Range {
+    from: Option<f64>,
+    to: Option<f64>,
+}
+
+impl Values {
+    /// Which codes of a column are meant.
+    fn codes(&self, column: &SchemaColumn, na_token: &str, place: &str) -> Result<Vec<bool>> {
+        let wrong = |found: String, expected: &str| {
+            Err(Error::invalid_specification(place, found, expected))
+        };
+        let mut codes = vec![false; column.cardinality() as usize];
+        match self {
+            Self::These(texts) | Self::Others(Others { not: texts }) => {
+                let encoder = Encoder::new(column, na_token);
+                for text in texts {
+                    let code = encoder.as_ref().and_then(|e| e.encode(text.as_bytes()));
+                    let Some(code) = code else {
+                        return wrong(format!("'{text}'"), "a value of the attribute's schema");
+                    };
+                    codes[code as usize] = true;
+                }
+                if matches!(self, Self::Others(_)) {
+                    codes.iter_mut().for_each(|code| *code = !*code);
+                }
+            }
+            Self::Range(Range { from, to }) => {
+                let (from, to) = (from.unwrap_or(f64::NEG_INFINITY), to.unwrap_or(f64::INFINITY));
+                let bins: Vec<[f64; 2]> = match &column.kind {
+                    Some(Kind::Numeric(bins)) => {
+                        bins.edges().windows(2).map(|edges| [edges[0], edges[1]]).collect()
+                    }
+                    Some(Kind::Coded { size }) => {
+                        (0..*size).map(|code| [f64::from(code), f64::from(code) + 1.0]).collect()
+                    }
+                    _ => return wrong("a range".into(), "a list of values of this attribute"),
+                };
+                for (code, [low, high]) in codes.iter_mut().zip(bins) {
+                    *code = from <= low && high <= to;
+                    if !*code && low < to && from < high {
+                        return wrong(
+                            format!("a range that cuts the bin [{low}, {high})"),
+                            "bounds at the edges of bins",
+                        );
+                    }
+                }
+            }
+        }
+        if codes.contains(&true) { Ok(codes) } else { wrong("no value".into(), "at least one") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema() -> Schema {
+        let text = r#"{"na_token": "N", "columns": [
+            {"name": "age", "role": "attribute", "kind": "numeric", "edges": [0, 5, 15, 90]},
+            {"name": "mar", "role": "attribute", "kind": "categorical", "codes": ["m", "s"], "na": true},
+            {"name": "kids", "role": "attribute", "kind": "coded", "size": 4}]}"#;
+        Schema::from_json(text, "schema.json").unwrap()
+    }
+
+    fn rules(forbidden: &str) -> Result<EditRules> {
+        let text = format!(r#"{{"rules": [{{"name": "r", "forbidden": {forbidden}}}]}}"#);
+        EditRules::from_json(&text, "rules.json", &schema())
+    }
+
+    fn table() -> Dataset {
+        // Age under 5, under 15, and from 15 on; married, single, missing; kids.
+        let rows = [[0, 2, 0], [0, 0, 0], [1, 1, 3], [2, 0, 3], [2, 2, 0]];
+        Dataset::from_rows(schema().domain(), &rows).unwrap()
+    }
+
+    #[test]
+    fn violations_are_those_counted_by_hand() {
+        let text = r#"{"rules": [
+            {"name": "children have no marital status", "forbidden": {"age": {"to": 15}, "mar": {"not": ["N"]}}},
+            {"name": "children have no children", "forbidden": {"age": {"to": 15}, "kids": {"from": 1}}},
+            {"name": "adults have a status", "forbidden": {"age": {"from": 15}, "mar": ["N"]}}]}"#;
+        let rules = EditRules::from_json(text, "rules.json", &schema()).unwrap();
+        let found = rules.violations(&table()).unwrap();
+        let counts: Vec<u64> = found.rules.iter().map(|rule| rule.violations).collect();
+        // Records 1 and 2; record 2, which is counted once in all; record 4.
+        assert_eq!((counts, found.violating), (vec![2, 1, 1], 3));
+        assert!((found.share - 0.6).abs() < 1e-12 && (found.rules[0].share - 0.4).abs() < 1e-12);
+    }
+
+    #[test]
+    fn wrong_rules_are_refused_with_place_and_reason() {
+        for (forbidden, part) in [
+            (r#"{"agee": ["1"]}"#, "unknown attribute 'agee' in rules.json, rule 'r'"),
+            (r#"{"mar": ["x"]}"#, "rule 'r', attribute 'mar': 'x'"),
+            (r#"{"mar": {"from": 1}}"#, "a list of values"),
+            (r#"{"age": {"to": 12}}"#, "cuts the bin [5, 15)"),
+            (r#"{"kids": {"from": 9}}"#, "no value"),
+            (r#"{"age": {"until": 15}}"#, "rules.json"),
+            ("{}", "no attribute"),
+        ] {
+            let error = rules(forbidden).unwrap_err().to_string();
+            assert!(error.contains(part), "{forbidden}: {error}");
+        }
+        assert!(EditRules::from_json(r#"{"rules": []}"#, "r", &schema()).is_err());
+    }
+}

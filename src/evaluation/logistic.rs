@@ -1,0 +1,219 @@
+//! Logistic regression on single attributes, by Newton's method: deterministic, with nothing to tune.
+
+use rayon::prelude::*;
+
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+
+/// Most parameters, so that their square is held in 128 MiB.
+const MOST_PARAMETERS: usize = 4096;
+
+/// Newton steps, at most. Where the tables can be told apart by one value, its coefficient grows by about one a step.
+const MOST_STEPS: usize = 30;
+
+/// A pivot below this share of its diagonal is rounding: the parameter follows from earlier ones and stays 0.
+const ALIASED: f64 = 1e-9;
+
+/// Records as indicators: an intercept, and one parameter for each value of an attribute but its most frequent one.
+pub(super) struct Design {
+    parameters: usize,
+    attributes: usize,
+    /// The parameters of a record's values, attribute by attribute; 0, the intercept's place, for the most frequent.
+    active: Vec<u32>,
+    /// Records of the first and of both tables.
+    first: usize,
+    records: usize,
+}
+
+impl Design {
+    /// The records of two tables over one domain, the first one's before the second one's.
+    pub(super) fn new(first: &Dataset, second: &Dataset) -> Result<Self> {
+        let attributes = first.domain().len();
+        let records = first.records() + second.records();
+        let mut active = vec![0; records * attributes];
+        let mut parameters = 1;
+        for (attribute, (a, b)) in first.columns().iter().zip(second.columns()).enumerate() {
+            let mut counts = vec![0_u32; first.domain().cardinality(attribute)];
+            a.iter().chain(b.iter()).for_each(|code| counts[code as usize] += 1);
+            let reference = (0..counts.len()).rev().max_by_key(|code| counts[*code]).unwrap_or(0);
+            let mut places = vec![0_u32; counts.len()];
+            for (code, place) in places.iter_mut().enumerate() {
+                if code != reference && counts[code] > 0 {
+                    *place = u32::try_from(parameters).unwrap_or(u32::MAX);
+                    parameters += 1;
+                }
+            }
+            let codes = a.iter().chain(b.iter());
+            for (place, code) in active.iter_mut().skip(attribute).step_by(attributes).zip(codes) {
+                *place = places[code as usize];
+            }
+        }
+        if parameters > MOST_PARAMETERS {
+            return Err(Error::TooLarge {
+                what: "the logistic regression of the propensity score".into(),
+                needed: format!("{parameters} parameters"),
+                limit: format!("{MOST_PARAMETERS} parameters"),
+            });
+        }
+        Ok(Self { parameters, attributes, active, first: first.records(), records })
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &[u32]> {
+        self.active.chunks_exact(self.attributes)
+    }
+
+    /// 1 for a record of the second table, else 0.
+    fn label(&self, record: usize) -> f64 {
+        f64::from(u8::from(record >= self.first))
+    }
+}
+
+/// A fitted regression.
+pub(super) struct Fit {
+    /// For each record, the probability that it is of the second table.
+    pub(super) probabilities: Vec<f64>,
+    /// Parameters that do not follow from others, the intercept included.
+    pub(super) rank: usize,
+}
+
+/// Maximum likelihood of `P(second table | x) = 1 / (1 + exp(−β·x))`.
+pub(super) fn fit(design: &Design) -> Fit {
+    let mut beta = vec![0.0; design.parameters];
+    let share = 1.0 - design.first as f64 / design.records as f64;
+    beta[0] = (share / (1.0 - share)).ln();
+    let (mut probabilities, mut deviance) = predict(design, &beta);
+    let mut rank = 0;
+    for round in 0..MOST_STEPS {
+        let (mut step, hessian) = derivatives(design, &probabilities);
+        let factor = Cholesky::new(hessian, design.parameters);
+        if round == 0 {
+            rank = factor.rank;
+        }
+        factor.solve(&mut step);
+        // The likelihood is concave: halving the step ends, at the latest in rounding.
+        let mut scale = 1.0;
+        let (next, better) = loop {
+            let tried: Vec<f64> = beta.iter().zip(&step).map(|(b, s)| b + scale * s).collect();
+            let (p, found) = predict(design, &tried);
+            if found <= deviance || scale < 1e-6 {
+                break (tried, (p, found));
+            }
+            scale /= 2.0;
+        };
+        let gain = deviance - better.1;
+        if gain >= 0.0 {
+            beta = next;
+            (probabilities, deviance) = better;
+        }
+        if gain <= 1e-10 * (deviance.abs() + 0.1) {
+            break;
+        }
+    }
+    Fit { probabilities, rank }
+}
+
+/// The probabilities, and `−2 log likelihood`.
+fn predict(design: &Design, beta: &[f64]) -> (Vec<f64>, f64) {
+    let mut deviance = 0.0;
+    let mut probability = |(record, row): (usize, &[u32])| {
+        let values = row.iter().filter(|place| **place > 0).map(|place| beta[*place as usize]);
+        let eta = beta[0] + values.sum::<f64>();
+        // log(1 + exp(eta)) without overflow.
+        deviance += 2.0 * (eta.max(0.0) + (-eta.abs()).exp().ln_1p() - design.label(record) * eta);
+        1.0 / (1.0 + (-eta).exp())
+    };
+    let probabilities = design.rows().enumerate().map(&mut probability).collect();
+    (probabilities, deviance)
+}
+
+/// The gradient of the log likelihood, and the lower triangle of its negative Hessian, row-major.
+fn derivatives(design: &Design, probabilities: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let size = design.parameters;
+    let (mut gradient, mut hessian) = (vec![0.0; size], vec![0.0; size * size]);
+    let mut places = Vec::with_capacity(design.attributes + 1);
+    for (record, (row, p)) in design.rows().zip(probabilities).enumerate() {
+        // Ascending, as the parameters of an attribute follow those of the attributes before it.
+        places.clear();
+        places.push(0);
+        places.extend(row.iter().filter(|place| **place > 0).map(|place| *place as usize));
+        let (residual, weight) = (design.label(record) - p, p * (1.0 - p));
+        for (at, i) in places.iter().enumerate() {
+            gradient[*i] += residual;
+            let line = &mut hessian[i * size..(i + 1) * size];
+            places[..=at].iter().for_each(|j| line[*j] += weight);
+        }
+    }
+    (gradient, hessian)
+}
+
+/// `H = L Lᵀ` with the rows and columns of aliased parameters left out.
+struct Cholesky {
+    size: usize,
+    lower: Vec<f64>,
+    kept: Vec<bool>,
+    rank: usize,
+}
+
+impl Cholesky {
+    fn new(mut matrix: Vec<f64>, size: usize) -> Self {
+        let diagonal: Vec<f64> = (0..size).map(|i| matrix[i * size + i]).collect();
+        let mut kept = vec![false; size];
+        let mut column = vec![0.0; size];
+        for j in 0..size {
+            let pivot = matrix[j * size + j];
+            kept[j] = pivot > ALIASED * diagonal[j];
+            let scale = if kept[j] { pivot.sqrt().recip() } else { 0.0 };
+            for i in j..size {
+                matrix[i * size + j] *= scale;
+                column[i] = matrix[i * size + j];
+            }
+            if !kept[j] {
+                continue;
+            }
+            let rest = &mut matrix[(j + 1) * size..];
+            rest.par_chunks_mut(size).with_min_len(64).enumerate().for_each(|(below, line)| {
+                let i = j + 1 + below;
+                let factor = column[i];
+                if factor != 0.0 {
+                    let line = &mut line[j + 1..=i];
+                    line.iter_mut().zip(&column[j + 1..=i]).for_each(|(x, l)| *x -= factor * l);
+                }
+            });
+        }
+        let rank = kept.iter().filter(|kept| **kept).count();
+        Self { size, lower: matrix, kept, rank }
+    }
+
+    /// Solves `H x = b` in place; 0 for aliased parameters.
+    fn solve(&self, b: &mut [f64]) {
+        for i in 0..self.size {
+            let line = &self.lower[i * self.size..];
+            let known: f64 = line[..i].iter().zip(&b[..i]).map(|(l, x)| l * x).sum();
+            b[i] = if self.kept[i] { (b[i] - known) / line[i] } else { 0.0 };
+        }
+        for i in (0..self.size).rev() {
+            let line = &self.lower[i * self.size..];
+            b[i] = if self.kept[i] { b[i] / line[i] } else { 0.0 };
+            let x = b[i];
+            b[..i].iter_mut().zip(&line[..i]).for_each(|(b, l)| *b -= l * x);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_with_a_repeated_column_is_solved_without_it() {
+        // Columns 0 and 1 are equal; without column 1 the system is 4 x + 2 z = 8, 2 x + 3 z = 8.
+        let matrix = vec![4.0, 0.0, 0.0, 4.0, 4.0, 0.0, 2.0, 2.0, 3.0];
+        let factor = Cholesky::new(matrix, 3);
+        let mut x = [8.0, 8.0, 8.0];
+        factor.solve(&mut x);
+        assert_eq!(factor.rank, 2);
+        for (found, expected) in x.iter().zip([1.0, 0.0, 2.0]) {
+            assert!((found - expected).abs() < 1e-12, "{x:?}");
+        }
+    }
+}

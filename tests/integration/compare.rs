@@ -1,0 +1,259 @@
+//! `jointly compare`: whole comparisons of small tables, cut short, resumed, changed and refused.
+
+#![expect(clippy::unwrap_used, reason = "a failing helper fails its test")]
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::cli::{Bench, stderr};
+
+const PROTOCOL: &str = r#"
+title = "Small <tables>"
+workload = "all-2-way"
+delta = 1e-6
+epsilons = [0.5, 5.0]
+seeds = [0, 1]
+iterations = 200
+mechanisms = ["jam-pgm", "independent"]
+
+[tuning.jam-pgm]
+rounds = 4
+
+[[data]]
+name = "near"
+schema = "schema.json"
+private = "private.csv"
+public = ["public.csv"]
+"#;
+
+/// True one-way marginals, the public table, and two mechanisms at two epsilons with two seeds.
+const RUNS: usize = 2 + 2 * 2 * 2;
+
+fn bench(protocol: &str) -> Bench {
+    let bench = Bench::new();
+    bench.write("small.toml", protocol);
+    bench
+}
+
+/// The rows of a file of results, as members by name.
+fn rows(bench: &Bench, file: &str) -> Vec<csv::StringRecord> {
+    let text = bench.read(file);
+    csv::Reader::from_reader(text.as_bytes()).records().map(Result::unwrap).collect()
+}
+
+fn column(bench: &Bench, file: &str, name: &str) -> Vec<String> {
+    let text = bench.read(file);
+    let header = csv::Reader::from_reader(text.as_bytes()).headers().unwrap().clone();
+    let place = header.iter().position(|column| column == name).unwrap();
+    rows(bench, file).iter().map(|row| row[place].to_owned()).collect()
+}
+
+/// All that does not depend on the machine, a text a row, sorted.
+fn facts(bench: &Bench, file: &str) -> Vec<String> {
+    let names = ["data", "mechanism", "epsilon", "seed", "workload_error", "rho_spent", "digest"];
+    let columns = names.map(|name| column(bench, file, name));
+    let row =
+        |i: usize| columns.iter().map(|column| column[i].clone()).collect::<Vec<_>>().join(" ");
+    let mut facts: Vec<String> = (0..columns[0].len()).map(row).collect();
+    facts.sort();
+    facts
+}
+
+#[test]
+fn a_comparison_has_every_run_in_its_table_and_its_page() {
+    let bench = bench(PROTOCOL);
+    let text = bench.succeed("compare small.toml");
+    assert!(text.starts_with("NOT PRIVATE") && text.contains("10 runs"), "{text}");
+    let file = "small-results/results.csv";
+    assert_eq!(rows(&bench, file).len(), RUNS);
+    assert!(column(&bench, file, "private").iter().all(|private| private == "false"));
+    let errors = column(&bench, file, "workload_error");
+    assert!(errors.iter().all(|e| (0.0..=2.0).contains(&e.parse::<f64>().unwrap())));
+    let peaks = column(&bench, file, "peak_mib");
+    assert!(peaks[2..].iter().all(|mib| mib.parse::<f64>().is_ok_and(|mib| mib > 1.0)));
+    let page = bench.read("small-results/comparison.html");
+    assert!(page.contains("NOT PRIVATE") && page.contains("Small &lt;tables&gt;"));
+    assert_eq!(page.matches("<svg").count(), 1);
+    assert_eq!(page.matches("<polyline").count(), 2);
+    assert_eq!(page.matches("<circle").count(), 4);
+    assert!(page.contains("true one-way marginals") && page.contains("public table public"));
+    assert!(!page.contains("http") && !page.contains("<script"), "the page needs no other file");
+}
+
+#[test]
+fn a_killed_comparison_goes_on_and_runs_only_what_is_missing() {
+    let bench = bench(PROTOCOL);
+    bench.succeed("compare small.toml --out whole");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_jointly"))
+        .current_dir(bench.path("."))
+        .args(["compare", "small.toml", "--out", "cut"])
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let file = bench.path("cut/results.csv");
+    let lines = || fs::read_to_string(&file).unwrap_or_default().lines().count();
+    for _ in 0..60_000 {
+        if lines() > 3 || child.try_wait().unwrap().is_some() {
+            break;
+        }
+        sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // Cut within the fourth row, as if killed while it was written.
+    let text = bench.read("cut/results.csv");
+    let kept: usize = text.split_inclusive('\n').take(4).map(str::len).sum();
+    bench.write("cut/results.csv", &text[..kept - 7]);
+    let output = bench.run("compare small.toml --out cut");
+    let log = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{log}");
+    assert!(log.contains("2 of 10 runs are there already"), "{log}");
+    assert_eq!(log.lines().filter(|line| line.contains(": error ")).count(), RUNS - 2, "{log}");
+    assert_eq!(facts(&bench, "cut/results.csv"), facts(&bench, "whole/results.csv"));
+    // Nothing is missing now.
+    let log = stderr(&bench.run("compare small.toml --out cut"));
+    assert!(log.contains("10 of 10 runs") && !log.contains(": error "), "{log}");
+}
+
+#[test]
+fn a_finished_run_of_another_protocol_is_refused_and_more_seeds_are_not() {
+    let bench = bench(PROTOCOL);
+    bench.succeed("compare small.toml --out out --mechanism independent");
+    let first = facts(&bench, "out/results.csv");
+    for (old, new) in [
+        ("delta = 1e-6", "delta = 1e-7"),
+        ("all-2-way", "all-1-way"),
+        ("iterations = 200", "iterations = 201"),
+    ] {
+        bench.write("small.toml", &PROTOCOL.replace(old, new));
+        bench.fail("compare small.toml --out out", 5, "was run under another protocol");
+    }
+    let longer =
+        PROTOCOL.replace("seeds = [0, 1]", "seeds = [0, 1, 2]").replace("0.5, ", "0.5, 1, ");
+    bench.write("small.toml", &longer);
+    let log = stderr(&bench.run("compare small.toml --out out --mechanism independent"));
+    assert!(log.contains("6 of 11 runs are there already"), "{log}");
+    let after = facts(&bench, "out/results.csv");
+    assert!(first.iter().all(|row| after.contains(row)));
+    // Other contents of a file are another protocol, too.
+    let table = bench.read("private.csv").replacen("0,", "1,", 1);
+    bench.write("private.csv", &table);
+    bench.fail("compare small.toml --out out", 5, "on other tables");
+}
+
+#[test]
+fn runs_that_use_no_public_table_are_shared_by_data_sets_with_the_same_private_table() {
+    let second = "\n[[data]]\nname = \"far\"\nschema = \"schema.json\"\nprivate = \"private.csv\"\n\
+                  public = [\"private.csv\"]\n";
+    let bench = bench(&format!("{PROTOCOL}{second}"));
+    bench.succeed("compare small.toml --out out --seed 0 --epsilon 5");
+    let file = "out/results.csv";
+    let [data, mechanism, seconds] =
+        ["data", "mechanism", "seconds"].map(|name| column(&bench, file, name));
+    let of = |set: &str, name: &str| {
+        (0..data.len()).find(|i| data[*i] == set && mechanism[*i] == name).unwrap()
+    };
+    let [near, far] = ["near", "far"].map(|set| of(set, "independent"));
+    assert_eq!(seconds[near], seconds[far]);
+    let errors = column(&bench, file, "workload_error");
+    let [near, far] = ["near", "far"].map(|set| of(set, "jam-pgm"));
+    assert_ne!(errors[near], errors[far]);
+    assert_eq!(errors[of("far", "public table private")], "0.0");
+}
+
+#[test]
+fn splits_selected_columns_measures_and_rules_are_heeded() {
+    let protocol = PROTOCOL
+        .replace("public = [\"public.csv\"]", "split = { every = 4 }\ndrop = [\"*\"]\nkeep = [\"a\", \"b\", \"d\"]\nrules = \"rules.json\"")
+        .replace("iterations", "measures = [\"k-marginal\", \"propensity\", \"correlation\", \"unique-matches\"]\nk = 2\niterations");
+    let bench = bench(&protocol);
+    bench.write(
+        "rules.json",
+        r#"{"rules": [{"name": "r", "forbidden": {"a": ["1"], "b": ["0"]}}]}"#,
+    );
+    bench.succeed("compare small.toml --out out --seed 0 --epsilon 5");
+    let file = "out/results.csv";
+    for name in ["k_marginal", "pmse_ratio", "cramers_v_max", "unique_share", "edit_share"] {
+        let values = column(&bench, file, name);
+        assert!(values[0].is_empty(), "marginals alone have no records: {name}");
+        assert!(values[1..].iter().all(|value| value.parse::<f64>().is_ok()), "{name}: {values:?}");
+    }
+    // The k-marginal score over the pairs of the workload is the workload error in other words.
+    let [errors, scores] = ["workload_error", "k_marginal"].map(|name| column(&bench, file, name));
+    let [error, score] = [&errors, &scores].map(|values| values[2].parse::<f64>().unwrap());
+    assert!((score - 1000.0 * (1.0 - error / 2.0)).abs() < 1e-9);
+    assert!(bench.read("out/comparison.html").contains("k-marginal score"));
+    let by_value = protocol.replace("{ every = 4 }", "{ attribute = \"d\", codes = [3] }");
+    bench.write("small.toml", &by_value);
+    bench.succeed("compare small.toml --out other --seed 0 --epsilon 5 --mechanism jam-pgm");
+}
+
+#[test]
+fn wrong_protocols_are_refused_with_file_line_and_what_was_expected() {
+    let bench = bench(PROTOCOL);
+    for (old, new, code, part) in [
+        ("delta = 1e-6", "delta = 1e-6\ndleta = 1", 3, "small.toml, line 5: unknown field `dleta`"),
+        ("delta = 1e-6", "delta = 2", 3, "small.toml, line 4: delta is 2, expected"),
+        ("[0.5, 5.0]", "[0.5, -1]", 3, "small.toml, line 5: epsilon is -1"),
+        ("[0.5, 5.0]", "[0.5, 0.5]", 3, "small.toml, line 5: a member twice"),
+        ("[0, 1]", "[]", 3, "small.toml, line 6: an empty list"),
+        ("\"independent\"]", "\"magic\"]", 3, "small.toml, line 8: unknown variant `magic`"),
+        ("title = ", "title ", 3, "small.toml, line 2"),
+        ("name = \"near\"", "", 3, "missing field `name`"),
+        ("rounds = 4", "rounds = 0", 4, "rounds is 0"),
+        ("[tuning.jam-pgm]", "[tuning.independent]", 3, "parameters that the mechanism heeds"),
+        ("public = [", "split = { every = 2 }\npublic = [", 3, "both 'split' and 'public'"),
+        ("public = [", "split = { each = 2 }\npublic = [", 3, "expected { every = N }"),
+        ("public = [", "drop = [\"x*\"]\npublic = [", 3, "unknown attribute 'x*'"),
+        ("\"private.csv\"", "\"none.csv\"", 1, "cannot read none.csv"),
+    ] {
+        let text = PROTOCOL.replacen(old, new, 1);
+        assert_ne!(text, PROTOCOL, "{old}");
+        bench.write("small.toml", &text);
+        bench.fail("compare small.toml --out out", code, part);
+    }
+    bench.write("small.toml", PROTOCOL);
+    bench.fail("compare small.toml --data far", 2, "--data is far");
+    bench.fail("compare small.toml --epsilon 2", 2, "--epsilon is 2");
+    bench.fail("compare small.toml --mechanism aim", 2, "--mechanism is aim");
+    bench.fail("compare none.toml", 1, "cannot read none.toml");
+    assert!(!bench.path("out/results.csv").exists(), "nothing was run");
+}
+
+#[test]
+fn a_public_table_without_some_attributes_is_used_but_not_measured_by_itself() {
+    let bench = bench(PROTOCOL);
+    let narrow: Vec<String> = bench
+        .read("public.csv")
+        .lines()
+        .map(|line| line.rsplit_once(',').unwrap().0.to_owned() + "\n")
+        .collect();
+    bench.write("public.csv", &narrow.concat());
+    let log = stderr(&bench.run("compare small.toml --out out --mechanism jam-pgm"));
+    assert!(log.contains("public table public: lacks attributes, left out"), "{log}");
+    assert_eq!(rows(&bench, "out/results.csv").len(), 1 + 4);
+}
+
+#[test]
+fn a_run_that_fails_is_told_and_the_others_are_kept() {
+    let protocol =
+        PROTOCOL.replace("\"jam-pgm\", ", "\"aim\", ").replace("tuning.jam-pgm", "tuning.aim");
+    let bench = bench(&protocol);
+    // With four rounds AIM cannot measure four single attributes and something else.
+    bench.fail("compare small.toml --out out", 1, "near, aim, epsilon 0.5, seed 0: rounds is 4");
+    assert_eq!(rows(&bench, "out/results.csv").len(), RUNS - 4);
+}
+
+#[test]
+fn the_protocols_of_the_repository_are_read_to_the_end() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("protocols");
+    for name in ["jam.toml", "acs.toml"] {
+        let text = fs::read_to_string(folder.join(name)).unwrap();
+        let bench = bench(&text);
+        // The data are not there: that is found out only after the file is understood.
+        bench.fail("compare small.toml --out out", 1, "JOINTLY_DATA");
+    }
+}
