@@ -25,6 +25,8 @@ mod real_data;
 mod samplers;
 #[path = "integration/sensitivity.rs"]
 mod sensitivity;
+#[path = "integration/strategies.rs"]
+mod strategies;
 #[path = "integration/support.rs"]
 mod support;
 #[path = "integration/without_public.rs"]

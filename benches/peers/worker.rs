@@ -150,7 +150,8 @@ impl Problem {
     }
 
     fn steps(&mut self, count: u32) -> Result<Value, Failure> {
-        let estimator = AcceleratedBregman { stopping: Stopping::after(count), ..Default::default() };
+        let estimator =
+            AcceleratedBregman { stopping: Stopping::after(count), ..Default::default() };
         let (estimate, mut times) =
             timed(|| estimator.estimate(&self.oracle, &self.loss, self.total, None));
         let estimate = estimate?;
@@ -182,7 +183,8 @@ impl Problem {
             self.potentials = fitted.potentials;
             return Ok((fitted.oracle_calls, fitted.loss));
         };
-        let estimator = AcceleratedBregman { stopping: Stopping::after(CALLS_AT_A_TIME), ..Default::default() };
+        let estimator =
+            AcceleratedBregman { stopping: Stopping::after(CALLS_AT_A_TIME), ..Default::default() };
         let mut calls = 0;
         self.potentials = Potentials::zeros(self.loss.layout());
         loop {

@@ -74,7 +74,7 @@ impl Estimator for MirrorDescent {
                 std::mem::swap(&mut mu, &mut next_mu);
                 log_partition = next_log;
                 value = loss.gradient(mu.values(), &mut gradient);
-                        step *= growth;
+                step *= growth;
                 if calls % RECENTER == 0 && Gauge::is_due(&theta) {
                     gauge.get_or_insert_with(|| Gauge::new(layout)).recenter(&mut theta, &mu);
                     log_partition = oracle.marginals(&theta, total, &mut workspace, &mut mu)?;
