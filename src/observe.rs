@@ -59,6 +59,15 @@ pub enum Event {
         /// Model size in MiB (8 bytes a cell of the maximal cliques).
         model_mib: f64,
     },
+    /// The last fit was compared with the best possible one.
+    Certified {
+        /// Value of the loss.
+        loss: f64,
+        /// No distribution has a smaller loss than this.
+        lower_bound: f64,
+        /// Standard deviation of the loss from noise alone; 0 when all measurements are public.
+        noise: f64,
+    },
 }
 
 /// Receives the events of a run.

@@ -1,5 +1,6 @@
 //! The ledger file: what was spent, by what, for which guarantee.
 
+use jointly::estimation::Certificate;
 use jointly::measurement::Provenance;
 use jointly::mechanism::Release;
 use jointly::privacy::{Ledger, NeighboringRelation};
@@ -22,6 +23,8 @@ pub(super) struct Document<'a> {
     delta: Option<f64>,
     public_tables: Vec<PublicTable<'a>>,
     rounds: Vec<Round<'a>>,
+    /// How far the fit is from the best one, at most.
+    certificate: Option<Certificate>,
     ledger: &'a Ledger,
 }
 
@@ -76,6 +79,7 @@ impl<'a> Document<'a> {
                 .map(|table| PublicTable { name: table.name(), records: table.records() })
                 .collect(),
             rounds: rounds.collect(),
+            certificate: release.certificate,
             ledger: &release.ledger,
         }
     }

@@ -110,6 +110,14 @@ impl Progress {
                 self.measured = Some((*round, text));
             }
             Event::Fitted { round, .. } => self.round_is_over(*round),
+            Event::Certified { loss, lower_bound, .. } => {
+                let text = format!(
+                    "fit: loss {}, certified that none is below {}",
+                    short(*loss),
+                    short(*lower_bound)
+                );
+                self.console.note("certified", &text, json!({}));
+            }
             _ => {}
         }
     }
@@ -137,6 +145,9 @@ impl Progress {
                 json!({ "round": round, "loss": loss, "oracle_calls": oracle_calls,
                         "model_mib": model_mib, "seconds_left": self.seconds_left(*round) }),
             ),
+            Event::Certified { loss, lower_bound, noise } => {
+                ("certified", json!({ "loss": loss, "lower_bound": lower_bound, "noise": noise }))
+            }
             _ => return,
         };
         self.console.note(name, "", facts);

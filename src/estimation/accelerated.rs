@@ -1,10 +1,11 @@
 //! Accelerated Bregman proximal gradient with an exact acceptance test.
 
 use crate::error::Result;
-use crate::estimation::certificate::Certificate;
+use crate::estimation::certificate::DualBound;
 use crate::estimation::gauge::{Gauge, RECENTER};
-use crate::estimation::{Estimate, Estimator, SquaredLoss, Stopping, Watch, is_dying};
-use crate::inference::{BeliefPropagation, MarginalOracle};
+use crate::estimation::step::{self, Move};
+use crate::estimation::{Estimate, Estimator, SquaredLoss, Stopping, Watch};
+use crate::inference::{BeliefPropagation, BeliefWorkspace, MarginalOracle};
 use crate::table::{Marginals, Potentials};
 
 /// The accelerated Bregman proximal gradient method (Hanzely, Richtarik & Xiao 2021) over distributions of the model,
@@ -37,8 +38,10 @@ impl Default for AcceleratedBregman {
 impl AcceleratedBregman {
     /// Patience for models that are fitted again soon.
     pub const PATIENCE: u32 = 10;
-    /// Patience for a model that is to come with a certificate.
+    /// Patience of a run for the sake of its certificate.
     pub const CERTIFYING_PATIENCE: u32 = 40;
+    /// Gap at which such a run ends, as a share of the loss's noise.
+    pub const CERTIFIED_SHARE: f64 = 0.1;
 }
 
 /// After an accepted step the smoothness estimate is relaxed by this factor.
@@ -48,13 +51,33 @@ const FIRST_RELAXATION: f64 = 16.0;
 /// Relative error of the divergence, which is a difference of numbers of the size of A.
 const ROUNDING: f64 = 1e-14;
 
-impl Estimator for AcceleratedBregman {
-    fn estimate(
+impl AcceleratedBregman {
+    /// A lower bound on the loss of all distributions, from at most so many oracle calls: a fit of its own, from the
+    /// uniform distribution, which sees gradients from all sides and never has a cell that was ruled out before. Ends
+    /// early when its gap is a tenth of the noise, or when numbers leave the range of linear space.
+    ///
+    /// # Errors
+    /// What the oracle reports.
+    pub fn lower_bound(
+        oracle: &BeliefPropagation,
+        loss: &SquaredLoss,
+        total: f64,
+        calls: u32,
+    ) -> Result<f64> {
+        let stopping = Stopping::certified(Self::CERTIFIED_SHARE, calls);
+        let certifying = Self { stopping, patience: Self::CERTIFYING_PATIENCE };
+        let may_go_on = |workspace: &BeliefWorkspace| !workspace.has_left_linear_space();
+        Ok(certifying.run(oracle, loss, total, None, may_go_on)?.lower_bound)
+    }
+
+    /// The method; `may_go_on` is asked before every call.
+    fn run(
         &self,
         oracle: &BeliefPropagation,
         loss: &SquaredLoss,
         total: f64,
         warm_start: Option<&Potentials>,
+        may_go_on: impl Fn(&BeliefWorkspace) -> bool,
     ) -> Result<Estimate> {
         let layout = loss.layout();
         let mut workspace = oracle.workspace();
@@ -67,7 +90,6 @@ impl Estimator for AcceleratedBregman {
         let mut next_z = z.clone();
         let mut log_partition = oracle.marginals(&theta, total, &mut workspace, &mut z)?;
         let mut x = z.values().to_vec();
-        let mut middle = x.clone();
         let mut gradient = vec![0.0; layout.cells()];
 
         // Every step passes the test with this one, but for rounding.
@@ -77,16 +99,16 @@ impl Estimator for AcceleratedBregman {
         let mut momentum: Option<f64> = None;
         let mut gauge = None;
         let mut calls = 1;
-        let mut value = loss.value(&z);
+        let value = loss.value(&z);
         let mut watch = Watch::new(self.stopping, loss, total, value);
-        let mut certificate = Certificate::new(loss);
+        let mut dual = DualBound::new(loss);
         let mut best =
             Best { potentials: theta.clone(), marginals: z.clone(), log_partition, value, calls };
         loop {
             if watch.wants_certificate(calls) {
-                certificate.update(oracle, &mut workspace, loss, total)?;
+                dual.update(oracle, &mut workspace, loss, total)?;
             }
-            if watch.is_over(calls, best.value, certificate.lower_bound()) {
+            if watch.is_over(calls, best.value, dual.lower_bound()) || !may_go_on(&workspace) {
                 break;
             }
             // L t²/(1 - t) = L_prev t_prev².
@@ -94,41 +116,28 @@ impl Estimator for AcceleratedBregman {
                 let ratio = m / smoothness;
                 0.5 * ((ratio * ratio + 4.0 * ratio).sqrt() - ratio)
             });
-            for ((m, x), z) in middle.iter_mut().zip(&x).zip(z.values()) {
-                *m = (1.0 - t) * x + t * z;
-            }
-            loss.gradient(&middle, &mut gradient);
             let step = total / (t * smoothness);
-            let cells = theta.values().iter().zip(&gradient).zip(z.values());
-            for (n, ((p, g), m)) in next.values_mut().iter_mut().zip(cells) {
-                *n = if is_dying(*m, *g) { *p } else { p - step * g };
-            }
+            let (at, to) = (theta.values(), next.values_mut());
+            step::descend(loss, t, &x, z.values(), at, step, &mut gradient, to);
             let next_log = oracle.marginals(&next, total, &mut workspace, &mut next_z)?;
             calls += 1;
-            let along: f64 = next
-                .values()
-                .iter()
-                .zip(theta.values())
-                .zip(next_z.values())
-                .map(|((n, p), m)| if *m > 0.0 { (n - p) * m } else { 0.0 })
-                .sum();
+            let Move { along, moved, value } =
+                step::judge(loss, theta.values(), next.values(), z.values(), next_z.values());
             let rounding = ROUNDING * (along.abs() / total + next_log.abs() + log_partition.abs());
             let divergence = along / total - (next_log - log_partition);
-            let moved = loss.half_distance(next_z.values(), z.values());
             if moved > smoothness * (divergence + rounding) && smoothness < worst_case {
                 smoothness *= 2.0;
                 continue;
             }
-            certificate.average(&gradient, 1.0 / (t * smoothness));
-            for (x, z) in x.iter_mut().zip(next_z.values()) {
-                *x = (1.0 - t) * *x + t * z;
+            if self.stopping.certified_share > 0.0 {
+                dual.average(&gradient, 1.0 / (t * smoothness));
             }
+            step::average(&mut x, next_z.values(), t);
             std::mem::swap(&mut theta, &mut next);
             std::mem::swap(&mut z, &mut next_z);
             log_partition = next_log;
             momentum = Some(smoothness * t * t);
             smoothness /= RELAXATION;
-            value = loss.value(&z);
             if value < best.value {
                 best.keep(&theta, &z, log_partition, value, calls);
             } else if calls - best.calls > self.patience {
@@ -147,16 +156,28 @@ impl Estimator for AcceleratedBregman {
             }
         }
         if self.stopping.certified_share > 0.0 {
-            certificate.update(oracle, &mut workspace, loss, total)?;
+            dual.update(oracle, &mut workspace, loss, total)?;
         }
         Ok(Estimate {
             loss: best.value,
-            lower_bound: certificate.lower_bound(),
+            lower_bound: dual.lower_bound(),
             potentials: best.potentials,
             marginals: best.marginals,
             log_partition: best.log_partition,
             oracle_calls: calls,
         })
+    }
+}
+
+impl Estimator for AcceleratedBregman {
+    fn estimate(
+        &self,
+        oracle: &BeliefPropagation,
+        loss: &SquaredLoss,
+        total: f64,
+        warm_start: Option<&Potentials>,
+    ) -> Result<Estimate> {
+        self.run(oracle, loss, total, warm_start, |_| true)
     }
 }
 

@@ -10,35 +10,83 @@
 //! sweep. The average of the gradients that an accelerated method has seen is a good `g`; its length is set exactly.
 //! Proof: `docs/theory/certificate.md`.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::Result;
-use crate::estimation::SquaredLoss;
+use crate::estimation::{SquaredLoss, step};
 use crate::inference::{BeliefPropagation, BeliefWorkspace};
 use crate::table::Potentials;
 
-/// The running average of gradients, and the best bound found so far.
-#[derive(Clone, Debug)]
-pub(super) struct Certificate {
-    mean: Potentials,
-    weight: f64,
-    negated: Potentials,
-    lower_bound: f64,
+/// What is known of a fit: its loss, and a loss that no distribution falls below.
+///
+/// Both are post-processing of noisy measurements and cost no privacy.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Certificate {
+    /// Loss of the model.
+    pub loss: f64,
+    /// No distribution has a smaller loss, but for rounding (a part in 10⁹).
+    pub lower_bound: f64,
+    /// Standard deviation of the loss at the true marginals from noise alone ([`SquaredLoss::noise`]); 0 when all
+    /// measurements are public. A gap below it cannot be told from none.
+    pub noise: f64,
 }
 
 impl Certificate {
+    /// How far the loss is from the least one, at most.
+    pub fn gap(&self) -> f64 {
+        (self.loss - self.lower_bound).max(0.0)
+    }
+
+    /// The gap as a share of the loss; 0 for a loss of 0.
+    pub fn relative_gap(&self) -> f64 {
+        if self.loss > 0.0 { self.gap() / self.loss } else { 0.0 }
+    }
+}
+
+/// A dual point, and the gradients seen since it was found.
+#[derive(Clone, Debug)]
+pub(super) struct DualBound {
+    /// Weighted mean of all gradients.
+    mean: Vec<f64>,
+    weight: f64,
+    /// Weighted mean of the gradients of the current window.
+    window: Vec<f64>,
+    window_weight: f64,
+    /// The dual point of the bound, at its best length.
+    point: Vec<f64>,
+    lower_bound: f64,
+    trial: Vec<f64>,
+    negated: Potentials,
+}
+
+/// Sweeps that a search between the dual point and the window's mean may take.
+const SEARCH: u32 = 4;
+/// The golden section.
+const SECTION: f64 = 0.618_033_988_749_895;
+
+impl DualBound {
     /// Knows that the loss is at least its constant part.
     pub(super) fn new(loss: &SquaredLoss) -> Self {
-        let mean = Potentials::zeros(loss.layout());
-        let lower_bound = loss.constant();
-        Self { negated: mean.clone(), mean, weight: 0.0, lower_bound }
+        let zeros = vec![0.0; loss.layout().cells()];
+        Self {
+            mean: zeros.clone(),
+            weight: 0.0,
+            window: zeros.clone(),
+            window_weight: 0.0,
+            point: zeros.clone(),
+            lower_bound: loss.constant(),
+            trial: zeros,
+            negated: Potentials::zeros(loss.layout()),
+        }
     }
 
     /// Takes in a gradient of the loss at some marginals.
     pub(super) fn average(&mut self, gradient: &[f64], weight: f64) {
         self.weight += weight;
-        let share = weight / self.weight;
-        for (m, g) in self.mean.values_mut().iter_mut().zip(gradient) {
-            *m += share * (g - *m);
-        }
+        self.window_weight += weight;
+        let (share, window_share) = (weight / self.weight, weight / self.window_weight);
+        step::average(&mut self.mean, gradient, share);
+        step::average(&mut self.window, gradient, window_share);
     }
 
     /// The greatest lower bound so far.
@@ -46,7 +94,7 @@ impl Certificate {
         self.lower_bound
     }
 
-    /// Raises the bound by what the average shows: one max-sum sweep.
+    /// Raises the bound: searches the line between its dual point and the mean of the window, and opens a new window.
     pub(super) fn update(
         &mut self,
         oracle: &BeliefPropagation,
@@ -54,19 +102,68 @@ impl Certificate {
         loss: &SquaredLoss,
         total: f64,
     ) -> Result<()> {
-        for (n, m) in self.negated.values_mut().iter_mut().zip(self.mean.values()) {
-            *n = -m;
+        if self.window_weight == 0.0 {
+            return Ok(());
         }
-        let least = -total * oracle.largest_log_weight(&self.negated, workspace)?;
-        let (along, squares) = loss.dual_parts(self.mean.values());
-        let slope = least - along;
-        // Of all multiples of g, the one with slope / squares gives the highest bound.
-        if slope > 0.0 && squares > 0.0 {
-            let bound = loss.constant() + 0.5 * slope * slope / squares;
-            if bound.is_finite() {
-                self.lower_bound = self.lower_bound.max(bound);
+        self.window_weight = 0.0;
+        self.trial.copy_from_slice(&self.mean);
+        let (bound, length) = self.bound(oracle, workspace, loss, total)?;
+        self.keep(bound, length);
+        let mut bound_at = |this: &mut Self, share: f64| -> Result<(f64, f64)> {
+            for ((t, p), w) in this.trial.iter_mut().zip(&this.point).zip(&this.window) {
+                *t = p + share * (w - p);
+            }
+            this.bound(oracle, workspace, loss, total)
+        };
+        let (mut low, mut high) = (0.0, 1.0);
+        let (mut left, mut right) = (1.0 - SECTION, SECTION);
+        let mut at_left = bound_at(self, left)?.0;
+        let mut at_right = bound_at(self, right)?.0;
+        for _ in 0..SEARCH {
+            if at_left > at_right {
+                (high, right, at_right) = (right, left, at_left);
+                left = high - SECTION * (high - low);
+                at_left = bound_at(self, left)?.0;
+            } else {
+                (low, left, at_left) = (left, right, at_right);
+                right = low + SECTION * (high - low);
+                at_right = bound_at(self, right)?.0;
             }
         }
+        let (bound, length) = bound_at(self, 0.5 * (low + high))?;
+        self.keep(bound, length);
         Ok(())
+    }
+
+    /// Makes the trial point the dual point if its bound is higher.
+    fn keep(&mut self, bound: f64, length: f64) {
+        if bound > self.lower_bound {
+            self.lower_bound = bound;
+            for (p, t) in self.point.iter_mut().zip(&self.trial) {
+                *p = length * t;
+            }
+        }
+    }
+
+    /// The bound of the trial point at its best length, and that length.
+    fn bound(
+        &mut self,
+        oracle: &BeliefPropagation,
+        workspace: &mut BeliefWorkspace,
+        loss: &SquaredLoss,
+        total: f64,
+    ) -> Result<(f64, f64)> {
+        for (n, t) in self.negated.values_mut().iter_mut().zip(&self.trial) {
+            *n = -t;
+        }
+        let least = -total * oracle.largest_log_weight(&self.negated, workspace)?;
+        let (along, squares) = loss.dual_parts(&self.trial);
+        let slope = least - along;
+        // Of all multiples of g, the one with slope / squares gives the highest bound.
+        let bound = loss.constant() + 0.5 * slope * slope / squares;
+        if slope > 0.0 && squares > 0.0 && bound.is_finite() {
+            return Ok((bound, slope / squares));
+        }
+        Ok((loss.constant(), 0.0))
     }
 }

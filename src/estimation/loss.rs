@@ -109,12 +109,22 @@ impl SquaredLoss {
     }
 
     /// What is left of L when every clique is fitted exactly: measurements of the same clique that differ.
-    pub(crate) fn constant(&self) -> f64 {
+    pub(super) fn constant(&self) -> f64 {
         self.constant
     }
 
+    /// The measured marginals, table after table.
+    pub(super) fn targets(&self) -> &[f64] {
+        &self.targets
+    }
+
+    /// Weight and place of each table.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (f64, std::ops::Range<usize>)> {
+        self.weights.iter().enumerate().map(|(index, weight)| (*weight, self.layout.range(index)))
+    }
+
     /// `<g, y>` and `Σ_r ‖g_r‖²/w_r`.
-    pub(crate) fn dual_parts(&self, g: &[f64]) -> (f64, f64) {
+    pub(super) fn dual_parts(&self, g: &[f64]) -> (f64, f64) {
         let (mut along, mut squares) = (0.0, 0.0);
         for (index, weight) in self.weights.iter().enumerate() {
             let range = self.layout.range(index);

@@ -1,7 +1,7 @@
 //! Entropic mirror descent on the marginal polytope.
 
 use crate::error::Result;
-use crate::estimation::certificate::Certificate;
+use crate::estimation::certificate::DualBound;
 use crate::estimation::gauge::{Gauge, RECENTER};
 use crate::estimation::{Estimate, Estimator, SquaredLoss, Stopping, Watch, is_dying};
 use crate::inference::{BeliefPropagation, MarginalOracle};
@@ -48,12 +48,12 @@ impl Estimator for MirrorDescent {
         let mut gauge = None;
         let mut calls = 1;
         let mut watch = Watch::new(self.stopping, loss, total, value);
-        let mut certificate = Certificate::new(loss);
+        let mut dual = DualBound::new(loss);
         loop {
             if watch.wants_certificate(calls) {
-                certificate.update(oracle, &mut workspace, loss, total)?;
+                dual.update(oracle, &mut workspace, loss, total)?;
             }
-            if watch.is_over(calls, value, certificate.lower_bound()) {
+            if watch.is_over(calls, value, dual.lower_bound()) {
                 break;
             }
             let cells = theta.values().iter().zip(&gradient).zip(mu.values());
@@ -69,7 +69,7 @@ impl Estimator for MirrorDescent {
                 .map(|(g, (m, n))| if is_dying(*m, *g) { 0.0 } else { g * (m - n) })
                 .sum();
             if value - next_value >= 0.5 * step * along {
-                certificate.average(&gradient, step);
+                dual.average(&gradient, step);
                 std::mem::swap(&mut theta, &mut next);
                 std::mem::swap(&mut mu, &mut next_mu);
                 log_partition = next_log;
@@ -89,13 +89,13 @@ impl Estimator for MirrorDescent {
             }
         }
         if self.stopping.certified_share > 0.0 {
-            certificate.update(oracle, &mut workspace, loss, total)?;
+            dual.update(oracle, &mut workspace, loss, total)?;
         }
         Ok(Estimate {
             potentials: theta,
             marginals: mu,
             loss: value,
-            lower_bound: certificate.lower_bound(),
+            lower_bound: dual.lower_bound(),
             log_partition,
             oracle_calls: calls,
         })

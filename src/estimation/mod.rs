@@ -5,8 +5,10 @@ mod certificate;
 mod gauge;
 mod loss;
 mod mirror_descent;
+mod step;
 
 pub use accelerated::AcceleratedBregman;
+pub use certificate::Certificate;
 pub use loss::{SquaredLoss, Weighting};
 pub use mirror_descent::MirrorDescent;
 
@@ -23,7 +25,8 @@ pub struct Estimate {
     pub marginals: Marginals,
     /// Value of the loss at μ.
     pub loss: f64,
-    /// No distribution has a smaller loss than this: proved by a dual point, whatever the optimiser did.
+    /// No distribution has a smaller loss than this: proved by a dual point, whatever the optimiser did. Hardly useful
+    /// where [`Stopping::certified_share`] is 0.
     pub lower_bound: f64,
     /// Log-partition value A(θ).
     pub log_partition: f64,
@@ -88,7 +91,7 @@ impl Default for Stopping {
             relative_decrease: 1e-3,
             marginal_share: 1e-4,
             noise_share: 0.5,
-            certified_share: 1.0,
+            certified_share: 0.0,
         }
     }
 }
@@ -121,7 +124,7 @@ impl Watch {
 
     /// Whether the lower bound is to be brought up to date after `calls` oracle calls.
     fn wants_certificate(&mut self, calls: u32) -> bool {
-        let due = self.certified > 0.0 && calls >= self.next_certificate;
+        let due = self.stopping.certified_share > 0.0 && calls >= self.next_certificate;
         if due {
             self.next_certificate = calls + Stopping::CERTIFY;
         }
@@ -151,6 +154,7 @@ const DEAD_CELL: f64 = 1e-8;
 ///
 /// Noise makes targets negative, and their potentials would fall for ever: no visible change of the marginals, but
 /// numbers so far apart that others have to make up for them, until sums lose their digits.
+#[inline]
 fn is_dying(mu: f64, gradient: f64) -> bool {
     mu < DEAD_CELL && gradient > 0.0
 }

@@ -77,6 +77,13 @@ pub struct BeliefWorkspace {
     log_space: Option<Box<LogWorkspace>>,
 }
 
+impl BeliefWorkspace {
+    /// Whether some call had to be answered in log space, which is slow.
+    pub(crate) fn has_left_linear_space(&self) -> bool {
+        self.log_space.is_some()
+    }
+}
+
 #[derive(Debug)]
 struct NodeWorkspace {
     collect: ContractionWorkspace,

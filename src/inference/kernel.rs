@@ -192,7 +192,7 @@ impl<R: Semiring> WithSimd for Walk<'_, R> {
         let mut depth = 0;
         block.enter::<R>(&plan.depths[0], 0, plan.lanes, tables);
         loop {
-            if block.scalars[depth] != R::ZERO {
+            if !R::is_zero(block.scalars[depth]) {
                 if depth < stem {
                     depth += 1;
                     block.counter[depth] = if depth == 1 { range.start } else { 0 };
@@ -261,7 +261,7 @@ impl Block {
             scalar = R::times(scalar, tables[input][self.input_offsets[input]]);
         }
         self.scalars[depth] = scalar;
-        if scalar != R::ZERO {
+        if !R::is_zero(scalar) {
             for &input in &plan.lane_inputs {
                 let table = &tables[input][self.input_offsets[input]..][..lanes];
                 let (before, own) = self.products.split_at_mut(depth * lanes);

@@ -14,6 +14,8 @@ pub(crate) trait Semiring: Copy + Send + Sync {
     /// Leaves a product as it is.
     const ONE: f64;
 
+    /// Whether a product is [`Semiring::ZERO`], so that nothing under it need be visited.
+    fn is_zero(a: f64) -> bool;
     fn times(a: f64, b: f64) -> f64;
     fn plus(a: f64, b: f64) -> f64;
     fn times_lanes<S: Simd>(simd: S, a: S::f64s, b: S::f64s) -> S::f64s;
@@ -31,6 +33,11 @@ pub(crate) struct MaxSum;
 impl Semiring for SumProduct {
     const ZERO: f64 = 0.0;
     const ONE: f64 = 1.0;
+
+    #[inline(always)]
+    fn is_zero(a: f64) -> bool {
+        a == 0.0
+    }
 
     #[inline(always)]
     fn times(a: f64, b: f64) -> f64 {
@@ -56,6 +63,11 @@ impl Semiring for SumProduct {
 impl Semiring for MaxSum {
     const ZERO: f64 = f64::NEG_INFINITY;
     const ONE: f64 = 0.0;
+
+    #[inline(always)]
+    fn is_zero(a: f64) -> bool {
+        a == f64::NEG_INFINITY
+    }
 
     #[inline(always)]
     fn times(a: f64, b: f64) -> f64 {

@@ -1,11 +1,6 @@
 //! Element-wise work on tables with the machine's vectors. Results are the same on every machine: no fused
 //! multiply-add, and sums in a fixed order.
 
-#![expect(
-    clippy::inline_always,
-    reason = "the loops must be compiled inside the function that enables vector instructions"
-)]
-
 use pulp::Arch;
 
 use crate::inference::lanes::lane_sum;
@@ -67,7 +62,7 @@ pub(super) fn scale_to(table: &[f64], total: f64, scaled: &mut [f64]) {
 fn exp_of(x: f64) -> f64 {
     const LOG2_E: f64 = std::f64::consts::LOG2_E;
     /// ln 2 in two parts; the first has so few digits that its multiples by exponents are exact.
-    const LN_2_HIGH: f64 = 6.931_471_803_691_238_2e-1;
+    const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
     /// Adding it rounds to a whole number, which is then in the low bits.
     const ROUND: f64 = 6_755_399_441_055_744.0;

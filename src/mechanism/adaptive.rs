@@ -10,7 +10,7 @@ use crate::data::Projectable;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::estimation::{
-    AcceleratedBregman, Estimate, Estimator, SquaredLoss, Stopping, Weighting,
+    AcceleratedBregman, Certificate, Estimate, Estimator, SquaredLoss, Stopping, Weighting,
 };
 use crate::graph::{self, JunctionTree, MoralGraph};
 use crate::inference::BeliefPropagation;
@@ -240,20 +240,39 @@ pub(super) fn l1_distance<T: Copy + Into<f64>>(counts: &[u32], table: &[T], scal
         .sum()
 }
 
-/// Fits a model to all measurements.
-pub(super) fn fit(
-    domain: &Domain,
-    measurements: &[Measurement],
+/// A fitted model, what the fit says of itself, and what it takes to certify it.
+pub(super) struct Fit {
+    pub model: MarkovRandomField,
+    pub estimate: Estimate,
+    oracle: Arc<BeliefPropagation>,
+    loss: SquaredLoss,
     total: f64,
-    warm_start: Option<&Potentials>,
-    iterations: u32,
-    weighting: Weighting,
-) -> Result<(MarkovRandomField, Estimate)> {
-    let loss = SquaredLoss::new(domain, measurements, weighting)?;
-    let oracle = Arc::new(BeliefPropagation::new(domain, loss.layout()));
-    let stopping = Stopping { iterations, ..Stopping::default() };
-    let estimator = AcceleratedBregman { stopping, ..AcceleratedBregman::default() };
-    let estimate = estimator.estimate(&oracle, &loss, total, warm_start)?;
-    let model = MarkovRandomField::with_oracle(oracle, estimate.potentials.clone(), total)?;
-    Ok((model, estimate))
+}
+
+impl Fit {
+    /// Fits a model to all measurements.
+    pub(super) fn new(
+        domain: &Domain,
+        measurements: &[Measurement],
+        total: f64,
+        warm_start: Option<&Potentials>,
+        iterations: u32,
+        weighting: Weighting,
+    ) -> Result<Self> {
+        let loss = SquaredLoss::new(domain, measurements, weighting)?;
+        let oracle = Arc::new(BeliefPropagation::new(domain, loss.layout()));
+        let stopping = Stopping { iterations, ..Stopping::default() };
+        let estimator = AcceleratedBregman { stopping, ..AcceleratedBregman::default() };
+        let estimate = estimator.estimate(&oracle, &loss, total, warm_start)?;
+        let potentials = estimate.potentials.clone();
+        let model = MarkovRandomField::with_oracle(Arc::clone(&oracle), potentials, total)?;
+        Ok(Self { model, estimate, oracle, loss, total })
+    }
+
+    /// How far from the least loss the fit is, at most, found with so many oracle calls.
+    pub(super) fn certify(&self, calls: u32) -> Result<Certificate> {
+        let found = AcceleratedBregman::lower_bound(&self.oracle, &self.loss, self.total, calls)?;
+        let lower_bound = found.max(self.estimate.lower_bound);
+        Ok(Certificate { loss: self.estimate.loss, lower_bound, noise: self.loss.noise() })
+    }
 }

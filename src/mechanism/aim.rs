@@ -119,7 +119,7 @@ impl Mechanism for Aim {
             run.measure(wanted.len(), &cliques[choice], counts, cost.measure)?;
             step = fit_and_anneal(&mut run, step)?;
         }
-        Ok(run.finish())
+        run.finish()
     }
 }
 

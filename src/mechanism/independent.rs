@@ -52,6 +52,6 @@ impl Mechanism for Independent {
         run.start(count(singles.len()), singles.len());
         run.measure_each(&singles, &answers, run.budget())?;
         run.fit()?;
-        Ok(run.finish())
+        run.finish()
     }
 }

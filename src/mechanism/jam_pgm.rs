@@ -137,7 +137,7 @@ impl Mechanism for JamPgm {
             }
             run.fit()?;
         }
-        Ok(run.finish())
+        run.finish()
     }
 }
 

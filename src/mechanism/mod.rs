@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::PublicData;
 use crate::domain::Clique;
 use crate::error::Result;
+use crate::estimation::Certificate;
 use crate::measurement::{Measurement, Provenance};
 use crate::model::MarkovRandomField;
 use crate::observe::Observer;
@@ -69,6 +70,8 @@ pub struct Release {
     pub mechanism: &'static str,
     /// The fitted distribution.
     pub model: MarkovRandomField,
+    /// How far the fit is from the best one, at most; `None` without measurements.
+    pub certificate: Option<Certificate>,
     /// What was measured, in order.
     pub measurements: Vec<Measurement>,
     /// What each round did.

@@ -94,7 +94,7 @@ impl Mechanism for Mst {
         if edges > 0 {
             run.fit()?;
         }
-        Ok(run.finish())
+        run.finish()
     }
 }
 

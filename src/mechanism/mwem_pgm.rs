@@ -92,7 +92,7 @@ impl Mechanism for MwemPgm {
             run.measure(wanted.len(), &cliques[choice], counts, measure)?;
             run.fit()?;
         }
-        Ok(run.finish())
+        run.finish()
     }
 }
 

@@ -82,6 +82,6 @@ impl Mechanism for PublicOnly {
             run.record(wanted.len(), measurement)?;
             run.fit()?;
         }
-        Ok(run.finish())
+        run.finish()
     }
 }

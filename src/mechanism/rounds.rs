@@ -2,9 +2,9 @@
 
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::estimation::Weighting;
+use crate::estimation::{Certificate, Weighting};
 use crate::measurement::{Measurement, Provenance};
-use crate::mechanism::adaptive::{self, Coverage};
+use crate::mechanism::adaptive::{self, Coverage, Fit};
 use crate::mechanism::checkpoint::{Checkpoint, CheckpointFolder};
 use crate::mechanism::{Release, Task};
 use crate::model::MarkovRandomField;
@@ -66,6 +66,7 @@ pub(super) struct Rounds<'r, 'c> {
     total: f64,
     budget: Rho,
     model: MarkovRandomField,
+    last_fit: Option<Fit>,
     coverage: Coverage,
     planned: u32,
 }
@@ -128,6 +129,7 @@ impl<'r, 'c> Rounds<'r, 'c> {
             total,
             budget,
             model,
+            last_fit: None,
             coverage,
             planned,
         };
@@ -369,7 +371,7 @@ impl<'r, 'c> Rounds<'r, 'c> {
     /// A model that does not fit memory.
     pub(super) fn fit(&mut self) -> Result<()> {
         let Some(record) = self.state.rounds.last_mut() else { return Ok(()) };
-        let (model, estimate) = adaptive::fit(
+        let fit = Fit::new(
             &self.domain,
             &self.state.measurements,
             self.total,
@@ -377,31 +379,41 @@ impl<'r, 'c> Rounds<'r, 'c> {
             self.settings.iterations,
             self.settings.weighting,
         )?;
-        record.loss = estimate.loss;
-        record.oracle_calls = estimate.oracle_calls;
-        record.model_mib = model.size_mib();
+        record.loss = fit.estimate.loss;
+        record.oracle_calls = fit.estimate.oracle_calls;
+        record.model_mib = fit.model.size_mib();
         self.observer.event(&Event::Fitted {
             round: record.round,
             loss: record.loss,
             oracle_calls: record.oracle_calls,
             model_mib: record.model_mib,
         });
-        self.state.potentials = Some(estimate.potentials);
-        self.model = model;
+        self.state.potentials = Some(fit.estimate.potentials.clone());
+        self.model = fit.model.clone();
+        self.last_fit = Some(fit);
         Ok(())
     }
 
-    /// What the run hands back.
-    pub(super) fn finish(self) -> Release {
-        Release {
+    /// What the run hands back, with the certificate of its last fit.
+    ///
+    /// # Errors
+    /// A model that does not fit memory.
+    pub(super) fn finish(self) -> Result<Release> {
+        let iterations = self.settings.iterations;
+        let certificate = self.last_fit.map(|fit| fit.certify(iterations)).transpose()?;
+        if let Some(Certificate { loss, lower_bound, noise }) = certificate {
+            self.observer.event(&Event::Certified { loss, lower_bound, noise });
+        }
+        Ok(Release {
             mechanism: self.settings.name,
             model: self.model,
+            certificate,
             measurements: self.state.measurements,
             rounds: self.state.rounds,
             ledger: self.curator.ledger().clone(),
             relation: self.curator.relation(),
             is_private: self.curator.is_private(),
-        }
+        })
     }
 }
 

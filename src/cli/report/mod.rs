@@ -7,6 +7,7 @@ mod rounds;
 
 use jointly::data::PublicData;
 use jointly::domain::Schema;
+use jointly::estimation::Certificate;
 use jointly::measurement::Provenance;
 use jointly::mechanism::Release;
 use minijinja::Environment;
@@ -140,7 +141,24 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
             value: format!("{} MiB", short(release.model.size_mib())),
             note: format!("10^{:.1} possible records", domain.log10_cells()),
         },
+        Card {
+            name: "Fit",
+            value: release.certificate.as_ref().map_or("none".into(), |certificate| {
+                format!("within {} of the best", percent(certificate.relative_gap()))
+            }),
+            note: release.certificate.as_ref().map_or("no measurement".into(), certified),
+        },
     ]
+}
+
+/// What a certificate says of a fit, next to the noise.
+fn certified(certificate: &Certificate) -> String {
+    if certificate.noise > 0.0 {
+        let share = certificate.gap() / certificate.noise;
+        format!("certified; {} times the loss's noise", short(share))
+    } else {
+        "certified; measurements without noise".into()
+    }
 }
 
 fn grouped_f64(x: f64) -> String {
