@@ -93,7 +93,7 @@
 //! | [`inference`] | from potentials to marginals: the engine |
 //! | [`measurement`] | what was observed, and where |
 //! | [`privacy`] | budget, ledger, curator, exact noise |
-//! | [`strategy`] | which marginals to measure, and how well: ResidualPlanner, HDMM |
+//! | [`strategy`] | which marginals to measure, and how well: residuals, HDMM |
 //! | [`model`] | fitted models: marginals, sampling, files |
 //! | [`estimation`] | from measurements to potentials |
 //! | [`mechanism`] | JAM-PGM, AIM, MST, answered workloads, baselines, checkpoints |

@@ -1,7 +1,7 @@
 //! Dense solves with two back ends: our own Cholesky factorization, which needs nothing, or LAPACK's with the feature
 //! `lapack`.
 
-use ndarray::{Array1, ArrayView1, ArrayView2};
+use ndarray::{Array1, Array2};
 
 use crate::error::{Error, Result};
 
@@ -16,13 +16,13 @@ use crate::error::{Error, Result};
 /// ```
 /// use jointly::linalg::solve_positive_definite;
 /// use ndarray::array;
-/// let x = solve_positive_definite(array![[4.0, 2.0], [2.0, 3.0]].view(), array![2.0, 5.0].view())?;
+/// let x = solve_positive_definite(&array![[4.0, 2.0], [2.0, 3.0]], &array![2.0, 5.0])?;
 /// assert!((x[0] + 0.5).abs() < 1e-15 && (x[1] - 2.0).abs() < 1e-15);
 /// # Ok::<(), jointly::Error>(())
 /// ```
 pub fn solve_positive_definite(
-    matrix: ArrayView2<'_, f64>,
-    right_side: ArrayView1<'_, f64>,
+    matrix: &Array2<f64>,
+    right_side: &Array1<f64>,
 ) -> Result<Array1<f64>> {
     if !matrix.is_square() || matrix.nrows() != right_side.len() {
         let found = format!("{:?} for {} unknowns", matrix.shape(), right_side.len());
@@ -32,8 +32,8 @@ pub fn solve_positive_definite(
 }
 
 #[cfg(feature = "lapack")]
-fn solve(matrix: ArrayView2<'_, f64>, right_side: ArrayView1<'_, f64>) -> Result<Array1<f64>> {
-    use ndarray_linalg::{FactorizeC, SolveC, UPLO};
+fn solve(matrix: &Array2<f64>, right_side: &Array1<f64>) -> Result<Array1<f64>> {
+    use ndarray_linalg::{FactorizeCInto, SolveC, UPLO};
     if matrix.is_empty() {
         return Ok(Array1::zeros(0));
     }
@@ -43,7 +43,7 @@ fn solve(matrix: ArrayView2<'_, f64>, right_side: ArrayView1<'_, f64>) -> Result
 
 /// Cholesky: `A = L Lᵀ`, then `L z = b` and `Lᵀ x = z`. Rows of L, so that all inner products run along memory.
 #[cfg(not(feature = "lapack"))]
-fn solve(matrix: ArrayView2<'_, f64>, right_side: ArrayView1<'_, f64>) -> Result<Array1<f64>> {
+fn solve(matrix: &Array2<f64>, right_side: &Array1<f64>) -> Result<Array1<f64>> {
     let size = matrix.nrows();
     let mut rows: Vec<Vec<f64>> = Vec::with_capacity(size);
     for i in 0..size {
@@ -90,7 +90,7 @@ fn not_definite() -> Error {
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{Array2, array};
+    use ndarray::array;
     use rand::rngs::ChaCha20Rng;
     use rand::{RngExt, SeedableRng};
 
@@ -104,7 +104,7 @@ mod tests {
             let matrix: Array2<f64> = root.dot(&root.t()) + Array2::<f64>::eye(size);
             let expected = Array1::from_shape_fn(size, |_| rng.random_range(-1.0..1.0));
             let right_side = matrix.dot(&expected);
-            let found = solve_positive_definite(matrix.view(), right_side.view()).unwrap();
+            let found = solve_positive_definite(&matrix, &right_side).unwrap();
             let furthest = (found - expected).iter().fold(0.0, |m: f64, x| m.max(x.abs()));
             assert!(furthest < 1e-10, "{size}: {furthest}");
         }
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn only_the_lower_triangle_is_read() {
         let matrix = array![[4.0, 99.0], [2.0, 3.0]];
-        let x = solve_positive_definite(matrix.view(), array![2.0, 5.0].view()).unwrap();
+        let x = solve_positive_definite(&matrix, &array![2.0, 5.0]).unwrap();
         assert!((x[0] + 0.5).abs() < 1e-15 && (x[1] - 2.0).abs() < 1e-15);
     }
 
@@ -121,9 +121,9 @@ mod tests {
     fn what_is_not_positive_definite_is_refused() {
         let ones = array![1.0, 1.0];
         for matrix in [array![[1.0, 2.0], [2.0, 1.0]], array![[0.0, 0.0], [0.0, 1.0]]] {
-            assert!(solve_positive_definite(matrix.view(), ones.view()).is_err());
+            assert!(solve_positive_definite(&matrix, &ones).is_err());
         }
-        assert!(solve_positive_definite(array![[1.0], [2.0]].view(), ones.view()).is_err());
-        assert!(solve_positive_definite(Array2::eye(3).view(), ones.view()).is_err());
+        assert!(solve_positive_definite(&array![[1.0], [2.0]], &ones).is_err());
+        assert!(solve_positive_definite(&Array2::eye(3), &ones).is_err());
     }
 }

@@ -57,11 +57,18 @@ impl Tuning {
             rounds: args.rounds,
             measure_share,
             size_limit_mib: args.size_limit_mib,
-            relation: match args.neighbors {
-                Neighbors::ReplaceOne => NeighboringRelation::ReplaceOne,
-                Neighbors::AddRemoveOne => NeighboringRelation::AddRemoveOne,
-            },
+            relation: args.neighbors.relation(),
         })
+    }
+}
+
+impl Neighbors {
+    /// As the library has it.
+    pub(super) const fn relation(self) -> NeighboringRelation {
+        match self {
+            Self::ReplaceOne => NeighboringRelation::ReplaceOne,
+            Self::AddRemoveOne => NeighboringRelation::AddRemoveOne,
+        }
     }
 }
 
@@ -74,6 +81,8 @@ impl MechanismName {
             Self::Mst => "mst",
             Self::MwemPgm => "mwem-pgm",
             Self::Independent => "independent",
+            Self::ResidualPlanner => "residual-planner",
+            Self::Hdmm => "hdmm",
             Self::PublicOnly => "public-only",
         }
     }
@@ -89,13 +98,18 @@ impl MechanismName {
             Self::JamPgm => Some(JamPgm::default().measure_share),
             Self::Aim => Some(Aim::default().measure_share),
             Self::MwemPgm => Some(MwemPgm::default().measure_share),
-            Self::Mst | Self::Independent | Self::PublicOnly => None,
+            Self::Mst
+            | Self::Independent
+            | Self::ResidualPlanner
+            | Self::Hdmm
+            | Self::PublicOnly => None,
         }
     }
 
     /// Refuses flags that the mechanism would not heed.
     fn check(self, args: &SynthArgs) -> Outcome {
-        let fixed_rounds = matches!(self, Self::Mst | Self::Independent);
+        let answers_at_once = matches!(self, Self::ResidualPlanner | Self::Hdmm);
+        let fixed_rounds = answers_at_once || matches!(self, Self::Mst | Self::Independent);
         let public_only = self == Self::PublicOnly;
         let useless = [
             ("--rounds", args.tuning.rounds.is_some() && fixed_rounds),
@@ -103,7 +117,7 @@ impl MechanismName {
                 "--measure-share",
                 args.tuning.measure_share.is_some() && self.measure_share().is_none(),
             ),
-            ("--checkpoint", args.checkpoint.is_some() && public_only),
+            ("--checkpoint", args.checkpoint.is_some() && (public_only || answers_at_once)),
         ];
         if let Some((flag, _)) = useless.iter().find(|(_, is_useless)| *is_useless) {
             let message = format!("{flag} is of no use with --mechanism {}", self.name());

@@ -5,9 +5,9 @@ use crate::error::Result;
 use crate::estimation::Weighting;
 use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::adaptive;
-use crate::mechanism::{Release, RoundRecord, Task};
-use crate::model::MarkovRandomField;
-use crate::observe::{Event, Observer};
+use crate::mechanism::rounds::{Rounds, Settings, count};
+use crate::mechanism::{Release, Task};
+use crate::observe::Observer;
 use crate::privacy::{Curator, Ledger, NeighboringRelation};
 use crate::query::Workload;
 use crate::strategy::{ResidualVariances, Residuals};
@@ -75,13 +75,21 @@ pub trait AnswerWorkload {
     fn answer(&self, curator: &mut Curator<'_>, workload: &Workload) -> Result<Answers>;
 }
 
-/// How answers become a model.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ModelSettings {
-    /// Largest model, in MiB.
-    pub size_limit_mib: f64,
-    /// Most oracle calls of the fit.
-    pub iterations: u32,
+/// The settings of a mechanism of this kind, which keeps no checkpoint: all it spends, it spends at once.
+pub(super) fn settings(
+    name: &'static str,
+    size_limit_mib: f64,
+    iterations: u32,
+) -> Settings<'static> {
+    Settings {
+        name,
+        rounds: None,
+        measure_share: None,
+        size_limit_mib,
+        iterations,
+        weighting: Weighting::InverseVariance,
+        checkpoint: None,
+    }
 }
 
 /// Answers the workload and fits a model to what of the answers stands out of the noise, as far as the size limit allows:
@@ -89,7 +97,7 @@ pub(super) struct ModelSettings {
 /// after the answers is post-processing.
 pub(super) fn release(
     mechanism: &impl AnswerWorkload,
-    settings: ModelSettings,
+    settings: Settings<'_>,
     curator: &mut Curator<'_>,
     task: &Task<'_>,
     observer: &mut dyn Observer,
@@ -98,62 +106,13 @@ pub(super) fn release(
     let answers = mechanism.answer(curator, task.workload)?;
     let total = answers.total()?.max(1.0);
     let measurements = worth_fitting(&answers, total, task.workload, settings.size_limit_mib)?;
-    let planned = u32::try_from(measurements.len()).unwrap_or(u32::MAX);
-    observer.event(&Event::Started {
-        mechanism: answers.mechanism,
-        rounds: planned,
-        first_round: 1,
-        candidates: answers.cliques.len(),
-        limit: answers.ledger.limit(),
-    });
-    let mut rounds: Vec<RoundRecord> = Vec::new();
-    for (round, measurement) in (1..).zip(&measurements) {
-        let names = measurement.clique.iter().map(|a| answers.domain.name(a).to_owned());
-        observer.event(&Event::Measured {
-            round,
-            rounds: planned,
-            clique: names.collect(),
-            provenance: measurement.provenance.clone(),
-            stddev: measurement.stddev,
-            spent: answers.ledger.spent(),
-            limit: answers.ledger.limit(),
-        });
-        rounds.push(RoundRecord {
-            round,
-            clique: measurement.clique.clone(),
-            provenance: measurement.provenance.clone(),
-            stddev: measurement.stddev,
-            candidates: 0,
-            loss: 0.0,
-            oracle_calls: 0,
-            model_mib: 0.0,
-        });
+    let mut run = Rounds::open_free(settings, curator, total, observer)?;
+    run.start(count(measurements.len()), answers.cliques.len());
+    for measurement in measurements {
+        run.record(0, measurement)?;
     }
-    let mut model = MarkovRandomField::uniform(&answers.domain, total)?;
-    if let Some(last) = rounds.last_mut() {
-        let (domain, weighting) = (&answers.domain, Weighting::InverseVariance);
-        let (fitted, estimate) =
-            adaptive::fit(domain, &measurements, total, None, settings.iterations, weighting)?;
-        last.loss = estimate.loss;
-        last.oracle_calls = estimate.oracle_calls;
-        last.model_mib = fitted.size_mib();
-        observer.event(&Event::Fitted {
-            round: last.round,
-            loss: last.loss,
-            oracle_calls: last.oracle_calls,
-            model_mib: last.model_mib,
-        });
-        model = fitted;
-    }
-    Ok(Release {
-        mechanism: answers.mechanism,
-        model,
-        measurements,
-        rounds,
-        ledger: answers.ledger,
-        relation: answers.relation,
-        is_private: answers.is_private,
-    })
+    run.fit()?;
+    run.finish()
 }
 
 /// The answers that a model is fitted to.

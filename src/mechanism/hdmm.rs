@@ -2,7 +2,7 @@
 
 use crate::domain::Clique;
 use crate::error::Result;
-use crate::mechanism::answers::{self, AnswerWorkload, Answers, ModelSettings};
+use crate::mechanism::answers::{self, AnswerWorkload, Answers};
 use crate::mechanism::{Mechanism, Release, Task};
 use crate::observe::Observer;
 use crate::privacy::{Curator, NoisyMarginal, Ratio, Rho};
@@ -81,8 +81,7 @@ impl Mechanism for Hdmm {
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        let Self { size_limit_mib, iterations, .. } = *self;
-        let settings = ModelSettings { size_limit_mib, iterations };
+        let settings = answers::settings(self.name(), self.size_limit_mib, self.iterations);
         answers::release(self, settings, curator, task, observer)
     }
 }

@@ -1,7 +1,7 @@
-//! ResidualPlanner: a workload of marginals, answered with the best Gaussian noise there is.
+//! `ResidualPlanner`: a workload of marginals, answered with the best Gaussian noise there is.
 
 use crate::error::Result;
-use crate::mechanism::answers::{self, AnswerWorkload, Answers, ModelSettings};
+use crate::mechanism::answers::{self, AnswerWorkload, Answers};
 use crate::mechanism::{Mechanism, Release, Task};
 use crate::observe::Observer;
 use crate::privacy::Curator;
@@ -10,7 +10,7 @@ use crate::strategy::{Objective, ResidualPlan, Residuals};
 
 /// `ResidualPlanner` (Xiao, He, Zhang & Kifer 2023), with exact discrete Gaussian noise (their section 4.4):
 ///
-/// 1. *Select*: noise σ_A² for the residual of every subset A of a clique of the workload ([`ResidualPlan`]).
+/// 1. *Select*: noise `σ_A²` for the residual of every subset A of a clique of the workload ([`ResidualPlan`]).
 /// 2. *Measure*: all residuals at once, for the whole budget.
 /// 3. *Reconstruct*: every marginal as the sum of the residuals of its subsets ([`Residuals`]).
 ///
@@ -67,8 +67,7 @@ impl Mechanism for ResidualPlanner {
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        let Self { size_limit_mib, iterations, .. } = *self;
-        let settings = ModelSettings { size_limit_mib, iterations };
+        let settings = answers::settings(self.name(), self.size_limit_mib, self.iterations);
         answers::release(self, settings, curator, task, observer)
     }
 }

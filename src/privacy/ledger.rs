@@ -17,12 +17,12 @@ pub enum NoiseMechanism {
         /// Δ₂² in squared counts.
         squared_l2_sensitivity: u32,
     },
-    /// Discrete Gaussian noise on integer queries, measured at once, each with its own σ_q²:
-    /// ρ = ½ max Σ_q ‖Δ_q‖²/σ_q² over pairs of neighbors.
+    /// Discrete Gaussian noise on integer queries, measured at once, each with its own `σ_q²`:
+    /// `ρ = ½ max Σ_q ‖Δ_q‖²/σ_q²` over pairs of neighbors.
     JointDiscreteGaussian {
         /// Number of queries.
         queries: u64,
-        /// max Σ_q ‖Δ_q‖²/σ_q², rounded up.
+        /// `max Σ_q ‖Δ_q‖²/σ_q²`, rounded up.
         squared_sensitivity: Ratio,
         /// Which tables are neighbors.
         relation: NeighboringRelation,

@@ -8,7 +8,7 @@ use crate::privacy::{NeighboringRelation, Ratio, Rho};
 /// Binary digits of the fractions of a unit of ρ in which costs are added up, each rounded up.
 const FRACTION_BITS: u32 = 20;
 /// Sets of attributes times queries that are gone through for the joint sensitivity under replace-one.
-const MOST_STEPS: u64 = 1 << 22;
+const MOST_STEPS: u64 = 1 << 25;
 /// Largest product of the cardinalities of centered attributes: with fewer than 2³² records, values stay below 2⁶².
 const LARGEST_SCALE: u64 = 1 << 24;
 
@@ -149,7 +149,7 @@ impl ResidualQuery {
 /// of neighbors (`docs/theory/strategies.md`, sections 3 to 5).
 ///
 /// Under add-remove-one every pair of neighbors attains it. Under replace-one the maximum is over the sets of attributes
-/// in which two records differ, as long as sets times queries are at most 2²²; beyond, it is bounded by the sum over the
+/// in which two records differ, as long as sets times queries are at most 2²⁵; beyond, it is bounded by the sum over the
 /// queries of the maximum of each.
 ///
 /// # Errors

@@ -23,7 +23,7 @@ const LEAST_SHARE: f64 = 1e-7;
 /// Marginals with shares of a budget, chosen for a workload: the strategy `OPT_M` of HDMM (`McKenna`, Miklau, Hay &
 /// Machanavajjhala 2018, section 7.2).
 ///
-/// The paper's weights θ_B are the precisions `1/σ_B²` of the measured marginals up to a factor; a strategy of L2
+/// The paper's weights `θ_B` are the precisions `1/σ_B²` of the measured marginals up to a factor; a strategy of L2
 /// sensitivity 1 is one with `Σ θ_B = 1`. Its algebra of the matrices `⊗ I or J` is diagonal in residuals: a marginal B
 /// holds the residual of A ⊆ B with noise `σ_B² ∏_{i ∈ B∖A} k_i`, so that all of them together know it to
 ///
@@ -31,7 +31,7 @@ const LEAST_SHARE: f64 = 1e-7;
 /// 1/σ_A² = Σ_{B ⊇ A} 1/(σ_B² ∏_{i ∈ B∖A} k_i)
 /// ```
 ///
-/// and `Σ_A v_A σ_A²` is convex in θ; it is minimized by Newton steps along a logarithmic barrier. v_A is as for
+/// and `Σ_A v_A σ_A²` is convex in θ; it is minimized by Newton steps along a logarithmic barrier. `v_A` is as for
 /// [`ResidualPlan`](crate::strategy::ResidualPlan), which is never worse.
 #[derive(Clone, Debug)]
 pub struct MarginalPlan {
@@ -176,7 +176,7 @@ fn cells_beyond(domain: &Domain, whole: &Clique, part: &Clique) -> f64 {
 /// `min F(θ) = Σ_A v_A / λ_A(θ)`, `λ_A = Σ_{B ⊇ A} g_AB θ_B`, over `θ ≥ 0`, `Σ θ = 1`.
 struct Problem {
     unknowns: usize,
-    /// v_A, and for each B ⊇ A its position and `g_AB = 1/∏_{i ∈ B∖A} k_i`.
+    /// `v_A`, and for each B ⊇ A its position and `g_AB = 1/∏_{i ∈ B∖A} k_i`.
     terms: Vec<(f64, Vec<(usize, f64)>)>,
 }
 
@@ -256,7 +256,7 @@ impl Problem {
             gradient[b] += 1.0 - barrier / x;
             hessian[[b, b]] += barrier / (x * x);
         }
-        let step = solve_positive_definite(hessian.view(), gradient.view())?;
+        let step = solve_positive_definite(&hessian, &gradient)?;
         let decrement = gradient.dot(&step);
         if decrement <= 1e-3 * barrier {
             return Ok(false);

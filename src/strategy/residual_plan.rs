@@ -1,4 +1,4 @@
-//! ResidualPlanner: the best Gaussian noise for a workload of marginals, in closed form.
+//! `ResidualPlanner`: the best Gaussian noise for a workload of marginals, in closed form.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub enum Objective {
 
 /// Residual queries with noise chosen for a workload (Xiao, He, Zhang & Kifer 2023, section 4.2).
 ///
-/// With `p_A = ∏_{i ∈ A} (k_i − 1)/k_i`, noise σ_A² on the residual of A costs `ρ = ½ p_A/σ_A²` under add-remove-one and
+/// With `p_A = ∏_{i ∈ A} (k_i − 1)/k_i`, noise `σ_A²` on the residual of A costs `ρ = ½ p_A/σ_A²` under add-remove-one and
 /// adds `v_A σ_A²` to the objective, `v_A = Σ_{W ⊇ A} c_W k_W p_A ∏_{j ∈ W∖A} 1/k_j²`. The best choice is
 ///
 /// ```text
@@ -107,7 +107,7 @@ impl ResidualPlan {
     }
 }
 
-/// The integer query for noise σ_A² on the residual of a clique: centered along as many attributes as the sampler's range
+/// The integer query for noise `σ_A²` on the residual of a clique: centered along as many attributes as the sampler's range
 /// allows, those of few values first, which gain most by it.
 fn query(domain: &Domain, clique: &Clique, variance: f64) -> Result<ResidualQuery> {
     let mut by_size: Vec<usize> = clique.iter().collect();
@@ -152,7 +152,7 @@ fn gains(domain: &Domain, workload: &Workload, weights: &[f64], cliques: &[Cliqu
 /// Weights under which the least sum of variances is the least maximum.
 ///
 /// By duality `min_σ max_W c_W Var_W = max_λ f(λ)` over the simplex, `f(λ) = (Σ_A √(p_A v_A(λ)))²` at ρ = ½, whose
-/// derivative in λ_W is `c_W Var_W`. Steps `λ_W ← λ_W c_W Var_W / f(λ)` stay in the simplex; f(λ) bounds the least maximum
+/// derivative in `λ_W` is `c_W Var_W`. Steps `λ_W ← λ_W c_W Var_W / f(λ)` stay in the simplex; f(λ) bounds the least maximum
 /// from below, and `max_W c_W Var_W` from above.
 fn worst_weights(domain: &Domain, workload: &Workload, cliques: &[Clique]) -> Vec<f64> {
     let all = workload.weighted_cliques();

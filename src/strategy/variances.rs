@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::{Clique, Domain};
 use crate::query::{WeightedClique, Workload};
 
-/// σ_A² for some cliques A, in squared counts: the residual of A is known with noise of covariance
+/// `σ_A²` for some cliques A, in squared counts: the residual of A is known with noise of covariance
 /// `σ_A² ⊗_{i ∈ A} (I − J/k_i)`, independently of all others. Cliques without a value are known exactly.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResidualVariances {
@@ -14,17 +14,17 @@ pub struct ResidualVariances {
 }
 
 impl ResidualVariances {
-    /// From the σ_A² of each clique.
+    /// From the `σ_A²` of each clique.
     pub fn new(domain: &Domain, by_clique: BTreeMap<Clique, f64>) -> Self {
         Self { domain: domain.clone(), by_clique }
     }
 
-    /// σ_A², in squared counts; 0 where it is known exactly.
+    /// `σ_A²`, in squared counts; 0 where it is known exactly.
     pub fn of(&self, clique: &Clique) -> f64 {
         self.by_clique.get(clique).copied().unwrap_or(0.0)
     }
 
-    /// The cliques with their σ_A².
+    /// The cliques with their `σ_A²`.
     pub fn iter(&self) -> impl Iterator<Item = (&Clique, f64)> {
         self.by_clique.iter().map(|(clique, variance)| (clique, *variance))
     }
@@ -54,7 +54,7 @@ pub(super) fn parts(clique: &Clique) -> impl Iterator<Item = Clique> {
     std::iter::once(Clique::default()).chain(clique.subsets())
 }
 
-/// What a unit of σ_A² adds to the variance of a cell of W: `∏_{i ∈ A} (k_i − 1)/k_i ∏_{j ∈ W∖A} 1/k_j²`, for A ⊆ W.
+/// What a unit of `σ_A²` adds to the variance of a cell of W: `∏_{i ∈ A} (k_i − 1)/k_i ∏_{j ∈ W∖A} 1/k_j²`, for A ⊆ W.
 pub(super) fn share(domain: &Domain, part: &Clique, whole: &Clique) -> f64 {
     let factor = |attribute| {
         let k = domain.cardinality(attribute) as f64;

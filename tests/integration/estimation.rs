@@ -72,7 +72,7 @@ fn mirror(calls: u32) -> MirrorDescent {
 }
 
 fn accelerated(calls: u32) -> AcceleratedBregman {
-    AcceleratedBregman { stopping: Stopping::after(calls) }
+    AcceleratedBregman { stopping: Stopping::after(calls), ..AcceleratedBregman::default() }
 }
 
 /// The marginals of an estimate are those of its potentials, and keep the total.

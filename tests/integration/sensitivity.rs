@@ -299,7 +299,8 @@ fn residuals_cost_what_their_worst_neighbors_cost_together() {
                 }
                 let cost = |query: &ResidualQuery| -> f64 {
                     let v = |t: &Table| residual(t, query.clique(), query.centered());
-                    let squares = v(&table).iter().zip(v(&neighbor)).map(|(a, b)| (a - b).powi(2));
+                    let squares =
+                        v(&table).into_iter().zip(v(&neighbor)).map(|(a, b)| (a - b).powi(2));
                     squares.sum::<f64>() / (2.0 * query.variance().to_f64())
                 };
                 largest = largest.max(queries.iter().map(cost).sum());
@@ -313,8 +314,8 @@ fn residuals_cost_what_their_worst_neighbors_cost_together() {
 
 #[test]
 fn the_bound_for_many_attributes_is_the_sum_of_the_worst_of_every_residual() {
-    // 2^18 sets times 19 queries are too many to go through.
-    let names = (0..18).map(|i| (format!("a{i}"), 2 + i % 3));
+    // 2^21 sets times 22 queries are too many to go through.
+    let names = (0..21).map(|i| (format!("a{i}"), 2 + i % 3));
     let domain = Domain::new(names).unwrap();
     let variance = Ratio::new(1000, 1).unwrap();
     let queries: Vec<ResidualQuery> = domain
@@ -326,7 +327,7 @@ fn the_bound_for_many_attributes_is_the_sum_of_the_worst_of_every_residual() {
         .collect();
     let whole = residual_cost(&domain, &queries, ReplaceOne).unwrap().units();
     let each = queries.chunks(1).map(|q| residual_cost(&domain, q, ReplaceOne).unwrap().units());
-    assert!(whole.abs_diff(each.sum()) <= 19);
+    assert!(whole.abs_diff(each.sum()) <= 22);
     let few = residual_cost(&domain, &queries[..4], ReplaceOne).unwrap().units();
     let each =
         queries[..4].chunks(1).map(|q| residual_cost(&domain, q, ReplaceOne).unwrap().units());
