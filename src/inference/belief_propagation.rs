@@ -7,6 +7,7 @@
 //!
 //! Source: `McKenna`, Sheldon & Miklau 2019, section 4; the fused contractions are described in `docs/engine.md`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -53,19 +54,35 @@ const LOST_SHARE: f64 = 1e-13;
 pub struct BeliefPropagation {
     structure: Arc<Structure>,
     /// For each node, its message to the parent; at a root, the sum over everything.
-    collect: Vec<Contraction>,
-    distribute: Vec<Distribute>,
+    collect: Vec<Arc<Contraction>>,
+    /// For each node, its beliefs: on its factors' cliques, on its children's separators, and its total.
+    distribute: Vec<Arc<Contraction>>,
     /// Work of one call.
     cells: u64,
 }
 
-/// The downward contraction of a node: outputs are its factors' cliques, its children's separators, and its total.
-#[derive(Clone, Debug)]
-struct Distribute {
-    contraction: Contraction,
-    factors: usize,
-    /// Position of the total among the outputs.
-    total: usize,
+/// What one contraction computes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Task<'s> {
+    clique: &'s Clique,
+    inputs: Vec<Clique>,
+    outputs: Vec<Clique>,
+}
+
+impl<'s> Task<'s> {
+    fn collect(structure: &'s Structure, i: usize) -> Self {
+        let node = &structure.nodes[i];
+        let inputs = structure.collect_inputs(i);
+        Self { clique: &node.clique, inputs, outputs: vec![node.separator.clone()] }
+    }
+
+    fn distribute(structure: &'s Structure, i: usize) -> Self {
+        let node = &structure.nodes[i];
+        let measured = node.factors.iter().map(|f| structure.factor_clique(*f).clone());
+        let separators = node.children.iter().map(|c| structure.nodes[*c].separator.clone());
+        let outputs = measured.chain(separators).chain([Clique::default()]).collect();
+        Self { clique: &node.clique, inputs: structure.distribute_inputs(i), outputs }
+    }
 }
 
 /// Scratch of [`BeliefPropagation`].
@@ -101,22 +118,48 @@ struct NodeWorkspace {
 impl BeliefPropagation {
     /// Compiles the sweeps for the cliques of a layout.
     pub fn new(domain: &Domain, layout: &Arc<CliqueLayout>) -> Self {
-        Self::from_structure(Arc::new(Structure::new(domain, layout)))
+        Self::compile(domain, layout, None)
     }
 
-    pub(crate) fn from_structure(structure: Arc<Structure>) -> Self {
-        let plans: Vec<(Contraction, Distribute)> = (0..structure.nodes.len())
+    /// The same for a layout that differs little from an earlier one of the same domain: what is the same around a
+    /// maximal clique keeps its plan.
+    pub fn following(domain: &Domain, layout: &Arc<CliqueLayout>, earlier: &Self) -> Self {
+        Self::compile(domain, layout, Some(earlier))
+    }
+
+    fn compile(domain: &Domain, layout: &Arc<CliqueLayout>, earlier: Option<&Self>) -> Self {
+        let structure = Arc::new(Structure::new(domain, layout));
+        let known: BTreeMap<Task<'_>, &Arc<Contraction>> = earlier
+            .filter(|earlier| earlier.structure.domain == structure.domain)
+            .map(|earlier| earlier.plans().collect())
+            .unwrap_or_default();
+        let plan = |task: Task<'_>| {
+            known.get(&task).map_or_else(
+                || Arc::new(Contraction::new(domain, task.clique, &task.inputs, &task.outputs)),
+                |plan| Arc::clone(plan),
+            )
+        };
+        let (collect, distribute): (Vec<_>, Vec<_>) = (0..structure.nodes.len())
             .into_par_iter()
-            .map(|i| (collect_plan(&structure, i), distribute_plan(&structure, i)))
-            .collect();
-        let (collect, distribute): (Vec<_>, Vec<_>) = plans.into_iter().unzip();
+            .map(|i| (plan(Task::collect(&structure, i)), plan(Task::distribute(&structure, i))))
+            .unzip();
         let roots = structure.levels.first().map_or(0, ExactSizeIterator::len);
         let cells = collect
             .iter()
             .skip(roots)
-            .chain(distribute.iter().map(|d| &d.contraction))
-            .fold(0, |n: u64, c| n.saturating_add(c.cells()));
+            .chain(&distribute)
+            .fold(0, |n: u64, plan| n.saturating_add(plan.cells()));
         Self { structure, collect, distribute, cells }
+    }
+
+    /// All plans, by what they compute.
+    fn plans(&self) -> impl Iterator<Item = (Task<'_>, &Arc<Contraction>)> {
+        let structure = &self.structure;
+        let collect = self.collect.iter().enumerate();
+        let distribute = self.distribute.iter().enumerate();
+        collect
+            .map(|(i, plan)| (Task::collect(structure, i), plan))
+            .chain(distribute.map(|(i, plan)| (Task::distribute(structure, i), plan)))
     }
 
     /// The measured cliques.
@@ -136,9 +179,8 @@ impl BeliefPropagation {
 
     /// Bytes of scratch that a workspace holds.
     pub fn held_bytes(&self) -> usize {
-        let contractions =
-            self.collect.iter().chain(self.distribute.iter().map(|d| &d.contraction));
-        let scratch: usize = contractions.map(Contraction::held).sum();
+        let scratch: usize =
+            self.collect.iter().chain(&self.distribute).map(|plan| plan.held()).sum();
         let messages: usize = self
             .structure
             .nodes
@@ -267,7 +309,8 @@ impl BeliefPropagation {
     /// The parent's message: its belief about the separator over this node's own message, with 0/0 = 0.
     fn receive(&self, i: usize, node: &mut NodeWorkspace, parents: &[NodeWorkspace]) {
         let Node { parent: Some(parent), rank, .. } = self.structure.nodes[i] else { return };
-        let belief = parents[parent].distribute.output(self.distribute[parent].factors + rank);
+        let belief =
+            parents[parent].distribute.output(self.structure.nodes[parent].factors.len() + rank);
         // Scaled by the belief and not by its own maximum, which may lie where this node's message is all but zero.
         let sum: f64 = belief.iter().sum();
         let mut lost = 0.0;
@@ -296,8 +339,10 @@ impl BeliefPropagation {
         if self.structure.nodes[i].parent.is_some() {
             inputs.push(&node.down);
         }
-        self.distribute[i].contraction.run::<SumProduct>(&inputs, &mut node.distribute);
-        node.total = node.distribute.output(self.distribute[i].total)[0];
+        self.distribute[i].run::<SumProduct>(&inputs, &mut node.distribute);
+        // The total comes after the factors and the children's separators.
+        let node_here = &self.structure.nodes[i];
+        node.total = node.distribute.output(node_here.factors.len() + node_here.children.len())[0];
     }
 
     /// The factors of a node and its children's messages; `below` starts at node `first`.
@@ -335,7 +380,7 @@ impl MarginalOracle for BeliefPropagation {
                 let cells = self.structure.domain.shape(separator).iter().product();
                 NodeWorkspace {
                     collect: ContractionWorkspace::new(&self.collect[i]),
-                    distribute: ContractionWorkspace::new(&self.distribute[i].contraction),
+                    distribute: ContractionWorkspace::new(&self.distribute[i]),
                     up: vec![0.0; cells],
                     log_scale: 0.0,
                     down: vec![0.0; cells],
@@ -361,25 +406,6 @@ impl MarginalOracle for BeliefPropagation {
         let oracle = LogSpace::from_structure(Arc::clone(&self.structure));
         let scratch = workspace.log_space.get_or_insert_with(|| Box::new(oracle.workspace()));
         oracle.marginals(theta, total, scratch, mu)
-    }
-}
-
-fn collect_plan(structure: &Structure, i: usize) -> Contraction {
-    let node = &structure.nodes[i];
-    let output = [node.separator.clone()];
-    Contraction::new(&structure.domain, &node.clique, &structure.collect_inputs(i), &output)
-}
-
-fn distribute_plan(structure: &Structure, i: usize) -> Distribute {
-    let node = &structure.nodes[i];
-    let measured = node.factors.iter().map(|f| structure.factor_clique(*f).clone());
-    let separators = node.children.iter().map(|c| structure.nodes[*c].separator.clone());
-    let outputs: Vec<Clique> = measured.chain(separators).chain([Clique::default()]).collect();
-    let inputs = structure.distribute_inputs(i);
-    Distribute {
-        contraction: Contraction::new(&structure.domain, &node.clique, &inputs, &outputs),
-        factors: node.factors.len(),
-        total: outputs.len() - 1,
     }
 }
 

@@ -280,30 +280,16 @@ impl Calibrated {
 
     /// One elimination for each tree of the forest that the clique touches.
     fn parts(&self, clique: &Clique) -> Vec<Elimination> {
-        let mut left = clique.clone();
-        let mut parts = Vec::new();
-        for level in self.structure.levels.first().cloned().unwrap_or(0..0) {
-            let members = self.tree_members(level);
-            let part =
-                Clique::new(left.iter().filter(|a| {
-                    members.iter().any(|n| self.structure.nodes[*n].clique.contains(*a))
-                }));
-            if !part.is_empty() {
-                left = left.difference(&part);
-                parts.push(self.eliminate(&members, part));
+        let mut by_tree: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for attribute in clique.iter() {
+            if let Some(tree) = self.structure.tree_of[attribute] {
+                by_tree.entry(tree).or_default().push(attribute);
             }
         }
-        parts
-    }
-
-    fn tree_members(&self, root: usize) -> Vec<usize> {
-        let mut members = vec![root];
-        let mut next = 0;
-        while next < members.len() {
-            members.extend(&self.structure.nodes[members[next]].children);
-            next += 1;
-        }
-        members
+        let part = |(tree, attributes): (usize, Vec<usize>)| {
+            self.eliminate(&self.structure.trees[tree], Clique::new(attributes))
+        };
+        by_tree.into_iter().map(part).collect()
     }
 
     /// The cheapest elimination for a clique whose attributes all lie in one tree.
@@ -341,33 +327,28 @@ impl Calibrated {
         self.structure.domain.cells(clique).unwrap_or(u64::MAX)
     }
 
-    /// Prunes leaves that add no attribute of the clique beyond their separator.
+    /// What is left of a tree once leaves that add no attribute of the clique beyond their separator are pruned.
     fn covering_subtree(&self, members: &[usize], part: &Clique) -> Vec<usize> {
         let nodes = &self.structure.nodes;
-        let mut kept: Vec<usize> = members.to_vec();
-        loop {
-            let leaf = kept.iter().position(|n| {
-                let around: Vec<usize> = nodes[*n]
-                    .children
-                    .iter()
-                    .copied()
-                    .chain(nodes[*n].parent)
-                    .filter(|m| kept.contains(m))
-                    .collect();
-                match around[..] {
-                    [only] => {
-                        part.intersection(&nodes[*n].clique).is_subset(self.separator(*n, only))
-                    }
-                    _ => false,
+        let around = |n: usize| nodes[n].children.iter().copied().chain(nodes[n].parent);
+        let mut kept = vec![false; nodes.len()];
+        let mut degree = vec![0_usize; nodes.len()];
+        for n in members {
+            kept[*n] = true;
+            degree[*n] = around(*n).count();
+        }
+        let mut leaves: Vec<usize> = members.iter().copied().filter(|n| degree[*n] == 1).collect();
+        while let Some(leaf) = leaves.pop() {
+            let Some(only) = around(leaf).find(|n| kept[*n]) else { continue };
+            if part.intersection(&nodes[leaf].clique).is_subset(self.separator(leaf, only)) {
+                kept[leaf] = false;
+                degree[only] -= 1;
+                if degree[only] == 1 {
+                    leaves.push(only);
                 }
-            });
-            match leaf {
-                Some(position) => {
-                    kept.remove(position);
-                }
-                None => return kept,
             }
         }
+        members.iter().copied().filter(|n| kept[*n]).collect()
     }
 
     /// The messages of an elimination in a subtree towards `root`, which comes last.

@@ -59,6 +59,10 @@ pub(crate) struct Structure {
     pub nodes: Vec<Node>,
     /// The nodes of each level; level 0 holds the roots.
     pub levels: Vec<Range<usize>>,
+    /// The nodes of each tree of the forest, parents first.
+    pub trees: Vec<Vec<usize>>,
+    /// The tree that holds each attribute; `None` for attributes that no measured clique holds.
+    pub tree_of: Vec<Option<usize>>,
     /// Σ ln k over the attributes that no measured clique holds.
     pub log_free_cells: f64,
 }
@@ -88,6 +92,20 @@ impl Structure {
 
         let hosts: Vec<Option<usize>> = factors.iter().map(|f| tree.host(&cliques[*f])).collect();
         let (nodes, levels) = message_order(&tree, &measured, &hosts);
+        let mut trees: Vec<Vec<usize>> = Vec::new();
+        let mut tree_of = vec![None; domain.len()];
+        let mut tree_of_node = vec![0; nodes.len()];
+        for (n, node) in nodes.iter().enumerate() {
+            let tree = node.parent.map_or(trees.len(), |parent| tree_of_node[parent]);
+            if node.parent.is_none() {
+                trees.push(Vec::new());
+            }
+            tree_of_node[n] = tree;
+            trees[tree].push(n);
+            for attribute in node.clique.iter() {
+                tree_of[attribute] = Some(tree);
+            }
+        }
         let mut subsets_of = vec![Vec::new(); factors.len()];
         for (position, subset) in subsets.iter().enumerate() {
             subsets_of[subset.factor].push(position);
@@ -101,6 +119,8 @@ impl Structure {
             subsets_of,
             nodes,
             levels,
+            trees,
+            tree_of,
             log_free_cells,
         }
     }

@@ -22,7 +22,7 @@ use crate::table::Potentials;
 /// Model cells that one round may walk over for marginals off the tree, before it samples the others.
 const EXACT_CELLS: u64 = 1 << 29;
 /// Cliques off the tree whose elimination is priced at all.
-const PRICED: usize = 2048;
+const PRICED: usize = 1 << 16;
 /// Counted cells of sampled records a round: records times cliques.
 const SAMPLED_COUNTS: usize = 2_000_000_000;
 const MOST_SAMPLED_RECORDS: usize = 1 << 20;
@@ -250,7 +250,7 @@ pub(super) struct Fit {
 }
 
 impl Fit {
-    /// Fits a model to all measurements.
+    /// Fits a model to all measurements; takes over what it can from the plans of an earlier fit.
     pub(super) fn new(
         domain: &Domain,
         measurements: &[Measurement],
@@ -258,9 +258,13 @@ impl Fit {
         warm_start: Option<&Potentials>,
         iterations: u32,
         weighting: Weighting,
+        earlier: Option<&Self>,
     ) -> Result<Self> {
         let loss = SquaredLoss::new(domain, measurements, weighting)?;
-        let oracle = Arc::new(BeliefPropagation::new(domain, loss.layout()));
+        let oracle = Arc::new(match earlier {
+            Some(fit) => BeliefPropagation::following(domain, loss.layout(), &fit.oracle),
+            None => BeliefPropagation::new(domain, loss.layout()),
+        });
         let stopping = Stopping { iterations, ..Stopping::default() };
         let estimator = AcceleratedBregman { stopping, ..AcceleratedBregman::default() };
         let estimate = estimator.estimate(&oracle, &loss, total, warm_start)?;

@@ -378,6 +378,7 @@ impl<'r, 'c> Rounds<'r, 'c> {
             self.state.potentials.as_ref(),
             self.settings.iterations,
             self.settings.weighting,
+            self.last_fit.as_ref(),
         )?;
         record.loss = fit.estimate.loss;
         record.oracle_calls = fit.estimate.oracle_calls;

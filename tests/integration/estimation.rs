@@ -318,9 +318,9 @@ const ADULT: [&str; 14] = [
     "income>50K",
 ];
 
-#[test]
-fn the_accelerated_method_converges_on_adult_as_the_reference_says() {
-    let Some(file) = reference("adult-convergence-sigma10.json.gz") else { return };
+/// One of the reference's convergence cases: domain, measurements and total; `None` without the file.
+fn adult_case(name: &str) -> Option<(Domain, Vec<Measurement>, f64)> {
+    let file = reference(name)?;
     let mut text = String::new();
     let file = std::fs::File::open(file).unwrap();
     flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
@@ -343,10 +343,79 @@ fn the_accelerated_method_converges_on_adult_as_the_reference_says() {
             }
         })
         .collect();
-    let total = number(&case["total"]);
+    Some((domain, measurements, number(&case["total"])))
+}
+
+#[test]
+fn the_accelerated_method_converges_on_adult_as_the_reference_says() {
+    let Some((domain, measurements, total)) = adult_case("adult-convergence-sigma10.json.gz")
+    else {
+        return;
+    };
     let loss = SquaredLoss::new(&domain, &measurements, Weighting::InverseVariance).unwrap();
     let oracle = BeliefPropagation::new(&domain, loss.layout());
     let estimate = accelerated(1350).estimate(&oracle, &loss, total, None).unwrap();
     assert!(estimate.loss <= 4105.0, "{}", estimate.loss);
     assert_coherent(&estimate, &domain, total, "adult");
+}
+
+#[test]
+fn a_fit_on_adult_is_certified_to_one_percent_within_700_calls() {
+    let Some((domain, measurements, total)) = adult_case("adult-convergence-sigma100.json.gz")
+    else {
+        return;
+    };
+    let loss = SquaredLoss::new(&domain, &measurements, Weighting::InverseVariance).unwrap();
+    let oracle = BeliefPropagation::new(&domain, loss.layout());
+    let method = AcceleratedBregman {
+        stopping: Stopping::certified(1e-9, 700),
+        patience: AcceleratedBregman::CERTIFYING_PATIENCE,
+    };
+    let estimate = method.estimate(&oracle, &loss, total, None).unwrap();
+    assert!(estimate.oracle_calls <= 700, "{}", estimate.oracle_calls);
+    assert!(estimate.certified_gap() <= 0.01 * estimate.loss, "{}", estimate.certified_gap());
+    // What a longer fit finds is above the bound, too.
+    let longer = accelerated(1500).estimate(&oracle, &loss, total, None).unwrap();
+    assert!(estimate.lower_bound <= longer.loss, "{} {}", estimate.lower_bound, longer.loss);
+}
+
+#[test]
+fn no_fit_is_below_the_certified_bound_and_long_runs_come_close_to_it() {
+    for seed in 0..6 {
+        for stddev in [0.0, 20.0, 300.0] {
+            let measured = measurements(seed, stddev);
+            let loss = SquaredLoss::new(&domain(), &measured, Weighting::Equal).unwrap();
+            let oracle = BeliefPropagation::new(&domain(), loss.layout());
+            let best = fit(&accelerated(3000), &measured, None);
+            let slack = 1e-9 * best.loss + 1e-6;
+            for calls in [60, 200, 1000] {
+                let bound = AcceleratedBregman::lower_bound(&oracle, &loss, TOTAL, calls).unwrap();
+                assert!(bound <= best.loss + slack, "{seed} {stddev}: {bound} {}", best.loss);
+                if calls == 1000 && stddev > 0.0 {
+                    let gap = best.loss - bound;
+                    assert!(gap <= 0.2 * loss.noise(), "{seed} {stddev}: {gap} {}", loss.noise());
+                }
+            }
+            // Mirror descent certifies as well.
+            let slow = MirrorDescent { stopping: Stopping::certified(0.5, 2000) };
+            let slow = slow.estimate(&oracle, &loss, TOTAL, None).unwrap();
+            assert!(slow.lower_bound <= best.loss + slack, "{seed} {stddev}");
+            let ended = slow.certified_gap() <= 0.5 * loss.noise() || slow.oracle_calls >= 2000;
+            assert!(ended, "{seed} {stddev}: {} calls", slow.oracle_calls);
+        }
+    }
+}
+
+#[test]
+fn a_certified_fit_ends_as_soon_as_its_gap_is_small_enough() {
+    let measured = measurements(3, 50.0);
+    let loss = SquaredLoss::new(&domain(), &measured, Weighting::Equal).unwrap();
+    let certified = |share| {
+        let stopping = Stopping::certified(share, 5000);
+        fit(&AcceleratedBregman { stopping, ..AcceleratedBregman::default() }, &measured, None)
+    };
+    let (coarse, fine) = (certified(2.0), certified(0.001));
+    assert!(coarse.certified_gap() <= 2.0 * loss.noise());
+    assert!(fine.certified_gap() <= 0.001 * loss.noise());
+    assert!(coarse.oracle_calls < fine.oracle_calls && fine.oracle_calls < 5000);
 }

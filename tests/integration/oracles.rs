@@ -174,3 +174,53 @@ fn no_maximal_clique_is_held() {
     assert_eq!(JunctionTree::new(&domain, &cliques).cells(), 16_777_216);
     assert!(oracle.held_bytes() < 1 << 22, "{} bytes", oracle.held_bytes());
 }
+
+#[test]
+fn the_largest_log_weight_is_that_of_the_best_record() {
+    for case in cases() {
+        let theta = potentials(&case);
+        let oracle = BeliefPropagation::new(&case.domain, theta.layout());
+        let found =
+            oracle.largest_log_weight(&theta, &mut oracle.workspace()).expect("a log-weight");
+        let shape = case.domain.shape(&case.domain.everything());
+        let mut record = vec![0_usize; shape.len()];
+        let mut best = f64::NEG_INFINITY;
+        'records: loop {
+            let mut weight = 0.0;
+            for (index, clique) in theta.layout().cliques().iter().enumerate() {
+                let cell = clique.iter().fold(0, |cell, a| cell * shape[a] + record[a]);
+                weight += theta.table(index)[cell];
+            }
+            best = best.max(weight);
+            for axis in (0..shape.len()).rev() {
+                record[axis] += 1;
+                if record[axis] < shape[axis] {
+                    continue 'records;
+                }
+                record[axis] = 0;
+            }
+            break;
+        }
+        let near = (found - best).abs() <= 1e-9 * best.abs().max(1.0);
+        let nothing = found == f64::NEG_INFINITY && best == f64::NEG_INFINITY;
+        assert!(near || nothing, "seed {}: {found}, not {best}", case.seed);
+    }
+}
+
+#[test]
+fn an_oracle_that_takes_over_plans_is_the_same_as_a_new_one() {
+    for case in cases().iter().filter(|case| case.cliques.len() > 1) {
+        let theta = potentials(case);
+        let fewer = case.cliques.split_last().map(|(_, rest)| rest.to_vec()).unwrap_or_default();
+        let earlier = CliqueLayout::new(&case.domain, fewer).expect("a layout");
+        let earlier = BeliefPropagation::new(&case.domain, &earlier);
+        let answer = |oracle: &BeliefPropagation| {
+            let mut mu = Marginals::zeros(theta.layout());
+            let found = oracle.marginals(&theta, TOTAL, &mut oracle.workspace(), &mut mu);
+            (found.map_err(|error| error.to_string()), mu)
+        };
+        let new = BeliefPropagation::new(&case.domain, theta.layout());
+        let following = BeliefPropagation::following(&case.domain, theta.layout(), &earlier);
+        assert_eq!(answer(&new), answer(&following), "seed {}", case.seed);
+    }
+}
