@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::privacy::NoisyResidual;
+use crate::strategy::variances::parts;
 use crate::table::Projection;
 
 /// Unbiased estimates of residuals `r_A = (⊗_{i ∈ A} (I − J/k_i)) M_A`, in counts. Marginals made of them agree with one
@@ -52,10 +53,10 @@ impl Residuals {
         })?;
         let shape = self.domain.shape(clique);
         let mut marginal = vec![0.0; cells];
-        for (part, residual) in &self.by_clique {
-            if part.is_subset(clique) {
+        for part in parts(clique) {
+            if let Some(residual) = self.by_clique.get(&part) {
                 let spread = residual.len() as f64 / cells as f64;
-                let walk = Projection::between(clique, &shape, part);
+                let walk = Projection::between(clique, &shape, &part);
                 walk.zip_from(residual, &mut marginal, |cell, r| *cell += spread * r);
             }
         }

