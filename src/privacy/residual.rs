@@ -176,7 +176,10 @@ pub fn residual_cost(
                     // Alone, a query is worst for records that differ in one attribute only (section 5).
                     let single = |attribute| Clique::new([attribute]);
                     let varied = attributes.intersection(&q.clique);
-                    varied.iter().map(|a| of_set(&single(a))).try_fold(0, |most, c| Some(c?.max(most)))
+                    varied
+                        .iter()
+                        .map(|a| of_set(&single(a)))
+                        .try_fold(0, |most, c| Some(c?.max(most)))
                 })
             }
         }
