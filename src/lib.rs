@@ -84,6 +84,7 @@
 //! | --- | --- |
 //! | [`Error`] | the one error type, facts in fields |
 //! | [`observe`] | progress as events, which hold publishable numbers only |
+//! | [`linalg`] | dense solves, by our own code or by LAPACK |
 //! | [`domain`] | attributes, cliques, and the schema that turns text into codes |
 //! | [`table`] | tables over cliques: factors, potentials, marginals |
 //! | [`data`] | records: reading, counting, writing; public tables |
@@ -92,9 +93,10 @@
 //! | [`inference`] | from potentials to marginals: the engine |
 //! | [`measurement`] | what was observed, and where |
 //! | [`privacy`] | budget, ledger, curator, exact noise |
+//! | [`strategy`] | which marginals to measure, and how well: residuals, HDMM |
 //! | [`model`] | fitted models: marginals, sampling, files |
 //! | [`estimation`] | from measurements to potentials |
-//! | [`mechanism`] | JAM-PGM, AIM, MST, baselines, checkpoints |
+//! | [`mechanism`] | JAM-PGM, AIM, MST, answered workloads, baselines, checkpoints |
 //! | [`evaluation`] | errors and other measures beside the real table; **not private** |
 //! | [`demo`] | invented census-like people |
 //!
@@ -108,12 +110,14 @@ pub mod estimation;
 pub mod evaluation;
 pub mod graph;
 pub mod inference;
+pub mod linalg;
 pub mod measurement;
 pub mod mechanism;
 pub mod model;
 pub mod observe;
 pub mod privacy;
 pub mod query;
+pub mod strategy;
 pub mod table;
 
 pub use error::{Error, Result};

@@ -28,6 +28,8 @@ mod real_data;
 mod samplers;
 #[path = "integration/sensitivity.rs"]
 mod sensitivity;
+#[path = "integration/strategies.rs"]
+mod strategies;
 #[path = "integration/structural_zeros.rs"]
 mod structural_zeros;
 #[path = "integration/support.rs"]

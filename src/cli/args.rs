@@ -50,6 +50,8 @@ pub(super) enum Command {
     Demo(DemoArgs),
     /// Make a synthetic table from a private table, with the help of public tables
     Synth(Box<SynthArgs>),
+    /// Answer a workload of marginals with noise, and say how much, without a model
+    Answer(AnswerArgs),
     /// Compare a synthetic table with the real one; the result is NOT private
     Evaluate(EvaluateArgs),
     /// Run mechanisms over data sets, budgets and seeds, and compare; the results are NOT private
@@ -130,6 +132,10 @@ pub(super) enum MechanismName {
     MwemPgm,
     /// Measures single attributes and takes them as independent: a baseline
     Independent,
+    /// Answers the whole workload with the best Gaussian noise, then fits what stands out; no public tables
+    ResidualPlanner,
+    /// Answers the whole workload from weighted marginals, then fits what stands out; no public tables
+    Hdmm,
     /// Fits public marginals alone and spends nothing: a baseline
     PublicOnly,
 }
@@ -182,6 +188,55 @@ pub(super) struct SynthArgs {
     /// Folder that keeps the state after each round; an interrupted run continues from it
     #[arg(long, value_name = "DIR")]
     pub(super) checkpoint: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum AnswererName {
+    /// The best Gaussian noise there is, for the objective
+    ResidualPlanner,
+    /// Weighted marginals, and least squares
+    Hdmm,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ObjectiveName {
+    /// The sum of the variances of all cells
+    SumOfVariances,
+    /// The largest variance of a cell
+    MaxVariance,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct AnswerArgs {
+    /// The private table: CSV, plain or gzip
+    #[arg(long, value_name = "FILE")]
+    pub(super) private: PathBuf,
+    /// schema.json or domain.json
+    #[arg(long, value_name = "FILE")]
+    pub(super) schema: PathBuf,
+    /// Privacy budget: epsilon, above 0
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub(super) epsilon: f64,
+    /// Privacy budget: delta, between 0 and 1, far below 1 / number of records
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    pub(super) delta: f64,
+    /// The mechanism
+    #[arg(long, value_enum, default_value = "residual-planner", value_name = "NAME")]
+    pub(super) mechanism: AnswererName,
+    /// What to make small, weighted by the workload [default: sum-of-variances]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(super) objective: Option<ObjectiveName>,
+    #[command(flatten)]
+    pub(super) workload: WorkloadArgs,
+    /// Which tables must be indistinguishable
+    #[arg(long, value_enum, default_value = "replace-one", value_name = "RELATION")]
+    pub(super) neighbors: Neighbors,
+    /// Number to repeat the run with; the result is then NOT private
+    #[arg(long, value_name = "S")]
+    pub(super) seed: Option<u64>,
+    /// The noisy marginals: JSON with the ledger when it ends in .json, otherwise CSV, a line a cell
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: PathBuf,
 }
 
 #[derive(Args, Debug)]

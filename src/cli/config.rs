@@ -57,11 +57,18 @@ impl Tuning {
             rounds: args.rounds,
             measure_share,
             size_limit_mib: args.size_limit_mib,
-            relation: match args.neighbors {
-                Neighbors::ReplaceOne => NeighboringRelation::ReplaceOne,
-                Neighbors::AddRemoveOne => NeighboringRelation::AddRemoveOne,
-            },
+            relation: args.neighbors.relation(),
         })
+    }
+}
+
+impl Neighbors {
+    /// As the library has it.
+    pub(super) const fn relation(self) -> NeighboringRelation {
+        match self {
+            Self::ReplaceOne => NeighboringRelation::ReplaceOne,
+            Self::AddRemoveOne => NeighboringRelation::AddRemoveOne,
+        }
     }
 }
 
@@ -74,6 +81,8 @@ impl MechanismName {
             Self::Mst => "mst",
             Self::MwemPgm => "mwem-pgm",
             Self::Independent => "independent",
+            Self::ResidualPlanner => "residual-planner",
+            Self::Hdmm => "hdmm",
             Self::PublicOnly => "public-only",
         }
     }
@@ -89,13 +98,22 @@ impl MechanismName {
             Self::JamPgm => Some(JamPgm::default().measure_share),
             Self::Aim => Some(Aim::default().measure_share),
             Self::MwemPgm => Some(MwemPgm::default().measure_share),
-            Self::Mst | Self::Independent | Self::PublicOnly => None,
+            Self::Mst
+            | Self::Independent
+            | Self::ResidualPlanner
+            | Self::Hdmm
+            | Self::PublicOnly => None,
         }
     }
 
     /// Whether its number of rounds is its own.
     pub(super) const fn has_fixed_rounds(self) -> bool {
-        matches!(self, Self::Mst | Self::Independent)
+        self.answers_at_once() || matches!(self, Self::Mst | Self::Independent)
+    }
+
+    /// Whether it measures everything in one step.
+    const fn answers_at_once(self) -> bool {
+        matches!(self, Self::ResidualPlanner | Self::Hdmm)
     }
 
     /// Refuses flags that the mechanism would not heed.
@@ -107,7 +125,7 @@ impl MechanismName {
                 "--measure-share",
                 args.tuning.measure_share.is_some() && self.measure_share().is_none(),
             ),
-            ("--checkpoint", args.checkpoint.is_some() && public_only),
+            ("--checkpoint", args.checkpoint.is_some() && (public_only || self.answers_at_once())),
         ];
         if let Some((flag, _)) = useless.iter().find(|(_, is_useless)| *is_useless) {
             let message = format!("{flag} is of no use with --mechanism {}", self.name());

@@ -1,6 +1,7 @@
 //! The command-line tool. A command is checked first (`config`), then run step by step; a [`failure::Failure`] ends
 //! it with a message and an exit code.
 
+mod answer;
 mod args;
 mod budget;
 mod compare;
@@ -51,6 +52,7 @@ fn dispatch(command: &Command, console: Console) -> Outcome {
     match command {
         Command::Demo(args) => demo::run(args, console),
         Command::Synth(args) => run::run(args, console),
+        Command::Answer(args) => answer::run(args, console),
         Command::Evaluate(args) => evaluate::run(args),
         Command::Compare(args) => compare::run(args, console),
         Command::CompareRun => compare::worker::run(),

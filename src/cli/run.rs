@@ -9,7 +9,8 @@ use jointly::data::{Dataset, Labels, Projectable, write_csv_file};
 use jointly::domain::Schema;
 use jointly::measurement::Provenance;
 use jointly::mechanism::{
-    Aim, CheckpointFolder, Independent, JamPgm, Mechanism, Mst, MwemPgm, PublicOnly, Release, Task,
+    Aim, CheckpointFolder, Hdmm, Independent, JamPgm, Mechanism, Mst, MwemPgm, PublicOnly, Release,
+    ResidualPlanner, Task,
 };
 use jointly::model::{MarkovRandomField, ModelFile, Sampling};
 use jointly::privacy::{Curator, Rho};
@@ -155,6 +156,10 @@ pub(super) fn mechanism(
         MechanismName::Independent => {
             Box::new(Independent { size_limit_mib, iterations, checkpoint })
         }
+        MechanismName::ResidualPlanner => {
+            Box::new(ResidualPlanner { size_limit_mib, iterations, ..ResidualPlanner::default() })
+        }
+        MechanismName::Hdmm => Box::new(Hdmm { size_limit_mib, iterations, ..Hdmm::default() }),
         MechanismName::PublicOnly => Box::new(PublicOnly { rounds, size_limit_mib, iterations }),
     }
 }

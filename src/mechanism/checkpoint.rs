@@ -110,6 +110,9 @@ impl Stored {
                     measured.push(entry.round);
                 }
                 NoiseMechanism::DiscreteGaussian { .. } => counted = true,
+                NoiseMechanism::JointDiscreteGaussian { .. } => {
+                    return Err("the ledger has an entry that no round makes".into());
+                }
             }
         }
         let of = |kept: fn(&RoundRecord) -> bool| {

@@ -2,21 +2,27 @@
 
 mod adaptive;
 mod aim;
+mod answers;
 mod checkpoint;
+mod hdmm;
 mod independent;
 mod jam_pgm;
 mod mst;
 mod mwem_pgm;
 mod public_only;
+mod residual_planner;
 mod rounds;
 
 pub use aim::Aim;
+pub use answers::{AnswerWorkload, Answers};
 pub use checkpoint::CheckpointFolder;
+pub use hdmm::Hdmm;
 pub use independent::Independent;
 pub use jam_pgm::JamPgm;
 pub use mst::Mst;
 pub use mwem_pgm::MwemPgm;
 pub use public_only::PublicOnly;
+pub use residual_planner::ResidualPlanner;
 
 use serde::{Deserialize, Serialize};
 

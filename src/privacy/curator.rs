@@ -9,7 +9,7 @@ use crate::privacy::sampler::{DiscreteGaussian, LARGEST_PART};
 use crate::privacy::select::ExponentialMechanism;
 use crate::privacy::{
     Accountant, Ledger, LedgerEntry, MarginalSensitivity, NeighboringRelation, NoiseMechanism,
-    NoiseSeed, Ratio, Rho, ScoreSensitivity, Sensitive,
+    NoiseSeed, Ratio, ResidualQuery, Rho, ScoreSensitivity, Sensitive, residual_cost,
 };
 
 /// A marginal with noise in every cell: it may be published.
@@ -28,6 +28,15 @@ impl NoisyMarginal {
     pub fn stddev(&self) -> f64 {
         self.variance.to_f64().sqrt()
     }
+}
+
+/// A residual query's answer with noise in every cell: it may be published.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NoisyResidual {
+    /// What was asked.
+    pub query: ResidualQuery,
+    /// v with discrete Gaussian noise, in row-major order of the clique's sorted attributes.
+    pub values: Vec<i64>,
 }
 
 /// Private records, the budget that is left, and the noise generator.
@@ -80,10 +89,16 @@ impl<'a> Curator<'a> {
         let accountant = Accountant::resume(ledger)?;
         let expected = MarginalSensitivity::of(self.relation).squared_l2();
         for entry in ledger.entries() {
-            if let NoiseMechanism::DiscreteGaussian { squared_l2_sensitivity: found, .. } =
-                entry.mechanism
-                && found != expected
-            {
+            let found = match entry.mechanism {
+                NoiseMechanism::DiscreteGaussian { squared_l2_sensitivity, .. } => {
+                    squared_l2_sensitivity
+                }
+                NoiseMechanism::JointDiscreteGaussian { relation, .. } => {
+                    MarginalSensitivity::of(relation).squared_l2()
+                }
+                NoiseMechanism::ExponentialMechanism { .. } => continue,
+            };
+            if found != expected {
                 return Err(Error::invalid_specification(
                     format!("ledger, round {}, {}", entry.round, entry.purpose),
                     format!("a squared L2 sensitivity of {found}"),
@@ -224,6 +239,47 @@ impl<'a> Curator<'a> {
         let names = clique.iter().map(|a| self.domain().name(a).to_owned()).collect();
         let (values, variance) = self.add_gaussian_noise("marginal", Some(names), rho, &values)?;
         Ok(NoisyMarginal { clique: clique.clone(), values, variance })
+    }
+
+    /// Measures residuals, all at once, at a cost of `rho`: discrete Gaussian noise in every cell of every query, with the
+    /// variance of each. The records are counted here, after the charge.
+    ///
+    /// # Errors
+    /// No query, queries that cost more than `rho` (by [`residual_cost`]), a `rho` of 0 or above what is left, or a
+    /// failure to count.
+    pub fn measure_residuals(
+        &mut self,
+        queries: &[ResidualQuery],
+        rho: Rho,
+    ) -> Result<Vec<NoisyResidual>> {
+        let cliques: Vec<Clique> = queries.iter().map(|query| query.clique().clone()).collect();
+        cliques.iter().try_for_each(|clique| self.check_clique(clique))?;
+        queries.iter().try_for_each(|query| query.check_domain(self.data.domain()))?;
+        let cost = residual_cost(self.domain(), queries, self.relation)?;
+        if queries.is_empty() || rho.is_zero() || cost > rho {
+            let expected = "above 0, and what the queries' noise costs";
+            return Err(Error::invalid_parameter("rho of residuals", rho, expected));
+        }
+        let entry = LedgerEntry {
+            round: self.round,
+            purpose: "residuals of marginals".to_owned(),
+            clique: None,
+            mechanism: NoiseMechanism::JointDiscreteGaussian {
+                queries: queries.len() as u64,
+                squared_sensitivity: Ratio::new(cost.units(), 1 << (Rho::UNIT_BITS - 1))?,
+                relation: self.relation,
+            },
+            rho,
+        };
+        let noise = self.noise.as_mut().ok_or_else(no_round)?;
+        self.accountant.charge(entry)?;
+        let counts = self.data.project_many(&cliques)?;
+        let measured = queries.iter().zip(counts).map(|(query, counts)| {
+            let exact = query.apply(self.data.domain(), &counts).into_iter();
+            let values = exact.map(|v| v.saturating_add(query.noise().sample(noise))).collect();
+            NoisyResidual { query: query.clone(), values }
+        });
+        Ok(measured.collect())
     }
 
     /// Selects a candidate with the exponential mechanism at ε = √(8ρ), rounded down, at a cost of `rho`: the index of

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::privacy::{Ratio, Rho};
+use crate::privacy::{NeighboringRelation, Ratio, Rho};
 
 /// The noise behind an entry, with the parameters that its cost follows from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,16 @@ pub enum NoiseMechanism {
         variance: Ratio,
         /// Δ₂² in squared counts.
         squared_l2_sensitivity: u32,
+    },
+    /// Discrete Gaussian noise on integer queries, measured at once, each with its own `σ_q²`:
+    /// `ρ = ½ max Σ_q ‖Δ_q‖²/σ_q²` over pairs of neighbors.
+    JointDiscreteGaussian {
+        /// Number of queries.
+        queries: u64,
+        /// `max Σ_q ‖Δ_q‖²/σ_q²`, rounded up.
+        squared_sensitivity: Ratio,
+        /// Which tables are neighbors.
+        relation: NeighboringRelation,
     },
     /// One candidate, with probability proportional to exp(ε · score / (2 · sensitivity)): ρ = ε² / 8
     /// (Cesar & Rogers 2021).
@@ -44,6 +54,12 @@ impl NoiseMechanism {
                 let paid =
                     (2 * u128::from(rho.units())).saturating_mul(variance.numerator().into());
                 variance.numerator() > 0 && cost.is_some_and(|cost| cost <= paid)
+            }
+            Self::JointDiscreteGaussian { squared_sensitivity, .. } => {
+                let cost = u128::from(squared_sensitivity.numerator()).checked_mul(unit);
+                let paid = (2 * u128::from(rho.units()))
+                    .saturating_mul(squared_sensitivity.denominator().into());
+                cost.is_some_and(|cost| cost <= paid)
             }
             Self::ExponentialMechanism { epsilon, .. } => {
                 // ε² / 8 ≤ ρ.

@@ -6,9 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules of the library, each allowed to name the ones before it and itself.
-const ORDER: [&str; 15] = [
+const ORDER: [&str; 17] = [
     "error",
     "observe",
+    "linalg",
     "domain",
     "table",
     "data",
@@ -17,6 +18,7 @@ const ORDER: [&str; 15] = [
     "inference",
     "measurement",
     "privacy",
+    "strategy",
     "model",
     "estimation",
     "mechanism",

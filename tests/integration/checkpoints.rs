@@ -46,6 +46,7 @@ fn kind(event: &Event) -> (&'static str, u32) {
         Event::Scored { round, .. } => ("scored", *round),
         Event::Measured { round, .. } => ("measured", *round),
         Event::Fitted { round, .. } => ("fitted", *round),
+        Event::Certified { .. } => ("certified", 0),
         other => panic!("an event that this test does not know: {other:?}"),
     }
 }

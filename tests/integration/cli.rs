@@ -498,3 +498,52 @@ fn help_tells_the_exit_codes() {
     assert!(bench.succeed("--version").starts_with("jointly "));
     assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/command-line.md").exists());
 }
+
+#[test]
+fn a_workload_is_answered_as_json_with_its_ledger_or_as_csv() {
+    let bench = Bench::new();
+    let common = "--private private.csv --schema schema.json --epsilon 1 --delta 1e-6";
+    for name in ["residual-planner", "hdmm"] {
+        for neighbors in ["replace-one", "add-remove-one"] {
+            bench.succeed(&format!(
+                "answer {common} --workload all-2-way --mechanism {name} --neighbors {neighbors} \
+                 --out answers.json"
+            ));
+            let answers: Value = serde_json::from_str(&bench.read("answers.json")).unwrap();
+            assert_eq!((&answers["mechanism"], &answers["private"]), (&name.into(), &true.into()));
+            assert_eq!(answers["ledger"]["remaining"]["units"], 0);
+            let marginals = answers["marginals"].as_array().unwrap();
+            assert_eq!(marginals.len(), 6);
+            let first = &marginals[0];
+            assert_eq!((&first["attributes"][1], &first["shape"][1]), (&"b".into(), &3.into()));
+            assert_eq!(first["counts"].as_array().unwrap().len(), 6);
+            assert!(first["stddev"].as_f64().unwrap() > 0.0);
+        }
+        let seeded = format!(
+            "answer {common} --workload all-1-way --mechanism {name} --seed 1 --out answers.csv"
+        );
+        let warning = stderr(&bench.run(&seeded));
+        assert!(warning.contains("NOT PRIVATE"), "{warning}");
+        let text = bench.read("answers.csv");
+        assert_eq!(text.lines().count(), 1 + 2 + 3 + 2 + 4);
+        assert!(text.lines().nth(1).unwrap().starts_with("\"a\",0,"), "{text}");
+    }
+    let hdmm = format!("answer {common} --mechanism hdmm --objective max-variance --out o.csv");
+    bench.fail(&hdmm, 2, "--objective");
+    bench.fail(&format!("answer {common} --out private.csv"), 2, "--out");
+}
+
+#[test]
+fn answers_make_a_model() {
+    let bench = Bench::new();
+    let common = "--private private.csv --schema schema.json --epsilon 1 --delta 1e-6 --out s.csv";
+    for name in ["residual-planner", "hdmm"] {
+        let synth = format!("synth {common} --workload all-2-way --mechanism {name}");
+        bench.succeed(&format!("{synth} --ledger ledger.json --report report.html"));
+        let ledger: Value = serde_json::from_str(&bench.read("ledger.json")).unwrap();
+        assert_eq!(ledger["mechanism"], name);
+        assert_eq!(bench.read("s.csv").lines().count(), 401);
+        bench.fail(&format!("{synth} --rounds 3"), 2, "--rounds");
+        bench.fail(&format!("{synth} --checkpoint kept"), 2, "--checkpoint");
+    }
+}

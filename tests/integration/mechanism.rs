@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use jointly::Error;
 use jointly::data::{Dataset, Projectable, PublicData};
 use jointly::domain::{Clique, Domain};
+use jointly::estimation::Certificate;
 use jointly::graph::{JunctionTree, size_mib};
 use jointly::measurement::Provenance;
 use jointly::mechanism::{JamPgm, Mechanism, PublicOnly, Release};
@@ -458,7 +459,7 @@ fn events_say_nothing_that_the_release_does_not() {
             spent.insert(entry.round, last.checked_add(entry.rho).unwrap());
         }
         let closure = run.workload.downward_closure().len();
-        let mut kinds = [0; 4];
+        let mut kinds = [0; 5];
         for event in &seen.0 {
             match event {
                 Event::Started { mechanism, rounds, first_round, candidates, limit } => {
@@ -497,10 +498,19 @@ fn events_say_nothing_that_the_release_does_not() {
                     assert_eq!(loss.to_bits(), record.loss.to_bits(), "{name}");
                     assert_eq!(model_mib.to_bits(), record.model_mib.to_bits(), "{name}");
                 }
+                Event::Certified { loss, lower_bound, noise } => {
+                    kinds[4] += 1;
+                    let certificate = release.certificate.unwrap();
+                    let told =
+                        Certificate { loss: *loss, lower_bound: *lower_bound, noise: *noise };
+                    assert_eq!(told, certificate, "{name}");
+                    assert_eq!(loss.to_bits(), current.unwrap().loss.to_bits(), "{name}");
+                    assert!((0.0..=*loss).contains(lower_bound), "{name}");
+                }
                 other => panic!("{name}: an event that this test does not know: {other:?}"),
             }
         }
-        assert_eq!(kinds, [1, 6, 6, 6], "{name}");
+        assert_eq!(kinds, [1, 6, 6, 6, 1], "{name}");
     }
 }
 

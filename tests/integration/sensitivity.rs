@@ -5,7 +5,10 @@
 use jointly::data::Projectable;
 use jointly::domain::{Clique, Domain};
 use jointly::privacy::NeighboringRelation::{AddRemoveOne, ReplaceOne};
-use jointly::privacy::{MarginalSensitivity, NeighboringRelation, ScoreSensitivity};
+use jointly::privacy::{
+    Curator, MarginalSensitivity, NeighboringRelation, NoiseSeed, Ratio, ResidualQuery, Rho,
+    ScoreSensitivity, residual_cost,
+};
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
@@ -247,4 +250,128 @@ fn two_is_not_a_bound_for_the_public_score_under_replace_one() {
     };
     assert_eq!(score(&neighbor).to_bits(), 2.0_f64.to_bits());
     assert_eq!(score(&table).to_bits(), (-2.0_f64).to_bits());
+}
+
+/// `⊗ T_i M_A(D)` from its definition: entry (x, y) of the matrix is the product over the attributes of `k − 1` or `−1`
+/// where centered, 1 or 0 elsewhere.
+fn residual(table: &Table, clique: &Clique, centered: &Clique) -> Vec<f64> {
+    let shape = table.domain.shape(clique);
+    let counts = table.marginal(clique);
+    let code =
+        |cell: usize, axis: usize| cell / shape[axis + 1..].iter().product::<usize>() % shape[axis];
+    let entry = |x: usize, y: usize| -> f64 {
+        let factor = |(axis, attribute)| {
+            let same = f64::from(u8::from(code(x, axis) == code(y, axis)));
+            let k = shape[axis] as f64;
+            if centered.contains(attribute) { k * same - 1.0 } else { same }
+        };
+        clique.iter().enumerate().map(factor).product()
+    };
+    let row = |x| counts.iter().enumerate().map(|(y, count)| entry(x, y) * count).sum();
+    (0..counts.len()).map(row).collect()
+}
+
+/// Some or all residuals of a table of three attributes, with any variances.
+fn residual_queries(domain: &Domain, rng: &mut ChaCha20Rng) -> Vec<ResidualQuery> {
+    let mut queries = Vec::new();
+    for clique in std::iter::once(Clique::default()).chain(domain.everything().subsets()) {
+        let centered = Clique::new(clique.iter().filter(|_| rng.random::<f64>() < 0.8));
+        let variance =
+            Ratio::new(rng.random_range(1..1 << 20), rng.random_range(1..1 << 9)).unwrap();
+        if rng.random::<f64>() < 0.8 {
+            queries.push(ResidualQuery::new(domain, clique, centered, variance).unwrap());
+        }
+    }
+    queries
+}
+
+#[test]
+fn residuals_cost_what_their_worst_neighbors_cost_together() {
+    let mut rng = ChaCha20Rng::seed_from_u64(74);
+    for relation in RELATIONS {
+        for _ in 0..20 {
+            let (mut largest, mut stated) = (0.0_f64, 0.0);
+            let mut queries = Vec::new();
+            for (table, neighbor) in pairs(relation) {
+                if queries.is_empty() {
+                    queries = residual_queries(&table.domain, &mut rng);
+                    stated = residual_cost(&table.domain, &queries, relation).unwrap().to_f64();
+                }
+                let cost = |query: &ResidualQuery| -> f64 {
+                    let v = |t: &Table| residual(t, query.clique(), query.centered());
+                    let squares =
+                        v(&table).into_iter().zip(v(&neighbor)).map(|(a, b)| (a - b).powi(2));
+                    squares.sum::<f64>() / (2.0 * query.variance().to_f64())
+                };
+                largest = largest.max(queries.iter().map(cost).sum());
+            }
+            // Some pair of records differs in every set of attributes, so the bound is met, but for rounding to units.
+            assert!(largest <= stated * (1.0 + 1e-12), "{relation}: {largest} exceeds {stated}");
+            assert!(stated <= largest * (1.0 + 1e-9) + 1e-11, "{relation}: {largest} of {stated}");
+        }
+    }
+}
+
+#[test]
+fn the_bound_for_many_attributes_is_the_sum_of_the_worst_of_every_residual() {
+    // 2^21 sets times 22 queries are too many to go through.
+    let names = (0..21).map(|i| (format!("a{i}"), 2 + i % 3));
+    let domain = Domain::new(names).unwrap();
+    let variance = Ratio::new(1000, 1).unwrap();
+    let queries: Vec<ResidualQuery> = domain
+        .everything()
+        .iter()
+        .map(|a| Clique::new([a]))
+        .chain([Clique::new([0, 1])])
+        .map(|clique| ResidualQuery::new(&domain, clique.clone(), clique, variance).unwrap())
+        .collect();
+    let whole = residual_cost(&domain, &queries, ReplaceOne).unwrap().units();
+    let each = queries.chunks(1).map(|q| residual_cost(&domain, q, ReplaceOne).unwrap().units());
+    assert!(whole.abs_diff(each.sum()) <= 22);
+    let few = residual_cost(&domain, &queries[..4], ReplaceOne).unwrap().units();
+    let each =
+        queries[..4].chunks(1).map(|q| residual_cost(&domain, q, ReplaceOne).unwrap().units());
+    assert!(few.abs_diff(each.sum()) <= 4, "single attributes are worst together");
+}
+
+#[test]
+fn the_curator_measures_the_residuals_whose_cost_is_stated() {
+    let mut rng = ChaCha20Rng::seed_from_u64(75);
+    let noiseless = Ratio::new(1, 1 << 11).unwrap(); // exp(-1024) is the chance of any noise
+    for relation in RELATIONS {
+        let table = Table::random(9, &mut rng);
+        let queries: Vec<ResidualQuery> = residual_queries(&table.domain, &mut rng)
+            .into_iter()
+            .map(|q| {
+                let (clique, centered) = (q.clique().clone(), q.centered().clone());
+                ResidualQuery::new(&table.domain, clique, centered, noiseless).unwrap()
+            })
+            .collect();
+        let cost = residual_cost(&table.domain, &queries, relation).unwrap();
+        let limit = cost.checked_add(cost).unwrap();
+        let mut curator = Curator::new(&table, relation, limit, NoiseSeed::Fixed(1)).unwrap();
+        let measured = curator.measure_residuals(&queries, cost).unwrap();
+        assert_eq!(curator.spent(), cost);
+        for noisy in measured {
+            let exact = residual(&table, noisy.query.clique(), noisy.query.centered());
+            let found: Vec<f64> = noisy.values.iter().map(|v| *v as f64).collect();
+            assert_eq!(found, exact);
+        }
+        let less = Rho::from_units(cost.units() - 1);
+        assert!(curator.measure_residuals(&queries, less).is_err(), "noise for more than is paid");
+        assert!(curator.measure_residuals(&[], cost).is_err());
+        let more = Rho::from_units(cost.units() + 1);
+        assert!(curator.measure_residuals(&queries, more).is_err(), "more than is left");
+        let other = Domain::new([("a", 7), ("b", 3), ("c", 2)]).unwrap();
+        let pair = Clique::new([0, 1]);
+        let foreign = ResidualQuery::new(&other, pair.clone(), pair, noiseless).unwrap();
+        assert!(curator.measure_residuals(&[foreign], Rho::from_units(u64::MAX)).is_err());
+        assert_eq!(curator.spent(), cost);
+        let seen = curator.ledger().clone();
+        let mut again = Curator::new(&table, relation, limit, NoiseSeed::Fixed(1)).unwrap();
+        again.continue_from(&seen).unwrap();
+        let swapped = RELATIONS.into_iter().find(|r| *r != relation).unwrap();
+        let mut swapped = Curator::new(&table, swapped, limit, NoiseSeed::Fixed(1)).unwrap();
+        assert!(swapped.continue_from(&seen).is_err(), "the ledger of the other relation");
+    }
 }

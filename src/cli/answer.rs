@@ -1,0 +1,149 @@
+//! `jointly answer`: the marginals of a workload with noise, and how much.
+
+use std::fmt::Write;
+
+use jointly::data::read_csv;
+use jointly::domain::Schema;
+use jointly::measurement::Measurement;
+use jointly::mechanism::{AnswerWorkload, Answers, Hdmm, ResidualPlanner};
+use jointly::privacy::{Curator, Ledger, NeighboringRelation, NoiseSeed};
+use jointly::strategy::Objective;
+use serde::Serialize;
+use serde_json::json;
+
+use super::args::{AnswerArgs, AnswererName, ObjectiveName};
+use super::config::{self, Budget};
+use super::console::Console;
+use super::failure::{Failure, Outcome};
+use super::format::{grouped, short};
+use super::output;
+
+/// The document as written. It holds publishable numbers only.
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    version: u32,
+    /// Whether the guarantee holds: false when the noise came from a fixed seed.
+    private: bool,
+    mechanism: &'static str,
+    neighbors: NeighboringRelation,
+    epsilon: f64,
+    delta: f64,
+    marginals: Vec<Marginal<'a>>,
+    ledger: &'a Ledger,
+}
+
+#[derive(Serialize)]
+struct Marginal<'a> {
+    attributes: Vec<&'a str>,
+    shape: Vec<usize>,
+    /// Of the noise in every cell, in counts.
+    stddev: f64,
+    /// Row-major, the last attribute's value changing fastest.
+    counts: Vec<f64>,
+}
+
+pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
+    let inputs = [("--private", &*args.private), ("--schema", &*args.schema)];
+    output::check(&inputs, &[("--out", &args.out)])?;
+    let budget = Budget::new(args.epsilon, args.delta)?;
+    let answerer = answerer(args)?;
+    if args.seed.is_some() {
+        console.warning(
+            "--seed repeats the noise, which can then be removed: the result is NOT PRIVATE",
+        );
+    }
+    let schema = Schema::read(&args.schema)?;
+    let (workload, _) = config::workload(&args.workload, &schema.domain())?;
+    let private = read_csv(&args.private, &schema)?;
+    let seed = args.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed);
+    let mut curator = Curator::new(&private, args.neighbors.relation(), budget.rho, seed)?;
+    let answered = answerer.answer(&mut curator, &workload);
+    if answered.is_err() && !curator.spent().is_zero() {
+        console.warning(&format!("rho = {} was spent before the failure", curator.spent()));
+    }
+    let answers = answered?;
+    let marginals = answers.cliques.iter().map(|clique| answers.marginal(clique));
+    let marginals = marginals.collect::<Result<Vec<_>, _>>()?;
+    if args.out.extension().is_some_and(|extension| extension == "json") {
+        output::write_json(&args.out, &document(&answers, &marginals, budget))?;
+    } else {
+        output::write_text(&args.out, &table(&answers, &marginals))?;
+    }
+    let rmse = answers.variances.workload_rmse(&workload);
+    let text = format!(
+        "{}: {} marginals, root mean squared error {} counts; all of rho {} spent",
+        args.out.display(),
+        grouped(marginals.len() as u64),
+        short(rmse),
+        short(budget.rho.to_f64()),
+    );
+    let facts = json!({
+        "out": args.out.display().to_string(),
+        "marginals": marginals.len(),
+        "rmse": rmse,
+        "private": answers.is_private,
+    });
+    console.note("finished", &text, facts);
+    Ok(())
+}
+
+fn answerer(args: &AnswerArgs) -> Outcome<Box<dyn AnswerWorkload>> {
+    Ok(match (args.mechanism, args.objective) {
+        (AnswererName::ResidualPlanner, objective) => {
+            let objective = match objective {
+                Some(ObjectiveName::MaxVariance) => Objective::MaxVariance,
+                Some(ObjectiveName::SumOfVariances) | None => Objective::SumOfVariances,
+            };
+            Box::new(ResidualPlanner { objective, ..ResidualPlanner::default() })
+        }
+        (AnswererName::Hdmm, None | Some(ObjectiveName::SumOfVariances)) => {
+            Box::new(Hdmm::default())
+        }
+        (AnswererName::Hdmm, Some(ObjectiveName::MaxVariance)) => {
+            return Err(Failure::usage("--objective max-variance is of no use with hdmm"));
+        }
+    })
+}
+
+fn document<'a>(answers: &'a Answers, marginals: &[Measurement], budget: Budget) -> Document<'a> {
+    let domain = &answers.domain;
+    let marginals = marginals.iter().map(|marginal| Marginal {
+        attributes: marginal.clique.iter().map(|a| domain.name(a)).collect(),
+        shape: domain.shape(&marginal.clique),
+        stddev: marginal.stddev,
+        counts: marginal.values.clone(),
+    });
+    Document {
+        format: "jointly-answers",
+        version: 1,
+        private: answers.is_private,
+        mechanism: answers.mechanism,
+        neighbors: answers.relation,
+        epsilon: budget.epsilon.value(),
+        delta: budget.delta.value(),
+        marginals: marginals.collect(),
+        ledger: &answers.ledger,
+    }
+}
+
+/// A line a cell: the marginal's attributes, the cell's codes, the noisy count, its standard deviation.
+fn table(answers: &Answers, marginals: &[Measurement]) -> String {
+    let mut text = String::from("attributes,codes,count,stddev\n");
+    for marginal in marginals {
+        let shape = answers.domain.shape(&marginal.clique);
+        let names: Vec<&str> = marginal.clique.iter().map(|a| answers.domain.name(a)).collect();
+        let names = names.join(" x ").replace('"', "\"\"");
+        for (cell, count) in marginal.values.iter().enumerate() {
+            let mut rest = cell;
+            let mut codes: Vec<String> = Vec::with_capacity(shape.len());
+            for extent in shape.iter().rev() {
+                codes.insert(0, (rest % extent).to_string());
+                rest /= extent;
+            }
+            let codes = codes.join(" ");
+            _ = writeln!(text, "\"{names}\",{codes},{count},{}", marginal.stddev);
+        }
+    }
+    text
+}

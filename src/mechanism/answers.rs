@@ -1,0 +1,169 @@
+//! Mechanisms that answer a workload, and the model that their answers make.
+
+use crate::domain::{Clique, Domain};
+use crate::error::Result;
+use crate::estimation::Weighting;
+use crate::measurement::{Measurement, Provenance};
+use crate::mechanism::adaptive;
+use crate::mechanism::rounds::{Rounds, Settings, count};
+use crate::mechanism::{Release, Task};
+use crate::observe::Observer;
+use crate::privacy::{Curator, Ledger, NeighboringRelation};
+use crate::query::Workload;
+use crate::strategy::{ResidualVariances, Residuals};
+
+/// Noisy marginals of a workload: unbiased, in agreement with one another on shared attributes, each with the exact
+/// standard deviation of its cells. Errors of overlapping marginals, and of the cells of one marginal, are correlated.
+///
+/// All of it may be published when [`Answers::is_private`] holds.
+#[derive(Clone, Debug)]
+pub struct Answers {
+    /// The mechanism's name.
+    pub mechanism: &'static str,
+    /// The attributes.
+    pub domain: Domain,
+    /// The cliques that were asked for, in the workload's order.
+    pub cliques: Vec<Clique>,
+    /// What the marginals are made of.
+    pub residuals: Residuals,
+    /// How well that is known.
+    pub variances: ResidualVariances,
+    /// What each access cost.
+    pub ledger: Ledger,
+    /// Which tables the guarantee holds for.
+    pub relation: NeighboringRelation,
+    /// False when the noise came from a fixed seed: then nothing is private.
+    pub is_private: bool,
+}
+
+impl Answers {
+    /// The noisy marginal on a clique of the workload, or a subset of one, in counts. Cells may be negative.
+    ///
+    /// # Errors
+    /// A clique that is in none of the workload's, or a table that does not fit memory.
+    pub fn marginal(&self, clique: &Clique) -> Result<Measurement> {
+        if !self.cliques.iter().any(|asked| clique.is_subset(asked)) {
+            let names: Vec<String> =
+                clique.iter().map(|attribute| format!("#{attribute}")).collect();
+            return Err(self.domain.unknown(&names.join(" x "), "the answered workload"));
+        }
+        Ok(Measurement {
+            clique: clique.clone(),
+            values: self.residuals.marginal(clique)?,
+            stddev: self.variances.of_cell(clique).sqrt(),
+            provenance: Provenance::Private,
+        })
+    }
+
+    /// The number of records: public, or the noisy one.
+    ///
+    /// # Errors
+    /// None.
+    pub fn total(&self) -> Result<f64> {
+        Ok(self.residuals.marginal(&Clique::default())?[0])
+    }
+}
+
+/// A mechanism that answers all marginals of a workload at once, with noise that is planned beforehand.
+pub trait AnswerWorkload {
+    /// Spends all that the curator has left, in round 1. Where the workload says nothing about the records, nothing is
+    /// spent.
+    ///
+    /// # Errors
+    /// A budget too small for the workload, a curator that has begun its rounds, tables that do not fit memory, or a
+    /// failure of the system's random generator. Messages say nothing about the records.
+    fn answer(&self, curator: &mut Curator<'_>, workload: &Workload) -> Result<Answers>;
+}
+
+/// The settings of a mechanism of this kind, which keeps no checkpoint: all it spends, it spends at once.
+pub(super) fn settings(
+    name: &'static str,
+    size_limit_mib: f64,
+    iterations: u32,
+) -> Settings<'static> {
+    Settings {
+        name,
+        rounds: None,
+        measure_share: None,
+        size_limit_mib,
+        iterations,
+        weighting: Weighting::InverseVariance,
+        checkpoint: None,
+    }
+}
+
+/// Answers the workload and fits a model to what of the answers stands out of the noise, as far as the size limit allows:
+/// single attributes first, then the cliques of the downward closure by how much they differ from independence. All
+/// after the answers is post-processing.
+pub(super) fn release(
+    mechanism: &impl AnswerWorkload,
+    settings: Settings<'_>,
+    curator: &mut Curator<'_>,
+    task: &Task<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Release> {
+    adaptive::check_domain(curator.domain(), settings.size_limit_mib)?;
+    let answers = mechanism.answer(curator, task.workload)?;
+    let total = answers.total()?.max(1.0);
+    let measurements = worth_fitting(&answers, total, task.workload, settings.size_limit_mib)?;
+    let mut run = Rounds::open_free(settings, curator, total, observer)?;
+    run.start(count(measurements.len()), answers.cliques.len());
+    for measurement in measurements {
+        run.record(0, measurement)?;
+    }
+    run.fit()?;
+    run.finish()
+}
+
+/// The answers that a model is fitted to.
+fn worth_fitting(
+    answers: &Answers,
+    total: f64,
+    workload: &Workload,
+    size_limit_mib: f64,
+) -> Result<Vec<Measurement>> {
+    let (singles, wider): (Vec<Clique>, Vec<Clique>) =
+        workload.downward_closure().into_iter().partition(|clique| clique.len() == 1);
+    let mut chosen =
+        singles.iter().map(|single| answers.marginal(single)).collect::<Result<Vec<_>>>()?;
+    let mut scored = Vec::new();
+    for clique in wider {
+        let answer = answers.marginal(&clique)?;
+        let score = dependence(&answers.domain, &answer, &chosen, total);
+        if score > 0.0 {
+            scored.push((score, answer));
+        }
+    }
+    scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    for (_, answer) in scored {
+        let cliques: Vec<Clique> = chosen.iter().map(|m| m.clique.clone()).collect();
+        let next = std::slice::from_ref(&answer.clique);
+        let is_said = cliques.iter().any(|clique| answer.clique.is_subset(clique));
+        if !is_said && adaptive::tractable(&answers.domain, &cliques, next, size_limit_mib)[0] {
+            chosen.push(answer);
+        }
+    }
+    Ok(chosen)
+}
+
+/// `‖y − n ∏_i y_i/n‖₁ − √(2/π) σ k`: how much more a noisy marginal differs from independence than by noise.
+///
+/// `singles`: the noisy marginals of single attributes.
+fn dependence(domain: &Domain, answer: &Measurement, singles: &[Measurement], total: f64) -> f64 {
+    let mut product = vec![total];
+    for attribute in answer.clique.iter() {
+        let single = singles.iter().find(|single| single.clique.contains(attribute));
+        let values = single.map_or(&[][..], |single| &single.values);
+        let uniform = (domain.cardinality(attribute) as f64).recip();
+        product = product
+            .iter()
+            .flat_map(|p| {
+                let share = move |v: Option<&f64>| p * v.map_or(uniform, |v| v.max(0.0) / total);
+                (0..domain.cardinality(attribute)).map(move |code| share(values.get(code)))
+            })
+            .collect();
+    }
+    let distance: f64 = answer.values.iter().zip(&product).map(|(y, p)| (y - p).abs()).sum();
+    let noise = (2.0 / std::f64::consts::PI).sqrt() * answer.stddev;
+    distance - noise * answer.values.len() as f64
+}

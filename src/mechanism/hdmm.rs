@@ -1,0 +1,87 @@
+//! HDMM for workloads of marginals: the best weighted set of marginals, and least squares.
+
+use crate::domain::Clique;
+use crate::error::Result;
+use crate::mechanism::answers::{self, AnswerWorkload, Answers};
+use crate::mechanism::{Mechanism, Release, Task};
+use crate::observe::Observer;
+use crate::privacy::{Curator, NoisyMarginal, Ratio, Rho};
+use crate::query::Workload;
+use crate::strategy::MarginalPlan;
+
+/// HDMM with the strategy `OPT_M` (`McKenna`, Miklau, Hay & Machanavajjhala 2018, section 7.2), for Gaussian noise:
+///
+/// 1. *Select*: weights of marginals that make the workload's total squared error least ([`MarginalPlan`]).
+/// 2. *Measure*: each of them, at its share of the budget.
+/// 3. *Reconstruct*: by least squares.
+///
+/// As a [`Mechanism`] it fits a model to the answers that stand out of the noise.
+#[derive(Clone, Debug)]
+pub struct Hdmm {
+    /// Besides subsets of the workload's cliques, all cliques of up to so many attributes may be measured.
+    pub widest: usize,
+    /// Largest model, in MiB (8 bytes a cell of every maximal clique).
+    pub size_limit_mib: f64,
+    /// Most oracle calls of the fit.
+    pub iterations: u32,
+}
+
+impl Default for Hdmm {
+    fn default() -> Self {
+        Self { widest: 0, size_limit_mib: 80.0, iterations: 1000 }
+    }
+}
+
+impl AnswerWorkload for Hdmm {
+    fn answer(&self, curator: &mut Curator<'_>, workload: &Workload) -> Result<Answers> {
+        let (domain, relation) = (curator.domain().clone(), curator.relation());
+        let budget = curator.remaining();
+        let plan = MarginalPlan::new(&domain, workload, self.widest, relation, budget)?;
+        curator.begin_round(1)?;
+        let cliques: Vec<Clique> =
+            plan.measured().iter().map(|(clique, _)| clique.clone()).collect();
+        let counts = curator.marginals(&cliques)?;
+        let mut noisy = Vec::with_capacity(cliques.len());
+        for (i, (clique, rho)) in plan.measured().iter().enumerate() {
+            let marginal = if clique.is_empty() {
+                measure_records(curator, *rho)?
+            } else {
+                curator.measure(clique, counts.as_ref().map(|c| c[i].as_slice()), *rho)?
+            };
+            noisy.push(marginal);
+        }
+        Ok(Answers {
+            mechanism: self.name(),
+            domain,
+            cliques: workload.cliques(),
+            residuals: plan.estimate(&noisy, curator.records()),
+            variances: plan.variances(),
+            ledger: curator.ledger().clone(),
+            relation,
+            is_private: curator.is_private(),
+        })
+    }
+}
+
+/// The number of records as the marginal on no attribute; its variance is `1/(2ρ)`.
+fn measure_records(curator: &mut Curator<'_>, rho: Rho) -> Result<NoisyMarginal> {
+    let values = vec![curator.measure_total(rho)?];
+    let variance = Ratio::new(1 << (Rho::UNIT_BITS - 1), rho.units())?;
+    Ok(NoisyMarginal { clique: Clique::default(), values, variance })
+}
+
+impl Mechanism for Hdmm {
+    fn name(&self) -> &'static str {
+        "hdmm"
+    }
+
+    fn run(
+        &self,
+        curator: &mut Curator<'_>,
+        task: &Task<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Release> {
+        let settings = answers::settings(self.name(), self.size_limit_mib, self.iterations);
+        answers::release(self, settings, curator, task, observer)
+    }
+}
