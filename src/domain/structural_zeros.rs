@@ -109,8 +109,6 @@ impl Domain {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     fn domain() -> Domain {

@@ -39,7 +39,7 @@ pub(super) fn check_domain(domain: &Domain, limit_mib: f64) -> Result<()> {
         return MarkovRandomField::uniform(domain, 1.0).map(drop);
     }
     let reason = format!(
-        "the limit is a model of {limit_mib} MiB, and the attributes alone{} take {least:.6} MiB",
+        "the limit is a model of {limit_mib} MiB, and independent attributes{} take {least:.6} MiB",
         if domain.structural_zeros().is_empty() { "" } else { " with their structural zeros" }
     );
     Err(Error::NoCandidates { round: 1, reason })
