@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::estimation::certificate::DualBound;
 use crate::estimation::gauge::{Gauge, RECENTER};
-use crate::estimation::step::{self, Move};
+use crate::estimation::step::{self, Descent, Move};
 use crate::estimation::{Estimate, Estimator, SquaredLoss, Stopping, Watch};
 use crate::inference::{BeliefPropagation, BeliefWorkspace, MarginalOracle};
 use crate::table::{Marginals, Potentials};
@@ -102,8 +102,14 @@ impl AcceleratedBregman {
         let value = loss.value(&z);
         let mut watch = Watch::new(self.stopping, loss, total, value);
         let mut dual = DualBound::new(loss);
-        let mut best =
-            Best { potentials: theta.clone(), marginals: z.clone(), log_partition, value, calls };
+        let mut best = Best {
+            potentials: theta.clone(),
+            marginals: z.clone(),
+            log_partition,
+            value,
+            calls,
+            is_current: true,
+        };
         loop {
             if watch.wants_certificate(calls) {
                 dual.update(oracle, &mut workspace, loss, total)?;
@@ -117,8 +123,8 @@ impl AcceleratedBregman {
                 0.5 * ((ratio * ratio + 4.0 * ratio).sqrt() - ratio)
             });
             let step = total / (t * smoothness);
-            let (at, to) = (theta.values(), next.values_mut());
-            step::descend(loss, t, &x, z.values(), at, step, &mut gradient, to);
+            let descent = Descent { t, x: &x, z: z.values(), theta: theta.values(), step };
+            descent.run(loss, &mut gradient, next.values_mut());
             let next_log = oracle.marginals(&next, total, &mut workspace, &mut next_z)?;
             calls += 1;
             let Move { along, moved, value } =
@@ -135,19 +141,26 @@ impl AcceleratedBregman {
             step::average(&mut x, next_z.values(), t);
             std::mem::swap(&mut theta, &mut next);
             std::mem::swap(&mut z, &mut next_z);
-            log_partition = next_log;
             momentum = Some(smoothness * t * t);
             smoothness /= RELAXATION;
             if value < best.value {
-                best.keep(&theta, &z, log_partition, value, calls);
-            } else if calls - best.calls > self.patience {
+                (best.value, best.calls, best.is_current) = (value, calls, true);
+            } else if best.is_current {
+                // The former point was the best one: its vectors are kept, and those kept so far are free.
+                best.is_current = false;
+                best.log_partition = log_partition;
+                std::mem::swap(&mut best.potentials, &mut next);
+                std::mem::swap(&mut best.marginals, &mut next_z);
+            }
+            log_partition = next_log;
+            if calls - best.calls > self.patience {
                 // The momentum carries it around the minimum: start again from the best model seen.
                 theta.values_mut().copy_from_slice(best.potentials.values());
                 z.values_mut().copy_from_slice(best.marginals.values());
                 x.copy_from_slice(z.values());
                 log_partition = best.log_partition;
                 momentum = None;
-                best.calls = calls;
+                (best.calls, best.is_current) = (calls, true);
             }
             if calls % RECENTER == 0 && Gauge::is_due(&theta) {
                 gauge.get_or_insert_with(|| Gauge::new(layout)).recenter(&mut theta, &z);
@@ -157,6 +170,9 @@ impl AcceleratedBregman {
         }
         if self.stopping.certified_share > 0.0 {
             dual.update(oracle, &mut workspace, loss, total)?;
+        }
+        if best.is_current {
+            (best.potentials, best.marginals, best.log_partition) = (theta, z, log_partition);
         }
         Ok(Estimate {
             loss: best.value,
@@ -183,24 +199,11 @@ impl Estimator for AcceleratedBregman {
 
 /// The model of least loss seen.
 struct Best {
+    /// Stale while the current point is the best one, as are the next two.
     potentials: Potentials,
     marginals: Marginals,
     log_partition: f64,
     value: f64,
     calls: u32,
-}
-
-impl Best {
-    fn keep(
-        &mut self,
-        theta: &Potentials,
-        z: &Marginals,
-        log_partition: f64,
-        value: f64,
-        calls: u32,
-    ) {
-        self.potentials.values_mut().copy_from_slice(theta.values());
-        self.marginals.values_mut().copy_from_slice(z.values());
-        (self.log_partition, self.value, self.calls) = (log_partition, value, calls);
-    }
+    is_current: bool,
 }

@@ -1,7 +1,12 @@
 //! The passes over all measured cells that a step of the accelerated method makes, each once over memory and with
 //! the machine's vectors. Sums are in a fixed order, the same on every machine.
 
-use pulp::Arch;
+#![expect(
+    clippy::inline_always,
+    reason = "the loops must be compiled inside the function that enables vector instructions"
+)]
+
+use pulp::{Arch, Simd, WithSimd};
 
 use crate::estimation::{SquaredLoss, is_dying};
 
@@ -16,30 +21,56 @@ pub(super) struct Move {
     pub value: f64,
 }
 
-/// Writes the gradient of the loss at `(1-t) x + t z`, and the potentials one step along it.
-#[expect(clippy::too_many_arguments, reason = "one pass over the vectors of a step")]
-pub(super) fn descend(
-    loss: &SquaredLoss,
-    t: f64,
-    x: &[f64],
-    z: &[f64],
-    theta: &[f64],
-    step: f64,
-    gradient: &mut [f64],
-    next: &mut [f64],
-) {
-    for (weight, range) in loss.parts() {
-        let targets = &loss.targets()[range.clone()];
-        let (x, z, theta) = (&x[range.clone()], &z[range.clone()], &theta[range.clone()]);
-        let (gradient, next) = (&mut gradient[range.clone()], &mut next[range]);
-        Arch::new().dispatch(|| {
-            let read = x.iter().zip(z).zip(targets.iter().zip(theta));
-            for ((g, n), ((x, z), (y, p))) in gradient.iter_mut().zip(next).zip(read) {
-                let middle = (1.0 - t) * x + t * z;
-                *g = weight * (middle - y);
-                *n = if is_dying(*z, *g) { *p } else { p - step * *g };
-            }
-        });
+/// One step of the potentials θ along the gradient of the loss at `(1-t) x + t z`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Descent<'a> {
+    pub t: f64,
+    pub x: &'a [f64],
+    pub z: &'a [f64],
+    pub theta: &'a [f64],
+    pub step: f64,
+}
+
+impl Descent<'_> {
+    /// Writes the gradient and the new potentials.
+    pub(super) fn run(self, loss: &SquaredLoss, gradient: &mut [f64], next: &mut [f64]) {
+        for (weight, range) in loss.parts() {
+            Arch::new().dispatch(DescentOfTable {
+                descent: Descent {
+                    x: &self.x[range.clone()],
+                    z: &self.z[range.clone()],
+                    theta: &self.theta[range.clone()],
+                    ..self
+                },
+                weight,
+                targets: &loss.targets()[range.clone()],
+                gradient: &mut gradient[range.clone()],
+                next: &mut next[range],
+            });
+        }
+    }
+}
+
+struct DescentOfTable<'a> {
+    descent: Descent<'a>,
+    weight: f64,
+    targets: &'a [f64],
+    gradient: &'a mut [f64],
+    next: &'a mut [f64],
+}
+
+impl WithSimd for DescentOfTable<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Descent { t, x, z, theta, step } = self.descent;
+        let read = x.iter().zip(z).zip(self.targets.iter().zip(theta));
+        for ((g, n), ((x, z), (y, p))) in self.gradient.iter_mut().zip(self.next).zip(read) {
+            let middle = (1.0 - t) * x + t * z;
+            *g = self.weight * (middle - y);
+            *n = if is_dying(*z, *g) { *p } else { p - step * *g };
+        }
     }
 }
 
@@ -53,57 +84,73 @@ pub(super) fn judge(
 ) -> Move {
     let mut total = Move { value: loss.constant(), ..Move::default() };
     for (weight, range) in loss.parts() {
-        let targets = &loss.targets()[range.clone()];
-        let (theta, next) = (&theta[range.clone()], &next[range.clone()]);
-        let (z, next_z) = (&z[range.clone()], &next_z[range]);
-        let sums = Arch::new().dispatch(|| {
-            let mut sums = [[0.0; LANES]; 3];
-            let whole = theta.len() / LANES * LANES;
-            for start in (0..whole).step_by(LANES) {
-                let at = start..start + LANES;
-                let (theta, next) = (&theta[at.clone()], &next[at.clone()]);
-                let (z, next_z) = (&z[at.clone()], &next_z[at.clone()]);
-                add_cells(&mut sums, theta, next, z, next_z, &targets[at]);
-            }
-            let rest = whole..theta.len();
-            add_cells(
-                &mut sums,
-                &theta[rest.clone()],
-                &next[rest.clone()],
-                &z[rest.clone()],
-                &next_z[rest.clone()],
-                &targets[rest],
-            );
-            sums.map(|parts| parts.iter().sum::<f64>())
+        let [along, moved, value] = Arch::new().dispatch(JudgeTable {
+            theta: &theta[range.clone()],
+            next: &next[range.clone()],
+            z: &z[range.clone()],
+            next_z: &next_z[range.clone()],
+            targets: &loss.targets()[range],
         });
-        total.along += sums[0];
-        total.moved += 0.5 * weight * sums[1];
-        total.value += 0.5 * weight * sums[2];
+        total.along += along;
+        total.moved += 0.5 * weight * moved;
+        total.value += 0.5 * weight * value;
     }
     total
 }
 
+struct JudgeTable<'a> {
+    theta: &'a [f64],
+    next: &'a [f64],
+    z: &'a [f64],
+    next_z: &'a [f64],
+    targets: &'a [f64],
+}
+
 const LANES: usize = 8;
 
-/// Adds up to [`LANES`] cells.
-#[inline(always)]
-#[expect(clippy::inline_always, reason = "compiled where vector instructions are enabled")]
-fn add_cells(
-    sums: &mut [[f64; LANES]; 3],
-    theta: &[f64],
-    next: &[f64],
-    z: &[f64],
-    next_z: &[f64],
-    targets: &[f64],
-) {
-    let [along, moved, value] = sums;
-    let read = theta.iter().zip(next).zip(z.iter().zip(next_z).zip(targets));
-    let write = along.iter_mut().zip(moved.iter_mut().zip(value));
-    for ((a, (m, v)), ((theta, next), ((z, next_z), y))) in write.zip(read) {
-        // A forbidden cell stays forbidden: minus infinity both times.
-        *a += if *next_z > 0.0 { (next - theta) * next_z } else { 0.0 };
-        *m += (next_z - z) * (next_z - z);
-        *v += (next_z - y) * (next_z - y);
+impl WithSimd for JudgeTable<'_> {
+    type Output = [f64; 3];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> [f64; 3] {
+        let whole = self.theta.len() / LANES * LANES;
+        let theta = S::as_simd_f64s(&self.theta[..whole]).0;
+        let next = S::as_simd_f64s(&self.next[..whole]).0;
+        let z = S::as_simd_f64s(&self.z[..whole]).0;
+        let next_z = S::as_simd_f64s(&self.next_z[..whole]).0;
+        let targets = S::as_simd_f64s(&self.targets[..whole]).0;
+        // As many vectors as make LANES sums, so that the order does not depend on the width of a vector.
+        let part = LANES / S::F64_LANES;
+        let zero = simd.splat_f64s(0.0);
+        let (mut along, mut moved, mut value) = ([zero; LANES], [zero; LANES], [zero; LANES]);
+        let chunks = theta.chunks_exact(part).zip(next.chunks_exact(part));
+        let chunks = chunks.zip(z.chunks_exact(part).zip(next_z.chunks_exact(part)));
+        for (((theta, next), (z, next_z)), y) in chunks.zip(targets.chunks_exact(part)) {
+            for i in 0..part {
+                let mass = simd.mul_f64s(simd.sub_f64s(next[i], theta[i]), next_z[i]);
+                let lives = simd.greater_than_f64s(next_z[i], zero);
+                along[i] = simd.add_f64s(along[i], simd.select_f64s(lives, mass, zero));
+                let by = simd.sub_f64s(next_z[i], z[i]);
+                moved[i] = simd.add_f64s(moved[i], simd.mul_f64s(by, by));
+                let off = simd.sub_f64s(next_z[i], y[i]);
+                value[i] = simd.add_f64s(value[i], simd.mul_f64s(off, off));
+            }
+        }
+        let mut sums = [[0.0; LANES]; 3];
+        for (sum, vectors) in sums.iter_mut().zip([along, moved, value]) {
+            S::as_mut_simd_f64s(sum).0.copy_from_slice(&vectors[..part]);
+        }
+        let [along, moved, value] = &mut sums;
+        for (i, cell) in (whole..self.theta.len()).enumerate() {
+            let (z, next_z, y) = (self.z[cell], self.next_z[cell], self.targets[cell]);
+            // A cell without records may hold minus infinity both times.
+            if next_z > 0.0 {
+                along[i] += (self.next[cell] - self.theta[cell]) * next_z;
+            }
+            moved[i] += (next_z - z) * (next_z - z);
+            value[i] += (next_z - y) * (next_z - y);
+        }
+        sums.map(|parts| parts.iter().sum())
     }
 }
 
