@@ -4,6 +4,7 @@
 //! other down on the shared attributes, without end and without effect on the product, until exponentials underflow.
 //! Moving the shared means into one of the two undoes this: afterwards potentials are near zero wherever records are.
 
+use crate::estimation::DEAD_CELL;
 use crate::table::{CliqueLayout, Marginals, Potentials, Projection};
 
 /// The moves of one pass over all pairs of overlapping cliques.
@@ -56,7 +57,8 @@ impl Gauge {
     }
 
     /// Takes each table's mean under the current marginals off it, first given the attributes shared with each later
-    /// table (which receives it), then as a constant (which changes A(θ) and nothing else).
+    /// table (which receives it), then as a constant (which changes A(θ) and nothing else). Between the two, cells
+    /// with next to no records lose positive potentials, and these records with them.
     pub(super) fn recenter(&self, theta: &mut Potentials, mu: &Marginals) {
         let layout = std::sync::Arc::clone(theta.layout());
         for m in &self.moves {
@@ -76,6 +78,12 @@ impl Gauge {
             }
             m.from_walk.zip_from(&means, theta.table_mut(m.from), |x, s| *x -= s);
             m.to_walk.zip_from(&means, theta.table_mut(m.to), |x, s| *x += s);
+        }
+        // A cell that is empty in spite of its potential is ruled out by others: it need not strive against them.
+        for (t, m) in theta.values_mut().iter_mut().zip(mu.values()) {
+            if *m < DEAD_CELL && *t > 0.0 {
+                *t = 0.0;
+            }
         }
         for index in 0..layout.cliques().len() {
             let (mut mean, mut mass) = (0.0, 0.0);
