@@ -8,6 +8,7 @@ mod kernel;
 mod lanes;
 mod log_space;
 mod plan;
+mod search;
 mod semiring;
 mod structure;
 mod vector;
