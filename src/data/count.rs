@@ -3,9 +3,11 @@
 //! What is counted record by record are the tables of a cover ([`cover`]): larger tables, of which the marginals asked for
 //! are sums. For each of them, the row-major indices of some records are computed in 16 bits, piece by piece in the
 //! first-level cache, and then counted into four sub-histograms in turn, so that runs of equal records do not wait for
-//! one another's stores. Counts are integers, so neither blocks nor threads can change the result.
+//! one another's stores. A table is filled by one thread in the order of the records, so neither blocks nor threads can
+//! change the result, with weights either.
 
-use std::ops::Range;
+use std::iter::repeat;
+use std::ops::{Add, AddAssign, Range};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
@@ -34,27 +36,73 @@ const GAP: usize = 272;
 /// Parts of the work for each thread, so that none waits long for another.
 const PARTS: usize = 8;
 
+/// What a record adds to its cell.
+pub(super) trait Weights: Copy + Sync {
+    /// What a cell holds.
+    type Cell: Copy + Default + Add<Output = Self::Cell> + AddAssign + Send + Sync;
+
+    /// The weights of some records, four at a time, as far as there are four.
+    fn quads(self, records: Range<usize>) -> impl Iterator<Item = [Self::Cell; 4]>;
+
+    /// The weights of the records that are left over.
+    fn rest(self, records: Range<usize>) -> impl Iterator<Item = Self::Cell>;
+}
+
+/// Every record counts once.
+#[derive(Clone, Copy)]
+pub(super) struct One;
+
+impl Weights for One {
+    type Cell = u32;
+
+    #[inline]
+    fn quads(self, _: Range<usize>) -> impl Iterator<Item = [u32; 4]> {
+        repeat([1; 4])
+    }
+
+    #[inline]
+    fn rest(self, _: Range<usize>) -> impl Iterator<Item = u32> {
+        repeat(1)
+    }
+}
+
+/// A weight for each record.
+impl Weights for &[f64] {
+    type Cell = f64;
+
+    #[inline]
+    fn quads(self, records: Range<usize>) -> impl Iterator<Item = [f64; 4]> {
+        self[records].as_chunks::<4>().0.iter().copied()
+    }
+
+    #[inline]
+    fn rest(self, records: Range<usize>) -> impl Iterator<Item = f64> {
+        self[records].as_chunks::<4>().1.iter().copied()
+    }
+}
+
 /// The marginals of a table on every clique, in row-major order of the sorted attributes.
 ///
 /// # Errors
 /// An attribute outside the domain, or more than [`MAX_TOTAL_CELLS`] cells in all.
-pub(super) fn count(
+pub(super) fn count<W: Weights>(
     domain: &Domain,
     columns: &[Column],
     records: usize,
+    weights: W,
     cliques: &[Clique],
-) -> Result<Vec<Vec<u32>>> {
+) -> Result<Vec<Vec<W::Cell>>> {
     let sizes = sizes(domain, cliques)?;
     let covers = cover(domain, cliques, records);
     let part = covers.len().div_ceil(PARTS * rayon::current_num_threads()).max(1);
-    let scratch: Mutex<Vec<Scratch>> = Mutex::new(Vec::new());
-    let counted: Vec<Vec<(usize, Vec<u32>)>> = covers
+    let scratch: Mutex<Vec<Scratch<W::Cell>>> = Mutex::new(Vec::new());
+    let counted: Vec<Vec<(usize, Vec<W::Cell>)>> = covers
         .par_chunks(part)
         .with_max_len(1)
         .map(|covers| {
             let taken = scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let mut own = taken.unwrap_or_default();
-            let tables = own.count_covers(domain, columns, records, covers);
+            let tables = own.count_covers(domain, columns, records, weights, covers);
             scratch.lock().unwrap_or_else(PoisonError::into_inner).push(own);
             let answers = covers.iter().zip(tables);
             answers
@@ -62,7 +110,7 @@ pub(super) fn count(
                 .collect()
         })
         .collect();
-    let mut answers: Vec<Vec<u32>> = vec![Vec::new(); cliques.len()];
+    let mut answers: Vec<Vec<W::Cell>> = vec![Vec::new(); cliques.len()];
     for (place, table) in counted.into_iter().flatten() {
         answers[place] = table;
     }
@@ -93,13 +141,13 @@ fn sizes(domain: &Domain, cliques: &[Clique]) -> Result<Vec<usize>> {
 }
 
 /// The marginals that a counted table covers, with their places in the answer.
-fn sum_out(
+fn sum_out<T: Copy + Default + Add<Output = T>>(
     domain: &Domain,
     cover: &Cover,
-    table: Vec<u32>,
+    table: Vec<T>,
     cliques: &[Clique],
     sizes: &[usize],
-) -> Vec<(usize, Vec<u32>)> {
+) -> Vec<(usize, Vec<T>)> {
     if let [place] = cover.members[..]
         && sizes[place] == table.len()
     {
@@ -107,7 +155,7 @@ fn sum_out(
     }
     let shape = domain.shape(&cover.clique);
     let member = |place: &usize| {
-        let mut sums = vec![0; sizes[*place]];
+        let mut sums = vec![T::default(); sizes[*place]];
         Projection::between(&cover.clique, &shape, &cliques[*place]).add_into(&table, &mut sums);
         (*place, sums)
     };
@@ -115,38 +163,39 @@ fn sum_out(
 }
 
 /// Buffers of one thread.
-struct Scratch {
+struct Scratch<T> {
     /// Four sub-histograms with gaps between; all 0 between uses.
-    histograms: Vec<u32>,
+    histograms: Vec<T>,
 }
 
-impl Default for Scratch {
+impl<T: Copy + Default> Default for Scratch<T> {
     fn default() -> Self {
-        Self { histograms: vec![0; 4 * (SMALL + GAP)] }
+        Self { histograms: vec![T::default(); 4 * (SMALL + GAP)] }
     }
 }
 
-impl Scratch {
+impl<T: Copy + Default + AddAssign> Scratch<T> {
     /// Counts the tables of some covers, all of them in one block of records after another.
     fn count_covers(
         &mut self,
         domain: &Domain,
         columns: &[Column],
         records: usize,
+        weights: impl Weights<Cell = T>,
         covers: &[Cover],
-    ) -> Vec<Vec<u32>> {
+    ) -> Vec<Vec<T>> {
         let shapes: Vec<Vec<usize>> = covers.iter().map(|c| domain.shape(&c.clique)).collect();
-        let mut tables: Vec<Vec<u32>> =
-            shapes.iter().map(|shape| vec![0; shape.iter().product()]).collect();
+        let mut tables: Vec<Vec<T>> =
+            shapes.iter().map(|shape| vec![T::default(); shape.iter().product()]).collect();
         for start in (0..records).step_by(BLOCK) {
             let rows = start..(start + BLOCK).min(records);
             for ((cover, shape), table) in covers.iter().zip(&shapes).zip(&mut tables) {
                 let axes: Vec<(&Column, usize)> =
                     cover.clique.iter().map(|a| &columns[a]).zip(shape.iter().copied()).collect();
                 if table.len() <= SMALL {
-                    count_small(&axes, rows.clone(), &mut self.histograms, table);
+                    count_small(&axes, rows.clone(), weights, &mut self.histograms, table);
                 } else {
-                    count_large(&axes, rows.clone(), table);
+                    count_large(&axes, rows.clone(), weights, table);
                 }
             }
         }
@@ -168,6 +217,14 @@ impl Index for u16 {
     }
 }
 
+impl Index for u32 {
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "a table has fewer than 2^32 cells")]
+    fn extend(self, k: usize, code: u32) -> Self {
+        self.wrapping_mul(k as Self).wrapping_add(code)
+    }
+}
+
 impl Index for usize {
     #[inline]
     fn extend(self, k: usize, code: u32) -> Self {
@@ -179,7 +236,7 @@ impl Index for usize {
 fn for_each_piece<I: Index>(
     axes: &[(&Column, usize)],
     rows: Range<usize>,
-    mut visit: impl FnMut(&[I]),
+    mut visit: impl FnMut(Range<usize>, &[I]),
 ) {
     fn extend<I: Index, C: Copy + Into<u32>>(indices: &mut [I], codes: &[C], k: usize) {
         for (index, code) in indices.iter_mut().zip(codes) {
@@ -198,18 +255,19 @@ fn for_each_piece<I: Index>(
                 Column::U32(codes) => extend(indices, &codes[piece.clone()], *k),
             }
         }
-        visit(indices);
+        visit(piece, indices);
     }
 }
 
 /// Adds the counts of a block to a table of at most 2^16 cells.
 ///
 /// An index of 16 bits cannot leave a histogram of 2^16 cells, so the loop needs no check.
-fn count_small(
+fn count_small<T: Copy + Default + AddAssign>(
     axes: &[(&Column, usize)],
     rows: Range<usize>,
-    histograms: &mut [u32],
-    table: &mut [u32],
+    weights: impl Weights<Cell = T>,
+    histograms: &mut [T],
+    table: &mut [T],
 ) {
     let Some((first, rest)) = histograms.split_first_chunk_mut::<SMALL>() else {
         return;
@@ -223,36 +281,63 @@ fn count_small(
     let Some((fourth, _)) = rest[GAP..].split_first_chunk_mut::<SMALL>() else {
         return;
     };
-    for_each_piece(axes, rows, |indices: &[u16]| {
+    for_each_piece(axes, rows, |piece, indices: &[u16]| {
         let (quads, rest) = indices.as_chunks::<4>();
-        for [a, b, c, d] in quads {
-            first[usize::from(*a)] += 1;
-            second[usize::from(*b)] += 1;
-            third[usize::from(*c)] += 1;
-            fourth[usize::from(*d)] += 1;
+        for ([a, b, c, d], [at_a, at_b, at_c, at_d]) in
+            quads.iter().zip(weights.quads(piece.clone()))
+        {
+            first[usize::from(*a)] += at_a;
+            second[usize::from(*b)] += at_b;
+            third[usize::from(*c)] += at_c;
+            fourth[usize::from(*d)] += at_d;
         }
-        for index in rest {
-            first[usize::from(*index)] += 1;
+        for (index, weight) in rest.iter().zip(weights.rest(piece)) {
+            first[usize::from(*index)] += weight;
         }
     });
     let cells = table.len();
     let parts =
         (&mut first[..cells], &mut second[..cells], &mut third[..cells], &mut fourth[..cells]);
-    for (cell, count) in table.iter_mut().enumerate() {
-        *count += parts.0[cell] + parts.1[cell] + parts.2[cell] + parts.3[cell];
-    }
     for part in [parts.0, parts.1, parts.2, parts.3] {
-        part.fill(0);
+        for (count, more) in table.iter_mut().zip(part) {
+            *count += *more;
+            *more = T::default();
+        }
     }
 }
 
 /// Adds the counts of a block to a table of any size.
-fn count_large(axes: &[(&Column, usize)], rows: Range<usize>, table: &mut [u32]) {
-    for_each_piece(axes, rows, |indices: &[usize]| {
-        for index in indices {
-            table[*index] += 1;
+fn count_large<T: Copy + AddAssign>(
+    axes: &[(&Column, usize)],
+    rows: Range<usize>,
+    weights: impl Weights<Cell = T>,
+    table: &mut [T],
+) {
+    for_each_piece(axes, rows, |piece, indices: &[usize]| {
+        let (quads, rest) = indices.as_chunks::<4>();
+        for (cells, added) in quads.iter().zip(weights.quads(piece.clone())) {
+            cells.iter().zip(added).for_each(|(cell, weight)| table[*cell] += weight);
         }
+        rest.iter().zip(weights.rest(piece)).for_each(|(cell, weight)| table[*cell] += weight);
     });
+}
+
+/// The row-major index of every record's cell in the table over a clique.
+///
+/// # Errors
+/// As [`count`], or a table of more than 2^32 cells.
+pub(super) fn cells(
+    domain: &Domain,
+    columns: &[Column],
+    records: usize,
+    clique: &Clique,
+) -> Result<Vec<u32>> {
+    sizes(domain, std::slice::from_ref(clique))?;
+    let shape = domain.shape(clique);
+    let axes: Vec<(&Column, usize)> = clique.iter().map(|a| &columns[a]).zip(shape).collect();
+    let mut cells = Vec::with_capacity(records);
+    for_each_piece(&axes, 0..records, |_, indices: &[u32]| cells.extend_from_slice(indices));
+    Ok(cells)
 }
 
 #[cfg(test)]

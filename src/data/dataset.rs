@@ -1,5 +1,7 @@
 //! A table of codes, column by column.
 
+use rayon::slice::ParallelSliceMut;
+
 use crate::data::{Projectable, count};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
@@ -242,6 +244,73 @@ impl Dataset {
         Ok(Self { domain, columns, records: self.records })
     }
 
+    /// The records that differ from one another, in the order of their codes, and how often each occurs.
+    ///
+    /// ```
+    /// use jointly::{data::Dataset, domain::Domain};
+    /// let domain = Domain::new([("sex", 2), ("age", 3)])?;
+    /// let data = Dataset::from_rows(domain, &[[1, 2], [0, 2], [1, 2]])?;
+    /// let (distinct, counts) = data.distinct();
+    /// assert_eq!((distinct.row(0), distinct.row(1), counts), (vec![0, 2], vec![1, 2], vec![1, 2]));
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    pub fn distinct(&self) -> (Self, Vec<u32>) {
+        // Ranks by the first columns, refined by one column after another, so that a comparison is of two numbers.
+        let mut rank = vec![0_u32; self.records];
+        let mut order: Vec<(u64, u32)> = Vec::with_capacity(self.records);
+        for column in &self.columns {
+            order.clear();
+            let keys = rank.iter().zip(column.iter()).zip(0_u32..);
+            order.extend(keys.map(|((r, code), i)| (u64::from(*r) << 32 | u64::from(code), i)));
+            order.par_sort_unstable();
+            let (mut last, mut next) = (None, 0_u32);
+            for (key, record) in &order {
+                if last.is_some_and(|last| last != *key) {
+                    next += 1;
+                }
+                last = Some(*key);
+                rank[*record as usize] = next;
+            }
+        }
+        let distinct = rank.iter().max().map_or(0, |largest| *largest as usize + 1);
+        let (mut first, mut counts) = (vec![0_usize; distinct], vec![0_u32; distinct]);
+        for (record, rank) in rank.iter().enumerate() {
+            first[*rank as usize] = record;
+            counts[*rank as usize] += 1;
+        }
+        let take = |column: &Column| match column {
+            Column::U8(codes) => Column::U8(first.iter().map(|record| codes[*record]).collect()),
+            Column::U16(codes) => Column::U16(first.iter().map(|record| codes[*record]).collect()),
+            Column::U32(codes) => Column::U32(first.iter().map(|record| codes[*record]).collect()),
+        };
+        let columns = self.columns.iter().map(take).collect();
+        (Self { domain: self.domain.clone(), columns, records: distinct }, counts)
+    }
+
+    /// The row-major index of every record's cell in the table over a clique.
+    ///
+    /// # Errors
+    /// An attribute outside the domain, or a table of more cells than [`crate::data::MAX_TOTAL_CELLS`].
+    pub fn cells(&self, clique: &Clique) -> Result<Vec<u32>> {
+        count::cells(&self.domain, &self.columns, self.records, clique)
+    }
+
+    /// The marginal on every clique, in which each record counts with its weight, in row-major order of the clique's
+    /// sorted attributes. The sums are taken in an order that does not depend on the number of threads.
+    ///
+    /// # Errors
+    /// Another number of weights than records, an attribute outside the domain, or tables that do not fit memory.
+    pub fn weighted_marginals(&self, weights: &[f64], cliques: &[Clique]) -> Result<Vec<Vec<f64>>> {
+        if weights.len() != self.records {
+            return Err(Error::invalid_specification(
+                "weights of records",
+                weights.len().to_string(),
+                format!("{}, one for each record", self.records),
+            ));
+        }
+        count::count(&self.domain, &self.columns, self.records, weights, cliques)
+    }
+
     fn selected_domain(&self, attributes: &[usize]) -> Result<Domain> {
         let mut named = Vec::with_capacity(attributes.len());
         for position in attributes {
@@ -264,7 +333,7 @@ impl Projectable for Dataset {
     }
 
     fn project_many(&self, cliques: &[Clique]) -> Result<Vec<Vec<u32>>> {
-        count::count(&self.domain, &self.columns, self.records, cliques)
+        count::count(&self.domain, &self.columns, self.records, count::One, cliques)
     }
 }
 
@@ -286,6 +355,42 @@ mod tests {
         assert_eq!(error.to_string(), "table, column 'a': code 2, expected codes below 2");
         assert!(Dataset::from_rows(domain, &[[0, 300]]).is_err());
         assert!(Column::from_codes([5], 5).is_err());
+    }
+
+    #[test]
+    fn distinct_records_stand_for_all_of_them() {
+        let domain = Domain::new([("a", 2), ("b", 300), ("c", 3)]).unwrap();
+        let mut rows: Vec<[u32; 3]> =
+            (0..500_u32).map(|i| [i % 2, i * i % 7 * 40, i % 3]).collect();
+        let data = Dataset::from_rows(domain.clone(), &rows).unwrap();
+        let (distinct, counts) = data.distinct();
+        rows.sort_unstable();
+        let all = rows.chunk_by(|a, b| a == b);
+        let expected: Vec<(Vec<u32>, u32)> =
+            all.map(|same| (same[0].to_vec(), u32::try_from(same.len()).unwrap())).collect();
+        let found: Vec<(Vec<u32>, u32)> =
+            counts.iter().enumerate().map(|(i, n)| (distinct.row(i), *n)).collect();
+        assert_eq!(found, expected);
+        let (none, counts) = Dataset::from_rows::<[u32; 3]>(domain, &[]).unwrap().distinct();
+        assert_eq!((none.records(), counts.len()), (0, 0));
+    }
+
+    #[test]
+    fn weighted_marginals_add_up_the_weights_of_the_records_in_a_cell() {
+        let domain = Domain::new([("a", 3), ("b", 300), ("c", 300)]).unwrap();
+        let rows: Vec<[u32; 3]> = (0..5003_u32).map(|i| [i % 3, i * i % 300, i % 291]).collect();
+        let data = Dataset::from_rows(domain, &rows).unwrap();
+        let weights: Vec<f64> = (0..5003_u32).map(|i| f64::from(i % 17)).collect();
+        let cliques = [Clique::new([0, 1]), Clique::new([1, 2]), Clique::new([]), Clique::new([0])];
+        let found = data.weighted_marginals(&weights, &cliques).unwrap();
+        for (clique, table) in cliques.iter().zip(found) {
+            let mut expected = vec![0.0; table.len()];
+            let cells = data.cells(clique).unwrap();
+            cells.iter().zip(&weights).for_each(|(cell, w)| expected[*cell as usize] += w);
+            assert_eq!(table, expected, "{clique}");
+        }
+        assert_eq!(data.cells(&cliques[1]).unwrap()[7], 49 * 300 + 7);
+        assert!(data.weighted_marginals(&weights[1..], &cliques).is_err());
     }
 
     #[test]
