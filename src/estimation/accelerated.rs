@@ -97,6 +97,8 @@ impl AcceleratedBregman {
         let mut smoothness = worst_case / FIRST_RELAXATION;
         // L_prev t_prev² of the last accepted step; before the first, t = 1.
         let mut momentum: Option<f64> = None;
+        // How far x is to move to z before the next step.
+        let mut averaged = 0.0;
         let mut gauge = None;
         let mut calls = 1;
         let value = loss.value(&z);
@@ -123,8 +125,9 @@ impl AcceleratedBregman {
                 0.5 * ((ratio * ratio + 4.0 * ratio).sqrt() - ratio)
             });
             let step = total / (t * smoothness);
-            let descent = Descent { t, x: &x, z: z.values(), theta: theta.values(), step };
-            descent.run(loss, &mut gradient, next.values_mut());
+            let descent = Descent { t, averaged, z: z.values(), theta: theta.values(), step };
+            descent.run(loss, &mut x, &mut gradient, next.values_mut());
+            averaged = 0.0;
             let next_log = oracle.marginals(&next, total, &mut workspace, &mut next_z)?;
             calls += 1;
             let Move { along, moved, value } =
@@ -138,7 +141,7 @@ impl AcceleratedBregman {
             if self.stopping.certified_share > 0.0 {
                 dual.average(&gradient, 1.0 / (t * smoothness));
             }
-            step::average(&mut x, next_z.values(), t);
+            averaged = t;
             std::mem::swap(&mut theta, &mut next);
             std::mem::swap(&mut z, &mut next_z);
             momentum = Some(smoothness * t * t);
@@ -157,7 +160,7 @@ impl AcceleratedBregman {
                 // The momentum carries it around the minimum: start again from the best model seen.
                 theta.values_mut().copy_from_slice(best.potentials.values());
                 z.values_mut().copy_from_slice(best.marginals.values());
-                x.copy_from_slice(z.values());
+                averaged = 1.0;
                 log_partition = best.log_partition;
                 momentum = None;
                 (best.calls, best.is_current) = (calls, true);

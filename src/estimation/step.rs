@@ -21,29 +21,36 @@ pub(super) struct Move {
     pub value: f64,
 }
 
-/// One step of the potentials θ along the gradient of the loss at `(1-t) x + t z`.
+/// One step of the potentials θ along the gradient of the loss at `(1-t) x + t z`, where x first moves to z by the
+/// share `averaged` of the way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Descent<'a> {
     pub t: f64,
-    pub x: &'a [f64],
+    pub averaged: f64,
     pub z: &'a [f64],
     pub theta: &'a [f64],
     pub step: f64,
 }
 
 impl Descent<'_> {
-    /// Writes the gradient and the new potentials.
-    pub(super) fn run(self, loss: &SquaredLoss, gradient: &mut [f64], next: &mut [f64]) {
+    /// Writes x, the gradient and the new potentials.
+    pub(super) fn run(
+        self,
+        loss: &SquaredLoss,
+        x: &mut [f64],
+        gradient: &mut [f64],
+        next: &mut [f64],
+    ) {
         for (weight, range) in loss.parts() {
             Arch::new().dispatch(DescentOfTable {
                 descent: Descent {
-                    x: &self.x[range.clone()],
                     z: &self.z[range.clone()],
                     theta: &self.theta[range.clone()],
                     ..self
                 },
                 weight,
                 targets: &loss.targets()[range.clone()],
+                x: &mut x[range.clone()],
                 gradient: &mut gradient[range.clone()],
                 next: &mut next[range],
             });
@@ -55,6 +62,7 @@ struct DescentOfTable<'a> {
     descent: Descent<'a>,
     weight: f64,
     targets: &'a [f64],
+    x: &'a mut [f64],
     gradient: &'a mut [f64],
     next: &'a mut [f64],
 }
@@ -64,10 +72,12 @@ impl WithSimd for DescentOfTable<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Descent { t, x, z, theta, step } = self.descent;
-        let read = x.iter().zip(z).zip(self.targets.iter().zip(theta));
-        for ((g, n), ((x, z), (y, p))) in self.gradient.iter_mut().zip(self.next).zip(read) {
-            let middle = (1.0 - t) * x + t * z;
+        let Descent { t, averaged, z, theta, step } = self.descent;
+        let read = z.iter().zip(self.targets).zip(theta);
+        let written = self.x.iter_mut().zip(self.gradient).zip(self.next);
+        for (((x, g), n), ((z, y), p)) in written.zip(read) {
+            *x += averaged * (z - *x);
+            let middle = (1.0 - t) * *x + t * z;
             *g = self.weight * (middle - y);
             *n = if is_dying(*z, *g) { *p } else { p - step * *g };
         }
@@ -156,9 +166,22 @@ impl WithSimd for JudgeTable<'_> {
 
 /// `mean += share (new - mean)`.
 pub(super) fn average(mean: &mut [f64], new: &[f64], share: f64) {
-    Arch::new().dispatch(|| {
-        for (m, n) in mean.iter_mut().zip(new) {
-            *m += share * (n - *m);
+    Arch::new().dispatch(Average { mean, new, share });
+}
+
+struct Average<'a> {
+    mean: &'a mut [f64],
+    new: &'a [f64],
+    share: f64,
+}
+
+impl WithSimd for Average<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (m, n) in self.mean.iter_mut().zip(self.new) {
+            *m += self.share * (n - *m);
         }
-    });
+    }
 }

@@ -21,7 +21,7 @@ use crate::inference::log_space::{LogSpace, LogWorkspace};
 use crate::inference::plan::Contraction;
 use crate::inference::semiring::{MaxSum, Semiring, SumProduct};
 use crate::inference::structure::{Node, ORDINARY_LOG, Structure};
-use crate::inference::vector::scale_to;
+use crate::inference::vector::{largest, message_down, scale_to};
 use crate::table::{CliqueLayout, Marginals, Potentials};
 
 /// Cells of all maximal cliques below which threads cost more than they save.
@@ -312,17 +312,8 @@ impl BeliefPropagation {
         let belief =
             parents[parent].distribute.output(self.structure.nodes[parent].factors.len() + rank);
         // Scaled by the belief and not by its own maximum, which may lie where this node's message is all but zero.
-        let sum: f64 = belief.iter().sum();
-        let mut lost = 0.0;
-        for ((down, belief), up) in node.down.iter_mut().zip(belief).zip(&node.up) {
-            if *up > LEAST_MESSAGE {
-                *down = belief / sum / up;
-            } else {
-                *down = 0.0;
-                lost += belief;
-            }
-        }
-        if lost > LOST_SHARE * sum {
+        let lost = message_down(belief, &node.up, LEAST_MESSAGE, &mut node.down);
+        if lost > LOST_SHARE {
             node.down.fill(f64::NAN);
         }
     }
@@ -430,7 +421,7 @@ fn for_each_node(
 
 /// Divides a message by its largest value where that is out of the ordinary; returns what it was divided by.
 fn scale_message(message: &mut [f64]) -> f64 {
-    let max = message.iter().copied().fold(0.0, f64::max);
+    let max = largest(message);
     if max > 0.0 && max.ln().abs() <= ORDINARY_LOG {
         return 1.0;
     }

@@ -145,7 +145,8 @@ impl Contraction {
         let (first, rest) = workspace.blocks.split_at_mut(1);
         let sum = &mut first[0].outputs;
         for block in rest {
-            sum.iter_mut().zip(&block.outputs).for_each(|(s, x)| *s = R::plus(*s, *x));
+            let semiring = std::marker::PhantomData::<R>;
+            Arch::new().dispatch(AddUp { values: &block.outputs, sum, semiring });
         }
         for (output, operand) in self.outputs.iter().filter(|(_, operand)| !operand.in_place) {
             let table = &mut workspace.outputs[*output];
@@ -220,6 +221,22 @@ impl<R: Semiring> WithSimd for Walk<'_, R> {
                 depth -= 1;
             }
         }
+    }
+}
+
+/// Adds the outputs of a block to those of the first.
+struct AddUp<'a, R> {
+    values: &'a [f64],
+    sum: &'a mut [f64],
+    semiring: std::marker::PhantomData<R>,
+}
+
+impl<R: Semiring> WithSimd for AddUp<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        add::<R>(self.values, self.sum);
     }
 }
 

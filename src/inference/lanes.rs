@@ -9,6 +9,8 @@
     reason = "the loops must be compiled inside the function that enables vector instructions"
 )]
 
+use std::ops::Range;
+
 use pulp::Simd;
 
 use crate::inference::semiring::Semiring;
@@ -63,52 +65,63 @@ impl Sweep<'_> {
     #[inline(always)]
     pub(super) fn run<R: Semiring, S: Simd>(&self, simd: S, sums: &mut Sums<'_>) {
         let (inputs, outputs) = (self.inputs, self.outputs);
-        if !sums.parts.is_empty() {
-            return self.tiles::<R, S>(simd, inputs, outputs, self.along, true, sums);
-        }
+        let in_parts = !sums.parts.is_empty();
+        let lanes = self.before.len();
+        let whole = lanes - lanes % (TILE * S::F64_LANES);
         macro_rules! unrolled {
-            ($($inputs:literal, $outputs:literal;)*) => {
-                match (inputs.len(), outputs.len(), self.along.is_empty()) {
+            ($($inputs:literal, $outputs:literal, $parts:literal;)*) => {
+                match (inputs.len(), outputs.len(), in_parts, self.along.is_empty()) {
                     $(
-                        ($inputs, $outputs, true) => {
+                        ($inputs, $outputs, $parts, true) => {
                             let (i, o) = (&inputs[..$inputs], &outputs[..$outputs]);
-                            self.tiles::<R, S>(simd, i, o, &[], false, sums);
+                            self.tiles::<R, S, TILE>(simd, 0..whole, i, o, &[], $parts, sums);
                         }
-                        ($inputs, $outputs, false) => {
+                        ($inputs, $outputs, $parts, false) => {
                             let (i, o) = (&inputs[..$inputs], &outputs[..$outputs]);
                             let along = &self.along[..self.steps];
-                            self.tiles::<R, S>(simd, i, o, along, false, sums);
+                            self.tiles::<R, S, TILE>(simd, 0..whole, i, o, along, $parts, sums);
                         }
                     )*
-                    _ => self.tiles::<R, S>(simd, inputs, outputs, self.along, false, sums),
+                    _ => self.tiles::<R, S, TILE>(
+                        simd, 0..whole, inputs, outputs, self.along, in_parts, sums,
+                    ),
                 }
             };
         }
-        unrolled!(0, 0; 1, 0; 2, 0; 0, 1; 1, 1; 2, 1; 0, 2; 1, 2; 2, 2;);
+        // Where it matters only: every line is compiled for every kind of vector.
+        if R::LOGS || S::F64_LANES == 1 {
+            let all = (inputs, outputs, self.along);
+            self.tiles::<R, S, TILE>(simd, 0..whole, all.0, all.1, all.2, in_parts, sums);
+        } else {
+            unrolled!(
+                0, 0, false; 1, 0, false; 2, 0, false; 3, 0, false;
+                0, 1, false; 1, 1, false; 2, 1, false; 3, 1, false;
+                1, 2, false; 2, 2, false; 3, 2, false; 3, 3, false;
+                1, 1, true; 2, 1, true; 2, 2, true; 3, 2, true; 3, 3, true;
+            );
+        }
+        let vectors = lanes - lanes % S::F64_LANES;
+        self.tiles::<R, S, 1>(simd, whole..vectors, inputs, outputs, self.along, in_parts, sums);
+        if vectors < lanes {
+            self.last_tile::<R, S>(simd, vectors, inputs, outputs, self.along, in_parts, sums);
+        }
     }
 
+    /// Tiles of `T` whole vectors in a range of lanes.
     #[inline(always)]
-    fn tiles<R: Semiring, S: Simd>(
+    #[expect(clippy::too_many_arguments, reason = "constants where it is called")]
+    fn tiles<R: Semiring, S: Simd, const T: usize>(
         &self,
         simd: S,
+        lanes: Range<usize>,
         inputs: &[LaneInput<'_>],
         outputs: &[LaneOutput],
         along: &[f64],
         in_parts: bool,
         sums: &mut Sums<'_>,
     ) {
-        let lanes = self.before.len();
-        let mut at = 0;
-        while at + TILE * S::F64_LANES <= lanes {
-            self.tile::<R, S, TILE>(simd, at, inputs, outputs, along, in_parts, sums);
-            at += TILE * S::F64_LANES;
-        }
-        while at + S::F64_LANES <= lanes {
-            self.tile::<R, S, 1>(simd, at, inputs, outputs, along, in_parts, sums);
-            at += S::F64_LANES;
-        }
-        if at < lanes {
-            self.last_tile::<R, S>(simd, at, inputs, outputs, along, in_parts, sums);
+        for at in lanes.step_by(T * S::F64_LANES) {
+            self.tile::<R, S, T>(simd, at, inputs, outputs, along, in_parts, sums);
         }
     }
 

@@ -80,9 +80,9 @@ pub(crate) struct Contraction {
 
 /// Cells below which a contraction is not cut into blocks.
 const BLOCK_CELLS: u64 = 1 << 17;
-const MAX_BLOCKS: usize = 8;
-/// Cells walked for each output cell that a block adds.
-const BLOCK_OUTPUTS: u64 = 4;
+/// Numbers of blocks, and cells to walk for each cell of the outputs that pay for so many: every block has outputs of its
+/// own, to be cleared and added up.
+const BLOCKS: [(usize, u64); 3] = [(8, 64), (4, 12), (2, 3)];
 
 impl Contraction {
     /// Plans the contraction of tables over `inputs` onto tables over `outputs`, all subsets of `clique`.
@@ -174,10 +174,9 @@ impl Contraction {
         let blocks = if cells < BLOCK_CELLS {
             1
         } else {
-            // Each block has outputs of its own: no more of them than the walk pays for.
-            let paid = cells / (BLOCK_OUTPUTS * (output_buffer as u64 + 1));
-            let most = usize::try_from(paid).unwrap_or(MAX_BLOCKS).min(MAX_BLOCKS);
-            extents.first().map_or(1, |k| (*k).min(most)).max(1)
+            let walked = cells / (output_buffer as u64 + 1);
+            let paid = BLOCKS.iter().find(|(_, cells)| *cells <= walked);
+            extents.first().map_or(1, |k| (*k).min(paid.map_or(1, |(blocks, _)| *blocks))).max(1)
         };
         Self {
             extents,

@@ -1,9 +1,14 @@
 //! Element-wise work on tables with the machine's vectors. Results are the same on every machine: no fused
 //! multiply-add, and sums in a fixed order.
 
-use pulp::Arch;
+#![expect(
+    clippy::inline_always,
+    reason = "the loops must be compiled inside the function that enables vector instructions"
+)]
 
-use crate::inference::lanes::lane_sum;
+use pulp::{Arch, Simd, WithSimd};
+
+use crate::inference::lanes::{PARTS, lane_sum, reduce};
 use crate::inference::semiring::SumProduct;
 
 /// Below this, `exp` is taken for zero; down to it, results are normal numbers.
@@ -12,49 +17,171 @@ const GREATEST_EXPONENT: f64 = 709.0;
 
 /// Writes `exp(log - shift)` for every cell. Relative error below 5e-16; zero below an exponent of −708.
 pub(super) fn exp(logs: &[f64], shift: f64, table: &mut [f64]) {
-    Arch::new().dispatch(|| {
-        for (x, log) in table.iter_mut().zip(logs) {
-            *x = exp_of(*log - shift);
+    Arch::new().dispatch(Exp { logs, shift, table });
+}
+
+struct Exp<'a> {
+    logs: &'a [f64],
+    shift: f64,
+    table: &'a mut [f64],
+}
+
+impl WithSimd for Exp<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (x, log) in self.table.iter_mut().zip(self.logs) {
+            *x = exp_of(*log - self.shift);
         }
-    });
+    }
 }
 
 /// Replaces every cell by `exp(cell - shift)`.
 pub(super) fn exp_in_place(table: &mut [f64], shift: f64) {
-    Arch::new().dispatch(|| {
-        for x in table.iter_mut() {
-            *x = exp_of(*x - shift);
+    Arch::new().dispatch(ExpInPlace { table, shift });
+}
+
+struct ExpInPlace<'a> {
+    table: &'a mut [f64],
+    shift: f64,
+}
+
+impl WithSimd for ExpInPlace<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for x in self.table {
+            *x = exp_of(*x - self.shift);
         }
-    });
+    }
 }
 
 /// The largest value (minus infinity without any), or `None` when one of them is NaN or plus infinity.
 pub(super) fn largest_log(logs: &[f64]) -> Option<f64> {
-    Arch::new().dispatch(|| {
-        let (mut max, mut usable) = ([f64::NEG_INFINITY; 8], [true; 8]);
-        let (chunks, rest) = logs.as_chunks::<8>();
+    Arch::new().dispatch(LargestLog { logs })
+}
+
+struct LargestLog<'a> {
+    logs: &'a [f64],
+}
+
+impl WithSimd for LargestLog<'_> {
+    type Output = Option<f64>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Option<f64> {
+        let (mut max, mut unusable) = ([f64::NEG_INFINITY; PARTS], [0.0; PARTS]);
+        let (chunks, rest) = self.logs.as_chunks::<PARTS>();
+        let look = |x: f64, max: &mut f64, unusable: &mut f64| {
+            *max = if x > *max { x } else { *max };
+            *unusable += if x < f64::INFINITY { 0.0 } else { 1.0 };
+        };
         for chunk in chunks {
-            for ((m, u), x) in max.iter_mut().zip(&mut usable).zip(chunk) {
-                *m = if *x > *m { *x } else { *m };
-                *u &= *x < f64::INFINITY;
+            for i in 0..PARTS {
+                look(chunk[i], &mut max[i], &mut unusable[i]);
             }
         }
         for x in rest {
-            max[0] = if *x > max[0] { *x } else { max[0] };
-            usable[0] &= *x < f64::INFINITY;
+            look(*x, &mut max[0], &mut unusable[0]);
         }
-        usable.iter().all(|u| *u).then(|| max.iter().copied().fold(f64::NEG_INFINITY, f64::max))
-    })
+        let usable = unusable.iter().sum::<f64>() < 0.5;
+        usable.then(|| max.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+    }
 }
 
 /// Writes the table, scaled to sum to `total`.
 pub(super) fn scale_to(table: &[f64], total: f64, scaled: &mut [f64]) {
-    Arch::new().dispatch(|| {
-        let scale = total / lane_sum::<SumProduct>(table);
-        for (s, x) in scaled.iter_mut().zip(table) {
+    Arch::new().dispatch(ScaleTo { table, total, scaled });
+}
+
+struct ScaleTo<'a> {
+    table: &'a [f64],
+    total: f64,
+    scaled: &'a mut [f64],
+}
+
+impl WithSimd for ScaleTo<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let scale = self.total / lane_sum::<SumProduct>(self.table);
+        for (s, x) in self.scaled.iter_mut().zip(self.table) {
             *s = scale * x;
         }
-    });
+    }
+}
+
+/// The message from a parent: its belief on the separator over the message that came up from here, scaled so that the
+/// product of both sums to 1. Cells whose upward message is below `least` get 0; the sum of their share of the belief is
+/// returned.
+pub(super) fn message_down(belief: &[f64], up: &[f64], least: f64, down: &mut [f64]) -> f64 {
+    Arch::new().dispatch(MessageDown { belief, up, least, down })
+}
+
+struct MessageDown<'a> {
+    belief: &'a [f64],
+    up: &'a [f64],
+    least: f64,
+    down: &'a mut [f64],
+}
+
+impl WithSimd for MessageDown<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        let scale = 1.0 / lane_sum::<SumProduct>(self.belief);
+        let (beliefs, last_beliefs) = self.belief.as_chunks::<PARTS>();
+        let (ups, last_ups) = self.up.as_chunks::<PARTS>();
+        let (downs, last_downs) = self.down.as_chunks_mut::<PARTS>();
+        let divide = |belief: f64, up: f64| {
+            let usable = up > self.least;
+            let (ratio, lost) = (scale * belief / up, scale * belief);
+            (if usable { ratio } else { 0.0 }, if usable { 0.0 } else { lost })
+        };
+        let mut lost = [0.0; PARTS];
+        for ((down, belief), up) in downs.iter_mut().zip(beliefs).zip(ups) {
+            for i in 0..PARTS {
+                let (ratio, without) = divide(belief[i], up[i]);
+                down[i] = ratio;
+                lost[i] += without;
+            }
+        }
+        for ((down, belief), up) in last_downs.iter_mut().zip(last_beliefs).zip(last_ups) {
+            let (ratio, without) = divide(*belief, *up);
+            *down = ratio;
+            lost[0] += without;
+        }
+        reduce::<SumProduct>(&lost)
+    }
+}
+
+/// The largest of some numbers that are not negative; 0 without any.
+pub(super) fn largest(values: &[f64]) -> f64 {
+    Arch::new().dispatch(Largest { values })
+}
+
+struct Largest<'a> {
+    values: &'a [f64],
+}
+
+impl WithSimd for Largest<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        let mut max = [0.0; PARTS];
+        let (chunks, rest) = self.values.as_chunks::<PARTS>();
+        for chunk in chunks {
+            for (m, x) in max.iter_mut().zip(chunk) {
+                *m = if *x > *m { *x } else { *m };
+            }
+        }
+        max.iter().chain(rest).copied().fold(0.0, f64::max)
+    }
 }
 
 /// `exp` without branches: `2^n exp(r)` with `|r| <= ln(2)/2`, the latter by its Taylor polynomial.
@@ -107,6 +234,30 @@ mod tests {
         let mut table = [4.0];
         exp_in_place(&mut table, 3.0);
         assert_eq!(found[4].to_bits(), table[0].to_bits());
+    }
+
+    #[test]
+    fn a_message_down_is_the_belief_without_the_message_up() {
+        for cells in [1, 7, 8, 29] {
+            let up: Vec<f64> =
+                (0..cells).map(|i| if i % 5 == 3 { 1e-300 } else { f64::from(i) + 1.0 }).collect();
+            let belief: Vec<f64> = (0..cells).map(|i| f64::from(i % 3) + 0.5).collect();
+            let sum: f64 = belief.iter().sum();
+            let mut down = vec![f64::NAN; belief.len()];
+            let lost = message_down(&belief, &up, 1e-290, &mut down);
+            let mut expected = 0.0;
+            for ((d, b), u) in down.iter().zip(&belief).zip(&up) {
+                if *u > 1e-290 {
+                    assert!((d * u - b / sum).abs() < 1e-15, "{cells}");
+                } else {
+                    expected += b / sum;
+                    assert!(d.to_bits() == 0);
+                }
+            }
+            assert!((lost - expected).abs() < 1e-15);
+            assert_eq!(largest(&up).to_bits(), up.iter().copied().fold(0.0, f64::max).to_bits());
+        }
+        assert!(largest(&[]).to_bits() == 0);
     }
 
     #[test]

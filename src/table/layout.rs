@@ -79,6 +79,12 @@ impl Projection {
     fn for_each_run(&self, mut run: impl FnMut(usize, usize, usize, usize)) {
         let last = self.extents.len() - 1;
         let (length, stride) = (self.extents[last], self.strides[last]);
+        if let ([rows, _], [row_stride, _]) = (&self.extents[..], &self.strides[..]) {
+            for row in 0..*rows {
+                run(row * length, row * row_stride, length, stride);
+            }
+            return;
+        }
         let runs: usize = self.extents[..last].iter().product();
         let (mut few, mut many) = ([0_usize; 8], Vec::new());
         let counter = if let Some(few) = few.get_mut(..last) {
