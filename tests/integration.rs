@@ -24,6 +24,8 @@ mod models;
 mod oracles;
 #[path = "integration/real_data.rs"]
 mod real_data;
+#[path = "integration/refinement.rs"]
+mod refinement;
 #[path = "integration/samplers.rs"]
 mod samplers;
 #[path = "integration/sensitivity.rs"]

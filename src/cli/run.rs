@@ -6,7 +6,7 @@ use std::time::{Instant, UNIX_EPOCH};
 
 use jointly::Error;
 use jointly::data::{Dataset, Labels, Projectable, write_csv_file};
-use jointly::domain::Schema;
+use jointly::domain::{Clique, Schema};
 use jointly::measurement::Provenance;
 use jointly::mechanism::{
     Aim, CheckpointFolder, Hdmm, Independent, JamPgm, Mechanism, Mst, MwemPgm, PublicOnly, Release,
@@ -72,8 +72,9 @@ pub(super) fn synthesize(config: &SynthConfig, console: Console) -> Outcome<Done
         };
         file.write(path)?;
     }
-    let synthetic =
-        write_records(&release.model, &inputs.schema, config.rows, config.seed, &config.out)?;
+    let near = inputs.workload.cliques();
+    let (model, rows) = (&release.model, config.rows);
+    let synthetic = write_records(model, &inputs.schema, &near, rows, config.seed, &config.out)?;
     if let Some(path) = &config.report {
         let content = Content {
             release: &release,
@@ -88,12 +89,13 @@ pub(super) fn synthesize(config: &SynthConfig, console: Console) -> Outcome<Done
     Ok(Done { inputs, release, synthetic })
 }
 
-/// Draws records from a model and writes them as a table.
+/// Draws records from a model, brings them near its marginals on some cliques, and writes them as a table.
 ///
 /// `rows`: `None` for as many as the model stands for. `seed`: `None` for one of the system's.
 pub(super) fn write_records(
     model: &MarkovRandomField,
     schema: &Schema,
+    near: &[Clique],
     rows: Option<usize>,
     seed: Option<u64>,
     out: &Path,
@@ -101,7 +103,8 @@ pub(super) fn write_records(
     let mut rng = ChaCha20Rng::seed_from_u64(seed.unwrap_or_else(rand::random));
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     let rows = rows.unwrap_or_else(|| model.total().round().max(1.0) as usize);
-    let synthetic = model.sample(rows, Sampling::Rounded, &mut rng)?;
+    let drawn = model.sample(rows, Sampling::Rounded, &mut rng)?;
+    let synthetic = model.refine(&drawn, near)?;
     write_csv_file(out, &synthetic, schema, Labels::Codes, rng.next_u64())?;
     Ok(synthetic)
 }

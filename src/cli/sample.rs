@@ -1,6 +1,7 @@
 //! `jointly sample`: records from a saved model. They cost no privacy.
 
 use jointly::model::{ModelFile, ModelLimits};
+use jointly::query::Workload;
 use serde_json::json;
 
 use super::args::SampleArgs;
@@ -16,7 +17,11 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     if !file.is_private {
         console.warning("the model was made with a fixed seed: it is NOT PRIVATE");
     }
-    run::write_records(&file.model, &file.schema, Some(rows), args.seed, &args.out)?;
+    // Without a workload at hand: all pairs, and what was measured.
+    let domain = file.model.domain();
+    let mut near = Workload::all_k_way(domain, domain.len().min(2))?.cliques();
+    near.extend_from_slice(file.model.potentials().layout().cliques());
+    run::write_records(&file.model, &file.schema, &near, Some(rows), args.seed, &args.out)?;
     let note = format!("{}: {} records", args.out.display(), grouped(rows as u64));
     let facts = json!({
         "out": args.out.display().to_string(),

@@ -2,6 +2,7 @@
 
 mod file;
 mod markov_random_field;
+mod refine;
 mod sampling;
 
 pub use file::{ModelFile, ModelLimits};

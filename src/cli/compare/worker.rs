@@ -182,7 +182,8 @@ impl Cell {
         let release = mechanism.run(&mut curator, &task, &mut Silent)?;
         let mut rng = ChaCha20Rng::seed_from_u64(SAMPLING_SEED + seed);
         let records = inputs.private.records();
-        let synthetic = release.model.sample(records, Sampling::Rounded, &mut rng)?;
+        let drawn = release.model.sample(records, Sampling::Rounded, &mut rng)?;
+        let synthetic = release.model.refine(&drawn, &inputs.workload.cliques())?;
         row.seconds = Some(start.elapsed().as_secs_f64());
         row.cpu_seconds = cpu_start.and_then(|start| Some(cpu_seconds()? - start));
         row.peak_mib = peak_mib();
