@@ -12,7 +12,7 @@ use jointly::mechanism::{
     Aim, CheckpointFolder, Hdmm, Independent, JamPgm, Mechanism, Mst, MwemPgm, PublicOnly, Release,
     ResidualPlanner, Task,
 };
-use jointly::model::{MarkovRandomField, ModelFile, Sampling};
+use jointly::model::{Model, ModelFile, Sampling};
 use jointly::privacy::{Curator, Rho};
 use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
@@ -92,7 +92,7 @@ pub(super) fn synthesize(config: &SynthConfig, console: Console) -> Outcome<Done
 ///
 /// `rows`: `None` for as many as the model stands for. `seed`: `None` for one of the system's.
 pub(super) fn write_records(
-    model: &MarkovRandomField,
+    model: &Model,
     schema: &Schema,
     rows: Option<usize>,
     seed: Option<u64>,
