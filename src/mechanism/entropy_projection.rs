@@ -41,7 +41,7 @@ impl Default for Pep {
 /// Public tables as for [`crate::mechanism::PmwPub`].
 #[derive(Clone, Debug)]
 pub struct PepPub {
-    /// Rounds, selection, queries and output; by default 25 rounds of whole marginals.
+    /// Rounds, selection, queries and output; by default 25 rounds of single queries.
     pub release: QueryRelease,
     /// K, the most projections a round; at least 1.
     pub projections: u32,
@@ -49,8 +49,7 @@ pub struct PepPub {
 
 impl Default for PepPub {
     fn default() -> Self {
-        let Pep { release, projections } = Pep::default();
-        Self { release, projections }
+        Self { release: QueryRelease::new(25, Queries::Single), projections: PROJECTIONS }
     }
 }
 

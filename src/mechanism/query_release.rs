@@ -38,6 +38,8 @@ pub enum Iterate {
 
 /// What MWEM, PMW^Pub, PEP and PEP^Pub have in common.
 ///
+/// As in the authors' code, what was measured is not selected again as long as there is anything else.
+///
 /// A round of `T` costs `ρ/T`, of which `measure_share` pays for the noise. A share of 1/2 is the papers' `ε₀ = √(2ρ/(2T))`
 /// with permute-and-flip at ε₀; a share of `(1-α)² / (α² + (1-α)²)` is selection by the exponential mechanism at `2αε₀` and
 /// noise of `1/(n(1-α)ε₀)`, with `ε₀ = √(2ρ/(T(α² + (1-α)²)))`.
@@ -95,13 +97,14 @@ impl QueryRelease {
         observer: &mut dyn Observer,
     ) -> Result<Release> {
         self.check()?;
-        let candidates = Candidates::new(curator.domain(), task, self.queries)?;
+        let mut candidates = Candidates::new(curator.domain(), task, self.queries)?;
         let mut state = Checkpoint::open(&self.identity(update), curator, task)?;
         let total = records(curator, &mut state)?;
         let mut fit = Fit::new(update, support, total);
         for (record, measurement) in state.rounds.iter_mut().zip(&state.measurements) {
             (record.loss, record.oracle_calls) = fit.update(record.round, measurement)?;
             record.model_mib = fit.support.size_mib();
+            candidates.take_away(measurement);
         }
         let answers = curator.marginals(&candidates.cliques)?;
         observer.event(&Event::Started {
@@ -118,12 +121,13 @@ impl QueryRelease {
 
             let scores = candidates.scores(&fit, &answers)?;
             let exact = candidates.cliques.len();
-            let among = candidates.len();
+            let among = candidates.left();
             observer.event(&Event::Scored { round, candidates: among, exact, sampled: 0 });
             let sensitivity = ScoreSensitivity::cell_error();
             let choice =
                 curator.select(self.selection, scores, sensitivity, select, "choose a query")?;
             let measurement = candidates.measure(choice, curator, &answers, measure)?;
+            candidates.take_away(&measurement);
 
             let mut event = Event::Measured {
                 round,
@@ -231,12 +235,15 @@ impl<'u> Fit<'u> {
     }
 }
 
-/// The queries that a round selects among.
+/// The queries that a round selects among: those of the workload that no round has measured, as long as there are any.
 struct Candidates {
     cliques: Vec<Clique>,
     queries: Queries,
     /// First query of each clique, and the number of all.
     starts: Vec<usize>,
+    /// Whether each query, or each marginal, was measured.
+    taken: Vec<bool>,
+    left: usize,
 }
 
 impl Candidates {
@@ -252,18 +259,42 @@ impl Candidates {
             })?;
             starts.push(usize::try_from(sum).unwrap_or(usize::MAX));
         }
-        Ok(Self { cliques, queries, starts })
+        let left = match queries {
+            Queries::Single => starts[cliques.len()],
+            Queries::Marginals => cliques.len(),
+        };
+        Ok(Self { cliques, queries, starts, taken: vec![false; left], left })
     }
 
-    /// Number of scores.
-    fn len(&self) -> usize {
-        match self.queries {
-            Queries::Single => self.starts[self.cliques.len()],
-            Queries::Marginals => self.cliques.len(),
+    /// Number of candidates.
+    fn left(&self) -> usize {
+        self.left
+    }
+
+    /// Removes what was measured. When nothing is left, everything is a candidate again.
+    fn take_away(&mut self, measurement: &Measurement) {
+        let clique = self.cliques.iter().position(|clique| *clique == measurement.clique);
+        let Some(clique) = clique else { return };
+        let place = match self.queries {
+            Queries::Single => self.starts[clique] + measurement.cell.unwrap_or(0),
+            Queries::Marginals => clique,
+        };
+        if let Some(taken) = self.taken.get_mut(place).filter(|taken| !**taken) {
+            *taken = true;
+            self.left -= 1;
+        }
+        if self.left == 0 {
+            self.taken.fill(false);
+            self.left = self.taken.len();
         }
     }
 
-    /// `|n q(A) - n q(D)|` for every query in counts, or the largest of them for every marginal.
+    /// The candidates' positions among all queries or marginals.
+    fn positions(&self) -> impl Iterator<Item = usize> + '_ {
+        self.taken.iter().enumerate().filter(|(_, taken)| !**taken).map(|(position, _)| position)
+    }
+
+    /// `|n q(A) - n q(D)|` in counts for every candidate, the largest of them where it is a marginal.
     fn scores(
         &self,
         fit: &Fit<'_>,
@@ -272,9 +303,9 @@ impl Candidates {
         let counts = fit.weights.times(fit.total);
         let tables = fit.support.rows().weighted_marginals(&counts, &self.cliques)?;
         let score = |(count, model): (&u32, &f64)| (model - f64::from(*count)).abs();
-        Ok(answers.as_ref().map(|answers| match self.queries {
+        let all = answers.as_ref().map(|answers| match self.queries {
             Queries::Single => {
-                let mut scores = vec![0.0; self.len()];
+                let mut scores = vec![0.0; self.taken.len()];
                 let parts = self.starts.windows(2).map(|ends| ends[1] - ends[0]);
                 let mut rest = scores.as_mut_slice();
                 let mut places = Vec::with_capacity(tables.len());
@@ -296,10 +327,11 @@ impl Candidates {
                     .map(|(counts, table)| counts.iter().zip(table).map(score).fold(0.0, f64::max));
                 worst.collect()
             }
-        }))
+        });
+        Ok(all.map(|all| self.positions().map(|position| all[position]).collect()))
     }
 
-    /// Measures the chosen query or marginal.
+    /// Measures the chosen one of the candidates.
     fn measure(
         &self,
         choice: usize,
@@ -308,6 +340,7 @@ impl Candidates {
         rho: Rho,
     ) -> Result<Measurement> {
         let provenance = Provenance::Private;
+        let choice = self.positions().nth(choice).unwrap_or(0);
         match self.queries {
             Queries::Single => {
                 let at = self.starts.partition_point(|start| *start <= choice) - 1;
