@@ -17,6 +17,7 @@ mod residual;
 mod rho;
 pub mod sampler;
 mod select;
+mod select_many;
 mod sensitive;
 mod sensitivity;
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::privacy::sampler::{bernoulli_exp_fraction, uniform_below};
+use crate::privacy::select_many::{Gaps, exponential, permute_and_flip};
 use crate::privacy::{NoiseMechanism, Ratio, Rho, ScoreSensitivity};
 
 /// Scores are rounded to whole steps of `sensitivity · 2^-STEP_BITS`.
@@ -16,6 +17,9 @@ const ROUNDING_STEPS: u64 = 2;
 const EPSILON_BITS: u32 = 32;
 /// Scores are clamped to this many steps, so that differences are exact in `f64` and fit the arithmetic.
 const LARGEST_STEPS: f64 = (1_u64 << 52) as f64;
+
+/// Trials after which all candidates are gone through in place of further ones.
+const TRIALS: usize = 512;
 
 /// How one of many candidates is chosen by noisy scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -91,7 +95,8 @@ impl Selector {
     ///
     /// A candidate is proposed uniformly and accepted with probability exp(−ε (best − score) / (2 · sensitivity)), the
     /// sensitivity being that of the rounded scores. After a refusal the exponential mechanism proposes anew among all,
-    /// and permute-and-flip among those that were not refused yet. At most as many trials as candidates are expected.
+    /// and permute-and-flip among those that were not refused yet. Where many are refused, the rest of these trials is
+    /// drawn at once, from the same distribution ([`exponential`], [`permute_and_flip`]).
     ///
     /// # Errors
     /// No candidate, or a score that is not finite; the message does not say which.
@@ -108,33 +113,34 @@ impl Selector {
             let found = "an empty list";
             return Err(Error::invalid_parameter("scores of a selection", found, expected));
         };
-        // ε gap / (2 S) with ε = epsilon / 2³² and S = 2¹⁶ + 2 steps: at most 2⁹⁵ / 2⁵⁰.
-        let sensitivity = (1 << STEP_BITS) + ROUNDING_STEPS;
-        let denominator = u128::from(2 * sensitivity) << EPSILON_BITS;
-        let accepts = |candidate: usize, rng: &mut R| {
-            let gap = best.abs_diff(self.steps(scores[candidate]));
-            let numerator = u128::from(gap) * u128::from(self.epsilon);
-            bernoulli_exp_fraction(numerator, denominator, rng)
-        };
-        match self.selection {
-            Selection::Exponential => loop {
-                let proposal = index_below(scores.len(), rng);
-                if accepts(proposal, rng) {
-                    return Ok(proposal);
-                }
-            },
-            Selection::PermuteAndFlip => {
-                // The front of `left` are those not refused yet. The best is accepted for certain, so one always is.
-                let mut left: Vec<usize> = (0..scores.len()).collect();
-                loop {
-                    let place = index_below(left.len(), rng);
-                    if accepts(left[place], rng) {
-                        return Ok(left[place]);
-                    }
-                    left.swap_remove(place);
-                }
+        let gap = |candidate: usize| best.abs_diff(self.steps(scores[candidate]));
+        let gaps = Gaps { gap, candidates: scores.len(), exponent: self.exponent() };
+        let mut refused = Vec::new();
+        for _ in 0..TRIALS {
+            let proposal = index_below(scores.len(), rng);
+            if self.selection == Selection::PermuteAndFlip && refused.contains(&proposal) {
+                continue;
             }
+            let (numerator, denominator) = gaps.gamma(proposal);
+            if bernoulli_exp_fraction(numerator, denominator, rng) {
+                return Ok(proposal);
+            }
+            refused.push(proposal);
         }
+        // The trials so far change nothing for those to come, save that permute-and-flip is done with the refused ones.
+        Ok(match self.selection {
+            Selection::Exponential => exponential(&gaps, rng),
+            Selection::PermuteAndFlip => {
+                refused.sort_unstable();
+                permute_and_flip(&gaps, &refused, rng)
+            }
+        })
+    }
+
+    /// `ε / (2 S)` for a step, as numerator and denominator: `ε = epsilon / 2³²`, and `S = 2¹⁶ + 2` steps.
+    fn exponent(&self) -> (u64, u128) {
+        let sensitivity = (1 << STEP_BITS) + ROUNDING_STEPS;
+        (self.epsilon, u128::from(2 * sensitivity) << EPSILON_BITS)
     }
 
     /// A finite score in whole steps, to the nearest. Monotone, and never further apart than the scores by more than
@@ -222,6 +228,57 @@ mod tests {
             for _ in 0..20 {
                 assert_eq!(selector(selection, 0.01).draw(&scores, &mut rng).unwrap(), 123_456);
             }
+        }
+    }
+
+    #[test]
+    fn many_candidates_are_drawn_with_the_probabilities_of_their_mechanism() {
+        // Groups of equal scores; the gap of the first is 0. Few are accepted, so that most draws go through all.
+        let groups = [(1.0, 2_usize), (0.9, 8), (0.55, 900), (0.5, 2000), (0.2, 90), (-9.0, 500)];
+        let mut rng = ChaCha20Rng::seed_from_u64(4);
+        for (selection, factor) in BOTH.into_iter().zip([8.0, 2.0]) {
+            let selector = selector(selection, 0.5);
+            // A unit of score is a γ of 12.
+            let unit = 12.0 * 4.0 * (1.0 + 2.0 / 65536.0) / (factor * 0.5_f64).sqrt();
+            let scores: Vec<f64> =
+                groups.iter().flat_map(|(s, n)| std::iter::repeat_n(s * unit, *n)).collect();
+            let group: Vec<usize> =
+                (0..).zip(groups).flat_map(|(g, (_, n))| std::iter::repeat_n(g, n)).collect();
+            let coin = |score: f64| (-12.0 * (1.0 - score)).exp();
+            let expected: Vec<f64> = match selection {
+                Selection::Exponential => {
+                    let weights = groups.map(|(s, n)| n as f64 * coin(s));
+                    weights.iter().map(|w| w / weights.iter().sum::<f64>()).collect()
+                }
+                // n p ∫₀¹ Π (1 - p_j s) ds without one factor, by the midpoint rule.
+                Selection::PermuteAndFlip => groups
+                    .iter()
+                    .map(|(score, n)| {
+                        let middle = |i: i32| (f64::from(i) + 0.5) / 20_000.0;
+                        let product = |s: f64| -> f64 {
+                            let all: f64 = groups
+                                .iter()
+                                .map(|(t, n)| *n as f64 * (-coin(*t) * s).ln_1p())
+                                .sum();
+                            (all - (-coin(*score) * s).ln_1p()).exp()
+                        };
+                        let integral: f64 = (0..20_000).map(|i| product(middle(i))).sum();
+                        *n as f64 * coin(*score) * integral / 20_000.0
+                    })
+                    .collect(),
+            };
+            let draws = 20_000;
+            let mut found = [0.0; 6];
+            for _ in 0..draws {
+                found[group[selector.draw(&scores, &mut rng).unwrap()]] += 1.0;
+            }
+            let chi_square: f64 = (0..5)
+                .map(|g| (found[g] - f64::from(draws) * expected[g]).powi(2) / expected[g])
+                .sum::<f64>()
+                / f64::from(draws);
+            // Four degrees of freedom, five groups: exceeded with probability 10⁻⁶.
+            assert!(chi_square < 33.4, "{selection:?}: {found:?}, shares {expected:?}");
+            assert!(found[5] < 1.0, "a hopeless candidate was drawn");
         }
     }
 
