@@ -162,20 +162,20 @@ pub(super) fn mechanism(
         MechanismName::Hdmm => Box::new(Hdmm { size_limit_mib, iterations, ..Hdmm::default() }),
         MechanismName::PublicOnly => Box::new(PublicOnly { rounds, size_limit_mib, iterations }),
         MechanismName::Mwem => {
-            Box::new(Mwem { release: tuning.query_release(Mwem::default().release, checkpoint) })
+            Box::new(Mwem { release: tuning.query_release(&Mwem::default().release, checkpoint) })
         }
         MechanismName::PmwPub => Box::new(PmwPub {
-            release: tuning.query_release(PmwPub::default().release, checkpoint),
+            release: tuning.query_release(&PmwPub::default().release, checkpoint),
         }),
         MechanismName::Pep => {
             let Pep { release, projections } = Pep::default();
             let projections = tuning.reweighting.projections.unwrap_or(projections);
-            Box::new(Pep { release: tuning.query_release(release, checkpoint), projections })
+            Box::new(Pep { release: tuning.query_release(&release, checkpoint), projections })
         }
         MechanismName::PepPub => {
             let PepPub { release, projections } = PepPub::default();
             let projections = tuning.reweighting.projections.unwrap_or(projections);
-            Box::new(PepPub { release: tuning.query_release(release, checkpoint), projections })
+            Box::new(PepPub { release: tuning.query_release(&release, checkpoint), projections })
         }
     }
 }
@@ -184,7 +184,7 @@ impl Tuning {
     /// The rounds of a mechanism that reweights, the defaults replaced by what is asked for.
     fn query_release(
         self,
-        defaults: QueryRelease,
+        defaults: &QueryRelease,
         checkpoint: Option<CheckpointFolder>,
     ) -> QueryRelease {
         QueryRelease {

@@ -213,7 +213,7 @@ mod tests {
     fn support() -> WeightedSupport {
         let domain = Domain::new([("a", 2), ("b", 3)]).unwrap();
         let rows = Dataset::from_rows(domain, &[[0, 0], [0, 2], [1, 0], [1, 2]]).unwrap();
-        WeightedSupport::new(rows, vec![1.0, 2.0, 3.0, 4.0], 10.0).unwrap()
+        WeightedSupport::new(&rows, vec![1.0, 2.0, 3.0, 4.0], 10.0).unwrap()
     }
 
     fn measured(cell: Option<usize>, values: &[f64]) -> Measurement {

@@ -240,7 +240,7 @@ mod tests {
         let rows = [[0, 1, 2], [1, 1, 3], [1, 2, 0]];
         let rows = Dataset::from_rows(schema.domain(), &rows).expect("rows");
         let weights = vec![1.0 / 3.0, 0.0, 1e-300];
-        let model = WeightedSupport::new(rows, weights, 77.5).expect("a model");
+        let model = WeightedSupport::new(&rows, weights, 77.5).expect("a model");
         ModelFile { schema, model: model.into(), mechanism: "pmw-pub".into(), is_private: false }
     }
 

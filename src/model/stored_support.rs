@@ -70,7 +70,7 @@ impl StoredSupport {
             .map(|(a, column)| Column::from_codes(column.codes, a.cardinality as usize))
             .collect::<Result<Vec<_>>>()?;
         let rows = Dataset::new(domain.clone(), columns)?;
-        let support = WeightedSupport::new(rows.clone(), self.weights, total)?;
+        let support = WeightedSupport::new(&rows, self.weights, total)?;
         if *support.rows() != rows {
             let found = "records out of order, repeated, or forbidden by the schema".to_owned();
             return Err(wrong(found, "distinct records in the order of their codes"));

@@ -40,7 +40,7 @@ pub enum NoiseMechanism {
         candidates: u64,
     },
     /// One candidate: the first in random order that a coin of probability exp(−ε · (best − score) / (2 · sensitivity))
-    /// accepts: ε-DP (McKenna & Sheldon 2020), so ρ = ε² / 2 (Bun & Steinke 2016, Proposition 1.4).
+    /// accepts: ε-DP (`McKenna` & Sheldon 2020), so ρ = ε² / 2 (Bun & Steinke 2016, Proposition 1.4).
     PermuteAndFlip {
         /// ε, rounded down.
         epsilon: Ratio,

@@ -54,7 +54,7 @@ impl<G: Fn(usize) -> u64> Gaps<G> {
     }
 }
 
-/// The exponential mechanism: P[i] ∝ exp(−γ_i).
+/// The exponential mechanism: `P[i] ∝ exp(−γ_i)`.
 ///
 /// A trial proposes one of n candidates uniformly and accepts with probability exp(−γ). The coins of probability e⁻¹ that
 /// make up the whole part of γ are thrown first: K of them come up. The trial fails unless γ < K + 1, so that the proposal is

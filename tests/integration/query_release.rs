@@ -1,6 +1,6 @@
 //! MWEM, PMW^Pub, PEP and PEP^Pub: what they choose, spend, tell and answer.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use jointly::Error;
 use jointly::data::{Dataset, Projectable};
@@ -250,7 +250,7 @@ fn a_misleading_public_table_does_not_break_a_run() {
             for settings in settings() {
                 for mechanism in mechanisms(&settings) {
                     let epsilon = 20.0;
-                    let run = Run { relation, epsilon, ..Run::new(&private, &[("p", public)]) };
+                    let run = Run { epsilon, relation, ..Run::new(&private, &[("p", public)]) };
                     let release = run.release(&*mechanism);
                     let mass: f64 = support(&release).weights().iter().sum();
                     assert!((mass / support(&release).weights().len() as f64).is_finite());
@@ -363,9 +363,7 @@ fn a_released_support_is_written_and_read_back() {
     let schema = schema.unwrap();
     let private = people(500, 1, 0.0);
     let sizes = |d: &Domain| (0..d.len()).map(|a| d.cardinality(a)).collect::<Vec<_>>();
-    if sizes(&schema.domain()) != sizes(private.domain()) {
-        panic!("the schema of this test is {:?}", sizes(private.domain()));
-    }
+    assert_eq!(sizes(&schema.domain()), sizes(private.domain()));
     let release =
         Run::new(&private, &[]).release(&Mwem { release: QueryRelease::new(3, Queries::Single) });
     let folder = tempfile::tempdir().unwrap();

@@ -52,7 +52,7 @@ fn costs(content: &Content<'_>, round: u32) -> (f64, f64) {
     for entry in content.release.ledger.entries().iter().filter(|entry| entry.round == round) {
         match entry.mechanism {
             NoiseMechanism::ExponentialMechanism { .. } | NoiseMechanism::PermuteAndFlip { .. } => {
-                costs.0 += entry.rho.to_f64()
+                costs.0 += entry.rho.to_f64();
             }
             _ => costs.1 += entry.rho.to_f64(),
         }
