@@ -94,9 +94,9 @@
 //! | [`measurement`] | what was observed, and where |
 //! | [`privacy`] | budget, ledger, curator, exact noise |
 //! | [`strategy`] | which marginals to measure, and how well: residuals, HDMM |
-//! | [`model`] | fitted models: marginals, sampling, files |
+//! | [`model`] | fitted models, graphical or weighted records: marginals, sampling, files |
 //! | [`estimation`] | from measurements to potentials |
-//! | [`mechanism`] | JAM-PGM, AIM, MST, answered workloads, baselines, checkpoints |
+//! | [`mechanism`] | JAM-PGM, AIM, MST, reweighted supports, answered workloads, baselines, checkpoints |
 //! | [`evaluation`] | errors and other measures beside the real table; **not private** |
 //! | [`demo`] | invented census-like people |
 //!

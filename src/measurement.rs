@@ -17,12 +17,15 @@ pub enum Provenance {
     },
 }
 
-/// A marginal, exact or noisy, in counts.
+/// A marginal or one cell of it, exact or noisy, in counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// The attributes.
     pub clique: Clique,
-    /// Counts, row-major; noise can make them negative.
+    /// The only cell that was measured, row-major over the clique; `None` for all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<usize>,
+    /// Counts, row-major, or that of the only cell; noise can make them negative.
     pub values: Vec<f64>,
     /// Standard deviation σ of the noise on each cell, in counts; 0 for a public table.
     pub stddev: f64,

@@ -22,6 +22,8 @@ mod mechanism;
 mod models;
 #[path = "integration/oracles.rs"]
 mod oracles;
+#[path = "integration/query_release.rs"]
+mod query_release;
 #[path = "integration/real_data.rs"]
 mod real_data;
 #[path = "integration/refinement.rs"]

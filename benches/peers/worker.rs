@@ -121,6 +121,7 @@ impl Problem {
         let measurement = |m: &Measured| {
             Ok(Measurement {
                 clique: domain.clique(&m.clique)?,
+                cell: None,
                 values: m.values.clone(),
                 stddev: m.stddev,
                 provenance: Provenance::Private,

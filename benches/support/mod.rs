@@ -153,6 +153,7 @@ pub(crate) fn noisy_marginals(
     let counts = table.project_many(cliques)?;
     let measured = cliques.iter().zip(counts).map(|(clique, counts)| Measurement {
         clique: clique.clone(),
+        cell: None,
         values: counts.iter().map(&mut noisy).collect(),
         stddev,
         provenance: Provenance::Private,

@@ -82,6 +82,11 @@ pub(super) struct DemoArgs {
     pub(super) seed: Option<u64>,
 }
 
+/// Largest model where nothing is asked for, in MiB.
+pub(super) const SIZE_LIMIT_MIB: f64 = 80.0;
+/// Most estimation steps where nothing is asked for.
+pub(super) const ITERATIONS: u32 = 1000;
+
 /// What the synthetic table must be good at.
 #[derive(Args, Clone, Debug)]
 pub(super) struct WorkloadArgs {
@@ -99,11 +104,11 @@ pub(super) struct TuningArgs {
     /// Rounds: marginals to take, private and public ones together (aim: at most) [default: by the table's width]
     #[arg(long, value_name = "T")]
     pub(super) rounds: Option<u32>,
-    /// Share of a round's budget for measuring; the rest is for choosing [default: jam-pgm 0.8, aim 0.9, mwem-pgm 0.5]
+    /// Share of a round's budget for measuring; the rest is for choosing [default: jam-pgm 0.8, aim 0.9, else 0.5]
     #[arg(long, value_name = "A", allow_negative_numbers = true)]
     pub(super) measure_share: Option<f64>,
     /// Largest model, in MiB at 8 bytes a cell of every maximal clique
-    #[arg(long, default_value_t = 80.0, value_name = "M", allow_negative_numbers = true)]
+    #[arg(long, default_value_t = SIZE_LIMIT_MIB, value_name = "M", allow_negative_numbers = true)]
     pub(super) size_limit_mib: f64,
     /// Which tables must be indistinguishable
     #[arg(long, value_enum, default_value = "replace-one", value_name = "RELATION")]
@@ -138,6 +143,66 @@ pub(super) enum MechanismName {
     Hdmm,
     /// Fits public marginals alone and spends nothing: a baseline
     PublicOnly,
+    /// Reweights all records of a small domain by measured queries; no public tables
+    Mwem,
+    /// Reweights the public records by measured queries
+    PmwPub,
+    /// Projects all records of a small domain on measured marginals; no public tables
+    Pep,
+    /// Projects the public records on measured queries
+    PepPub,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum SelectionName {
+    /// Each in random order accepted by a coin; (epsilon^2)/2 of rho
+    PermuteAndFlip,
+    /// By a weight exponential in the score; (epsilon^2)/8 of rho
+    Exponential,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum QueriesName {
+    /// One cell of a marginal a round
+    Single,
+    /// The whole marginal of the worst cell
+    Marginals,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum IterateName {
+    /// The weights after the last round
+    Last,
+    /// The mean of the weights after each round
+    Average,
+}
+
+/// How a mechanism works that reweights records: mwem, pmw-pub, pep, pep-pub.
+#[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReweightingArgs {
+    /// How a round chooses (mwem, pmw-pub, pep, pep-pub) [default: permute-and-flip]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(super) selection: Option<SelectionName>,
+    /// What a round measures (the same) [default: single; pep: marginals]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(super) queries: Option<QueriesName>,
+    /// Which weights are the model (the same) [default: last]
+    #[arg(long, value_enum, value_name = "WHICH")]
+    pub(super) iterate: Option<IterateName>,
+    /// Most projections a round (pep, pep-pub) [default: 25]
+    #[arg(long, value_name = "K")]
+    pub(super) projections: Option<u32>,
+}
+
+impl ReweightingArgs {
+    /// Whether nothing is asked for.
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 #[derive(Args, Clone, Debug)]
@@ -164,8 +229,10 @@ pub(super) struct SynthArgs {
     pub(super) workload: WorkloadArgs,
     #[command(flatten)]
     pub(super) tuning: TuningArgs,
+    #[command(flatten)]
+    pub(super) reweighting: ReweightingArgs,
     /// Most estimation steps a round
-    #[arg(long, default_value_t = 1000, value_name = "N")]
+    #[arg(long, default_value_t = ITERATIONS, value_name = "N")]
     pub(super) iterations: u32,
     /// Records to draw [default: as many as the model stands for]
     #[arg(long, value_name = "N")]

@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 
 use jointly::Error;
 use jointly::domain::Domain;
-use jointly::mechanism::{Aim, JamPgm, MwemPgm};
+use jointly::mechanism::{Aim, JamPgm, Mwem, MwemPgm};
 use jointly::privacy::rho_from_epsilon_delta;
 use jointly::privacy::{Delta, Epsilon, NeighboringRelation, NoiseSeed, Rho};
 use jointly::query::Workload;
 
-use super::args::{MechanismName, Neighbors, SynthArgs, TuningArgs, WorkloadArgs};
+use super::args::{
+    ITERATIONS, MechanismName, Neighbors, ReweightingArgs, SIZE_LIMIT_MIB, SynthArgs, TuningArgs,
+    WorkloadArgs,
+};
 use super::failure::{Failure, Outcome};
 
 /// A privacy budget as asked for, and in the currency of the ledger.
@@ -34,10 +37,15 @@ pub(super) struct Tuning {
     pub(super) measure_share: f64,
     pub(super) size_limit_mib: f64,
     pub(super) relation: NeighboringRelation,
+    pub(super) reweighting: ReweightingArgs,
 }
 
 impl Tuning {
-    pub(super) fn new(args: &TuningArgs, mechanism: MechanismName) -> Outcome<Self> {
+    pub(super) fn new(
+        args: &TuningArgs,
+        reweighting: ReweightingArgs,
+        mechanism: MechanismName,
+    ) -> Outcome<Self> {
         let measure_share = args.measure_share.or(mechanism.measure_share()).unwrap_or(1.0);
         if args.rounds.is_some_and(|rounds| !(1..=100_000).contains(&rounds)) {
             let found = args.rounds.unwrap_or(0);
@@ -53,11 +61,15 @@ impl Tuning {
             let found = args.size_limit_mib;
             return Err(Error::invalid_parameter("--size-limit-mib", found, "above 0").into());
         }
+        if reweighting.projections == Some(0) {
+            return Err(Error::invalid_parameter("--projections", 0, "at least 1").into());
+        }
         Ok(Self {
             rounds: args.rounds,
             measure_share,
             size_limit_mib: args.size_limit_mib,
             relation: args.neighbors.relation(),
+            reweighting,
         })
     }
 }
@@ -84,12 +96,38 @@ impl MechanismName {
             Self::ResidualPlanner => "residual-planner",
             Self::Hdmm => "hdmm",
             Self::PublicOnly => "public-only",
+            Self::Mwem => "mwem",
+            Self::PmwPub => "pmw-pub",
+            Self::Pep => "pep",
+            Self::PepPub => "pep-pub",
         }
+    }
+
+    /// Whether its model is a weighted support.
+    pub(super) const fn reweights(self) -> bool {
+        matches!(self, Self::Mwem | Self::PmwPub | Self::Pep | Self::PepPub)
+    }
+
+    /// Whether there is no run without a public table.
+    const fn needs_public_tables(self) -> bool {
+        matches!(self, Self::PublicOnly | Self::PmwPub | Self::PepPub)
+    }
+
+    /// A parameter of reweighting that is asked for and that the mechanism would not heed.
+    pub(super) fn unheeded(self, asked: &ReweightingArgs) -> Option<&'static str> {
+        let projects = matches!(self, Self::Pep | Self::PepPub);
+        let useless = [
+            ("selection", asked.selection.is_some() && !self.reweights()),
+            ("queries", asked.queries.is_some() && !self.reweights()),
+            ("iterate", asked.iterate.is_some() && !self.reweights()),
+            ("projections", asked.projections.is_some() && !projects),
+        ];
+        useless.into_iter().find(|(_, is_useless)| *is_useless).map(|(name, _)| name)
     }
 
     /// Whether public tables go into the model.
     pub(super) const fn uses_public_tables(self) -> bool {
-        matches!(self, Self::JamPgm | Self::PublicOnly)
+        matches!(self, Self::JamPgm | Self::PublicOnly | Self::PmwPub | Self::PepPub)
     }
 
     /// The share of a round for measuring where nothing is asked for; `None` where rounds are not shared so.
@@ -98,6 +136,9 @@ impl MechanismName {
             Self::JamPgm => Some(JamPgm::default().measure_share),
             Self::Aim => Some(Aim::default().measure_share),
             Self::MwemPgm => Some(MwemPgm::default().measure_share),
+            Self::Mwem | Self::PmwPub | Self::Pep | Self::PepPub => {
+                Some(Mwem::default().release.measure_share)
+            }
             Self::Mst
             | Self::Independent
             | Self::ResidualPlanner
@@ -125,14 +166,24 @@ impl MechanismName {
                 "--measure-share",
                 args.tuning.measure_share.is_some() && self.measure_share().is_none(),
             ),
+            (
+                "--size-limit-mib",
+                args.tuning.size_limit_mib.total_cmp(&SIZE_LIMIT_MIB).is_ne() && self.reweights(),
+            ),
+            ("--iterations", args.iterations != ITERATIONS && self.reweights()),
             ("--checkpoint", args.checkpoint.is_some() && (public_only || self.answers_at_once())),
         ];
         if let Some((flag, _)) = useless.iter().find(|(_, is_useless)| *is_useless) {
             let message = format!("{flag} is of no use with --mechanism {}", self.name());
             return Err(Failure::usage(message));
         }
-        if public_only && args.public.is_empty() {
-            return Err(Failure::usage("--mechanism public-only needs a --public table"));
+        if let Some(name) = self.unheeded(&args.reweighting) {
+            let message = format!("--{name} is of no use with --mechanism {}", self.name());
+            return Err(Failure::usage(message));
+        }
+        if self.needs_public_tables() && args.public.is_empty() {
+            let message = format!("--mechanism {} needs a --public table", self.name());
+            return Err(Failure::usage(message));
         }
         Ok(())
     }
@@ -218,7 +269,7 @@ impl SynthConfig {
             budget,
             mechanism: args.mechanism,
             workload: args.workload.clone(),
-            tuning: Tuning::new(&args.tuning, args.mechanism)?,
+            tuning: Tuning::new(&args.tuning, args.reweighting, args.mechanism)?,
             iterations: args.iterations,
             rows: args.rows.map(rows).transpose()?,
             seed: args.seed,

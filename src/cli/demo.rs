@@ -10,7 +10,7 @@ use jointly::demo::{self, Generator};
 use jointly::evaluation::WorkloadError;
 use serde_json::json;
 
-use super::args::{DemoArgs, MechanismName, WorkloadArgs};
+use super::args::{DemoArgs, MechanismName, ReweightingArgs, WorkloadArgs};
 use super::config::{Budget, PublicFile, SynthConfig, Tuning};
 use super::console::{self, Console};
 use super::failure::Outcome;
@@ -68,7 +68,7 @@ fn config(args: &DemoArgs) -> Outcome<SynthConfig> {
         budget: Some(Budget::new(args.epsilon, DELTA)?),
         mechanism: MechanismName::JamPgm,
         workload: WorkloadArgs { workload: "all-3-way".into(), max_cells: Some(10_000) },
-        tuning: Tuning::new(&tuning, MechanismName::JamPgm)?,
+        tuning: Tuning::new(&tuning, ReweightingArgs::default(), MechanismName::JamPgm)?,
         iterations: 1000,
         rows: None,
         seed: args.seed,

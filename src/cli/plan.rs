@@ -10,7 +10,7 @@ use jointly::privacy::{MarginalSensitivity, NeighboringRelation};
 use jointly::query::Workload;
 use serde::Serialize;
 
-use super::args::{MechanismName, PlanArgs};
+use super::args::{MechanismName, PlanArgs, ReweightingArgs};
 use super::config::{self, Budget, Tuning};
 use super::console;
 use super::engine::{self, EngineCost};
@@ -81,7 +81,7 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
         return Err(Failure::usage("--records is 0, expected at least 1"));
     }
     let budget = Budget::new(args.epsilon, args.delta)?;
-    let tuning = Tuning::new(&args.tuning, MechanismName::JamPgm)?;
+    let tuning = Tuning::new(&args.tuning, ReweightingArgs::default(), MechanismName::JamPgm)?;
     let schema = Schema::read(&args.schema)?;
     let domain = schema.domain();
     let (workload, left_out) = config::workload(&args.workload, &domain)?;

@@ -9,16 +9,16 @@ use jointly::data::{Dataset, Labels, Projectable, write_csv_file};
 use jointly::domain::{Clique, Schema};
 use jointly::measurement::Provenance;
 use jointly::mechanism::{
-    Aim, CheckpointFolder, Hdmm, Independent, JamPgm, Mechanism, Mst, MwemPgm, PublicOnly, Release,
-    ResidualPlanner, Task,
+    Aim, CheckpointFolder, Hdmm, Independent, Iterate, JamPgm, Mechanism, Mst, Mwem, MwemPgm, Pep,
+    PepPub, PmwPub, PublicOnly, Queries, QueryRelease, Release, ResidualPlanner, Task,
 };
-use jointly::model::{MarkovRandomField, ModelFile, Sampling};
-use jointly::privacy::{Curator, Rho};
+use jointly::model::{Model, ModelFile, Sampling};
+use jointly::privacy::{Curator, Rho, Selection};
 use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
 use serde_json::json;
 
-use super::args::{MechanismName, SynthArgs};
+use super::args::{IterateName, MechanismName, QueriesName, SelectionName, SynthArgs};
 use super::config::{SynthConfig, Tuning};
 use super::console::Console;
 use super::failure::Outcome;
@@ -93,7 +93,7 @@ pub(super) fn synthesize(config: &SynthConfig, console: Console) -> Outcome<Done
 ///
 /// `rows`: `None` for as many as the model stands for. `seed`: `None` for one of the system's.
 pub(super) fn write_records(
-    model: &MarkovRandomField,
+    model: &Model,
     schema: &Schema,
     near: &[Clique],
     rows: Option<usize>,
@@ -164,6 +164,52 @@ pub(super) fn mechanism(
         }
         MechanismName::Hdmm => Box::new(Hdmm { size_limit_mib, iterations, ..Hdmm::default() }),
         MechanismName::PublicOnly => Box::new(PublicOnly { rounds, size_limit_mib, iterations }),
+        MechanismName::Mwem => {
+            Box::new(Mwem { release: tuning.query_release(&Mwem::default().release, checkpoint) })
+        }
+        MechanismName::PmwPub => Box::new(PmwPub {
+            release: tuning.query_release(&PmwPub::default().release, checkpoint),
+        }),
+        MechanismName::Pep => {
+            let Pep { release, projections } = Pep::default();
+            let projections = tuning.reweighting.projections.unwrap_or(projections);
+            Box::new(Pep { release: tuning.query_release(&release, checkpoint), projections })
+        }
+        MechanismName::PepPub => {
+            let PepPub { release, projections } = PepPub::default();
+            let projections = tuning.reweighting.projections.unwrap_or(projections);
+            Box::new(PepPub { release: tuning.query_release(&release, checkpoint), projections })
+        }
+    }
+}
+
+impl Tuning {
+    /// The rounds of a mechanism that reweights, the defaults replaced by what is asked for.
+    fn query_release(
+        self,
+        defaults: &QueryRelease,
+        checkpoint: Option<CheckpointFolder>,
+    ) -> QueryRelease {
+        QueryRelease {
+            rounds: self.rounds.unwrap_or(defaults.rounds),
+            measure_share: self.measure_share,
+            selection: match self.reweighting.selection {
+                None => defaults.selection,
+                Some(SelectionName::PermuteAndFlip) => Selection::PermuteAndFlip,
+                Some(SelectionName::Exponential) => Selection::Exponential,
+            },
+            queries: match self.reweighting.queries {
+                None => defaults.queries,
+                Some(QueriesName::Single) => Queries::Single,
+                Some(QueriesName::Marginals) => Queries::Marginals,
+            },
+            iterate: match self.reweighting.iterate {
+                None => defaults.iterate,
+                Some(IterateName::Last) => Iterate::Last,
+                Some(IterateName::Average) => Iterate::Average,
+            },
+            checkpoint,
+        }
     }
 }
 
@@ -208,9 +254,23 @@ fn parameters(
         ("public tables", public),
         ("neighboring tables", release.relation.to_string()),
         ("rounds", release.rounds.len().to_string()),
-        ("size limit", format!("{} MiB", short(config.tuning.size_limit_mib))),
-        ("iterations a round, at most", config.iterations.to_string()),
     ];
+    if let Some(support) = release.model.as_weighted_support() {
+        let asked = config.tuning.reweighting;
+        parameters.push(("records of the support", grouped(support.size() as u64)));
+        let choices = [
+            ("selection", asked.selection.map(|name| format!("{name:?}"))),
+            ("queries of a round", asked.queries.map(|name| format!("{name:?}"))),
+            ("iterate", asked.iterate.map(|name| format!("{name:?}"))),
+            ("projections a round, at most", asked.projections.map(|most| most.to_string())),
+        ];
+        let choices = choices.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        parameters.extend(choices.map(|(name, value)| (name, value.to_lowercase())));
+    } else {
+        let limit = format!("{} MiB", short(config.tuning.size_limit_mib));
+        parameters.push(("size limit", limit));
+        parameters.push(("iterations a round, at most", config.iterations.to_string()));
+    }
     if let Some(most) = config.workload.max_cells {
         parameters.push(("cells of a clique, at most", grouped(most)));
     }

@@ -255,6 +255,14 @@ impl Dataset {
     /// # Ok::<(), jointly::Error>(())
     /// ```
     pub fn distinct(&self) -> (Self, Vec<u32>) {
+        let (distinct, ranks) = self.ranked();
+        let mut counts = vec![0_u32; distinct.records];
+        ranks.iter().for_each(|rank| counts[*rank as usize] += 1);
+        (distinct, counts)
+    }
+
+    /// The records that differ from one another, in the order of their codes, and the position of each record among them.
+    pub(crate) fn ranked(&self) -> (Self, Vec<u32>) {
         // Ranks by the first columns, refined by one column after another, so that a comparison is of two numbers.
         let mut rank = vec![0_u32; self.records];
         let mut order: Vec<(u64, u32)> = Vec::with_capacity(self.records);
@@ -273,18 +281,25 @@ impl Dataset {
             }
         }
         let distinct = rank.iter().max().map_or(0, |largest| *largest as usize + 1);
-        let (mut first, mut counts) = (vec![0_usize; distinct], vec![0_u32; distinct]);
-        for (record, rank) in rank.iter().enumerate() {
-            first[*rank as usize] = record;
-            counts[*rank as usize] += 1;
+        let mut any = vec![0_u32; distinct];
+        for (record, rank) in (0_u32..).zip(&rank) {
+            any[*rank as usize] = record;
+        }
+        (self.take(&any), rank)
+    }
+
+    /// The records at some positions, which are below the number of records.
+    pub(crate) fn take(&self, positions: &[u32]) -> Self {
+        fn gather<C: Copy>(codes: &[C], positions: &[u32]) -> Vec<C> {
+            positions.iter().map(|position| codes[*position as usize]).collect()
         }
         let take = |column: &Column| match column {
-            Column::U8(codes) => Column::U8(first.iter().map(|record| codes[*record]).collect()),
-            Column::U16(codes) => Column::U16(first.iter().map(|record| codes[*record]).collect()),
-            Column::U32(codes) => Column::U32(first.iter().map(|record| codes[*record]).collect()),
+            Column::U8(codes) => Column::U8(gather(codes, positions)),
+            Column::U16(codes) => Column::U16(gather(codes, positions)),
+            Column::U32(codes) => Column::U32(gather(codes, positions)),
         };
         let columns = self.columns.iter().map(take).collect();
-        (Self { domain: self.domain.clone(), columns, records: distinct }, counts)
+        Self { domain: self.domain.clone(), columns, records: positions.len() }
     }
 
     /// The row-major index of every record's cell in the table over a clique.

@@ -6,7 +6,7 @@ use crate::data::Projectable;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::evaluation::marginals::{batches, check_domain, frequencies};
-use crate::model::MarkovRandomField;
+use crate::model::Model;
 use crate::query::{WeightedClique, Workload};
 
 /// Errors on one marginal of a workload.
@@ -83,7 +83,7 @@ impl WorkloadError {
     /// Another domain than the table's, a table without records, or a marginal too large to compute.
     pub fn of_model(
         real: &dyn Projectable,
-        model: &MarkovRandomField,
+        model: &Model,
         workload: &Workload,
         worst: usize,
     ) -> Result<Self> {
@@ -207,6 +207,7 @@ impl Sums {
 mod tests {
     use super::*;
     use crate::data::Dataset;
+    use crate::model::MarkovRandomField;
 
     fn table(rows: &[[u32; 3]]) -> Dataset {
         let domain = Domain::new([("a", 2), ("b", 2), ("c", 3)]).unwrap();
@@ -263,7 +264,7 @@ mod tests {
     #[test]
     fn the_uniform_model_is_as_far_as_its_marginals() {
         let real = table(&[[0, 0, 0]]);
-        let model = MarkovRandomField::uniform(real.domain(), 10.0).unwrap();
+        let model = MarkovRandomField::uniform(real.domain(), 10.0).unwrap().into();
         let workload = Workload::all_k_way(real.domain(), 1).unwrap();
         let error = WorkloadError::of_model(&real, &model, &workload, 3).unwrap();
         close(error.mean_l1, (1.0 + 1.0 + 4.0 / 3.0) / 3.0);

@@ -49,6 +49,7 @@ impl Answers {
         }
         Ok(Measurement {
             clique: clique.clone(),
+            cell: None,
             values: self.residuals.marginal(clique)?,
             stddev: self.variances.of_cell(clique).sqrt(),
             provenance: Provenance::Private,

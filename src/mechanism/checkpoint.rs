@@ -19,7 +19,6 @@ use sha2::{Digest, Sha256};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::measurement::{Measurement, Provenance};
-use crate::mechanism::rounds::Settings;
 use crate::mechanism::{RoundRecord, Task};
 use crate::privacy::{Curator, Ledger, NeighboringRelation, NoiseMechanism};
 use crate::table::{CliqueLayout, Potentials};
@@ -41,6 +40,16 @@ const LOCK: &str = "lock";
 /// A lock that another run holds is tried again for a second.
 const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+/// What a run goes by, save its inputs.
+pub(super) struct Identity<'m> {
+    /// The mechanism's name.
+    pub name: &'static str,
+    /// All parameters that shape the run, as text.
+    pub parameters: String,
+    /// Where the state is kept.
+    pub checkpoint: Option<&'m CheckpointFolder>,
+}
 
 /// State after the last durable round.
 #[derive(Debug, Default)]
@@ -89,7 +98,15 @@ impl Stored {
                 && domain.cells(clique) == Some(values.len() as u64)
                 && values.iter().all(|value| value.is_finite())
         };
-        if !self.measurements.iter().all(|m| fits(&m.clique, &m.values)) {
+        let is_within = |m: &Measurement| match m.cell {
+            None => fits(&m.clique, &m.values),
+            Some(cell) => {
+                m.clique.iter().all(|a| a < domain.len())
+                    && domain.cells(&m.clique).is_some_and(|cells| (cell as u64) < cells)
+                    && matches!(m.values[..], [value] if value.is_finite())
+            }
+        };
+        if !self.measurements.iter().all(is_within) {
             return Err("a measurement does not fit the domain".into());
         }
         let agree = |(number, (record, m)): (u32, (&RoundRecord, &Measurement))| {
@@ -105,9 +122,10 @@ impl Stored {
         let (mut chosen, mut measured, mut counted) = (Vec::new(), Vec::new(), false);
         for entry in self.ledger.entries() {
             match entry.mechanism {
-                NoiseMechanism::ExponentialMechanism { .. } => chosen.push(entry.round),
+                NoiseMechanism::ExponentialMechanism { .. }
+                | NoiseMechanism::PermuteAndFlip { .. } => chosen.push(entry.round),
                 NoiseMechanism::DiscreteGaussian { .. } if entry.clique.is_some() => {
-                    measured.push(entry.round);
+                    measured.push((entry.round, entry.cell));
                 }
                 NoiseMechanism::DiscreteGaussian { .. } => counted = true,
                 NoiseMechanism::JointDiscreteGaussian { .. } => {
@@ -115,11 +133,11 @@ impl Stored {
                 }
             }
         }
-        let of = |kept: fn(&RoundRecord) -> bool| {
-            self.rounds.iter().filter(move |r| kept(r)).map(|r| r.round)
-        };
-        let rounds_are_paid = of(|r| r.candidates > 0).eq(chosen)
-            && of(|r| r.provenance == Provenance::Private).eq(measured);
+        let choices = self.rounds.iter().filter(|r| r.candidates > 0).map(|r| r.round);
+        let rounds = self.rounds.iter().zip(&self.measurements);
+        let private = rounds.filter(|(r, _)| r.provenance == Provenance::Private);
+        let rounds_are_paid = choices.eq(chosen)
+            && private.map(|(r, m)| (r.round, m.cell.map(|cell| cell as u64))).eq(measured);
         let total_is_paid = self.total.is_none_or(|total| total.is_finite() && total >= 1.0)
             && counted == self.total.is_some()
             && counted == (relation == NeighboringRelation::AddRemoveOne);
@@ -152,12 +170,12 @@ impl Checkpoint {
     /// # Errors
     /// A checkpoint that cannot be read, is of another version, or of other inputs.
     pub(super) fn open(
-        settings: &Settings<'_>,
+        identity: &Identity<'_>,
         curator: &mut Curator<'_>,
         task: &Task<'_>,
     ) -> Result<Self> {
         let mut empty = Self::default();
-        let Some(CheckpointFolder { folder, private_label }) = settings.checkpoint else {
+        let Some(CheckpointFolder { folder, private_label }) = identity.checkpoint else {
             return Ok(empty);
         };
         fs::create_dir_all(folder).map_err(|source| Error::Io {
@@ -167,7 +185,7 @@ impl Checkpoint {
         })?;
         let path = folder.join(FILE);
         empty.lock = Some(lock(folder)?);
-        empty.fingerprint = fingerprint(settings, curator, task, private_label);
+        empty.fingerprint = fingerprint(identity, curator, task, private_label);
         empty.path = Some(path.clone());
         let text = match fs::read(&path) {
             Ok(text) => text,
@@ -294,7 +312,7 @@ fn write_durably(path: &Path, content: &[u8]) -> std::io::Result<()> {
 
 /// SHA-256 over everything that shapes a run, save the private records.
 fn fingerprint(
-    settings: &Settings<'_>,
+    identity: &Identity<'_>,
     curator: &Curator<'_>,
     task: &Task<'_>,
     private_label: &str,
@@ -305,15 +323,8 @@ fn fingerprint(
         hash.update(part.as_bytes());
     };
     add(private_label);
-    add(settings.name);
-    add(&format!(
-        "{:?} {:?} {} {} {}",
-        settings.rounds,
-        settings.measure_share.map(f64::to_bits),
-        settings.size_limit_mib.to_bits(),
-        settings.iterations,
-        curator.ledger().limit().units(),
-    ));
+    add(identity.name);
+    add(&format!("{} {}", identity.parameters, curator.ledger().limit().units()));
     add(&format!("{} {:?}", curator.relation(), curator.seed()));
     for attribute in curator.domain().attributes() {
         add(&attribute.name);

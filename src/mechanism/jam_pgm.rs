@@ -216,6 +216,7 @@ impl<'a> PublicAnswers<'a> {
         let scale = self.scale(table, total);
         Measurement {
             clique: cliques[clique].clone(),
+            cell: None,
             values: self.counts[table][clique].iter().map(|c| scale * f64::from(*c)).collect(),
             stddev: 0.0,
             provenance: Provenance::Public { source: self.tables[table].name().to_owned() },

@@ -4,24 +4,31 @@ mod adaptive;
 mod aim;
 mod answers;
 mod checkpoint;
+mod entropy_projection;
 mod hdmm;
 mod independent;
 mod jam_pgm;
 mod mst;
+mod multiplicative_weights;
 mod mwem_pgm;
+mod past_queries;
 mod public_only;
+mod query_release;
 mod residual_planner;
 mod rounds;
 
 pub use aim::Aim;
 pub use answers::{AnswerWorkload, Answers};
 pub use checkpoint::CheckpointFolder;
+pub use entropy_projection::{Pep, PepPub};
 pub use hdmm::Hdmm;
 pub use independent::Independent;
 pub use jam_pgm::JamPgm;
 pub use mst::Mst;
+pub use multiplicative_weights::{Mwem, PmwPub};
 pub use mwem_pgm::MwemPgm;
 pub use public_only::PublicOnly;
+pub use query_release::{Iterate, Queries, QueryRelease};
 pub use residual_planner::ResidualPlanner;
 
 use serde::{Deserialize, Serialize};
@@ -31,7 +38,7 @@ use crate::domain::Clique;
 use crate::error::Result;
 use crate::estimation::Certificate;
 use crate::measurement::{Measurement, Provenance};
-use crate::model::MarkovRandomField;
+use crate::model::Model;
 use crate::observe::Observer;
 use crate::privacy::{Curator, Ledger, NeighboringRelation};
 use crate::query::Workload;
@@ -69,8 +76,8 @@ pub struct Release {
     /// The mechanism's name.
     pub mechanism: &'static str,
     /// The fitted distribution.
-    pub model: MarkovRandomField,
-    /// How far the fit is from the best one, at most; `None` without measurements.
+    pub model: Model,
+    /// How far the fit is from the best one, at most; `None` without measurements, and for weighted supports.
     pub certificate: Option<Certificate>,
     /// What was measured, in order.
     pub measurements: Vec<Measurement>,
@@ -84,7 +91,7 @@ pub struct Release {
     pub is_private: bool,
 }
 
-/// One round of a mechanism: one marginal.
+/// One round of a mechanism: one marginal, or one cell of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoundRecord {
     /// The round, counted from 1.
@@ -98,9 +105,10 @@ pub struct RoundRecord {
     /// Candidates it was chosen among, private and public ones together; 0 for a marginal that the mechanism takes in
     /// any case.
     pub candidates: usize,
-    /// Loss after the fit; 0, as the next two, when no fit came before the next round.
+    /// Loss after the fit; 0, as the next two, when no fit came before the next round. Of a weighted support: the largest
+    /// error on the answers so far, as a probability.
     pub loss: f64,
-    /// Oracle calls of the fit.
+    /// Oracle calls of the fit; of a weighted support: queries by which it was reweighted.
     pub oracle_calls: u32,
     /// Model size after the fit, in MiB.
     pub model_mib: f64,

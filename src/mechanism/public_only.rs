@@ -75,6 +75,7 @@ impl Mechanism for PublicOnly {
                 .map_or(0, |(i, _)| *i);
             let measurement = Measurement {
                 clique: cliques[furthest].clone(),
+                cell: None,
                 values: counts[furthest].iter().map(|c| scale * f64::from(*c)).collect(),
                 stddev: 0.0,
                 provenance: Provenance::Public { source: table.name().to_owned() },

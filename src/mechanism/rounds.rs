@@ -5,12 +5,12 @@ use crate::error::{Error, Result};
 use crate::estimation::{Certificate, Weighting};
 use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::adaptive::{self, Coverage, Fit};
-use crate::mechanism::checkpoint::{Checkpoint, CheckpointFolder};
+use crate::mechanism::checkpoint::{Checkpoint, CheckpointFolder, Identity};
 use crate::mechanism::{Release, Task};
 use crate::model::MarkovRandomField;
 use crate::observe::{Event, Observer};
 use crate::privacy::{
-    Curator, MarginalSensitivity, NeighboringRelation, Rho, ScoreSensitivity, Sensitive,
+    Curator, MarginalSensitivity, NeighboringRelation, Rho, ScoreSensitivity, Selection, Sensitive,
 };
 
 /// Share of the budget that the number of records costs under add-remove-one: 1/100.
@@ -35,7 +35,18 @@ pub(super) struct Settings<'m> {
     pub checkpoint: Option<&'m CheckpointFolder>,
 }
 
-impl Settings<'_> {
+impl<'m> Settings<'m> {
+    fn identity(&self) -> Identity<'m> {
+        let parameters = format!(
+            "{:?} {:?} {} {}",
+            self.rounds,
+            self.measure_share.map(f64::to_bits),
+            self.size_limit_mib.to_bits(),
+            self.iterations,
+        );
+        Identity { name: self.name, parameters, checkpoint: self.checkpoint }
+    }
+
     fn check(&self, domain: &Domain) -> Result<()> {
         if self.rounds == Some(0) {
             return Err(Error::invalid_parameter("rounds", 0, "at least 1"));
@@ -84,7 +95,7 @@ impl<'r, 'c> Rounds<'r, 'c> {
         observer: &'r mut dyn Observer,
     ) -> Result<Self> {
         settings.check(curator.domain())?;
-        let mut state = Checkpoint::open(&settings, curator, task)?;
+        let mut state = Checkpoint::open(&settings.identity(), curator, task)?;
         let total = records(curator, &mut state)?;
         Self::with_total(settings, curator, observer, state, total)
     }
@@ -287,7 +298,8 @@ impl<'r, 'c> Rounds<'r, 'c> {
             exact: self.coverage.exact,
             sampled: self.coverage.sampled,
         });
-        self.curator.select(scores, sensitivity, rho, "choose a marginal")
+        let how = Selection::Exponential;
+        self.curator.select(how, scores, sensitivity, rho, "choose a marginal")
     }
 
     /// Which tables are neighbors.
@@ -312,6 +324,7 @@ impl<'r, 'c> Rounds<'r, 'c> {
         let noisy = self.curator.measure(clique, marginal, rho)?;
         let measurement = Measurement {
             clique: clique.clone(),
+            cell: None,
             stddev: noisy.stddev(),
             values: noisy.values.iter().map(|v| *v as f64).collect(),
             provenance: Provenance::Private,
@@ -407,7 +420,7 @@ impl<'r, 'c> Rounds<'r, 'c> {
         }
         Ok(Release {
             mechanism: self.settings.name,
-            model: self.model,
+            model: self.model.into(),
             certificate,
             measurements: self.state.measurements,
             rounds: self.state.rounds,
@@ -441,7 +454,7 @@ pub(super) fn positive(parts: (Rho, Rho), of: Rho) -> Result<(Rho, Rho)> {
 }
 
 /// n: public under replace-one; otherwise a paid estimate, made once and kept in the checkpoint.
-fn records(curator: &mut Curator<'_>, state: &mut Checkpoint) -> Result<f64> {
+pub(super) fn records(curator: &mut Curator<'_>, state: &mut Checkpoint) -> Result<f64> {
     if let Some(records) = curator.records() {
         return Ok((records as f64).max(1.0));
     }

@@ -6,15 +6,18 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::data::write_atomically;
-use crate::domain::{Clique, Schema};
+use crate::domain::{Clique, Domain, Schema};
 use crate::error::{Error, Result};
 use crate::graph::{self, JunctionTree};
-use crate::model::MarkovRandomField;
+use crate::model::stored_support::StoredSupport;
+use crate::model::{MarkovRandomField, Model};
 use crate::table::{CliqueLayout, Potentials};
 
 /// What a file's first field says.
 const FORMAT: &str = "jointly-model";
-const VERSION: u32 = 1;
+/// Version of a file with factors, and of one with a weighted support.
+const FACTORS: u32 = 1;
+const SUPPORT: u32 = 2;
 
 /// A model with the schema that turns its codes into records.
 #[derive(Clone, Debug)]
@@ -22,7 +25,7 @@ pub struct ModelFile {
     /// Attributes and their codes.
     pub schema: Schema,
     /// The distribution.
-    pub model: MarkovRandomField,
+    pub model: Model,
     /// Name of the mechanism that made it.
     pub mechanism: String,
     /// False when the noise came from a fixed seed: then nothing is private.
@@ -34,7 +37,8 @@ pub struct ModelFile {
 pub struct ModelLimits {
     /// Bytes of the file.
     pub file_bytes: u64,
-    /// Model size in MiB, 8 bytes a cell of every maximal clique: what answering and sampling must walk over.
+    /// Model size in MiB: 8 bytes a cell of every maximal clique, which is what answering and sampling must walk over; or
+    /// of the records of a support, at 4 bytes a code and 8 a weight.
     pub model_mib: f64,
 }
 
@@ -53,7 +57,10 @@ struct Stored {
     private: bool,
     total: f64,
     schema: Schema,
-    factors: Vec<StoredFactor>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    factors: Option<Vec<StoredFactor>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    support: Option<StoredSupport>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -70,25 +77,19 @@ impl ModelFile {
     /// # Errors
     /// A file that cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let domain = self.model.domain();
-        let potentials = self.model.potentials();
-        let factors =
-            potentials.layout().cliques().iter().enumerate().map(|(index, clique)| StoredFactor {
-                attributes: clique.iter().map(|a| domain.name(a).to_owned()).collect(),
-                potentials: potentials
-                    .table(index)
-                    .iter()
-                    .map(|x| x.is_finite().then_some(*x))
-                    .collect(),
-            });
+        let (version, factors, support) = match &self.model {
+            Model::MarkovRandomField(model) => (FACTORS, Some(factors(model)), None),
+            Model::WeightedSupport(model) => (SUPPORT, None, Some(StoredSupport::new(model))),
+        };
         let stored = Stored {
             format: FORMAT.into(),
-            version: VERSION,
+            version,
             mechanism: self.mechanism.clone(),
             private: self.is_private,
             total: self.model.total(),
             schema: self.schema.clone(),
-            factors: factors.collect(),
+            factors,
+            support,
         };
         write_atomically(path, |out| {
             serde_json::to_writer(out, &stored).map_err(|error| Error::Io {
@@ -131,50 +132,80 @@ impl ModelFile {
         if kind.format != FORMAT {
             return Err(wrong(format!("format '{}'", kind.format), FORMAT));
         }
-        if kind.version != VERSION {
-            return Err(wrong(format!("version {}", kind.version), "version 1"));
+        if ![FACTORS, SUPPORT].contains(&kind.version) {
+            return Err(wrong(format!("version {}", kind.version), "version 1 or 2"));
         }
-        let stored: Stored = serde_json::from_str(text)
-            .map_err(|error| wrong(error.to_string(), "the fields of a model, version 1"))?;
-        let domain = stored.schema.domain();
-        let mut cliques: Vec<Clique> = Vec::with_capacity(stored.factors.len());
-        for factor in &stored.factors {
-            let clique = domain.clique(&factor.attributes)?;
-            let names: Vec<&str> = clique.iter().map(|a| domain.name(a)).collect();
-            if names != factor.attributes || cliques.contains(&clique) {
-                let found = format!("a factor over {}", factor.attributes.join(", "));
-                return Err(wrong(found, "distinct cliques in the schema's order"));
+        let expected = format!("the fields of a model, version {}", kind.version);
+        let stored: Stored =
+            serde_json::from_str(text).map_err(|error| wrong(error.to_string(), &expected))?;
+        let Stored { schema, total, mechanism, private: is_private, .. } = stored;
+        let domain = schema.domain();
+        let model = match (kind.version, stored.factors, stored.support) {
+            (FACTORS, Some(factors), None) => {
+                read_factors(&domain, &factors, total, place, limits)?.into()
             }
-            if domain.cells(&clique) != Some(factor.potentials.len() as u64) {
-                return Err(Error::ShapeMismatch {
-                    clique: domain.describe(&clique),
-                    expected: domain.shape(&clique).iter().fold(1, |n, k| n.saturating_mul(*k)),
-                    found: factor.potentials.len(),
-                });
+            (SUPPORT, None, Some(support)) => support.check(&domain, total, place, limits)?.into(),
+            _ => {
+                let found = "not exactly one of 'factors' and 'support'".to_owned();
+                return Err(wrong(found, "'factors' in version 1, 'support' in version 2"));
             }
-            cliques.push(clique);
+        };
+        Ok(Self { schema, model, mechanism, is_private })
+    }
+}
+
+/// The tables of a graphical model.
+fn factors(model: &MarkovRandomField) -> Vec<StoredFactor> {
+    let (domain, potentials) = (model.domain(), model.potentials());
+    let cliques = potentials.layout().cliques().iter().enumerate();
+    let factor = |(index, clique): (usize, &Clique)| StoredFactor {
+        attributes: clique.iter().map(|a| domain.name(a).to_owned()).collect(),
+        potentials: potentials.table(index).iter().map(|x| x.is_finite().then_some(*x)).collect(),
+    };
+    cliques.map(factor).collect()
+}
+
+/// A graphical model, once all sizes fit.
+fn read_factors(
+    domain: &Domain,
+    factors: &[StoredFactor],
+    total: f64,
+    place: &str,
+    limits: ModelLimits,
+) -> Result<MarkovRandomField> {
+    let mut cliques: Vec<Clique> = Vec::with_capacity(factors.len());
+    for factor in factors {
+        let clique = domain.clique(&factor.attributes)?;
+        let names: Vec<&str> = clique.iter().map(|a| domain.name(a)).collect();
+        if names != factor.attributes || cliques.contains(&clique) {
+            let found = format!("a factor over {}", factor.attributes.join(", "));
+            let expected = "distinct cliques in the schema's order";
+            return Err(Error::invalid_specification(place, found, expected));
         }
-        let cells = JunctionTree::new(&domain, &cliques).cells();
-        if cells > graph::cells_within_mib(limits.model_mib) {
-            return Err(Error::TooLarge {
-                what: format!("the model in {place}"),
-                needed: format!("{:.0} MiB", graph::size_mib(cells)),
-                limit: format!("{} MiB", limits.model_mib),
+        if domain.cells(&clique) != Some(factor.potentials.len() as u64) {
+            return Err(Error::ShapeMismatch {
+                clique: domain.describe(&clique),
+                expected: domain.shape(&clique).iter().fold(1, |n, k| n.saturating_mul(*k)),
+                found: factor.potentials.len(),
             });
         }
-        let layout = CliqueLayout::new(&domain, cliques)?;
-        let mut potentials = Potentials::zeros(&layout);
-        for (index, factor) in stored.factors.iter().enumerate() {
-            let table = potentials.table_mut(index).iter_mut().zip(&factor.potentials);
-            table.for_each(|(x, p)| *x = p.unwrap_or(f64::NEG_INFINITY));
-        }
-        Ok(Self {
-            model: MarkovRandomField::new(&domain, potentials, stored.total)?,
-            schema: stored.schema,
-            mechanism: stored.mechanism,
-            is_private: stored.private,
-        })
+        cliques.push(clique);
     }
+    let cells = JunctionTree::new(domain, &cliques).cells();
+    if cells > graph::cells_within_mib(limits.model_mib) {
+        return Err(Error::TooLarge {
+            what: format!("the model in {place}"),
+            needed: format!("{:.0} MiB", graph::size_mib(cells)),
+            limit: format!("{} MiB", limits.model_mib),
+        });
+    }
+    let layout = CliqueLayout::new(domain, cliques)?;
+    let mut potentials = Potentials::zeros(&layout);
+    for (index, factor) in factors.iter().enumerate() {
+        let table = potentials.table_mut(index).iter_mut().zip(&factor.potentials);
+        table.for_each(|(x, p)| *x = p.unwrap_or(f64::NEG_INFINITY));
+    }
+    MarkovRandomField::new(domain, potentials, total)
 }
 
 /// What every version of the file has.
@@ -187,7 +218,8 @@ struct Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Domain;
+    use crate::data::Dataset;
+    use crate::model::WeightedSupport;
 
     fn file() -> ModelFile {
         let schema = Schema::from_json(r#"{"a": 2, "b": 3, "c": 4}"#, "d").expect("a schema");
@@ -200,7 +232,52 @@ mod tests {
         }
         theta.table_mut(0)[2] = f64::NEG_INFINITY;
         let model = MarkovRandomField::new(&domain, theta, 77.5).expect("a model");
-        ModelFile { schema, model, mechanism: "jam-pgm".into(), is_private: true }
+        ModelFile { schema, model: model.into(), mechanism: "jam-pgm".into(), is_private: true }
+    }
+
+    fn support() -> ModelFile {
+        let schema = Schema::from_json(r#"{"a": 2, "b": 3, "c": 4}"#, "d").expect("a schema");
+        let rows = [[0, 1, 2], [1, 1, 3], [1, 2, 0]];
+        let rows = Dataset::from_rows(schema.domain(), &rows).expect("rows");
+        let weights = vec![1.0 / 3.0, 0.0, 1e-300];
+        let model = WeightedSupport::new(&rows, weights, 77.5).expect("a model");
+        ModelFile { schema, model: model.into(), mechanism: "pmw-pub".into(), is_private: false }
+    }
+
+    #[test]
+    fn a_support_comes_back_to_the_last_bit_and_a_wrong_one_is_refused_with_a_reason() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("model.json");
+        support().write(&path).expect("written");
+        let text = fs::read_to_string(&path).expect("read");
+        let limits = ModelLimits::default();
+        let back = ModelFile::from_json(&text, "m", limits).expect("read");
+        let known = support();
+        assert_eq!(back.model.as_weighted_support(), known.model.as_weighted_support());
+        let small = ModelLimits { model_mib: 1e-5, ..limits };
+        assert!(matches!(ModelFile::from_json(&text, "m", small), Err(Error::TooLarge { .. })));
+        for (from, to, expected) in [
+            ("\"version\":2", "\"version\":3", "version 3"),
+            ("\"version\":2", "\"version\":1", "'factors' in version 1"),
+            ("\"support\":", "\"factors\":[],\"support\":", "exactly one"),
+            ("\"total\":77.5", "\"total\":0", "total"),
+            ("\"attribute\":\"a\"", "\"attribute\":\"z\"", "columns z"),
+            ("[0,1,1]", "[0,1]", "2 codes of 'a'"),
+            ("[0,1,1]", "[0,1,2]", "codes below 2"),
+            ("[0,1,1]", "[1,0,1]", "out of order"),
+            ("[2,3,0]", "[2,-3,0]", "-3"),
+            ("1e-300", "-1e-300", "at least 0"),
+            ("1e-300", "null", "null"),
+        ] {
+            let changed = text.replace(from, to);
+            assert_ne!(changed, text, "{from}");
+            let error = ModelFile::from_json(&changed, "m", limits).expect_err(to).to_string();
+            assert!(error.contains(expected), "{to}: {error}");
+        }
+        let mut schema = text.clone();
+        schema = schema.replace("[1,1,2]", "[1,1,1]").replace("[2,3,0]", "[2,3,3]");
+        let error = ModelFile::from_json(&schema, "m", limits).expect_err("twice").to_string();
+        assert!(error.contains("repeated"), "{error}");
     }
 
     #[test]
@@ -210,7 +287,11 @@ mod tests {
         let file = file();
         file.write(&path).expect("written");
         let back = ModelFile::read(&path, ModelLimits::default()).expect("read");
-        assert_eq!(back.model.potentials(), file.model.potentials());
+        let potentials = |file: &ModelFile| {
+            file.model.as_markov_random_field().map(|model| model.potentials().clone())
+        };
+        assert!(potentials(&back).is_some());
+        assert_eq!(potentials(&back), potentials(&file));
         assert!((back.model.total() - 77.5).abs() < f64::EPSILON);
         assert!(back.is_private);
         let tight = ModelLimits { file_bytes: 10, ..ModelLimits::default() };
@@ -228,7 +309,8 @@ mod tests {
         let read = |text: &str| ModelFile::from_json(text, "m", ModelLimits::default());
         assert!(read(&text).is_ok());
         let changes = [
-            ("\"version\":1", "\"version\":2", "version 2"),
+            ("\"version\":1", "\"version\":2", "'support' in version 2"),
+            ("\"version\":1", "\"version\":7", "version 7"),
             ("jointly-model", "other", "format 'other'"),
             ("\"total\":77.5", "\"total\":-1", "total"),
             ("\"total\":77.5", "\"total\":1e999", ""),

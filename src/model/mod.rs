@@ -1,10 +1,15 @@
 //! Fitted models: asking them for marginals, drawing records from them, keeping them in files.
 
+mod any;
 mod file;
 mod markov_random_field;
 mod refine;
 mod sampling;
+mod stored_support;
+mod weighted_support;
 
+pub use any::Model;
 pub use file::{ModelFile, ModelLimits};
 pub use markov_random_field::MarkovRandomField;
 pub use sampling::Sampling;
+pub use weighted_support::WeightedSupport;

@@ -44,9 +44,7 @@ impl MarkovRandomField {
         method: Sampling,
         rng: &mut R,
     ) -> Result<Dataset> {
-        if records == 0 || u32::try_from(records).is_err() {
-            return Err(Error::invalid_parameter("rows", records, "1 to 4,294,967,295"));
-        }
+        check_records(records)?;
         let domain = self.domain();
         let triangulation = self.calibrated().structure.tree.triangulation();
         let mut columns: Vec<Vec<u32>> = vec![Vec::new(); domain.len()];
@@ -75,6 +73,29 @@ impl MarkovRandomField {
             .collect::<Result<Vec<_>>>()?;
         Dataset::new(domain.clone(), columns)
     }
+}
+
+fn check_records(records: usize) -> Result<u32> {
+    let fits = u32::try_from(records).ok().filter(|records| *records > 0);
+    fits.ok_or_else(|| Error::invalid_parameter("rows", records, "1 to 4,294,967,295"))
+}
+
+/// Positions in a list of weights, as many as records, in random order: each as often as its weight says.
+///
+/// # Errors
+/// As [`MarkovRandomField::sample`].
+pub(super) fn deal_records<R: Rng + ?Sized>(
+    weights: &[f64],
+    records: usize,
+    method: Sampling,
+    rng: &mut R,
+) -> Result<Vec<u32>> {
+    let all: Vec<u32> = (0..check_records(records)?).collect();
+    let mut dealer = Dealer::new(weights.len(), 0, method, rng);
+    dealer.weights.copy_from_slice(weights);
+    let mut positions = vec![0; records];
+    dealer.deal(&all, &mut positions, rng);
+    Ok(positions)
 }
 
 /// Records sorted by their parents' codes, and where each group ends.

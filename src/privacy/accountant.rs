@@ -13,6 +13,7 @@ use crate::privacy::{Ledger, LedgerEntry, Rho};
 ///     round: 1,
 ///     purpose: "a count".into(),
 ///     clique: None,
+///     cell: None,
 ///     mechanism: NoiseMechanism::DiscreteGaussian {
 ///         variance: Ratio::new(2, 1)?,
 ///         squared_l2_sensitivity: 1,

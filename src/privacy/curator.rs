@@ -6,10 +6,10 @@ use crate::data::Projectable;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::privacy::sampler::{DiscreteGaussian, LARGEST_PART};
-use crate::privacy::select::ExponentialMechanism;
+use crate::privacy::select::Selector;
 use crate::privacy::{
     Accountant, Ledger, LedgerEntry, MarginalSensitivity, NeighboringRelation, NoiseMechanism,
-    NoiseSeed, Ratio, ResidualQuery, Rho, ScoreSensitivity, Sensitive, residual_cost,
+    NoiseSeed, Ratio, ResidualQuery, Rho, ScoreSensitivity, Selection, Sensitive, residual_cost,
 };
 
 /// A marginal with noise in every cell: it may be published.
@@ -24,6 +24,26 @@ pub struct NoisyMarginal {
 }
 
 impl NoisyMarginal {
+    /// The noise's parameter σ, in counts.
+    pub fn stddev(&self) -> f64 {
+        self.variance.to_f64().sqrt()
+    }
+}
+
+/// One cell of a marginal with noise: it may be published.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NoisyCell {
+    /// The clique.
+    pub clique: Clique,
+    /// The cell, row-major over the clique's sorted attributes.
+    pub cell: usize,
+    /// Its count with discrete Gaussian noise.
+    pub value: i64,
+    /// The noise's parameter σ², in squared counts, exactly.
+    pub variance: Ratio,
+}
+
+impl NoisyCell {
     /// The noise's parameter σ, in counts.
     pub fn stddev(&self) -> f64 {
         self.variance.to_f64().sqrt()
@@ -87,8 +107,9 @@ impl<'a> Curator<'a> {
             ));
         }
         let accountant = Accountant::resume(ledger)?;
-        let expected = MarginalSensitivity::of(self.relation).squared_l2();
+        let of_marginal = MarginalSensitivity::of(self.relation).squared_l2();
         for entry in ledger.entries() {
+            let expected = if entry.cell.is_some() { CELL_SENSITIVITY } else { of_marginal };
             let found = match entry.mechanism {
                 NoiseMechanism::DiscreteGaussian { squared_l2_sensitivity, .. } => {
                     squared_l2_sensitivity
@@ -96,7 +117,8 @@ impl<'a> Curator<'a> {
                 NoiseMechanism::JointDiscreteGaussian { relation, .. } => {
                     MarginalSensitivity::of(relation).squared_l2()
                 }
-                NoiseMechanism::ExponentialMechanism { .. } => continue,
+                NoiseMechanism::ExponentialMechanism { .. }
+                | NoiseMechanism::PermuteAndFlip { .. } => continue,
             };
             if found != expected {
                 return Err(Error::invalid_specification(
@@ -201,7 +223,8 @@ impl<'a> Curator<'a> {
             return Err(Error::invalid_parameter("neighboring relation", self.relation, expected));
         }
         let records = i64::try_from(self.data.records()).unwrap_or(i64::MAX >> 1);
-        let mut values = self.add_gaussian_noise("number of records", None, rho, &[records])?.0;
+        let what = Measured { purpose: "number of records", clique: None, cell: None };
+        let mut values = self.add_gaussian_noise(what, rho, &[records])?.0;
         Ok(values.swap_remove(0))
     }
 
@@ -218,27 +241,43 @@ impl<'a> Curator<'a> {
         marginal: Sensitive<&[u32]>,
         rho: Rho,
     ) -> Result<NoisyMarginal> {
-        self.check_clique(clique)?;
+        self.check_marginal(clique, marginal.as_ref())?;
         let counts = marginal.open();
-        let expected = self.domain().shape(clique).iter().product::<usize>();
-        if counts.len() != expected {
-            return Err(Error::ShapeMismatch {
-                clique: self.domain().describe(clique),
-                expected,
-                found: counts.len(),
-            });
-        }
-        if counts.iter().map(|count| u64::from(*count)).sum::<u64>() != self.data.records() {
-            return Err(Error::invalid_parameter(
-                "marginal to measure",
-                "another sum than the number of records",
-                "the counts that the curator handed out",
-            ));
-        }
         let values: Vec<i64> = counts.iter().map(|count| i64::from(*count)).collect();
         let names = clique.iter().map(|a| self.domain().name(a).to_owned()).collect();
-        let (values, variance) = self.add_gaussian_noise("marginal", Some(names), rho, &values)?;
+        let what = Measured { purpose: "marginal", clique: Some(names), cell: None };
+        let (values, variance) = self.add_gaussian_noise(what, rho, &values)?;
         Ok(NoisyMarginal { clique: clique.clone(), values, variance })
+    }
+
+    /// Measures one cell of a marginal at a cost of `rho`: discrete Gaussian noise with σ² = 1/(2ρ) under both relations,
+    /// as one record changes a single count by one at most. σ² is not below 2⁻¹¹, whatever the budget.
+    ///
+    /// `marginal`: the exact counts on `clique`, as of [`marginals`](Self::marginals). `cell`: row-major over the clique.
+    ///
+    /// # Errors
+    /// As [`measure`](Self::measure), and a cell that the marginal does not have.
+    pub fn measure_cell(
+        &mut self,
+        clique: &Clique,
+        cell: usize,
+        marginal: Sensitive<&[u32]>,
+        rho: Rho,
+    ) -> Result<NoisyCell> {
+        self.check_marginal(clique, marginal.as_ref())?;
+        let counts = marginal.open();
+        let Some(count) = counts.get(cell) else {
+            let expected = "a cell of the marginal, counted from 0";
+            return Err(Error::invalid_parameter("cell to measure", cell, expected));
+        };
+        let names = clique.iter().map(|a| self.domain().name(a).to_owned()).collect();
+        let what = Measured {
+            purpose: "cell of a marginal",
+            clique: Some(names),
+            cell: Some(cell as u64),
+        };
+        let (mut values, variance) = self.add_gaussian_noise(what, rho, &[i64::from(*count)])?;
+        Ok(NoisyCell { clique: clique.clone(), cell, value: values.swap_remove(0), variance })
     }
 
     /// Measures residuals, all at once, at a cost of `rho`: discrete Gaussian noise in every cell of every query, with the
@@ -264,6 +303,7 @@ impl<'a> Curator<'a> {
             round: self.round,
             purpose: "residuals of marginals".to_owned(),
             clique: None,
+            cell: None,
             mechanism: NoiseMechanism::JointDiscreteGaussian {
                 queries: queries.len() as u64,
                 squared_sensitivity: Ratio::new(cost.units(), 1 << (Rho::UNIT_BITS - 1))?,
@@ -282,8 +322,8 @@ impl<'a> Curator<'a> {
         Ok(measured.collect())
     }
 
-    /// Selects a candidate with the exponential mechanism at ε = √(8ρ), rounded down, at a cost of `rho`: the index of
-    /// a score, large scores being likely.
+    /// Selects a candidate at a cost of `rho`: the index of a score, large scores being likely. The exponential mechanism
+    /// has ε = √(8ρ), permute-and-flip ε = √(2ρ), rounded down.
     ///
     /// Scores are rounded to a grid of 2⁻¹⁶ of the sensitivity, and two steps are added to it, which pays for the
     /// rounding and for floating-point errors in the scores of up to half a step each
@@ -293,46 +333,46 @@ impl<'a> Curator<'a> {
     /// A `rho` of 0 or above what is left. After the charge: no score, or one that is not finite.
     pub fn select(
         &mut self,
+        selection: Selection,
         scores: Sensitive<Vec<f64>>,
         sensitivity: ScoreSensitivity,
         rho: Rho,
         purpose: &str,
     ) -> Result<usize> {
-        let mechanism = ExponentialMechanism::new(rho, sensitivity)?;
+        let selector = Selector::new(selection, rho, sensitivity)?;
         let scores = scores.open();
         let entry = LedgerEntry {
             round: self.round,
             purpose: purpose.to_owned(),
             clique: None,
-            mechanism: NoiseMechanism::ExponentialMechanism {
-                epsilon: mechanism.epsilon()?,
-                sensitivity: sensitivity.value(),
-                grid: mechanism.grid(),
-                candidates: scores.len() as u64,
-            },
+            cell: None,
+            mechanism: selector.noise_mechanism(scores.len() as u64)?,
             rho,
         };
         let noise = self.noise.as_mut().ok_or_else(no_round)?;
         self.accountant.charge(entry)?;
-        mechanism.draw(&scores, noise)
+        selector.draw(&scores, noise)
     }
 
-    /// Charges, then adds discrete Gaussian noise to counts of the sensitivity of a marginal. The number of records is
-    /// such a marginal, on no attribute, under add-remove-one.
+    /// Charges, then adds discrete Gaussian noise to counts: a whole marginal, or one cell. The number of records is a
+    /// marginal, on no attribute, under add-remove-one.
     fn add_gaussian_noise(
         &mut self,
-        purpose: &str,
-        clique: Option<Vec<String>>,
+        what: Measured,
         rho: Rho,
         values: &[i64],
     ) -> Result<(Vec<i64>, Ratio)> {
-        let squared_l2_sensitivity = MarginalSensitivity::of(self.relation).squared_l2();
+        let squared_l2_sensitivity = match what.cell {
+            Some(_) => CELL_SENSITIVITY,
+            None => MarginalSensitivity::of(self.relation).squared_l2(),
+        };
         let variance = gaussian_variance(squared_l2_sensitivity, rho)?;
         let distribution = DiscreteGaussian::new(variance)?;
         let entry = LedgerEntry {
             round: self.round,
-            purpose: purpose.to_owned(),
-            clique,
+            purpose: what.purpose.to_owned(),
+            clique: what.clique,
+            cell: what.cell,
             mechanism: NoiseMechanism::DiscreteGaussian { variance, squared_l2_sensitivity },
             rho,
         };
@@ -340,6 +380,28 @@ impl<'a> Curator<'a> {
         self.accountant.charge(entry)?;
         let values = values.iter().map(|value| value.saturating_add(distribution.sample(noise)));
         Ok((values.collect(), variance))
+    }
+
+    /// Refuses counts that are not a marginal on the clique. The message does not quote them.
+    fn check_marginal(&self, clique: &Clique, marginal: Sensitive<&&[u32]>) -> Result<()> {
+        self.check_clique(clique)?;
+        let counts = marginal.open();
+        let expected = self.domain().shape(clique).iter().product::<usize>();
+        if counts.len() != expected {
+            return Err(Error::ShapeMismatch {
+                clique: self.domain().describe(clique),
+                expected,
+                found: counts.len(),
+            });
+        }
+        if counts.iter().map(|count| u64::from(*count)).sum::<u64>() != self.data.records() {
+            return Err(Error::invalid_parameter(
+                "marginal to measure",
+                "another sum than the number of records",
+                "the counts that the curator handed out",
+            ));
+        }
+        Ok(())
     }
 
     /// Refuses an attribute outside the domain.
@@ -353,6 +415,16 @@ impl<'a> Curator<'a> {
             _ => Ok(()),
         }
     }
+}
+
+/// Δ₂² of one cell of a marginal, in squared counts, under both relations (`docs/theory/sensitivities.md`, section 1).
+const CELL_SENSITIVITY: u32 = 1;
+
+/// What a measurement is called in the ledger.
+struct Measured {
+    purpose: &'static str,
+    clique: Option<Vec<String>>,
+    cell: Option<u64>,
 }
 
 /// σ² = Δ₂² / (2ρ), exactly, but not below `Δ₂² / 2¹¹`: more noise than paid for, of no effect on counts.

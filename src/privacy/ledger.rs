@@ -39,6 +39,18 @@ pub enum NoiseMechanism {
         /// Number of candidates.
         candidates: u64,
     },
+    /// One candidate: the first in random order that a coin of probability exp(−ε · (best − score) / (2 · sensitivity))
+    /// accepts: ε-DP (`McKenna` & Sheldon 2020), so ρ = ε² / 2 (Bun & Steinke 2016, Proposition 1.4).
+    PermuteAndFlip {
+        /// ε, rounded down.
+        epsilon: Ratio,
+        /// The most that a score differs between neighbors, before rounding to the grid.
+        sensitivity: f64,
+        /// Step to which scores are rounded; twice as much is added to the sensitivity.
+        grid: f64,
+        /// Number of candidates.
+        candidates: u64,
+    },
 }
 
 impl NoiseMechanism {
@@ -61,16 +73,18 @@ impl NoiseMechanism {
                     .saturating_mul(squared_sensitivity.denominator().into());
                 cost.is_some_and(|cost| cost <= paid)
             }
-            Self::ExponentialMechanism { epsilon, .. } => {
-                // ε² / 8 ≤ ρ.
-                let square = |part: u64| u128::from(part) * u128::from(part);
-                let cost = square(epsilon.numerator()).checked_mul(unit);
-                let paid =
-                    (8 * u128::from(rho.units())).saturating_mul(square(epsilon.denominator()));
-                cost.is_some_and(|cost| cost <= paid)
-            }
+            Self::ExponentialMechanism { epsilon, .. } => square_is_covered(*epsilon, 8, rho),
+            Self::PermuteAndFlip { epsilon, .. } => square_is_covered(*epsilon, 2, rho),
         }
     }
+}
+
+/// Whether `ε² / divisor ≤ ρ`, in integers.
+fn square_is_covered(epsilon: Ratio, divisor: u128, rho: Rho) -> bool {
+    let square = |part: u64| u128::from(part) * u128::from(part);
+    let cost = square(epsilon.numerator()).checked_mul(1 << Rho::UNIT_BITS);
+    let paid = (divisor * u128::from(rho.units())).saturating_mul(square(epsilon.denominator()));
+    cost.is_some_and(|cost| cost <= paid)
 }
 
 /// One access to the private records.
@@ -83,6 +97,9 @@ pub struct LedgerEntry {
     pub purpose: String,
     /// Names of the measured attributes, in domain order; `None` when no marginal was measured.
     pub clique: Option<Vec<String>>,
+    /// The row-major cell of that marginal where it alone was measured; `None` for all cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<u64>,
     /// The noise and its parameters.
     pub mechanism: NoiseMechanism,
     /// What it cost.

@@ -17,6 +17,7 @@ mod residual;
 mod rho;
 pub mod sampler;
 mod select;
+mod select_many;
 mod sensitive;
 mod sensitivity;
 
@@ -24,11 +25,12 @@ pub use accountant::Accountant;
 pub use conversion::{
     Delta, Epsilon, delta_from_rho_epsilon, epsilon_from_rho_delta, rho_from_epsilon_delta,
 };
-pub use curator::{Curator, NoisyMarginal, NoisyResidual};
+pub use curator::{Curator, NoisyCell, NoisyMarginal, NoisyResidual};
 pub use ledger::{Ledger, LedgerEntry, NoiseMechanism};
 pub use noise::NoiseSeed;
 pub use ratio::Ratio;
 pub use residual::{ResidualQuery, residual_cost, variance_at_least};
 pub use rho::Rho;
+pub use select::Selection;
 pub use sensitive::Sensitive;
 pub use sensitivity::{MarginalSensitivity, NeighboringRelation, ScoreSensitivity};

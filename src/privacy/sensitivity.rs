@@ -81,6 +81,7 @@ impl MarginalSensitivity {
 /// use jointly::privacy::{NeighboringRelation::ReplaceOne, ScoreSensitivity};
 /// assert_eq!(ScoreSensitivity::l1_error(ReplaceOne).value(), 2.0);
 /// assert_eq!(ScoreSensitivity::l1_error_difference(ReplaceOne).value(), 4.0);
+/// assert_eq!(ScoreSensitivity::cell_error().value(), 1.0);
 /// assert_eq!(ScoreSensitivity::l1_error(ReplaceOne).weighted(3.5)?.value(), 7.0);
 /// # Ok::<(), jointly::Error>(())
 /// ```
@@ -103,6 +104,12 @@ impl ScoreSensitivity {
     /// It also covers lists in which some scores are of the form of [`l1_error`](Self::l1_error).
     pub const fn l1_error_difference(relation: NeighboringRelation) -> Self {
         Self { counts: 2 * relation.changed_counts(), weight: 1.0 }
+    }
+
+    /// Of `|M(D)_x − v| + c` for one cell x of a marginal, or the maximum of it over the cells of a marginal, where `v` and
+    /// `c` do not depend on the records: 1 under both relations, as no count changes by more than one.
+    pub const fn cell_error() -> Self {
+        Self { counts: 1, weight: 1.0 }
     }
 
     /// Of scores that are multiplied by weights of at most `largest`.

@@ -7,7 +7,7 @@ use jointly::domain::{Clique, Domain};
 use jointly::privacy::NeighboringRelation::{AddRemoveOne, ReplaceOne};
 use jointly::privacy::{
     Accountant, Curator, Delta, Epsilon, Ledger, LedgerEntry, NoiseMechanism, NoiseSeed, Ratio,
-    Rho, ScoreSensitivity, Sensitive, delta_from_rho_epsilon, epsilon_from_rho_delta,
+    Rho, ScoreSensitivity, Selection, Sensitive, delta_from_rho_epsilon, epsilon_from_rho_delta,
     rho_from_epsilon_delta,
 };
 use jointly::{Error, Result};
@@ -56,7 +56,7 @@ fn round(curator: &mut Curator<'_>, number: u32, cost: Rho) -> Result<String> {
         marginals.as_ref().map(|tables| tables.iter().map(|table| f64::from(table[0])).collect());
     let sensitivity = ScoreSensitivity::l1_error(curator.relation());
     let (measure, select) = cost.fraction(0.8)?;
-    let chosen = curator.select(scores, sensitivity, select, "clique")?;
+    let chosen = curator.select(Selection::Exponential, scores, sensitivity, select, "clique")?;
     let marginal = marginals.as_ref().map(|tables| tables[chosen].as_slice());
     let noisy = curator.measure(&cliques[chosen], marginal, measure)?;
     Ok(format!("{noisy:?}"))
@@ -128,7 +128,9 @@ fn what_would_overrun_is_refused_and_spends_nothing() {
     assert!(matches!(error, Error::BudgetExceeded { .. }), "{error}");
     let scores = marginals.as_ref().map(|_| vec![0.0, 1.0]);
     let sensitivity = ScoreSensitivity::l1_error(ReplaceOne);
-    assert!(curator.select(scores, sensitivity, too_much, "clique").is_err());
+    assert!(
+        curator.select(Selection::Exponential, scores, sensitivity, too_much, "clique").is_err()
+    );
     assert_eq!(*curator.ledger(), before);
     // All that is left can still be spent.
     let rest = curator.remaining();
@@ -146,7 +148,9 @@ fn nothing_is_free() {
     assert!(curator.measure(&clique, marginal, Rho::ZERO).is_err());
     let scores = marginals.as_ref().map(|_| vec![0.0, 1.0]);
     let sensitivity = ScoreSensitivity::l1_error(ReplaceOne);
-    assert!(curator.select(scores, sensitivity, Rho::ZERO, "clique").is_err());
+    assert!(
+        curator.select(Selection::Exponential, scores, sensitivity, Rho::ZERO, "clique").is_err()
+    );
 }
 
 #[test]
@@ -248,6 +252,7 @@ proptest! {
                 round: 0,
                 purpose: "test".into(),
                 clique: None,
+                cell: None,
                 mechanism: NoiseMechanism::DiscreteGaussian {
                     variance: Ratio::new(1 << 39, cost).unwrap(),
                     squared_l2_sensitivity: 1,

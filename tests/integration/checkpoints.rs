@@ -10,7 +10,10 @@ use std::time::{Duration, Instant};
 
 use jointly::data::Dataset;
 use jointly::measurement::Provenance;
-use jointly::mechanism::{Aim, CheckpointFolder, Independent, JamPgm, Mechanism, Mst, MwemPgm};
+use jointly::mechanism::{
+    Aim, CheckpointFolder, Independent, Iterate, JamPgm, Mechanism, Mst, Mwem, MwemPgm, Pep,
+    PepPub, PmwPub, Queries, QueryRelease,
+};
 use jointly::observe::{Event, Observer, Silent};
 use jointly::privacy::{Ledger, NeighboringRelation, NoiseMechanism, NoiseSeed};
 use jointly::query::Workload;
@@ -86,11 +89,28 @@ fn a_run_stopped_anywhere_goes_on_to_the_very_same_release() {
 /// A mechanism other than JAM-PGM, with a checkpoint or without.
 type Make = fn(Option<CheckpointFolder>) -> Box<dyn Mechanism>;
 
-const OTHERS: [Make; 4] = [
+const OTHERS: [Make; 8] = [
     |checkpoint| Box::new(Aim { rounds: Some(20), iterations: 200, checkpoint, ..Aim::default() }),
     |checkpoint| Box::new(Mst { iterations: 200, checkpoint, ..Mst::default() }),
     |checkpoint| Box::new(MwemPgm { iterations: 200, checkpoint, ..MwemPgm::default() }),
     |checkpoint| Box::new(Independent { iterations: 200, checkpoint, ..Independent::default() }),
+    |checkpoint| {
+        let rounds = QueryRelease::new(ROUNDS, Queries::Single);
+        Box::new(Mwem { release: QueryRelease { checkpoint, ..rounds } })
+    },
+    |checkpoint| {
+        let rounds = QueryRelease::new(ROUNDS, Queries::Marginals);
+        let iterate = Iterate::Average;
+        Box::new(PmwPub { release: QueryRelease { checkpoint, iterate, ..rounds } })
+    },
+    |checkpoint| {
+        let rounds = QueryRelease::new(ROUNDS, Queries::Marginals);
+        Box::new(Pep { release: QueryRelease { checkpoint, ..rounds }, projections: 5 })
+    },
+    |checkpoint| {
+        let rounds = QueryRelease::new(ROUNDS, Queries::Single);
+        Box::new(PepPub { release: QueryRelease { checkpoint, ..rounds }, projections: 5 })
+    },
 ];
 
 fn in_folder(folder: &Path) -> CheckpointFolder {

@@ -49,6 +49,7 @@ fn measurements(seed: u64, stddev: f64) -> Vec<Measurement> {
     };
     let mut measure = |table: &jointly::table::Factor| Measurement {
         clique: table.clique().clone(),
+        cell: None,
         values: table.values().iter().map(|x| noisy(x, &mut rng)).collect(),
         stddev,
         provenance: Provenance::Private,
@@ -263,6 +264,7 @@ fn measurements_of_the_same_clique_count_as_their_weighted_mean() {
     let domain = Domain::new([("a", 2)]).unwrap();
     let measurement = |values: [f64; 2], stddev| Measurement {
         clique: Clique::new([0]),
+        cell: None,
         values: values.into(),
         stddev,
         provenance: Provenance::Private,
@@ -337,6 +339,7 @@ fn adult_case(name: &str) -> Option<(Domain, Vec<Measurement>, f64)> {
             let names: Vec<&str> = names.iter().map(|name| name.as_str().unwrap()).collect();
             Measurement {
                 clique: domain.clique(&names).unwrap(),
+                cell: None,
                 values: m["values"].as_array().unwrap().iter().map(number).collect(),
                 stddev: number(&case["sigma"]),
                 provenance: Provenance::Private,

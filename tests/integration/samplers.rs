@@ -7,7 +7,9 @@
 use jointly::data::Projectable;
 use jointly::domain::{Clique, Domain};
 use jointly::privacy::sampler::{DiscreteGaussian, DiscreteLaplace, bernoulli_exp};
-use jointly::privacy::{Curator, NeighboringRelation, NoiseSeed, Ratio, Rho, ScoreSensitivity};
+use jointly::privacy::{
+    Curator, NeighboringRelation, NoiseSeed, Ratio, Rho, ScoreSensitivity, Selection,
+};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
@@ -159,30 +161,64 @@ impl Projectable for Three {
     }
 }
 
+/// The chance of each candidate under permute-and-flip: by the probability that exactly the candidates of a set were
+/// refused so far, for all sets.
+fn permute_and_flip(accepted: &[f64]) -> Vec<f64> {
+    let n = accepted.len();
+    let mut reached = vec![0.0; 1 << n];
+    reached[0] = 1.0;
+    let mut chance = vec![0.0; n];
+    for refused in 0..1_usize << n {
+        let left: Vec<usize> = (0..n).filter(|i| refused >> i & 1 == 0).collect();
+        for &next in &left {
+            let tried = reached[refused] / left.len() as f64;
+            chance[next] += tried * accepted[next];
+            reached[refused | 1 << next] += tried * (1.0 - accepted[next]);
+        }
+    }
+    chance
+}
+
 #[test]
 fn candidates_are_selected_with_the_probabilities_they_should() {
     let data = Three(Domain::new([("x", 2)]).unwrap());
-    let sensitivity = ScoreSensitivity::l1_error_difference(NeighboringRelation::ReplaceOne);
     let scores = [0.0, -3.5, 12.0, 11.0, 12.0, 4.25, 7.0, -40.0];
-    for (case, rho) in (0..).zip([0.005, 0.1, 0.7]) {
-        let rho = Rho::from_f64(rho).unwrap();
-        let (limit, seed) = (Rho::from_units(u64::MAX), NoiseSeed::Fixed(500 + case));
-        let draws = 200_000;
-        let mut curator =
-            Curator::new(&data, NeighboringRelation::ReplaceOne, limit, seed).unwrap();
-        let mut bins = scores.map(|_| (0.0, 0.0));
-        for _ in 0..draws {
-            let sealed = curator.marginals(&[]).unwrap().map(|_| scores.to_vec());
-            bins[curator.select(sealed, sensitivity, rho, "test").unwrap()].0 += 1.0;
+    let sensitivities = [
+        ScoreSensitivity::l1_error_difference(NeighboringRelation::ReplaceOne),
+        ScoreSensitivity::cell_error(),
+    ];
+    let rhos = [0.005, 0.1, 0.7];
+    let budgets = rhos.into_iter().flat_map(|rho| sensitivities.map(|s| (rho, s)));
+    for (case, (rho, sensitivity)) in (0..).zip(budgets) {
+        for (selection, factor) in [(Selection::Exponential, 8.0), (Selection::PermuteAndFlip, 2.0)]
+        {
+            let rho = Rho::from_f64(rho).unwrap();
+            let (limit, seed) = (Rho::from_units(u64::MAX), NoiseSeed::Fixed(500 + case));
+            let draws = 200_000;
+            let mut curator =
+                Curator::new(&data, NeighboringRelation::ReplaceOne, limit, seed).unwrap();
+            let mut bins = scores.map(|_| (0.0, 0.0));
+            for _ in 0..draws {
+                let sealed = curator.marginals(&[]).unwrap().map(|_| scores.to_vec());
+                let chosen = curator.select(selection, sealed, sensitivity, rho, "test").unwrap();
+                bins[chosen].0 += 1.0;
+            }
+            // exp(ε (score - best) / (2 (s + 2 · 2⁻¹⁶ s))), ε = √(8ρ) or √(2ρ).
+            let scale = 2.0 * sensitivity.value() * (1.0 + 2.0 / 65536.0);
+            let epsilon = (factor * rho.to_f64()).sqrt();
+            let accepted = scores.map(|score| (epsilon * (score - 12.0) / scale).exp());
+            let expected = match selection {
+                Selection::Exponential => {
+                    let total: f64 = accepted.iter().sum();
+                    accepted.iter().map(|weight| weight / total).collect()
+                }
+                Selection::PermuteAndFlip => permute_and_flip(&accepted),
+            };
+            for (bin, chance) in bins.iter_mut().zip(expected) {
+                bin.1 = f64::from(draws) * chance;
+            }
+            assert_chi_square(&format!("{selection:?} at rho {rho}"), &bins);
         }
-        // P[i] ∝ exp(ε score / (2 (s + 2 · 2⁻¹⁶ s))), ε = √(8ρ).
-        let scale = 2.0 * sensitivity.value() * (1.0 + 2.0 / 65536.0);
-        let weights = scores.map(|score| ((8.0 * rho.to_f64()).sqrt() * score / scale).exp());
-        let total: f64 = weights.iter().sum();
-        for (bin, weight) in bins.iter_mut().zip(weights) {
-            bin.1 = f64::from(draws) * weight / total;
-        }
-        assert_chi_square(&format!("selection at rho {rho}"), &bins);
     }
 }
 

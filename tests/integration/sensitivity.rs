@@ -141,6 +141,76 @@ fn the_number_of_records_changes_by_one_or_not_at_all() {
     }
 }
 
+#[test]
+fn one_count_changes_by_no_more_than_one() {
+    for relation in RELATIONS {
+        let mut largest = 0.0_f64;
+        for (table, neighbor) in pairs(relation) {
+            for clique in table.domain.everything().subsets() {
+                let cells = table.marginal(&clique).into_iter().zip(neighbor.marginal(&clique));
+                largest = cells.map(|(a, b)| (a - b).abs()).fold(largest, f64::max);
+            }
+        }
+        assert_tight("one cell", 1.0, largest);
+    }
+}
+
+/// The scores of mechanisms that hold a weighted support: of single queries, and of whole marginals.
+#[test]
+fn the_error_of_a_query_and_the_worst_of_a_marginal_change_by_no_more_than_stated() {
+    let mut rng = ChaCha20Rng::seed_from_u64(76);
+    let stated = ScoreSensitivity::cell_error().value();
+    for relation in RELATIONS {
+        let (mut single, mut worst) = (0.0_f64, 0.0_f64);
+        for (table, neighbor) in pairs(relation) {
+            for clique in table.domain.everything().subsets() {
+                // Under add-remove-one the total is an estimate, the same for both tables.
+                let rows = table.records.len() as f64;
+                let model = reference(&table, &clique, rows, &mut rng);
+                let errors = |t: &Table| -> Vec<f64> {
+                    t.marginal(&clique).iter().zip(&model).map(|(m, v)| (m - v).abs()).collect()
+                };
+                let (a, b) = (errors(&table), errors(&neighbor));
+                single = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(single, f64::max);
+                let max = |errors: &[f64]| errors.iter().copied().fold(0.0, f64::max);
+                worst = worst.max((max(&a) - max(&b)).abs());
+            }
+        }
+        assert_tight("error of a query", stated, single);
+        assert_tight("largest error of a marginal", stated, worst);
+    }
+}
+
+#[test]
+fn the_noise_of_one_cell_is_that_of_its_cost_under_both_relations() {
+    let mut rng = ChaCha20Rng::seed_from_u64(77);
+    for relation in RELATIONS {
+        let table = Table::random(9, &mut rng);
+        let limit = Rho::from_f64(1.0).unwrap();
+        let mut curator = Curator::new(&table, relation, limit, NoiseSeed::Fixed(1)).unwrap();
+        let clique = Clique::new([0, 1]);
+        let sealed = curator.marginals(std::slice::from_ref(&clique)).unwrap();
+        let marginal = || sealed.as_ref().map(|m| m[0].as_slice());
+        let quarter = Rho::from_f64(0.25).unwrap();
+        assert!(curator.measure_cell(&clique, 6, marginal(), quarter).is_err());
+        assert!(curator.measure_cell(&Clique::new([1]), 1, marginal(), quarter).is_err());
+        assert_eq!(curator.spent(), Rho::ZERO);
+        let noisy = curator.measure_cell(&clique, 4, marginal(), quarter).unwrap();
+        assert_eq!((noisy.cell, noisy.variance), (4, Ratio::new(2, 1).unwrap()));
+        let entry = &curator.ledger().entries()[0];
+        assert_eq!((entry.cell, entry.rho), (Some(4), quarter));
+        // A ledger with it goes on, and one that says so of a whole marginal does not under replace-one.
+        let written = serde_json::to_value(curator.ledger()).unwrap();
+        let mut whole = written.clone();
+        whole["entries"][0].as_object_mut().unwrap().remove("cell");
+        for (ledger, fits) in [(written, true), (whole, relation == AddRemoveOne)] {
+            let ledger = serde_json::from_value(ledger).unwrap();
+            let mut other = Curator::new(&table, relation, limit, NoiseSeed::Fixed(1)).unwrap();
+            assert_eq!(other.continue_from(&ledger).is_ok(), fits, "{relation}");
+        }
+    }
+}
+
 /// A vector to compare a marginal with, as a model or a scaled public table would give it: random values, or the
 /// marginal of a random table scaled to another number of rows.
 fn reference(table: &Table, clique: &Clique, rows: f64, rng: &mut ChaCha20Rng) -> Vec<f64> {

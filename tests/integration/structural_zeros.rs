@@ -159,7 +159,8 @@ fn schemas_keep_their_rules_through_files_and_selections() {
     let model = MarkovRandomField::uniform(&domain, 10.0).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.json");
-    let file = ModelFile { schema, model, mechanism: "test".into(), is_private: false };
+    let file =
+        ModelFile { schema, model: model.into(), mechanism: "test".into(), is_private: false };
     file.write(&path).unwrap();
     let read = ModelFile::read(&path, ModelLimits::default()).unwrap();
     let pair = domain.clique(&["age", "marital"]).unwrap();

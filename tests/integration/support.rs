@@ -1,12 +1,12 @@
 //! Small tables and whole runs, shared by the tests of mechanisms.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use jointly::data::{Dataset, Projectable, PublicData};
 use jointly::demo::Generator;
 use jointly::domain::{Clique, Domain};
 use jointly::mechanism::{JamPgm, Mechanism, Release, Task};
-use jointly::model::{MarkovRandomField, Sampling};
+use jointly::model::{Model, Sampling};
 use jointly::observe::{Event, Observer};
 use jointly::privacy::{
     Curator, Delta, Epsilon, NeighboringRelation, NoiseSeed, Rho, rho_from_epsilon_delta,
@@ -101,7 +101,7 @@ impl Run {
     }
 
     /// Mean L1 distance of frequencies between a model and the private table, over the workload: for tests only.
-    pub(crate) fn error(&self, model: &MarkovRandomField) -> f64 {
+    pub(crate) fn error(&self, model: &Model) -> f64 {
         let cliques = self.workload.cliques();
         let truth = Projectable::project_many(&self.private, &cliques).unwrap();
         let found = model.marginals(&cliques).unwrap();
@@ -119,9 +119,14 @@ pub(crate) fn bytes(release: &Release) -> String {
     let mut rng = ChaCha20Rng::seed_from_u64(9);
     let rows = release.model.sample(1000, Sampling::Rounded, &mut rng).unwrap();
     let rows: Vec<Vec<u32>> = (0..rows.records()).map(|r| rows.row(r)).collect();
-    let theta = release.model.potentials();
-    let cliques: &[Clique] = theta.layout().cliques();
-    let bits: Vec<u64> = theta.values().iter().map(|x| x.to_bits()).collect();
+    let (cliques, numbers): (&[Clique], &[f64]) = match &release.model {
+        Model::MarkovRandomField(model) => {
+            (model.potentials().layout().cliques(), model.potentials().values())
+        }
+        Model::WeightedSupport(model) => (&[], model.weights()),
+        other => panic!("a model that this test does not know: {other:?}"),
+    };
+    let bits: Vec<u64> = numbers.iter().map(|x| x.to_bits()).collect();
     let parts = (
         &release.measurements,
         &release.rounds,

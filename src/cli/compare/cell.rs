@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::protocol::{DataSet, Protocol, Tables};
 use super::results::Key;
-use crate::cli::args::{CompareArgs, MechanismName, Neighbors};
+use crate::cli::args::{CompareArgs, MechanismName, Neighbors, ReweightingArgs};
 use crate::cli::config::{Tuning, stem};
 use crate::cli::failure::{Failure, Outcome};
 
@@ -19,7 +19,14 @@ use crate::cli::failure::{Failure, Outcome};
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub(super) enum Subject {
     /// A mechanism.
-    Mechanism { name: MechanismName, rounds: Option<u32>, measure_share: f64, size_limit_mib: f64 },
+    Mechanism {
+        name: MechanismName,
+        rounds: Option<u32>,
+        measure_share: f64,
+        size_limit_mib: f64,
+        #[serde(default, skip_serializing_if = "ReweightingArgs::is_empty")]
+        reweighting: ReweightingArgs,
+    },
     /// A public table itself, by position: what it is worth without any mechanism.
     PublicTable(usize),
     /// The real table's one-way marginals, multiplied out: what knowing no dependence costs.
@@ -90,10 +97,11 @@ fn subjects(
         if !(only.mechanism.is_empty() || only.mechanism.contains(mechanism)) {
             continue;
         }
-        let Tuning { rounds, measure_share, size_limit_mib, .. } =
+        let Tuning { rounds, measure_share, size_limit_mib, reweighting, .. } =
             protocol.tuning(set, *mechanism)?;
+        let name = *mechanism;
         let subject =
-            Subject::Mechanism { name: *mechanism, rounds, measure_share, size_limit_mib };
+            Subject::Mechanism { name, rounds, measure_share, size_limit_mib, reweighting };
         // Nothing is spent by public-only, so that no epsilon plays a part.
         let epsilons: Vec<Option<f64>> = match mechanism {
             MechanismName::PublicOnly => vec![None],

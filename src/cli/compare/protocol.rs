@@ -11,7 +11,10 @@ use jointly::privacy::{Delta, Epsilon};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 
-use crate::cli::args::{Measure, MeasureArgs, MechanismName, Neighbors, TuningArgs};
+use crate::cli::args::{
+    ITERATIONS, IterateName, Measure, MeasureArgs, MechanismName, Neighbors, QueriesName,
+    ReweightingArgs, SIZE_LIMIT_MIB, SelectionName, TuningArgs,
+};
 use crate::cli::config::Tuning;
 use crate::cli::failure::Outcome;
 
@@ -56,6 +59,17 @@ pub(super) struct Protocol {
 struct MechanismTuning {
     rounds: Option<u32>,
     measure_share: Option<f64>,
+    selection: Option<SelectionName>,
+    queries: Option<QueriesName>,
+    iterate: Option<IterateName>,
+    projections: Option<u32>,
+}
+
+impl MechanismTuning {
+    const fn reweighting(self) -> ReweightingArgs {
+        let Self { selection, queries, iterate, projections, .. } = self;
+        ReweightingArgs { selection, queries, iterate, projections }
+    }
 }
 
 /// A private table with its public tables.
@@ -155,6 +169,10 @@ impl Protocol {
                     let found = format!("'rounds' or 'measure_share' of {}", mechanism.name());
                     return wrong(&at, found, "parameters that the mechanism heeds");
                 }
+                if let Some(name) = mechanism.unheeded(&tuning.reweighting()) {
+                    let found = format!("'{name}' of {}", mechanism.name());
+                    return wrong(&at, found, "parameters that the mechanism heeds");
+                }
                 self.tuning(set, *mechanism)?;
             }
         }
@@ -188,9 +206,11 @@ impl Protocol {
 
     /// How a mechanism works on a data set.
     pub(super) fn tuning(&self, set: &DataSet, mechanism: MechanismName) -> Outcome<Tuning> {
-        let MechanismTuning { rounds, measure_share } = self.asked(set, mechanism);
+        let asked = self.asked(set, mechanism);
+        let MechanismTuning { rounds, measure_share, .. } = asked;
         let (size_limit_mib, neighbors) = (self.size_limit_mib, self.neighbors);
-        Tuning::new(&TuningArgs { rounds, measure_share, size_limit_mib, neighbors }, mechanism)
+        let tuning = TuningArgs { rounds, measure_share, size_limit_mib, neighbors };
+        Tuning::new(&tuning, asked.reweighting(), mechanism)
     }
 
     /// Finds the files of a data set and the attributes that take part.
@@ -297,11 +317,11 @@ fn all_three_way() -> String {
 }
 
 const fn iterations() -> u32 {
-    1000
+    ITERATIONS
 }
 
 const fn size_limit_mib() -> f64 {
-    80.0
+    SIZE_LIMIT_MIB
 }
 
 const fn three() -> usize {

@@ -161,14 +161,15 @@ impl Cell {
     /// Runs a mechanism and draws as many records as the private table has. Time is that of these two steps; memory is
     /// the most that the process has held up to their end, its tables included.
     fn synthesize(&self, inputs: &Inputs, row: &mut Row) -> Outcome<Dataset> {
-        let Subject::Mechanism { name, rounds, measure_share, size_limit_mib } = self.subject
+        let Subject::Mechanism { name, rounds, measure_share, size_limit_mib, reweighting } =
+            self.subject
         else {
             return Err(Failure::internal("not a mechanism"));
         };
         let neighbors = self.neighbors;
         let measure_share = name.measure_share().map(|_| measure_share);
         let tuning = TuningArgs { rounds, measure_share, size_limit_mib, neighbors };
-        let tuning = Tuning::new(&tuning, name)?;
+        let tuning = Tuning::new(&tuning, reweighting, name)?;
         let budget =
             self.key.epsilon.map(|epsilon| Budget::new(epsilon, self.delta)).transpose()?;
         let limit = budget.map_or(Rho::ZERO, |budget| budget.rho);

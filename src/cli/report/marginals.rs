@@ -89,7 +89,8 @@ pub(super) fn charts(content: &Content<'_>) -> Outcome<Vec<Chart>> {
 /// The measurement that tells most about an attribute: that of the least noise once other attributes are summed out.
 fn measured(content: &Content<'_>, clique: &Clique, merge: usize) -> Outcome<Option<Measured>> {
     let domain = content.release.model.domain();
-    let noisy = content.release.measurements.iter().filter(|m| m.stddev > 0.0);
+    let noisy = content.release.measurements.iter();
+    let noisy = noisy.filter(|m| m.stddev > 0.0 && m.cell.is_none());
     let summed = |m: &&jointly::measurement::Measurement| {
         let cells = |c| domain.cells(c).unwrap_or(u64::MAX) as f64;
         m.stddev * (cells(&m.clique) / cells(clique)).sqrt()

@@ -143,10 +143,14 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
         },
         Card {
             name: "Fit",
-            value: release.certificate.as_ref().map_or("none".into(), |certificate| {
+            value: release.certificate.as_ref().map_or("\u{2013}".into(), |certificate| {
                 format!("within {} of the best", percent(certificate.relative_gap()))
             }),
-            note: release.certificate.as_ref().map_or("no measurement".into(), certified),
+            note: match &release.certificate {
+                Some(certificate) => certified(certificate),
+                None if release.measurements.is_empty() => "no measurement".into(),
+                None => "reweighted records, not certified".into(),
+            },
         },
     ]
 }

@@ -51,7 +51,9 @@ fn costs(content: &Content<'_>, round: u32) -> (f64, f64) {
     let mut costs = (0.0, 0.0);
     for entry in content.release.ledger.entries().iter().filter(|entry| entry.round == round) {
         match entry.mechanism {
-            NoiseMechanism::ExponentialMechanism { .. } => costs.0 += entry.rho.to_f64(),
+            NoiseMechanism::ExponentialMechanism { .. } | NoiseMechanism::PermuteAndFlip { .. } => {
+                costs.0 += entry.rho.to_f64();
+            }
             _ => costs.1 += entry.rho.to_f64(),
         }
     }

@@ -57,12 +57,55 @@ pub(super) fn bernoulli_exp_one<R: CryptoRng + ?Sized>(rng: &mut R) -> bool {
     round % 2 == 1
 }
 
+/// Many coins of probability exp(−1), exactly, at 16 random bits a step where these decide.
+#[derive(Default)]
+pub(in crate::privacy) struct InverseE {
+    bits: u64,
+    left: u32,
+}
+
+impl InverseE {
+    /// True with probability exp(−1), as [`bernoulli_exp_one`].
+    #[inline]
+    pub(in crate::privacy) fn flip<R: CryptoRng + ?Sized>(&mut self, rng: &mut R) -> bool {
+        const LANE: u64 = 1 << 16;
+        let mut round = 2_u64;
+        while round < LANE {
+            if self.left == 0 {
+                (self.bits, self.left) = (rng.next_u64(), 4);
+            }
+            let lane = self.bits % LANE;
+            (self.bits, self.left) = (self.bits >> 16, self.left - 1);
+            // (lane + u) / 2¹⁶ < 1 / round, where u in [0, 1) stands for all further bits.
+            let low = lane * round;
+            let succeeds = low + round <= LANE
+                || (low < LANE && bernoulli((LANE - low).into(), round.into(), rng));
+            if !succeeds {
+                break;
+            }
+            round += 1;
+        }
+        round % 2 == 1
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;
     use rand::rngs::ChaCha20Rng;
 
     use super::*;
+
+    #[test]
+    fn many_coins_have_the_probability_of_one() {
+        let mut rng = ChaCha20Rng::seed_from_u64(5);
+        let (mut coins, draws) = (InverseE::default(), 4_000_000);
+        let hits = (0..draws).filter(|_| coins.flip(&mut rng)).count() as f64;
+        let mean = f64::from(draws) * (-1_f64).exp();
+        // 5 standard deviations: a false alarm below 10⁻⁶.
+        let slack = 5.0 * (mean * (1.0 - (-1_f64).exp())).sqrt();
+        assert!((hits - mean).abs() <= slack, "{hits}, {mean}");
+    }
 
     #[test]
     fn coins_have_the_probability_they_name() {

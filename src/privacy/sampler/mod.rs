@@ -10,7 +10,7 @@ mod discrete_laplace;
 use rand::CryptoRng;
 
 pub use bernoulli_exp::bernoulli_exp;
-pub(in crate::privacy) use bernoulli_exp::bernoulli_exp_fraction;
+pub(in crate::privacy) use bernoulli_exp::{InverseE, bernoulli_exp_fraction};
 pub use discrete_gaussian::DiscreteGaussian;
 pub use discrete_laplace::DiscreteLaplace;
 

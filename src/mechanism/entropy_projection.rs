@@ -1,0 +1,129 @@
+//! PEP and PEP^Pub: entropy projections over all cells of the domain, or over public records.
+
+use crate::error::{Error, Result};
+use crate::mechanism::past_queries::{PastQueries, Weights};
+use crate::mechanism::query_release::{Queries, QueryRelease, Update};
+use crate::mechanism::{Mechanism, Release, Task};
+use crate::model::WeightedSupport;
+use crate::observe::Observer;
+use crate::privacy::Curator;
+
+/// Answers are kept this far from 0 and 1, where a projection would be infinitely far.
+const MARGIN: f64 = 1e-6;
+/// An error that ends a round's projections: that of rounding.
+const MET: f64 = 1e-12;
+
+/// PEP, private entropy projection (Liu, Vietri & Wu 2021, Algorithm 2), over all cells of a small domain, which uses no public
+/// tables.
+///
+/// Each round selects the query that the distribution A answers worst and measures it; then, up to `projections` times, the
+/// answered query i with the largest error is met exactly, at the least relative entropy: `A(x) ~ A(x) exp(l q_i(x))` with
+/// `l = ln(a (1-b) / ((1-a) b))`, `b = q_i(A)`, both kept in `[10⁻⁶, 1 - 10⁻⁶]`. By default whole marginals are selected, by
+/// their worst cell, and measured; all their cells are queries then. Queries and n as for [`crate::mechanism::Mwem`].
+#[derive(Clone, Debug)]
+pub struct Pep {
+    /// Rounds, selection, queries and output; by default 25 rounds of whole marginals.
+    pub release: QueryRelease,
+    /// K, the most projections a round; at least 1.
+    pub projections: u32,
+}
+
+/// K where nothing else is asked for.
+const PROJECTIONS: u32 = 25;
+
+impl Default for Pep {
+    fn default() -> Self {
+        Self { release: QueryRelease::new(25, Queries::Marginals), projections: PROJECTIONS }
+    }
+}
+
+/// PEP^Pub: the rounds of [`Pep`] over the distinct records of the public tables, which start at their public frequencies.
+/// Public tables as for [`crate::mechanism::PmwPub`].
+#[derive(Clone, Debug)]
+pub struct PepPub {
+    /// Rounds, selection, queries and output; by default 25 rounds of single queries.
+    pub release: QueryRelease,
+    /// K, the most projections a round; at least 1.
+    pub projections: u32,
+}
+
+impl Default for PepPub {
+    fn default() -> Self {
+        Self { release: QueryRelease::new(25, Queries::Single), projections: PROJECTIONS }
+    }
+}
+
+/// The update of both.
+struct EntropyProjection {
+    name: &'static str,
+    projections: u32,
+}
+
+impl EntropyProjection {
+    fn new(name: &'static str, projections: u32) -> Result<Self> {
+        if projections == 0 {
+            return Err(Error::invalid_parameter("projections", 0, "at least 1"));
+        }
+        Ok(Self { name, projections })
+    }
+}
+
+impl Update for EntropyProjection {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn parameters(&self) -> String {
+        self.projections.to_string()
+    }
+
+    fn reweight(&self, _round: u32, past: &PastQueries, weights: &mut Weights) -> u32 {
+        for done in 0..self.projections {
+            let Some((query, _)) = past.worst(weights).filter(|(_, error)| *error > MET) else {
+                return done;
+            };
+            let records = past.records(query);
+            let log_odds = |p: f64| {
+                let p = p.clamp(MARGIN, 1.0 - MARGIN);
+                (p / (1.0 - p)).ln()
+            };
+            let factor = log_odds(past.answer(query)) - log_odds(weights.answer(records));
+            weights.scale(records, factor);
+        }
+        self.projections
+    }
+}
+
+impl Mechanism for Pep {
+    fn name(&self) -> &'static str {
+        "pep"
+    }
+
+    fn run(
+        &self,
+        curator: &mut Curator<'_>,
+        task: &Task<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Release> {
+        let support = WeightedSupport::all_cells(curator.domain(), 1.0)?;
+        let update = EntropyProjection::new(self.name(), self.projections)?;
+        self.release.run(&update, support, curator, task, observer)
+    }
+}
+
+impl Mechanism for PepPub {
+    fn name(&self) -> &'static str {
+        "pep-pub"
+    }
+
+    fn run(
+        &self,
+        curator: &mut Curator<'_>,
+        task: &Task<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Release> {
+        let support = WeightedSupport::from_public(curator.domain(), task.public, 1.0)?;
+        let update = EntropyProjection::new(self.name(), self.projections)?;
+        self.release.run(&update, support, curator, task, observer)
+    }
+}

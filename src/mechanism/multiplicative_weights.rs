@@ -1,0 +1,115 @@
+//! MWEM and PMW^Pub: multiplicative weights over all cells of the domain, or over public records.
+
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+use rand::seq::SliceRandom;
+
+use crate::error::Result;
+use crate::mechanism::past_queries::{PastQueries, Weights};
+use crate::mechanism::query_release::{Queries, QueryRelease, Update};
+use crate::mechanism::{Mechanism, Release, Task};
+use crate::model::WeightedSupport;
+use crate::observe::Observer;
+use crate::privacy::Curator;
+
+/// Error of a past query that is used again, as a share of that of the round's own.
+const USED_AGAIN: f64 = 0.5;
+
+/// MWEM (Hardt, Ligett & `McSherry` 2012) over all cells of a small domain, which uses no public tables.
+///
+/// Each round selects the query that the distribution A answers worst, measures it, and multiplies A(x) by
+/// `exp(q_i(x) (a_i - q_i(A)) / 2)` for every answered query i whose error is at least half of the round's own, in random
+/// order, each with `q_i(A)` of that moment. (The paper uses the round's own alone; past ones are an improvement that its
+/// section 4 proposes.) The queries are the cells of the workload's marginals; its weights play no part. The distribution
+/// starts uniform. Structural zeros stay zero. n as for [`crate::mechanism::Aim`].
+///
+/// ```
+/// use jointly::mechanism::{Iterate, Mwem, QueryRelease};
+/// let mwem = Mwem { release: QueryRelease { iterate: Iterate::Average, ..Mwem::default().release } };
+/// assert_eq!(mwem.release.rounds, 100);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Mwem {
+    /// Rounds, selection, queries and output; by default 100 rounds of single queries.
+    pub release: QueryRelease,
+}
+
+impl Default for Mwem {
+    fn default() -> Self {
+        Self { release: QueryRelease::new(100, Queries::Single) }
+    }
+}
+
+/// PMW^Pub (Liu, Vietri, Steinke, Ullman & Wu 2021, Algorithm 1): the rounds of [`Mwem`] over the distinct records of the public
+/// tables, which start at their public frequencies. Several tables are taken as one, their records pooled.
+///
+/// Every table must have all attributes. What no public record has gets no probability, whatever the budget.
+#[derive(Clone, Debug)]
+pub struct PmwPub {
+    /// Rounds, selection, queries and output; by default 50 rounds of single queries.
+    pub release: QueryRelease,
+}
+
+impl Default for PmwPub {
+    fn default() -> Self {
+        Self { release: QueryRelease::new(50, Queries::Single) }
+    }
+}
+
+/// The update of both, under a mechanism's name.
+struct MultiplicativeWeights(&'static str);
+
+impl Update for MultiplicativeWeights {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn parameters(&self) -> String {
+        String::new()
+    }
+
+    fn reweight(&self, round: u32, past: &PastQueries, weights: &mut Weights) -> u32 {
+        let mut queries = past.as_bad_as_the_last(weights, USED_AGAIN);
+        queries.shuffle(&mut ChaCha20Rng::seed_from_u64(u64::from(round)));
+        for query in &queries {
+            let records = past.records(*query);
+            let step = (past.answer(*query) - weights.answer(records)) / 2.0;
+            weights.scale(records, step);
+        }
+        u32::try_from(queries.len()).unwrap_or(u32::MAX)
+    }
+}
+
+impl Mechanism for Mwem {
+    fn name(&self) -> &'static str {
+        "mwem"
+    }
+
+    fn run(
+        &self,
+        curator: &mut Curator<'_>,
+        task: &Task<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Release> {
+        let support = WeightedSupport::all_cells(curator.domain(), 1.0)?;
+        let update = MultiplicativeWeights(self.name());
+        self.release.run(&update, support, curator, task, observer)
+    }
+}
+
+impl Mechanism for PmwPub {
+    fn name(&self) -> &'static str {
+        "pmw-pub"
+    }
+
+    fn run(
+        &self,
+        curator: &mut Curator<'_>,
+        task: &Task<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Release> {
+        let support = WeightedSupport::from_public(curator.domain(), task.public, 1.0)?;
+        let update = MultiplicativeWeights(self.name());
+        self.release.run(&update, support, curator, task, observer)
+    }
+}

@@ -1,0 +1,264 @@
+//! Weights of a support, and the queries answered so far as lists of the records that they count.
+
+use rayon::prelude::*;
+
+use crate::error::Result;
+use crate::measurement::Measurement;
+use crate::model::WeightedSupport;
+
+/// The distribution A over the records of a support.
+///
+/// Logarithms are kept beside the weights, so that a record that all but vanishes can come back: no product underflows for
+/// good. A record that starts at weight 0 stays there.
+pub(super) struct Weights {
+    logs: Vec<f64>,
+    /// `exp(log - shift)`, of which `sum` is the sum.
+    scaled: Vec<f64>,
+    sum: f64,
+    /// The sum when it was last added up over all records.
+    exact_sum: f64,
+}
+
+impl Weights {
+    /// The weights of a support.
+    pub(super) fn of(support: &WeightedSupport) -> Self {
+        let logs = support.weights().iter().map(|weight| weight.ln()).collect();
+        let mut own = Self { logs, scaled: Vec::new(), sum: 0.0, exact_sum: 0.0 };
+        own.renormalize();
+        own
+    }
+
+    /// Computes all weights anew from the logarithms, the largest being 1.
+    pub(super) fn renormalize(&mut self) {
+        let largest = self.logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        self.logs.iter_mut().for_each(|log| *log -= largest);
+        self.scaled.clear();
+        self.scaled.extend(self.logs.iter().map(|log| log.exp()));
+        self.add_up();
+    }
+
+    fn add_up(&mut self) {
+        self.sum = self.scaled.iter().sum();
+        self.exact_sum = self.sum;
+    }
+
+    /// `q(A)`: the probability of some records.
+    pub(super) fn answer(&self, records: &[u32]) -> f64 {
+        records.iter().map(|record| self.scaled[*record as usize]).sum::<f64>() / self.sum
+    }
+
+    /// `A(x) ~ A(x) exp(log_factor)` for some records x.
+    pub(super) fn scale(&mut self, records: &[u32], log_factor: f64) {
+        let factor = log_factor.exp();
+        let mut change = 0.0;
+        for record in records {
+            let record = *record as usize;
+            let weight = &mut self.scaled[record];
+            change += *weight * (factor - 1.0);
+            *weight *= factor;
+            self.logs[record] += log_factor;
+        }
+        self.sum += change;
+        // A sum that moves far would carry the rounding error of what it was.
+        if !(0.5..=2.0).contains(&(self.sum / self.exact_sum)) {
+            self.add_up();
+            if !(1e-100..=1e100).contains(&self.sum) {
+                self.renormalize();
+            }
+        }
+    }
+
+    /// The probability of every record, times a number.
+    pub(super) fn times(&self, total: f64) -> Vec<f64> {
+        let scale = total / self.sum;
+        self.scaled.iter().map(|weight| scale * weight).collect()
+    }
+}
+
+/// A measurement: queries that no record answers twice, with their answers.
+struct Answered {
+    /// Records of the support, query after query.
+    records: Vec<u32>,
+    /// Where the records of each query end.
+    ends: Vec<usize>,
+    /// `a_i`, as probabilities.
+    answers: Vec<f64>,
+    /// Number of records of the support.
+    all: usize,
+}
+
+impl Answered {
+    /// The cells of a noisy marginal, or the one that was measured.
+    fn new(support: &WeightedSupport, measurement: &Measurement, total: f64) -> Result<Self> {
+        let cells = support.rows().cells(&measurement.clique)?;
+        let first = measurement.cell.unwrap_or(0);
+        let query = |cell: u32| (cell as usize).checked_sub(first);
+        let queries = measurement.values.len();
+        let mut counts = vec![0_usize; queries];
+        for cell in &cells {
+            if let Some(count) = query(*cell).and_then(|query| counts.get_mut(query)) {
+                *count += 1;
+            }
+        }
+        let mut next = Vec::with_capacity(queries);
+        let mut start = 0;
+        for count in &counts {
+            next.push(start);
+            start += count;
+        }
+        let mut records = vec![0_u32; start];
+        for (record, cell) in (0_u32..).zip(&cells) {
+            if let Some(next) = query(*cell).and_then(|query| next.get_mut(query)) {
+                records[*next] = record;
+                *next += 1;
+            }
+        }
+        // Each start has moved to the end of its query.
+        let answers = measurement.values.iter().map(|count| (count / total).clamp(0.0, 1.0));
+        Ok(Self { records, ends: next, answers: answers.collect(), all: cells.len() })
+    }
+
+    fn records(&self, query: usize) -> &[u32] {
+        let start = if query == 0 { 0 } else { self.ends[query - 1] };
+        &self.records[start..self.ends[query]]
+    }
+
+    /// Whether weights can change the answer: not where the query counts no record of the support, or all.
+    fn can_change(&self, query: usize) -> bool {
+        (1..self.all).contains(&self.records(query).len())
+    }
+
+    fn errors(&self, weights: &Weights) -> Vec<f64> {
+        let error = |(i, a): (usize, &f64)| (a - weights.answer(self.records(i))).abs();
+        self.answers.iter().enumerate().map(error).collect()
+    }
+}
+
+/// A query answered before: its measurement and its place there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Query(usize, usize);
+
+/// All queries answered so far.
+#[derive(Default)]
+pub(super) struct PastQueries(Vec<Answered>);
+
+impl PastQueries {
+    /// Adds a measurement's queries, each answer a clamped to [0, 1].
+    ///
+    /// # Errors
+    /// An attribute outside the domain.
+    pub(super) fn push(
+        &mut self,
+        support: &WeightedSupport,
+        measurement: &Measurement,
+        total: f64,
+    ) -> Result<()> {
+        self.0.push(Answered::new(support, measurement, total)?);
+        Ok(())
+    }
+
+    /// The records of the support that a query counts.
+    pub(super) fn records(&self, query: Query) -> &[u32] {
+        self.0[query.0].records(query.1)
+    }
+
+    /// `a_i`.
+    pub(super) fn answer(&self, query: Query) -> f64 {
+        self.0[query.0].answers[query.1]
+    }
+
+    /// `|q_i(A) - a_i|` for every query, measurement by measurement.
+    pub(super) fn errors(&self, weights: &Weights) -> Vec<Vec<f64>> {
+        self.0.par_iter().map(|answered| answered.errors(weights)).collect()
+    }
+
+    /// The largest error on any query.
+    pub(super) fn largest_error(&self, weights: &Weights) -> f64 {
+        self.errors(weights).iter().flatten().copied().fold(0.0, f64::max)
+    }
+
+    /// The query of the largest error among those whose answer weights can change, and that error; the first among equals.
+    pub(super) fn worst(&self, weights: &Weights) -> Option<(Query, f64)> {
+        let mut worst: Option<(Query, f64)> = None;
+        for (i, errors) in self.errors(weights).iter().enumerate() {
+            for (j, error) in errors.iter().enumerate() {
+                if worst.is_none_or(|(_, largest)| *error > largest) && self.0[i].can_change(j) {
+                    worst = Some((Query(i, j), *error));
+                }
+            }
+        }
+        worst
+    }
+
+    /// The queries whose error is at least `share` of the largest error of the last measurement.
+    pub(super) fn as_bad_as_the_last(&self, weights: &Weights, share: f64) -> Vec<Query> {
+        let errors = self.errors(weights);
+        let largest = errors.last().into_iter().flatten().copied().fold(0.0, f64::max);
+        let is_bad = |error: &f64| *error >= share * largest;
+        let queries = errors.iter().enumerate().flat_map(|(i, errors)| {
+            let bad = errors.iter().enumerate().filter(|(_, error)| is_bad(error));
+            bad.map(move |(j, _)| Query(i, j))
+        });
+        queries.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Dataset;
+    use crate::domain::{Clique, Domain};
+    use crate::measurement::Provenance;
+
+    fn support() -> WeightedSupport {
+        let domain = Domain::new([("a", 2), ("b", 3)]).unwrap();
+        let rows = Dataset::from_rows(domain, &[[0, 0], [0, 2], [1, 0], [1, 2]]).unwrap();
+        WeightedSupport::new(&rows, vec![1.0, 2.0, 3.0, 4.0], 10.0).unwrap()
+    }
+
+    fn measured(cell: Option<usize>, values: &[f64]) -> Measurement {
+        let (clique, provenance) = (Clique::new([1]), Provenance::Private);
+        Measurement { clique, cell, values: values.to_vec(), stddev: 1.0, provenance }
+    }
+
+    #[test]
+    fn queries_count_their_records_and_answers_are_clamped() {
+        let (support, mut past) = (support(), PastQueries::default());
+        past.push(&support, &measured(None, &[-3.0, 5.0, 12.0]), 10.0).unwrap();
+        past.push(&support, &measured(Some(2), &[7.0]), 10.0).unwrap();
+        past.push(&support, &measured(Some(1), &[7.0]), 10.0).unwrap();
+        let weights = Weights::of(&support);
+        // No record has the second value: its answer cannot change.
+        let errors = past.errors(&weights);
+        let expected = [0.4 - 0.0, 0.5, 1.0 - 0.6, 0.7 - 0.6, 0.7];
+        let close = |(a, b): (&f64, f64)| (a - b).abs() < 1e-12;
+        assert!(errors.iter().flatten().zip(expected).all(close), "{errors:?}");
+        assert_eq!(past.records(Query(1, 0)), [1, 3]);
+        assert_eq!(past.answer(Query(0, 2)).to_bits(), 1_f64.to_bits());
+        assert!((past.largest_error(&weights) - 0.7).abs() < 1e-12);
+        let (worst, error) = past.worst(&weights).unwrap();
+        assert!(worst.0 == 0 && worst.1 != 1 && (error - 0.4).abs() < 1e-12);
+        past.push(&support, &measured(Some(2), &[9.0]), 10.0).unwrap();
+        let bad = past.as_bad_as_the_last(&weights, 0.5);
+        assert_eq!(bad, [(0, 0), (0, 1), (0, 2), (2, 0), (3, 0)].map(|(i, j)| Query(i, j)));
+    }
+
+    #[test]
+    fn weights_never_underflow_for_good_and_zero_stays_zero() {
+        let support = support().reweighted(vec![0.0, 1.0, 1.0, 2.0], 10.0).unwrap();
+        let mut weights = Weights::of(&support);
+        for _ in 0..100 {
+            weights.scale(&[3], -27.0);
+        }
+        weights.renormalize();
+        assert!(weights.answer(&[3]).abs() < f64::MIN_POSITIVE);
+        for _ in 0..100 {
+            weights.scale(&[3, 0], 27.0);
+            weights.renormalize();
+        }
+        let found = weights.times(4.0);
+        for (found, expected) in found.iter().zip([0.0, 1.0, 1.0, 2.0]) {
+            assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! The rounds that MWEM, PMW^Pub, PEP and PEP^Pub share: select a query, measure it, reweight a support.
+
+use rayon::prelude::*;
+
+use crate::domain::{Clique, Domain};
+use crate::error::{Error, Result};
+use crate::measurement::{Measurement, Provenance};
+use crate::mechanism::checkpoint::{Checkpoint, CheckpointFolder, Identity};
+use crate::mechanism::past_queries::{PastQueries, Weights};
+use crate::mechanism::rounds::{positive, records};
+use crate::mechanism::{Release, Task};
+use crate::model::WeightedSupport;
+use crate::observe::{Event, Observer};
+use crate::privacy::{Curator, Rho, ScoreSensitivity, Selection, Sensitive};
+
+/// Most queries of a workload: their private counts, model counts and scores are held, some 2 GiB.
+const MAX_QUERIES: u64 = 1 << 26;
+
+/// What a round selects and measures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Queries {
+    /// One cell of one marginal.
+    #[default]
+    Single,
+    /// The marginal of the worst cell, with all of its cells (the marginal trick of Liu, Vietri & Wu 2021).
+    Marginals,
+}
+
+/// Which distribution is released.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Iterate {
+    /// That of the last round.
+    #[default]
+    Last,
+    /// The mean of those after each round.
+    Average,
+}
+
+/// What MWEM, PMW^Pub, PEP and PEP^Pub have in common.
+///
+/// As in the authors' code, what was measured is not selected again as long as there is anything else.
+///
+/// A round of `T` costs `ρ/T`, of which `measure_share` pays for the noise. A share of 1/2 is the papers' `ε₀ = √(2ρ/(2T))`
+/// with permute-and-flip at ε₀; a share of `(1-α)² / (α² + (1-α)²)` is selection by the exponential mechanism at `2αε₀` and
+/// noise of `1/(n(1-α)ε₀)`, with `ε₀ = √(2ρ/(T(α² + (1-α)²)))`.
+#[derive(Clone, Debug)]
+pub struct QueryRelease {
+    /// T, at least 1.
+    pub rounds: u32,
+    /// The share of a round's budget that the measurement gets; in (0, 1).
+    pub measure_share: f64,
+    /// How a query is chosen by its score.
+    pub selection: Selection,
+    /// What is chosen and measured.
+    pub queries: Queries,
+    /// What is released.
+    pub iterate: Iterate,
+    /// Where to keep the state after every round, so that a killed run can go on.
+    pub checkpoint: Option<CheckpointFolder>,
+}
+
+impl QueryRelease {
+    /// So many rounds of such queries; half of a round's budget for each step, permute-and-flip, and the last iterate.
+    pub const fn new(rounds: u32, queries: Queries) -> Self {
+        Self {
+            rounds,
+            measure_share: 0.5,
+            selection: Selection::PermuteAndFlip,
+            queries,
+            iterate: Iterate::Last,
+            checkpoint: None,
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.rounds == 0 {
+            return Err(Error::invalid_parameter("rounds", 0, "at least 1"));
+        }
+        if !(self.measure_share > 0.0 && self.measure_share < 1.0) {
+            let found = self.measure_share;
+            return Err(Error::invalid_parameter("measure share", found, "above 0 and below 1"));
+        }
+        Ok(())
+    }
+
+    /// Runs the rounds on a support, of which only records and weights count, by an update rule.
+    ///
+    /// # Errors
+    /// Parameters out of range, a workload of too many queries, a checkpoint that is refused or cannot be written, or a
+    /// budget too small for the rounds.
+    pub(super) fn run(
+        &self,
+        update: &dyn Update,
+        support: WeightedSupport,
+        curator: &mut Curator<'_>,
+        task: &Task<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Release> {
+        self.check()?;
+        let mut candidates = Candidates::new(curator.domain(), task, self.queries)?;
+        let mut state = Checkpoint::open(&self.identity(update), curator, task)?;
+        let total = records(curator, &mut state)?;
+        let mut fit = Fit::new(update, support, total);
+        for (record, measurement) in state.rounds.iter_mut().zip(&state.measurements) {
+            (record.loss, record.oracle_calls) = fit.update(record.round, measurement)?;
+            record.model_mib = fit.support.size_mib();
+            candidates.take_away(measurement);
+        }
+        let answers = curator.marginals(&candidates.cliques)?;
+        observer.event(&Event::Started {
+            mechanism: update.name(),
+            rounds: self.rounds,
+            first_round: state.next_round(),
+            candidates: candidates.cliques.len(),
+            limit: curator.ledger().limit(),
+        });
+        while state.next_round() <= self.rounds {
+            let round = state.next_round();
+            curator.begin_round(round)?;
+            let (measure, select) = self.shares(round, curator.remaining())?;
+
+            let scores = candidates.scores(&fit, &answers)?;
+            let exact = candidates.cliques.len();
+            let among = candidates.left();
+            observer.event(&Event::Scored { round, candidates: among, exact, sampled: 0 });
+            let sensitivity = ScoreSensitivity::cell_error();
+            let choice =
+                curator.select(self.selection, scores, sensitivity, select, "choose a query")?;
+            let measurement = candidates.measure(choice, curator, &answers, measure)?;
+            candidates.take_away(&measurement);
+
+            let mut event = Event::Measured {
+                round,
+                rounds: self.rounds,
+                clique: measurement
+                    .clique
+                    .iter()
+                    .map(|a| curator.domain().name(a).into())
+                    .collect(),
+                provenance: Provenance::Private,
+                stddev: measurement.stddev,
+                spent: curator.spent(),
+                limit: curator.ledger().limit(),
+            };
+            state.record(round, among, measurement, curator.ledger())?;
+            observer.event(&event);
+            if let (Some(record), Some(last)) = (state.rounds.last_mut(), state.measurements.last())
+            {
+                (record.loss, record.oracle_calls) = fit.update(round, last)?;
+                record.model_mib = fit.support.size_mib();
+                let (loss, oracle_calls, model_mib) =
+                    (record.loss, record.oracle_calls, record.model_mib);
+                event = Event::Fitted { round, loss, oracle_calls, model_mib };
+                observer.event(&event);
+            }
+        }
+        Ok(Release {
+            mechanism: update.name(),
+            model: fit.finish(self.iterate)?.into(),
+            certificate: None,
+            measurements: state.measurements,
+            rounds: state.rounds,
+            ledger: curator.ledger().clone(),
+            relation: curator.relation(),
+            is_private: curator.is_private(),
+        })
+    }
+
+    /// What a round may cost for measuring and for choosing: an even part of what is left.
+    fn shares(&self, round: u32, remaining: Rho) -> Result<(Rho, Rho)> {
+        let left = self.rounds - round + 1;
+        let budget = remaining.split(1, left.into()).unwrap_or_default().0;
+        positive(budget.fraction(self.measure_share)?, budget)
+    }
+
+    fn identity(&self, update: &dyn Update) -> Identity<'_> {
+        let Self { rounds, measure_share, selection, queries, iterate, checkpoint } = self;
+        let parameters = format!(
+            "{rounds} {} {selection:?} {queries:?} {iterate:?} {}",
+            measure_share.to_bits(),
+            update.parameters()
+        );
+        Identity { name: update.name(), parameters, checkpoint: checkpoint.as_ref() }
+    }
+}
+
+/// How the answers so far change the weights.
+pub(super) trait Update {
+    /// The mechanism's name.
+    fn name(&self) -> &'static str;
+
+    /// Parameters of the rule, as text.
+    fn parameters(&self) -> String;
+
+    /// Reweights in a round by the queries of all measurements so far, the last of which is the round's own. Returns the
+    /// number of queries it reweighted by.
+    fn reweight(&self, round: u32, past: &PastQueries, weights: &mut Weights) -> u32;
+}
+
+/// The distribution after some rounds.
+struct Fit<'u> {
+    update: &'u dyn Update,
+    support: WeightedSupport,
+    total: f64,
+    weights: Weights,
+    past: PastQueries,
+    /// Sum of the distributions after each round, and their number.
+    iterates: (Vec<f64>, u32),
+}
+
+impl<'u> Fit<'u> {
+    fn new(update: &'u dyn Update, support: WeightedSupport, total: f64) -> Self {
+        let weights = Weights::of(&support);
+        let iterates = (vec![0.0; support.size()], 0);
+        Self { update, support, total, weights, past: PastQueries::default(), iterates }
+    }
+
+    /// Takes in a round's measurement: the largest error left on the answers, and the number of queries reweighted by.
+    fn update(&mut self, round: u32, measurement: &Measurement) -> Result<(f64, u32)> {
+        self.past.push(&self.support, measurement, self.total)?;
+        let steps = self.update.reweight(round, &self.past, &mut self.weights);
+        self.weights.renormalize();
+        let probabilities = self.weights.times(1.0);
+        self.iterates.0.iter_mut().zip(probabilities).for_each(|(sum, p)| *sum += p);
+        self.iterates.1 += 1;
+        Ok((self.past.largest_error(&self.weights), steps))
+    }
+
+    fn finish(self, iterate: Iterate) -> Result<WeightedSupport> {
+        let weights = match iterate {
+            Iterate::Average if self.iterates.1 > 0 => self.iterates.0,
+            Iterate::Last | Iterate::Average => self.weights.times(1.0),
+        };
+        self.support.reweighted(weights, self.total)
+    }
+}
+
+/// The queries that a round selects among: those of the workload that no round has measured, as long as there are any.
+struct Candidates {
+    cliques: Vec<Clique>,
+    queries: Queries,
+    /// First query of each clique, and the number of all.
+    starts: Vec<usize>,
+    /// Whether each query, or each marginal, was measured.
+    taken: Vec<bool>,
+    left: usize,
+}
+
+impl Candidates {
+    fn new(domain: &Domain, task: &Task<'_>, queries: Queries) -> Result<Self> {
+        let cliques = task.workload.cliques();
+        let (mut starts, mut sum) = (vec![0], 0_u64);
+        for clique in &cliques {
+            let cells = domain.cells(clique).and_then(|cells| sum.checked_add(cells));
+            sum = cells.filter(|sum| *sum <= MAX_QUERIES).ok_or_else(|| Error::TooLarge {
+                what: format!("the queries of a workload of {} cliques", cliques.len()),
+                needed: "more cells".into(),
+                limit: format!("{MAX_QUERIES} cells of all cliques together"),
+            })?;
+            starts.push(usize::try_from(sum).unwrap_or(usize::MAX));
+        }
+        let left = match queries {
+            Queries::Single => starts[cliques.len()],
+            Queries::Marginals => cliques.len(),
+        };
+        Ok(Self { cliques, queries, starts, taken: vec![false; left], left })
+    }
+
+    /// Number of candidates.
+    fn left(&self) -> usize {
+        self.left
+    }
+
+    /// Removes what was measured. When nothing is left, everything is a candidate again.
+    fn take_away(&mut self, measurement: &Measurement) {
+        let clique = self.cliques.iter().position(|clique| *clique == measurement.clique);
+        let Some(clique) = clique else { return };
+        let place = match self.queries {
+            Queries::Single => self.starts[clique] + measurement.cell.unwrap_or(0),
+            Queries::Marginals => clique,
+        };
+        if let Some(taken) = self.taken.get_mut(place).filter(|taken| !**taken) {
+            *taken = true;
+            self.left -= 1;
+        }
+        if self.left == 0 {
+            self.taken.fill(false);
+            self.left = self.taken.len();
+        }
+    }
+
+    /// The candidates' positions among all queries or marginals.
+    fn positions(&self) -> impl Iterator<Item = usize> + '_ {
+        self.taken.iter().enumerate().filter(|(_, taken)| !**taken).map(|(position, _)| position)
+    }
+
+    /// `|n q(A) - n q(D)|` in counts for every candidate, the largest of them where it is a marginal.
+    fn scores(
+        &self,
+        fit: &Fit<'_>,
+        answers: &Sensitive<Vec<Vec<u32>>>,
+    ) -> Result<Sensitive<Vec<f64>>> {
+        let counts = fit.weights.times(fit.total);
+        let tables = fit.support.rows().weighted_marginals(&counts, &self.cliques)?;
+        let score = |(count, model): (&u32, &f64)| (model - f64::from(*count)).abs();
+        let all = answers.as_ref().map(|answers| match self.queries {
+            Queries::Single => {
+                let mut scores = vec![0.0; self.taken.len()];
+                let parts = self.starts.windows(2).map(|ends| ends[1] - ends[0]);
+                let mut rest = scores.as_mut_slice();
+                let mut places = Vec::with_capacity(tables.len());
+                for cells in parts {
+                    let (part, after) = rest.split_at_mut(cells);
+                    places.push(part);
+                    rest = after;
+                }
+                let tables = places.into_par_iter().zip(answers).zip(&tables);
+                tables.for_each(|((place, counts), table)| {
+                    let errors = counts.iter().zip(table).map(score);
+                    place.iter_mut().zip(errors).for_each(|(place, error)| *place = error);
+                });
+                scores
+            }
+            Queries::Marginals => {
+                let tables = answers.par_iter().zip(&tables);
+                let worst = tables
+                    .map(|(counts, table)| counts.iter().zip(table).map(score).fold(0.0, f64::max));
+                worst.collect()
+            }
+        });
+        Ok(all.map(|all| self.positions().map(|position| all[position]).collect()))
+    }
+
+    /// Measures the chosen one of the candidates.
+    fn measure(
+        &self,
+        choice: usize,
+        curator: &mut Curator<'_>,
+        answers: &Sensitive<Vec<Vec<u32>>>,
+        rho: Rho,
+    ) -> Result<Measurement> {
+        let provenance = Provenance::Private;
+        let choice = self.positions().nth(choice).unwrap_or(0);
+        match self.queries {
+            Queries::Single => {
+                let at = self.starts.partition_point(|start| *start <= choice) - 1;
+                let marginal = answers.as_ref().map(|answers| answers[at].as_slice());
+                let cell = choice - self.starts[at];
+                let noisy = curator.measure_cell(&self.cliques[at], cell, marginal, rho)?;
+                let (stddev, values) = (noisy.stddev(), vec![noisy.value as f64]);
+                let clique = noisy.clique;
+                Ok(Measurement { clique, cell: Some(cell), values, stddev, provenance })
+            }
+            Queries::Marginals => {
+                let marginal = answers.as_ref().map(|answers| answers[choice].as_slice());
+                let noisy = curator.measure(&self.cliques[choice], marginal, rho)?;
+                let stddev = noisy.stddev();
+                let values = noisy.values.iter().map(|value| *value as f64).collect();
+                let clique = noisy.clique;
+                Ok(Measurement { clique, cell: None, values, stddev, provenance })
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What all kinds of models can do.
+
+use rand::Rng;
+
+use crate::data::Dataset;
+use crate::domain::{Clique, Domain};
+use crate::error::Result;
+use crate::model::{MarkovRandomField, Sampling, WeightedSupport};
+use crate::table::Factor;
+
+/// A distribution over the records of a domain, with the number of records it stands for: what a release holds.
+///
+/// ```
+/// use jointly::{domain::{Clique, Domain}, model::{Model, WeightedSupport}};
+/// let domain = Domain::new([("a", 2), ("b", 2)])?;
+/// let model = Model::from(WeightedSupport::all_cells(&domain, 8.0)?);
+/// assert_eq!(model.marginals(&[Clique::new([1])])?[0].values(), [4.0, 4.0]);
+/// # Ok::<(), jointly::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Model {
+    /// A graphical model.
+    MarkovRandomField(Box<MarkovRandomField>),
+    /// Listed records with weights.
+    WeightedSupport(WeightedSupport),
+}
+
+impl From<MarkovRandomField> for Model {
+    fn from(model: MarkovRandomField) -> Self {
+        Self::MarkovRandomField(Box::new(model))
+    }
+}
+
+impl From<WeightedSupport> for Model {
+    fn from(model: WeightedSupport) -> Self {
+        Self::WeightedSupport(model)
+    }
+}
+
+impl Model {
+    /// The attributes.
+    pub fn domain(&self) -> &Domain {
+        match self {
+            Self::MarkovRandomField(model) => model.domain(),
+            Self::WeightedSupport(model) => model.domain(),
+        }
+    }
+
+    /// Number of records the model stands for.
+    pub fn total(&self) -> f64 {
+        match self {
+            Self::MarkovRandomField(model) => model.total(),
+            Self::WeightedSupport(model) => model.total(),
+        }
+    }
+
+    /// Size in MiB, as [`MarkovRandomField::size_mib`] or [`WeightedSupport::size_mib`] states it.
+    pub fn size_mib(&self) -> f64 {
+        match self {
+            Self::MarkovRandomField(model) => model.size_mib(),
+            Self::WeightedSupport(model) => model.size_mib(),
+        }
+    }
+
+    /// The marginals on any cliques, in counts that sum to the total.
+    ///
+    /// # Errors
+    /// A clique outside the domain, or one whose table does not fit memory.
+    pub fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
+        match self {
+            Self::MarkovRandomField(model) => model.marginals(cliques),
+            Self::WeightedSupport(model) => model.marginals(cliques),
+        }
+    }
+
+    /// Draws records.
+    ///
+    /// # Errors
+    /// No record asked for, or more than fit 32 bits.
+    pub fn sample<R: Rng + ?Sized>(
+        &self,
+        records: usize,
+        method: Sampling,
+        rng: &mut R,
+    ) -> Result<Dataset> {
+        match self {
+            Self::MarkovRandomField(model) => model.sample(records, method, rng),
+            Self::WeightedSupport(model) => model.sample(records, method, rng),
+        }
+    }
+
+    /// The graphical model, where it is one.
+    pub fn as_markov_random_field(&self) -> Option<&MarkovRandomField> {
+        match self {
+            Self::MarkovRandomField(model) => Some(model),
+            Self::WeightedSupport(_) => None,
+        }
+    }
+
+    /// The weighted support, where it is one.
+    pub fn as_weighted_support(&self) -> Option<&WeightedSupport> {
+        match self {
+            Self::MarkovRandomField(_) => None,
+            Self::WeightedSupport(model) => Some(model),
+        }
+    }
+}

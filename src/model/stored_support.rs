@@ -1,0 +1,80 @@
+//! A weighted support as the model file has it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::{Column, Dataset};
+use crate::domain::Domain;
+use crate::error::{Error, Result};
+use crate::model::{ModelLimits, WeightedSupport};
+
+/// Records column by column, with a weight for each.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StoredSupport {
+    columns: Vec<StoredColumn>,
+    weights: Vec<f64>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredColumn {
+    attribute: String,
+    codes: Vec<u32>,
+}
+
+impl StoredSupport {
+    pub(super) fn new(support: &WeightedSupport) -> Self {
+        let columns = support.domain().attributes().iter().zip(support.rows().columns());
+        let columns = columns.map(|(attribute, column)| StoredColumn {
+            attribute: attribute.name.clone(),
+            codes: column.iter().collect(),
+        });
+        Self { columns: columns.collect(), weights: support.weights().to_vec() }
+    }
+
+    /// The support, once all sizes fit.
+    ///
+    /// # Errors
+    /// Columns that are not those of the schema, in order and of equal length; more than the limits; codes that the schema
+    /// does not have; records out of order, repeated or forbidden; or as [`WeightedSupport::new`].
+    pub(super) fn check(
+        self,
+        domain: &Domain,
+        total: f64,
+        place: &str,
+        limits: ModelLimits,
+    ) -> Result<WeightedSupport> {
+        let wrong =
+            |found: String, expected: &str| Error::invalid_specification(place, found, expected);
+        let records = self.weights.len();
+        let names: Vec<&str> = self.columns.iter().map(|c| c.attribute.as_str()).collect();
+        if !names.iter().copied().eq(domain.attributes().iter().map(|a| a.name.as_str())) {
+            let expected = "the schema's attributes, in its order";
+            return Err(wrong(format!("columns {}", names.join(", ")), expected));
+        }
+        if let Some(column) = self.columns.iter().find(|c| c.codes.len() != records) {
+            let found = format!("{} codes of '{}'", column.codes.len(), column.attribute);
+            return Err(wrong(found, "as many as weights"));
+        }
+        let bytes = (8 + 4 * self.columns.len() as u64).saturating_mul(records as u64);
+        let mib = bytes as f64 / f64::from(1 << 20);
+        if mib > limits.model_mib {
+            return Err(Error::TooLarge {
+                what: format!("the model in {place}"),
+                needed: format!("{mib:.0} MiB"),
+                limit: format!("{} MiB", limits.model_mib),
+            });
+        }
+        let columns = domain.attributes().iter().zip(self.columns);
+        let columns = columns
+            .map(|(a, column)| Column::from_codes(column.codes, a.cardinality as usize))
+            .collect::<Result<Vec<_>>>()?;
+        let rows = Dataset::new(domain.clone(), columns)?;
+        let support = WeightedSupport::new(&rows, self.weights, total)?;
+        if *support.rows() != rows {
+            let found = "records out of order, repeated, or forbidden by the schema".to_owned();
+            return Err(wrong(found, "distinct records in the order of their codes"));
+        }
+        Ok(support)
+    }
+}

@@ -1,0 +1,297 @@
+//! A distribution over listed records.
+
+use rand::Rng;
+
+use crate::data::{Column, Dataset, PublicData};
+use crate::domain::{Clique, Domain};
+use crate::error::{Error, Result};
+use crate::model::Sampling;
+use crate::model::sampling::deal_records;
+use crate::table::Factor;
+
+/// A finite support, distinct records of a domain, with a weight for each and the number of records it stands for: the
+/// models of MWEM, PMW^Pub (Liu et al. 2021), PEP and PEP^Pub (Liu, Vietri & Wu 2021).
+///
+/// Weights need not be normalized; a record of weight 0 has probability 0. Records that the domain's structural zeros
+/// forbid are in no support.
+///
+/// ```
+/// use jointly::{data::Dataset, domain::{Clique, Domain}, model::WeightedSupport};
+/// let domain = Domain::new([("a", 2), ("b", 2)])?;
+/// let rows = Dataset::from_rows(domain, &[[0, 1], [1, 1], [0, 1]])?;
+/// let support = WeightedSupport::new(&rows, vec![1.0, 1.0, 2.0], 100.0)?;
+/// assert_eq!(support.size(), 2);
+/// assert_eq!(support.marginals(&[Clique::new([0])])?[0].values(), [75.0, 25.0]);
+/// # Ok::<(), jointly::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightedSupport {
+    rows: Dataset,
+    weights: Vec<f64>,
+    sum: f64,
+    total: f64,
+}
+
+impl WeightedSupport {
+    /// Most cells of a domain that are listed: 2²², some 32 MiB of weights and 4 MiB of codes an attribute.
+    pub const MAX_CELLS: u64 = 1 << 22;
+
+    /// Records with weights, standing for `total` records. Equal records become one, of the sum of their weights, and
+    /// all are put in the order of their codes.
+    ///
+    /// # Errors
+    /// Another number of weights than records, weights that are negative or not finite, no weight on a record that the
+    /// domain allows, or a total that is not positive and finite.
+    pub fn new(rows: &Dataset, weights: Vec<f64>, total: f64) -> Result<Self> {
+        if weights.len() != rows.records() {
+            return Err(Error::invalid_specification(
+                "weights of a support",
+                weights.len().to_string(),
+                format!("{}, one for each record", rows.records()),
+            ));
+        }
+        if let Some(wrong) = weights.iter().find(|w| !(w.is_finite() && **w >= 0.0)) {
+            let expected = "a finite number of at least 0";
+            return Err(Error::invalid_parameter("weight of a record", wrong, expected));
+        }
+        let (rows, ranks) = rows.ranked();
+        let mut merged = vec![0.0; rows.records()];
+        for (rank, weight) in ranks.iter().zip(weights) {
+            merged[*rank as usize] += weight;
+        }
+        let allowed: Vec<u32> = (0..).take(merged.len()).filter(|r| allows(&rows, *r)).collect();
+        if allowed.len() == merged.len() {
+            return Self::of_distinct(rows, merged, total);
+        }
+        let weights = allowed.iter().map(|record| merged[*record as usize]).collect();
+        Self::of_distinct(rows.take(&allowed), weights, total)
+    }
+
+    /// Distinct records that the domain allows, in the order of their codes.
+    fn of_distinct(rows: Dataset, weights: Vec<f64>, total: f64) -> Result<Self> {
+        if !(total > 0.0 && total.is_finite()) {
+            return Err(Error::invalid_parameter("total", total, "a positive number of records"));
+        }
+        let sum = weights.iter().sum::<f64>();
+        if !(sum > 0.0 && sum.is_finite()) {
+            let reason = format!("the weights of a support add up to {sum}");
+            return Err(Error::EmptyModel { reason });
+        }
+        Ok(Self { rows, weights, sum, total })
+    }
+
+    /// All records that a domain allows, equally likely.
+    ///
+    /// # Errors
+    /// A domain of more than [`MAX_CELLS`](Self::MAX_CELLS) cells, one that allows no record, or a total that is not positive
+    /// and finite.
+    ///
+    /// ```
+    /// use jointly::{domain::Domain, model::WeightedSupport};
+    /// let domain = Domain::new([("a", 2), ("b", 3)])?.forbid([vec![("a", vec![0]), ("b", vec![1, 2])]])?;
+    /// assert_eq!(WeightedSupport::all_cells(&domain, 10.0)?.size(), 4);
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    pub fn all_cells(domain: &Domain, total: f64) -> Result<Self> {
+        let cells = domain.cells(&domain.everything()).filter(|cells| *cells <= Self::MAX_CELLS);
+        let cells =
+            cells.and_then(|cells| u32::try_from(cells).ok()).ok_or_else(|| Error::TooLarge {
+                what: "a support of all cells of the domain".into(),
+                needed: format!("10^{:.1} records", domain.log10_cells()),
+                limit: format!("{} records", Self::MAX_CELLS),
+            })?;
+        let (mut stride, mut columns) = (cells, Vec::with_capacity(domain.len()));
+        for attribute in domain.attributes() {
+            let k = attribute.cardinality;
+            stride /= k.max(1);
+            let codes = (0..cells).map(|cell| cell / stride.max(1) % k.max(1));
+            columns.push(Column::from_codes(codes, k as usize)?);
+        }
+        let mut rows = Dataset::new(domain.clone(), columns)?;
+        if !domain.structural_zeros().is_empty() {
+            let allowed: Vec<u32> = (0..cells).filter(|cell| allows(&rows, *cell)).collect();
+            rows = rows.take(&allowed);
+        }
+        let weights = vec![1.0; rows.records()];
+        Self::of_distinct(rows, weights, total)
+    }
+
+    /// The records of public tables, taken together, weighted by how often they occur.
+    ///
+    /// # Errors
+    /// No table, one that lacks an attribute of the domain, records that the domain forbids only, or a total that is not
+    /// positive and finite.
+    pub fn from_public(domain: &Domain, tables: &[PublicData], total: f64) -> Result<Self> {
+        if tables.is_empty() {
+            let expected = "at least one: its records are the support";
+            return Err(Error::invalid_parameter("number of public tables", 0, expected));
+        }
+        for table in tables {
+            let missing = domain.everything().difference(&table.attributes());
+            if !missing.is_empty() {
+                return Err(Error::invalid_specification(
+                    format!("public table '{}'", table.name()),
+                    format!("no attribute {}", domain.describe(&missing)),
+                    "all attributes of the private table: its records are the support",
+                ));
+            }
+        }
+        let column = |a: usize| {
+            let parts = tables.iter().filter_map(|table| table.table().column(a));
+            Column::from_codes(parts.flat_map(Column::iter), domain.cardinality(a))
+        };
+        let columns = (0..domain.len()).map(column).collect::<Result<Vec<_>>>()?;
+        let rows = Dataset::new(domain.clone(), columns)?;
+        let weights = vec![1.0; rows.records()];
+        Self::new(&rows, weights, total)
+    }
+
+    /// The same records with other weights, standing for another number of records.
+    ///
+    /// # Errors
+    /// As [`WeightedSupport::new`].
+    pub(crate) fn reweighted(self, weights: Vec<f64>, total: f64) -> Result<Self> {
+        Self::of_distinct(self.rows, weights, total)
+    }
+
+    /// The attributes.
+    pub fn domain(&self) -> &Domain {
+        self.rows.domain()
+    }
+
+    /// Number of records the model stands for.
+    pub fn total(&self) -> f64 {
+        self.total
+    }
+
+    /// The distinct records, in the order of their codes.
+    pub fn rows(&self) -> &Dataset {
+        &self.rows
+    }
+
+    /// The weight of each record, not normalized.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// Number of distinct records, those of weight 0 included.
+    pub fn size(&self) -> usize {
+        self.rows.records()
+    }
+
+    /// Size in MiB: 8 bytes a record for its weight, and the codes.
+    pub fn size_mib(&self) -> f64 {
+        let width = |column: &Column| match column {
+            Column::U8(_) => 1,
+            Column::U16(_) => 2,
+            Column::U32(_) => 4,
+        };
+        let bytes = 8 + self.rows.columns().iter().map(width).sum::<usize>();
+        (bytes * self.size()) as f64 / f64::from(1 << 20)
+    }
+
+    /// `-Σ p ln p` in nats: from 0, one record, to the logarithm of [`size`](Self::size).
+    pub fn entropy(&self) -> f64 {
+        let positive = self.weights.iter().map(|w| w / self.sum).filter(|p| *p > 0.0);
+        positive.map(|p| -p * p.ln()).sum()
+    }
+
+    /// The marginals on any cliques, in counts that sum to the total.
+    ///
+    /// # Errors
+    /// An attribute outside the domain, or tables that do not fit memory.
+    pub fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
+        let scale = self.total / self.sum;
+        let counts: Vec<f64> = self.weights.iter().map(|weight| scale * weight).collect();
+        let tables = self.rows.weighted_marginals(&counts, cliques)?;
+        let factors = cliques.iter().zip(tables);
+        factors.map(|(clique, table)| Factor::new(self.domain(), clique.clone(), table)).collect()
+    }
+
+    /// Draws records of the support. [`Sampling::Rounded`] keeps the integer part of every record's expected number and
+    /// spreads the remainders evenly along the order of the records, so that each occurs its expected number of times,
+    /// rounded up or down.
+    ///
+    /// # Errors
+    /// No record asked for, or more than fit 32 bits.
+    pub fn sample<R: Rng + ?Sized>(
+        &self,
+        records: usize,
+        method: Sampling,
+        rng: &mut R,
+    ) -> Result<Dataset> {
+        Ok(self.rows.take(&deal_records(&self.weights, records, method, rng)?))
+    }
+}
+
+/// Whether the domain of a table allows one of its records.
+fn allows(rows: &Dataset, record: u32) -> bool {
+    let domain = rows.domain();
+    let code = |a: usize| rows.column(a).and_then(|c| c.get(record as usize)).unwrap_or(0);
+    !domain.structural_zeros().iter().any(|zero| zero.forbids(domain, code))
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand::rngs::ChaCha20Rng;
+
+    use super::*;
+
+    fn domain() -> Domain {
+        Domain::new([("a", 2), ("b", 3), ("c", 300)]).unwrap()
+    }
+
+    #[test]
+    fn equal_records_become_one_and_the_order_of_rows_does_not_matter() {
+        let rows = |rows: &[[u32; 3]]| Dataset::from_rows(domain(), rows).unwrap();
+        let [x, y] = [[1, 2, 299], [0, 1, 4]];
+        let one = WeightedSupport::new(&rows(&[x, y, x]), vec![1.0, 3.0, 2.0], 12.0).unwrap();
+        let other = WeightedSupport::new(&rows(&[y, x]), vec![3.0, 3.0], 12.0).unwrap();
+        assert_eq!(one, other);
+        assert_eq!((one.rows().row(0), one.rows().row(1)), (y.to_vec(), x.to_vec()));
+        assert!((one.entropy() - 2_f64.ln()).abs() < 1e-12);
+        for (weights, total) in [
+            (vec![1.0], 1.0),
+            (vec![0.0, 0.0], 1.0),
+            (vec![1.0, -1.0], 1.0),
+            (vec![1.0, f64::NAN], 1.0),
+            (vec![f64::MAX, f64::MAX], 1.0),
+            (vec![1.0, 1.0], 0.0),
+        ] {
+            assert!(WeightedSupport::new(&rows(&[x, y]), weights, total).is_err());
+        }
+    }
+
+    #[test]
+    fn all_cells_are_the_records_of_the_domain_in_order() {
+        let support = WeightedSupport::all_cells(&domain(), 1800.0).unwrap();
+        assert_eq!((support.size(), support.rows().row(900 + 2 * 300 + 7)), (1800, vec![1, 2, 7]));
+        let marginal = &support.marginals(&[Clique::new([0, 1])]).unwrap()[0];
+        assert!(marginal.values().iter().all(|count| (count - 300.0).abs() < 1e-9));
+        let wide = Domain::new((0..23).map(|i| (i.to_string(), 2))).unwrap();
+        let error = WeightedSupport::all_cells(&wide, 1.0).unwrap_err();
+        assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+    }
+
+    #[test]
+    fn rounded_records_occur_as_often_as_expected_rounded_up_or_down() {
+        let rows = WeightedSupport::all_cells(&domain(), 1.0).unwrap().rows().clone();
+        let weights: Vec<f64> = (0..1800_u32).map(|i| f64::from(i * i % 37)).collect();
+        let sum: f64 = weights.iter().sum();
+        let support = WeightedSupport::new(&rows, weights.clone(), 1.0).unwrap();
+        for records in [1, 10, 1000, 12_345] {
+            let mut rng = ChaCha20Rng::seed_from_u64(3);
+            let drawn = support.sample(records, Sampling::Rounded, &mut rng).unwrap();
+            let found = drawn.weighted_marginals(&vec![1.0; records], &[domain().everything()]);
+            let found = found.unwrap().swap_remove(0);
+            assert_eq!(drawn.records(), records);
+            for (count, weight) in found.iter().zip(&weights) {
+                assert!((count - weight / sum * records as f64).abs() < 1.0);
+            }
+            let drawn = support.sample(records, Sampling::Independent, &mut rng).unwrap();
+            assert_eq!(drawn.records(), records);
+        }
+        assert!(support.sample(0, Sampling::Rounded, &mut ChaCha20Rng::seed_from_u64(1)).is_err());
+    }
+}

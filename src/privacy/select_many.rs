@@ -1,0 +1,118 @@
+//! Selections among many candidates of which few would be accepted, drawn exactly without trying them one by one.
+
+use rand::CryptoRng;
+
+use crate::privacy::sampler::{InverseE, bernoulli_exp_fraction, uniform_below};
+
+/// Bands of candidates: γ in [k, k + 1), the last one open.
+const BANDS: usize = 64;
+
+/// Candidates by how far their scores are below the best one.
+pub(in crate::privacy) struct Gaps<G> {
+    /// Steps below the best score.
+    pub gap: G,
+    /// Number of candidates.
+    pub candidates: usize,
+    /// What a step adds to the exponent γ, as numerator and denominator.
+    pub exponent: (u64, u128),
+}
+
+impl<G: Fn(usize) -> u64> Gaps<G> {
+    /// γ of a candidate, as numerator and denominator: it is accepted with probability exp(−γ).
+    pub(in crate::privacy) fn gamma(&self, candidate: usize) -> (u128, u128) {
+        let (numerator, denominator) = self.exponent;
+        (u128::from((self.gap)(candidate)) * u128::from(numerator), denominator)
+    }
+
+    /// The least gap of each band after the first: γ ≥ k.
+    fn bounds(&self) -> Vec<u64> {
+        let (numerator, denominator) = self.exponent;
+        let bound = |k: u128| (k * denominator).div_ceil(u128::from(numerator.max(1)));
+        (1..BANDS as u128).map(|k| u64::try_from(bound(k)).unwrap_or(u64::MAX)).collect()
+    }
+
+    /// How many candidates are below each bound, and how many there are.
+    fn below(&self, bounds: &[u64]) -> Vec<u64> {
+        let mut counts = vec![0_u64; bounds.len() + 1];
+        for candidate in 0..self.candidates {
+            let gap = (self.gap)(candidate);
+            counts[bounds.partition_point(|bound| *bound <= gap)] += 1;
+        }
+        let mut sum = 0;
+        counts.iter_mut().for_each(|count| {
+            sum += *count;
+            *count = sum;
+        });
+        counts
+    }
+
+    /// Of the candidates with a gap below a bound, the one at a place.
+    fn at(&self, place: u64, bound: Option<&u64>) -> usize {
+        let is_below = |candidate: &usize| bound.is_none_or(|b| (self.gap)(*candidate) < *b);
+        let place = usize::try_from(place).unwrap_or(0);
+        (0..self.candidates).filter(is_below).nth(place).unwrap_or(0)
+    }
+}
+
+/// The exponential mechanism: `P[i] ∝ exp(−γ_i)`.
+///
+/// A trial proposes one of n candidates uniformly and accepts with probability exp(−γ). The coins of probability e⁻¹ that
+/// make up the whole part of γ are thrown first: K of them come up. The trial fails unless γ < K + 1, so that the proposal is
+/// from that band or a better one with probability `|S_K| / n`, and is only looked for when it is.
+pub(in crate::privacy) fn exponential<G: Fn(usize) -> u64, R: CryptoRng + ?Sized>(
+    gaps: &Gaps<G>,
+    rng: &mut R,
+) -> usize {
+    let bounds = gaps.bounds();
+    let below = gaps.below(&bounds);
+    let mut coins = InverseE::default();
+    loop {
+        let mut heads = 0;
+        while heads < BANDS - 1 && coins.flip(rng) {
+            heads += 1;
+        }
+        let place = uniform_below(gaps.candidates as u64, rng);
+        if place < below[heads] {
+            // Uniform on the better candidates, given that it is one of them.
+            let proposal = gaps.at(place, bounds.get(heads));
+            let gap = (gaps.gap)(proposal);
+            let band = bounds.partition_point(|bound| *bound <= gap);
+            let (numerator, denominator) = gaps.gamma(proposal);
+            if bernoulli_exp_fraction(numerator - band as u128 * denominator, denominator, rng) {
+                return proposal;
+            }
+        }
+    }
+}
+
+/// Permute-and-flip among the candidates that were not refused yet: uniform among those whose coin, of probability
+/// exp(−γ), comes up. (The first in random order that is accepted is a uniform one of all that would be.)
+///
+/// `refused`: in order. The best candidate is not among them.
+pub(in crate::privacy) fn permute_and_flip<G: Fn(usize) -> u64, R: CryptoRng + ?Sized>(
+    gaps: &Gaps<G>,
+    refused: &[usize],
+    rng: &mut R,
+) -> usize {
+    let mut coins = InverseE::default();
+    let (mut chosen, mut accepted) = (0, 0_u64);
+    let mut refused = refused.iter().copied().peekable();
+    for candidate in 0..gaps.candidates {
+        if refused.next_if_eq(&candidate).is_some() {
+            continue;
+        }
+        let (mut numerator, denominator) = gaps.gamma(candidate);
+        let mut stands = true;
+        while stands && numerator >= denominator {
+            stands = coins.flip(rng);
+            numerator -= denominator;
+        }
+        if stands && bernoulli_exp_fraction(numerator, denominator, rng) {
+            accepted += 1;
+            if uniform_below(accepted, rng) == 0 {
+                chosen = candidate;
+            }
+        }
+    }
+    chosen
+}
