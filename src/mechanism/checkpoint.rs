@@ -110,7 +110,9 @@ impl Stored {
                     measured.push(entry.round);
                 }
                 NoiseMechanism::DiscreteGaussian { .. } => counted = true,
-                NoiseMechanism::JointDiscreteGaussian { .. } => {
+                NoiseMechanism::JointDiscreteGaussian { .. }
+                | NoiseMechanism::GridGaussian { .. }
+                | NoiseMechanism::GridLaplace { .. } => {
                     return Err("the ledger has an entry that no round makes".into());
                 }
             }

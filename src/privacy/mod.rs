@@ -19,6 +19,7 @@ pub mod sampler;
 mod select;
 mod sensitive;
 mod sensitivity;
+mod statistic;
 
 pub use accountant::Accountant;
 pub use conversion::{
@@ -32,3 +33,4 @@ pub use residual::{ResidualQuery, residual_cost, variance_at_least};
 pub use rho::Rho;
 pub use sensitive::Sensitive;
 pub use sensitivity::{MarginalSensitivity, NeighboringRelation, ScoreSensitivity};
+pub use statistic::{NoiseForm, NoisyStatistics, StatisticSensitivity};
