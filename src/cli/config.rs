@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use jointly::Error;
 use jointly::domain::Domain;
+use jointly::evaluation::ScoredCells;
 use jointly::mechanism::{Aim, JamPgm, MwemPgm};
 use jointly::privacy::rho_from_epsilon_delta;
 use jointly::privacy::{Delta, Epsilon, NeighboringRelation, NoiseSeed, Rho};
 use jointly::query::Workload;
 
-use super::args::{MechanismName, Neighbors, SynthArgs, TuningArgs, WorkloadArgs};
+use super::args::{CellsName, MechanismName, Neighbors, SynthArgs, TuningArgs, WorkloadArgs};
 use super::failure::{Failure, Outcome};
 
 /// A privacy budget as asked for, and in the currency of the ledger.
@@ -72,6 +73,16 @@ impl Neighbors {
     }
 }
 
+impl CellsName {
+    /// As the library has it.
+    pub(super) const fn scored(self) -> ScoredCells {
+        match self {
+            Self::All => ScoredCells::All,
+            Self::Supported => ScoredCells::Supported,
+        }
+    }
+}
+
 impl MechanismName {
     /// The name as typed.
     pub(super) const fn name(self) -> &'static str {
@@ -126,9 +137,15 @@ impl MechanismName {
                 args.tuning.measure_share.is_some() && self.measure_share().is_none(),
             ),
             ("--checkpoint", args.checkpoint.is_some() && (public_only || self.answers_at_once())),
+            ("--ledger-from", args.ledger_from.is_some() && public_only),
         ];
         if let Some((flag, _)) = useless.iter().find(|(_, is_useless)| *is_useless) {
             let message = format!("{flag} is of no use with --mechanism {}", self.name());
+            return Err(Failure::usage(message));
+        }
+        if args.ledger_from.is_some() && args.checkpoint.is_some() {
+            let message =
+                "--ledger-from cannot go with --checkpoint: a run resumes from a ledger of its own";
             return Err(Failure::usage(message));
         }
         if public_only && args.public.is_empty() {
@@ -196,6 +213,7 @@ pub(super) struct SynthConfig {
     pub(super) out: PathBuf,
     pub(super) model: Option<PathBuf>,
     pub(super) ledger: Option<PathBuf>,
+    pub(super) ledger_from: Option<PathBuf>,
     pub(super) report: Option<PathBuf>,
     pub(super) checkpoint: Option<PathBuf>,
 }
@@ -225,6 +243,7 @@ impl SynthConfig {
             out: args.out.clone(),
             model: args.model.clone(),
             ledger: args.ledger.clone(),
+            ledger_from: args.ledger_from.clone(),
             report: args.report.clone(),
             checkpoint: args.checkpoint.clone(),
         })
@@ -238,6 +257,7 @@ impl SynthConfig {
     pub(super) fn inputs(&self) -> Vec<(&'static str, &Path)> {
         let mut inputs = vec![("--private", &*self.private), ("--schema", &*self.schema)];
         inputs.extend(self.public.iter().map(|file| ("--public", &*file.path)));
+        inputs.extend(self.ledger_from.iter().map(|path| ("--ledger-from", &**path)));
         if !self.workload.workload.starts_with("all-") {
             inputs.push(("--workload", Path::new(&self.workload.workload)));
         }

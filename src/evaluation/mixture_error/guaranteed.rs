@@ -72,3 +72,38 @@ fn signed_soft_max(logs: &[f64]) -> Vec<f64> {
     let total: f64 = logs.iter().map(|log| both(log).0 + both(log).1).sum();
     logs.iter().map(|log| (both(log).0 - both(log).1) / total).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Dataset, Projectable};
+    use crate::domain::Domain;
+    use crate::evaluation::mixture_error::support::Support;
+    use crate::query::Workload;
+
+    #[test]
+    fn the_guaranteed_method_brackets_the_value_of_the_fast_one() {
+        let domain = Domain::new([("a", 2), ("b", 3), ("c", 4)]).unwrap();
+        let table = |n: u32, shift: u32| {
+            let rows: Vec<[u32; 3]> =
+                (0..n).map(|i| [i * i % 2, (i + shift) * i % 3, i * i * i % 7 % 4]).collect();
+            Dataset::from_rows(domain.clone(), &rows).unwrap()
+        };
+        let (real, public) = (table(97, 1), table(9, 0));
+        let workload = Workload::all_k_way(&domain, 2).unwrap();
+        let support = Support::new(&public, &workload).unwrap();
+        let answers = support.answers(|cliques| real.project_many(cliques)).unwrap();
+        let mut problem = Problem::new(&support, &answers, 97.0, false);
+        for floor in [0.0, 0.4] {
+            problem.floor = floor;
+            let mut fast = problem.bracket().unwrap();
+            let solver = crate::evaluation::MixtureError::default();
+            solver.search(&problem, &mut fast).unwrap();
+            let mut found = problem.bracket().unwrap();
+            close(&problem, &mut found, 0.01).unwrap();
+            assert!(found.gap() <= 0.01, "[{}, {}]", found.lower, found.upper);
+            let apart = found.lower > fast.upper + 1e-9 || fast.lower > found.upper + 1e-9;
+            assert!(!apart && fast.gap() <= 1e-6, "{} {}", found.lower, fast.lower);
+        }
+    }
+}

@@ -18,7 +18,6 @@ use crate::query::Workload;
 
 pub use release::NoisyMixtureError;
 
-use primal_dual::PrimalDual;
 use problem::{Bracket, Problem};
 use support::Support;
 use working_set::WorkingSet;
@@ -201,7 +200,7 @@ impl MixtureError {
             let most = if complete { FIRST_ITERATIONS } else { ITERATIONS_A_ROUND };
             let left = self.iterations - effort.iterations;
             let game = set.game(problem)?;
-            let mut search = PrimalDual::new(&game, set.start(problem, found));
+            let mut search = set.search(&game, problem, found);
             effort.iterations += search.run(INNER * self.tolerance, most.min(left));
             let grown = set.offer(problem, found, &search)?;
             if complete || !grown {

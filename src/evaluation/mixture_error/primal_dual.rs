@@ -61,6 +61,20 @@ impl Point {
     }
 }
 
+/// How fast weights and prices move.
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    step: f64,
+    /// Step of the prices relative to that of the weights.
+    balance: f64,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { step: 1.0, balance: 1.0 }
+    }
+}
+
 /// The search on one game.
 pub(super) struct PrimalDual<'g> {
     game: &'g Game,
@@ -73,9 +87,7 @@ pub(super) struct PrimalDual<'g> {
     gap_at_restart: f64,
     since_restart: u32,
     iterations: u32,
-    step: f64,
-    /// Step of the prices relative to that of the weights.
-    balance: f64,
+    pace: Pace,
     /// The best bounds so far, with the weights and the prices y behind them.
     pub(super) upper: f64,
     pub(super) lower: f64,
@@ -84,14 +96,19 @@ pub(super) struct PrimalDual<'g> {
 }
 
 impl<'g> PrimalDual<'g> {
-    /// Starts from weights, which are positive and sum to one, and from equal prices.
-    pub(super) fn new(game: &'g Game, weights: Vec<f64>) -> Self {
+    /// Starts from weights, which are positive and sum to one, and from prices of Σ|y| ≤ 1; what is left of them is spread
+    /// evenly.
+    pub(super) fn new(game: &'g Game, weights: Vec<f64>, prices: &[f64], pace: Pace) -> Self {
         let cells = game.targets.len();
         let mut masses = vec![0.0; cells];
         game.masses(&weights, &mut masses);
-        let half = vec![0.5 / cells.max(1) as f64; cells];
-        let costs = vec![0.0; game.rows()]; // of prices that cancel
-        let last = Point { weights, over: half.clone(), under: half, masses, costs };
+        let rest = 1.0 - prices.iter().map(|price| price.abs()).sum::<f64>();
+        let half = (0.5 * rest / cells.max(1) as f64).max(LEAST);
+        let over: Vec<f64> = prices.iter().map(|price| price.max(0.0) + half).collect();
+        let under: Vec<f64> = prices.iter().map(|price| (-price).max(0.0) + half).collect();
+        let mut costs = vec![0.0; game.rows()];
+        game.costs(prices, &mut costs);
+        let last = Point { weights, over, under, masses, costs };
         let mut sum = last.clone();
         sum.parts().into_iter().for_each(|part| part.fill(0.0));
         let (upper, weights) = (last.upper(game), last.weights.clone());
@@ -104,8 +121,7 @@ impl<'g> PrimalDual<'g> {
             gap_at_restart: f64::INFINITY,
             since_restart: 0,
             iterations: 0,
-            step: 1.0,
-            balance: 1.0,
+            pace,
             upper,
             lower: game.floor,
             weights,
@@ -127,20 +143,27 @@ impl<'g> PrimalDual<'g> {
         done
     }
 
+    /// Where a later search on a game like this one had best start: prices, and the pace.
+    pub(super) fn state(&self) -> (Vec<f64>, Pace) {
+        let net = self.last.over.iter().zip(&self.last.under).map(|(over, under)| over - under);
+        (net.collect(), self.pace)
+    }
+
     /// One step; too long a one is repeated with a shorter step.
     fn iterate(&mut self) {
         self.iterations += 1;
         self.since_restart += 1;
         let count = f64::from(self.iterations + 1);
         loop {
-            let step = self.step;
+            let step = self.pace.step;
             let moved = self.try_step();
             // The step that the coupling between the two moves allows.
             let (weights, prices, coupling) = moved;
-            let allowed = (self.balance * weights + prices / self.balance) / coupling;
+            let allowed = (self.pace.balance * weights + prices / self.pace.balance) / coupling;
             let allowed = if coupling > 1e-15 { allowed } else { LARGEST_STEP };
             let grown = (1.0 + count.powf(-0.6)) * step;
-            self.step = ((1.0 - count.powf(-0.3)) * allowed).min(grown).clamp(1e-3, LARGEST_STEP);
+            self.pace.step =
+                ((1.0 - count.powf(-0.3)) * allowed).min(grown).clamp(1e-3, LARGEST_STEP);
             if step <= allowed || step <= 1e-3 || allowed.is_nan() {
                 std::mem::swap(&mut self.last, &mut self.next);
                 self.sum.combine(&mut self.last, |sum, x| step.mul_add(x, sum));
@@ -153,7 +176,7 @@ impl<'g> PrimalDual<'g> {
     /// Computes `next`; the relative entropies of its moves in weights and prices, and their coupling.
     fn try_step(&mut self) -> (f64, f64, f64) {
         let Self { game, last, next, .. } = self;
-        let rate = self.step / self.balance;
+        let rate = self.pace.step / self.pace.balance;
         let cheapest = last.costs.iter().copied().fold(f64::INFINITY, f64::min);
         let gain = |cost: &f64| -rate * (cost - cheapest);
         let pairs = next.weights.iter_mut().zip(&last.weights).zip(&last.costs);
@@ -166,7 +189,7 @@ impl<'g> PrimalDual<'g> {
         }
         game.masses(&next.weights, &mut next.masses);
         // The masses of the mixture as far beyond the new one as it is beyond the old.
-        let rate = self.step * self.balance;
+        let rate = self.pace.step * self.pace.balance;
         let errors = next.masses.iter().zip(&last.masses).zip(&game.targets);
         let errors: Vec<f64> =
             errors.map(|((new, old), target)| 2.0 * new - old - target).collect();
@@ -225,7 +248,7 @@ impl<'g> PrimalDual<'g> {
         let (weights, prices) = self.last.divergences(&self.restarted_from);
         if weights > 1e-12 && prices > 1e-12 {
             // Half way, in logarithms, to the balance at which both would have moved alike.
-            self.balance = (self.balance * (prices / weights).sqrt()).sqrt();
+            self.pace.balance = (self.pace.balance * (prices / weights).sqrt()).sqrt();
         }
         self.restarted_from = self.last.clone();
         self.sum.parts().into_iter().for_each(|part| part.fill(0.0));

@@ -1,7 +1,7 @@
 //! The part of an instance that the first-order method works on: all of it where that fits, else what matters most.
 
 use super::game::Game;
-use super::primal_dual::PrimalDual;
+use super::primal_dual::{Pace, PrimalDual};
 use super::problem::{Bracket, Problem};
 use super::support::Prices;
 use crate::error::Result;
@@ -16,10 +16,15 @@ const ADDED_CELLS: usize = 1 << 14;
 /// Share of the public frequencies in the weights that a search starts from, so that every row has some.
 const FREQUENCIES: f64 = 0.02;
 
-/// Rows and cells, ascending.
+/// Share of earlier prices in those that a search starts from; the rest is even.
+const EARLIER: f64 = 0.9;
+
+/// Rows and cells, ascending, and where the last search on them ended.
 pub(super) struct WorkingSet {
     rows: Vec<u32>,
     cells: Vec<usize>,
+    prices: Prices,
+    pace: Pace,
 }
 
 impl WorkingSet {
@@ -29,10 +34,13 @@ impl WorkingSet {
         let size = rows.saturating_mul(problem.support.cliques());
         let all = (0_u32..).take(rows);
         if size <= MAX_INCIDENCES {
-            return Self { rows: all.collect(), cells: (0..cells).collect() };
+            let (rows, cells) = (all.collect(), (0..cells).collect());
+            return Self { rows, cells, prices: Vec::new(), pace: Pace::default() };
         }
         let distance = rows.div_ceil(FIRST_ROWS);
-        let mut set = Self { rows: all.step_by(distance).collect(), cells: Vec::new() };
+        let rows = all.step_by(distance).collect();
+        let (cells, prices) = (Vec::new(), Vec::new());
+        let mut set = Self { rows, cells, prices, pace: Pace::default() };
         set.add_cells(problem, &found.masses, 0.0, FIRST_CELLS);
         set
     }
@@ -50,8 +58,24 @@ impl WorkingSet {
         Ok(Game::new(&incidence, targets, problem.floor))
     }
 
+    /// A search on its game, from where the last one ended.
+    pub(super) fn search<'g>(
+        &self,
+        game: &'g Game,
+        problem: &Problem<'_>,
+        found: &Bracket,
+    ) -> PrimalDual<'g> {
+        let mut prices = vec![0.0; self.cells.len()];
+        for (cell, price) in &self.prices {
+            if let Ok(place) = self.cells.binary_search(cell) {
+                prices[place] = EARLIER * price;
+            }
+        }
+        PrimalDual::new(game, self.start(problem, found), &prices, self.pace)
+    }
+
     /// Weights to start from: the best mixture, with some of the public frequencies.
-    pub(super) fn start(&self, problem: &Problem<'_>, found: &Bracket) -> Vec<f64> {
+    fn start(&self, problem: &Problem<'_>, found: &Bracket) -> Vec<f64> {
         let mut best = vec![0.0; problem.support.rows.records()];
         for (row, weight) in found.rows.iter().zip(&found.weights) {
             best[*row as usize] = *weight;
@@ -74,6 +98,9 @@ impl WorkingSet {
         search: &PrimalDual<'_>,
     ) -> Result<bool> {
         let masses = found.offer_mixture(problem, &self.rows, &search.weights)?;
+        let (last, pace) = search.state();
+        self.prices = self.cells.iter().copied().zip(last).collect();
+        self.pace = pace;
         let prices: Prices =
             self.cells.iter().copied().zip(search.prices.iter().copied()).collect();
         let costs = found.offer_prices(problem, prices)?;
