@@ -85,6 +85,7 @@
 //! | [`Error`] | the one error type, facts in fields |
 //! | [`observe`] | progress as events, which hold publishable numbers only |
 //! | [`linalg`] | dense solves, by our own code or by LAPACK |
+//! | [`program`] | linear programs, by `good_lp` |
 //! | [`domain`] | attributes, cliques, and the schema that turns text into codes |
 //! | [`table`] | tables over cliques: factors, potentials, marginals |
 //! | [`data`] | records: reading, counting, writing; public tables |
@@ -116,6 +117,7 @@ pub mod mechanism;
 pub mod model;
 pub mod observe;
 pub mod privacy;
+pub mod program;
 pub mod query;
 pub mod strategy;
 pub mod table;

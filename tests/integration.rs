@@ -18,6 +18,8 @@ mod estimation;
 mod input;
 #[path = "integration/mechanism.rs"]
 mod mechanism;
+#[path = "integration/mixture_error.rs"]
+mod mixture_error;
 #[path = "integration/models.rs"]
 mod models;
 #[path = "integration/oracles.rs"]
@@ -38,5 +40,7 @@ mod strategies;
 mod structural_zeros;
 #[path = "integration/support.rs"]
 mod support;
+#[path = "integration/trust.rs"]
+mod trust;
 #[path = "integration/without_public.rs"]
 mod without_public;

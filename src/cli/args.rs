@@ -1,9 +1,13 @@
 //! The command line as typed.
 
+mod mixture;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
+
+pub(super) use mixture::{CellsName, MixtureErrorArgs, TrustArgs};
 
 /// Differentially private synthetic tables with the help of public data.
 #[derive(Debug, Parser)]
@@ -54,6 +58,10 @@ pub(super) enum Command {
     Answer(AnswerArgs),
     /// Compare a synthetic table with the real one; the result is NOT private
     Evaluate(EvaluateArgs),
+    /// Bracket how well any weighting of a public table's rows can do; NOT private without --epsilon
+    MixtureError(Box<MixtureErrorArgs>),
+    /// Say which public table to trust, and with what, at a cost that a later synth can go on from
+    Trust(Box<TrustArgs>),
     /// Run mechanisms over data sets, budgets and seeds, and compare; the results are NOT private
     Compare(CompareArgs),
     /// One run of a comparison, from standard input to standard output
@@ -234,6 +242,9 @@ pub(super) struct SynthArgs {
     /// Most estimation steps a round
     #[arg(long, default_value_t = ITERATIONS, value_name = "N")]
     pub(super) iterations: u32,
+    /// A ledger that trust has written: what it spent counts against the budget of this run
+    #[arg(long, value_name = "FILE")]
+    pub(super) ledger_from: Option<PathBuf>,
     /// Records to draw [default: as many as the model stands for]
     #[arg(long, value_name = "N")]
     pub(super) rows: Option<u64>,

@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 
 use jointly::Error;
 use jointly::domain::Domain;
+use jointly::evaluation::ScoredCells;
 use jointly::mechanism::{Aim, JamPgm, Mwem, MwemPgm};
 use jointly::privacy::rho_from_epsilon_delta;
 use jointly::privacy::{Delta, Epsilon, NeighboringRelation, NoiseSeed, Rho};
 use jointly::query::Workload;
 
 use super::args::{
-    ITERATIONS, MechanismName, Neighbors, ReweightingArgs, SIZE_LIMIT_MIB, SynthArgs, TuningArgs,
-    WorkloadArgs,
+    CellsName, ITERATIONS, MechanismName, Neighbors, ReweightingArgs, SIZE_LIMIT_MIB, SynthArgs,
+    TuningArgs, WorkloadArgs,
 };
 use super::failure::{Failure, Outcome};
 
@@ -80,6 +81,16 @@ impl Neighbors {
         match self {
             Self::ReplaceOne => NeighboringRelation::ReplaceOne,
             Self::AddRemoveOne => NeighboringRelation::AddRemoveOne,
+        }
+    }
+}
+
+impl CellsName {
+    /// As the library has it.
+    pub(super) const fn scored(self) -> ScoredCells {
+        match self {
+            Self::All => ScoredCells::All,
+            Self::Supported => ScoredCells::Supported,
         }
     }
 }
@@ -172,6 +183,7 @@ impl MechanismName {
             ),
             ("--iterations", args.iterations != ITERATIONS && self.reweights()),
             ("--checkpoint", args.checkpoint.is_some() && (public_only || self.answers_at_once())),
+            ("--ledger-from", args.ledger_from.is_some() && public_only),
         ];
         if let Some((flag, _)) = useless.iter().find(|(_, is_useless)| *is_useless) {
             let message = format!("{flag} is of no use with --mechanism {}", self.name());
@@ -179,6 +191,11 @@ impl MechanismName {
         }
         if let Some(name) = self.unheeded(&args.reweighting) {
             let message = format!("--{name} is of no use with --mechanism {}", self.name());
+            return Err(Failure::usage(message));
+        }
+        if args.ledger_from.is_some() && args.checkpoint.is_some() {
+            let message =
+                "--ledger-from cannot go with --checkpoint: a run resumes from a ledger of its own";
             return Err(Failure::usage(message));
         }
         if self.needs_public_tables() && args.public.is_empty() {
@@ -247,6 +264,7 @@ pub(super) struct SynthConfig {
     pub(super) out: PathBuf,
     pub(super) model: Option<PathBuf>,
     pub(super) ledger: Option<PathBuf>,
+    pub(super) ledger_from: Option<PathBuf>,
     pub(super) report: Option<PathBuf>,
     pub(super) checkpoint: Option<PathBuf>,
 }
@@ -276,6 +294,7 @@ impl SynthConfig {
             out: args.out.clone(),
             model: args.model.clone(),
             ledger: args.ledger.clone(),
+            ledger_from: args.ledger_from.clone(),
             report: args.report.clone(),
             checkpoint: args.checkpoint.clone(),
         })
@@ -289,6 +308,7 @@ impl SynthConfig {
     pub(super) fn inputs(&self) -> Vec<(&'static str, &Path)> {
         let mut inputs = vec![("--private", &*self.private), ("--schema", &*self.schema)];
         inputs.extend(self.public.iter().map(|file| ("--public", &*file.path)));
+        inputs.extend(self.ledger_from.iter().map(|path| ("--ledger-from", &**path)));
         if !self.workload.workload.starts_with("all-") {
             inputs.push(("--workload", Path::new(&self.workload.workload)));
         }

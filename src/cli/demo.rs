@@ -75,6 +75,7 @@ fn config(args: &DemoArgs) -> Outcome<SynthConfig> {
         out: file("synthetic.csv"),
         model: Some(file("model.json")),
         ledger: Some(file("ledger.json")),
+        ledger_from: None,
         report: Some(file("report.html")),
         checkpoint: None,
     })

@@ -15,6 +15,7 @@ mod format;
 mod inputs;
 mod ledger;
 mod measures;
+mod mixture;
 mod output;
 mod plan;
 mod progress;
@@ -22,6 +23,8 @@ mod report;
 mod run;
 mod sample;
 mod schema;
+mod spent;
+mod trust;
 
 use std::process::ExitCode;
 
@@ -54,6 +57,8 @@ fn dispatch(command: &Command, console: Console) -> Outcome {
         Command::Synth(args) => run::run(args, console),
         Command::Answer(args) => answer::run(args, console),
         Command::Evaluate(args) => evaluate::run(args),
+        Command::MixtureError(args) => mixture::run(args, console),
+        Command::Trust(args) => trust::run(args, console),
         Command::Compare(args) => compare::run(args, console),
         Command::CompareRun => compare::worker::run(),
         Command::Plan(args) => plan::run(args),

@@ -26,7 +26,7 @@ use super::format::{duration, grouped, percent, short};
 use super::inputs::Inputs;
 use super::progress::Progress;
 use super::report::{self, Content};
-use super::{ledger, output};
+use super::{ledger, output, spent};
 
 pub(super) fn run(args: &SynthArgs, console: Console) -> Outcome {
     let config = SynthConfig::new(args)?;
@@ -104,7 +104,7 @@ pub(super) fn write_records(
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     let rows = rows.unwrap_or_else(|| model.total().round().max(1.0) as usize);
     let drawn = model.sample(rows, Sampling::Rounded, &mut rng)?;
-    let synthetic = model.refine(&drawn, near)?;
+    let synthetic = model.refine(drawn, near)?;
     write_csv_file(out, &synthetic, schema, Labels::Codes, rng.next_u64())?;
     Ok(synthetic)
 }
@@ -119,12 +119,20 @@ fn release(
     let limit = config.budget.map_or(Rho::ZERO, |budget| budget.rho);
     let data: &dyn Projectable = &inputs.private;
     let mut curator = Curator::new(data, config.tuning.relation, limit, config.noise_seed())?;
+    if let Some(path) = &config.ledger_from {
+        curator.charge_earlier(&spent::read(
+            path,
+            config.tuning.relation,
+            config.seed.is_some(),
+        )?)?;
+    }
+    let earlier = curator.spent();
     let task = Task { workload: &inputs.workload, public: &inputs.public };
     let mut progress = Progress::new(console);
     let mechanism = mechanism(config.mechanism, config.tuning, config.iterations, checkpoint);
     let release = mechanism.run(&mut curator, &task, &mut progress);
     progress.finish();
-    if release.is_err() && !curator.spent().is_zero() {
+    if release.is_err() && curator.spent() > earlier {
         console.warning(&format!(
             "rho = {} of {} was spent before the failure",
             curator.spent(),

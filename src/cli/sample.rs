@@ -1,6 +1,6 @@
 //! `jointly sample`: records from a saved model. They cost no privacy.
 
-use jointly::model::{ModelFile, ModelLimits};
+use jointly::model::{Model, ModelFile, ModelLimits};
 use jointly::query::Workload;
 use serde_json::json;
 
@@ -20,7 +20,9 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     // Without a workload at hand: all pairs, and what was measured.
     let domain = file.model.domain();
     let mut near = Workload::all_k_way(domain, domain.len().min(2))?.cliques();
-    near.extend_from_slice(file.model.potentials().layout().cliques());
+    if let Model::MarkovRandomField(model) = &file.model {
+        near.extend_from_slice(model.potentials().layout().cliques());
+    }
     run::write_records(&file.model, &file.schema, &near, Some(rows), args.seed, &args.out)?;
     let note = format!("{}: {} records", args.out.display(), grouped(rows as u64));
     let facts = json!({

@@ -128,7 +128,9 @@ impl Stored {
                     measured.push((entry.round, entry.cell));
                 }
                 NoiseMechanism::DiscreteGaussian { .. } => counted = true,
-                NoiseMechanism::JointDiscreteGaussian { .. } => {
+                NoiseMechanism::JointDiscreteGaussian { .. }
+                | NoiseMechanism::GridGaussian { .. }
+                | NoiseMechanism::GridLaplace { .. } => {
                     return Err("the ledger has an entry that no round makes".into());
                 }
             }

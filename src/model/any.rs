@@ -74,6 +74,18 @@ impl Model {
         }
     }
 
+    /// Brings drawn records near a graphical model's marginals on some cliques ([`MarkovRandomField::refine`]). Records of a
+    /// listed support stay as they are: others may not be in it.
+    ///
+    /// # Errors
+    /// As [`MarkovRandomField::refine`].
+    pub fn refine(&self, records: Dataset, cliques: &[Clique]) -> Result<Dataset> {
+        match self {
+            Self::MarkovRandomField(model) => model.refine(&records, cliques),
+            Self::WeightedSupport(_) => Ok(records),
+        }
+    }
+
     /// Draws records.
     ///
     /// # Errors

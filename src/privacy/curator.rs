@@ -7,9 +7,11 @@ use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::privacy::sampler::{DiscreteGaussian, LARGEST_PART};
 use crate::privacy::select::Selector;
+use crate::privacy::statistic::GridNoise;
 use crate::privacy::{
-    Accountant, Ledger, LedgerEntry, MarginalSensitivity, NeighboringRelation, NoiseMechanism,
-    NoiseSeed, Ratio, ResidualQuery, Rho, ScoreSensitivity, Selection, Sensitive, residual_cost,
+    Accountant, Ledger, LedgerEntry, MarginalSensitivity, NeighboringRelation, NoiseForm,
+    NoiseMechanism, NoiseSeed, NoisyStatistics, Ratio, ResidualQuery, Rho, ScoreSensitivity,
+    Selection, Sensitive, StatisticSensitivity, residual_cost,
 };
 
 /// A marginal with noise in every cell: it may be published.
@@ -106,32 +108,48 @@ impl<'a> Curator<'a> {
                 format!("limit {limit}, before anything is spent"),
             ));
         }
+        self.check_relation(ledger)?;
         let accountant = Accountant::resume(ledger)?;
-        let of_marginal = MarginalSensitivity::of(self.relation).squared_l2();
-        for entry in ledger.entries() {
-            let expected = if entry.cell.is_some() { CELL_SENSITIVITY } else { of_marginal };
-            let found = match entry.mechanism {
-                NoiseMechanism::DiscreteGaussian { squared_l2_sensitivity, .. } => {
-                    squared_l2_sensitivity
-                }
-                NoiseMechanism::JointDiscreteGaussian { relation, .. } => {
-                    MarginalSensitivity::of(relation).squared_l2()
-                }
-                NoiseMechanism::ExponentialMechanism { .. }
-                | NoiseMechanism::PermuteAndFlip { .. } => continue,
-            };
-            if found != expected {
-                return Err(Error::invalid_specification(
-                    format!("ledger, round {}, {}", entry.round, entry.purpose),
-                    format!("a squared L2 sensitivity of {found}"),
-                    format!("{expected}, as of the relation {}", self.relation),
-                ));
-            }
-        }
         self.round = ledger.entries().iter().map(|entry| entry.round).max().unwrap_or(0);
         self.accountant = accountant;
         self.noise = None;
         Ok(())
+    }
+
+    /// Counts what an earlier run has spent on the same records against this run's limit, before anything else: its
+    /// entries come first in the ledger, and count as of before the first round.
+    ///
+    /// # Errors
+    /// A ledger that spends more than the limit, an entry that its cost does not cover or that was measured under
+    /// another relation, or a curator that has spent something already.
+    pub fn charge_earlier(&mut self, ledger: &Ledger) -> Result<()> {
+        if !self.spent().is_zero() || self.round > 0 {
+            return Err(Error::invalid_specification(
+                "earlier ledger",
+                format!("a run that has spent {} by round {}", self.spent(), self.round),
+                "before anything is spent",
+            ));
+        }
+        self.check_relation(ledger)?;
+        let mut accountant = Accountant::new(self.ledger().limit());
+        for entry in ledger.entries() {
+            accountant.charge(LedgerEntry { round: 0, ..entry.clone() })?;
+        }
+        self.accountant = accountant;
+        Ok(())
+    }
+
+    /// Refuses a ledger with an entry that was measured under another relation.
+    fn check_relation(&self, ledger: &Ledger) -> Result<()> {
+        let foreign = ledger.entries().iter().find(|entry| !entry.is_of(self.relation));
+        match foreign {
+            None => Ok(()),
+            Some(entry) => Err(Error::invalid_specification(
+                format!("ledger, round {}, {}", entry.round, entry.purpose),
+                "a sensitivity of another relation",
+                format!("that of the relation {}", self.relation),
+            )),
+        }
     }
 
     /// Where the noise comes from.
@@ -354,6 +372,39 @@ impl<'a> Curator<'a> {
         selector.draw(&scores, noise)
     }
 
+    /// Measures real numbers, in counts, at a cost of `rho`, all at once and with the same noise: each is rounded to a grid
+    /// of 2⁻⁸ counts, whose rounding the sensitivity pays for, and gets exact noise on it.
+    ///
+    /// # Errors
+    /// Another number of values or another relation than the sensitivity's; a `rho` of 0, below what the sampler can
+    /// serve, or above what is left.
+    pub fn measure_statistics(
+        &mut self,
+        values: Sensitive<Vec<f64>>,
+        sensitivity: StatisticSensitivity,
+        form: NoiseForm,
+        rho: Rho,
+        purpose: &str,
+    ) -> Result<NoisyStatistics> {
+        if sensitivity.relation() != self.relation {
+            let expected = "the curator's";
+            let found = sensitivity.relation();
+            return Err(Error::invalid_parameter("relation of a sensitivity", found, expected));
+        }
+        let values = values.open();
+        if values.len() != sensitivity.numbers() {
+            let expected = "as many as the sensitivity is of";
+            return Err(Error::invalid_parameter("numbers to release", values.len(), expected));
+        }
+        let (distribution, mechanism) = GridNoise::new(sensitivity, form, rho)?;
+        let purpose = purpose.to_owned();
+        let entry =
+            LedgerEntry { round: self.round, purpose, clique: None, cell: None, mechanism, rho };
+        let noise = self.noise.as_mut().ok_or_else(no_round)?;
+        self.accountant.charge(entry)?;
+        Ok(distribution.add(&values, noise))
+    }
+
     /// Charges, then adds discrete Gaussian noise to counts: a whole marginal, or one cell. The number of records is a
     /// marginal, on no attribute, under add-remove-one.
     fn add_gaussian_noise(
@@ -363,7 +414,7 @@ impl<'a> Curator<'a> {
         values: &[i64],
     ) -> Result<(Vec<i64>, Ratio)> {
         let squared_l2_sensitivity = match what.cell {
-            Some(_) => CELL_SENSITIVITY,
+            Some(_) => MarginalSensitivity::ONE_CELL,
             None => MarginalSensitivity::of(self.relation).squared_l2(),
         };
         let variance = gaussian_variance(squared_l2_sensitivity, rho)?;
@@ -416,9 +467,6 @@ impl<'a> Curator<'a> {
         }
     }
 }
-
-/// Δ₂² of one cell of a marginal, in squared counts, under both relations (`docs/theory/sensitivities.md`, section 1).
-const CELL_SENSITIVITY: u32 = 1;
 
 /// What a measurement is called in the ledger.
 struct Measured {

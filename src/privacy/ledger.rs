@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::privacy::{NeighboringRelation, Ratio, Rho};
+use crate::privacy::{MarginalSensitivity, NeighboringRelation, Ratio, Rho};
 
 /// The noise behind an entry, with the parameters that its cost follows from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,6 +51,32 @@ pub enum NoiseMechanism {
         /// Number of candidates.
         candidates: u64,
     },
+    /// Discrete Gaussian noise on real numbers rounded to a grid: ρ = Δ₂² / (2σ²), both in squared steps of it.
+    GridGaussian {
+        /// The parameter σ², in squared steps.
+        variance: Ratio,
+        /// Δ₂² of all numbers together, in squared steps, with what rounding adds.
+        squared_sensitivity: u64,
+        /// How many numbers.
+        numbers: u64,
+        /// Step of the grid, in counts.
+        grid: f64,
+        /// Which tables are neighbors.
+        relation: NeighboringRelation,
+    },
+    /// Discrete Laplace noise on real numbers rounded to a grid: ε = Δ₁ / scale, and ρ = ε² / 2.
+    GridLaplace {
+        /// The scale, in steps.
+        scale: Ratio,
+        /// Δ₁ of all numbers together, in steps, with what rounding adds.
+        sensitivity: u64,
+        /// How many numbers.
+        numbers: u64,
+        /// Step of the grid, in counts.
+        grid: f64,
+        /// Which tables are neighbors.
+        relation: NeighboringRelation,
+    },
 }
 
 impl NoiseMechanism {
@@ -66,6 +92,25 @@ impl NoiseMechanism {
                 let paid =
                     (2 * u128::from(rho.units())).saturating_mul(variance.numerator().into());
                 variance.numerator() > 0 && cost.is_some_and(|cost| cost <= paid)
+            }
+            Self::GridGaussian { variance, squared_sensitivity, .. } => {
+                let cost = u128::from(*squared_sensitivity)
+                    .checked_mul(variance.denominator().into())
+                    .and_then(|cost| cost.checked_mul(unit));
+                let paid =
+                    (2 * u128::from(rho.units())).saturating_mul(variance.numerator().into());
+                variance.numerator() > 0 && cost.is_some_and(|cost| cost <= paid)
+            }
+            Self::GridLaplace { scale, sensitivity, .. } => {
+                // (Δ₁ / scale)² / 2 ≤ ρ.
+                let square = |x: u128| x.checked_mul(x);
+                let cost = u128::from(*sensitivity)
+                    .checked_mul(scale.denominator().into())
+                    .and_then(square)
+                    .and_then(|cost| cost.checked_mul(unit));
+                let scale = u128::from(scale.numerator()) * u128::from(scale.numerator());
+                let paid = (2 * u128::from(rho.units())).saturating_mul(scale);
+                scale > 0 && cost.is_some_and(|cost| cost <= paid)
             }
             Self::JointDiscreteGaussian { squared_sensitivity, .. } => {
                 let cost = u128::from(squared_sensitivity.numerator()).checked_mul(unit);
@@ -107,6 +152,25 @@ pub struct LedgerEntry {
 }
 
 impl LedgerEntry {
+    /// Whether the entry may be of a relation: selections and single cells do not tell.
+    pub(in crate::privacy) fn is_of(&self, relation: NeighboringRelation) -> bool {
+        match &self.mechanism {
+            NoiseMechanism::DiscreteGaussian { squared_l2_sensitivity, .. } => {
+                let expected = match self.cell {
+                    Some(_) => MarginalSensitivity::ONE_CELL,
+                    None => MarginalSensitivity::of(relation).squared_l2(),
+                };
+                *squared_l2_sensitivity == expected
+            }
+            NoiseMechanism::JointDiscreteGaussian { relation: own, .. }
+            | NoiseMechanism::GridGaussian { relation: own, .. }
+            | NoiseMechanism::GridLaplace { relation: own, .. } => *own == relation,
+            NoiseMechanism::ExponentialMechanism { .. } | NoiseMechanism::PermuteAndFlip { .. } => {
+                true
+            }
+        }
+    }
+
     /// Refuses an entry whose cost does not cover its mechanism.
     pub(in crate::privacy) fn check(&self, place: &str) -> Result<()> {
         if self.mechanism.is_covered_by(self.rho) {

@@ -20,6 +20,7 @@ mod select;
 mod select_many;
 mod sensitive;
 mod sensitivity;
+mod statistic;
 
 pub use accountant::Accountant;
 pub use conversion::{
@@ -34,3 +35,4 @@ pub use rho::Rho;
 pub use select::Selection;
 pub use sensitive::Sensitive;
 pub use sensitivity::{MarginalSensitivity, NeighboringRelation, ScoreSensitivity};
+pub use statistic::{NoiseForm, NoisyStatistics, StatisticSensitivity};

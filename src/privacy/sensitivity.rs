@@ -52,6 +52,9 @@ pub struct MarginalSensitivity {
 }
 
 impl MarginalSensitivity {
+    /// Δ₂² of a single cell of a marginal, under either relation: no record counts twice in it.
+    pub(in crate::privacy) const ONE_CELL: u32 = 1;
+
     /// Under replace-one a record leaves one cell and enters another; under add-remove-one it does one of the two.
     pub const fn of(relation: NeighboringRelation) -> Self {
         Self { l1: relation.changed_counts(), squared_l2: relation.changed_counts() }

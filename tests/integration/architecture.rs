@@ -6,10 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules of the library, each allowed to name the ones before it and itself.
-const ORDER: [&str; 17] = [
+const ORDER: [&str; 18] = [
     "error",
     "observe",
     "linalg",
+    "program",
     "domain",
     "table",
     "data",

@@ -184,7 +184,7 @@ impl Cell {
         let mut rng = ChaCha20Rng::seed_from_u64(SAMPLING_SEED + seed);
         let records = inputs.private.records();
         let drawn = release.model.sample(records, Sampling::Rounded, &mut rng)?;
-        let synthetic = release.model.refine(&drawn, &inputs.workload.cliques())?;
+        let synthetic = release.model.refine(drawn, &inputs.workload.cliques())?;
         row.seconds = Some(start.elapsed().as_secs_f64());
         row.cpu_seconds = cpu_start.and_then(|start| Some(cpu_seconds()? - start));
         row.peak_mib = peak_mib();

@@ -1,0 +1,244 @@
+//! `jointly mixture-error`: how well any weighting of a public table's rows can do, exactly or with noise.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use jointly::data::{Dataset, PublicData, read_csv};
+use jointly::domain::Schema;
+use jointly::evaluation::{
+    MixtureBracket, MixtureError, MixtureMethod, NoisyMixtureError, ScoredCells,
+};
+use jointly::privacy::{
+    Curator, Delta, Epsilon, NeighboringRelation, NoiseForm, NoiseSeed, Rho, rho_from_epsilon_delta,
+};
+use jointly::query::Workload;
+use serde::Serialize;
+
+use super::args::MixtureErrorArgs;
+use super::console::Console;
+use super::failure::{Failure, Outcome};
+use super::format::{duration, grouped, short};
+use super::{config, console, output, spent};
+
+/// Share of the budget for the number of records, where that is private.
+const TOTAL_SHARE: f64 = 0.1;
+/// Confidence of the interval around a release.
+const CONFIDENCE: f64 = 0.95;
+
+/// The exact answer: not private.
+#[derive(Serialize)]
+struct Exact {
+    private: bool,
+    value: f64,
+    lower: f64,
+    upper: f64,
+    /// The largest probability of a cell that no row of the support reaches.
+    unreached: f64,
+    cells: ScoredCells,
+    queries: u64,
+    support: usize,
+    rows_with_weight: usize,
+    method: MixtureMethod,
+    iterations: u32,
+    programs: u32,
+    seconds: f64,
+}
+
+/// The private answer.
+#[derive(Serialize)]
+struct Noisy {
+    /// False when the noise came from a fixed seed.
+    private: bool,
+    epsilon: f64,
+    /// 0 for Laplace noise.
+    delta: f64,
+    cells: ScoredCells,
+    confidence: f64,
+    #[serde(flatten)]
+    release: NoisyMixtureError,
+    rho: f64,
+}
+
+pub(super) fn run(args: &MixtureErrorArgs, console: Console) -> Outcome {
+    let inputs =
+        [("--real", &*args.real), ("--support", &*args.support), ("--schema", &*args.schema)];
+    let outputs = [("--ledger", args.ledger.as_deref()), ("--mixture", args.mixture.as_deref())];
+    let outputs: Vec<(&str, &Path)> =
+        outputs.into_iter().filter_map(|(flag, path)| Some((flag, path?))).collect();
+    output::check(&inputs, &outputs)?;
+    let schema = Schema::read(&args.schema)?;
+    let (workload, _) = config::workload(&args.workload, &schema.domain())?;
+    let support = read_csv(&args.support, &schema)?;
+    let real = read_csv(&args.real, &schema)?;
+    match args.epsilon {
+        None => exact(args, &support, &real, &workload),
+        Some(epsilon) => release(args, console, epsilon, support, &real, &workload),
+    }
+}
+
+fn exact(
+    args: &MixtureErrorArgs,
+    support: &Dataset,
+    real: &Dataset,
+    workload: &Workload,
+) -> Outcome {
+    let started = Instant::now();
+    let cells = args.cells.scored();
+    let tolerance = args.tolerance.unwrap_or(MixtureError::default().tolerance);
+    let solver = MixtureError { tolerance, cells, ..MixtureError::default() };
+    let found = solver.solve(support, real, workload)?;
+    let seconds = started.elapsed().as_secs_f64();
+    if let Some(path) = &args.mixture {
+        output::write_text(path, &mixture(&found))?;
+    }
+    let answer = Exact {
+        private: false,
+        value: found.value(),
+        lower: found.lower,
+        upper: found.upper,
+        unreached: found.unreached,
+        cells,
+        queries: found.queries,
+        support: found.support,
+        rows_with_weight: found.weights.len(),
+        method: found.method,
+        iterations: found.iterations,
+        programs: found.programs,
+        seconds,
+    };
+    if args.json { console::json_result(&answer) } else { console::result(&answer.text()) }
+}
+
+impl Exact {
+    fn text(&self) -> String {
+        let method = match self.method {
+            MixtureMethod::Bound => {
+                "the public frequencies meet the bound of cells without support".into()
+            }
+            MixtureMethod::FirstOrder => {
+                format!("first-order method, {} iterations", grouped(self.iterations.into()))
+            }
+            MixtureMethod::LinearPrograms => format!(
+                "linear programs ({}), after {} iterations of the first-order method",
+                self.programs,
+                grouped(self.iterations.into())
+            ),
+        };
+        let mut text = String::from(
+            "NOT PRIVATE: these numbers are computed from the real records. Do not publish them.\n\n",
+        );
+        let mut row = |name: &str, value: String| _ = writeln!(text, "{name:<44}{value}");
+        row("Best mixture error", format!("{:.12}", self.value));
+        row("  proved to be at least", format!("{:.12}", self.lower));
+        row("  and at most", format!("{:.12}", self.upper));
+        row("Largest cell that no public row reaches", format!("{:.12}", self.unreached));
+        row("Cells that count", grouped(self.queries));
+        row("Distinct public rows", grouped(self.support as u64));
+        row("  with a weight", grouped(self.rows_with_weight as u64));
+        row("Method", method);
+        row("Time", duration(self.seconds));
+        text
+    }
+}
+
+/// A row of codes a line, and its weight.
+fn mixture(found: &MixtureBracket) -> String {
+    let mut text = String::new();
+    for attribute in found.rows.domain().attributes() {
+        _ = write!(text, "\"{}\",", attribute.name.replace('"', "\"\""));
+    }
+    text.push_str("weight\n");
+    for (row, weight) in found.weights.iter().enumerate() {
+        found.rows.row(row).iter().for_each(|code| _ = write!(text, "{code},"));
+        _ = writeln!(text, "{weight}");
+    }
+    text
+}
+
+fn release(
+    args: &MixtureErrorArgs,
+    console: Console,
+    epsilon: f64,
+    support: Dataset,
+    real: &Dataset,
+    workload: &Workload,
+) -> Outcome {
+    let epsilon = Epsilon::new(epsilon)?;
+    let relation = args.neighbors.relation();
+    // Laplace noise at epsilon is (epsilon^2 / 2)-zCDP; one unit more covers rounding down.
+    let (limit, form) = match args.delta {
+        Some(delta) => (rho_from_epsilon_delta(epsilon, Delta::new(delta)?)?, NoiseForm::Gaussian),
+        None => (Rho::from_f64(0.5 * epsilon.value() * epsilon.value())?, NoiseForm::Laplace),
+    };
+    if form == NoiseForm::Laplace && relation == NeighboringRelation::AddRemoveOne {
+        let message =
+            "--neighbors add-remove-one needs --delta: the number of records is measured too";
+        return Err(Failure::usage(message));
+    }
+    if args.seed.is_some() {
+        console.warning(
+            "--seed repeats the noise, which can then be removed: the result is NOT PRIVATE",
+        );
+    }
+    let public = PublicData::new(config::stem(&args.support), support, real.domain())?;
+    let seed = args.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed);
+    let mut curator = Curator::new(real, relation, limit, seed)?;
+    let (total, rho) = if let Some(records) = curator.records() {
+        (records as f64, limit)
+    } else {
+        let (own, rest) = limit.fraction(TOTAL_SHARE)?;
+        ((curator.measure_total(own)? as f64).max(1.0), rest)
+    };
+    let solver = MixtureError {
+        tolerance: args.tolerance.unwrap_or(0.25 / total),
+        cells: args.cells.scored(),
+        ..MixtureError::default()
+    };
+    let interval = (CONFIDENCE, 1);
+    let found = solver.release(&mut curator, &public, workload, total, (form, rho), interval)?;
+    let delta = args.delta.unwrap_or(0.0);
+    if let Some(path) = &args.ledger {
+        let document = spent::Document {
+            format: "jointly-ledger",
+            version: 1,
+            private: curator.is_private(),
+            mechanism: "mixture-error",
+            neighbors: relation,
+            epsilon: epsilon.value(),
+            delta,
+            ledger: curator.ledger(),
+        };
+        document.write(path)?;
+    }
+    let answer = Noisy {
+        private: curator.is_private(),
+        epsilon: epsilon.value(),
+        delta,
+        cells: solver.cells,
+        confidence: CONFIDENCE,
+        release: found,
+        rho: curator.spent().to_f64(),
+    };
+    if args.json { console::json_result(&answer) } else { console::result(&answer.text()) }
+}
+
+impl Noisy {
+    fn text(&self) -> String {
+        let NoisyMixtureError { value, stddev, half_width } = self.release;
+        let (low, high) = ((value - half_width).max(0.0), (value + half_width).clamp(0.0, 1.0));
+        let mut text = String::new();
+        if !self.private {
+            text.push_str("NOT PRIVATE: the noise came from a fixed seed.\n\n");
+        }
+        let mut row = |name: &str, value: String| _ = writeln!(text, "{name:<44}{value}");
+        row("Best mixture error, with noise", short(value));
+        row("  standard deviation of the noise", short(stddev));
+        row("  95 % interval", format!("{} to {}", short(low), short(high)));
+        row(
+            "Privacy spent",
+            format!("epsilon {}, delta {:e}, rho {}", self.epsilon, self.delta, short(self.rho)),
+        );
+        text
+    }
+}

@@ -1,0 +1,69 @@
+//! The ledger file of a command that makes no table, and how a later run reads it.
+
+use std::path::Path;
+
+use jointly::Error;
+use jointly::privacy::{Ledger, NeighboringRelation};
+use serde::{Deserialize, Serialize};
+
+use super::failure::Outcome;
+use super::output;
+
+/// What is written; a reader heeds these members and no others. It holds publishable numbers only.
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    pub(super) format: &'static str,
+    pub(super) version: u32,
+    /// Whether the guarantee holds: false when the noise came from a fixed seed.
+    pub(super) private: bool,
+    /// The command that spent.
+    pub(super) mechanism: &'static str,
+    pub(super) neighbors: NeighboringRelation,
+    pub(super) epsilon: f64,
+    pub(super) delta: f64,
+    pub(super) ledger: &'a Ledger,
+}
+
+impl Document<'_> {
+    pub(super) fn write(&self, path: &Path) -> Outcome {
+        output::write_json(path, self)
+    }
+}
+
+#[derive(Deserialize)]
+struct Earlier {
+    format: String,
+    version: u32,
+    private: bool,
+    neighbors: NeighboringRelation,
+    ledger: Ledger,
+}
+
+/// Reads what an earlier command has spent on the same records.
+///
+/// `seeded`: whether the run is to be repeatable and not private, so that an earlier one may be too.
+pub(super) fn read(path: &Path, neighbors: NeighboringRelation, seeded: bool) -> Outcome<Ledger> {
+    let text = std::fs::read_to_string(path).map_err(|source| Error::Io {
+        action: "read",
+        path: path.into(),
+        source,
+    })?;
+    let place = || path.display().to_string();
+    let refused =
+        |found: String, expected: &str| Error::invalid_specification(place(), found, expected);
+    let earlier: Earlier = serde_json::from_str(&text)
+        .map_err(|error| refused(error.to_string(), "a ledger as written by --ledger"))?;
+    if (earlier.format.as_str(), earlier.version) != ("jointly-ledger", 1) {
+        let found = format!("format '{}', version {}", earlier.format, earlier.version);
+        return Err(refused(found, "format 'jointly-ledger', version 1").into());
+    }
+    if earlier.neighbors != neighbors {
+        let found = format!("neighbors {}", earlier.neighbors);
+        return Err(refused(found, &format!("{neighbors}, as in this run")).into());
+    }
+    if !earlier.private && !seeded {
+        let found = "a run with a fixed seed, which is NOT PRIVATE".to_owned();
+        return Err(refused(found, "a private one, or --seed in this run too").into());
+    }
+    Ok(earlier.ledger)
+}

@@ -1,0 +1,287 @@
+//! Which public table to trust, and with what: a private comparison, paid for.
+
+use serde::Serialize;
+
+use crate::data::PublicData;
+use crate::domain::Clique;
+use crate::error::{Error, Result};
+use crate::evaluation::{MixtureError, NoisyMixtureError, ScoredCells};
+use crate::privacy::{
+    Curator, Ledger, NeighboringRelation, NoiseForm, NoisyStatistics, Rho, Sensitive,
+    StatisticSensitivity,
+};
+use crate::query::Workload;
+
+/// Width, in counts, of the brackets of released best mixture errors.
+const WIDTH: f64 = 0.25;
+/// Share of the budget for the number of records, where that is private.
+const TOTAL_SHARE: f64 = 0.05;
+
+/// Compares public tables with the private one at a cost: by their best mixture errors, and by the errors of their one-way
+/// and two-way marginals.
+///
+/// ```
+/// use jointly::{data::PublicData, demo::Generator, evaluation::Trust, query::Workload};
+/// use jointly::privacy::{Curator, NeighboringRelation, NoiseSeed, Rho};
+/// let state = |seed, drift| Generator { records: 2_000, seed, drift }.generate()?.select(&[0, 1, 2, 3]);
+/// let private = state(1, 0.0)?;
+/// let near = PublicData::new("near", state(2, 0.0)?, private.domain())?;
+/// let far = PublicData::new("far", state(3, 1.0)?, private.domain())?;
+/// let workload = Workload::all_k_way(private.domain(), 2)?;
+/// let budget = Rho::from_f64(0.5)?;
+/// let relation = NeighboringRelation::ReplaceOne;
+/// let mut curator = Curator::new(&private, relation, budget, NoiseSeed::Fixed(1))?; // a fixed seed: NOT private
+/// let report = Trust::default().run(&mut curator, &[near, far], &workload)?;
+/// assert_eq!(report.tables[report.by_marginals[0]].name, "near");
+/// assert_eq!(report.ledger.spent(), budget);
+/// # Ok::<(), jointly::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trust {
+    /// Share of the budget for the best mixture errors; the rest is for the errors of marginals. In (0, 1).
+    pub mixture_share: f64,
+    /// Which cells count in the best mixture error.
+    pub cells: ScoredCells,
+    /// Probability, strictly between 0 and 1, with which all intervals of the report hold at once.
+    pub confidence: f64,
+}
+
+impl Default for Trust {
+    fn default() -> Self {
+        Self { mixture_share: 0.2, cells: ScoredCells::All, confidence: 0.95 }
+    }
+}
+
+/// A number with noise, and an interval around it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// The number, clipped to its range.
+    pub estimate: f64,
+    /// The ends of the interval.
+    pub lower: f64,
+    /// The ends of the interval.
+    pub upper: f64,
+}
+
+/// How far one marginal of a public table is from the private one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MarginalTrust {
+    /// Names of the attributes.
+    pub attributes: Vec<String>,
+    /// L1 distance of the frequencies, 0 to 2.
+    pub l1: Interval,
+}
+
+/// What is known of one public table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TableTrust {
+    /// Its name.
+    pub name: String,
+    /// Number of its records.
+    pub records: u64,
+    /// Private attributes that it lacks.
+    pub missing: Vec<String>,
+    /// Cliques of the workload that it covers; its best mixture error is on these.
+    pub cliques: usize,
+    /// Its best mixture error, as a probability.
+    pub mixture_error: Interval,
+    /// Mean L1 distance over the two-way marginals (one-way ones where it has a single attribute).
+    pub mean_l1: Interval,
+    /// Every one-way and two-way marginal, worst first.
+    pub marginals: Vec<MarginalTrust>,
+}
+
+/// A comparison of public tables. All of it may be published when [`TrustReport::is_private`] holds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrustReport {
+    /// The tables, in the order in which they were given.
+    pub tables: Vec<TableTrust>,
+    /// Their positions by best mixture error, the smallest first; tables that cover fewer cliques come later.
+    pub by_mixture_error: Vec<usize>,
+    /// Their positions by mean L1 distance; tables with fewer attributes come later.
+    pub by_marginals: Vec<usize>,
+    /// Probability with which all intervals hold at once.
+    pub confidence: f64,
+    /// Number of intervals.
+    pub intervals: usize,
+    /// Which tables the guarantee holds for.
+    pub relation: NeighboringRelation,
+    /// False when the noise came from a fixed seed.
+    pub is_private: bool,
+    /// What it cost.
+    pub ledger: Ledger,
+}
+
+impl Trust {
+    /// Spends all that a curator has left on the comparison.
+    ///
+    /// # Errors
+    /// No public table, a share or a confidence out of range, a table that covers no clique of the workload, or a budget
+    /// that does not suffice.
+    pub fn run(
+        &self,
+        curator: &mut Curator<'_>,
+        public: &[PublicData],
+        workload: &Workload,
+    ) -> Result<TrustReport> {
+        self.check(public)?;
+        let budget = curator.remaining();
+        let (total, budget) = total(curator, budget)?;
+        let (of_mixtures, of_marginals) = budget.fraction(self.mixture_share)?;
+        let cliques: Vec<Vec<Clique>> = public.iter().map(one_and_two_way).collect();
+        // A mixture error and a mean for each table, and every marginal.
+        let intervals = 2 * public.len() + cliques.iter().map(Vec::len).sum::<usize>();
+
+        let mut mixtures = Vec::with_capacity(public.len());
+        let mixture_error =
+            MixtureError { tolerance: WIDTH / total, cells: self.cells, ..MixtureError::default() };
+        let (mut left, tables) = (of_mixtures, public.len() as u64);
+        for (table, others) in public.iter().zip((1..=tables).rev()) {
+            let (own, rest) = left.split(1, others).unwrap_or_default();
+            let noise = (NoiseForm::Gaussian, own);
+            let interval = (self.confidence, intervals);
+            mixtures.push(mixture_error.release(curator, table, workload, total, noise, interval)?);
+            left = rest;
+        }
+        let errors = measure_errors(curator, public, &cliques, total, of_marginals)?;
+        let half_width = errors.half_width(self.confidence, intervals)? / total;
+        let grid = StatisticSensitivity::GRID / total;
+        let mut values = errors.values.iter().map(|value| value / total);
+
+        let mut found = Vec::with_capacity(public.len());
+        for ((table, cliques), mixture) in public.iter().zip(&cliques).zip(mixtures) {
+            let values: Vec<f64> = values.by_ref().take(cliques.len()).collect();
+            let covered = workload.weighted_cliques().iter().filter(|c| table.covers(&c.clique));
+            let own = (cliques.as_slice(), values.as_slice(), [half_width, grid]);
+            found.push(table_trust(curator, table, covered.count(), mixture, own));
+        }
+        Ok(TrustReport {
+            by_mixture_error: ranked(&found, |t| (t.cliques, t.mixture_error.estimate)),
+            by_marginals: ranked(&found, |t| (t.marginals.len(), t.mean_l1.estimate)),
+            tables: found,
+            confidence: self.confidence,
+            intervals,
+            relation: curator.relation(),
+            is_private: curator.is_private(),
+            ledger: curator.ledger().clone(),
+        })
+    }
+
+    fn check(&self, public: &[PublicData]) -> Result<()> {
+        if public.is_empty() {
+            return Err(Error::invalid_specification("public tables", "none", "at least one"));
+        }
+        if !(self.mixture_share > 0.0 && self.mixture_share < 1.0) {
+            let expected = "strictly between 0 and 1";
+            return Err(Error::invalid_parameter("mixture share", self.mixture_share, expected));
+        }
+        Ok(())
+    }
+}
+
+/// The number of records, and the budget left: measured where it is private.
+fn total(curator: &mut Curator<'_>, budget: Rho) -> Result<(f64, Rho)> {
+    if let Some(records) = curator.records() {
+        return Ok((records.max(1) as f64, budget));
+    }
+    let (own, rest) = budget.fraction(TOTAL_SHARE)?;
+    Ok(((curator.measure_total(own)? as f64).max(1.0), rest))
+}
+
+/// The attributes that a table has, and their pairs.
+fn one_and_two_way(table: &PublicData) -> Vec<Clique> {
+    let attributes = table.attributes();
+    let ones = attributes.iter().map(|a| Clique::new([a]));
+    let pairs = attributes.iter().flat_map(|a| {
+        let after = attributes.attributes().iter().filter(move |b| **b > a);
+        after.map(move |b| Clique::new([a, *b]))
+    });
+    ones.chain(pairs).collect()
+}
+
+/// `‖M_r(D) − (n/m) M_r(P)‖₁` of every clique of every table, with noise, in counts: one number changes by at most 2 under
+/// replace-one and by 1 under add-remove-one, each of them.
+fn measure_errors(
+    curator: &mut Curator<'_>,
+    public: &[PublicData],
+    cliques: &[Vec<Clique>],
+    total: f64,
+    rho: Rho,
+) -> Result<NoisyStatistics> {
+    let numbers = cliques.iter().map(Vec::len).sum();
+    let sensitivity = StatisticSensitivity::l1_errors(curator.relation(), numbers)?;
+    let mut sealed: Option<Sensitive<Vec<f64>>> = None;
+    for (table, cliques) in public.iter().zip(cliques) {
+        let expected = table.project_many(cliques)?;
+        let scale = total / table.records() as f64;
+        let distance = |(exact, public): (&Vec<u32>, &Vec<u32>)| -> f64 {
+            let cells = exact.iter().zip(public);
+            cells.map(|(d, p)| (f64::from(*d) - scale * f64::from(*p)).abs()).sum()
+        };
+        let errors = curator
+            .marginals(cliques)?
+            .map(|exact| exact.iter().zip(&expected).map(distance).collect::<Vec<f64>>());
+        sealed = Some(match sealed {
+            None => errors,
+            Some(before) => before.zip(errors).map(|(before, errors)| [before, errors].concat()),
+        });
+    }
+    let sealed = sealed
+        .ok_or_else(|| Error::invalid_specification("public tables", "none", "at least one"))?;
+    let purpose = "errors of public marginals";
+    curator.measure_statistics(sealed, sensitivity, NoiseForm::Gaussian, rho, purpose)
+}
+
+/// What the released numbers say of a table: post-processing.
+fn table_trust(
+    curator: &Curator<'_>,
+    table: &PublicData,
+    covered: usize,
+    mixture: NoisyMixtureError,
+    (cliques, values, [half_width, grid]): (&[Clique], &[f64], [f64; 2]),
+) -> TableTrust {
+    let domain = curator.domain();
+    let names = |clique: &Clique| clique.iter().map(|a| domain.name(a).to_owned()).collect();
+    let mut marginals: Vec<MarginalTrust> = cliques
+        .iter()
+        .zip(values)
+        .map(|(clique, value)| MarginalTrust {
+            attributes: names(clique),
+            l1: interval(*value, half_width, 2.0),
+        })
+        .collect();
+    // The mean of k numbers with independent noise is √k times as sharp, but for their rounding.
+    let largest = cliques.iter().map(Clique::len).max().unwrap_or(0);
+    let means = cliques.iter().zip(values).filter(|(clique, _)| clique.len() == largest);
+    let (count, sum) = means.fold((0.0, 0.0), |(count, sum), (_, v)| (count + 1.0, sum + v));
+    let mean_l1 = interval(sum / count, half_width / f64::sqrt(count) + grid, 2.0);
+    marginals.sort_by(|a, b| b.l1.estimate.total_cmp(&a.l1.estimate));
+    let own = table.attributes();
+    let missing = (0..domain.len()).filter(|a| !own.contains(*a));
+    TableTrust {
+        name: table.name().to_owned(),
+        records: table.records(),
+        missing: missing.map(|a| domain.name(a).to_owned()).collect(),
+        cliques: covered,
+        mixture_error: interval(mixture.value, mixture.half_width, 1.0),
+        mean_l1,
+        marginals,
+    }
+}
+
+/// An interval around an estimate, clipped to what the number can be.
+fn interval(value: f64, half_width: f64, most: f64) -> Interval {
+    let clip = |x: f64| x.clamp(0.0, most);
+    let (lower, upper) = (clip(value - half_width), clip(value + half_width));
+    Interval { estimate: clip(value), lower, upper }
+}
+
+/// Positions by coverage, the largest first, and then by error, the smallest first.
+fn ranked(tables: &[TableTrust], key: impl Fn(&TableTrust) -> (usize, f64)) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..tables.len()).collect();
+    order.sort_by(|a, b| {
+        let ((own, error), (other, its)) = (key(&tables[*a]), key(&tables[*b]));
+        other.cmp(&own).then(error.total_cmp(&its))
+    });
+    order
+}

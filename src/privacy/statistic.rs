@@ -1,0 +1,234 @@
+//! Real numbers computed from the records, released with noise on a grid.
+
+use crate::error::{Error, Result};
+use crate::privacy::sampler::{DiscreteGaussian, DiscreteLaplace, LARGEST_PART};
+use crate::privacy::{NeighboringRelation, NoiseMechanism, Ratio, Rho, variance_at_least};
+
+/// Steps of the grid in one count.
+const STEPS: u32 = 1 << 8;
+/// Steps added to what one record changes: one for the rounding of two values, one for their floating-point errors, which
+/// may be just below half a step each (`docs/theory/sensitivities.md`, section 7).
+const ROUNDING_STEPS: u32 = 2;
+/// ε of Laplace noise is a fraction with this power of two as its denominator.
+const EPSILON_BITS: u32 = 20;
+/// Values are clamped to this many steps.
+const LARGEST_STEPS: f64 = (1_u64 << 52) as f64;
+
+/// How much one record changes a list of numbers, each of them in counts.
+///
+/// It is derived from the relation and from what the numbers are; there is no way to write it as a number. Proofs:
+/// `docs/theory/sensitivities.md`, sections 3 and 7.
+///
+/// ```
+/// use jointly::privacy::{NeighboringRelation::ReplaceOne, StatisticSensitivity};
+/// let errors = StatisticSensitivity::l1_errors(ReplaceOne, 10)?; // each of ten changes by at most 2
+/// assert_eq!(errors.steps(), 2 * 256 + 2);
+/// let mixture = StatisticSensitivity::mixture_error(ReplaceOne, 0.25)?; // 1, and the bracket's width
+/// assert_eq!(mixture.steps(), 256 + 64 + 2);
+/// # Ok::<(), jointly::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatisticSensitivity {
+    relation: NeighboringRelation,
+    /// Numbers in the list.
+    numbers: u32,
+    /// Most that one of them changes, in steps of the grid, with rounding.
+    steps: u32,
+}
+
+impl StatisticSensitivity {
+    /// Step of the grid, in counts.
+    pub const GRID: f64 = 1.0 / STEPS as f64;
+
+    /// Of `‖M_r(D) − v_r‖₁` on so many cliques r, where no `v_r` depends on the records: each changes by 2 under
+    /// replace-one, by 1 under add-remove-one.
+    ///
+    /// # Errors
+    /// No number, or more than 2²⁴.
+    pub fn l1_errors(relation: NeighboringRelation, numbers: usize) -> Result<Self> {
+        let numbers = u32::try_from(numbers).ok().filter(|n| (1..=1 << 24).contains(n));
+        let numbers = numbers.ok_or_else(|| {
+            Error::invalid_parameter("numbers to release", "another number", "1 to 2^24 of them")
+        })?;
+        let counts = match relation {
+            NeighboringRelation::ReplaceOne => 2,
+            NeighboringRelation::AddRemoveOne => 1,
+        };
+        Ok(Self { relation, numbers, steps: counts * STEPS + ROUNDING_STEPS })
+    }
+
+    /// Of N f, the best mixture error times a constant N by which all counts are divided, known to a bracket of a fixed
+    /// width whose middle is released: 1 + width, under both relations.
+    ///
+    /// `width`: in counts, in (0, 1024]; rounded up to the grid.
+    ///
+    /// # Errors
+    /// A width outside that range.
+    pub fn mixture_error(relation: NeighboringRelation, width: f64) -> Result<Self> {
+        if !(width > 0.0 && width <= 1024.0) {
+            return Err(Error::invalid_parameter("width in counts", width, "in (0, 1024]"));
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 2^18")]
+        let slack = (width * f64::from(STEPS)).ceil() as u32;
+        Ok(Self { relation, numbers: 1, steps: STEPS + slack + ROUNDING_STEPS })
+    }
+
+    /// Which tables are neighbors.
+    pub(in crate::privacy) fn relation(self) -> NeighboringRelation {
+        self.relation
+    }
+
+    /// Numbers in the list.
+    pub(in crate::privacy) fn numbers(self) -> usize {
+        self.numbers as usize
+    }
+
+    /// Most that one number changes, in steps of the grid of 2⁻⁸ counts, with rounding.
+    pub fn steps(self) -> u32 {
+        self.steps
+    }
+
+    /// `Δ₂²` of the whole list, in squared steps.
+    fn squared_l2(self) -> u64 {
+        u64::from(self.numbers) * u64::from(self.steps) * u64::from(self.steps)
+    }
+
+    /// Δ₁ of the whole list, in steps.
+    fn l1(self) -> u64 {
+        u64::from(self.numbers) * u64::from(self.steps)
+    }
+}
+
+/// The form of the noise of [`Curator::measure_statistics`](crate::privacy::Curator::measure_statistics).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NoiseForm {
+    /// Discrete Gaussian: ρ-zCDP.
+    #[default]
+    Gaussian,
+    /// Discrete Laplace: ε-differentially private with ε = √(2ρ), rounded down, which is ρ-zCDP.
+    Laplace,
+}
+
+/// Real numbers with noise: they may be published.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NoisyStatistics {
+    /// The numbers with noise, in counts, in the order in which they were given.
+    pub values: Vec<f64>,
+    /// Standard deviation of the noise of each, in counts.
+    pub stddev: f64,
+    /// The form of the noise.
+    pub form: NoiseForm,
+}
+
+impl NoisyStatistics {
+    /// Half the width, in counts, of intervals around `numbers` of these values which all cover, at once, what was measured
+    /// with a probability of `confidence` at least, by the union bound.
+    ///
+    /// `confidence`: strictly between 0 and 1. It covers the noise; a width that the values had before it is not part of it.
+    ///
+    /// # Errors
+    /// A confidence outside that range, or no number.
+    pub fn half_width(&self, confidence: f64, numbers: usize) -> Result<f64> {
+        if !(confidence > 0.0 && confidence < 1.0) || numbers == 0 {
+            let expected = "strictly between 0 and 1, for at least one number";
+            return Err(Error::invalid_parameter("confidence", confidence, expected));
+        }
+        let miss = (1.0 - confidence) / numbers as f64;
+        // The discrete Gaussian is subgaussian with σ² (CKS 2020): P[|X| ≥ t] ≤ 2 exp(−t²/2σ²). For the discrete Laplace,
+        // in steps, P[|X| ≥ t] = 2 exp(−t/scale)/(1 + exp(−1/scale)) ≤ exp(−(t − 1)/scale).
+        let step = StatisticSensitivity::GRID;
+        Ok(step
+            + match self.form {
+                NoiseForm::Gaussian => self.stddev * (2.0 * (2.0 / miss).ln()).sqrt(),
+                NoiseForm::Laplace => {
+                    step + self.stddev / std::f64::consts::SQRT_2 * (1.0 / miss).ln()
+                }
+            })
+    }
+}
+
+/// Noise on the grid: what is written into the ledger, and the sampler of it.
+pub(in crate::privacy) enum GridNoise {
+    Gaussian(DiscreteGaussian),
+    Laplace(DiscreteLaplace, Ratio),
+}
+
+impl GridNoise {
+    /// The noise that a budget pays for.
+    ///
+    /// # Errors
+    /// A `rho` of 0, or one so small that the noise does not fit the sampler.
+    pub(in crate::privacy) fn new(
+        sensitivity: StatisticSensitivity,
+        form: NoiseForm,
+        rho: Rho,
+    ) -> Result<(Self, NoiseMechanism)> {
+        let too_small = || Error::invalid_parameter("rho of a measurement", rho, "above 2^-20");
+        if rho.is_zero() {
+            return Err(too_small());
+        }
+        let (numbers, relation) = (u64::from(sensitivity.numbers), sensitivity.relation);
+        let grid = StatisticSensitivity::GRID;
+        match form {
+            NoiseForm::Gaussian => {
+                let squared_sensitivity = sensitivity.squared_l2();
+                // One part in 2⁴⁰ more than Δ₂²/(2ρ) outweighs the rounding of this quotient.
+                let least = squared_sensitivity as f64 / (2.0 * rho.to_f64());
+                let variance = variance_at_least(least * (1.0 + 1e-12)).map_err(|_| too_small())?;
+                let noise = DiscreteGaussian::new(variance).map_err(|_| too_small())?;
+                let entry = NoiseMechanism::GridGaussian {
+                    variance,
+                    squared_sensitivity,
+                    numbers,
+                    grid,
+                    relation,
+                };
+                Ok((Self::Gaussian(noise), entry))
+            }
+            NoiseForm::Laplace => {
+                // (ε 2²⁰)² = 2ρ 2⁴⁰ = 2 · units; more than 2⁶ is of no use.
+                let epsilon = (2 * u128::from(rho.units())).isqrt();
+                let epsilon =
+                    u64::try_from(epsilon).unwrap_or(u64::MAX).min(1 << (EPSILON_BITS + 6));
+                let scaled = sensitivity.l1().checked_mul(1 << EPSILON_BITS);
+                let scaled = scaled.filter(|s| *s <= LARGEST_PART).ok_or_else(too_small)?;
+                let scale = Ratio::new(scaled, epsilon)?;
+                let entry = NoiseMechanism::GridLaplace {
+                    scale,
+                    sensitivity: sensitivity.l1(),
+                    numbers,
+                    grid,
+                    relation,
+                };
+                Ok((Self::Laplace(DiscreteLaplace::new(scale)?, scale), entry))
+            }
+        }
+    }
+
+    /// Values with noise, from values in counts; what is not finite counts as 0.
+    pub(in crate::privacy) fn add<R: rand::CryptoRng + ?Sized>(
+        &self,
+        values: &[f64],
+        rng: &mut R,
+    ) -> NoisyStatistics {
+        let steps = f64::from(STEPS);
+        let noisy = values.iter().map(|value| {
+            let exact = if value.is_finite() { (value * steps).round_ties_even() } else { 0.0 };
+            #[expect(clippy::cast_possible_truncation, reason = "a whole number of at most 2^52")]
+            let exact = exact.clamp(-LARGEST_STEPS, LARGEST_STEPS) as i64;
+            let noise = match self {
+                Self::Gaussian(noise) => noise.sample(rng),
+                Self::Laplace(noise, _) => noise.sample(rng),
+            };
+            exact.saturating_add(noise) as f64 / steps
+        });
+        let values = noisy.collect();
+        let (stddev, form) = match self {
+            Self::Gaussian(noise) => (noise.variance().to_f64().sqrt(), NoiseForm::Gaussian),
+            Self::Laplace(_, scale) => {
+                (scale.to_f64() * std::f64::consts::SQRT_2, NoiseForm::Laplace)
+            }
+        };
+        NoisyStatistics { values, stddev: stddev / steps, form }
+    }
+}
