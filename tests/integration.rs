@@ -24,6 +24,8 @@ mod mixture_error;
 mod models;
 #[path = "integration/oracles.rs"]
 mod oracles;
+#[path = "integration/prior.rs"]
+mod prior;
 #[path = "integration/query_release.rs"]
 mod query_release;
 #[path = "integration/real_data.rs"]

@@ -5,6 +5,7 @@ mod certificate;
 mod gauge;
 mod loss;
 mod mirror_descent;
+pub mod prior;
 mod step;
 
 pub use accelerated::AcceleratedBregman;

@@ -1,0 +1,187 @@
+//! Prior-aware estimation: the distribution nearest a prior among those that agree with noisy answers as well as a
+//! distribution can (Tao, Bater & Machanavajjhala 2021, "IDE").
+//!
+//! In two stages ([`TwoStages`]): the answers `y~` are moved, as little as possible in L1 norm, to `y* = W z` that some
+//! distribution z has; then `q = argmin KL(q ‖ p)` with `W q = y*`. Or iteratively ([`PriorAware`], Algorithm 1): one
+//! marginal after the other is projected alone and q scaled to it, which is all that large priors need.
+//!
+//! The prior is a list of records with weights, or a graphical model.
+
+mod l1_projection;
+mod on_model;
+mod on_support;
+mod two_stages;
+
+pub use l1_projection::{l1_projection, l1_projection_by_program};
+pub use two_stages::{KullbackLeibler, TwoStageEstimate, TwoStages};
+
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+use rand::seq::SliceRandom;
+
+use crate::domain::{Clique, Domain};
+use crate::error::{Error, Result};
+
+/// Noisy frequencies on one marginal: a partial workload that partitions the domain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answers {
+    /// The marginal.
+    pub clique: Clique,
+    /// Noisy counts over the number of records, row-major; they may be negative and need not sum to 1.
+    pub frequencies: Vec<f64>,
+}
+
+/// Which answers the next step takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// All in turn.
+    #[default]
+    RoundRobin,
+    /// All in a new random order in each pass. The seed costs no privacy: answers are released before.
+    Random {
+        /// Seed of the order.
+        seed: u64,
+    },
+    /// Those that the current distribution is furthest from, in L1 norm, after their projection.
+    WorstFirst,
+}
+
+/// How answers are moved onto distributions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Projection {
+    /// Nearest in L1 norm and, of all those, of least relative entropy to the current answers: in closed form.
+    #[default]
+    LeastEntropy,
+    /// Nearest in L1 norm, whichever a linear program finds: as published.
+    LinearProgram,
+}
+
+/// Iterative prior-aware estimation (Tao et al. 2021, Algorithm 1): from the prior on, each step projects the answers on
+/// one marginal and scales the distribution to them (Definition 3.1): of the records in cell i, with current answer
+/// `b_i` and projected answer `y_i`,
+///
+/// - those with weight are scaled by `y_i / b_i` where `b_i > 0`, and
+/// - where `b_i = 0`, all records that may lie there share `y_i` evenly.
+///
+/// With answers that some distribution has, this is iterative proportional fitting, and its limit the projection of the
+/// prior ([`TwoStages`]). Noisy answers contradict one another, and steps go round in a circle: it ends when a pass moves
+/// hardly less than the one before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PriorAware {
+    /// Which answers are next.
+    pub order: Order,
+    /// How they are projected.
+    pub projection: Projection,
+    /// Most passes; one pass has as many steps as there are answers.
+    pub passes: u32,
+    /// It ends when a pass moved the answers by less than this on average, in L1 norm, or ...
+    pub tolerance: f64,
+    /// ... by more than this share of what the pass before moved.
+    pub stagnation: f64,
+}
+
+impl Default for PriorAware {
+    fn default() -> Self {
+        Self {
+            order: Order::RoundRobin,
+            projection: Projection::LeastEntropy,
+            passes: 50,
+            tolerance: 1e-9,
+            stagnation: 0.99,
+        }
+    }
+}
+
+/// A posterior with what led to it.
+#[derive(Clone, Debug)]
+pub struct PriorAwareEstimate<M> {
+    /// The distribution.
+    pub model: M,
+    /// For each pass, the mean over its steps of the L1 distance that answers had to be moved: `‖y_s - W_s q‖₁`.
+    pub moved: Vec<f64>,
+    /// Whether it ended by itself, within the passes allowed.
+    pub converged: bool,
+}
+
+impl PriorAware {
+    /// Runs all passes over `answers` answers. `distance`: how far the current distribution is from the projection of one;
+    /// `step`: projects one, scales the distribution to it, and says how far it was.
+    fn run<State>(
+        &self,
+        answers: usize,
+        state: &mut State,
+        mut distance: impl FnMut(&mut State, usize) -> Result<f64>,
+        mut step: impl FnMut(&mut State, usize) -> Result<f64>,
+    ) -> Result<(Vec<f64>, bool)> {
+        if self.passes == 0 {
+            return Err(Error::invalid_parameter("passes", self.passes, "at least 1"));
+        }
+        let mut order: Vec<usize> = (0..answers).collect();
+        let seed = if let Order::Random { seed } = self.order { seed } else { 0 };
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let mut moved: Vec<f64> = Vec::new();
+        for _ in 0..self.passes {
+            let mut sum = 0.0;
+            if matches!(self.order, Order::Random { .. }) {
+                order.shuffle(&mut rng);
+            }
+            for position in &order {
+                let next = if self.order == Order::WorstFirst {
+                    let mut worst = (f64::NEG_INFINITY, 0);
+                    for index in 0..answers {
+                        let off = distance(state, index)?;
+                        worst = if off > worst.0 { (off, index) } else { worst };
+                    }
+                    worst.1
+                } else {
+                    *position
+                };
+                sum += step(state, next)?;
+            }
+            let mean = sum / answers.max(1) as f64;
+            let stagnates = moved.last().is_some_and(|last| mean > self.stagnation * last);
+            moved.push(mean);
+            if mean <= self.tolerance || stagnates {
+                return Ok((moved, true));
+            }
+        }
+        Ok((moved, false))
+    }
+
+    /// The projection of one marginal's answers, given the current ones.
+    fn project(&self, answers: &[f64], current: &[f64], possible: &[bool]) -> Result<Vec<f64>> {
+        match self.projection {
+            Projection::LeastEntropy => l1_projection(answers, current, possible),
+            Projection::LinearProgram => l1_projection_by_program(answers, possible),
+        }
+    }
+}
+
+/// Refuses answers that do not fit a domain.
+fn check(domain: &Domain, answers: &[Answers]) -> Result<()> {
+    for Answers { clique, frequencies } in answers {
+        if let Some(outside) = clique.iter().find(|a| *a >= domain.len()) {
+            return Err(domain.unknown(&format!("#{outside}"), format!("the answers on {clique}")));
+        }
+        if domain.cells(clique) != Some(frequencies.len() as u64) {
+            return Err(Error::ShapeMismatch {
+                clique: domain.describe(clique),
+                expected: domain.shape(clique).iter().fold(1, |n, k| n.saturating_mul(*k)),
+                found: frequencies.len(),
+            });
+        }
+        if frequencies.iter().any(|x| !x.is_finite()) {
+            return Err(Error::invalid_specification(
+                format!("answers on {}", domain.describe(clique)),
+                "a frequency that is not finite",
+                "finite frequencies",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// `‖a - b‖₁`.
+fn l1(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum()
+}
