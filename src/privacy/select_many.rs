@@ -94,6 +94,7 @@ pub(in crate::privacy) fn permute_and_flip<G: Fn(usize) -> u64, R: CryptoRng + ?
     refused: &[usize],
     rng: &mut R,
 ) -> usize {
+    let bounds = gaps.bounds();
     let mut coins = InverseE::default();
     let (mut chosen, mut accepted) = (0, 0_u64);
     let mut refused = refused.iter().copied().peekable();
@@ -101,13 +102,14 @@ pub(in crate::privacy) fn permute_and_flip<G: Fn(usize) -> u64, R: CryptoRng + ?
         if refused.next_if_eq(&candidate).is_some() {
             continue;
         }
-        let (mut numerator, denominator) = gaps.gamma(candidate);
-        let mut stands = true;
-        while stands && numerator >= denominator {
-            stands = coins.flip(rng);
-            numerator -= denominator;
+        // The coins of probability e⁻¹ that make up the whole part of γ come first: most fail one.
+        let gap = (gaps.gap)(candidate);
+        let band = bounds.iter().take_while(|bound| **bound <= gap && coins.flip(rng)).count();
+        if bounds.get(band).is_some_and(|bound| *bound <= gap) {
+            continue;
         }
-        if stands && bernoulli_exp_fraction(numerator, denominator, rng) {
+        let (numerator, denominator) = gaps.gamma(candidate);
+        if bernoulli_exp_fraction(numerator - band as u128 * denominator, denominator, rng) {
             accepted += 1;
             if uniform_below(accepted, rng) == 0 {
                 chosen = candidate;
