@@ -1,7 +1,5 @@
 //! MWEM, PMW^Pub, PEP and PEP^Pub from the command line.
 
-#![expect(clippy::unwrap_used, reason = "a failing helper fails its test")]
-
 use serde_json::Value;
 
 use crate::cli::{Bench, stderr};
