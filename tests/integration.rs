@@ -28,6 +28,9 @@ mod oracles;
 mod prior;
 #[path = "integration/query_release.rs"]
 mod query_release;
+#[cfg(feature = "cli")]
+#[path = "integration/query_release_cli.rs"]
+mod query_release_cli;
 #[path = "integration/real_data.rs"]
 mod real_data;
 #[path = "integration/refinement.rs"]

@@ -328,7 +328,11 @@ impl Candidates {
                 worst.collect()
             }
         });
-        Ok(all.map(|all| self.positions().map(|position| all[position]).collect()))
+        Ok(all.map(|mut all| {
+            let mut taken = self.taken.iter();
+            all.retain(|_| taken.next() == Some(&false));
+            all
+        }))
     }
 
     /// Measures the chosen one of the candidates.

@@ -1,11 +1,18 @@
 //! Selections among many candidates of which few would be accepted, drawn exactly without trying them one by one.
 
-use rand::CryptoRng;
+use std::ops::Range;
+
+use rand::rngs::ChaCha20Rng;
+use rand::{CryptoRng, SeedableRng};
+use rayon::prelude::*;
 
 use crate::privacy::sampler::{InverseE, bernoulli_exp_fraction, uniform_below};
 
 /// Bands of candidates: γ in [k, k + 1), the last one open.
 const BANDS: usize = 64;
+
+/// Candidates that one thread goes through in one go.
+const BLOCK: usize = 1 << 11;
 
 /// Candidates by how far their scores are below the best one.
 pub(in crate::privacy) struct Gaps<G> {
@@ -88,31 +95,73 @@ pub(in crate::privacy) fn exponential<G: Fn(usize) -> u64, R: CryptoRng + ?Sized
 /// Permute-and-flip among the candidates that were not refused yet: uniform among those whose coin, of probability
 /// exp(−γ), comes up. (The first in random order that is accepted is a uniform one of all that would be.)
 ///
+/// Blocks of candidates are gone through at once, each with a generator of its own, seeded from `rng`; neither their size nor
+/// the draws depend on the number of threads.
+///
 /// `refused`: in order. The best candidate is not among them.
-pub(in crate::privacy) fn permute_and_flip<G: Fn(usize) -> u64, R: CryptoRng + ?Sized>(
+pub(in crate::privacy) fn permute_and_flip<G, R>(
     gaps: &Gaps<G>,
     refused: &[usize],
     rng: &mut R,
-) -> usize {
+) -> usize
+where
+    G: Fn(usize) -> u64 + Sync,
+    R: CryptoRng + ?Sized,
+{
+    let bounds = gaps.bounds();
+    let mut blocks = Vec::with_capacity(gaps.candidates.div_ceil(BLOCK));
+    for start in (0..gaps.candidates).step_by(BLOCK) {
+        let mut seed = <ChaCha20Rng as SeedableRng>::Seed::default();
+        rng.fill_bytes(&mut seed);
+        blocks.push((start..(start + BLOCK).min(gaps.candidates), seed));
+    }
+    let accepted: Vec<(u64, usize)> = blocks
+        .into_par_iter()
+        .map(|(block, seed)| {
+            let mut rng = ChaCha20Rng::from_seed(seed);
+            accepted_in(gaps, block, &bounds, refused, &mut rng)
+        })
+        .collect();
+    let mut place = uniform_below(accepted.iter().map(|(number, _)| number).sum(), rng);
+    for (number, chosen) in accepted {
+        if place < number {
+            return chosen;
+        }
+        place -= number;
+    }
+    debug_assert!(false, "the best candidate is accepted for certain");
+    0
+}
+
+/// How many candidates of a block are accepted, and a uniform one of them.
+fn accepted_in<G: Fn(usize) -> u64, R: CryptoRng + ?Sized>(
+    gaps: &Gaps<G>,
+    block: Range<usize>,
+    bounds: &[u64],
+    refused: &[usize],
+    rng: &mut R,
+) -> (u64, usize) {
+    let first = refused.partition_point(|candidate| *candidate < block.start);
+    let mut refused = refused[first..].iter().copied().peekable();
     let mut coins = InverseE::default();
     let (mut chosen, mut accepted) = (0, 0_u64);
-    let mut refused = refused.iter().copied().peekable();
-    for candidate in 0..gaps.candidates {
+    for candidate in block {
         if refused.next_if_eq(&candidate).is_some() {
             continue;
         }
-        let (mut numerator, denominator) = gaps.gamma(candidate);
-        let mut stands = true;
-        while stands && numerator >= denominator {
-            stands = coins.flip(rng);
-            numerator -= denominator;
+        // The coins of probability e⁻¹ that make up the whole part of γ come first: most fail one.
+        let gap = (gaps.gap)(candidate);
+        let band = bounds.iter().take_while(|bound| **bound <= gap && coins.flip(rng)).count();
+        if bounds.get(band).is_some_and(|bound| *bound <= gap) {
+            continue;
         }
-        if stands && bernoulli_exp_fraction(numerator, denominator, rng) {
+        let (numerator, denominator) = gaps.gamma(candidate);
+        if bernoulli_exp_fraction(numerator - band as u128 * denominator, denominator, rng) {
             accepted += 1;
             if uniform_below(accepted, rng) == 0 {
                 chosen = candidate;
             }
         }
     }
-    chosen
+    (accepted, chosen)
 }
