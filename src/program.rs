@@ -132,10 +132,9 @@ fn unsolved(found: &str) -> Error {
 mod tests {
     use super::*;
 
-    fn program(
-        objective: &[f64],
-        constraints: &[(&[(usize, f64)], Comparison, f64)],
-    ) -> LinearProgram {
+    type Terms<'t> = &'t [(usize, f64)];
+
+    fn program(objective: &[f64], constraints: &[(Terms<'_>, Comparison, f64)]) -> LinearProgram {
         let constraints = constraints.iter().map(|(terms, comparison, bound)| Constraint {
             terms: terms.to_vec(),
             comparison: *comparison,

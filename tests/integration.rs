@@ -18,6 +18,9 @@ mod estimation;
 mod input;
 #[path = "integration/mechanism.rs"]
 mod mechanism;
+#[cfg(feature = "cli")]
+#[path = "integration/mixture_cli.rs"]
+mod mixture_cli;
 #[path = "integration/mixture_error.rs"]
 mod mixture_error;
 #[path = "integration/models.rs"]

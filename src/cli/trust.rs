@@ -44,6 +44,7 @@ pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
     let trust = Trust {
         mixture_share: args.mixture_share,
         cells: args.cells.scored(),
+        rows: args.rows,
         confidence: args.confidence,
     };
     let report = trust.run(&mut curator, &public, &workload);
@@ -90,17 +91,18 @@ fn text(report: &TrustReport, budget: Budget, worst: usize) -> String {
     );
     _ = writeln!(
         text,
-        "{:<20}{:>10}{:>9}  {:<26}mean L1 error of marginals",
-        "public table", "records", "cliques", "best mixture error"
+        "{:<20}{:>10}{:>9}{:>8}  {:<26}mean L1 error of marginals",
+        "public table", "records", "cliques", "mixed", "best mixture error"
     );
     for place in &report.by_mixture_error {
         let table = &report.tables[*place];
         _ = writeln!(
             text,
-            "{:<20}{:>10}{:>9}  {:<26}{}",
+            "{:<20}{:>10}{:>9}{:>8}  {:<26}{}",
             table.name,
             grouped(table.records),
             grouped(table.cliques as u64),
+            grouped(table.mixed_rows as u64),
             interval(table.mixture_error),
             interval(table.mean_l1),
         );

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::data::PublicData;
-use crate::domain::Clique;
+use crate::data::{Column, Dataset, PublicData};
+use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::evaluation::{MixtureError, NoisyMixtureError, ScoredCells};
 use crate::privacy::{
@@ -42,13 +42,16 @@ pub struct Trust {
     pub mixture_share: f64,
     /// Which cells count in the best mixture error.
     pub cells: ScoredCells,
+    /// Most distinct rows of a table that are mixed: of a larger table, rows in even distances. The mixture error is then
+    /// that of these rows, which that of all rows is at most.
+    pub rows: usize,
     /// Probability, strictly between 0 and 1, with which all intervals of the report hold at once.
     pub confidence: f64,
 }
 
 impl Default for Trust {
     fn default() -> Self {
-        Self { mixture_share: 0.2, cells: ScoredCells::All, confidence: 0.95 }
+        Self { mixture_share: 0.2, cells: ScoredCells::All, rows: 4096, confidence: 0.95 }
     }
 }
 
@@ -83,7 +86,9 @@ pub struct TableTrust {
     pub missing: Vec<String>,
     /// Cliques of the workload that it covers; its best mixture error is on these.
     pub cliques: usize,
-    /// Its best mixture error, as a probability.
+    /// Number of distinct rows that were mixed: all of them, or as many as [`Trust::rows`] allows.
+    pub mixed_rows: usize,
+    /// The best mixture error of these rows, as a probability.
     pub mixture_error: Interval,
     /// Mean L1 distance over the two-way marginals (one-way ones where it has a single attribute).
     pub mean_l1: Interval,
@@ -140,7 +145,9 @@ impl Trust {
             let (own, rest) = left.split(1, others).unwrap_or_default();
             let noise = (NoiseForm::Gaussian, own);
             let interval = (self.confidence, intervals);
-            mixtures.push(mixture_error.release(curator, table, workload, total, noise, interval)?);
+            let rows = thinned(table, self.rows, curator.domain())?;
+            let found = mixture_error.release(curator, &rows, workload, total, noise, interval)?;
+            mixtures.push((found, rows.table().records()));
             left = rest;
         }
         let errors = measure_errors(curator, public, &cliques, total, of_marginals)?;
@@ -171,6 +178,9 @@ impl Trust {
         if public.is_empty() {
             return Err(Error::invalid_specification("public tables", "none", "at least one"));
         }
+        if self.rows == 0 {
+            return Err(Error::invalid_parameter("rows to mix", 0, "at least 1"));
+        }
         if !(self.mixture_share > 0.0 && self.mixture_share < 1.0) {
             let expected = "strictly between 0 and 1";
             return Err(Error::invalid_parameter("mixture share", self.mixture_share, expected));
@@ -186,6 +196,18 @@ fn total(curator: &mut Curator<'_>, budget: Rho) -> Result<(f64, Rho)> {
     }
     let (own, rest) = budget.fraction(TOTAL_SHARE)?;
     Ok(((curator.measure_total(own)? as f64).max(1.0), rest))
+}
+
+/// The distinct rows of a table, in even distances where there are more than `most`. Public.
+fn thinned(table: &PublicData, most: usize, domain: &Domain) -> Result<PublicData> {
+    let (distinct, _) = table.table().distinct();
+    let distance = distinct.records().div_ceil(most).max(1);
+    let columns = distinct.columns().iter().enumerate().map(|(attribute, column)| {
+        let codes = column.iter().step_by(distance);
+        Column::from_codes(codes, distinct.domain().cardinality(attribute))
+    });
+    let rows = Dataset::new(distinct.domain().clone(), columns.collect::<Result<_>>()?)?;
+    PublicData::new(table.name(), rows, domain)
 }
 
 /// The attributes that a table has, and their pairs.
@@ -237,7 +259,7 @@ fn table_trust(
     curator: &Curator<'_>,
     table: &PublicData,
     covered: usize,
-    mixture: NoisyMixtureError,
+    (mixture, mixed_rows): (NoisyMixtureError, usize),
     (cliques, values, [half_width, grid]): (&[Clique], &[f64], [f64; 2]),
 ) -> TableTrust {
     let domain = curator.domain();
@@ -263,6 +285,7 @@ fn table_trust(
         records: table.records(),
         missing: missing.map(|a| domain.name(a).to_owned()).collect(),
         cliques: covered,
+        mixed_rows,
         mixture_error: interval(mixture.value, mixture.half_width, 1.0),
         mean_l1,
         marginals,

@@ -82,6 +82,9 @@ pub(in crate::cli) struct TrustArgs {
     /// Share of the budget for best mixture errors; the rest is for the errors of marginals
     #[arg(long, default_value_t = 0.2, value_name = "A", allow_negative_numbers = true)]
     pub(in crate::cli) mixture_share: f64,
+    /// Most distinct rows of a public table to mix; of a larger one, rows in even distances
+    #[arg(long, default_value_t = 4096, value_name = "N")]
+    pub(in crate::cli) rows: usize,
     /// Probability with which all intervals hold at once
     #[arg(long, default_value_t = 0.95, value_name = "P", allow_negative_numbers = true)]
     pub(in crate::cli) confidence: f64,

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::problem::Problem;
 use super::support::{Answers, Support};
+use super::working_set::MAX_INCIDENCES;
 use super::{MixtureError, ScoredCells, guaranteed};
 use crate::data::PublicData;
 use crate::domain::Clique;
@@ -35,7 +36,7 @@ impl MixtureError {
     /// measured for it. `confidence`: of [`NoisyMixtureError::half_width`], of `numbers` such intervals at once.
     ///
     /// # Errors
-    /// A tolerance of 0 or of more than 1,024 counts, a total below 1, no clique of the workload that the table covers, or
+    /// An instance of more than 2²⁵ distinct rows times cliques, a tolerance of 0 or of more than 1,024 counts, a total below 1, no clique of the workload that the table covers, or
     /// a budget that does not suffice. No message depends on the records.
     pub fn release(
         &self,
@@ -54,6 +55,7 @@ impl MixtureError {
         let sensitivity = StatisticSensitivity::mixture_error(curator.relation(), width)?;
         let (form, rho) = noise;
         let support = Support::new(public.table(), &covered(public, workload)?)?;
+        refuse_large(&support)?;
         let exact = answers(curator, public, &support)?.map(|answers| {
             let floor = self.cells == ScoredCells::All;
             let problem = Problem::new(&support, &answers, total, floor);
@@ -76,9 +78,22 @@ impl MixtureError {
         if found.gap() > self.tolerance {
             guaranteed::close(problem, &mut found, self.tolerance)?;
         }
-        debug_assert!(found.gap() <= self.tolerance, "the proved number of iterations suffices");
         Ok(found.lower.midpoint(found.upper))
     }
+}
+
+/// Refuses an instance that the first-order method could not hold as a whole: it might not come to its width in any
+/// reasonable time. Decided on public sizes alone.
+fn refuse_large(support: &Support) -> Result<()> {
+    let needed = support.rows.records().saturating_mul(support.cliques());
+    if needed <= MAX_INCIDENCES {
+        return Ok(());
+    }
+    Err(Error::TooLarge {
+        what: "a private best mixture error".into(),
+        needed: format!("{needed} distinct rows times cliques"),
+        limit: format!("{MAX_INCIDENCES}: fewer cliques, or some of the public rows"),
+    })
 }
 
 /// The cliques of a workload of the private domain that a public table covers, in the domain of that table.

@@ -7,7 +7,7 @@ use super::support::Prices;
 use crate::error::Result;
 
 /// Most incidences of records with cells of a complete game: 128 MiB.
-const MAX_INCIDENCES: usize = 1 << 25;
+pub(super) const MAX_INCIDENCES: usize = 1 << 25;
 /// Rows and cells to begin with where the instance is larger, and the most that a round adds of each.
 const FIRST_ROWS: usize = 1 << 13;
 const FIRST_CELLS: usize = 1 << 15;
