@@ -192,7 +192,7 @@ pub(super) enum IterateName {
 #[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReweightingArgs {
-    /// How a round chooses (mwem, pmw-pub, pep, pep-pub) [default: permute-and-flip]
+    /// How a round chooses (mwem, pmw-pub, pep, pep-pub) [default: exponential]
     #[arg(long, value_enum, value_name = "HOW")]
     pub(super) selection: Option<SelectionName>,
     /// What a round measures (the same) [default: single; pep: marginals]

@@ -60,12 +60,13 @@ pub struct QueryRelease {
 }
 
 impl QueryRelease {
-    /// So many rounds of such queries; half of a round's budget for each step, permute-and-flip, and the last iterate.
+    /// So many rounds of such queries; half of a round's budget for each step, the exponential mechanism, and the last
+    /// iterate.
     pub const fn new(rounds: u32, queries: Queries) -> Self {
         Self {
             rounds,
             measure_share: 0.5,
-            selection: Selection::PermuteAndFlip,
+            selection: Selection::Exponential,
             queries,
             iterate: Iterate::Last,
             checkpoint: None,

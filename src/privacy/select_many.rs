@@ -37,28 +37,66 @@ impl<G: Fn(usize) -> u64> Gaps<G> {
         let bound = |k: u128| (k * denominator).div_ceil(u128::from(numerator.max(1)));
         (1..BANDS as u128).map(|k| u64::try_from(bound(k)).unwrap_or(u64::MAX)).collect()
     }
+}
 
-    /// How many candidates are below each bound, and how many there are.
-    fn below(&self, bounds: &[u64]) -> Vec<u64> {
-        let mut counts = vec![0_u64; bounds.len() + 1];
-        for candidate in 0..self.candidates {
-            let gap = (self.gap)(candidate);
-            counts[bounds.partition_point(|bound| *bound <= gap)] += 1;
-        }
-        let mut sum = 0;
-        counts.iter_mut().for_each(|count| {
-            sum += *count;
-            *count = sum;
+/// How many candidates of each block are below each bound, and how many there are.
+struct Below {
+    blocks: Vec<[u32; BANDS]>,
+}
+
+impl Below {
+    fn new<G: Fn(usize) -> u64 + Sync>(gaps: &Gaps<G>, bounds: &[u64]) -> Self {
+        let blocks = (0..gaps.candidates.div_ceil(BLOCK)).into_par_iter().map(|block| {
+            let mut counts = [0_u32; BANDS];
+            for candidate in block_of(block, gaps.candidates) {
+                let gap = (gaps.gap)(candidate);
+                counts[bounds.partition_point(|bound| *bound <= gap)] += 1;
+            }
+            let mut sum = 0;
+            counts.iter_mut().for_each(|count| {
+                sum += *count;
+                *count = sum;
+            });
+            counts
         });
-        counts
+        Self { blocks: blocks.collect() }
     }
 
-    /// Of the candidates with a gap below a bound, the one at a place.
-    fn at(&self, place: u64, bound: Option<&u64>) -> usize {
-        let is_below = |candidate: &usize| bound.is_none_or(|b| (self.gap)(*candidate) < *b);
-        let place = usize::try_from(place).unwrap_or(0);
-        (0..self.candidates).filter(is_below).nth(place).unwrap_or(0)
+    /// The number of candidates below each bound.
+    fn numbers(&self) -> [u64; BANDS] {
+        let mut sums = [0; BANDS];
+        for counts in &self.blocks {
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += u64::from(*count));
+        }
+        sums
     }
+
+    /// Of the candidates with a gap below the bound of a band, the one at a place.
+    fn at<G: Fn(usize) -> u64>(
+        &self,
+        gaps: &Gaps<G>,
+        mut place: u64,
+        band: usize,
+        bound: Option<&u64>,
+    ) -> usize {
+        for (block, counts) in self.blocks.iter().enumerate() {
+            let own = u64::from(counts[band]);
+            if place < own {
+                let is_below =
+                    |candidate: &usize| bound.is_none_or(|b| (gaps.gap)(*candidate) < *b);
+                let place = usize::try_from(place).unwrap_or(0);
+                let mut candidates = block_of(block, gaps.candidates).filter(is_below);
+                return candidates.nth(place).unwrap_or(0);
+            }
+            place -= own;
+        }
+        0
+    }
+}
+
+/// The candidates of a block.
+fn block_of(block: usize, candidates: usize) -> Range<usize> {
+    block * BLOCK..((block + 1) * BLOCK).min(candidates)
 }
 
 /// The exponential mechanism: `P[i] ∝ exp(−γ_i)`.
@@ -66,12 +104,14 @@ impl<G: Fn(usize) -> u64> Gaps<G> {
 /// A trial proposes one of n candidates uniformly and accepts with probability exp(−γ). The coins of probability e⁻¹ that
 /// make up the whole part of γ are thrown first: K of them come up. The trial fails unless γ < K + 1, so that the proposal is
 /// from that band or a better one with probability `|S_K| / n`, and is only looked for when it is.
-pub(in crate::privacy) fn exponential<G: Fn(usize) -> u64, R: CryptoRng + ?Sized>(
-    gaps: &Gaps<G>,
-    rng: &mut R,
-) -> usize {
+pub(in crate::privacy) fn exponential<G, R>(gaps: &Gaps<G>, rng: &mut R) -> usize
+where
+    G: Fn(usize) -> u64 + Sync,
+    R: CryptoRng + ?Sized,
+{
     let bounds = gaps.bounds();
-    let below = gaps.below(&bounds);
+    let below = Below::new(gaps, &bounds);
+    let numbers = below.numbers();
     let mut coins = InverseE::default();
     loop {
         let mut heads = 0;
@@ -79,9 +119,9 @@ pub(in crate::privacy) fn exponential<G: Fn(usize) -> u64, R: CryptoRng + ?Sized
             heads += 1;
         }
         let place = uniform_below(gaps.candidates as u64, rng);
-        if place < below[heads] {
+        if place < numbers[heads] {
             // Uniform on the better candidates, given that it is one of them.
-            let proposal = gaps.at(place, bounds.get(heads));
+            let proposal = below.at(gaps, place, heads, bounds.get(heads));
             let gap = (gaps.gap)(proposal);
             let band = bounds.partition_point(|bound| *bound <= gap);
             let (numerator, denominator) = gaps.gamma(proposal);
@@ -110,10 +150,10 @@ where
 {
     let bounds = gaps.bounds();
     let mut blocks = Vec::with_capacity(gaps.candidates.div_ceil(BLOCK));
-    for start in (0..gaps.candidates).step_by(BLOCK) {
+    for block in 0..gaps.candidates.div_ceil(BLOCK) {
         let mut seed = <ChaCha20Rng as SeedableRng>::Seed::default();
         rng.fill_bytes(&mut seed);
-        blocks.push((start..(start + BLOCK).min(gaps.candidates), seed));
+        blocks.push((block_of(block, gaps.candidates), seed));
     }
     let accepted: Vec<(u64, usize)> = blocks
         .into_par_iter()

@@ -30,7 +30,7 @@ fn they_have_ledger_report_model_and_checkpoint() {
             assert_eq!(ledger["mechanism"], name);
             assert_eq!(ledger["ledger"]["spent"], ledger["ledger"]["limit"]);
             let entries = ledger["ledger"]["entries"].as_array().unwrap();
-            let kind = if more.is_empty() { "permute-and-flip" } else { "exponential-mechanism" };
+            let kind = if more.is_empty() { "exponential-mechanism" } else { "permute-and-flip" };
             let choices = entries.iter().filter(|e| e["mechanism"]["kind"] == kind);
             assert_eq!(choices.count(), 5, "{name}");
             assert!(bench.read("r.html").contains("reweighted records"));
