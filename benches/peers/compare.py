@@ -34,6 +34,8 @@ CASES = {
     "10MiB": ("iii_10MB", 20),
     "80MiB": ("iii_80MB", 5),
 }
+# mbi's ways to the same minimum.
+METHODS = ["LBFGS", "DualAveraging", "UniversalAcceleratedMethod", "MirrorDescent"]
 COUNTED = 10_000_000
 SAMPLED = 1_000_000
 FIT_STEPS = 1000
@@ -249,6 +251,30 @@ class Bench:
                     ratios = spread([t / o for t, o in zip(theirs, ours)])
                     line += [spread(used[engine, what]), ratios if engine == "jointly" else ""]
                 print_row(line + [short(max(used[engine, "peak_mib"]))])
+
+    def convergence(self):
+        """The objective after some steps, by every method of mbi and by this engine (calls)."""
+        columns = ["noise", "steps", *METHODS, "jointly"]
+        title = "Objective on the reference's convergence cases; steps of mbi, oracle calls of this engine"
+        reference = Path(os.environ.get("JOINTLY_REFERENCE", ROOT / "../shared/reference"))
+        for noise in ("10", "100"):
+            with gzip.open(reference / f"adult-convergence-sigma{noise}.json.gz", "rt") as file:
+                content = json.load(file)
+            content["domain"] = list(content["domain"].items())
+            content["measurements"] = [m | {"stddev": content["sigma"]} for m in content["measurements"]]
+            path = self.folder / "instance.json"
+            path.write_text(json.dumps(content))
+            mbi = Process(self.commands["mbi"], "2", "float64")
+            ours = Process(self.commands["jointly"], "2")
+            for process in (mbi, ours):
+                process.ask("load", path=str(path))
+            for steps in (500, 1000, 2000):
+                row = {"noise": noise, "steps": steps}
+                row |= {m: mbi.ask("fit", method=m, steps=steps)["objective"] for m in METHODS}
+                row["jointly"] = ours.ask("steps", count=steps)["objective"]
+                self.keep("convergence", title, columns, row)
+                print_row([noise, str(steps)] + [f"{row[m]:,.1f}" for m in [*METHODS, "jointly"]])
+            mbi.end(), ours.end()
 
     def count(self):
         np = self.numpy

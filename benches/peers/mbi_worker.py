@@ -53,8 +53,11 @@ class Worker:
         return timed(lambda: [self.advance() for _ in range(blocks)])
 
     def fit(self, request):
+        method = request.get("method")
+        estimator = getattr(estimation, method)() if method else self.estimator
+
         def fit():
-            self.model = self.estimator.estimate(
+            self.model = estimator.estimate(
                 self.domain, self.loss, self.total, iters=request["steps"]
             )
             jax.block_until_ready(self.model.potentials)
