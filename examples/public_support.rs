@@ -1,16 +1,21 @@
-//! What a public table can do at best, before anything is spent: `cargo run --release --example public_support`.
+//! What a public table can do at best, before the budget is spent: `cargo run --release --example public_support`.
 //!
 //! Methods that reweight public rows (PMW^Pub and its kin) can be no better than the best mixture of those rows. A private
 //! state of invented people, and two public ones: one like Ohio, near, and one like California, far away and without anybody
-//! who rents. The brackets tell them apart; the best mixtures' marginals show where the far one fails, whatever the
-//! weights. All of it is computed from the private records: **not private**. `jointly trust` buys a private answer.
+//! who rents. The brackets tell them apart beforehand, and PMW^Pub then ends above its bracket with either. The
+//! brackets are computed from the private records: **not private**. `jointly trust` buys a private answer.
 
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
-use jointly::data::{Dataset, Projectable};
+use jointly::data::{Dataset, PublicData};
 use jointly::demo::Generator;
 use jointly::domain::Domain;
-use jointly::evaluation::{MixtureError, ScoredCells};
+use jointly::evaluation::{MixtureError, ScoredCells, WorkloadError};
+use jointly::mechanism::{Mechanism, PmwPub, Task};
+use jointly::observe::Silent;
+use jointly::privacy::{
+    Curator, Delta, Epsilon, NeighboringRelation, NoiseSeed, rho_from_epsilon_delta,
+};
 use jointly::query::Workload;
 
 const NAMES: [&str; 8] = ["AGEP", "SEX", "RAC", "SCH", "MAR", "ESR", "TEN", "PRIVCOV"];
@@ -34,25 +39,19 @@ fn main() -> jointly::Result<()> {
     let ohio = people(20_000, 2, 0.1)?;
     let california = without(&people(20_000, 3, 1.0)?, domain, "TEN", 2)?;
     let workload = Workload::all_k_way(domain, 2)?;
-    let cliques = workload.cliques();
-    let answers = private.project_many(&cliques)?;
-    for (name, public) in [("ohio", &ohio), ("california", &california)] {
-        for cells in [ScoredCells::All, ScoredCells::Supported] {
-            let solver = MixtureError { cells, ..MixtureError::default() };
-            let found = solver.solve(public, &private, &workload)?;
-            let (lower, upper) = (found.lower, found.upper);
-            println!("{name:<11} best mixture error in [{lower:.6}, {upper:.6}], {cells:?} cells");
-            let mixed = found.rows.weighted_marginals(&found.weights, &cliques)?;
-            let n = private.records() as f64;
-            let l1 = mixed.iter().zip(&answers).map(|(m, d)| -> f64 {
-                m.iter().zip(d).map(|(m, d)| (m - f64::from(*d) / n).abs()).sum()
-            });
-            let l1: Vec<f64> = l1.collect();
-            let worst = (0..l1.len()).max_by(|a, b| l1[*a].total_cmp(&l1[*b])).unwrap_or(0);
-            let mean = l1.iter().sum::<f64>() / l1.len() as f64;
-            let of = domain.describe(&cliques[worst]);
-            println!("{:11} its L1 errors: mean {mean:.4}, worst {:.4} on {of}", "", l1[worst]);
-        }
+    for (name, table) in [("ohio", ohio), ("california", california)] {
+        let solver = MixtureError { cells: ScoredCells::All, ..MixtureError::default() };
+        let best = solver.solve(&table, &private, &workload)?;
+        println!("{name}: best mixture error in [{:.6}, {:.6}]", best.lower, best.upper);
+
+        let public = [PublicData::new(name, table, domain)?];
+        let limit = rho_from_epsilon_delta(Epsilon::new(1.0)?, Delta::new(1e-9)?)?;
+        let relation = NeighboringRelation::ReplaceOne;
+        let mut curator = Curator::new(&private, relation, limit, NoiseSeed::System)?;
+        let task = Task { workload: &workload, public: &public };
+        let release = PmwPub::default().run(&mut curator, &task, &mut Silent)?;
+        let error = WorkloadError::of_model(&private, &release.model, &workload, 0)?;
+        println!("{name}: PMW^Pub at epsilon 1 is off by {:.6} at most", error.max_query);
     }
     Ok(())
 }

@@ -14,7 +14,10 @@ fn they_have_ledger_report_model_and_checkpoint() {
     for name in NAMES {
         for (relation, more) in [
             ("replace-one", ""),
-            ("add-remove-one", " --selection permute-and-flip --queries marginals --iterate average"),
+            (
+                "add-remove-one",
+                " --selection permute-and-flip --queries marginals --iterate average",
+            ),
         ] {
             let command = format!(
                 "{SYNTH} --mechanism {name} --rounds 5 --neighbors {relation}{more} --model \
