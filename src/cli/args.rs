@@ -332,6 +332,9 @@ pub(super) struct EvaluateArgs {
     pub(super) workload: WorkloadArgs,
     #[command(flatten)]
     pub(super) measures: MeasureArgs,
+    /// Grouping attributes, separated by commas: the score of NIST's Temporal Map, from the marginals within each group
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    pub(super) groups: Vec<String>,
     /// How many of the worst marginals to list
     #[arg(long, default_value_t = 10, value_name = "K")]
     pub(super) worst: usize,
