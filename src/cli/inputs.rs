@@ -1,6 +1,6 @@
 //! What a run reads.
 
-use jointly::data::{Dataset, PublicData, read_csv, read_public_csv};
+use jointly::data::{Dataset, PublicData, read_csv, read_public_csv, read_units_csv};
 use jointly::domain::Schema;
 use jointly::query::Workload;
 use serde_json::json;
@@ -33,7 +33,10 @@ impl Inputs {
             let table = read_public_csv(&file.path, &schema)?;
             public.push(PublicData::new(&file.name, table, &domain)?);
         }
-        let private = read_csv(&config.private, &schema)?;
+        let private = match &config.units {
+            Some(units) => read_units_csv(&config.private, &schema, units)?,
+            None => read_csv(&config.private, &schema)?,
+        };
         Ok(Self { schema, private, public, workload })
     }
 }

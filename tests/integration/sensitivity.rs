@@ -159,7 +159,7 @@ fn one_count_changes_by_no_more_than_one() {
 #[test]
 fn the_error_of_a_query_and_the_worst_of_a_marginal_change_by_no_more_than_stated() {
     let mut rng = ChaCha20Rng::seed_from_u64(76);
-    let stated = ScoreSensitivity::cell_error().value();
+    let stated = ScoreSensitivity::cell_error(relation).value();
     for relation in RELATIONS {
         let (mut single, mut worst) = (0.0_f64, 0.0_f64);
         for (table, neighbor) in pairs(relation) {
