@@ -201,7 +201,12 @@ impl<'r, 'c> Run<'r, 'c> {
     }
 
     /// Noisy sizes of all groups of a level, row-major over its attributes; one that is public as it is.
-    fn sizes(&mut self, depth: usize, total: Option<f64>, budget: &LevelBudget) -> Result<Vec<f64>> {
+    fn sizes(
+        &mut self,
+        depth: usize,
+        total: Option<f64>,
+        budget: &LevelBudget,
+    ) -> Result<Vec<f64>> {
         match (budget.sizes, total) {
             (None, Some(total)) => Ok(vec![total]),
             (cost, _) => {
