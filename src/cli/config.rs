@@ -154,10 +154,7 @@ impl MechanismName {
 
     /// Whether public tables go into the model.
     pub(super) const fn uses_public_tables(self) -> bool {
-        matches!(
-            self,
-            Self::JamPgm | Self::PublicOnly | Self::PmwPub | Self::PepPub | Self::Ide
-        )
+        matches!(self, Self::JamPgm | Self::PublicOnly | Self::PmwPub | Self::PepPub | Self::Ide)
     }
 
     /// The share of a round for measuring where nothing is asked for; `None` where rounds are not shared so.

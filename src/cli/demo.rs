@@ -120,9 +120,8 @@ impl Account {
         let (private, all) = run::taken(release);
         let (spent, limit) = (release.ledger.spent(), release.ledger.limit());
         let share = spent.to_f64() / limit.to_f64();
-        let [epsilon, delta] = config
-            .budget
-            .map_or([0.0, 0.0], |budget| [budget.epsilon.value(), budget.delta()]);
+        let [epsilon, delta] =
+            config.budget.map_or([0.0, 0.0], |budget| [budget.epsilon.value(), budget.delta()]);
         let folder = config.out.parent().unwrap_or(Path::new(".")).display();
         let marker = if release.is_private {
             ""

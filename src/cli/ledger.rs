@@ -62,11 +62,7 @@ struct Round<'a> {
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn new(
-        config: &'a SynthConfig,
-        inputs: &'a Inputs,
-        release: &'a Release,
-    ) -> Self {
+    pub(super) fn new(config: &'a SynthConfig, inputs: &'a Inputs, release: &'a Release) -> Self {
         let domain = release.model.domain();
         let tables = inputs.public.iter();
         let rounds = release.rounds.iter().map(|round| Round {

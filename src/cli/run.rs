@@ -9,8 +9,8 @@ use jointly::data::{Dataset, Labels, Projectable, write_csv_file};
 use jointly::domain::{Clique, Schema};
 use jointly::measurement::Provenance;
 use jointly::mechanism::{
-    Aim, CheckpointFolder, Hdmm, Ide, Independent, Iterate, JamPgm, Mechanism, Mst, Mwem, MwemPgm, Pep,
-    PepPub, PmwPub, PublicOnly, Queries, QueryRelease, Release, ResidualPlanner, Task,
+    Aim, CheckpointFolder, Hdmm, Ide, Independent, Iterate, JamPgm, Mechanism, Mst, Mwem, MwemPgm,
+    Pep, PepPub, PmwPub, PublicOnly, Queries, QueryRelease, Release, ResidualPlanner, Task,
 };
 use jointly::model::{Model, ModelFile, Sampling};
 use jointly::privacy::{Curator, NoiseForm, Rho, Selection};

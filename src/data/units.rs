@@ -111,11 +111,7 @@ impl<'u> UnitCounter<'u> {
 /// # Errors
 /// As [`read_csv`](crate::data::read_csv); a unit column that is an attribute of the schema, that the header lacks or repeats,
 /// or that is empty in some record.
-pub fn read_units_csv(
-    path: &Path,
-    schema: &Schema,
-    units: &Units,
-) -> Result<Dataset> {
+pub fn read_units_csv(path: &Path, schema: &Schema, units: &Units) -> Result<Dataset> {
     let source = open(path)?;
     read_units_csv_from(source, &path.display().to_string(), schema, units)
 }
@@ -177,9 +173,7 @@ mod tests {
         let without = read(&format!("home,sex\n{others}"), 2).unwrap();
         let with = read(&format!("home,sex\nX,1\nX,1\nX,0\n{others}X,0\n"), 2).unwrap();
         assert_eq!(with.records(), without.records() + 2);
-        let tail = |d: &Dataset, skip| {
-            (skip..d.records()).map(|i| d.row(i)).collect::<Vec<_>>()
-        };
+        let tail = |d: &Dataset, skip| (skip..d.records()).map(|i| d.row(i)).collect::<Vec<_>>();
         assert_eq!(tail(&with, 2), tail(&without, 0));
     }
 

@@ -10,8 +10,8 @@ use crate::privacy::select::Selector;
 use crate::privacy::statistic::GridNoise;
 use crate::privacy::{
     Accountant, Epsilon, Ledger, LedgerEntry, MarginalSensitivity, NeighboringRelation, NoiseForm,
-    NoiseMechanism, NoiseSeed, NoisyStatistics, Ratio, RecordsPerUnit, ResidualQuery, Rho, ScoreSensitivity,
-    Selection, Sensitive, StatisticSensitivity, residual_cost,
+    NoiseMechanism, NoiseSeed, NoisyStatistics, Ratio, RecordsPerUnit, ResidualQuery, Rho,
+    ScoreSensitivity, Selection, Sensitive, StatisticSensitivity, residual_cost,
 };
 
 /// A marginal with noise in every cell: it may be published.

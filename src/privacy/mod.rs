@@ -34,7 +34,5 @@ pub use residual::{ResidualQuery, residual_cost, variance_at_least};
 pub use rho::Rho;
 pub use select::Selection;
 pub use sensitive::Sensitive;
-pub use sensitivity::{
-    MarginalSensitivity, NeighboringRelation, RecordsPerUnit, ScoreSensitivity,
-};
+pub use sensitivity::{MarginalSensitivity, NeighboringRelation, RecordsPerUnit, ScoreSensitivity};
 pub use statistic::{NoiseForm, NoisyStatistics, StatisticSensitivity};

@@ -59,7 +59,9 @@ impl Cost {
         let sensitivity = MarginalSensitivity::of(curator.relation());
         let marginals = marginals.max(1) as f64;
         match self {
-            Self::Rho(rho) => f64::from(sensitivity.squared_l2()) * marginals / (2.0 * rho.to_f64()),
+            Self::Rho(rho) => {
+                f64::from(sensitivity.squared_l2()) * marginals / (2.0 * rho.to_f64())
+            }
             Self::Epsilon(units) => {
                 let epsilon = units as f64 / f64::from(1 << EPSILON_BITS);
                 2.0 * (f64::from(sensitivity.l1()) * marginals / epsilon).powi(2)

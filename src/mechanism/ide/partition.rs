@@ -59,7 +59,8 @@ impl Partition {
     ) -> Vec<(usize, Group)> {
         let mut children = Vec::new();
         for (index, parent) in parents.iter().enumerate() {
-            let own = self.attributes.get(parent.codes.len()).filter(|_| parent.codes.len() < depth);
+            let own =
+                self.attributes.get(parent.codes.len()).filter(|_| parent.codes.len() < depth);
             let codes = own.map_or(1, |own| domain.cardinality(*own));
             for code in (0_u32..).take(codes) {
                 let mut all = parent.codes.clone();
