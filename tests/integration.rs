@@ -14,6 +14,11 @@ mod cli;
 mod compare;
 #[path = "integration/estimation.rs"]
 mod estimation;
+#[path = "integration/ide.rs"]
+mod ide;
+#[cfg(feature = "cli")]
+#[path = "integration/ide_cli.rs"]
+mod ide_cli;
 #[path = "integration/input.rs"]
 mod input;
 #[path = "integration/mechanism.rs"]

@@ -114,7 +114,7 @@ pub(super) struct TuningArgs {
     /// Rounds: marginals to take, private and public ones together (aim: at most) [default: by the table's width]
     #[arg(long, value_name = "T")]
     pub(super) rounds: Option<u32>,
-    /// Share of a round's budget for measuring; the rest is for choosing (ide: for answers; the rest is for sizes) [default: jam-pgm 0.8, aim 0.9, else 0.5]
+    /// Share of a round's budget for measuring; the rest is for choosing (ide: for answers; the rest is for sizes) [default: jam-pgm 0.8, aim and ide 0.9, else 0.5]
     #[arg(long, value_name = "A", allow_negative_numbers = true)]
     pub(super) measure_share: Option<f64>,
     /// Largest model, in MiB at 8 bytes a cell of every maximal clique

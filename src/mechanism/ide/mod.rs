@@ -29,17 +29,40 @@ use workload::Candidates;
 /// 3. *Posterior* of each group: its parent's, scaled to the group's answers ([`PriorAware`], Algorithm 1).
 /// 4. The same one level below, with what step 3 made as the prior.
 ///
-/// Every level has the same share of the budget, half of it for sizes and half for answers as published (with
-/// `answer_share` 1/2): ε₀ = ε/4 each with two levels. Answers of all groups of a level are one marginal on the group attributes and the
-/// clique, in one cell of which each record is: one sensitivity covers all groups, even where one individual has records in
-/// several (`docs/theory/run.md`). Sizes are rounded up to 0 and scaled to the size of the parent. A size that the relation makes public is not
-/// measured.
+/// Every level has the same share of the budget, for sizes and answers; an `answer_share` of 1/2 is as published, ε₀ = ε/4
+/// for each step of two levels. Answers of all groups of a level are one marginal, on the group attributes and the clique.
+/// A record is in one cell of it, so one sensitivity covers all groups, even where one individual has records in several
+/// (`docs/theory/run.md`). Sizes below 0 become 0, and all are scaled to the size of the parent. A size that the relation
+/// makes public is not measured.
 ///
-/// *Which marginals*: single attributes, then the pairs that depend most on each other in the public table, as many as are worth their noise: with the budget shared by so many, the noise's
-/// variance on a cell is at most `noise_to_count` times the mean count of a cell of a group of mean size. Up to a ratio of 1 it is below the error by chance of so many
-/// records. Sizes, public table and budget decide; the private answers do not.
+/// *Which marginals*: single attributes, then the pairs that depend most on each other in the public table, as many as are
+/// worth their noise: with the budget shared by so many, the noise's variance on a cell is at most `noise_to_count` times
+/// the mean count of a cell in a group of mean size. At a ratio of 1 it is what chance does to the counts of so many
+/// records. Released sizes, the public table and the budget decide this; the answers do not.
 ///
 /// Every code of the group attributes is a group, so that none is lost or invented. The workload of the task is not heeded.
+///
+/// ```
+/// use jointly::data::PublicData;
+/// use jointly::demo::Generator;
+/// use jointly::mechanism::{Ide, Mechanism, Task};
+/// use jointly::observe::Silent;
+/// use jointly::privacy::{Curator, NeighboringRelation, NoiseSeed, Rho};
+/// use jointly::query::Workload;
+/// let private = Generator { records: 2_000, seed: 1, drift: 0.0 }.generate()?;
+/// let other = Generator { records: 2_000, seed: 2, drift: 0.3 }.generate()?;
+/// let public = [PublicData::new("other state", other, private.domain())?];
+/// let workload = Workload::all_k_way(private.domain(), 1)?;
+/// let relation = NeighboringRelation::ReplaceOne;
+/// let limit = Rho::from_f64(1.0)?;
+/// let mut curator = Curator::new(&private, relation, limit, NoiseSeed::System)?;
+/// let groups = vec![private.domain().name(0).to_owned()];
+/// let mechanism = Ide { groups, ..Ide::default() };
+/// let task = Task { workload: &workload, public: &public };
+/// let release = mechanism.run(&mut curator, &task, &mut Silent)?;
+/// assert!((release.model.total() - 2_000.0).abs() < 1e-6);
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Ide {
     /// Names of the group attributes, outermost first; none for one table of everyone.
@@ -61,7 +84,7 @@ impl Default for Ide {
         Self {
             groups: Vec::new(),
             noise: NoiseForm::Gaussian,
-            answer_share: 0.5,
+            answer_share: 0.9,
             cliques: 64,
             noise_to_count: 1.0,
             update: PriorAware { passes: 20, ..PriorAware::default() },
@@ -148,6 +171,8 @@ struct Run<'r, 'c> {
     rounds: Vec<RoundRecord>,
     /// What is left at the start.
     budget: Cost,
+    /// Most marginals that may be measured.
+    planned: u32,
 }
 
 impl<'r, 'c> Run<'r, 'c> {
@@ -161,7 +186,16 @@ impl<'r, 'c> Run<'r, 'c> {
         let domain = curator.domain().clone();
         let budget = Cost::remaining(curator, settings.noise)?;
         let (measurements, rounds) = (Vec::new(), Vec::new());
-        let run = Self {
+        let most = settings.cliques.saturating_add(1).saturating_mul(partition.depths().count());
+        let planned = u32::try_from(most).unwrap_or(u32::MAX);
+        observer.event(&Event::Started {
+            mechanism: "ide",
+            rounds: planned,
+            first_round: 1,
+            candidates: settings.cliques,
+            limit: curator.ledger().limit(),
+        });
+        Ok(Self {
             settings,
             curator,
             observer,
@@ -171,16 +205,8 @@ impl<'r, 'c> Run<'r, 'c> {
             measurements,
             rounds,
             budget,
-        };
-        let levels = run.partition.depths().count();
-        run.observer.event(&Event::Started {
-            mechanism: "ide",
-            rounds: u32::try_from(levels * (settings.cliques + 1)).unwrap_or(u32::MAX),
-            first_round: 1,
-            candidates: settings.cliques,
-            limit: run.curator.ledger().limit(),
-        });
-        Ok(run)
+            planned,
+        })
     }
 
     /// The level's part: as much as every other, those for sizes that are public shared by the answers of all.
@@ -280,7 +306,7 @@ impl<'r, 'c> Run<'r, 'c> {
             let noisy = each.measure(self.curator, clique, own)?;
             self.observer.event(&Event::Measured {
                 round,
-                rounds: round,
+                rounds: self.planned.max(round),
                 clique: clique.iter().map(|a| self.domain.name(a).into()).collect(),
                 provenance: Provenance::Private,
                 stddev: noisy.stddev,
