@@ -7,10 +7,10 @@
 //! - `prior`: Ohio's records, drawn with replacement;
 //! - `jam-pgm`: JAM-PGM in one area after the other, Ohio public. An area's records are in no other, so that each run has the
 //!   whole budget. 104 rounds (two an attribute), 1 MiB, every eighth area;
-//! - `answers`: IDE's sizes and answers on the areas, fitted without a prior, by a graphical model;
-//! - `flat`: the same answers, from equal weights on Ohio's distinct records;
-//! - `ide`, `ide-laplace` (pure ε): the mechanism, states, then areas; `ide-singles`, `ide-singles-laplace`: with nine tenths of each
-//!   level for the answers, and single attributes only.
+//! - `answers`: the sizes and answers on the areas of `ide-singles`, fitted without a prior, by a graphical model;
+//! - `flat`: the same, from equal weights on Ohio's distinct records;
+//! - `ide`, `ide-laplace` (pure ε): the mechanism, states, then areas; `ide-singles`, `ide-singles-laplace`: single attributes
+//!   only, all of them.
 //!
 //! Prints a row of a Markdown table: the group score over all areas and over every eighth, areas penalized, seconds of the
 //! method with its records drawn, of the processors, and the process's peak memory. Reads `JOINTLY_DATA`.
@@ -25,8 +25,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use jointly::data::{Column, Dataset, PublicData, read_csv};
-use jointly::domain::{Clique, Domain, Kind, Schema, SchemaColumn};
-use jointly::estimation::prior::{Answers, PriorAware};
+use jointly::domain::{Domain, Kind, Schema, SchemaColumn};
+use jointly::estimation::prior::Answers;
 use jointly::evaluation::GroupScore;
 use jointly::measurement::Measurement;
 use jointly::mechanism::{Ide, JamPgm, Mechanism, Release, Task};
@@ -135,7 +135,7 @@ impl Census {
                 }
             }
             "answers" | "flat" => {
-                let release = self.ide(&Ide::default(), NoiseForm::Gaussian, seed)?;
+                let release = self.ide(&singles(), NoiseForm::Gaussian, seed)?;
                 let (sizes, answers) = self.of_areas(&release)?;
                 let flat = WeightedSupport::new(&self.ohio, vec![1.0; self.ohio.records()], 1.0)?;
                 let (flat, _) = flat.rows().distinct();
@@ -147,22 +147,17 @@ impl Census {
                         let fitted = update.update(&flat, answers)?.model;
                         fitted.sample(*size, Sampling::Rounded, &mut rng)?
                     } else {
-                        graphical(&update, &uniform, answers)?.sample(
-                            *size,
-                            Sampling::Rounded,
-                            &mut rng,
-                        )?
+                        let fitted = update.update_model(&uniform, answers, 1.0)?.model;
+                        fitted.sample(*size, Sampling::Rounded, &mut rng)?
                     });
                 }
             }
             _ => {
-                let tuned =
-                    Ide { answer_share: 0.9, noise_to_count: 1e3, cliques: 52, ..Ide::default() };
                 let (mechanism, noise) = match method {
                     "ide" => (Ide::default(), NoiseForm::Gaussian),
                     "ide-laplace" => (Ide::default(), NoiseForm::Laplace),
-                    "ide-singles" => (tuned, NoiseForm::Gaussian),
-                    "ide-singles-laplace" => (tuned, NoiseForm::Laplace),
+                    "ide-singles" => (singles(), NoiseForm::Gaussian),
+                    "ide-singles-laplace" => (singles(), NoiseForm::Laplace),
                     other => return Err(format!("no method '{other}'").into()),
                 };
                 let release = self.ide(&mechanism, noise, seed)?;
@@ -255,26 +250,13 @@ impl Census {
     }
 }
 
-fn is_area(domain: &Domain, attribute: usize) -> bool {
-    matches!(domain.name(attribute), "STATE" | "PUMA")
+/// All 52 attributes one by one, whatever their noise.
+fn singles() -> Ide {
+    Ide { noise_to_count: 1e9, cliques: 52, ..Ide::default() }
 }
 
-/// The model of the answers alone: on single attributes, and on those pairs that leave it small.
-fn graphical(
-    update: &PriorAware,
-    uniform: &MarkovRandomField,
-    answers: &[Answers],
-) -> Result<MarkovRandomField, Failure> {
-    let mut kept: Vec<Answers> = Vec::new();
-    for answers in answers {
-        let mut cliques: Vec<Clique> = kept.iter().map(|a| a.clique.clone()).collect();
-        cliques.push(answers.clique.clone());
-        let tree = jointly::graph::JunctionTree::new(uniform.domain(), &cliques);
-        if jointly::graph::size_mib(tree.cells()) <= 1.0 {
-            kept.push(answers.clone());
-        }
-    }
-    Ok(update.update_model(uniform, &kept, 1.0)?.model)
+fn is_area(domain: &Domain, attribute: usize) -> bool {
+    matches!(domain.name(attribute), "STATE" | "PUMA")
 }
 
 fn budget() -> jointly::Result<Rho> {

@@ -31,14 +31,13 @@ fn main() -> jointly::Result<()> {
         answers.push(Answers { clique: clique.clone(), frequencies });
     }
     let prior = [PublicData::new("other state", public, domain)?];
-    let starts = [
-        WeightedSupport::all_cells(domain, n)?, // every cell alike: what the answers say alone
-        WeightedSupport::from_public(domain, &prior, n)?,
-    ];
+    // Every cell alike: what the answers say alone.
+    let starts =
+        [WeightedSupport::all_cells(domain, n)?, WeightedSupport::from_public(domain, &prior, n)?];
     let mut curves: [Vec<f64>; 2] = Default::default();
     for (start, curve) in starts.iter().zip(&mut curves) {
-        let error = |model: WeightedSupport| -> jointly::Result<f64> {
-            Ok(WorkloadError::of_model(&private, &model.into(), &pairs, 0)?.mean_l1)
+        let error = |model: WeightedSupport| {
+            WorkloadError::of_model(&private, &model.into(), &pairs, 0).map(|found| found.mean_l1)
         };
         curve.push(error(start.clone())?);
         for passes in 1..=10 {
@@ -50,15 +49,12 @@ fn main() -> jointly::Result<()> {
     (0..=10).for_each(|i| println!("{i:>4} {:>14.4} {:>15.4}", curves[0][i], curves[1][i]));
     let Some(path) = std::env::args().nth(1) else { return Ok(()) };
     let y = |error: f64| 250.0 - 700.0 * error.min(0.3);
-    let mut svg =
-        include_str!("prior_aware.svg.txt").replace("PRIOR", &format!("{:.1}", y(curves[1][0])));
+    let mut svg = include_str!("../docs/assets/prior-aware.template.svg")
+        .replace("PRIOR", &format!("{:.1}", y(curves[1][0])));
     for (name, curve) in ["ANSWERS", "POSTERIOR"].iter().zip(&curves) {
         let point = |(i, e): (usize, &f64)| format!("{},{:.1} ", 50 + 50 * i, y(*e));
         svg = svg.replace(name, curve.iter().enumerate().map(point).collect::<String>().trim());
     }
-    std::fs::write(&path, svg).map_err(|source| jointly::Error::Io {
-        action: "write",
-        path: path.into(),
-        source,
-    })
+    println!("{path}: {:?}", std::fs::write(&path, svg));
+    Ok(())
 }

@@ -34,6 +34,8 @@ mod models;
 mod oracles;
 #[path = "integration/prior.rs"]
 mod prior;
+#[path = "integration/prior_real.rs"]
+mod prior_real;
 #[path = "integration/query_release.rs"]
 mod query_release;
 #[cfg(feature = "cli")]
