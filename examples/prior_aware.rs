@@ -2,7 +2,7 @@
 //! Errors are mean L1 distances of all pairs from the truth, **not private**: prior alone, answers alone, both.
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
-use jointly::data::{Dataset, Projectable, PublicData};
+use jointly::data::{Dataset, PublicData};
 use jointly::demo::Generator;
 use jointly::estimation::prior::{Answers, PriorAware};
 use jointly::evaluation::WorkloadError;
