@@ -135,4 +135,6 @@ mod documentation {
     struct Checkpoints;
     #[doc = include_str!("../docs/guide/model-file.md")]
     struct ModelFile;
+    #[doc = include_str!("../docs/guide/prior.md")]
+    struct Prior;
 }

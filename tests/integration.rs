@@ -14,6 +14,11 @@ mod cli;
 mod compare;
 #[path = "integration/estimation.rs"]
 mod estimation;
+#[path = "integration/ide.rs"]
+mod ide;
+#[cfg(feature = "cli")]
+#[path = "integration/ide_cli.rs"]
+mod ide_cli;
 #[path = "integration/input.rs"]
 mod input;
 #[path = "integration/mechanism.rs"]
@@ -29,6 +34,8 @@ mod models;
 mod oracles;
 #[path = "integration/prior.rs"]
 mod prior;
+#[path = "integration/prior_real.rs"]
+mod prior_real;
 #[path = "integration/query_release.rs"]
 mod query_release;
 #[cfg(feature = "cli")]

@@ -121,7 +121,7 @@ fn document<'a>(answers: &'a Answers, marginals: &[Measurement], budget: Budget)
         mechanism: answers.mechanism,
         neighbors: answers.relation,
         epsilon: budget.epsilon.value(),
-        delta: budget.delta.value(),
+        delta: budget.delta(),
         marginals: marginals.collect(),
         ledger: &answers.ledger,
     }

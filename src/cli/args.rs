@@ -1,5 +1,6 @@
 //! The command line as typed.
 
+mod ide;
 mod mixture;
 
 use std::path::PathBuf;
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+pub(super) use ide::{IdeArgs, NoiseName, UnitArgs};
 pub(super) use mixture::{CellsName, MixtureErrorArgs, TrustArgs};
 
 /// Differentially private synthetic tables with the help of public data.
@@ -112,7 +114,7 @@ pub(super) struct TuningArgs {
     /// Rounds: marginals to take, private and public ones together (aim: at most) [default: by the table's width]
     #[arg(long, value_name = "T")]
     pub(super) rounds: Option<u32>,
-    /// Share of a round's budget for measuring; the rest is for choosing [default: jam-pgm 0.8, aim 0.9, else 0.5]
+    /// Share of a round's budget for measuring; the rest is for choosing (ide: for answers; the rest is for sizes) [default: jam-pgm 0.8, aim and ide 0.9, else 0.5]
     #[arg(long, value_name = "A", allow_negative_numbers = true)]
     pub(super) measure_share: Option<f64>,
     /// Largest model, in MiB at 8 bytes a cell of every maximal clique
@@ -159,6 +161,8 @@ pub(super) enum MechanismName {
     Pep,
     /// Projects the public records on measured queries
     PepPub,
+    /// Scales the public records to noisy answers of each group, level by level
+    Ide,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -227,7 +231,7 @@ pub(super) struct SynthArgs {
     /// Privacy budget: epsilon, above 0; needed by every mechanism but public-only
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     pub(super) epsilon: Option<f64>,
-    /// Privacy budget: delta, between 0 and 1, far below 1 / number of records; needed as epsilon is
+    /// Privacy budget: delta, between 0 and 1, far below 1 / number of records; needed as epsilon is, but for Laplace noise
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(super) delta: Option<f64>,
     /// The mechanism
@@ -239,6 +243,10 @@ pub(super) struct SynthArgs {
     pub(super) tuning: TuningArgs,
     #[command(flatten)]
     pub(super) reweighting: ReweightingArgs,
+    #[command(flatten)]
+    pub(super) ide: IdeArgs,
+    #[command(flatten)]
+    pub(super) unit: UnitArgs,
     /// Most estimation steps a round
     #[arg(long, default_value_t = ITERATIONS, value_name = "N")]
     pub(super) iterations: u32,
@@ -332,6 +340,9 @@ pub(super) struct EvaluateArgs {
     pub(super) workload: WorkloadArgs,
     #[command(flatten)]
     pub(super) measures: MeasureArgs,
+    /// Grouping attributes, separated by commas: the score of NIST's Temporal Map, from the marginals within each group
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    pub(super) groups: Vec<String>,
     /// How many of the worst marginals to list
     #[arg(long, default_value_t = 10, value_name = "K")]
     pub(super) worst: usize,

@@ -3,16 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use jointly::Error;
+use jointly::data::Units;
 use jointly::domain::Domain;
 use jointly::evaluation::ScoredCells;
-use jointly::mechanism::{Aim, JamPgm, Mwem, MwemPgm};
+use jointly::mechanism::{Aim, Ide, JamPgm, Mwem, MwemPgm};
 use jointly::privacy::rho_from_epsilon_delta;
-use jointly::privacy::{Delta, Epsilon, NeighboringRelation, NoiseSeed, Rho};
+use jointly::privacy::{Delta, Epsilon, NeighboringRelation, NoiseSeed, RecordsPerUnit, Rho};
 use jointly::query::Workload;
 
 use super::args::{
-    CellsName, ITERATIONS, MechanismName, Neighbors, ReweightingArgs, SIZE_LIMIT_MIB, SynthArgs,
-    TuningArgs, WorkloadArgs,
+    CellsName, ITERATIONS, IdeArgs, MechanismName, Neighbors, NoiseName, ReweightingArgs,
+    SIZE_LIMIT_MIB, SynthArgs, TuningArgs, UnitArgs, WorkloadArgs,
 };
 use super::failure::{Failure, Outcome};
 
@@ -20,14 +21,28 @@ use super::failure::{Failure, Outcome};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     pub(super) epsilon: Epsilon,
-    pub(super) delta: Delta,
+    /// `None`: pure differential privacy.
+    pub(super) delta: Option<Delta>,
     pub(super) rho: Rho,
 }
 
 impl Budget {
     pub(super) fn new(epsilon: f64, delta: f64) -> Outcome<Self> {
         let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(delta)?);
-        Ok(Self { epsilon, delta, rho: rho_from_epsilon_delta(epsilon, delta)? })
+        let rho = rho_from_epsilon_delta(epsilon, delta)?;
+        Ok(Self { epsilon, delta: Some(delta), rho })
+    }
+
+    /// Without δ, for noise that is purely ε-private.
+    fn pure(epsilon: f64) -> Outcome<Self> {
+        let epsilon = Epsilon::new(epsilon)?;
+        let rho = Rho::from_f64(0.5 * epsilon.value() * epsilon.value())?;
+        Ok(Self { epsilon, delta: None, rho })
+    }
+
+    /// δ, or 0.
+    pub(super) fn delta(self) -> f64 {
+        self.delta.map_or(0.0, Delta::value)
     }
 }
 
@@ -111,17 +126,18 @@ impl MechanismName {
             Self::PmwPub => "pmw-pub",
             Self::Pep => "pep",
             Self::PepPub => "pep-pub",
+            Self::Ide => "ide",
         }
     }
 
-    /// Whether its model is a weighted support.
+    /// Whether it reweights by rounds of queries.
     pub(super) const fn reweights(self) -> bool {
         matches!(self, Self::Mwem | Self::PmwPub | Self::Pep | Self::PepPub)
     }
 
     /// Whether there is no run without a public table.
     const fn needs_public_tables(self) -> bool {
-        matches!(self, Self::PublicOnly | Self::PmwPub | Self::PepPub)
+        matches!(self, Self::PublicOnly | Self::PmwPub | Self::PepPub | Self::Ide)
     }
 
     /// A parameter of reweighting that is asked for and that the mechanism would not heed.
@@ -138,7 +154,7 @@ impl MechanismName {
 
     /// Whether public tables go into the model.
     pub(super) const fn uses_public_tables(self) -> bool {
-        matches!(self, Self::JamPgm | Self::PublicOnly | Self::PmwPub | Self::PepPub)
+        matches!(self, Self::JamPgm | Self::PublicOnly | Self::PmwPub | Self::PepPub | Self::Ide)
     }
 
     /// The share of a round for measuring where nothing is asked for; `None` where rounds are not shared so.
@@ -150,6 +166,7 @@ impl MechanismName {
             Self::Mwem | Self::PmwPub | Self::Pep | Self::PepPub => {
                 Some(Mwem::default().release.measure_share)
             }
+            Self::Ide => Some(Ide::default().answer_share),
             Self::Mst
             | Self::Independent
             | Self::ResidualPlanner
@@ -160,7 +177,7 @@ impl MechanismName {
 
     /// Whether its number of rounds is its own.
     pub(super) const fn has_fixed_rounds(self) -> bool {
-        self.answers_at_once() || matches!(self, Self::Mst | Self::Independent)
+        self.answers_at_once() || matches!(self, Self::Mst | Self::Independent | Self::Ide)
     }
 
     /// Whether it measures everything in one step.
@@ -171,6 +188,8 @@ impl MechanismName {
     /// Refuses flags that the mechanism would not heed.
     fn check(self, args: &SynthArgs) -> Outcome {
         let public_only = self == Self::PublicOnly;
+        let is_ide = self == Self::Ide;
+        let lists = self.reweights() || is_ide;
         let useless = [
             ("--rounds", args.tuning.rounds.is_some() && self.has_fixed_rounds()),
             (
@@ -179,10 +198,15 @@ impl MechanismName {
             ),
             (
                 "--size-limit-mib",
-                args.tuning.size_limit_mib.total_cmp(&SIZE_LIMIT_MIB).is_ne() && self.reweights(),
+                args.tuning.size_limit_mib.total_cmp(&SIZE_LIMIT_MIB).is_ne() && lists,
             ),
-            ("--iterations", args.iterations != ITERATIONS && self.reweights()),
-            ("--checkpoint", args.checkpoint.is_some() && (public_only || self.answers_at_once())),
+            ("--iterations", args.iterations != ITERATIONS && lists),
+            (
+                "--checkpoint",
+                args.checkpoint.is_some() && (public_only || is_ide || self.answers_at_once()),
+            ),
+            ("--model", args.model.is_some() && is_ide),
+            (args.ide.given().unwrap_or_default(), args.ide.given().is_some() && !is_ide),
             ("--ledger-from", args.ledger_from.is_some() && public_only),
         ];
         if let Some((flag, _)) = useless.iter().find(|(_, is_useless)| *is_useless) {
@@ -258,6 +282,8 @@ pub(super) struct SynthConfig {
     pub(super) mechanism: MechanismName,
     pub(super) workload: WorkloadArgs,
     pub(super) tuning: Tuning,
+    pub(super) ide: IdeArgs,
+    pub(super) units: Option<Units>,
     pub(super) iterations: u32,
     pub(super) rows: Option<usize>,
     pub(super) seed: Option<u64>,
@@ -273,6 +299,11 @@ impl SynthConfig {
     pub(super) fn new(args: &SynthArgs) -> Outcome<Self> {
         let budget = match (args.mechanism, args.epsilon, args.delta) {
             (_, Some(epsilon), Some(delta)) => Some(Budget::new(epsilon, delta)?),
+            (MechanismName::Ide, Some(epsilon), None)
+                if args.ide.noise == Some(NoiseName::Laplace) =>
+            {
+                Some(Budget::pure(epsilon)?)
+            }
             (MechanismName::PublicOnly, None, None) => None,
             _ => return Err(Failure::usage("expected --epsilon and --delta together")),
         };
@@ -280,6 +311,8 @@ impl SynthConfig {
         if args.iterations == 0 {
             return Err(Error::invalid_parameter("--iterations", 0, "at least 1").into());
         }
+        let mut tuning = Tuning::new(&args.tuning, args.reweighting, args.mechanism)?;
+        let units = units(&args.unit, &mut tuning)?;
         Ok(Self {
             private: args.private.clone(),
             public: PublicFile::parse_all(&args.public)?,
@@ -287,7 +320,9 @@ impl SynthConfig {
             budget,
             mechanism: args.mechanism,
             workload: args.workload.clone(),
-            tuning: Tuning::new(&args.tuning, args.reweighting, args.mechanism)?,
+            tuning,
+            ide: args.ide.clone(),
+            units,
             iterations: args.iterations,
             rows: args.rows.map(rows).transpose()?,
             seed: args.seed,
@@ -322,6 +357,18 @@ impl SynthConfig {
         let more = more.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?)));
         std::iter::once(("--out", &*self.out)).chain(more).collect()
     }
+}
+
+/// The unit of privacy, which changes what neighboring tables are.
+fn units(args: &UnitArgs, tuning: &mut Tuning) -> Outcome<Option<Units>> {
+    let (Some(column), Some(most)) = (&args.unit, args.max_records) else { return Ok(None) };
+    if tuning.relation != NeighboringRelation::AddRemoveOne {
+        let message = "--unit needs --neighbors add-remove-one: replacing a unit changes the \
+                       number of records, which is then private";
+        return Err(Failure::usage(message));
+    }
+    tuning.relation = NeighboringRelation::AddRemoveUnit(RecordsPerUnit::new(most)?);
+    Ok(Some(Units::new(column, most)?))
 }
 
 /// A number of records to draw.

@@ -69,6 +69,8 @@ fn config(args: &DemoArgs) -> Outcome<SynthConfig> {
         mechanism: MechanismName::JamPgm,
         workload: WorkloadArgs { workload: "all-3-way".into(), max_cells: Some(10_000) },
         tuning: Tuning::new(&tuning, ReweightingArgs::default(), MechanismName::JamPgm)?,
+        ide: args::IdeArgs::default(),
+        units: None,
         iterations: 1000,
         rows: None,
         seed: args.seed,
@@ -118,9 +120,8 @@ impl Account {
         let (private, all) = run::taken(release);
         let (spent, limit) = (release.ledger.spent(), release.ledger.limit());
         let share = spent.to_f64() / limit.to_f64();
-        let [epsilon, delta] = config
-            .budget
-            .map_or([0.0, 0.0], |budget| [budget.epsilon.value(), budget.delta.value()]);
+        let [epsilon, delta] =
+            config.budget.map_or([0.0, 0.0], |budget| [budget.epsilon.value(), budget.delta()]);
         let folder = config.out.parent().unwrap_or(Path::new(".")).display();
         let marker = if release.is_private {
             ""

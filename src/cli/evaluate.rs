@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use jointly::data::{Dataset, read_csv};
 use jointly::domain::Schema;
-use jointly::evaluation::WorkloadError;
+use jointly::evaluation::{GroupDistances, GroupScore, WorkloadError};
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
 use serde::Serialize;
 
 use super::args::EvaluateArgs;
@@ -12,7 +14,7 @@ use super::config;
 use super::console;
 use super::failure::Outcome;
 use super::format::{grouped, short};
-use super::measures::{Measured, Measures};
+use super::measures::{DRAW_SEED, Measured, Measures};
 
 #[derive(Serialize)]
 struct Answer {
@@ -28,6 +30,9 @@ struct Answer {
     /// What `--measures` and `--rules` ask for.
     #[serde(flatten)]
     measured: Measured,
+    /// What `--groups` asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_groups: Option<GroupDistances>,
 }
 
 pub(super) fn run(args: &EvaluateArgs) -> Outcome {
@@ -45,8 +50,22 @@ pub(super) fn run(args: &EvaluateArgs) -> Outcome {
         error,
         independent_error: WorkloadError::of_independence(&real, &workload, 0)?.mean_l1,
         measured: measures.between(&real, &synthetic)?,
+        by_groups: by_groups(args, &real, &synthetic)?,
     };
     if args.json { console::json_result(&answer) } else { console::result(&answer.text()) }
+}
+
+fn by_groups(
+    args: &EvaluateArgs,
+    real: &Dataset,
+    synthetic: &Dataset,
+) -> Outcome<Option<GroupDistances>> {
+    if args.groups.is_empty() {
+        return Ok(None);
+    }
+    let groups = real.domain().clique(&args.groups)?;
+    let mut rng = ChaCha20Rng::seed_from_u64(DRAW_SEED);
+    Ok(Some(GroupScore::default().between(real, synthetic, &groups, &mut rng)?))
 }
 
 impl Answer {
@@ -70,6 +89,13 @@ impl Answer {
         row("Query error, mean", &short(error.mean_query));
         row("Query error, root mean square", &short(error.rmse_query));
         self.measured.rows(&mut row);
+        if let Some(found) = &self.by_groups {
+            row("Group score (mean L1 distance, 0 to 2)", &short(found.score));
+            row("  in NIST's points (0 to 1000)", &short(found.points));
+            row("  marginals in each group", &grouped(found.marginals));
+            row("  groups", &grouped(found.groups));
+            row("  of them in one table only, or off by > 250", &grouped(found.penalized));
+        }
         if !error.worst.is_empty() {
             text.push_str("\nWorst marginals (L1 distance, largest cell, cells):\n");
         }

@@ -1,6 +1,6 @@
 //! What a run reads.
 
-use jointly::data::{Dataset, PublicData, read_csv, read_public_csv};
+use jointly::data::{Dataset, PublicData, read_csv, read_public_csv, read_units_csv};
 use jointly::domain::Schema;
 use jointly::query::Workload;
 use serde_json::json;
@@ -28,12 +28,27 @@ impl Inputs {
             let text = format!("{} cliques of the workload left out", grouped(left_out as u64));
             console.note("workload", &text, json!({ "left_out": left_out }));
         }
+        let public_schema = without_groups(config, &schema)?;
         let mut public = Vec::with_capacity(config.public.len());
         for file in &config.public {
-            let table = read_public_csv(&file.path, &schema)?;
+            let table = read_public_csv(&file.path, &public_schema)?;
             public.push(PublicData::new(&file.name, table, &domain)?);
         }
-        let private = read_csv(&config.private, &schema)?;
+        let private = match &config.units {
+            Some(units) => read_units_csv(&config.private, &schema, units)?,
+            None => read_csv(&config.private, &schema)?,
+        };
         Ok(Self { schema, private, public, workload })
     }
+}
+
+/// The schema of public tables: their group attributes, whose codes are another place's, are not read.
+fn without_groups(config: &SynthConfig, schema: &Schema) -> Outcome<Schema> {
+    if config.ide.groups.is_empty() {
+        return Ok(schema.clone());
+    }
+    schema.domain().clique(&config.ide.groups)?;
+    let names = schema.attributes().map(|attribute| attribute.name.clone());
+    let others: Vec<String> = names.filter(|name| !config.ide.groups.contains(name)).collect();
+    Ok(schema.select(&others)?)
 }

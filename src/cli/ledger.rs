@@ -21,11 +21,24 @@ pub(super) struct Document<'a> {
     neighbors: NeighboringRelation,
     epsilon: Option<f64>,
     delta: Option<f64>,
+    /// ε of the entries where the release is ε-private without δ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pure_epsilon: Option<f64>,
+    /// What differs between neighbors, where it is not one record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit: Option<Unit<'a>>,
     public_tables: Vec<PublicTable<'a>>,
     rounds: Vec<Round<'a>>,
     /// How far the fit is from the best one, at most.
     certificate: Option<Certificate>,
     ledger: &'a Ledger,
+}
+
+/// A unit of privacy: its column, and the records of it that count.
+#[derive(Serialize)]
+struct Unit<'a> {
+    column: &'a str,
+    max_records: u32,
 }
 
 #[derive(Serialize)]
@@ -49,7 +62,7 @@ struct Round<'a> {
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn new(config: &SynthConfig, inputs: &'a Inputs, release: &'a Release) -> Self {
+    pub(super) fn new(config: &'a SynthConfig, inputs: &'a Inputs, release: &'a Release) -> Self {
         let domain = release.model.domain();
         let tables = inputs.public.iter();
         let rounds = release.rounds.iter().map(|round| Round {
@@ -74,7 +87,15 @@ impl<'a> Document<'a> {
             mechanism: release.mechanism,
             neighbors: release.relation,
             epsilon: config.budget.map(|budget| budget.epsilon.value()),
-            delta: config.budget.map(|budget| budget.delta.value()),
+            delta: config.budget.map(|budget| budget.delta()),
+            pure_epsilon: config
+                .budget
+                .filter(|budget| budget.delta.is_none())
+                .and_then(|_| release.ledger.pure_epsilon()),
+            unit: config
+                .units
+                .as_ref()
+                .map(|units| Unit { column: units.column(), max_records: units.most() }),
             public_tables: tables
                 .map(|table| PublicTable { name: table.name(), records: table.records() })
                 .collect(),

@@ -14,8 +14,8 @@ use super::args::{Measure, MeasureArgs};
 use super::failure::Outcome;
 use super::format::{grouped, percent, short};
 
-/// The seed by which marginals of the k-marginal score are drawn: the same ones for all tables.
-const DRAW_SEED: u64 = 1;
+/// The seed by which marginals of scores are drawn: the same ones for all tables.
+pub(super) const DRAW_SEED: u64 = 1;
 
 /// What to measure, its files read.
 pub(super) struct Measures<'a> {

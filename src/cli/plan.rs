@@ -160,7 +160,7 @@ impl Plan {
             too_large,
             counts_bytes_per_table: closure_cells.saturating_mul(4),
             epsilon: budget.epsilon.value(),
-            delta: budget.delta.value(),
+            delta: budget.delta(),
             rho: budget.rho.to_f64(),
             relation: tuning.relation,
             records,
@@ -260,11 +260,8 @@ impl Plan {
 
 /// Standard deviation of the noise on a cell when the budget is shared evenly among rounds that all measure.
 fn round_stddev(budget: Budget, tuning: Tuning, rounds: u32) -> f64 {
-    // Under add-remove-one a hundredth pays for the number of records.
-    let rest = match tuning.relation {
-        NeighboringRelation::ReplaceOne => 1.0,
-        NeighboringRelation::AddRemoveOne => 0.99,
-    };
+    // Where it is private, a hundredth pays for the number of records.
+    let rest = if tuning.relation.has_public_total() { 1.0 } else { 0.99 };
     let rho = rest * tuning.measure_share * budget.rho.to_f64() / f64::from(rounds);
     MarginalSensitivity::of(tuning.relation).l2() / (2.0 * rho).sqrt()
 }

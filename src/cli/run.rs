@@ -9,16 +9,18 @@ use jointly::data::{Dataset, Labels, Projectable, write_csv_file};
 use jointly::domain::{Clique, Schema};
 use jointly::measurement::Provenance;
 use jointly::mechanism::{
-    Aim, CheckpointFolder, Hdmm, Independent, Iterate, JamPgm, Mechanism, Mst, Mwem, MwemPgm, Pep,
-    PepPub, PmwPub, PublicOnly, Queries, QueryRelease, Release, ResidualPlanner, Task,
+    Aim, CheckpointFolder, Hdmm, Ide, Independent, Iterate, JamPgm, Mechanism, Mst, Mwem, MwemPgm,
+    Pep, PepPub, PmwPub, PublicOnly, Queries, QueryRelease, Release, ResidualPlanner, Task,
 };
 use jointly::model::{Model, ModelFile, Sampling};
-use jointly::privacy::{Curator, Rho, Selection};
+use jointly::privacy::{Curator, NoiseForm, Rho, Selection};
 use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
 use serde_json::json;
 
-use super::args::{IterateName, MechanismName, QueriesName, SelectionName, SynthArgs};
+use super::args::{
+    IdeArgs, IterateName, MechanismName, NoiseName, QueriesName, SelectionName, SynthArgs,
+};
 use super::config::{SynthConfig, Tuning};
 use super::console::Console;
 use super::failure::Outcome;
@@ -116,9 +118,15 @@ fn release(
     checkpoint: Option<CheckpointFolder>,
     console: Console,
 ) -> Outcome<Release> {
-    let limit = config.budget.map_or(Rho::ZERO, |budget| budget.rho);
     let data: &dyn Projectable = &inputs.private;
-    let mut curator = Curator::new(data, config.tuning.relation, limit, config.noise_seed())?;
+    let (relation, seed) = (config.tuning.relation, config.noise_seed());
+    let mut curator = match config.budget {
+        None => Curator::new(data, relation, Rho::ZERO, seed)?,
+        Some(budget) if budget.delta.is_none() => {
+            Curator::pure(data, relation, budget.epsilon, seed)?
+        }
+        Some(budget) => Curator::new(data, relation, budget.rho, seed)?,
+    };
     if let Some(path) = &config.ledger_from {
         curator.charge_earlier(&spent::read(
             path,
@@ -129,7 +137,11 @@ fn release(
     let earlier = curator.spent();
     let task = Task { workload: &inputs.workload, public: &inputs.public };
     let mut progress = Progress::new(console);
-    let mechanism = mechanism(config.mechanism, config.tuning, config.iterations, checkpoint);
+    let mechanism = if config.mechanism == MechanismName::Ide {
+        Box::new(config.ide.mechanism(config.tuning))
+    } else {
+        mechanism(config.mechanism, config.tuning, config.iterations, checkpoint)
+    };
     let release = mechanism.run(&mut curator, &task, &mut progress);
     progress.finish();
     if release.is_err() && curator.spent() > earlier {
@@ -187,6 +199,24 @@ pub(super) fn mechanism(
             let PepPub { release, projections } = PepPub::default();
             let projections = tuning.reweighting.projections.unwrap_or(projections);
             Box::new(PepPub { release: tuning.query_release(&release, checkpoint), projections })
+        }
+        MechanismName::Ide => Box::new(IdeArgs::default().mechanism(tuning)),
+    }
+}
+
+impl IdeArgs {
+    /// The mechanism, the defaults replaced by what is asked for.
+    fn mechanism(&self, tuning: Tuning) -> Ide {
+        let defaults = Ide::default();
+        Ide {
+            groups: self.groups.clone(),
+            noise: match self.noise {
+                Some(NoiseName::Laplace) => NoiseForm::Laplace,
+                Some(NoiseName::Gaussian) | None => NoiseForm::Gaussian,
+            },
+            answer_share: tuning.measure_share,
+            cliques: self.cliques.unwrap_or(defaults.cliques),
+            ..defaults
         }
     }
 }
@@ -274,19 +304,31 @@ fn parameters(
         ];
         let choices = choices.into_iter().filter_map(|(name, value)| Some((name, value?)));
         parameters.extend(choices.map(|(name, value)| (name, value.to_lowercase())));
+    } else if let Some(model) = release.model.as_grouped_support() {
+        let names = model.group_attributes().iter().map(|a| model.domain().name(*a));
+        parameters.push(("group attributes", names.collect::<Vec<_>>().join(", ")));
+        parameters.push(("groups", grouped(model.groups().len() as u64)));
+        parameters.push(("records of the support", grouped(model.rows().records() as u64)));
     } else {
         let limit = format!("{} MiB", short(config.tuning.size_limit_mib));
         parameters.push(("size limit", limit));
         parameters.push(("iterations a round, at most", config.iterations.to_string()));
+    }
+    if let Some(units) = &config.units {
+        let text = format!("{}, the first {} records of each", units.column(), units.most());
+        parameters.push(("unit of privacy", text));
     }
     if let Some(most) = config.workload.max_cells {
         parameters.push(("cells of a clique, at most", grouped(most)));
     }
     if let Some(budget) = config.budget {
         parameters.push(("epsilon", budget.epsilon.to_string()));
-        parameters.push(("delta", format!("{:e}", budget.delta.value())));
+        parameters.push(("delta", format!("{:e}", budget.delta())));
         parameters.push(("rho, limit", budget.rho.to_string()));
         parameters.push(("rho, spent", release.ledger.spent().to_string()));
+        if let Some(epsilon) = release.ledger.pure_epsilon().filter(|epsilon| *epsilon > 0.0) {
+            parameters.push(("pure epsilon, spent", epsilon.to_string()));
+        }
         if config.mechanism.measure_share().is_some() {
             let share = short(config.tuning.measure_share);
             parameters.push(("share of a round for measuring", share));

@@ -60,7 +60,7 @@ pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
             mechanism: "trust",
             neighbors: relation,
             epsilon: budget.epsilon.value(),
-            delta: budget.delta.value(),
+            delta: budget.delta(),
             ledger: curator.ledger(),
         };
         document.write(path)?;
@@ -84,7 +84,7 @@ fn text(report: &TrustReport, budget: Budget, worst: usize) -> String {
          they are those of the noise that was added.\n",
         short(report.ledger.spent().to_f64()),
         budget.epsilon.value(),
-        budget.delta.value(),
+        budget.delta(),
         report.relation,
         grouped(report.intervals as u64),
         report.confidence,

@@ -7,7 +7,8 @@ use csv::ByteRecord;
 
 use crate::data::encoder::{Encoder, expectation};
 use crate::data::raw_table::{RawTable, open, quoted};
-use crate::data::{Column, Dataset};
+use crate::data::units::UnitCounter;
+use crate::data::{Column, Dataset, Units};
 use crate::domain::{Domain, Schema, StructuralZero};
 use crate::error::{Error, Result};
 
@@ -60,13 +61,30 @@ pub fn read_csv_from(
     schema: &Schema,
     absent: AbsentColumns,
 ) -> Result<Dataset> {
+    read(source, name, schema, absent, None)
+}
+
+/// Reads a table; of a unit, only as many records as count.
+pub(super) fn read(
+    source: impl Read,
+    name: &str,
+    schema: &Schema,
+    absent: AbsentColumns,
+    units: Option<&Units>,
+) -> Result<Dataset> {
     let mut table = RawTable::open(source, name)?;
     let layout = Layout::new(&table, schema, absent)?;
     let mut columns: Vec<Column> =
         (0..layout.domain.len()).map(|a| Column::new(layout.domain.cardinality(a))).collect();
+    let mut units = units.map(|units| UnitCounter::new(units, &table)).transpose()?;
     let mut record = ByteRecord::new();
     let mut records = 0_u64;
     while table.next(&mut record)? {
+        if let Some(units) = &mut units
+            && !units.counts(&table, &record)?
+        {
+            continue;
+        }
         for (field, column) in layout.fields.iter().zip(&mut columns) {
             let cell = record.get(field.position).unwrap_or_default();
             match field.encoder.encode(cell) {

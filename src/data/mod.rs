@@ -11,6 +11,7 @@ mod encoder;
 mod projectable;
 mod public;
 mod raw_table;
+mod units;
 
 pub use self::csv::{AbsentColumns, read_csv, read_csv_from, read_public_csv};
 pub use atomic::write_atomically;
@@ -21,3 +22,4 @@ pub use draft::{draft, draft_from_dictionary, draft_from_public};
 pub(crate) use encoder::Encoder;
 pub use projectable::Projectable;
 pub use public::PublicData;
+pub use units::{Units, read_units_csv, read_units_csv_from};

@@ -105,6 +105,25 @@ impl Domain {
     pub fn structural_zeros(&self) -> &[StructuralZero] {
         &self.zeros
     }
+
+    /// The domain of some attributes, in their order, with the forbidden combinations that are on them alone.
+    ///
+    /// # Errors
+    /// No attribute, one outside the domain, or one twice.
+    pub(crate) fn restricted(&self, attributes: &Clique) -> Result<Self> {
+        let own = attributes.iter().map(|a| (self.name(a), u32::try_from(self.cardinality(a))));
+        let own: Vec<(&str, u32)> = own.map(|(name, k)| (name, k.unwrap_or(u32::MAX))).collect();
+        let mut domain = Self::new(own)?;
+        let within = self.zeros.iter().filter(|zero| zero.clique.is_subset(attributes));
+        domain.zeros = within
+            .map(|zero| {
+                let place = |a| attributes.iter().position(|own| own == a);
+                let clique = Clique::new(zero.clique.iter().filter_map(place));
+                StructuralZero { clique, forbidden: zero.forbidden.clone() }
+            })
+            .collect();
+        Ok(domain)
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 mod correlation;
 mod edit_rules;
+mod group_score;
 mod k_marginal;
 mod logistic;
 mod marginals;
@@ -17,6 +18,7 @@ mod workload_error;
 
 pub use correlation::{CorrelationDifference, DependenceDifference};
 pub use edit_rules::{EditRules, EditViolations, RuleViolations};
+pub use group_score::{GroupDistance, GroupDistances, GroupScore};
 pub use k_marginal::KMarginalScore;
 pub use mixture_error::{
     MixtureBracket, MixtureError, MixtureMethod, NoisyMixtureError, ScoredCells,

@@ -128,7 +128,8 @@ impl Stored {
                     measured.push((entry.round, entry.cell));
                 }
                 NoiseMechanism::DiscreteGaussian { .. } => counted = true,
-                NoiseMechanism::JointDiscreteGaussian { .. }
+                NoiseMechanism::DiscreteLaplace { .. }
+                | NoiseMechanism::JointDiscreteGaussian { .. }
                 | NoiseMechanism::GridGaussian { .. }
                 | NoiseMechanism::GridLaplace { .. } => {
                     return Err("the ledger has an entry that no round makes".into());
@@ -142,7 +143,7 @@ impl Stored {
             && private.map(|(r, m)| (r.round, m.cell.map(|cell| cell as u64))).eq(measured);
         let total_is_paid = self.total.is_none_or(|total| total.is_finite() && total >= 1.0)
             && counted == self.total.is_some()
-            && counted == (relation == NeighboringRelation::AddRemoveOne);
+            && counted != relation.has_public_total();
         if !total_is_paid || !rounds_are_paid {
             return Err("the ledger does not match the measurements".into());
         }

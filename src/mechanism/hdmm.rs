@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::mechanism::answers::{self, AnswerWorkload, Answers};
 use crate::mechanism::{Mechanism, Release, Task};
 use crate::observe::Observer;
-use crate::privacy::{Curator, NoisyMarginal, Ratio, Rho};
+use crate::privacy::{Curator, MarginalSensitivity, NoisyMarginal, Ratio, Rho};
 use crate::query::Workload;
 use crate::strategy::MarginalPlan;
 
@@ -63,10 +63,11 @@ impl AnswerWorkload for Hdmm {
     }
 }
 
-/// The number of records as the marginal on no attribute; its variance is `1/(2ρ)`.
+/// The number of records as the marginal on no attribute; its variance is `Δ₂²/(2ρ)`.
 fn measure_records(curator: &mut Curator<'_>, rho: Rho) -> Result<NoisyMarginal> {
     let values = vec![curator.measure_total(rho)?];
-    let variance = Ratio::new(1 << (Rho::UNIT_BITS - 1), rho.units())?;
+    let squared_l2 = u64::from(MarginalSensitivity::of(curator.relation()).squared_l2());
+    let variance = Ratio::new(squared_l2 << (Rho::UNIT_BITS - 1), rho.units())?;
     Ok(NoisyMarginal { clique: Clique::default(), values, variance })
 }
 

@@ -124,7 +124,7 @@ impl QueryRelease {
             let exact = candidates.cliques.len();
             let among = candidates.left();
             observer.event(&Event::Scored { round, candidates: among, exact, sampled: 0 });
-            let sensitivity = ScoreSensitivity::cell_error();
+            let sensitivity = ScoreSensitivity::cell_error(curator.relation());
             let choice =
                 curator.select(self.selection, scores, sensitivity, select, "choose a query")?;
             let measurement = candidates.measure(choice, curator, &answers, measure)?;

@@ -5,7 +5,7 @@ use rand::Rng;
 use crate::data::Dataset;
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
-use crate::model::{MarkovRandomField, Sampling, WeightedSupport};
+use crate::model::{GroupedSupport, MarkovRandomField, Sampling, WeightedSupport};
 use crate::table::Factor;
 
 /// A distribution over the records of a domain, with the number of records it stands for: what a release holds.
@@ -24,6 +24,8 @@ pub enum Model {
     MarkovRandomField(Box<MarkovRandomField>),
     /// Listed records with weights.
     WeightedSupport(WeightedSupport),
+    /// Listed records with weights of their own for each group.
+    GroupedSupport(GroupedSupport),
 }
 
 impl From<MarkovRandomField> for Model {
@@ -38,12 +40,19 @@ impl From<WeightedSupport> for Model {
     }
 }
 
+impl From<GroupedSupport> for Model {
+    fn from(model: GroupedSupport) -> Self {
+        Self::GroupedSupport(model)
+    }
+}
+
 impl Model {
     /// The attributes.
     pub fn domain(&self) -> &Domain {
         match self {
             Self::MarkovRandomField(model) => model.domain(),
             Self::WeightedSupport(model) => model.domain(),
+            Self::GroupedSupport(model) => model.domain(),
         }
     }
 
@@ -52,14 +61,17 @@ impl Model {
         match self {
             Self::MarkovRandomField(model) => model.total(),
             Self::WeightedSupport(model) => model.total(),
+            Self::GroupedSupport(model) => model.total(),
         }
     }
 
-    /// Size in MiB, as [`MarkovRandomField::size_mib`] or [`WeightedSupport::size_mib`] states it.
+    /// Size in MiB, as [`MarkovRandomField::size_mib`], [`WeightedSupport::size_mib`] or [`GroupedSupport::size_mib`]
+    /// states it.
     pub fn size_mib(&self) -> f64 {
         match self {
             Self::MarkovRandomField(model) => model.size_mib(),
             Self::WeightedSupport(model) => model.size_mib(),
+            Self::GroupedSupport(model) => model.size_mib(),
         }
     }
 
@@ -71,6 +83,7 @@ impl Model {
         match self {
             Self::MarkovRandomField(model) => model.marginals(cliques),
             Self::WeightedSupport(model) => model.marginals(cliques),
+            Self::GroupedSupport(model) => model.marginals(cliques),
         }
     }
 
@@ -82,7 +95,7 @@ impl Model {
     pub fn refine(&self, records: Dataset, cliques: &[Clique]) -> Result<Dataset> {
         match self {
             Self::MarkovRandomField(model) => model.refine(&records, cliques),
-            Self::WeightedSupport(_) => Ok(records),
+            Self::WeightedSupport(_) | Self::GroupedSupport(_) => Ok(records),
         }
     }
 
@@ -99,6 +112,7 @@ impl Model {
         match self {
             Self::MarkovRandomField(model) => model.sample(records, method, rng),
             Self::WeightedSupport(model) => model.sample(records, method, rng),
+            Self::GroupedSupport(model) => model.sample(records, method, rng),
         }
     }
 
@@ -106,15 +120,23 @@ impl Model {
     pub fn as_markov_random_field(&self) -> Option<&MarkovRandomField> {
         match self {
             Self::MarkovRandomField(model) => Some(model),
-            Self::WeightedSupport(_) => None,
+            Self::WeightedSupport(_) | Self::GroupedSupport(_) => None,
         }
     }
 
     /// The weighted support, where it is one.
     pub fn as_weighted_support(&self) -> Option<&WeightedSupport> {
         match self {
-            Self::MarkovRandomField(_) => None,
+            Self::MarkovRandomField(_) | Self::GroupedSupport(_) => None,
             Self::WeightedSupport(model) => Some(model),
+        }
+    }
+
+    /// The groups, where there are any.
+    pub fn as_grouped_support(&self) -> Option<&GroupedSupport> {
+        match self {
+            Self::MarkovRandomField(_) | Self::WeightedSupport(_) => None,
+            Self::GroupedSupport(model) => Some(model),
         }
     }
 }

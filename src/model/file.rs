@@ -75,11 +75,18 @@ impl ModelFile {
     /// Writes the file, whole or not at all.
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// A file that cannot be written, or a [`GroupedSupport`](crate::model::GroupedSupport), which no file holds yet.
     pub fn write(&self, path: &Path) -> Result<()> {
         let (version, factors, support) = match &self.model {
             Model::MarkovRandomField(model) => (FACTORS, Some(factors(model)), None),
             Model::WeightedSupport(model) => (SUPPORT, None, Some(StoredSupport::new(model))),
+            Model::GroupedSupport(_) => {
+                return Err(Error::invalid_specification(
+                    "model to write",
+                    "a support with groups",
+                    "a graphical model or a weighted support",
+                ));
+            }
         };
         let stored = Stored {
             format: FORMAT.into(),

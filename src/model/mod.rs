@@ -2,6 +2,7 @@
 
 mod any;
 mod file;
+mod grouped_support;
 mod markov_random_field;
 mod refine;
 mod sampling;
@@ -10,6 +11,7 @@ mod weighted_support;
 
 pub use any::Model;
 pub use file::{ModelFile, ModelLimits};
+pub use grouped_support::{Group, GroupedSupport};
 pub use markov_random_field::MarkovRandomField;
 pub use sampling::Sampling;
 pub use weighted_support::WeightedSupport;

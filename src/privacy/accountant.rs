@@ -37,12 +37,17 @@ impl Accountant {
         Self { ledger: Ledger::new(limit) }
     }
 
+    /// Goes on with a ledger that has no entry.
+    pub(in crate::privacy) fn of(ledger: Ledger) -> Self {
+        Self { ledger }
+    }
+
     /// Continues a ledger, after adding up its entries again.
     ///
     /// # Errors
     /// An entry whose cost does not cover its mechanism, or entries that overrun the limit.
     pub fn resume(ledger: &Ledger) -> Result<Self> {
-        let mut accountant = Self::new(ledger.limit());
+        let mut accountant = Self::of(ledger.emptied());
         for entry in ledger.entries() {
             accountant.charge(entry.clone())?;
         }

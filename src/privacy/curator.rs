@@ -5,13 +5,13 @@ use rand::rngs::ChaCha20Rng;
 use crate::data::Projectable;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::privacy::sampler::{DiscreteGaussian, LARGEST_PART};
+use crate::privacy::sampler::{DiscreteGaussian, DiscreteLaplace, LARGEST_PART};
 use crate::privacy::select::Selector;
 use crate::privacy::statistic::GridNoise;
 use crate::privacy::{
-    Accountant, Ledger, LedgerEntry, MarginalSensitivity, NeighboringRelation, NoiseForm,
-    NoiseMechanism, NoiseSeed, NoisyStatistics, Ratio, ResidualQuery, Rho, ScoreSensitivity,
-    Selection, Sensitive, StatisticSensitivity, residual_cost,
+    Accountant, Epsilon, Ledger, LedgerEntry, MarginalSensitivity, NeighboringRelation, NoiseForm,
+    NoiseMechanism, NoiseSeed, NoisyStatistics, Ratio, RecordsPerUnit, ResidualQuery, Rho,
+    ScoreSensitivity, Selection, Sensitive, StatisticSensitivity, residual_cost,
 };
 
 /// A marginal with noise in every cell: it may be published.
@@ -29,6 +29,25 @@ impl NoisyMarginal {
     /// The noise's parameter σ, in counts.
     pub fn stddev(&self) -> f64 {
         self.variance.to_f64().sqrt()
+    }
+}
+
+/// A marginal with discrete Laplace noise in every cell: it may be published.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LaplaceMarginal {
+    /// The measured clique.
+    pub clique: Clique,
+    /// Counts with noise, in row-major order of the clique's sorted attributes.
+    pub values: Vec<i64>,
+    /// The noise's scale b, in counts, exactly: `P[x] ∝ exp(−|x| / b)`.
+    pub scale: Ratio,
+}
+
+impl LaplaceMarginal {
+    /// The noise's standard deviation in counts, `√(2q) / (1 − q)` with `q = exp(−1/b)`.
+    pub fn stddev(&self) -> f64 {
+        let q = (-1.0 / self.scale.to_f64()).exp();
+        (2.0 * q).sqrt() / (1.0 - q)
     }
 }
 
@@ -66,8 +85,9 @@ pub struct NoisyResidual {
 /// Everything that leaves is charged to the ledger before it is drawn, in one function; what is not charged is
 /// [`Sensitive`]. Error messages say nothing that depends on the records.
 ///
-/// Under [`NeighboringRelation::ReplaceOne`] the number of records is public; under
-/// [`NeighboringRelation::AddRemoveOne`] it must be measured.
+/// Under [`NeighboringRelation::ReplaceOne`] the number of records is public; otherwise it must be measured. Under
+/// [`NeighboringRelation::AddRemoveUnit`] no unit may have more records than it says: [`crate::data::read_units_csv`] cuts
+/// a table so.
 pub struct Curator<'a> {
     data: &'a dyn Projectable,
     relation: NeighboringRelation,
@@ -89,8 +109,42 @@ impl<'a> Curator<'a> {
         limit: Rho,
         seed: NoiseSeed,
     ) -> Result<Self> {
+        Self::of_ledger(data, relation, Ledger::new(limit), seed)
+    }
+
+    /// As [`new`](Self::new), but for pure differential privacy: the limit is ε itself, without δ, rounded down to a multiple of
+    /// 2⁻²⁰, and ρ = ε²/2. Gaussian noise is refused.
+    ///
+    /// # Errors
+    /// [`Error::Entropy`], or an ε below 2⁻²⁰ or above 4096.
+    pub fn pure(
+        data: &'a dyn Projectable,
+        relation: NeighboringRelation,
+        epsilon: Epsilon,
+        seed: NoiseSeed,
+    ) -> Result<Self> {
+        let expected = "from 2^-20 to 4096";
+        let found = epsilon.value();
+        if !(0.000_001..=4096.0).contains(&found) {
+            return Err(Error::invalid_parameter("epsilon", found, expected));
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 2^32")]
+        let units = (found * f64::from(1 << PURE_BITS)).floor() as u64;
+        // (units / 2²⁰)² / 2, in whole units of 2⁻⁴⁰.
+        let limit = Rho::from_units(units.saturating_mul(units) / 2);
+        let ledger = Ledger::new(limit).of_pure_epsilon(Ratio::new(units, 1 << PURE_BITS)?);
+        Self::of_ledger(data, relation, ledger, seed)
+    }
+
+    fn of_ledger(
+        data: &'a dyn Projectable,
+        relation: NeighboringRelation,
+        ledger: Ledger,
+        seed: NoiseSeed,
+    ) -> Result<Self> {
         let noise = Some(seed.generator(0)?);
-        Ok(Self { data, relation, accountant: Accountant::new(limit), seed, round: 0, noise })
+        let accountant = Accountant::of(ledger.of_unit(relation.unit()));
+        Ok(Self { data, relation, accountant, seed, round: 0, noise })
     }
 
     /// Goes on from the ledger of a run that was cut short, in place of an empty one.
@@ -101,11 +155,12 @@ impl<'a> Curator<'a> {
     /// under another relation, or a curator that has spent something already.
     pub fn continue_from(&mut self, ledger: &Ledger) -> Result<()> {
         let limit = self.ledger().limit();
-        if !self.spent().is_zero() || ledger.limit() != limit {
+        let is_as_pure = ledger.epsilon_limit() == self.ledger().epsilon_limit();
+        if !self.spent().is_zero() || ledger.limit() != limit || !is_as_pure {
             return Err(Error::invalid_specification(
                 "ledger to continue",
                 format!("limit {}, after spending {}", ledger.limit(), self.spent()),
-                format!("limit {limit}, before anything is spent"),
+                format!("limit {limit}, pure or not as in this run, before anything is spent"),
             ));
         }
         self.check_relation(ledger)?;
@@ -131,7 +186,7 @@ impl<'a> Curator<'a> {
             ));
         }
         self.check_relation(ledger)?;
-        let mut accountant = Accountant::new(self.ledger().limit());
+        let mut accountant = Accountant::of(self.ledger().emptied());
         for entry in ledger.entries() {
             accountant.charge(LedgerEntry { round: 0, ..entry.clone() })?;
         }
@@ -139,8 +194,16 @@ impl<'a> Curator<'a> {
         Ok(())
     }
 
-    /// Refuses a ledger with an entry that was measured under another relation.
+    /// Refuses a ledger of another unit, or with an entry that was measured under another relation.
     fn check_relation(&self, ledger: &Ledger) -> Result<()> {
+        if ledger.records_per_unit() != self.relation.unit() {
+            let of = |unit: Option<RecordsPerUnit>| match unit {
+                None => "units of one record".to_owned(),
+                Some(records) => format!("units of {} records at most", records.get()),
+            };
+            let found = of(ledger.records_per_unit());
+            return Err(Error::invalid_specification("ledger", found, of(self.relation.unit())));
+        }
         let foreign = ledger.entries().iter().find(|entry| !entry.is_of(self.relation));
         match foreign {
             None => Ok(()),
@@ -188,10 +251,7 @@ impl<'a> Curator<'a> {
 
     /// Number of records where it is public: under replace-one.
     pub fn records(&self) -> Option<u64> {
-        match self.relation {
-            NeighboringRelation::ReplaceOne => Some(self.data.records()),
-            NeighboringRelation::AddRemoveOne => None,
-        }
+        self.relation.has_public_total().then(|| self.data.records())
     }
 
     /// The round, counted from 1; 0 before the first.
@@ -231,12 +291,12 @@ impl<'a> Curator<'a> {
     }
 
     /// Measures the number of records, where it is private, at a cost of `rho`: discrete Gaussian noise with
-    /// σ² = 1/(2ρ).
+    /// σ² = 1/(2ρ), and K²/(2ρ) where neighbors differ by a unit of K records.
     ///
     /// # Errors
     /// Under replace-one, where the number is public; a `rho` of 0 or above what is left.
     pub fn measure_total(&mut self, rho: Rho) -> Result<i64> {
-        if self.relation != NeighboringRelation::AddRemoveOne {
+        if self.relation.has_public_total() {
             let expected = "add-remove-one: otherwise the number of records is public";
             return Err(Error::invalid_parameter("neighboring relation", self.relation, expected));
         }
@@ -247,7 +307,7 @@ impl<'a> Curator<'a> {
     }
 
     /// Measures a marginal at a cost of `rho`: discrete Gaussian noise in every cell, with σ² = Δ₂²/(2ρ), which is 1/ρ
-    /// under replace-one and 1/(2ρ) under add-remove-one. σ² is not below 2⁻¹¹, whatever the budget.
+    /// under replace-one, 1/(2ρ) under add-remove-one and K²/(2ρ) for units. σ² is not below 2⁻¹¹ Δ₂², whatever the budget.
     ///
     /// `marginal`: the exact counts on `clique`, as of [`marginals`](Self::marginals).
     ///
@@ -268,8 +328,56 @@ impl<'a> Curator<'a> {
         Ok(NoisyMarginal { clique: clique.clone(), values, variance })
     }
 
-    /// Measures one cell of a marginal at a cost of `rho`: discrete Gaussian noise with σ² = 1/(2ρ) under both relations,
-    /// as one record changes a single count by one at most. σ² is not below 2⁻¹¹, whatever the budget.
+    /// Measures a marginal at a cost of pure ε: discrete Laplace noise of scale Δ₁/ε in every cell, exactly, which is 2/ε
+    /// under replace-one, 1/ε under add-remove-one and K/ε for units. The ledger's entry costs ρ = ε²/2, rounded up.
+    ///
+    /// `marginal`: the exact counts on `clique`, as of [`marginals`](Self::marginals). `epsilon`: above 0, at most 1024.
+    ///
+    /// # Errors
+    /// Counts that are not those of the clique (another size or sum), an ε out of range, or above what is left.
+    pub fn measure_laplace(
+        &mut self,
+        clique: &Clique,
+        marginal: Sensitive<&[u32]>,
+        epsilon: Ratio,
+    ) -> Result<LaplaceMarginal> {
+        self.check_marginal(clique, marginal.as_ref())?;
+        let l1_sensitivity = MarginalSensitivity::of(self.relation).l1();
+        let (scale, rho) = laplace_scale(l1_sensitivity, epsilon)?;
+        let distribution = DiscreteLaplace::new(scale)?;
+        let entry = LedgerEntry {
+            round: self.round,
+            purpose: "marginal".to_owned(),
+            clique: Some(clique.iter().map(|a| self.domain().name(a).to_owned()).collect()),
+            cell: None,
+            mechanism: NoiseMechanism::DiscreteLaplace { scale, l1_sensitivity },
+            rho,
+        };
+        let noise = self.noise.as_mut().ok_or_else(no_round)?;
+        self.accountant.charge(entry)?;
+        let noisy = |count: &u32| i64::from(*count).saturating_add(distribution.sample(noise));
+        let values = marginal.open().iter().map(noisy).collect();
+        Ok(LaplaceMarginal { clique: clique.clone(), values, scale })
+    }
+
+    /// What may still be spent on noise of pure ε, rounded down to a multiple of 2⁻²⁰: what is left of the limit of
+    /// [`pure`](Self::pure), or else √(2ρ) of what is left of ρ.
+    pub fn remaining_epsilon(&self) -> Result<Ratio> {
+        let units = match self.ledger().remaining_epsilon() {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "at most 2^32"
+            )]
+            Some(epsilon) => (epsilon * f64::from(1 << PURE_BITS)).floor() as u64,
+            // (ε 2²⁰)² = 2ρ 2⁴⁰.
+            None => u64::try_from((2 * u128::from(self.remaining().units())).isqrt()).unwrap_or(0),
+        };
+        Ratio::new(units, 1 << PURE_BITS)
+    }
+
+    /// Measures one cell of a marginal at a cost of `rho`: discrete Gaussian noise with σ² = 1/(2ρ) where neighbors
+    /// differ by a record, which changes a single count by one at most, and K²/(2ρ) where they differ by a unit. σ² is not below 2⁻¹¹, whatever the budget.
     ///
     /// `marginal`: the exact counts on `clique`, as of [`marginals`](Self::marginals). `cell`: row-major over the clique.
     ///
@@ -413,10 +521,11 @@ impl<'a> Curator<'a> {
         rho: Rho,
         values: &[i64],
     ) -> Result<(Vec<i64>, Ratio)> {
-        let squared_l2_sensitivity = match what.cell {
-            Some(_) => MarginalSensitivity::ONE_CELL,
-            None => MarginalSensitivity::of(self.relation).squared_l2(),
+        let sensitivity = match what.cell {
+            Some(_) => MarginalSensitivity::one_cell(self.relation),
+            None => MarginalSensitivity::of(self.relation),
         };
+        let squared_l2_sensitivity = sensitivity.squared_l2();
         let variance = gaussian_variance(squared_l2_sensitivity, rho)?;
         let distribution = DiscreteGaussian::new(variance)?;
         let entry = LedgerEntry {
@@ -484,6 +593,27 @@ fn gaussian_variance(squared_l2_sensitivity: u32, rho: Rho) -> Result<Ratio> {
     }
     let numerator = u64::from(squared_l2_sensitivity) << (Rho::UNIT_BITS - 1);
     Ratio::new(numerator, rho.units().min(LARGEST_PART))
+}
+
+/// Binary digits of the fractions of pure ε in which budgets are rounded down.
+const PURE_BITS: u32 = 20;
+
+/// The scale `Δ₁/ε` of Laplace noise, exactly, and its cost `ε²/2`, rounded up.
+fn laplace_scale(l1_sensitivity: u32, epsilon: Ratio) -> Result<(Ratio, Rho)> {
+    let refused = || {
+        let expected = "above 0 and at most 1024, in parts of at most 2^40";
+        Error::invalid_parameter("epsilon of a measurement", epsilon, expected)
+    };
+    let (numerator, denominator) = (epsilon.numerator(), epsilon.denominator());
+    if numerator == 0 || denominator > 1 << 40 || numerator / denominator > 1024 {
+        return Err(refused());
+    }
+    let scale = Ratio::new(u64::from(l1_sensitivity) * denominator, numerator)?;
+    // ε² · 2³⁹ / 1, in units of 2⁻⁴⁰: at most 2⁵⁰ · 2⁵⁰ · 2³⁹ before the division.
+    let square = u128::from(numerator).pow(2).checked_mul(1 << (Rho::UNIT_BITS - 1));
+    let units = square.map(|square| square.div_ceil(u128::from(denominator).pow(2)));
+    let units = units.and_then(|units| u64::try_from(units).ok()).ok_or_else(refused)?;
+    Ok((scale, Rho::from_units(units)))
 }
 
 /// The error of an access after a resumption, before a round has begun.

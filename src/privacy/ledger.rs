@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::privacy::{MarginalSensitivity, NeighboringRelation, Ratio, Rho};
+use crate::privacy::{MarginalSensitivity, NeighboringRelation, Ratio, RecordsPerUnit, Rho};
 
 /// The noise behind an entry, with the parameters that its cost follows from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,14 @@ pub enum NoiseMechanism {
         variance: Ratio,
         /// Δ₂² in squared counts.
         squared_l2_sensitivity: u32,
+    },
+    /// Discrete Laplace noise on integer counts: ε-DP with ε = Δ₁ / scale (Ghosh, Roughgarden & Sundararajan 2012), so
+    /// ρ = ε² / 2 (Bun & Steinke 2016, Proposition 1.4).
+    DiscreteLaplace {
+        /// The scale, in counts.
+        scale: Ratio,
+        /// Δ₁ in counts.
+        l1_sensitivity: u32,
     },
     /// Discrete Gaussian noise on integer queries, measured at once, each with its own `σ_q²`:
     /// `ρ = ½ max Σ_q ‖Δ_q‖²/σ_q²` over pairs of neighbors.
@@ -102,15 +110,10 @@ impl NoiseMechanism {
                 variance.numerator() > 0 && cost.is_some_and(|cost| cost <= paid)
             }
             Self::GridLaplace { scale, sensitivity, .. } => {
-                // (Δ₁ / scale)² / 2 ≤ ρ.
-                let square = |x: u128| x.checked_mul(x);
-                let cost = u128::from(*sensitivity)
-                    .checked_mul(scale.denominator().into())
-                    .and_then(square)
-                    .and_then(|cost| cost.checked_mul(unit));
-                let scale = u128::from(scale.numerator()) * u128::from(scale.numerator());
-                let paid = (2 * u128::from(rho.units())).saturating_mul(scale);
-                scale > 0 && cost.is_some_and(|cost| cost <= paid)
+                laplace_is_covered(*sensitivity, *scale, rho)
+            }
+            Self::DiscreteLaplace { scale, l1_sensitivity } => {
+                laplace_is_covered(u64::from(*l1_sensitivity), *scale, rho)
             }
             Self::JointDiscreteGaussian { squared_sensitivity, .. } => {
                 let cost = u128::from(squared_sensitivity.numerator()).checked_mul(unit);
@@ -122,6 +125,44 @@ impl NoiseMechanism {
             Self::PermuteAndFlip { epsilon, .. } => square_is_covered(*epsilon, 2, rho),
         }
     }
+
+    /// ε of pure differential privacy in units of 2⁻⁴⁰, rounded up; `None` for Gaussian noise, which has none.
+    fn pure_epsilon(&self) -> Option<u128> {
+        let units = |numerator: u128, denominator: u64| {
+            let scaled = numerator.checked_mul(1 << EPSILON_BITS)?;
+            (denominator > 0).then(|| scaled.div_ceil(denominator.into()))
+        };
+        match self {
+            Self::DiscreteGaussian { .. }
+            | Self::JointDiscreteGaussian { .. }
+            | Self::GridGaussian { .. } => None,
+            Self::DiscreteLaplace { scale, l1_sensitivity } => {
+                let l1 = u128::from(*l1_sensitivity);
+                units(l1 * u128::from(scale.denominator()), scale.numerator())
+            }
+            Self::GridLaplace { scale, sensitivity, .. } => {
+                let l1 = u128::from(*sensitivity);
+                units(l1.checked_mul(scale.denominator().into())?, scale.numerator())
+            }
+            Self::ExponentialMechanism { epsilon, .. } | Self::PermuteAndFlip { epsilon, .. } => {
+                units(epsilon.numerator().into(), epsilon.denominator())
+            }
+        }
+    }
+}
+
+/// Binary digits of the fractions in which ε is added up.
+const EPSILON_BITS: u32 = 40;
+
+/// Whether `(Δ₁ / scale)² / 2 ≤ ρ`, in integers.
+fn laplace_is_covered(l1_sensitivity: u64, scale: Ratio, rho: Rho) -> bool {
+    let cost = u128::from(l1_sensitivity)
+        .checked_mul(scale.denominator().into())
+        .and_then(|x| x.checked_mul(x))
+        .and_then(|cost| cost.checked_mul(1 << Rho::UNIT_BITS));
+    let scale = u128::from(scale.numerator()) * u128::from(scale.numerator());
+    let paid = (2 * u128::from(rho.units())).saturating_mul(scale);
+    scale > 0 && cost.is_some_and(|cost| cost <= paid)
 }
 
 /// Whether `ε² / divisor ≤ ρ`, in integers.
@@ -157,10 +198,13 @@ impl LedgerEntry {
         match &self.mechanism {
             NoiseMechanism::DiscreteGaussian { squared_l2_sensitivity, .. } => {
                 let expected = match self.cell {
-                    Some(_) => MarginalSensitivity::ONE_CELL,
-                    None => MarginalSensitivity::of(relation).squared_l2(),
+                    Some(_) => MarginalSensitivity::one_cell(relation),
+                    None => MarginalSensitivity::of(relation),
                 };
-                *squared_l2_sensitivity == expected
+                *squared_l2_sensitivity == expected.squared_l2()
+            }
+            NoiseMechanism::DiscreteLaplace { l1_sensitivity, .. } => {
+                self.cell.is_none() && *l1_sensitivity == MarginalSensitivity::of(relation).l1()
             }
             NoiseMechanism::JointDiscreteGaussian { relation: own, .. }
             | NoiseMechanism::GridGaussian { relation: own, .. }
@@ -191,6 +235,8 @@ impl LedgerEntry {
 #[serde(try_from = "Written", into = "Written")]
 pub struct Ledger {
     limit: Rho,
+    records_per_unit: Option<RecordsPerUnit>,
+    epsilon_limit: Option<Ratio>,
     spent: Rho,
     entries: Vec<LedgerEntry>,
 }
@@ -200,6 +246,10 @@ pub struct Ledger {
 #[serde(deny_unknown_fields)]
 struct Written {
     limit: Rho,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    records_per_unit: Option<RecordsPerUnit>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    epsilon_limit: Option<Ratio>,
     spent: Rho,
     remaining: Rho,
     entries: Vec<LedgerEntry>,
@@ -208,7 +258,69 @@ struct Written {
 impl Ledger {
     /// An empty ledger.
     pub fn new(limit: Rho) -> Self {
-        Self { limit, spent: Rho::ZERO, entries: Vec::new() }
+        Self {
+            limit,
+            records_per_unit: None,
+            epsilon_limit: None,
+            spent: Rho::ZERO,
+            entries: Vec::new(),
+        }
+    }
+
+    /// An empty ledger of the same limits and the same unit.
+    pub(in crate::privacy) fn emptied(&self) -> Self {
+        Self { spent: Rho::ZERO, entries: Vec::new(), ..*self }
+    }
+
+    /// For neighbors that differ by a unit of so many records, not by a record.
+    #[must_use]
+    pub(in crate::privacy) fn of_unit(self, records_per_unit: Option<RecordsPerUnit>) -> Self {
+        Self { records_per_unit, ..self }
+    }
+
+    /// With a limit of pure ε too, which no Gaussian noise stays within.
+    #[must_use]
+    pub(in crate::privacy) fn of_pure_epsilon(self, limit: Ratio) -> Self {
+        Self { epsilon_limit: Some(limit), ..self }
+    }
+
+    /// K where neighbors differ by a unit; `None` where they differ by a record.
+    pub fn records_per_unit(&self) -> Option<RecordsPerUnit> {
+        self.records_per_unit
+    }
+
+    /// The most pure ε that may be spent, where there is such a limit.
+    pub fn epsilon_limit(&self) -> Option<Ratio> {
+        self.epsilon_limit
+    }
+
+    /// ε of the whole ledger where it is ε-differentially private, without δ: the sum over its entries, rounded up to
+    /// 2⁻⁴⁰ each; `None` with an entry of Gaussian noise.
+    pub fn pure_epsilon(&self) -> Option<f64> {
+        let units = self.pure_units()?;
+        let (epsilon, unit) = (units as f64, (1_u64 << EPSILON_BITS) as f64);
+        Some(if units < 1 << f64::MANTISSA_DIGITS { epsilon } else { epsilon.next_up() } / unit)
+    }
+
+    fn pure_units(&self) -> Option<u128> {
+        self.entries
+            .iter()
+            .try_fold(0_u128, |sum, entry| sum.checked_add(entry.mechanism.pure_epsilon()?))
+    }
+
+    /// What is left of the limit of pure ε, where there is one.
+    pub(in crate::privacy) fn remaining_epsilon(&self) -> Option<f64> {
+        let limit = self.epsilon_limit?;
+        Some((limit.to_f64() - self.pure_epsilon().unwrap_or(f64::INFINITY)).max(0.0))
+    }
+
+    /// Whether an entry stays within the limit of pure ε, where there is one; decided in integers.
+    fn stays_pure(&self, entry: &LedgerEntry) -> bool {
+        let Some(limit) = self.epsilon_limit else { return true };
+        let sum = self.pure_units().zip(entry.mechanism.pure_epsilon());
+        let sum = sum.and_then(|(spent, more)| spent.checked_add(more));
+        let sum = sum.and_then(|sum| sum.checked_mul(limit.denominator().into()));
+        sum.is_some_and(|sum| sum <= u128::from(limit.numerator()) << EPSILON_BITS)
     }
 
     /// The most that may be spent.
@@ -234,6 +346,17 @@ impl Ledger {
     /// Adds an entry that is covered and fits; otherwise leaves everything as it was.
     pub(in crate::privacy) fn add(&mut self, entry: LedgerEntry) -> Result<()> {
         entry.check("a charge")?;
+        if !self.stays_pure(&entry) {
+            let remaining = self.remaining_epsilon().unwrap_or(0.0);
+            return Err(Error::BudgetExceeded {
+                purpose: entry.purpose,
+                asked: entry.mechanism.pure_epsilon().map_or_else(
+                    || "noise that is not purely differentially private".to_owned(),
+                    |units| format!("epsilon = {}", units as f64 / (1_u64 << EPSILON_BITS) as f64),
+                ),
+                remaining: format!("epsilon = {remaining}"),
+            });
+        }
         let spent = self.spent.checked_add(entry.rho).filter(|spent| *spent <= self.limit);
         let Some(spent) = spent else {
             return Err(Error::BudgetExceeded {
@@ -251,7 +374,9 @@ impl Ledger {
 impl From<Ledger> for Written {
     fn from(ledger: Ledger) -> Self {
         let (limit, spent, remaining) = (ledger.limit, ledger.spent, ledger.remaining());
-        Self { limit, spent, remaining, entries: ledger.entries }
+        let (records_per_unit, epsilon_limit) = (ledger.records_per_unit, ledger.epsilon_limit);
+        let entries = ledger.entries;
+        Self { limit, records_per_unit, epsilon_limit, spent, remaining, entries }
     }
 }
 
@@ -259,7 +384,8 @@ impl TryFrom<Written> for Ledger {
     type Error = Error;
 
     fn try_from(written: Written) -> Result<Self> {
-        let mut ledger = Self::new(written.limit);
+        let mut ledger = Self::new(written.limit).of_unit(written.records_per_unit);
+        ledger.epsilon_limit = written.epsilon_limit;
         for entry in written.entries {
             ledger.add(entry)?;
         }

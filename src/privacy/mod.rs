@@ -26,7 +26,7 @@ pub use accountant::Accountant;
 pub use conversion::{
     Delta, Epsilon, delta_from_rho_epsilon, epsilon_from_rho_delta, rho_from_epsilon_delta,
 };
-pub use curator::{Curator, NoisyCell, NoisyMarginal, NoisyResidual};
+pub use curator::{Curator, LaplaceMarginal, NoisyCell, NoisyMarginal, NoisyResidual};
 pub use ledger::{Ledger, LedgerEntry, NoiseMechanism};
 pub use noise::NoiseSeed;
 pub use ratio::Ratio;
@@ -34,5 +34,5 @@ pub use residual::{ResidualQuery, residual_cost, variance_at_least};
 pub use rho::Rho;
 pub use select::Selection;
 pub use sensitive::Sensitive;
-pub use sensitivity::{MarginalSensitivity, NeighboringRelation, ScoreSensitivity};
+pub use sensitivity::{MarginalSensitivity, NeighboringRelation, RecordsPerUnit, ScoreSensitivity};
 pub use statistic::{NoiseForm, NoisyStatistics, StatisticSensitivity};

@@ -148,7 +148,8 @@ impl ResidualQuery {
 /// What it costs to measure all of some queries at once, rounded up to units: `½ max Σ_q ‖Δ_q‖²/σ_q²` over all pairs
 /// of neighbors (`docs/theory/strategies.md`, sections 3 to 5).
 ///
-/// Under add-remove-one every pair of neighbors attains it. Under replace-one the maximum is over the sets of attributes
+/// Under add-remove-one every pair of neighbors attains it; for units of K records it is K² times as much, attained by
+/// equal records. Under replace-one the maximum is over the sets of attributes
 /// in which two records differ, as long as sets times queries are at most 2²⁵; beyond, it is bounded by the sum over the
 /// queries of the maximum of each.
 ///
@@ -161,6 +162,11 @@ pub fn residual_cost(
 ) -> Result<Rho> {
     let cost = match relation {
         NeighboringRelation::AddRemoveOne => sum(queries, |q| change(q, domain, None)),
+        NeighboringRelation::AddRemoveUnit(unit) => {
+            // K equal records change every query K times as much as one.
+            let of_one = sum(queries, |q| change(q, domain, None));
+            of_one.and_then(|cost| cost.checked_mul(u128::from(unit.get()).pow(2)))
+        }
         NeighboringRelation::ReplaceOne => {
             let mut attributes =
                 queries.iter().fold(Clique::default(), |all, q| all.union(&q.clique));

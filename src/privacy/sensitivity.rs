@@ -1,4 +1,4 @@
-//! How much one record can change a number. Proofs: `docs/theory/sensitivities.md`.
+//! How much one record, or one unit of records, can change a number. Proofs: `docs/theory/sensitivities.md`.
 
 use std::fmt;
 
@@ -15,24 +15,109 @@ pub enum NeighboringRelation {
     ReplaceOne,
     /// One record is added or removed (unbounded privacy). The number of records is private.
     AddRemoveOne,
+    /// One unit, such as a household, is added or removed with all of its records, which are so many at most. The number of
+    /// records is private; replacing a unit would change it too, so there is no other relation for units.
+    AddRemoveUnit(RecordsPerUnit),
 }
 
 impl NeighboringRelation {
-    /// Most cells of one marginal, counted as unit changes, that differ between neighbors: 2 or 1.
+    /// Most that all counts of one marginal together differ between neighbors: 2, 1 or K. It is `Δ₁`.
     const fn changed_counts(self) -> u32 {
         match self {
             Self::ReplaceOne => 2,
             Self::AddRemoveOne => 1,
+            Self::AddRemoveUnit(unit) => unit.get(),
         }
+    }
+
+    /// Most that one count differs between neighbors: 1 or K.
+    pub(in crate::privacy) const fn changed_cell(self) -> u32 {
+        match self {
+            Self::ReplaceOne | Self::AddRemoveOne => 1,
+            Self::AddRemoveUnit(unit) => unit.get(),
+        }
+    }
+
+    /// Whether the number of records is the same in all neighbors, and hence public.
+    ///
+    /// ```
+    /// use jointly::privacy::NeighboringRelation;
+    /// assert!(NeighboringRelation::ReplaceOne.has_public_total());
+    /// assert!(!NeighboringRelation::AddRemoveOne.has_public_total());
+    /// ```
+    pub const fn has_public_total(self) -> bool {
+        matches!(self, Self::ReplaceOne)
+    }
+
+    /// K where neighbors differ by a unit; `None` where they differ by a record.
+    pub const fn unit(self) -> Option<RecordsPerUnit> {
+        match self {
+            Self::ReplaceOne | Self::AddRemoveOne => None,
+            Self::AddRemoveUnit(unit) => Some(unit),
+        }
+    }
+}
+
+/// K, the most records that a unit of privacy has: 1 to 32.
+///
+/// The table must have been cut to it before anything is counted: see [`crate::data::read_units_csv`].
+///
+/// ```
+/// use jointly::privacy::{MarginalSensitivity, NeighboringRelation, RecordsPerUnit};
+/// let household = NeighboringRelation::AddRemoveUnit(RecordsPerUnit::new(3)?);
+/// let marginal = MarginalSensitivity::of(household); // all three records may lie in one cell
+/// assert_eq!((marginal.l1(), marginal.squared_l2()), (3, 9));
+/// assert!(RecordsPerUnit::new(0).is_err());
+/// # Ok::<(), jointly::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+pub struct RecordsPerUnit(u32);
+
+impl RecordsPerUnit {
+    /// Most that is allowed: σ² = K²/(2ρ) is a fraction that the sampler takes as it is up to there.
+    pub const MAX: u32 = 32;
+
+    /// Checks the range.
+    ///
+    /// # Errors
+    /// 0, or more than 32.
+    pub fn new(records: u32) -> Result<Self> {
+        if (1..=Self::MAX).contains(&records) {
+            return Ok(Self(records));
+        }
+        Err(Error::invalid_parameter("records of a unit", records, "1 to 32"))
+    }
+
+    /// The number.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl TryFrom<u32> for RecordsPerUnit {
+    type Error = Error;
+
+    fn try_from(records: u32) -> Result<Self> {
+        Self::new(records)
+    }
+}
+
+impl From<RecordsPerUnit> for u32 {
+    fn from(unit: RecordsPerUnit) -> Self {
+        unit.get()
     }
 }
 
 impl fmt::Display for NeighboringRelation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ReplaceOne => "replace-one",
-            Self::AddRemoveOne => "add-remove-one",
-        })
+        match self {
+            Self::ReplaceOne => f.write_str("replace-one"),
+            Self::AddRemoveOne => f.write_str("add-remove-one"),
+            Self::AddRemoveUnit(unit) => {
+                write!(f, "add-remove-one unit of {} records at most", unit.get())
+            }
+        }
     }
 }
 
@@ -52,12 +137,19 @@ pub struct MarginalSensitivity {
 }
 
 impl MarginalSensitivity {
-    /// Δ₂² of a single cell of a marginal, under either relation: no record counts twice in it.
-    pub(in crate::privacy) const ONE_CELL: u32 = 1;
+    /// Of a single cell of a marginal: no record counts twice in it, but all K records of a unit may lie there.
+    pub(in crate::privacy) const fn one_cell(relation: NeighboringRelation) -> Self {
+        let l1 = relation.changed_cell();
+        Self { l1, squared_l2: l1 * l1 }
+    }
 
-    /// Under replace-one a record leaves one cell and enters another; under add-remove-one it does one of the two.
+    /// Under replace-one a record leaves one cell and enters another; under add-remove-one it does one of the two; a unit's
+    /// K records may all do so in the same cell.
     pub const fn of(relation: NeighboringRelation) -> Self {
-        Self { l1: relation.changed_counts(), squared_l2: relation.changed_counts() }
+        let (l1, one_cell) = (relation.changed_counts(), Self::one_cell(relation).squared_l2);
+        // Counts that rise and fall lie in different cells.
+        let squared_l2 = if relation.has_public_total() { 2 * one_cell } else { one_cell };
+        Self { l1, squared_l2 }
     }
 
     /// Δ₁ in counts.
@@ -84,7 +176,7 @@ impl MarginalSensitivity {
 /// use jointly::privacy::{NeighboringRelation::ReplaceOne, ScoreSensitivity};
 /// assert_eq!(ScoreSensitivity::l1_error(ReplaceOne).value(), 2.0);
 /// assert_eq!(ScoreSensitivity::l1_error_difference(ReplaceOne).value(), 4.0);
-/// assert_eq!(ScoreSensitivity::cell_error().value(), 1.0);
+/// assert_eq!(ScoreSensitivity::cell_error(ReplaceOne).value(), 1.0);
 /// assert_eq!(ScoreSensitivity::l1_error(ReplaceOne).weighted(3.5)?.value(), 7.0);
 /// # Ok::<(), jointly::Error>(())
 /// ```
@@ -96,13 +188,13 @@ pub struct ScoreSensitivity {
 
 impl ScoreSensitivity {
     /// Of `‖M(D) − v‖₁ + c`, where `v` and `c` do not depend on the records: 2 under replace-one, 1 under
-    /// add-remove-one.
+    /// add-remove-one, K for units.
     pub const fn l1_error(relation: NeighboringRelation) -> Self {
         Self { counts: relation.changed_counts(), weight: 1.0 }
     }
 
     /// Of `‖M(D) − v‖₁ − ‖M(D) − w‖₁ + c`, where `v`, `w` and `c` do not depend on the records, such as the score of
-    /// a public candidate in JAM-PGM: 4 under replace-one, 2 under add-remove-one.
+    /// a public candidate in JAM-PGM: 4 under replace-one, 2 under add-remove-one, 2 K for units.
     ///
     /// It also covers lists in which some scores are of the form of [`l1_error`](Self::l1_error).
     pub const fn l1_error_difference(relation: NeighboringRelation) -> Self {
@@ -110,9 +202,10 @@ impl ScoreSensitivity {
     }
 
     /// Of `|M(D)_x − v| + c` for one cell x of a marginal, or the maximum of it over the cells of a marginal, where `v` and
-    /// `c` do not depend on the records: 1 under both relations, as no count changes by more than one.
-    pub const fn cell_error() -> Self {
-        Self { counts: 1, weight: 1.0 }
+    /// `c` do not depend on the records: 1 when neighbors differ by a record, as no count changes by more than one, and K
+    /// when they differ by a unit.
+    pub const fn cell_error(relation: NeighboringRelation) -> Self {
+        Self { counts: relation.changed_cell(), weight: 1.0 }
     }
 
     /// Of scores that are multiplied by weights of at most `largest`.
@@ -134,7 +227,8 @@ impl ScoreSensitivity {
         self.counts
     }
 
-    /// The sensitivity. Exact: the counts are a power of two.
+    /// The sensitivity. Exact where the counts are a power of two, and else within a rounding of the product, which the
+    /// grid of the selection outweighs (`docs/theory/sensitivities.md`, section 5).
     pub fn value(self) -> f64 {
         f64::from(self.counts) * self.weight
     }
@@ -148,6 +242,13 @@ mod tests {
     fn relations_are_written_in_kebab_case() {
         for relation in [NeighboringRelation::ReplaceOne, NeighboringRelation::AddRemoveOne] {
             assert_eq!(serde_json::to_string(&relation).unwrap(), format!("\"{relation}\""));
+        }
+        let unit = NeighboringRelation::AddRemoveUnit(RecordsPerUnit::new(4).unwrap());
+        let written = r#"{"add-remove-unit":4}"#;
+        assert_eq!(serde_json::to_string(&unit).unwrap(), written);
+        assert_eq!(serde_json::from_str::<NeighboringRelation>(written).unwrap(), unit);
+        for wrong in [r#"{"add-remove-unit":0}"#, r#"{"add-remove-unit":33}"#] {
+            assert!(serde_json::from_str::<NeighboringRelation>(wrong).is_err());
         }
     }
 

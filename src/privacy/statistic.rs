@@ -2,7 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::privacy::sampler::{DiscreteGaussian, DiscreteLaplace, LARGEST_PART};
-use crate::privacy::{NeighboringRelation, NoiseMechanism, Ratio, Rho, variance_at_least};
+use crate::privacy::{
+    MarginalSensitivity, NeighboringRelation, NoiseMechanism, Ratio, Rho, variance_at_least,
+};
 
 /// Steps of the grid in one count.
 const STEPS: u32 = 1 << 8;
@@ -41,7 +43,7 @@ impl StatisticSensitivity {
     pub const GRID: f64 = 1.0 / STEPS as f64;
 
     /// Of `‖M_r(D) − v_r‖₁` on so many cliques r, where no `v_r` depends on the records: each changes by 2 under
-    /// replace-one, by 1 under add-remove-one.
+    /// replace-one, by 1 under add-remove-one, by K for units.
     ///
     /// # Errors
     /// No number, or more than 2²⁴.
@@ -50,15 +52,12 @@ impl StatisticSensitivity {
         let numbers = numbers.ok_or_else(|| {
             Error::invalid_parameter("numbers to release", "another number", "1 to 2^24 of them")
         })?;
-        let counts = match relation {
-            NeighboringRelation::ReplaceOne => 2,
-            NeighboringRelation::AddRemoveOne => 1,
-        };
+        let counts = MarginalSensitivity::of(relation).l1();
         Ok(Self { relation, numbers, steps: counts * STEPS + ROUNDING_STEPS })
     }
 
     /// Of N f, the best mixture error times a constant N by which all counts are divided, known to a bracket of a fixed
-    /// width whose middle is released: 1 + width, under both relations.
+    /// width whose middle is released: 1 + width, and K + width for units.
     ///
     /// `width`: in counts, in (0, 1024]; rounded up to the grid.
     ///
@@ -70,7 +69,8 @@ impl StatisticSensitivity {
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 2^18")]
         let slack = (width * f64::from(STEPS)).ceil() as u32;
-        Ok(Self { relation, numbers: 1, steps: STEPS + slack + ROUNDING_STEPS })
+        let counts = relation.changed_cell();
+        Ok(Self { relation, numbers: 1, steps: counts * STEPS + slack + ROUNDING_STEPS })
     }
 
     /// Which tables are neighbors.

@@ -57,7 +57,7 @@ impl MarginalPlan {
         rho: Rho,
     ) -> Result<Self> {
         let known = |clique: &Clique| {
-            clique.is_empty() && relation == NeighboringRelation::ReplaceOne // n is public
+            clique.is_empty() && relation.has_public_total() // n is public
         };
         let needed: Vec<Clique> =
             needed(domain, workload).into_iter().filter(|clique| !known(clique)).collect();

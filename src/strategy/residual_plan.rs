@@ -59,7 +59,7 @@ impl ResidualPlan {
             return Err(Error::invalid_parameter("rho of a plan", rho, "above 0"));
         }
         let mut cliques = needed(domain, workload);
-        if relation == NeighboringRelation::ReplaceOne {
+        if relation.has_public_total() {
             cliques.retain(|clique| !clique.is_empty()); // n is public
         }
         let weights = match objective {

@@ -299,6 +299,31 @@ fn more_measures_and_edit_rules_are_those_computed_by_hand() {
 }
 
 #[test]
+fn a_score_by_groups_is_that_computed_by_hand() {
+    let bench = Bench::new();
+    bench.write("domain.json", r#"{"area": 3, "a": 2, "b": 2}"#);
+    bench.write("real.csv", "area,a,b\n0,0,0\n0,1,1\n1,0,0\n");
+    bench.write("fake.csv", "area,a,b\n0,0,0\n0,1,0\n2,0,0\n");
+    let command = "evaluate --real real.csv --synthetic fake.csv --schema domain.json \
+                   --workload all-1-way --groups area";
+    let answer: Value = serde_json::from_str(&bench.succeed(&format!("{command} --json"))).unwrap();
+    // Area 0 has L1 1; areas 1 and 2 are in one table only.
+    close(&answer["by_groups"]["score"], 5.0 / 3.0);
+    close(&answer["by_groups"]["points"], 1000.0 / 6.0);
+    assert_eq!(
+        (&answer["by_groups"]["groups"], &answer["by_groups"]["penalized"]),
+        (&3.into(), &2.into())
+    );
+    assert_eq!(answer["by_groups"]["by_group"][0]["real"], 2);
+    assert!(bench.succeed(command).contains("Group score (mean L1 distance, 0 to 2)"));
+    bench.fail(
+        &command.replace("--groups area", "--groups region"),
+        3,
+        "unknown attribute 'region'",
+    );
+}
+
+#[test]
 fn a_fixed_seed_repeats_every_file_and_marks_it_as_not_private() {
     let bench = Bench::new();
     let files =

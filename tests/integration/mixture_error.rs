@@ -8,7 +8,7 @@ use flate2::read::GzDecoder;
 use jointly::data::{Dataset, Projectable, PublicData, read_csv};
 use jointly::domain::{Clique, Domain, Schema};
 use jointly::evaluation::{MixtureBracket, MixtureError, MixtureMethod, ScoredCells};
-use jointly::privacy::NeighboringRelation::{AddRemoveOne, ReplaceOne};
+use jointly::privacy::NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
 use jointly::privacy::{Curator, NoiseForm, NoiseMechanism, NoiseSeed, Rho, StatisticSensitivity};
 use jointly::program::{Comparison, Constraint, LinearProgram};
 use jointly::query::{WeightedClique, Workload};
@@ -169,7 +169,7 @@ fn one_record_changes_the_error_times_n_by_at_most_one() {
                 ReplaceOne => {
                     values.iter().map(|value| [&own[1..], &[value.to_vec()]].concat()).collect()
                 }
-                AddRemoveOne => {
+                AddRemoveOne | AddRemoveUnit(_) => {
                     let added = values.iter().map(|value| [&own[..], &[value.to_vec()]].concat());
                     added.chain([own[1..].to_vec()]).collect()
                 }

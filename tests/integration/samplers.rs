@@ -185,7 +185,7 @@ fn candidates_are_selected_with_the_probabilities_they_should() {
     let scores = [0.0, -3.5, 12.0, 11.0, 12.0, 4.25, 7.0, -40.0];
     let sensitivities = [
         ScoreSensitivity::l1_error_difference(NeighboringRelation::ReplaceOne),
-        ScoreSensitivity::cell_error(),
+        ScoreSensitivity::cell_error(NeighboringRelation::ReplaceOne),
     ];
     let rhos = [0.005, 0.1, 0.7];
     let budgets = rhos.into_iter().flat_map(|rho| sensitivities.map(|s| (rho, s)));

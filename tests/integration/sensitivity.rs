@@ -4,16 +4,32 @@
 
 use jointly::data::Projectable;
 use jointly::domain::{Clique, Domain};
-use jointly::privacy::NeighboringRelation::{AddRemoveOne, ReplaceOne};
+use jointly::privacy::NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
 use jointly::privacy::{
-    Curator, MarginalSensitivity, NeighboringRelation, NoiseSeed, Ratio, ResidualQuery, Rho,
-    ScoreSensitivity, residual_cost,
+    Curator, MarginalSensitivity, NeighboringRelation, NoiseSeed, Ratio, RecordsPerUnit,
+    ResidualQuery, Rho, ScoreSensitivity, residual_cost,
 };
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
 const CARDINALITIES: [u32; 3] = [2, 3, 2];
-const RELATIONS: [NeighboringRelation; 2] = [ReplaceOne, AddRemoveOne];
+/// Most records of a household.
+const UNIT: u32 = 3;
+
+fn relations() -> [NeighboringRelation; 3] {
+    [ReplaceOne, AddRemoveOne, AddRemoveUnit(RecordsPerUnit::new(UNIT).unwrap())]
+}
+
+/// All sorted lists of so many numbers below `below`, repetitions included.
+fn choices(below: usize, length: usize) -> Vec<Vec<usize>> {
+    (0..length).fold(vec![vec![]], |lists, _| {
+        let longer = |list: Vec<usize>| {
+            let first = list.last().copied().unwrap_or(0);
+            (first..below).map(move |next| [&list[..], &[next]].concat()).collect::<Vec<_>>()
+        };
+        lists.into_iter().flat_map(longer).collect()
+    })
+}
 
 /// A table that can be read by anyone.
 #[derive(Clone)]
@@ -58,6 +74,24 @@ impl Table {
                     let mut records = self.records.clone();
                     records.push(value);
                     push(records);
+                }
+            }
+            AddRemoveUnit(most) => {
+                // Any records may be a household, and one more may have any values.
+                let all: Vec<[u32; 3]> = values().collect();
+                for size in 1..=usize::try_from(most.get()).unwrap() {
+                    for kept in choices(self.records.len(), self.records.len().saturating_sub(size))
+                    {
+                        let is_whole =
+                            self.records.len() >= size && kept.windows(2).all(|w| w[0] < w[1]);
+                        if is_whole {
+                            push(kept.iter().map(|row| self.records[*row]).collect());
+                        }
+                    }
+                    for household in choices(all.len(), size) {
+                        let more = household.iter().map(|value| all[*value]);
+                        push(self.records.iter().copied().chain(more).collect());
+                    }
                 }
             }
         }
@@ -117,7 +151,7 @@ fn assert_tight(what: &str, bound: f64, largest: f64) {
 
 #[test]
 fn marginal_counts_change_by_no_more_than_stated() {
-    for relation in RELATIONS {
+    for relation in relations() {
         let stated = MarginalSensitivity::of(relation);
         let (mut largest_l1, mut largest_squared) = (0.0_f64, 0.0_f64);
         for (table, neighbor) in pairs(relation) {
@@ -134,16 +168,16 @@ fn marginal_counts_change_by_no_more_than_stated() {
 }
 
 #[test]
-fn the_number_of_records_changes_by_one_or_not_at_all() {
-    for (relation, stated) in [(ReplaceOne, 0), (AddRemoveOne, 1)] {
+fn the_number_of_records_changes_by_one_or_a_unit_or_not_at_all() {
+    for (relation, stated) in relations().into_iter().zip([0, 1, u64::from(UNIT)]) {
         let largest = pairs(relation).map(|(a, b)| a.records().abs_diff(b.records())).max();
         assert_eq!(largest, Some(stated));
     }
 }
 
 #[test]
-fn one_count_changes_by_no_more_than_one() {
-    for relation in RELATIONS {
+fn one_count_changes_by_no_more_than_one_or_a_unit() {
+    for (relation, stated) in relations().into_iter().zip([1, 1, UNIT]) {
         let mut largest = 0.0_f64;
         for (table, neighbor) in pairs(relation) {
             for clique in table.domain.everything().subsets() {
@@ -151,7 +185,7 @@ fn one_count_changes_by_no_more_than_one() {
                 largest = cells.map(|(a, b)| (a - b).abs()).fold(largest, f64::max);
             }
         }
-        assert_tight("one cell", 1.0, largest);
+        assert_tight("one cell", f64::from(stated), largest);
     }
 }
 
@@ -159,8 +193,8 @@ fn one_count_changes_by_no_more_than_one() {
 #[test]
 fn the_error_of_a_query_and_the_worst_of_a_marginal_change_by_no_more_than_stated() {
     let mut rng = ChaCha20Rng::seed_from_u64(76);
-    let stated = ScoreSensitivity::cell_error().value();
-    for relation in RELATIONS {
+    for relation in relations() {
+        let stated = ScoreSensitivity::cell_error(relation).value();
         let (mut single, mut worst) = (0.0_f64, 0.0_f64);
         for (table, neighbor) in pairs(relation) {
             for clique in table.domain.everything().subsets() {
@@ -184,7 +218,7 @@ fn the_error_of_a_query_and_the_worst_of_a_marginal_change_by_no_more_than_state
 #[test]
 fn the_noise_of_one_cell_is_that_of_its_cost_under_both_relations() {
     let mut rng = ChaCha20Rng::seed_from_u64(77);
-    for relation in RELATIONS {
+    for (relation, changed) in relations().into_iter().zip([1, 1, u64::from(UNIT)]) {
         let table = Table::random(9, &mut rng);
         let limit = Rho::from_f64(1.0).unwrap();
         let mut curator = Curator::new(&table, relation, limit, NoiseSeed::Fixed(1)).unwrap();
@@ -196,14 +230,17 @@ fn the_noise_of_one_cell_is_that_of_its_cost_under_both_relations() {
         assert!(curator.measure_cell(&Clique::new([1]), 1, marginal(), quarter).is_err());
         assert_eq!(curator.spent(), Rho::ZERO);
         let noisy = curator.measure_cell(&clique, 4, marginal(), quarter).unwrap();
-        assert_eq!((noisy.cell, noisy.variance), (4, Ratio::new(2, 1).unwrap()));
+        assert_eq!(
+            (noisy.cell, noisy.variance),
+            (4, Ratio::new(2 * changed * changed, 1).unwrap())
+        );
         let entry = &curator.ledger().entries()[0];
         assert_eq!((entry.cell, entry.rho), (Some(4), quarter));
         // A ledger with it goes on, and one that says so of a whole marginal does not under replace-one.
         let written = serde_json::to_value(curator.ledger()).unwrap();
         let mut whole = written.clone();
         whole["entries"][0].as_object_mut().unwrap().remove("cell");
-        for (ledger, fits) in [(written, true), (whole, relation == AddRemoveOne)] {
+        for (ledger, fits) in [(written, true), (whole, relation != ReplaceOne)] {
             let ledger = serde_json::from_value(ledger).unwrap();
             let mut other = Curator::new(&table, relation, limit, NoiseSeed::Fixed(1)).unwrap();
             assert_eq!(other.continue_from(&ledger).is_ok(), fits, "{relation}");
@@ -231,7 +268,7 @@ fn reference(table: &Table, clique: &Clique, rows: f64, rng: &mut ChaCha20Rng) -
 #[test]
 fn the_error_of_a_marginal_changes_by_no_more_than_stated() {
     let mut rng = ChaCha20Rng::seed_from_u64(71);
-    for relation in RELATIONS {
+    for relation in relations() {
         for weight in [1.0, 2.5] {
             let mut largest = 0.0_f64;
             for (table, neighbor) in pairs(relation) {
@@ -254,7 +291,7 @@ fn the_error_of_a_marginal_changes_by_no_more_than_stated() {
 fn the_scores_of_aim_mst_and_mwem_change_by_no_more_than_stated() {
     let mut rng = ChaCha20Rng::seed_from_u64(73);
     let sigma = 1.7_f64;
-    for relation in RELATIONS {
+    for relation in relations() {
         let plain = ScoreSensitivity::l1_error(relation);
         // w_r = Σ_s c_s |r ∩ s| for the workload {a, b} of weight 2 and {b, c} of weight 1: by attribute 2, 3, 1.
         let weight = |clique: &Clique| clique.iter().map(|a| [2.0, 3.0, 1.0][a]).sum::<f64>();
@@ -285,7 +322,7 @@ fn the_scores_of_aim_mst_and_mwem_change_by_no_more_than_stated() {
 #[test]
 fn the_score_of_a_public_candidate_changes_by_no_more_than_stated() {
     let mut rng = ChaCha20Rng::seed_from_u64(72);
-    for relation in RELATIONS {
+    for relation in relations() {
         let mut largest = 0.0_f64;
         for (table, neighbor) in pairs(relation) {
             for clique in table.domain.everything().subsets() {
@@ -358,8 +395,9 @@ fn residual_queries(domain: &Domain, rng: &mut ChaCha20Rng) -> Vec<ResidualQuery
 #[test]
 fn residuals_cost_what_their_worst_neighbors_cost_together() {
     let mut rng = ChaCha20Rng::seed_from_u64(74);
-    for relation in RELATIONS {
-        for _ in 0..20 {
+    for relation in relations() {
+        // Households are many more neighbors.
+        for _ in 0..if relation.unit().is_some() { 1 } else { 20 } {
             let (mut largest, mut stated) = (0.0_f64, 0.0);
             let mut queries = Vec::new();
             for (table, neighbor) in pairs(relation) {
@@ -408,7 +446,7 @@ fn the_bound_for_many_attributes_is_the_sum_of_the_worst_of_every_residual() {
 fn the_curator_measures_the_residuals_whose_cost_is_stated() {
     let mut rng = ChaCha20Rng::seed_from_u64(75);
     let noiseless = Ratio::new(1, 1 << 11).unwrap(); // exp(-1024) is the chance of any noise
-    for relation in RELATIONS {
+    for relation in relations() {
         let table = Table::random(9, &mut rng);
         let queries: Vec<ResidualQuery> = residual_queries(&table.domain, &mut rng)
             .into_iter()
@@ -440,8 +478,46 @@ fn the_curator_measures_the_residuals_whose_cost_is_stated() {
         let seen = curator.ledger().clone();
         let mut again = Curator::new(&table, relation, limit, NoiseSeed::Fixed(1)).unwrap();
         again.continue_from(&seen).unwrap();
-        let swapped = RELATIONS.into_iter().find(|r| *r != relation).unwrap();
+        let swapped = relations().into_iter().find(|r| *r != relation).unwrap();
         let mut swapped = Curator::new(&table, swapped, limit, NoiseSeed::Fixed(1)).unwrap();
         assert!(swapped.continue_from(&seen).is_err(), "the ledger of the other relation");
+    }
+}
+
+/// What a household changes is what it would change record by record, K times; the ledger says whose guarantee it is.
+#[test]
+fn a_ledger_of_households_goes_on_for_households_of_that_size_only() {
+    let table = Table::random(9, &mut ChaCha20Rng::seed_from_u64(78));
+    let limit = Rho::from_f64(4.0).unwrap();
+    let unit = |most| AddRemoveUnit(RecordsPerUnit::new(most).unwrap());
+    let mut curator = Curator::new(&table, unit(UNIT), limit, NoiseSeed::Fixed(1)).unwrap();
+    assert_eq!(curator.records(), None);
+    curator.measure_total(Rho::from_f64(0.5).unwrap()).unwrap();
+    let clique = Clique::new([0, 1]);
+    let sealed = curator.marginals(std::slice::from_ref(&clique)).unwrap();
+    let own = || sealed.as_ref().map(|m| m[0].as_slice());
+    let noisy = curator.measure(&clique, own(), Rho::from_f64(0.5).unwrap()).unwrap();
+    assert_eq!(noisy.variance, Ratio::new(u64::from(UNIT * UNIT), 1).unwrap());
+    let noisy = curator.measure_laplace(&clique, own(), Ratio::new(1, 2).unwrap()).unwrap();
+    assert_eq!(noisy.scale, Ratio::new(2 * u64::from(UNIT), 1).unwrap());
+    let score = ScoreSensitivity::cell_error(curator.relation());
+    let scores = curator.marginals(std::slice::from_ref(&clique)).unwrap();
+    let scores = scores.map(|m| m[0].iter().map(|count| f64::from(*count)).collect());
+    let cost = Rho::from_f64(0.1).unwrap();
+    curator.select(jointly::privacy::Selection::PermuteAndFlip, scores, score, cost, "x").unwrap();
+    let written = serde_json::to_value(curator.ledger()).unwrap();
+    assert_eq!(written["records_per_unit"], UNIT);
+    let selection = &written["entries"][3]["mechanism"];
+    assert_eq!(selection["sensitivity"].as_f64(), Some(f64::from(UNIT)));
+    let mut of_records = written.clone();
+    of_records.as_object_mut().unwrap().remove("records_per_unit");
+    for (ledger, fits) in [(&written, [true, false, false, false]), (&of_records, [false; 4])] {
+        let ledger: jointly::privacy::Ledger = serde_json::from_value(ledger.clone()).unwrap();
+        let relations = [unit(UNIT), unit(UNIT + 1), AddRemoveOne, ReplaceOne];
+        for (relation, fits) in relations.into_iter().zip(fits) {
+            let curator = || Curator::new(&table, relation, limit, NoiseSeed::Fixed(1)).unwrap();
+            assert_eq!(curator().continue_from(&ledger).is_ok(), fits, "{relation}");
+            assert_eq!(curator().charge_earlier(&ledger).is_ok(), fits, "{relation}");
+        }
     }
 }

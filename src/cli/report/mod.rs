@@ -92,7 +92,7 @@ fn subtitle(content: &Content<'_>) -> String {
     );
     match content.budget {
         Some(budget) => {
-            format!("\u{3b5} = {}, \u{3b4} = {:e}; {size}", budget.epsilon, budget.delta.value())
+            format!("\u{3b5} = {}, \u{3b4} = {:e}; {size}", budget.epsilon, budget.delta())
         }
         None => format!("nothing spent; {size}"),
     }

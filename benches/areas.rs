@@ -1,0 +1,290 @@
+//! Census records by area: `cargo bench --bench areas -- METHOD [SEED]`.
+//!
+//! Pennsylvania's public use microdata areas, 52 attributes, with Ohio as the public table, ε = 10, δ = 10⁻⁹, add-remove-one. METHOD
+//! is one of
+//!
+//! - `resampled`: the area's own records, drawn with replacement: what chance alone costs;
+//! - `prior`: Ohio's records, drawn with replacement;
+//! - `jam-pgm`: JAM-PGM in one area after the other, Ohio public. An area's records are in no other, so that each run has the
+//!   whole budget. 104 rounds (two an attribute), 1 MiB, every eighth area;
+//! - `answers`: the sizes and answers on the areas of `ide-singles`, fitted without a prior, by a graphical model;
+//! - `flat`: the same, from equal weights on Ohio's distinct records;
+//! - `ide`, `ide-laplace` (pure ε): the mechanism, states, then areas; `ide-singles`, `ide-singles-laplace`: single attributes
+//!   only, all of them.
+//!
+//! Prints a row of a Markdown table: the group score over all areas and over every eighth, areas penalized, seconds of the
+//! method with its records drawn, of the processors, and the process's peak memory. Reads `JOINTLY_DATA`.
+
+#![expect(clippy::print_stdout, reason = "a bench prints its tables")]
+
+#[allow(dead_code, reason = "each bench uses a part of it")]
+mod support;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Instant;
+
+use jointly::data::{Column, Dataset, PublicData, read_csv};
+use jointly::domain::{Domain, Kind, Schema, SchemaColumn};
+use jointly::estimation::prior::Answers;
+use jointly::evaluation::GroupScore;
+use jointly::measurement::Measurement;
+use jointly::mechanism::{Ide, JamPgm, Mechanism, Release, Task};
+use jointly::model::{MarkovRandomField, Sampling, WeightedSupport};
+use jointly::observe::Silent;
+use jointly::privacy::{
+    Curator, Delta, Epsilon, NeighboringRelation, NoiseForm, NoiseSeed, Rho, rho_from_epsilon_delta,
+};
+use jointly::query::Workload;
+use rand::rngs::ChaCha20Rng;
+use rand::{RngExt, SeedableRng};
+
+use support::Failure;
+
+const EPSILON: u32 = 10;
+const RELATION: NeighboringRelation = NeighboringRelation::AddRemoveOne;
+/// JAM-PGM runs on every so many areas.
+const STRIDE: usize = 8;
+/// Most cells of a pair in JAM-PGM's workload.
+const MAX_CELLS: u64 = 2000;
+
+fn main() -> Result<(), Failure> {
+    let Some(root) = support::folder("JOINTLY_DATA", "../shared/data") else { return Ok(()) };
+    let mut asked = std::env::args().skip(1).filter(|argument| !argument.starts_with("--"));
+    let Some(method) = asked.next() else {
+        println!("SKIPPED: no method named; see the first lines of benches/areas.rs");
+        return Ok(());
+    };
+    let seed: u64 = asked.next().map_or(Ok(0), |seed| seed.parse())?;
+    let census = Census::read(&root.join("acs2024-person-household"))?;
+    let (start, cpu) = (Instant::now(), support::cpu_seconds());
+    let synthetic = census.synthetic(&method, seed)?;
+    let (seconds, cpu) = (start.elapsed().as_secs_f64(), support::cpu_seconds() - cpu);
+    let mib = peak_mib();
+
+    // Marginals are drawn by the seed that `jointly evaluate` uses.
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let groups = census.private.domain().clique(&["STATE", "PUMA"])?;
+    let found = GroupScore::default().between(&census.private, &synthetic, &groups, &mut rng)?;
+    let eighth: Vec<f64> = found.by_group.iter().step_by(STRIDE).map(|g| g.distance).collect();
+    let part = eighth.iter().sum::<f64>() / eighth.len() as f64;
+    let all = if method == "jam-pgm" { String::new() } else { format!("{:.4}", found.score) };
+    let penalized = if method == "jam-pgm" { String::new() } else { found.penalized.to_string() };
+    println!(
+        "| {method} | {seed} | {all} | {part:.4} | {penalized} | {seconds:.1} | {cpu:.1} | {mib:.0} |"
+    );
+    Ok(())
+}
+
+/// Pennsylvania with state and area first, and Ohio without them.
+struct Census {
+    private: Dataset,
+    people: Dataset,
+    ohio: Dataset,
+    /// Positions of the records of each area.
+    areas: Vec<Vec<usize>>,
+}
+
+impl Census {
+    fn read(folder: &Path) -> Result<Self, Failure> {
+        let (pa, oh) = (folder.join("pa.csv.gz"), folder.join("oh.csv.gz"));
+        let plain = Schema::read(&folder.join("schema.json"))?;
+        // Codes of states and areas are published; those of the file are all there are.
+        let with_areas = plain.columns().iter().map(|column| match column.name.as_str() {
+            "STATE" | "PUMA" => {
+                let codes = texts(&pa, &column.name)?;
+                let kind = Kind::Categorical { codes, labels: None, other: None };
+                Ok(SchemaColumn::attribute(column.name.clone(), kind))
+            }
+            _ => Ok(column.clone()),
+        });
+        let with_areas = with_areas.collect::<Result<Vec<_>, Failure>>()?;
+        let private = read_csv(&pa, &Schema::new(plain.na_token(), with_areas)?)?;
+        let domain = jointly::data::Projectable::domain(&private).clone();
+        let others: Vec<usize> = (0..domain.len()).filter(|a| !is_area(&domain, *a)).collect();
+        let people = private.select(&others)?;
+        let area = domain.position("PUMA").ok_or("no column PUMA")?;
+        let mut areas = vec![Vec::new(); domain.cardinality(area)];
+        for (record, code) in private.columns()[area].iter().enumerate() {
+            areas[code as usize].push(record);
+        }
+        Ok(Self { ohio: read_csv(&oh, &plain)?, private, people, areas })
+    }
+
+    fn synthetic(&self, method: &str, seed: u64) -> Result<Dataset, Failure> {
+        let mut rng = ChaCha20Rng::seed_from_u64(1000 + seed);
+        let mut parts = Vec::with_capacity(self.areas.len());
+        match method {
+            "resampled" | "prior" => {
+                for own in &self.areas {
+                    let everyone: Vec<usize> = (0..self.ohio.records()).collect();
+                    let (table, pool) = match method {
+                        "prior" => (&self.ohio, &everyone),
+                        _ => (&self.people, own),
+                    };
+                    let draw = |_: &usize| pool[rng.random_range(0..pool.len())];
+                    parts.push(take(table, &own.iter().map(draw).collect::<Vec<_>>())?);
+                }
+            }
+            "jam-pgm" => {
+                let (workload, _) = Workload::all_k_way(self.ohio.domain(), 2)?
+                    .restrict(self.ohio.domain(), MAX_CELLS)?;
+                for (area, own) in self.areas.iter().enumerate() {
+                    let part = if area % STRIDE == 0 { &own[..] } else { &[] };
+                    parts.push(self.jam_pgm(&take(&self.people, part)?, &workload, seed)?);
+                }
+            }
+            "answers" | "flat" => {
+                let release = self.ide(&singles(), NoiseForm::Gaussian, seed)?;
+                let (sizes, answers) = self.of_areas(&release)?;
+                let flat = WeightedSupport::new(&self.ohio, vec![1.0; self.ohio.records()], 1.0)?;
+                let (flat, _) = flat.rows().distinct();
+                let flat = WeightedSupport::new(&flat, vec![1.0; flat.records()], 1.0)?;
+                let uniform = MarkovRandomField::uniform(self.ohio.domain(), 1.0)?;
+                let update = Ide::default().update;
+                for (size, answers) in sizes.iter().zip(&answers) {
+                    parts.push(if method == "flat" {
+                        let fitted = update.update(&flat, answers)?.model;
+                        fitted.sample(*size, Sampling::Rounded, &mut rng)?
+                    } else {
+                        let fitted = update.update_model(&uniform, answers, 1.0)?.model;
+                        fitted.sample(*size, Sampling::Rounded, &mut rng)?
+                    });
+                }
+            }
+            _ => {
+                let (mechanism, noise) = match method {
+                    "ide" => (Ide::default(), NoiseForm::Gaussian),
+                    "ide-laplace" => (Ide::default(), NoiseForm::Laplace),
+                    "ide-singles" => (singles(), NoiseForm::Gaussian),
+                    "ide-singles-laplace" => (singles(), NoiseForm::Laplace),
+                    other => return Err(format!("no method '{other}'").into()),
+                };
+                let release = self.ide(&mechanism, noise, seed)?;
+                let records = release.model.total().round().max(1.0);
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a size"
+                )]
+                return Ok(release.model.sample(records as usize, Sampling::Rounded, &mut rng)?);
+            }
+        }
+        self.assembled(&parts)
+    }
+
+    /// The mechanism, groups within the state.
+    fn ide(&self, mechanism: &Ide, noise: NoiseForm, seed: u64) -> Result<Release, Failure> {
+        let workload = Workload::all_k_way(self.private.domain(), 1)?;
+        let public = [PublicData::new("oh", self.ohio.clone(), self.private.domain())?];
+        let seed = NoiseSeed::Fixed(seed);
+        let mut curator = match noise {
+            NoiseForm::Gaussian => Curator::new(&self.private, RELATION, budget()?, seed)?,
+            NoiseForm::Laplace => {
+                let limit = Epsilon::new(f64::from(EPSILON))?;
+                Curator::pure(&self.private, RELATION, limit, seed)?
+            }
+        };
+        let groups = vec!["STATE".into(), "PUMA".into()];
+        let mechanism = Ide { groups, noise, ..mechanism.clone() };
+        let task = Task { workload: &workload, public: &public };
+        Ok(mechanism.run(&mut curator, &task, &mut Silent)?)
+    }
+
+    /// Sizes of the areas, and the answers in each, as IDE measured them.
+    fn of_areas(&self, release: &Release) -> Result<(Vec<usize>, Vec<Vec<Answers>>), Failure> {
+        let domain = self.private.domain();
+        let groups = domain.clique(&["STATE", "PUMA"])?;
+        let within = |m: &&Measurement| groups.is_subset(&m.clique);
+        let measured: Vec<&Measurement> = release.measurements.iter().filter(within).collect();
+        let sizes = measured.iter().find(|m| m.clique == groups).ok_or("no sizes of areas")?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a size")]
+        let sizes: Vec<usize> = sizes.values.iter().map(|size| size.max(1.0) as usize).collect();
+        let mut answers = vec![Vec::new(); sizes.len()];
+        for measurement in measured.iter().filter(|m| m.clique != groups) {
+            // State and area come first in every table, so that an area's cells lie together.
+            let names = measurement.clique.difference(&groups);
+            let names: Vec<&str> = names.iter().map(|a| domain.name(a)).collect();
+            let clique = self.ohio.domain().clique(&names)?;
+            let cells = measurement.values.len() / sizes.len();
+            for ((own, size), table) in
+                answers.iter_mut().zip(&sizes).zip(measurement.values.chunks_exact(cells))
+            {
+                let frequencies = table.iter().map(|count| count / *size as f64).collect();
+                own.push(Answers { clique: clique.clone(), frequencies });
+            }
+        }
+        Ok((sizes, answers))
+    }
+
+    fn jam_pgm(&self, own: &Dataset, workload: &Workload, seed: u64) -> Result<Dataset, Failure> {
+        if own.records() == 0 {
+            return Ok(own.clone());
+        }
+        let public = [PublicData::new("oh", self.ohio.clone(), self.ohio.domain())?];
+        let mut curator = Curator::new(own, RELATION, budget()?, NoiseSeed::Fixed(seed))?;
+        let mechanism = JamPgm { size_limit_mib: 1.0, iterations: 100, ..JamPgm::default() };
+        let task = Task { workload, public: &public };
+        let model = mechanism.run(&mut curator, &task, &mut Silent)?.model;
+        let mut rng = ChaCha20Rng::seed_from_u64(1000 + seed);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a size")]
+        let records = model.total().round().max(1.0) as usize;
+        Ok(model.sample(records, Sampling::Rounded, &mut rng)?)
+    }
+
+    /// One table of the records of all areas.
+    fn assembled(&self, parts: &[Dataset]) -> Result<Dataset, Failure> {
+        let domain = self.private.domain();
+        let columns = domain.attributes().iter().map(|attribute| {
+            let own = self.ohio.domain().position(&attribute.name);
+            let codes = parts.iter().zip(0_u32..).flat_map(|(part, area)| {
+                let area = if attribute.name == "PUMA" { area } else { 0 };
+                (0..part.records()).map(move |record| {
+                    let column = own.and_then(|own| part.column(own));
+                    column.and_then(|column| column.get(record)).unwrap_or(area)
+                })
+            });
+            Column::from_codes(codes, attribute.cardinality as usize)
+        });
+        Ok(Dataset::new(domain.clone(), columns.collect::<jointly::Result<_>>()?)?)
+    }
+}
+
+/// All 52 attributes one by one, whatever their noise.
+fn singles() -> Ide {
+    Ide { noise_to_count: 1e9, cliques: 52, ..Ide::default() }
+}
+
+fn is_area(domain: &Domain, attribute: usize) -> bool {
+    matches!(domain.name(attribute), "STATE" | "PUMA")
+}
+
+fn budget() -> jointly::Result<Rho> {
+    rho_from_epsilon_delta(Epsilon::new(f64::from(EPSILON))?, Delta::new(1e-9)?)
+}
+
+fn take(table: &Dataset, records: &[usize]) -> jointly::Result<Dataset> {
+    let rows: Vec<Vec<u32>> = records.iter().map(|record| table.row(*record)).collect();
+    Dataset::from_rows(table.domain().clone(), &rows)
+}
+
+/// The different texts of a column, in order.
+fn texts(file: &Path, name: &str) -> Result<Vec<String>, Failure> {
+    let file = flate2::read::MultiGzDecoder::new(std::fs::File::open(file)?);
+    let mut reader = csv::Reader::from_reader(file);
+    let position = reader.headers()?.iter().position(|column| column == name);
+    let position = position.ok_or("no such column")?;
+    let mut texts = BTreeSet::new();
+    for record in reader.records() {
+        texts.insert(record?.get(position).unwrap_or_default().to_owned());
+    }
+    Ok(texts.into_iter().collect())
+}
+
+/// The most memory that this process has held, as the system tells it; 0 where it does not.
+fn peak_mib() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+    kib.unwrap_or(0.0) / 1024.0
+}

@@ -1,0 +1,190 @@
+//! Units of privacy that have several records each, such as households.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::Path;
+
+use csv::ByteRecord;
+
+use crate::data::raw_table::{RawTable, open};
+use crate::data::{AbsentColumns, Dataset};
+use crate::domain::Schema;
+use crate::error::{Error, Result};
+
+/// The column that names the unit of each record, and how many records of a unit count: the first so many of it in the
+/// file. What is beyond is dropped while reading, so that nothing is ever computed from it.
+///
+/// With it a table that has one unit more or less differs in so many records at most. How many were dropped is private.
+///
+/// ```
+/// use jointly::data::Units;
+/// assert!(Units::new("SERIALNO", 4).is_ok() && Units::new("SERIALNO", 0).is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Units {
+    column: String,
+    most: u32,
+}
+
+impl Units {
+    /// `column`: its name in the header; no attribute. `most`: records of a unit, at least 1.
+    ///
+    /// # Errors
+    /// No record.
+    pub fn new(column: impl Into<String>, most: u32) -> Result<Self> {
+        if most == 0 {
+            return Err(Error::invalid_parameter("records of a unit", most, "at least 1"));
+        }
+        Ok(Self { column: column.into(), most })
+    }
+
+    /// Name of the column.
+    pub fn column(&self) -> &str {
+        &self.column
+    }
+
+    /// Records of a unit that count, at most.
+    pub fn most(&self) -> u32 {
+        self.most
+    }
+}
+
+/// How many records of each unit have been read.
+pub(super) struct UnitCounter<'u> {
+    units: &'u Units,
+    position: usize,
+    seen: HashMap<Box<[u8]>, u32>,
+}
+
+impl<'u> UnitCounter<'u> {
+    /// Finds the column.
+    ///
+    /// # Errors
+    /// A header that does not have it exactly once.
+    pub(super) fn new(units: &'u Units, table: &RawTable<impl Read>) -> Result<Self> {
+        let is_it = |i: &usize| table.header.get(*i) == Some(units.column.as_bytes());
+        let mut places = (0..table.header.len()).filter(is_it);
+        let (Some(position), None) = (places.next(), places.next()) else {
+            return Err(table.row_error(
+                1,
+                format!("a header without one column '{}' ({})", units.column, table.names()),
+                "the column that names the unit of each record, once",
+            ));
+        };
+        Ok(Self { units, position, seen: HashMap::new() })
+    }
+
+    /// Whether the next record counts.
+    ///
+    /// # Errors
+    /// A record without a unit.
+    pub(super) fn counts(
+        &mut self,
+        table: &RawTable<impl Read>,
+        record: &ByteRecord,
+    ) -> Result<bool> {
+        let unit = record.get(self.position).unwrap_or_default();
+        if unit.is_empty() {
+            return Err(Error::InvalidCell {
+                file: table.name.clone(),
+                line: table.line(record),
+                column: self.units.column.clone(),
+                found: "''".to_owned(),
+                expected: "the unit that the record belongs to".to_owned(),
+            });
+        }
+        if let Some(records) = self.seen.get_mut(unit) {
+            let is_within = *records < self.units.most;
+            *records += u32::from(is_within);
+            return Ok(is_within);
+        }
+        self.seen.insert(unit.into(), 1);
+        Ok(true)
+    }
+}
+
+/// Reads a CSV file, plain or gzip, of which only the first records of each unit count; otherwise as
+/// [`read_csv`](crate::data::read_csv).
+///
+/// Memory is that of the codes and, while reading, of the units' names.
+///
+/// # Errors
+/// As [`read_csv`](crate::data::read_csv); a unit column that is an attribute of the schema, that the header lacks or repeats,
+/// or that is empty in some record.
+pub fn read_units_csv(path: &Path, schema: &Schema, units: &Units) -> Result<Dataset> {
+    let source = open(path)?;
+    read_units_csv_from(source, &path.display().to_string(), schema, units)
+}
+
+/// Reads such a table from any source of bytes; `name` stands for the file in errors.
+///
+/// ```
+/// use jointly::data::{Units, read_units_csv_from};
+/// use jointly::domain::Schema;
+/// let schema = Schema::from_json(r#"{"sex": 2}"#, "domain.json")?;
+/// let people = b"home,sex\nA,0\nB,1\nA,1\nA,1\n";
+/// let data = read_units_csv_from(&people[..], "t.csv", &schema, &Units::new("home", 2)?)?;
+/// assert_eq!(data.records(), 3);
+/// # Ok::<(), jointly::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`read_units_csv`].
+pub fn read_units_csv_from(
+    source: impl Read,
+    name: &str,
+    schema: &Schema,
+    units: &Units,
+) -> Result<Dataset> {
+    if schema.attributes().any(|attribute| attribute.name == units.column) {
+        return Err(Error::invalid_specification(
+            format!("unit column '{}'", units.column),
+            "an attribute of the schema",
+            "a column that is none: it names units and is not published",
+        ));
+    }
+    super::csv::read(source, name, schema, AbsentColumns::Refuse, Some(units))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(table: &str, most: u32) -> Result<Dataset> {
+        let schema = Schema::from_json(r#"{"sex": 2}"#, "domain.json")?;
+        read_units_csv_from(table.as_bytes(), "t.csv", &schema, &Units::new("home", most)?)
+    }
+
+    #[test]
+    fn the_first_records_of_each_unit_count_wherever_they_are_in_the_file() {
+        let table = "home,sex\nA,0\nB,1\nA,1\nA,1\nB,0\nC,0\n";
+        let rows = |most| {
+            let data = read(table, most).unwrap();
+            (0..data.records()).map(|i| data.row(i)[0]).collect::<Vec<_>>()
+        };
+        assert_eq!(rows(1), [0, 1, 0]);
+        assert_eq!(rows(2), [0, 1, 1, 0, 0]);
+        assert_eq!(rows(9), [0, 1, 1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn one_household_more_changes_a_table_by_its_first_records_alone() {
+        let others = "A,0\nB,1\nA,1\n";
+        let without = read(&format!("home,sex\n{others}"), 2).unwrap();
+        let with = read(&format!("home,sex\nX,1\nX,1\nX,0\n{others}X,0\n"), 2).unwrap();
+        assert_eq!(with.records(), without.records() + 2);
+        let tail = |d: &Dataset, skip| (skip..d.records()).map(|i| d.row(i)).collect::<Vec<_>>();
+        assert_eq!(tail(&with, 2), tail(&without, 0));
+    }
+
+    #[test]
+    fn records_without_a_unit_and_columns_that_are_no_unit_are_refused() {
+        for table in ["home,sex\n,0\n", "sex\n0\n", "home,home,sex\nA,A,0\n"] {
+            assert!(read(table, 2).is_err(), "{table}");
+        }
+        let schema = Schema::from_json(r#"{"home": 2}"#, "domain.json").unwrap();
+        let units = Units::new("home", 2).unwrap();
+        let error = read_units_csv_from(&b"home\n1\n"[..], "t.csv", &schema, &units).unwrap_err();
+        assert!(error.to_string().contains("attribute of the schema"), "{error}");
+    }
+}

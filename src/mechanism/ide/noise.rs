@@ -1,0 +1,96 @@
+//! Noise of either form, and what it costs.
+
+use crate::domain::Clique;
+use crate::error::{Error, Result};
+use crate::measurement::{Measurement, Provenance};
+use crate::privacy::{Curator, MarginalSensitivity, NoiseForm, Ratio, Rho, Sensitive};
+
+/// Binary digits of the fractions in which ε is split.
+const EPSILON_BITS: u32 = 20;
+
+/// A budget in the currency of its noise: ρ for Gaussian noise, ε for Laplace noise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cost {
+    Rho(Rho),
+    /// In units of 2⁻²⁰.
+    Epsilon(u64),
+}
+
+impl Cost {
+    /// All that is left.
+    pub(super) fn remaining(curator: &Curator<'_>, form: NoiseForm) -> Result<Self> {
+        Ok(match form {
+            NoiseForm::Gaussian => Self::Rho(curator.remaining()),
+            NoiseForm::Laplace => {
+                let left = curator.remaining_epsilon()?;
+                let scaled = u128::from(left.numerator()) << EPSILON_BITS;
+                let units = scaled / u128::from(left.denominator().max(1));
+                Self::Epsilon(u64::try_from(units).unwrap_or(u64::MAX))
+            }
+        })
+    }
+
+    /// `part / whole` of it, rounded down, and never nothing.
+    ///
+    /// # Errors
+    /// A part so small that it is nothing.
+    pub(super) fn part(self, part: f64, whole: f64) -> Result<Self> {
+        // A little less, so that parts of floating-point shares never add up to more than the whole.
+        let share = if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 };
+        let share = share * (1.0 - f64::EPSILON);
+        let own = match self {
+            Self::Rho(rho) => Self::Rho(rho.fraction(share)?.0),
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a share of it"
+            )]
+            Self::Epsilon(units) => Self::Epsilon((units as f64 * share).floor() as u64),
+        };
+        if matches!(own, Self::Rho(Rho::ZERO) | Self::Epsilon(0)) {
+            let expected = "enough for every marginal of every level";
+            return Err(Error::invalid_parameter("budget", format!("{self:?}"), expected));
+        }
+        Ok(own)
+    }
+
+    /// Variance of the noise on each cell of a marginal, in squared counts, of `marginals` that share the cost evenly.
+    pub(super) fn variance(self, curator: &Curator<'_>, marginals: usize) -> f64 {
+        let sensitivity = MarginalSensitivity::of(curator.relation());
+        let marginals = marginals.max(1) as f64;
+        match self {
+            Self::Rho(rho) => {
+                f64::from(sensitivity.squared_l2()) * marginals / (2.0 * rho.to_f64())
+            }
+            Self::Epsilon(units) => {
+                let epsilon = units as f64 / f64::from(1 << EPSILON_BITS);
+                2.0 * (f64::from(sensitivity.l1()) * marginals / epsilon).powi(2)
+            }
+        }
+    }
+
+    /// Measures a marginal at this cost.
+    pub(super) fn measure(
+        self,
+        curator: &mut Curator<'_>,
+        clique: &Clique,
+        counts: Sensitive<&[u32]>,
+    ) -> Result<Measurement> {
+        let (values, stddev) = match self {
+            Self::Rho(rho) => {
+                let noisy = curator.measure(clique, counts, rho)?;
+                let stddev = noisy.stddev();
+                (noisy.values, stddev)
+            }
+            Self::Epsilon(units) => {
+                let epsilon = Ratio::new(units, 1 << EPSILON_BITS)?;
+                let noisy = curator.measure_laplace(clique, counts, epsilon)?;
+                let stddev = noisy.stddev();
+                (noisy.values, stddev)
+            }
+        };
+        let values = values.iter().map(|value| *value as f64).collect();
+        let (clique, provenance) = (clique.clone(), Provenance::Private);
+        Ok(Measurement { clique, cell: None, values, stddev, provenance })
+    }
+}

@@ -1,0 +1,181 @@
+//! The groups of each level, and where their cells are in a measured marginal.
+
+use std::sync::Arc;
+
+use crate::domain::{Clique, Domain};
+use crate::error::{Error, Result};
+use crate::model::Group;
+
+/// The group attributes of a domain, outermost first.
+#[derive(Clone, Debug)]
+pub(super) struct Partition {
+    pub(super) attributes: Vec<usize>,
+    /// All other attributes, in the domain's order.
+    pub(super) others: Clique,
+}
+
+impl Partition {
+    /// # Errors
+    /// A name that is no attribute, or twice; no attribute left; combinations of group and other attributes that the domain
+    /// forbids.
+    pub(super) fn new(domain: &Domain, names: &[String]) -> Result<Self> {
+        let own = domain.clique(names)?;
+        let attributes = names.iter().filter_map(|name| domain.position(name)).collect();
+        let others = domain.everything().difference(&own);
+        if others.is_empty() {
+            let expected = "at least one attribute that is no group";
+            return Err(Error::invalid_parameter("groups", names.join(","), expected));
+        }
+        for zero in domain.structural_zeros() {
+            let clique = zero.clique();
+            if !clique.is_subset(&own) && !clique.is_subset(&others) {
+                return Err(Error::invalid_specification(
+                    "groups",
+                    format!("forbidden combinations on {}", domain.describe(clique)),
+                    "none of a group attribute with another",
+                ));
+            }
+        }
+        Ok(Self { attributes, others })
+    }
+
+    /// The depths at which answers are measured: those of all group attributes, or everyone at once without any.
+    pub(super) fn depths(&self) -> std::ops::RangeInclusive<usize> {
+        self.attributes.len().min(1)..=self.attributes.len()
+    }
+
+    /// The group attributes down to a depth.
+    pub(super) fn clique(&self, depth: usize) -> Clique {
+        Clique::new(self.attributes[..depth].iter().copied())
+    }
+
+    /// The groups at a depth within those one attribute above, which they have their weights of; sizes are not known yet.
+    /// Every code is a group, but for what the domain forbids.
+    pub(super) fn children(
+        &self,
+        domain: &Domain,
+        depth: usize,
+        parents: &[Group],
+    ) -> Vec<(usize, Group)> {
+        let mut children = Vec::new();
+        for (index, parent) in parents.iter().enumerate() {
+            let own =
+                self.attributes.get(parent.codes.len()).filter(|_| parent.codes.len() < depth);
+            let codes = own.map_or(1, |own| domain.cardinality(*own));
+            for code in (0_u32..).take(codes) {
+                let mut all = parent.codes.clone();
+                all.extend(own.map(|_| code));
+                if self.is_possible(domain, &all) {
+                    let weights = Arc::clone(&parent.weights);
+                    children.push((index, Group { codes: all, size: 0.0, weights }));
+                }
+            }
+        }
+        children
+    }
+
+    /// A clique of the other attributes alone, in the domain.
+    pub(super) fn in_domain(&self, clique: &Clique) -> Clique {
+        let others = self.others.attributes();
+        Clique::new(clique.iter().filter_map(|a| others.get(a).copied()))
+    }
+
+    /// Whether the domain allows a group.
+    fn is_possible(&self, domain: &Domain, codes: &[u32]) -> bool {
+        let code = |a: usize| {
+            let level = self.attributes.iter().position(|own| *own == a);
+            level.and_then(|level| codes.get(level)).copied().unwrap_or(0)
+        };
+        let known = self.clique(codes.len());
+        let zeros = domain.structural_zeros().iter();
+        !zeros.filter(|zero| zero.clique().is_subset(&known)).any(|zero| zero.forbids(domain, code))
+    }
+
+    /// A group's part of the table on its attributes and a clique of others, row-major over that clique.
+    pub(super) fn slice(
+        &self,
+        domain: &Domain,
+        table: &[f64],
+        codes: &[u32],
+        clique: &Clique,
+    ) -> Vec<f64> {
+        let all = self.clique(codes.len()).union(clique);
+        let mut stride = table.len();
+        let mut places = vec![0_usize];
+        for attribute in all.iter() {
+            let k = domain.cardinality(attribute).max(1);
+            stride /= k;
+            let level = self.attributes.iter().position(|own| *own == attribute);
+            match level.and_then(|level| codes.get(level)) {
+                Some(code) => places.iter_mut().for_each(|p| *p += *code as usize * stride),
+                None => {
+                    let next = |p: usize| (0..k).map(move |code| p + code * stride);
+                    places = places.into_iter().flat_map(next).collect();
+                }
+            }
+        }
+        places.into_iter().map(|place| table.get(place).copied().unwrap_or(0.0)).collect()
+    }
+}
+
+/// Noisy sizes as sizes: at least 0, and in proportion so that they add up to the parent's. Without any above 0 the parent's
+/// records are shared evenly.
+///
+/// `total`: `None` where it is not known; then the sizes say it, and it is 1 at least.
+pub(super) fn consistent_sizes(noisy: &[f64], total: Option<f64>) -> Vec<f64> {
+    let sizes: Vec<f64> = noisy.iter().map(|size| size.max(0.0)).collect();
+    let sum: f64 = sizes.iter().sum();
+    let total = total.unwrap_or_else(|| sum.max(1.0));
+    if sum > 0.0 {
+        sizes.iter().map(|size| size / sum * total).collect()
+    } else {
+        vec![total / sizes.len().max(1) as f64; sizes.len()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_made_to_add_up_and_none_is_negative() {
+        assert_eq!(consistent_sizes(&[-3.0, 10.0, 30.0], Some(80.0)), [0.0, 20.0, 60.0]);
+        assert_eq!(consistent_sizes(&[-3.0, 10.0], None), [0.0, 10.0]);
+        assert_eq!(consistent_sizes(&[-3.0, -1.0], Some(5.0)), [2.5, 2.5]);
+        assert_eq!(consistent_sizes(&[-3.0, -1.0], None), [0.5, 0.5]);
+    }
+
+    #[test]
+    fn a_group_finds_its_cells_wherever_its_attributes_are() {
+        let domain = Domain::new([("x", 2), ("puma", 3), ("y", 2), ("state", 2)]).unwrap();
+        let partition = Partition::new(&domain, &["state".into(), "puma".into()]).unwrap();
+        // Each cell says which it is: x, puma, y, state as digits.
+        let table: Vec<f64> = (0..24)
+            .map(|i: u32| f64::from(1000 * (i / 12) + 100 * (i / 4 % 3) + 10 * (i / 2 % 2) + i % 2))
+            .collect();
+        let both = Clique::new([0, 2]);
+        let found = partition.slice(&domain, &table, &[1, 2], &both);
+        assert_eq!(found, [201.0, 211.0, 1201.0, 1211.0]);
+        let groups = vec![Group { codes: vec![], size: 9.0, weights: Arc::new(vec![1.0]) }];
+        let states: Vec<Group> =
+            partition.children(&domain, 1, &groups).into_iter().map(|(_, g)| g).collect();
+        assert_eq!(states.len(), 2);
+        let all = partition.children(&domain, 2, &states);
+        assert_eq!((all.len(), all[4].0, &all[4].1.codes), (6, 1, &vec![1, 1]));
+    }
+
+    #[test]
+    fn forbidden_groups_are_none_and_mixed_rules_are_refused() {
+        let domain = || Domain::new([("x", 2), ("puma", 2), ("state", 2)]).unwrap();
+        let names = ["state".to_owned(), "puma".to_owned()];
+        let rule = vec![("puma", vec![0]), ("state", vec![1])];
+        let ruled = domain().forbid([rule]).unwrap();
+        let partition = Partition::new(&ruled, &names).unwrap();
+        let root = vec![Group { codes: vec![], size: 1.0, weights: Arc::new(vec![1.0]) }];
+        let states: Vec<Group> =
+            partition.children(&ruled, 1, &root).into_iter().map(|(_, g)| g).collect();
+        assert_eq!(partition.children(&ruled, 2, &states).len(), 3);
+        let mixed = domain().forbid([vec![("x", vec![0]), ("state", vec![1])]]).unwrap();
+        assert!(Partition::new(&mixed, &names).is_err());
+    }
+}

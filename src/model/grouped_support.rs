@@ -1,0 +1,364 @@
+//! Distributions over the same listed records, one for each group.
+
+use std::sync::Arc;
+
+use rand::Rng;
+
+use crate::data::{Column, Dataset, MAX_TOTAL_CELLS};
+use crate::domain::{Clique, Domain};
+use crate::error::{Error, Result};
+use crate::model::Sampling;
+use crate::model::sampling::deal_records;
+use crate::table::Factor;
+
+/// One group of a [`GroupedSupport`], such as an area.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Its code in each group attribute, in their order.
+    pub codes: Vec<u32>,
+    /// Number of records it stands for: finite, at least 0.
+    pub size: f64,
+    /// The weight of each listed record, not normalized; groups may share theirs.
+    pub weights: Arc<Vec<f64>>,
+}
+
+/// Groups, each with a size and with weights of its own on listed records that all groups share: the model of hierarchical
+/// prior-aware estimation (Tao et al. 2021, Algorithm 2).
+///
+/// The listed records have no group attributes; a record of the model is a group's codes and a listed record. The list is
+/// held once, and 8 bytes a record and group for the weights.
+///
+/// ```
+/// use std::sync::Arc;
+/// use jointly::{data::Dataset, domain::{Clique, Domain}, model::{Group, GroupedSupport}};
+/// let domain = Domain::new([("a", 2), ("area", 2)])?;
+/// let rows = Dataset::from_rows(Domain::new([("a", 2)])?, &[[0], [1]])?;
+/// let group = |area, size, weights| Group { codes: vec![area], size, weights: Arc::new(weights) };
+/// let groups = vec![group(0, 10.0, vec![1.0, 0.0]), group(1, 30.0, vec![1.0, 2.0])];
+/// let model = GroupedSupport::new(&domain, &[1], rows, groups)?;
+/// assert_eq!(model.marginals(&[Clique::new([0, 1])])?[0].values(), [10.0, 10.0, 0.0, 20.0]);
+/// # Ok::<(), jointly::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupedSupport {
+    domain: Domain,
+    /// The group attributes, outermost first.
+    group_attributes: Vec<usize>,
+    /// The other attributes, in the domain's order: those of the rows.
+    row_attributes: Vec<usize>,
+    rows: Dataset,
+    groups: Vec<Group>,
+    total: f64,
+}
+
+impl GroupedSupport {
+    /// Groups over listed records.
+    ///
+    /// `group_attributes`: positions in the domain. `rows`: the other attributes, in the domain's order.
+    ///
+    /// # Errors
+    /// Attributes that are not those of the domain; codes outside it; a group twice; sizes or weights that are negative or
+    /// not finite, another number of weights than records, or a group with records but without weights; no record at all.
+    pub fn new(
+        domain: &Domain,
+        group_attributes: &[usize],
+        rows: Dataset,
+        groups: Vec<Group>,
+    ) -> Result<Self> {
+        let own = Clique::new(group_attributes.iter().copied());
+        let row_attributes: Vec<usize> = domain.everything().difference(&own).iter().collect();
+        let wrong =
+            |found: String, expected: &str| Error::invalid_specification("groups", found, expected);
+        let is_same = |(own, there): (&usize, &crate::domain::Attribute)| {
+            domain.attributes().get(*own) == Some(there)
+        };
+        let listed = rows.domain().attributes();
+        if own.len() != group_attributes.len()
+            || row_attributes.len() != listed.len()
+            || !row_attributes.iter().zip(listed).all(is_same)
+        {
+            let found = format!("group attributes {own} beside {} others", listed.len());
+            return Err(wrong(found, "every attribute of the domain once"));
+        }
+        let mut all: Vec<&[u32]> = groups.iter().map(|group| group.codes.as_slice()).collect();
+        all.sort_unstable();
+        if all.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err(wrong("a group twice".into(), "distinct groups"));
+        }
+        let is_number = |x: &f64| x.is_finite() && *x >= 0.0;
+        for Group { codes, size, weights } in &groups {
+            let fits = |(code, a): (&u32, &usize)| (*code as usize) < domain.cardinality(*a);
+            let has_codes = codes.len() == group_attributes.len()
+                && codes.iter().zip(group_attributes).all(fits);
+            let sum: f64 = weights.iter().sum();
+            let has_weights = weights.len() == rows.records()
+                && weights.iter().all(is_number)
+                && sum.is_finite()
+                && (sum > 0.0 || *size == 0.0);
+            if !(has_codes && is_number(size) && has_weights) {
+                let expected = "codes of the group attributes, a size, and a weight a record";
+                return Err(wrong(format!("group {codes:?} of size {size}"), expected));
+            }
+        }
+        let total = groups.iter().map(|group| group.size).sum::<f64>();
+        if !(total > 0.0 && total.is_finite()) {
+            let reason = format!("the sizes of the groups add up to {total}");
+            return Err(Error::EmptyModel { reason });
+        }
+        let (domain, group_attributes) = (domain.clone(), group_attributes.to_vec());
+        Ok(Self { domain, group_attributes, row_attributes, rows, groups, total })
+    }
+
+    /// The attributes: those of the groups and those of the rows.
+    pub fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    /// Number of records the model stands for.
+    pub fn total(&self) -> f64 {
+        self.total
+    }
+
+    /// The group attributes, by position in the domain, outermost first.
+    pub fn group_attributes(&self) -> &[usize] {
+        &self.group_attributes
+    }
+
+    /// The groups.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// The listed records, without the group attributes.
+    pub fn rows(&self) -> &Dataset {
+        &self.rows
+    }
+
+    /// Size in MiB: 8 bytes a record and group, and the codes; weights that groups share count once.
+    pub fn size_mib(&self) -> f64 {
+        let mut weights: Vec<*const Vec<f64>> =
+            self.groups.iter().map(|group| Arc::as_ptr(&group.weights)).collect();
+        weights.sort_unstable();
+        weights.dedup();
+        let width = |column: &Column| match column {
+            Column::U8(_) => 1,
+            Column::U16(_) => 2,
+            Column::U32(_) => 4,
+        };
+        let bytes = 8 * weights.len() + self.rows.columns().iter().map(width).sum::<usize>();
+        (bytes * self.rows.records()) as f64 / f64::from(1 << 20)
+    }
+
+    /// The marginals on any cliques, in counts that sum to the total.
+    ///
+    /// # Errors
+    /// An attribute outside the domain, or tables that do not fit memory.
+    pub fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
+        let places = cliques.iter().map(|clique| self.place(clique)).collect::<Result<Vec<_>>>()?;
+        let cells = places.iter().fold(0_u64, |sum, place| sum.saturating_add(place.cells));
+        if cells > MAX_TOTAL_CELLS {
+            return Err(Error::TooLarge {
+                what: "marginals of groups".into(),
+                needed: format!("{cells} cells"),
+                limit: format!("{MAX_TOTAL_CELLS} cells"),
+            });
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "at most MAX_TOTAL_CELLS")]
+        let empty = |place: &Place| vec![0.0; place.cells as usize];
+        let mut tables: Vec<Vec<f64>> = places.iter().map(empty).collect();
+        let (within, across): (Vec<usize>, Vec<usize>) =
+            (0..cliques.len()).partition(|i| places[*i].strides.iter().any(Option::is_some));
+        let mut add = |which: &[usize], codes: &[u32], counts: &[f64]| -> Result<()> {
+            let local: Vec<Clique> = which.iter().map(|i| places[*i].local.clone()).collect();
+            for (i, table) in which.iter().zip(self.rows.weighted_marginals(counts, &local)?) {
+                let place = &places[*i];
+                let steps = codes.iter().zip(&place.strides);
+                let base: usize =
+                    steps.map(|(code, stride)| *code as usize * stride.unwrap_or(0)).sum();
+                for (offset, count) in place.offsets.iter().zip(table) {
+                    tables[*i][base + offset] += count;
+                }
+            }
+            Ok(())
+        };
+        let mut everyone = vec![0.0; self.rows.records()];
+        for group in self.groups.iter().filter(|group| group.size > 0.0) {
+            let scale = group.size / group.weights.iter().sum::<f64>();
+            let counts: Vec<f64> = group.weights.iter().map(|weight| scale * weight).collect();
+            everyone.iter_mut().zip(&counts).for_each(|(sum, count)| *sum += count);
+            if !within.is_empty() {
+                add(&within, &group.codes, &counts)?;
+            }
+        }
+        if !across.is_empty() {
+            add(&across, &[], &everyone)?;
+        }
+        let factors = cliques.iter().zip(tables);
+        factors.map(|(clique, table)| Factor::new(&self.domain, clique.clone(), table)).collect()
+    }
+
+    /// Where the cells of a clique's marginal come from.
+    fn place(&self, clique: &Clique) -> Result<Place> {
+        if let Some(outside) = clique.iter().find(|a| *a >= self.domain.len()) {
+            return Err(self.domain.unknown(&format!("#{outside}"), "a marginal of groups"));
+        }
+        let cells = self.domain.cells(clique).unwrap_or(u64::MAX);
+        let mut strides = vec![None; self.group_attributes.len()];
+        let (mut own, mut offsets) = (Vec::new(), vec![0_usize]);
+        let mut stride = usize::try_from(cells).unwrap_or(usize::MAX);
+        for attribute in clique.iter() {
+            let k = self.domain.cardinality(attribute);
+            stride /= k.max(1);
+            if let Some(level) = self.group_attributes.iter().position(|a| *a == attribute) {
+                strides[level] = Some(stride);
+                continue;
+            }
+            own.extend(self.row_attributes.iter().position(|a| *a == attribute));
+            if cells <= MAX_TOTAL_CELLS {
+                let codes = |offset: usize| (0..k).map(move |code| offset + code * stride);
+                offsets = offsets.into_iter().flat_map(codes).collect();
+            }
+        }
+        Ok(Place { cells, strides, local: Clique::new(own), offsets })
+    }
+
+    /// Draws records: groups in proportion to their sizes, and records of the list by the group's weights.
+    /// [`Sampling::Rounded`] gives every group its expected number of records, rounded up or down, and every record in it its
+    /// expected number of times, likewise.
+    ///
+    /// # Errors
+    /// No record asked for, or more than fit 32 bits.
+    pub fn sample<R: Rng + ?Sized>(
+        &self,
+        records: usize,
+        method: Sampling,
+        rng: &mut R,
+    ) -> Result<Dataset> {
+        let sizes: Vec<f64> = self.groups.iter().map(|group| group.size).collect();
+        let group_of = deal_records(&sizes, records, method, rng)?;
+        let mut members: Vec<Vec<usize>> = vec![Vec::new(); self.groups.len()];
+        for (record, group) in group_of.iter().enumerate() {
+            members[*group as usize].push(record);
+        }
+        let mut drawn = vec![0_u32; records];
+        for (group, members) in self.groups.iter().zip(&members) {
+            if !members.is_empty() {
+                let rows = deal_records(&group.weights, members.len(), method, rng)?;
+                members.iter().zip(rows).for_each(|(record, row)| drawn[*record] = row);
+            }
+        }
+        let rows = self.rows.take(&drawn);
+        let columns = (0..self.domain.len()).map(|attribute| {
+            if let Some(level) = self.group_attributes.iter().position(|a| *a == attribute) {
+                let codes = group_of.iter().map(|group| self.groups[*group as usize].codes[level]);
+                return Column::from_codes(codes, self.domain.cardinality(attribute));
+            }
+            let own = self.row_attributes.iter().position(|a| *a == attribute);
+            let column = own.and_then(|own| rows.column(own)).cloned();
+            Ok(column.unwrap_or_else(|| Column::new(0)))
+        });
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        Dataset::new(self.domain.clone(), columns)
+    }
+}
+
+/// Where the cells of a marginal are, row-major over the clique.
+struct Place {
+    cells: u64,
+    /// Cells from one code of each group attribute to the next; `None` where it is not in the clique.
+    strides: Vec<Option<usize>>,
+    /// The clique's other attributes, in terms of the rows.
+    local: Clique,
+    /// For each cell of the marginal on those, its place for codes 0 of the group attributes.
+    offsets: Vec<usize>,
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand::rngs::ChaCha20Rng;
+
+    use super::*;
+
+    /// Groups in the middle of the domain, as an ordinary support over all records beside it.
+    fn models() -> (GroupedSupport, crate::model::WeightedSupport) {
+        let domain = Domain::new([("b", 3), ("puma", 3), ("a", 2), ("state", 2)]).unwrap();
+        let rows = [[0, 0], [0, 1], [1, 0], [2, 1]];
+        let listed = Dataset::from_rows(Domain::new([("b", 3), ("a", 2)]).unwrap(), &rows).unwrap();
+        let group = |codes: [u32; 2], size, weights: [f64; 4]| Group {
+            codes: codes.to_vec(),
+            size,
+            weights: Arc::new(weights.to_vec()),
+        };
+        let groups = vec![
+            group([0, 1], 30.0, [1.0, 2.0, 3.0, 4.0]),
+            group([0, 0], 50.0, [1.0, 0.0, 0.0, 1.0]),
+            group([1, 2], 0.0, [0.0; 4]),
+            group([1, 1], 20.0, [0.0, 1.0, 3.0, 0.0]),
+        ];
+        let (mut all, mut weights) = (Vec::new(), Vec::new());
+        for Group { codes, size, weights: own } in &groups {
+            let sum = own.iter().sum::<f64>().max(1.0);
+            for (row, weight) in rows.iter().zip(own.iter()) {
+                all.push([row[0], codes[1], row[1], codes[0]]);
+                weights.push(size * weight / sum);
+            }
+        }
+        let grouped = GroupedSupport::new(&domain, &[3, 1], listed, groups).unwrap();
+        let all = Dataset::from_rows(domain, &all).unwrap();
+        (grouped, crate::model::WeightedSupport::new(&all, weights, 100.0).unwrap())
+    }
+
+    #[test]
+    fn marginals_are_those_of_the_support_that_lists_all_groups() {
+        let (grouped, listed) = models();
+        let cliques = grouped.domain().everything().subsets();
+        let (found, expected) =
+            (grouped.marginals(&cliques).unwrap(), listed.marginals(&cliques).unwrap());
+        for (found, expected) in found.iter().zip(&expected) {
+            for (x, y) in found.values().iter().zip(expected.values()) {
+                assert!((x - y).abs() < 1e-9, "{found:?}, {expected:?}");
+            }
+        }
+        assert!(grouped.marginals(&[Clique::new([4])]).is_err());
+    }
+
+    #[test]
+    fn drawn_groups_have_their_sizes_and_drawn_records_their_weights() {
+        let (grouped, listed) = models();
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        let everything = [grouped.domain().everything()];
+        let expected = listed.marginals(&everything).unwrap().swap_remove(0);
+        for records in [100, 1000, 12_345] {
+            let drawn = grouped.sample(records, Sampling::Rounded, &mut rng).unwrap();
+            let counts = drawn.weighted_marginals(&vec![1.0; records], &everything).unwrap();
+            for (count, mean) in counts[0].iter().zip(expected.values()) {
+                // A group's rounding, and the record's own.
+                assert!((count - mean * records as f64 / 100.0).abs() < 2.0);
+            }
+        }
+        let drawn = grouped.sample(500, Sampling::Independent, &mut rng).unwrap();
+        assert_eq!(drawn.records(), 500);
+        assert!(grouped.sample(0, Sampling::Rounded, &mut rng).is_err());
+    }
+
+    #[test]
+    fn groups_that_make_no_sense_are_refused() {
+        let (grouped, _) = models();
+        let refuse = |change: &dyn Fn(&mut Vec<Group>)| {
+            let mut groups = grouped.groups().to_vec();
+            change(&mut groups);
+            let rows = grouped.rows().clone();
+            assert!(GroupedSupport::new(grouped.domain(), &[3, 1], rows, groups).is_err());
+        };
+        refuse(&|groups| groups[0].codes = vec![0, 0]);
+        refuse(&|groups| groups[0].codes = vec![0, 3]);
+        refuse(&|groups| groups[0].size = -1.0);
+        refuse(&|groups| groups[0].size = f64::NAN);
+        refuse(&|groups| groups[2].size = 1.0);
+        refuse(&|groups| groups[1].weights = Arc::new(vec![1.0]));
+        refuse(&|groups| groups.iter_mut().for_each(|group| group.size = 0.0));
+        let rows = grouped.rows().clone();
+        assert!(GroupedSupport::new(grouped.domain(), &[3], rows, vec![]).is_err());
+    }
+}
