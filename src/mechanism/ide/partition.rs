@@ -19,7 +19,7 @@ impl Partition {
     /// A name that is no attribute, or twice; no attribute left; combinations of group and other attributes that the domain
     /// forbids.
     pub(super) fn new(domain: &Domain, names: &[String]) -> Result<Self> {
-        let own = domain.clique(names)?;
+        let own = if names.is_empty() { Clique::default() } else { domain.clique(names)? };
         let attributes = names.iter().filter_map(|name| domain.position(name)).collect();
         let others = domain.everything().difference(&own);
         if others.is_empty() {
