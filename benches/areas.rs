@@ -252,7 +252,7 @@ impl Census {
 
 /// All 52 attributes one by one, whatever their noise.
 fn singles() -> Ide {
-    Ide { noise_to_count: 1e9, cliques: 52, ..Ide::default() }
+    Ide { noise_to_count: 1e9, cliques: Some(52), ..Ide::default() }
 }
 
 fn is_area(domain: &Domain, attribute: usize) -> bool {

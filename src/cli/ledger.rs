@@ -6,7 +6,7 @@ use jointly::mechanism::Release;
 use jointly::privacy::{Ledger, NeighboringRelation};
 use serde::Serialize;
 
-use super::config::SynthConfig;
+use super::config::{Budget, SynthConfig};
 use super::inputs::Inputs;
 
 /// The document as written. It holds publishable numbers only.
@@ -87,7 +87,7 @@ impl<'a> Document<'a> {
             mechanism: release.mechanism,
             neighbors: release.relation,
             epsilon: config.budget.map(|budget| budget.epsilon.value()),
-            delta: config.budget.map(|budget| budget.delta()),
+            delta: config.budget.map(Budget::delta),
             pure_epsilon: config
                 .budget
                 .filter(|budget| budget.delta.is_none())

@@ -215,7 +215,7 @@ impl IdeArgs {
                 Some(NoiseName::Gaussian) | None => NoiseForm::Gaussian,
             },
             answer_share: tuning.measure_share,
-            cliques: self.cliques.unwrap_or(defaults.cliques),
+            cliques: self.cliques,
             ..defaults
         }
     }

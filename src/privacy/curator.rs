@@ -1,84 +1,24 @@
 //! The only road from records to a publishable number.
 
+mod noisy;
+mod pure;
+
+pub use noisy::{NoisyCell, NoisyMarginal, NoisyResidual};
+pub use pure::LaplaceMarginal;
+
 use rand::rngs::ChaCha20Rng;
 
 use crate::data::Projectable;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::privacy::sampler::{DiscreteGaussian, DiscreteLaplace, LARGEST_PART};
+use crate::privacy::sampler::{DiscreteGaussian, LARGEST_PART};
 use crate::privacy::select::Selector;
 use crate::privacy::statistic::GridNoise;
 use crate::privacy::{
-    Accountant, Epsilon, Ledger, LedgerEntry, MarginalSensitivity, NeighboringRelation, NoiseForm,
+    Accountant, Ledger, LedgerEntry, MarginalSensitivity, NeighboringRelation, NoiseForm,
     NoiseMechanism, NoiseSeed, NoisyStatistics, Ratio, RecordsPerUnit, ResidualQuery, Rho,
     ScoreSensitivity, Selection, Sensitive, StatisticSensitivity, residual_cost,
 };
-
-/// A marginal with noise in every cell: it may be published.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NoisyMarginal {
-    /// The measured clique.
-    pub clique: Clique,
-    /// Counts with discrete Gaussian noise, in row-major order of the clique's sorted attributes.
-    pub values: Vec<i64>,
-    /// The noise's parameter σ², in squared counts, exactly.
-    pub variance: Ratio,
-}
-
-impl NoisyMarginal {
-    /// The noise's parameter σ, in counts.
-    pub fn stddev(&self) -> f64 {
-        self.variance.to_f64().sqrt()
-    }
-}
-
-/// A marginal with discrete Laplace noise in every cell: it may be published.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LaplaceMarginal {
-    /// The measured clique.
-    pub clique: Clique,
-    /// Counts with noise, in row-major order of the clique's sorted attributes.
-    pub values: Vec<i64>,
-    /// The noise's scale b, in counts, exactly: `P[x] ∝ exp(−|x| / b)`.
-    pub scale: Ratio,
-}
-
-impl LaplaceMarginal {
-    /// The noise's standard deviation in counts, `√(2q) / (1 − q)` with `q = exp(−1/b)`.
-    pub fn stddev(&self) -> f64 {
-        let q = (-1.0 / self.scale.to_f64()).exp();
-        (2.0 * q).sqrt() / (1.0 - q)
-    }
-}
-
-/// One cell of a marginal with noise: it may be published.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NoisyCell {
-    /// The clique.
-    pub clique: Clique,
-    /// The cell, row-major over the clique's sorted attributes.
-    pub cell: usize,
-    /// Its count with discrete Gaussian noise.
-    pub value: i64,
-    /// The noise's parameter σ², in squared counts, exactly.
-    pub variance: Ratio,
-}
-
-impl NoisyCell {
-    /// The noise's parameter σ, in counts.
-    pub fn stddev(&self) -> f64 {
-        self.variance.to_f64().sqrt()
-    }
-}
-
-/// A residual query's answer with noise in every cell: it may be published.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NoisyResidual {
-    /// What was asked.
-    pub query: ResidualQuery,
-    /// v with discrete Gaussian noise, in row-major order of the clique's sorted attributes.
-    pub values: Vec<i64>,
-}
 
 /// Private records, the budget that is left, and the noise generator.
 ///
@@ -110,30 +50,6 @@ impl<'a> Curator<'a> {
         seed: NoiseSeed,
     ) -> Result<Self> {
         Self::of_ledger(data, relation, Ledger::new(limit), seed)
-    }
-
-    /// As [`new`](Self::new), but for pure differential privacy: the limit is ε itself, without δ, rounded down to a multiple of
-    /// 2⁻²⁰, and ρ = ε²/2. Gaussian noise is refused.
-    ///
-    /// # Errors
-    /// [`Error::Entropy`], or an ε below 2⁻²⁰ or above 4096.
-    pub fn pure(
-        data: &'a dyn Projectable,
-        relation: NeighboringRelation,
-        epsilon: Epsilon,
-        seed: NoiseSeed,
-    ) -> Result<Self> {
-        let expected = "from 2^-20 to 4096";
-        let found = epsilon.value();
-        if !(0.000_001..=4096.0).contains(&found) {
-            return Err(Error::invalid_parameter("epsilon", found, expected));
-        }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 2^32")]
-        let units = (found * f64::from(1 << PURE_BITS)).floor() as u64;
-        // (units / 2²⁰)² / 2, in whole units of 2⁻⁴⁰.
-        let limit = Rho::from_units(units.saturating_mul(units) / 2);
-        let ledger = Ledger::new(limit).of_pure_epsilon(Ratio::new(units, 1 << PURE_BITS)?);
-        Self::of_ledger(data, relation, ledger, seed)
     }
 
     fn of_ledger(
@@ -326,54 +242,6 @@ impl<'a> Curator<'a> {
         let what = Measured { purpose: "marginal", clique: Some(names), cell: None };
         let (values, variance) = self.add_gaussian_noise(what, rho, &values)?;
         Ok(NoisyMarginal { clique: clique.clone(), values, variance })
-    }
-
-    /// Measures a marginal at a cost of pure ε: discrete Laplace noise of scale Δ₁/ε in every cell, exactly, which is 2/ε
-    /// under replace-one, 1/ε under add-remove-one and K/ε for units. The ledger's entry costs ρ = ε²/2, rounded up.
-    ///
-    /// `marginal`: the exact counts on `clique`, as of [`marginals`](Self::marginals). `epsilon`: above 0, at most 1024.
-    ///
-    /// # Errors
-    /// Counts that are not those of the clique (another size or sum), an ε out of range, or above what is left.
-    pub fn measure_laplace(
-        &mut self,
-        clique: &Clique,
-        marginal: Sensitive<&[u32]>,
-        epsilon: Ratio,
-    ) -> Result<LaplaceMarginal> {
-        self.check_marginal(clique, marginal.as_ref())?;
-        let l1_sensitivity = MarginalSensitivity::of(self.relation).l1();
-        let (scale, rho) = laplace_scale(l1_sensitivity, epsilon)?;
-        let distribution = DiscreteLaplace::new(scale)?;
-        let entry = LedgerEntry {
-            round: self.round,
-            purpose: "marginal".to_owned(),
-            clique: Some(clique.iter().map(|a| self.domain().name(a).to_owned()).collect()),
-            cell: None,
-            mechanism: NoiseMechanism::DiscreteLaplace { scale, l1_sensitivity },
-            rho,
-        };
-        let noise = self.noise.as_mut().ok_or_else(no_round)?;
-        self.accountant.charge(entry)?;
-        let noisy = |count: &u32| i64::from(*count).saturating_add(distribution.sample(noise));
-        let values = marginal.open().iter().map(noisy).collect();
-        Ok(LaplaceMarginal { clique: clique.clone(), values, scale })
-    }
-
-    /// What may still be spent on noise of pure ε, rounded down to a multiple of 2⁻²⁰: what is left of the limit of
-    /// [`pure`](Self::pure), or else √(2ρ) of what is left of ρ.
-    pub fn remaining_epsilon(&self) -> Result<Ratio> {
-        let units = match self.ledger().remaining_epsilon() {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "at most 2^32"
-            )]
-            Some(epsilon) => (epsilon * f64::from(1 << PURE_BITS)).floor() as u64,
-            // (ε 2²⁰)² = 2ρ 2⁴⁰.
-            None => u64::try_from((2 * u128::from(self.remaining().units())).isqrt()).unwrap_or(0),
-        };
-        Ratio::new(units, 1 << PURE_BITS)
     }
 
     /// Measures one cell of a marginal at a cost of `rho`: discrete Gaussian noise with σ² = 1/(2ρ) where neighbors
@@ -593,27 +461,6 @@ fn gaussian_variance(squared_l2_sensitivity: u32, rho: Rho) -> Result<Ratio> {
     }
     let numerator = u64::from(squared_l2_sensitivity) << (Rho::UNIT_BITS - 1);
     Ratio::new(numerator, rho.units().min(LARGEST_PART))
-}
-
-/// Binary digits of the fractions of pure ε in which budgets are rounded down.
-const PURE_BITS: u32 = 20;
-
-/// The scale `Δ₁/ε` of Laplace noise, exactly, and its cost `ε²/2`, rounded up.
-fn laplace_scale(l1_sensitivity: u32, epsilon: Ratio) -> Result<(Ratio, Rho)> {
-    let refused = || {
-        let expected = "above 0 and at most 1024, in parts of at most 2^40";
-        Error::invalid_parameter("epsilon of a measurement", epsilon, expected)
-    };
-    let (numerator, denominator) = (epsilon.numerator(), epsilon.denominator());
-    if numerator == 0 || denominator > 1 << 40 || numerator / denominator > 1024 {
-        return Err(refused());
-    }
-    let scale = Ratio::new(u64::from(l1_sensitivity) * denominator, numerator)?;
-    // ε² · 2³⁹ / 1, in units of 2⁻⁴⁰: at most 2⁵⁰ · 2⁵⁰ · 2³⁹ before the division.
-    let square = u128::from(numerator).pow(2).checked_mul(1 << (Rho::UNIT_BITS - 1));
-    let units = square.map(|square| square.div_ceil(u128::from(denominator).pow(2)));
-    let units = units.and_then(|units| u64::try_from(units).ok()).ok_or_else(refused)?;
-    Ok((scale, Rho::from_units(units)))
 }
 
 /// The error of an access after a resumption, before a round has begun.

@@ -241,7 +241,7 @@ fn settings_and_groups_that_make_no_sense_are_refused_before_anything_is_spent()
         Ide { groups: named(&["x", "area", "y", "state", "z"]), ..usual.clone() },
         Ide { answer_share: 1.0, ..usual.clone() },
         Ide { answer_share: f64::NAN, ..usual.clone() },
-        Ide { cliques: 0, ..usual.clone() },
+        Ide { cliques: Some(0), ..usual.clone() },
         Ide { noise_to_count: 0.0, ..usual.clone() },
     ] {
         let mut curator = Curator::new(&data, ReplaceOne, limit, NoiseSeed::Fixed(1)).unwrap();

@@ -19,7 +19,7 @@ pub(in crate::cli) struct IdeArgs {
     /// Form of the noise (ide) [default: gaussian]
     #[arg(long, value_enum, value_name = "FORM")]
     pub(in crate::cli) noise: Option<NoiseName>,
-    /// Most marginals measured at each level of groups (ide) [default: 64, those worth their noise]
+    /// Most marginals measured at each level of groups (ide) [default: one an attribute, those worth their noise]
     #[arg(long, value_name = "N")]
     pub(in crate::cli) cliques: Option<usize>,
 }

@@ -37,8 +37,8 @@ use workload::Candidates;
 ///
 /// *Which marginals*: single attributes, then the pairs that depend most on each other in the public table, as many as are
 /// worth their noise: with the budget shared by so many, the noise's variance on a cell is at most `noise_to_count` times
-/// the mean count of a cell in a group of mean size. At a ratio of 1 it is what chance does to the counts of so many
-/// records. Released sizes, the public table and the budget decide this; the answers do not.
+/// the mean count of a cell in a group of mean size. At a ratio of 1 the noise is what chance does to the counts of so many
+/// records, at 4 twice as much. Released sizes, the public table and the budget decide this; the answers do not.
 ///
 /// Every code of the group attributes is a group, so that none is lost or invented. The workload of the task is not heeded.
 ///
@@ -71,8 +71,8 @@ pub struct Ide {
     pub noise: NoiseForm,
     /// The share of a level's budget that pays for the answers; the rest is for sizes; in (0, 1).
     pub answer_share: f64,
-    /// Most marginals that are measured at a level.
-    pub cliques: usize,
+    /// Most marginals that are measured at a level; `None`: one for every attribute that is no group.
+    pub cliques: Option<usize>,
     /// Largest variance of the noise on a cell, in mean counts of a cell; above 0.
     pub noise_to_count: f64,
     /// How a group's table is scaled to its answers.
@@ -85,8 +85,8 @@ impl Default for Ide {
             groups: Vec::new(),
             noise: NoiseForm::Gaussian,
             answer_share: 0.9,
-            cliques: 64,
-            noise_to_count: 1.0,
+            cliques: None,
+            noise_to_count: 4.0,
             update: PriorAware { passes: 20, ..PriorAware::default() },
         }
     }
@@ -134,7 +134,7 @@ impl Ide {
             let found = self.answer_share;
             return Err(Error::invalid_parameter("answer share", found, "above 0 and below 1"));
         }
-        if self.cliques == 0 {
+        if self.cliques == Some(0) {
             return Err(Error::invalid_parameter("cliques of a level", 0, "at least 1"));
         }
         if !(self.noise_to_count > 0.0 && self.noise_to_count.is_finite()) {
@@ -186,13 +186,14 @@ impl<'r, 'c> Run<'r, 'c> {
         let domain = curator.domain().clone();
         let budget = Cost::remaining(curator, settings.noise)?;
         let (measurements, rounds) = (Vec::new(), Vec::new());
-        let most = settings.cliques.saturating_add(1).saturating_mul(partition.depths().count());
+        let cliques = settings.cliques.unwrap_or(partition.others.len());
+        let most = cliques.saturating_add(1).saturating_mul(partition.depths().count());
         let planned = u32::try_from(most).unwrap_or(u32::MAX);
         observer.event(&Event::Started {
             mechanism: "ide",
             rounds: planned,
             first_round: 1,
-            candidates: settings.cliques,
+            candidates: cliques,
             limit: curator.ledger().limit(),
         });
         Ok(Self {
@@ -275,7 +276,8 @@ impl<'r, 'c> Run<'r, 'c> {
         };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
         let candidates = Candidates::new(self.prior, most_cells(1) as u64)?;
-        Ok(candidates.choose(self.settings.cliques, most_cells))
+        let most = self.settings.cliques.unwrap_or(self.partition.others.len());
+        Ok(candidates.choose(most, most_cells))
     }
 
     /// Noisy counts on the cliques in all groups of a level: tables over the group attributes and each clique.

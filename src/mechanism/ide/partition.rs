@@ -19,7 +19,7 @@ impl Partition {
     /// A name that is no attribute, or twice; no attribute left; combinations of group and other attributes that the domain
     /// forbids.
     pub(super) fn new(domain: &Domain, names: &[String]) -> Result<Self> {
-        let own = domain.clique(names)?;
+        let own = if names.is_empty() { Clique::default() } else { domain.clique(names)? };
         let attributes = names.iter().filter_map(|name| domain.position(name)).collect();
         let others = domain.everything().difference(&own);
         if others.is_empty() {
@@ -106,12 +106,11 @@ impl Partition {
             let k = domain.cardinality(attribute).max(1);
             stride /= k;
             let level = self.attributes.iter().position(|own| *own == attribute);
-            match level.and_then(|level| codes.get(level)) {
-                Some(code) => places.iter_mut().for_each(|p| *p += *code as usize * stride),
-                None => {
-                    let next = |p: usize| (0..k).map(move |code| p + code * stride);
-                    places = places.into_iter().flat_map(next).collect();
-                }
+            if let Some(code) = level.and_then(|level| codes.get(level)) {
+                places.iter_mut().for_each(|p| *p += *code as usize * stride);
+            } else {
+                let next = |p: usize| (0..k).map(move |code| p + code * stride);
+                places = places.into_iter().flat_map(next).collect();
             }
         }
         places.into_iter().map(|place| table.get(place).copied().unwrap_or(0.0)).collect()
