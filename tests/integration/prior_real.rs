@@ -1,7 +1,5 @@
 //! Prior-aware estimation on Adult: a public prior that is biased, and noisy answers of the private table.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests")]
-
 use std::path::{Path, PathBuf};
 
 use jointly::data::{Dataset, Projectable, PublicData, read_csv};
