@@ -43,7 +43,9 @@ fn groups_are_released_with_either_noise_and_under_both_relations() {
             assert_eq!(pure.is_some(), !noise.contains("delta"), "{noise}");
             assert!(pure.is_none_or(|epsilon| epsilon <= 4.0 && epsilon > 3.99), "{pure:?}");
             let rows = bench.read("out.csv").lines().count();
-            assert!(if relation == "replace-one" { rows == 401 } else { rows.abs_diff(401) < 20 });
+            // The number of records has Laplace noise of a scale of some 10, at most.
+            let off = if relation == "replace-one" { 0 } else { 100 };
+            assert!(rows.abs_diff(401) <= off, "{relation} {noise}: {rows}");
             assert!(bench.read("r.html").contains("group attributes"));
         }
     }
