@@ -191,7 +191,7 @@ fn release(
         ((curator.measure_total(own)? as f64).max(1.0), rest)
     };
     let solver = MixtureError {
-        tolerance: args.tolerance.unwrap_or(0.25 / total),
+        tolerance: args.tolerance.unwrap_or(MixtureError::RELEASED),
         cells: args.cells.scored(),
         ..MixtureError::default()
     };

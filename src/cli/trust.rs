@@ -5,7 +5,7 @@ use std::path::Path;
 
 use jointly::data::{PublicData, read_csv, read_public_csv};
 use jointly::domain::Schema;
-use jointly::evaluation::{Interval, Trust, TrustReport};
+use jointly::evaluation::{Interval, MixtureError, Trust, TrustReport};
 use jointly::privacy::{Curator, NoiseSeed};
 
 use super::args::{TrustArgs, WorkloadArgs};
@@ -45,6 +45,7 @@ pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
         mixture_share: args.mixture_share,
         cells: args.cells.scored(),
         rows: args.rows,
+        tolerance: MixtureError::RELEASED,
         confidence: args.confidence,
     };
     let report = trust.run(&mut curator, &public, &workload);

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
-use crate::data::{Column, Dataset, PublicData};
-use crate::domain::{Clique, Domain};
+use crate::data::PublicData;
+use crate::domain::Clique;
 use crate::error::{Error, Result};
+use crate::evaluation::mixture_error::thinned;
 use crate::evaluation::{MixtureError, NoisyMixtureError, ScoredCells};
 use crate::privacy::{
     Curator, Ledger, NeighboringRelation, NoiseForm, NoisyStatistics, Rho, Sensitive,
@@ -12,8 +13,6 @@ use crate::privacy::{
 };
 use crate::query::Workload;
 
-/// Width, in counts, of the brackets of released best mixture errors.
-const WIDTH: f64 = 0.25;
 /// Share of the budget for the number of records, where that is private.
 const TOTAL_SHARE: f64 = 0.05;
 
@@ -42,16 +41,25 @@ pub struct Trust {
     pub mixture_share: f64,
     /// Which cells count in the best mixture error.
     pub cells: ScoredCells,
-    /// Most distinct rows of a table that are mixed: of a larger table, rows in even distances. The mixture error is then
-    /// that of these rows, which that of all rows is at most.
+    /// Most distinct rows of a table that are mixed: of a larger table, some that reach most of the cells that it
+    /// reaches. The mixture error is then that of these rows, which that of all rows is at most.
     pub rows: usize,
+    /// How far the quantity that gets the noise may be from the best mixture error, as a probability, where noise is less
+    /// than twice that. The smaller, the longer it takes.
+    pub tolerance: f64,
     /// Probability, strictly between 0 and 1, with which all intervals of the report hold at once.
     pub confidence: f64,
 }
 
 impl Default for Trust {
     fn default() -> Self {
-        Self { mixture_share: 0.2, cells: ScoredCells::All, rows: 4096, confidence: 0.95 }
+        Self {
+            mixture_share: 0.2,
+            cells: ScoredCells::All,
+            rows: 2048,
+            tolerance: MixtureError::RELEASED,
+            confidence: 0.95,
+        }
     }
 }
 
@@ -138,14 +146,17 @@ impl Trust {
         let intervals = 2 * public.len() + cliques.iter().map(Vec::len).sum::<usize>();
 
         let mut mixtures = Vec::with_capacity(public.len());
-        let mixture_error =
-            MixtureError { tolerance: WIDTH / total, cells: self.cells, ..MixtureError::default() };
+        let mixture_error = MixtureError {
+            tolerance: self.tolerance,
+            cells: self.cells,
+            ..MixtureError::default()
+        };
         let (mut left, tables) = (of_mixtures, public.len() as u64);
         for (table, others) in public.iter().zip((1..=tables).rev()) {
             let (own, rest) = left.split(1, others).unwrap_or_default();
             let noise = (NoiseForm::Gaussian, own);
             let interval = (self.confidence, intervals);
-            let rows = thinned(table, self.rows, curator.domain())?;
+            let rows = thinned(table, workload, self.rows, curator.domain())?;
             let found = mixture_error.release(curator, &rows, workload, total, noise, interval)?;
             mixtures.push((found, rows.table().records()));
             left = rest;
@@ -196,18 +207,6 @@ fn total(curator: &mut Curator<'_>, budget: Rho) -> Result<(f64, Rho)> {
     }
     let (own, rest) = budget.fraction(TOTAL_SHARE)?;
     Ok(((curator.measure_total(own)? as f64).max(1.0), rest))
-}
-
-/// The distinct rows of a table, in even distances where there are more than `most`. Public.
-fn thinned(table: &PublicData, most: usize, domain: &Domain) -> Result<PublicData> {
-    let (distinct, _) = table.table().distinct();
-    let distance = distinct.records().div_ceil(most).max(1);
-    let columns = distinct.columns().iter().enumerate().map(|(attribute, column)| {
-        let codes = column.iter().step_by(distance);
-        Column::from_codes(codes, distinct.domain().cardinality(attribute))
-    });
-    let rows = Dataset::new(distinct.domain().clone(), columns.collect::<Result<_>>()?)?;
-    PublicData::new(table.name(), rows, domain)
 }
 
 /// The attributes that a table has, and their pairs.

@@ -198,7 +198,7 @@ fn a_release_is_the_value_with_the_noise_that_its_ledger_names() {
     let exact = MixtureError::default().solve(&public, &real, &pairs()).unwrap().value();
     let public = PublicData::new("p", public, real.domain()).unwrap();
     let (rho, total) = (Rho::from_f64(0.5).unwrap(), 500.0);
-    let solver = MixtureError { tolerance: 0.25 / total, ..MixtureError::default() };
+    let solver = MixtureError { tolerance: 1e-3, ..MixtureError::default() };
     for (form, relation) in [(NoiseForm::Gaussian, ReplaceOne), (NoiseForm::Laplace, AddRemoveOne)]
     {
         let draws = 400;
@@ -229,7 +229,7 @@ fn a_release_is_the_value_with_the_noise_that_its_ledger_names() {
         assert!((stddev / stated - 1.0).abs() < 1e-3, "{stddev} against {stated}");
         // Fixed seeds: 5 standard errors of the mean and of the variance (kurtosis 3 and 6), below 1e-6 each.
         let n = f64::from(u32::try_from(draws).unwrap());
-        assert!((sum / n).abs() < 5.0 * stddev / n.sqrt() + 0.125 / total, "{}", sum / n);
+        assert!((sum / n).abs() < 5.0 * stddev / n.sqrt() + 0.125 / total + 1e-3, "{}", sum / n);
         let spread = (squares / n).sqrt() / stddev;
         assert!((0.7..1.35).contains(&spread), "{spread}");
         assert!(inside >= 366, "95 % intervals held {inside} of {draws} times");

@@ -30,7 +30,8 @@ pub(in crate::cli) struct MixtureErrorArgs {
     /// Which cells count
     #[arg(long, value_enum, default_value = "all", value_name = "CELLS")]
     pub(in crate::cli) cells: CellsName,
-    /// Width of the bracket to reach [default: 1e-6; with --epsilon 0.25 / number of records]
+    /// Width of the bracket to reach [default: 1e-6]; with --epsilon: how far the quantity that
+    /// gets the noise may be from the best mixture error [default: 0.00025]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(in crate::cli) tolerance: Option<f64>,
     /// Print the private release alone, with this budget: Laplace noise, or Gaussian noise where delta is given
@@ -82,8 +83,8 @@ pub(in crate::cli) struct TrustArgs {
     /// Share of the budget for best mixture errors; the rest is for the errors of marginals
     #[arg(long, default_value_t = 0.2, value_name = "A", allow_negative_numbers = true)]
     pub(in crate::cli) mixture_share: f64,
-    /// Most distinct rows of a public table to mix; of a larger one, rows in even distances
-    #[arg(long, default_value_t = 4096, value_name = "N")]
+    /// Most distinct rows of a public table to mix; of a larger one, some that reach most of its cells
+    #[arg(long, default_value_t = 2048, value_name = "N")]
     pub(in crate::cli) rows: usize,
     /// Probability with which all intervals hold at once
     #[arg(long, default_value_t = 0.95, value_name = "P", allow_negative_numbers = true)]

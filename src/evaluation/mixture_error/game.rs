@@ -7,6 +7,25 @@ const PARALLEL: usize = 1 << 21;
 /// Parts of a product that is computed in parallel, whatever the number of threads.
 const PARTS: usize = 8;
 
+/// Relative entropies that are added to a game: γ KL(w‖uniform) − δ KL(y‖uniform), with prices above and below as 2C
+/// prices in one. None where both are zero.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Smoothing {
+    /// γ.
+    pub(super) weights: f64,
+    /// δ.
+    pub(super) prices: f64,
+}
+
+impl Smoothing {
+    /// The two that move the value of a game of so many rows and cells by at most `most`, down or up: neither entropy
+    /// exceeds the logarithm of the number of its terms.
+    pub(super) fn within(most: f64, rows: usize, cells: usize) -> Self {
+        let share = |terms: usize| most / (terms.max(2) as f64).ln();
+        Self { weights: share(rows), prices: share(2 * cells) }
+    }
+}
+
 /// min over weights w ≥ 0, Σw = 1, of max over prices y, Σ|y| ≤ 1, of y · (A w − q): row x of Aᵀ holds a one for each
 /// cell that the record x is in.
 pub(super) struct Game {
@@ -18,6 +37,7 @@ pub(super) struct Game {
     pub(super) targets: Vec<f64>,
     /// A lower bound on the value that is known from elsewhere.
     pub(super) floor: f64,
+    pub(super) smoothing: Smoothing,
 }
 
 impl Game {
@@ -29,7 +49,7 @@ impl Game {
             Some(*end)
         });
         starts.extend(ends);
-        Self { starts, hits: incidence.concat(), targets, floor }
+        Self { starts, hits: incidence.concat(), targets, floor, smoothing: Smoothing::default() }
     }
 
     /// Number of rows.
@@ -79,15 +99,41 @@ impl Game {
         }
     }
 
-    /// The largest error of some masses: what the weights guarantee.
-    pub(super) fn upper(&self, masses: &[f64]) -> f64 {
-        let errors = masses.iter().zip(&self.targets).map(|(mass, target)| (mass - target).abs());
-        errors.fold(self.floor, f64::max)
+    /// What weights guarantee: the largest error of their masses.
+    pub(super) fn upper(&self, weights: &[f64], masses: &[f64]) -> f64 {
+        let errors = masses.iter().zip(&self.targets).map(|(mass, target)| mass - target);
+        let Smoothing { weights: gamma, prices: delta } = self.smoothing;
+        if delta == 0.0 {
+            return errors.map(f64::abs).fold(self.floor, f64::max);
+        }
+        let largest = errors.clone().map(f64::abs).fold(0.0, f64::max);
+        let sides = errors.map(|e| ((e - largest) / delta).exp() + ((-e - largest) / delta).exp());
+        let mean = sides.sum::<f64>() / (2.0 * self.targets.len() as f64);
+        self.floor.max(largest + delta * mean.ln() + gamma * from_uniform(weights))
     }
 
-    /// What prices of Σ|y| = 1 guarantee, from the costs of the rows.
-    pub(super) fn lower(&self, costs: &[f64], prices: impl Iterator<Item = f64>) -> f64 {
-        let paid: f64 = prices.zip(&self.targets).map(|(price, target)| price * target).sum();
-        costs.iter().copied().fold(f64::INFINITY, f64::min) - paid
+    /// What prices above and below guarantee that sum to one together, from the costs of the rows.
+    pub(super) fn lower(&self, costs: &[f64], over: &[f64], under: &[f64]) -> f64 {
+        let pairs = over.iter().zip(under).zip(&self.targets);
+        let paid: f64 = pairs.map(|((over, under), target)| (over - under) * target).sum();
+        let cheapest = costs.iter().copied().fold(f64::INFINITY, f64::min);
+        let Smoothing { weights: gamma, prices: delta } = self.smoothing;
+        if gamma == 0.0 {
+            return cheapest - paid;
+        }
+        let mean = costs.iter().map(|cost| ((cheapest - cost) / gamma).exp()).sum::<f64>()
+            / costs.len() as f64;
+        let entropy = (2.0 * self.targets.len() as f64).ln() + plogp(over) + plogp(under);
+        cheapest - gamma * mean.ln() - paid - delta * entropy
     }
+}
+
+/// KL(w‖uniform).
+fn from_uniform(weights: &[f64]) -> f64 {
+    (weights.len() as f64).ln() + plogp(weights)
+}
+
+/// Σ p ln p.
+fn plogp(probabilities: &[f64]) -> f64 {
+    probabilities.iter().filter(|p| **p > 0.0).map(|p| p * p.ln()).sum()
 }

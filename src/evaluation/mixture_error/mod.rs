@@ -7,6 +7,7 @@ mod primal_dual;
 mod problem;
 mod release;
 mod support;
+mod thinning;
 mod working_set;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,7 @@ use crate::evaluation::marginals::check_domain;
 use crate::query::Workload;
 
 pub use release::NoisyMixtureError;
+pub(super) use thinning::thinned;
 
 use problem::{Bracket, Problem};
 use support::Support;
@@ -63,7 +65,8 @@ pub enum ScoredCells {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct MixtureError {
-    /// Width of the bracket, as a probability, at which the search ends.
+    /// Width of the bracket, as a probability, at which the search ends; of a release, how far the quantity that gets the
+    /// noise may be from the best mixture error.
     pub tolerance: f64,
     /// Which cells count.
     pub cells: ScoredCells,
@@ -134,6 +137,9 @@ struct Effort {
 }
 
 impl MixtureError {
+    /// The tolerance of a release where nothing else is asked for: with less, noise is what matters in most tables.
+    pub const RELEASED: f64 = 2.5e-4;
+
     /// The bracket for the distinct rows of a public table, on a workload over the common domain.
     ///
     /// # Errors

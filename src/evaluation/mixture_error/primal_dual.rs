@@ -30,11 +30,11 @@ struct Point {
 
 impl Point {
     fn lower(&self, game: &Game) -> f64 {
-        game.lower(&self.costs, self.over.iter().zip(&self.under).map(|(o, u)| o - u))
+        game.lower(&self.costs, &self.over, &self.under)
     }
 
     fn upper(&self, game: &Game) -> f64 {
-        game.upper(&self.masses)
+        game.upper(&self.weights, &self.masses)
     }
 
     fn gap(&self, game: &Game) -> f64 {
@@ -174,40 +174,57 @@ impl<'g> PrimalDual<'g> {
     }
 
     /// Computes `next`; the relative entropies of its moves in weights and prices, and their coupling.
+    ///
+    /// A smoothing γ adds γ ln(old) to what moves a weight or price, and makes a move at rate r one at rate r / (1 + r γ).
     fn try_step(&mut self) -> (f64, f64, f64) {
         let Self { game, last, next, .. } = self;
-        let rate = self.pace.step / self.pace.balance;
-        let cheapest = last.costs.iter().copied().fold(f64::INFINITY, f64::min);
-        let gain = |cost: &f64| -rate * (cost - cheapest);
-        let pairs = next.weights.iter_mut().zip(&last.weights).zip(&last.costs);
-        let total: f64 = pairs.map(|((new, old), cost)| grow(new, *old, gain(cost))).sum();
+        let drawn = |old: f64, smoothing: f64| {
+            if smoothing > 0.0 { smoothing * old.max(LEAST).ln() } else { 0.0 }
+        };
+        let slowed = |rate: f64, smoothing: f64| rate / (1.0 + rate * smoothing);
+
+        let gamma = game.smoothing.weights;
+        let rate = slowed(self.pace.step / self.pace.balance, gamma);
+        let pairs = last.costs.iter().zip(&last.weights);
+        let pulls: Vec<f64> = pairs.map(|(cost, old)| cost + drawn(*old, gamma)).collect();
+        let least = pulls.iter().copied().fold(f64::INFINITY, f64::min);
+        let gain = |pull: &f64| -rate * (pull - least);
+        let pairs = next.weights.iter_mut().zip(&last.weights).zip(&pulls);
+        let total: f64 = pairs.map(|((new, old), pull)| grow(new, *old, gain(pull))).sum();
         let scale = total.recip();
         let mut weights = 0.0;
-        for (new, cost) in next.weights.iter_mut().zip(&last.costs) {
+        for (new, pull) in next.weights.iter_mut().zip(&pulls) {
             *new = (*new * scale).max(LEAST);
-            weights += *new * gain(cost);
+            weights += *new * gain(pull);
         }
         game.masses(&next.weights, &mut next.masses);
-        // The masses of the mixture as far beyond the new one as it is beyond the old.
-        let rate = self.pace.step * self.pace.balance;
+
+        // Prices move along the errors of a mixture as far beyond the new one as that is beyond the old.
+        let delta = game.smoothing.prices;
+        let rate = slowed(self.pace.step * self.pace.balance, delta);
         let errors = next.masses.iter().zip(&last.masses).zip(&game.targets);
         let errors: Vec<f64> =
             errors.map(|((new, old), target)| 2.0 * new - old - target).collect();
-        let largest = errors.iter().fold(0.0, |most, error| error.abs().max(most));
+        let sides = [(1.0, &last.over), (-1.0, &last.under)];
+        let pushes = sides.map(|(side, old)| -> Vec<f64> {
+            errors.iter().zip(old).map(|(e, old)| side * e - drawn(*old, delta)).collect()
+        });
+        let most = pushes.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
+        let gain = |push: &f64| rate * (push - most);
         let mut sum = 0.0;
-        for (side, (new, old)) in
-            [(1.0, (&mut next.over, &last.over)), (-1.0, (&mut next.under, &last.under))]
+        for (pushes, (new, old)) in
+            pushes.iter().zip([(&mut next.over, &last.over), (&mut next.under, &last.under)])
         {
-            let pairs = new.iter_mut().zip(old).zip(&errors);
-            sum += pairs
-                .map(|((new, old), e)| grow(new, *old, rate * (side * e - largest)))
-                .sum::<f64>();
+            let pairs = new.iter_mut().zip(old).zip(pushes);
+            sum += pairs.map(|((new, old), push)| grow(new, *old, gain(push))).sum::<f64>();
         }
         let share = sum.recip();
         let mut prices = 0.0;
-        for ((over, under), error) in next.over.iter_mut().zip(&mut next.under).zip(&errors) {
-            (*over, *under) = ((*over * share).max(LEAST), (*under * share).max(LEAST));
-            prices += rate * (*over * (error - largest) - *under * (error + largest));
+        for (pushes, new) in pushes.iter().zip([&mut next.over, &mut next.under]) {
+            for (new, push) in new.iter_mut().zip(pushes) {
+                *new = (*new * share).max(LEAST);
+                prices += *new * gain(push);
+            }
         }
         let net: Vec<f64> = next.over.iter().zip(&next.under).map(|(o, u)| o - u).collect();
         game.costs(&net, &mut next.costs);

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::primal_dual::{Pace, PrimalDual};
 use super::problem::Problem;
 use super::support::{Answers, Support};
 use super::working_set::MAX_INCIDENCES;
@@ -11,6 +12,9 @@ use crate::domain::Clique;
 use crate::error::{Error, Result};
 use crate::privacy::{Curator, NoiseForm, Rho, Sensitive, StatisticSensitivity};
 use crate::query::{WeightedClique, Workload};
+
+/// Width, in counts, of the bracket of a value that is released.
+const WIDTH: f64 = 0.25;
 
 /// A best mixture error with noise: it may be published.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -26,18 +30,20 @@ pub struct NoisyMixtureError {
 impl MixtureError {
     /// Releases the best mixture error of a public table for the private records, at a cost of `rho`.
     ///
-    /// One record changes every count by at most 1, so n f by at most 1, under both relations; the middle of a bracket of
-    /// width [`tolerance`](Self::tolerance) is within half of that of f, so the noise is that of a sensitivity of 1 + n times
-    /// the tolerance, in counts (`docs/theory/sensitivities.md`, section 7). The bracket does get as narrow: where neither the
-    /// first-order method nor linear programs bring it there, a method with a proved number of iterations does, which may
-    /// take long. **The running time depends on the records** and should not be published with the result.
+    /// What is released is the value of the game with relative entropies added on both sides (Nesterov 2005), which is
+    /// within [`tolerance`](Self::tolerance) of f, or within half the standard deviation of the noise where that is more, and
+    /// solved to a bracket of a quarter of a count. One record changes n times
+    /// that value by at most 1, under both relations, and the middle of the bracket by at most 1.25
+    /// (`docs/theory/sensitivities.md`, section 7). The bracket does get as narrow: where the fast method does not bring it
+    /// there, one with a proved number of iterations does. **The running time depends on the records** and should not be
+    /// published with the result.
     ///
     /// Cliques of the workload that the table does not cover are left out. `total`: n where it is public, else what was
     /// measured for it. `confidence`: of [`NoisyMixtureError::half_width`], of `numbers` such intervals at once.
     ///
     /// # Errors
-    /// An instance of more than 2²⁵ distinct rows times cliques, a tolerance of 0 or of more than 1,024 counts, a total below 1, no clique of the workload that the table covers, or
-    /// a budget that does not suffice. No message depends on the records.
+    /// An instance of more than 2²⁵ distinct rows times cliques, a tolerance outside (0, 1), a total below 1, no clique of the
+    /// workload that the table covers, or a budget that does not suffice. No message depends on the records.
     pub fn release(
         &self,
         curator: &mut Curator<'_>,
@@ -51,34 +57,44 @@ impl MixtureError {
         if !(total >= 1.0 && total.is_finite()) {
             return Err(Error::invalid_parameter("total", total, "at least 1"));
         }
-        let width = self.tolerance * total;
-        let sensitivity = StatisticSensitivity::mixture_error(curator.relation(), width)?;
+        if self.tolerance >= 1.0 {
+            return Err(Error::invalid_parameter("tolerance", self.tolerance, "below 1"));
+        }
+        let sensitivity = StatisticSensitivity::mixture_error(curator.relation(), WIDTH)?;
         let (form, rho) = noise;
+        let changed = f64::from(sensitivity.steps()) * StatisticSensitivity::GRID / total;
+        let noise = changed / (2.0 * rho.to_f64()).sqrt();
+        let smoothing = self.tolerance.max(0.5 * noise).min(1.0);
         let support = Support::new(public.table(), &covered(public, workload)?)?;
         refuse_large(&support)?;
         let exact = answers(curator, public, &support)?.map(|answers| {
             let floor = self.cells == ScoredCells::All;
             let problem = Problem::new(&support, &answers, total, floor);
             // What can fail has been tried on the public rows alone.
-            vec![self.settle(&problem).unwrap_or_default() * total]
+            vec![self.settle(&problem, smoothing, WIDTH / total).unwrap_or_default() * total]
         });
         let purpose = format!("best mixture error of {}", public.name());
         let noisy = curator.measure_statistics(exact, sensitivity, form, rho, &purpose)?;
         Ok(NoisyMixtureError {
             value: noisy.values[0] / total,
             stddev: noisy.stddev / total,
-            half_width: (noisy.half_width(confidence, numbers)? + 0.5 * width) / total,
+            half_width: (noisy.half_width(confidence, numbers)? + 0.5 * WIDTH) / total + smoothing,
         })
     }
 
-    /// The middle of a bracket that is as narrow as the tolerance.
-    fn settle(&self, problem: &Problem<'_>) -> Result<f64> {
-        let mut found = problem.bracket()?;
-        self.search(problem, &mut found)?;
-        if found.gap() > self.tolerance {
-            guaranteed::close(problem, &mut found, self.tolerance)?;
-        }
-        Ok(found.lower.midpoint(found.upper))
+    /// The middle of a bracket of the smoothed value that is no wider than `width`.
+    fn settle(&self, problem: &Problem<'_>, smoothing: f64, width: f64) -> Result<f64> {
+        let game = problem.smoothed_game(smoothing)?;
+        let even = vec![1.0 / game.rows() as f64; game.rows()];
+        let unpriced = vec![0.0; game.targets.len()];
+        let mut search = PrimalDual::new(&game, even, &unpriced, Pace::default());
+        search.run(width, self.iterations);
+        let [lower, upper] = if search.upper - search.lower <= width {
+            [search.lower, search.upper]
+        } else {
+            guaranteed::close(&game, width)
+        };
+        Ok(lower.midpoint(upper))
     }
 }
 
@@ -97,7 +113,7 @@ fn refuse_large(support: &Support) -> Result<()> {
 }
 
 /// The cliques of a workload of the private domain that a public table covers, in the domain of that table.
-fn covered(public: &PublicData, workload: &Workload) -> Result<Workload> {
+pub(super) fn covered(public: &PublicData, workload: &Workload) -> Result<Workload> {
     let attributes = public.attributes();
     let local = |clique: &Clique| {
         Clique::new(clique.iter().map(|a| attributes.iter().take_while(|own| *own < a).count()))
@@ -129,4 +145,50 @@ fn answers(
         });
     }
     sealed.ok_or_else(|| Error::invalid_specification("workload", "no clique", "at least one"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Dataset, Projectable};
+    use crate::domain::Domain;
+    use crate::privacy::NeighboringRelation::ReplaceOne;
+
+    /// N v over all neighbors of small tables: v is the middle of a bracket of the smoothed value, by the fast method and,
+    /// where that is stopped at once, by the other.
+    #[test]
+    fn what_is_released_changes_by_no_more_than_is_stated() {
+        let domain = Domain::new([("a", 2), ("b", 3)]).unwrap();
+        let table = |rows: &[[u32; 2]]| Dataset::from_rows(domain.clone(), rows).unwrap();
+        let values: Vec<[u32; 2]> = (0..6).map(|v| [v % 2, v / 2]).collect();
+        let workload = Workload::all_k_way(&domain, 2).unwrap();
+        let stated = StatisticSensitivity::mixture_error(ReplaceOne, WIDTH).unwrap();
+        let stated = f64::from(stated.steps()) * StatisticSensitivity::GRID;
+        let own = [[0, 0], [0, 0], [1, 1], [1, 2], [0, 1]];
+        let total = own.len() as f64;
+        let mut largest = 0.0_f64;
+        for public in [vec![[0, 0], [1, 1]], vec![[0, 1], [1, 2], [0, 0], [1, 0]]] {
+            let support = Support::new(&table(&public), &workload).unwrap();
+            for (tolerance, iterations, all) in
+                [(0.02, 20_000, true), (0.02, 20_000, false), (0.1, 1, false), (0.1, 1, true)]
+            {
+                let solver = MixtureError { iterations, ..MixtureError::default() };
+                let release = |rows: &[[u32; 2]]| {
+                    let real = table(rows);
+                    let answers = support.answers(|cliques| real.project_many(cliques)).unwrap();
+                    let problem = Problem::new(&support, &answers, total, all);
+                    solver.settle(&problem, tolerance, WIDTH / total).unwrap() * total
+                };
+                let before = release(&own);
+                for place in 0..own.len() {
+                    for value in &values {
+                        let mut other = own;
+                        other[place] = *value;
+                        largest = largest.max((release(&other) - before).abs());
+                    }
+                }
+            }
+        }
+        assert!(largest <= stated && largest > 0.9, "{largest} against {stated}");
+    }
 }

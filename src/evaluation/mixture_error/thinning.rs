@@ -1,0 +1,87 @@
+//! Some rows of a large public table that reach what all of them reach, as far as possible.
+
+use super::release::covered;
+use super::support::{Prices, Support};
+use super::working_set::keep_least;
+use crate::data::PublicData;
+use crate::domain::Domain;
+use crate::error::Result;
+use crate::query::Workload;
+
+/// Steps in which rows are added that reach new cells.
+const STEPS: usize = 16;
+
+/// At most `most` of the distinct rows of a table, over the private domain. Public.
+///
+/// Half of them are in even distances in the order of their codes. The others are those that reach cells which none so
+/// far does, by the public frequencies of these cells; what is then left is in even distances again.
+pub(in crate::evaluation) fn thinned(
+    public: &PublicData,
+    workload: &Workload,
+    most: usize,
+    domain: &Domain,
+) -> Result<PublicData> {
+    let support = Support::new(public.table(), &covered(public, workload)?)?;
+    if support.rows.records() <= most {
+        return PublicData::new(public.name(), support.rows, domain);
+    }
+    let all: Vec<u32> = (0_u32..).take(support.rows.records()).collect();
+    let masses = support.masses(&all, &support.frequencies())?;
+    let mut rows = even(&all, most.div_ceil(2));
+    let step = (most - rows.len()).div_ceil(STEPS);
+    while rows.len() < most {
+        let reached = support.masses(&rows, &vec![1.0; rows.len()])?;
+        let missing: Prices = (0..)
+            .zip(&masses)
+            .zip(&reached)
+            .filter(|(_, r)| **r == 0.0)
+            .map(|((c, m), _)| (c, *m))
+            .collect();
+        let gains = support.costs(&missing)?;
+        let mut new: Vec<(f64, u32)> =
+            gains.iter().map(|gain| -gain).zip(0_u32..).filter(|(gain, _)| *gain < 0.0).collect();
+        if new.is_empty() {
+            break;
+        }
+        keep_least(&mut new, step.min(most - rows.len()));
+        rows.extend(new.into_iter().map(|(_, row)| row));
+    }
+    let chosen: std::collections::BTreeSet<u32> = rows.iter().copied().collect();
+    let others: Vec<u32> = all.into_iter().filter(|row| !chosen.contains(row)).collect();
+    rows.extend(even(&others, most - rows.len()));
+    rows.sort_unstable();
+    let table = support.select(&rows)?.unwrap_or(support.rows);
+    PublicData::new(public.name(), table, domain)
+}
+
+/// So many of a list, in even distances.
+fn even(rows: &[u32], count: usize) -> Vec<u32> {
+    (0..count).map(|i| rows[i * rows.len() / count]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Dataset, Projectable};
+    use crate::domain::Clique;
+
+    #[test]
+    fn rows_that_reach_rare_cells_are_among_the_few() {
+        let domain = Domain::new([("a", 40), ("b", 40)]).unwrap();
+        // All pairs of the first thirty values, and each of the others with itself alone.
+        let common = (0..30_u32).flat_map(|a| (0..30_u32).map(move |b| [a, b]));
+        let rows: Vec<[u32; 2]> = common.chain((30..40).map(|v| [v, v])).collect();
+        let table = Dataset::from_rows(domain.clone(), &rows).unwrap();
+        let public = PublicData::new("p", table, &domain).unwrap();
+        let workload = Workload::all_k_way(&domain, 1).unwrap();
+        for most in [60, 64, 100, 910, 1000] {
+            let few = thinned(&public, &workload, most, &domain).unwrap();
+            assert_eq!(few.table().records(), most.min(910));
+            for attribute in 0..2 {
+                let counts = few.table().project(&Clique::new([attribute])).unwrap();
+                assert!(counts.iter().all(|count| *count > 0), "{most}: {counts:?}");
+            }
+            assert_eq!(few.table().distinct().0.records(), most.min(910));
+        }
+    }
+}
