@@ -192,6 +192,10 @@ impl Trust {
         if self.rows == 0 {
             return Err(Error::invalid_parameter("rows to mix", 0, "at least 1"));
         }
+        if !(self.confidence > 0.0 && self.confidence < 1.0) {
+            let expected = "strictly between 0 and 1";
+            return Err(Error::invalid_parameter("confidence", self.confidence, expected));
+        }
         if !(self.mixture_share > 0.0 && self.mixture_share < 1.0) {
             let expected = "strictly between 0 and 1";
             return Err(Error::invalid_parameter("mixture share", self.mixture_share, expected));

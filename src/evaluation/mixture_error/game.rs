@@ -7,22 +7,25 @@ const PARALLEL: usize = 1 << 21;
 /// Parts of a product that is computed in parallel, whatever the number of threads.
 const PARTS: usize = 8;
 
-/// Relative entropies that are added to a game: γ KL(w‖uniform) − δ KL(y‖uniform), with prices above and below as 2C
-/// prices in one. None where both are zero.
+/// Relative entropies that are added to a game of N rows and C cells: γ KL(w‖uniform) − δ KL(y‖uniform), with prices above
+/// and below as 2C prices in one. None where both are zero.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Smoothing {
     /// γ.
     pub(super) weights: f64,
     /// δ.
     pub(super) prices: f64,
+    /// ln N and ln 2C, which a part of the game has of the whole.
+    log_sizes: [f64; 2],
 }
 
 impl Smoothing {
     /// The two that move the value of a game of so many rows and cells by at most `most`, down or up: neither entropy
     /// exceeds the logarithm of the number of its terms.
-    pub(super) fn within(most: f64, rows: usize, cells: usize) -> Self {
-        let share = |terms: usize| most / (terms.max(2) as f64).ln();
-        Self { weights: share(rows), prices: share(2 * cells) }
+    fn within(most: f64, rows: usize, cells: usize) -> Self {
+        let log_sizes = [rows, 2 * cells].map(|terms| (terms as f64).ln());
+        let [weights, prices] = log_sizes.map(|log| most / log.max(0.5));
+        Self { weights, prices, log_sizes }
     }
 }
 
@@ -52,9 +55,33 @@ impl Game {
         Self { starts, hits: incidence.concat(), targets, floor, smoothing: Smoothing::default() }
     }
 
+    /// The same with entropies that move its value by at most `most`.
+    pub(super) fn smoothed(mut self, most: f64) -> Self {
+        self.smoothing = Smoothing::within(most, self.rows(), self.targets.len());
+        self
+    }
+
     /// Number of rows.
     pub(super) fn rows(&self) -> usize {
         self.starts.len() - 1
+    }
+
+    /// The part of some rows and some cells, both ascending: a row costs what it costs in these cells.
+    pub(super) fn part(&self, rows: &[u32], cells: &[u32]) -> Self {
+        let mut places = vec![u32::MAX; self.targets.len()];
+        (0..).zip(cells).for_each(|(place, cell)| places[*cell as usize] = place);
+        let own = |row: &u32| -> Vec<u32> {
+            let places = self.cells(*row as usize).iter().map(|cell| places[*cell as usize]);
+            places.filter(|place| *place != u32::MAX).collect()
+        };
+        let incidence: Vec<Vec<u32>> = rows.iter().map(own).collect();
+        let targets = cells.iter().map(|cell| self.targets[*cell as usize]).collect();
+        Self { smoothing: self.smoothing, ..Self::new(&incidence, targets, self.floor) }
+    }
+
+    /// The cells that a row is in.
+    fn cells(&self, row: usize) -> &[u32] {
+        &self.hits[self.starts[row]..self.starts[row + 1]]
     }
 
     /// A w.
@@ -63,7 +90,7 @@ impl Game {
             masses.fill(0.0);
             for row in rows {
                 let weight = weights[row];
-                for cell in &self.hits[self.starts[row]..self.starts[row + 1]] {
+                for cell in self.cells(row) {
                     masses[*cell as usize] += weight;
                 }
             }
@@ -88,10 +115,8 @@ impl Game {
 
     /// Aᵀ y.
     pub(super) fn costs(&self, prices: &[f64], costs: &mut [f64]) {
-        let cost = |row: usize| -> f64 {
-            let cells = &self.hits[self.starts[row]..self.starts[row + 1]];
-            cells.iter().map(|cell| prices[*cell as usize]).sum()
-        };
+        let cost =
+            |row: usize| -> f64 { self.cells(row).iter().map(|cell| prices[*cell as usize]).sum() };
         if self.hits.len() < PARALLEL {
             costs.iter_mut().enumerate().for_each(|(row, c)| *c = cost(row));
         } else {
@@ -102,14 +127,14 @@ impl Game {
     /// What weights guarantee: the largest error of their masses.
     pub(super) fn upper(&self, weights: &[f64], masses: &[f64]) -> f64 {
         let errors = masses.iter().zip(&self.targets).map(|(mass, target)| mass - target);
-        let Smoothing { weights: gamma, prices: delta } = self.smoothing;
+        let Smoothing { weights: gamma, prices: delta, log_sizes } = self.smoothing;
         if delta == 0.0 {
             return errors.map(f64::abs).fold(self.floor, f64::max);
         }
         let largest = errors.clone().map(f64::abs).fold(0.0, f64::max);
         let sides = errors.map(|e| ((e - largest) / delta).exp() + ((-e - largest) / delta).exp());
-        let mean = sides.sum::<f64>() / (2.0 * self.targets.len() as f64);
-        self.floor.max(largest + delta * mean.ln() + gamma * from_uniform(weights))
+        let log_mean = sides.sum::<f64>().ln() - log_sizes[1];
+        self.floor.max(largest + delta * log_mean + gamma * (log_sizes[0] + plogp(weights)))
     }
 
     /// What prices above and below guarantee that sum to one together, from the costs of the rows.
@@ -117,20 +142,14 @@ impl Game {
         let pairs = over.iter().zip(under).zip(&self.targets);
         let paid: f64 = pairs.map(|((over, under), target)| (over - under) * target).sum();
         let cheapest = costs.iter().copied().fold(f64::INFINITY, f64::min);
-        let Smoothing { weights: gamma, prices: delta } = self.smoothing;
+        let Smoothing { weights: gamma, prices: delta, log_sizes } = self.smoothing;
         if gamma == 0.0 {
             return cheapest - paid;
         }
-        let mean = costs.iter().map(|cost| ((cheapest - cost) / gamma).exp()).sum::<f64>()
-            / costs.len() as f64;
-        let entropy = (2.0 * self.targets.len() as f64).ln() + plogp(over) + plogp(under);
-        cheapest - gamma * mean.ln() - paid - delta * entropy
+        let sum: f64 = costs.iter().map(|cost| ((cheapest - cost) / gamma).exp()).sum();
+        let entropy = log_sizes[1] + plogp(over) + plogp(under);
+        cheapest - gamma * (sum.ln() - log_sizes[0]) - paid - delta * entropy
     }
-}
-
-/// KL(w‖uniform).
-fn from_uniform(weights: &[f64]) -> f64 {
-    (weights.len() as f64).ln() + plogp(weights)
 }
 
 /// Σ p ln p.

@@ -3,6 +3,7 @@
 mod game;
 mod guaranteed;
 mod master;
+mod parts;
 mod primal_dual;
 mod problem;
 mod release;

@@ -1,6 +1,5 @@
 //! One instance of the best mixture error, and the best bracket found so far.
 
-use super::game::{Game, Smoothing};
 use super::support::{Answers, Prices, Support};
 use crate::error::Result;
 
@@ -41,16 +40,6 @@ impl<'s> Problem<'s> {
         let masses = self.support.masses(&rows, &weights)?;
         let upper = self.upper(&masses);
         Ok(Bracket { lower: self.floor, upper, rows, weights, masses, prices: Vec::new() })
-    }
-
-    /// The game on all rows and cells, with entropies that move its value by at most `smoothing`.
-    pub(super) fn smoothed_game(&self, smoothing: f64) -> Result<Game> {
-        let rows: Vec<u32> = (0_u32..).take(self.support.rows.records()).collect();
-        let cells: Vec<usize> = (0..self.support.reached()).collect();
-        let incidence = self.support.incidence(&rows, &cells)?;
-        let mut game = Game::new(&incidence, self.targets.clone(), self.floor);
-        game.smoothing = Smoothing::within(smoothing, rows.len(), cells.len());
-        Ok(game)
     }
 
     /// Signed errors of some masses: positive where the mixture has too much.

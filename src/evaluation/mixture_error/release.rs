@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use super::primal_dual::{Pace, PrimalDual};
+use super::game::Game;
 use super::problem::Problem;
 use super::support::{Answers, Support};
 use super::working_set::MAX_INCIDENCES;
-use super::{MixtureError, ScoredCells, guaranteed};
+use super::{MixtureError, ScoredCells, guaranteed, parts};
 use crate::data::PublicData;
 use crate::domain::Clique;
 use crate::error::{Error, Result};
@@ -67,11 +67,12 @@ impl MixtureError {
         let smoothing = self.tolerance.max(0.5 * noise).min(1.0);
         let support = Support::new(public.table(), &covered(public, workload)?)?;
         refuse_large(&support)?;
+        let incidence = support.whole_incidence()?;
         let exact = answers(curator, public, &support)?.map(|answers| {
             let floor = self.cells == ScoredCells::All;
-            let problem = Problem::new(&support, &answers, total, floor);
-            // What can fail has been tried on the public rows alone.
-            vec![self.settle(&problem, smoothing, WIDTH / total).unwrap_or_default() * total]
+            let Problem { targets, floor, .. } = Problem::new(&support, &answers, total, floor);
+            let game = Game::new(&incidence, targets, floor).smoothed(smoothing);
+            vec![settle(&game, WIDTH / total) * total]
         });
         let purpose = format!("best mixture error of {}", public.name());
         let noisy = curator.measure_statistics(exact, sensitivity, form, rho, &purpose)?;
@@ -81,21 +82,15 @@ impl MixtureError {
             half_width: (noisy.half_width(confidence, numbers)? + 0.5 * WIDTH) / total + smoothing,
         })
     }
+}
 
-    /// The middle of a bracket of the smoothed value that is no wider than `width`.
-    fn settle(&self, problem: &Problem<'_>, smoothing: f64, width: f64) -> Result<f64> {
-        let game = problem.smoothed_game(smoothing)?;
-        let even = vec![1.0 / game.rows() as f64; game.rows()];
-        let unpriced = vec![0.0; game.targets.len()];
-        let mut search = PrimalDual::new(&game, even, &unpriced, Pace::default());
-        search.run(width, self.iterations);
-        let [lower, upper] = if search.upper - search.lower <= width {
-            [search.lower, search.upper]
-        } else {
-            guaranteed::close(&game, width)
-        };
-        Ok(lower.midpoint(upper))
+/// The middle of a bracket of a smoothed game's value that is no wider than `width`. Nothing in it can fail.
+fn settle(game: &Game, width: f64) -> f64 {
+    let mut bracket = parts::close(game, width);
+    if bracket[1] - bracket[0] > width {
+        bracket = guaranteed::close(game, width, guaranteed::NORM).bracket;
     }
+    bracket[0].midpoint(bracket[1])
 }
 
 /// Refuses an instance that the first-order method could not hold as a whole: it might not come to its width in any
@@ -169,15 +164,15 @@ mod tests {
         let mut largest = 0.0_f64;
         for public in [vec![[0, 0], [1, 1]], vec![[0, 1], [1, 2], [0, 0], [1, 0]]] {
             let support = Support::new(&table(&public), &workload).unwrap();
-            for (tolerance, iterations, all) in
-                [(0.02, 20_000, true), (0.02, 20_000, false), (0.1, 1, false), (0.1, 1, true)]
-            {
-                let solver = MixtureError { iterations, ..MixtureError::default() };
+            let incidence = support.whole_incidence().unwrap();
+            for (tolerance, all) in [(0.02, true), (0.02, false), (0.1, false), (0.1, true)] {
                 let release = |rows: &[[u32; 2]]| {
                     let real = table(rows);
                     let answers = support.answers(|cliques| real.project_many(cliques)).unwrap();
-                    let problem = Problem::new(&support, &answers, total, all);
-                    solver.settle(&problem, tolerance, WIDTH / total).unwrap() * total
+                    let Problem { targets, floor, .. } =
+                        Problem::new(&support, &answers, total, all);
+                    let game = Game::new(&incidence, targets, floor).smoothed(tolerance);
+                    settle(&game, WIDTH / total) * total
                 };
                 let before = release(&own);
                 for place in 0..own.len() {

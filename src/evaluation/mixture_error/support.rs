@@ -179,6 +179,13 @@ impl Support {
         Ok(incidence)
     }
 
+    /// For each row, the reached cells that it is in.
+    pub(super) fn whole_incidence(&self) -> Result<Vec<Vec<u32>>> {
+        let rows: Vec<u32> = (0_u32..).take(self.rows.records()).collect();
+        let cells: Vec<usize> = (0..self.reached()).collect();
+        self.incidence(&rows, &cells)
+    }
+
     /// Values on reached cells, which ascend, by the clique that they are in.
     fn by_clique<'v, T>(&self, values: &'v [(usize, T)]) -> Vec<(usize, &'v [(usize, T)])> {
         let clique = |id: usize| self.starts.partition_point(|start| *start <= id) - 1;
