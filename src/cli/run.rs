@@ -62,8 +62,17 @@ pub(super) fn synthesize(config: &SynthConfig, console: Console) -> Outcome<Done
     let checkpoint = checkpoint(config)?;
     let inputs = Inputs::read(config, console)?;
     let release = release(config, &inputs, checkpoint, console)?;
+    let synthetic = write_outputs(config, &inputs, &release).inspect_err(|_| {
+        let spent = release.ledger.spent();
+        console.warning(&format!("rho = {spent} was spent; not all output files were written"));
+    })?;
+    Ok(Done { inputs, release, synthetic })
+}
+
+/// Writes what was asked for, the ledger first; the synthetic table.
+fn write_outputs(config: &SynthConfig, inputs: &Inputs, release: &Release) -> Outcome<Dataset> {
     if let Some(path) = &config.ledger {
-        output::write_json(path, &ledger::Document::new(config, &inputs, &release))?;
+        output::write_json(path, &ledger::Document::new(config, inputs, release))?;
     }
     if let Some(path) = &config.model {
         let file = ModelFile {
@@ -79,16 +88,16 @@ pub(super) fn synthesize(config: &SynthConfig, console: Console) -> Outcome<Done
     let synthetic = write_records(model, &inputs.schema, &near, rows, config.seed, &config.out)?;
     if let Some(path) = &config.report {
         let content = Content {
-            release: &release,
+            release,
             schema: &inputs.schema,
             public: &inputs.public,
             budget: config.budget,
-            parameters: parameters(config, &inputs, &release),
+            parameters: parameters(config, inputs, release),
             rows: synthetic.records(),
         };
         output::write_text(path, &report::render(&content)?)?;
     }
-    Ok(Done { inputs, release, synthetic })
+    Ok(synthetic)
 }
 
 /// Draws records from a model, brings them near its marginals on some cliques, and writes them as a table.
@@ -145,16 +154,30 @@ fn release(
     let release = mechanism.run(&mut curator, &task, &mut progress);
     progress.finish();
     if release.is_err() && curator.spent() > earlier {
-        console.warning(&format!(
-            "rho = {} of {} was spent before the failure",
-            curator.spent(),
-            curator.ledger().limit()
-        ));
-        if let Some(path) = &config.ledger {
-            output::write_json(path, curator.ledger())?;
-        }
+        failed(config, &curator, console)?;
     }
     Ok(release?)
+}
+
+/// Tells what a failed run has spent, and writes it for `--ledger-from`.
+///
+/// With a checkpoint nothing more is told than that says: a round that did not get into it is drawn anew, so that what was
+/// drawn for it, such as which marginal, must not be seen.
+fn failed(config: &SynthConfig, curator: &Curator<'_>, console: Console) -> Outcome {
+    if let Some(folder) = &config.checkpoint {
+        let folder = folder.display();
+        console
+            .warning(&format!("what was spent is in {folder}: the same command goes on from it"));
+        return Ok(());
+    }
+    let (spent, limit) = (curator.spent(), curator.ledger().limit());
+    console.warning(&format!("rho = {spent} of {limit} was spent before the failure"));
+    match (&config.ledger, config.budget) {
+        (Some(path), Some(budget)) => {
+            spent::Document::new(config.mechanism.name(), budget, curator).write(path)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The mechanism of a name. `iterations`: most oracle calls of a fit.

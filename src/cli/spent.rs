@@ -1,11 +1,12 @@
-//! The ledger file of a command that makes no table, and how a later run reads it.
+//! The ledger file of a command that makes no table, or fails to, and how a later run reads it.
 
 use std::path::Path;
 
 use jointly::Error;
-use jointly::privacy::{Ledger, NeighboringRelation};
+use jointly::privacy::{Curator, Ledger, NeighboringRelation};
 use serde::{Deserialize, Serialize};
 
+use super::config::Budget;
 use super::failure::Outcome;
 use super::output;
 
@@ -24,7 +25,21 @@ pub(super) struct Document<'a> {
     pub(super) ledger: &'a Ledger,
 }
 
-impl Document<'_> {
+impl<'a> Document<'a> {
+    /// What a curator has spent of a budget.
+    pub(super) fn new(command: &'static str, budget: Budget, curator: &'a Curator<'_>) -> Self {
+        Self {
+            format: "jointly-ledger",
+            version: 1,
+            private: curator.is_private(),
+            mechanism: command,
+            neighbors: curator.relation(),
+            epsilon: budget.epsilon.value(),
+            delta: budget.delta(),
+            ledger: curator.ledger(),
+        }
+    }
+
     pub(super) fn write(&self, path: &Path) -> Outcome {
         output::write_json(path, self)
     }
@@ -53,7 +68,10 @@ pub(super) fn read(path: &Path, neighbors: NeighboringRelation, seeded: bool) ->
         |found: String, expected: &str| Error::invalid_specification(place(), found, expected);
     let earlier: Earlier = serde_json::from_str(&text)
         .map_err(|error| refused(error.to_string(), "a ledger as written by --ledger"))?;
-    if (earlier.format.as_str(), earlier.version) != ("jointly-ledger", 1) {
+    // The answers of `answer` have their ledger with them.
+    if !matches!(earlier.format.as_str(), "jointly-ledger" | "jointly-answers")
+        || earlier.version != 1
+    {
         let found = format!("format '{}', version {}", earlier.format, earlier.version);
         return Err(refused(found, "format 'jointly-ledger', version 1").into());
     }

@@ -127,7 +127,7 @@ impl QueryRelease {
             let sensitivity = ScoreSensitivity::cell_error(curator.relation());
             let choice =
                 curator.select(self.selection, scores, sensitivity, select, "choose a query")?;
-            let measurement = candidates.measure(choice, curator, &answers, measure)?;
+            let measurement = candidates.measure(choice, curator, measure)?;
             candidates.take_away(&measurement);
 
             let mut event = Event::Measured {
@@ -337,33 +337,15 @@ impl Candidates {
     }
 
     /// Measures the chosen one of the candidates.
-    fn measure(
-        &self,
-        choice: usize,
-        curator: &mut Curator<'_>,
-        answers: &Sensitive<Vec<Vec<u32>>>,
-        rho: Rho,
-    ) -> Result<Measurement> {
-        let provenance = Provenance::Private;
+    fn measure(&self, choice: usize, curator: &mut Curator<'_>, rho: Rho) -> Result<Measurement> {
         let choice = self.positions().nth(choice).unwrap_or(0);
         match self.queries {
             Queries::Single => {
                 let at = self.starts.partition_point(|start| *start <= choice) - 1;
-                let marginal = answers.as_ref().map(|answers| answers[at].as_slice());
                 let cell = choice - self.starts[at];
-                let noisy = curator.measure_cell(&self.cliques[at], cell, marginal, rho)?;
-                let (stddev, values) = (noisy.stddev(), vec![noisy.value as f64]);
-                let clique = noisy.clique;
-                Ok(Measurement { clique, cell: Some(cell), values, stddev, provenance })
+                Ok(curator.measure_cell(&self.cliques[at], cell, rho)?.into())
             }
-            Queries::Marginals => {
-                let marginal = answers.as_ref().map(|answers| answers[choice].as_slice());
-                let noisy = curator.measure(&self.cliques[choice], marginal, rho)?;
-                let stddev = noisy.stddev();
-                let values = noisy.values.iter().map(|value| *value as f64).collect();
-                let clique = noisy.clique;
-                Ok(Measurement { clique, cell: None, values, stddev, provenance })
-            }
+            Queries::Marginals => Ok(curator.measure(&self.cliques[choice], rho)?.into()),
         }
     }
 }

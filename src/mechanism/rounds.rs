@@ -3,7 +3,7 @@
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::estimation::{Certificate, Weighting};
-use crate::measurement::{Measurement, Provenance};
+use crate::measurement::Measurement;
 use crate::mechanism::adaptive::{self, Coverage, Fit};
 use crate::mechanism::checkpoint::{Checkpoint, CheckpointFolder, Identity};
 use crate::mechanism::{Release, Task};
@@ -309,49 +309,29 @@ impl<'r, 'c> Rounds<'r, 'c> {
 
     /// Measures a clique privately, and ends the round's part that touches records.
     ///
-    /// `candidates`: among how many it was chosen; 0 for a marginal that is taken in any case. `marginal`: its exact
-    /// counts.
+    /// `candidates`: among how many it was chosen; 0 for a marginal that is taken in any case.
     ///
     /// # Errors
     /// As [`Curator::measure`], or a checkpoint that cannot be written.
-    pub(super) fn measure(
-        &mut self,
-        candidates: usize,
-        clique: &Clique,
-        marginal: Sensitive<&[u32]>,
-        rho: Rho,
-    ) -> Result<()> {
-        let noisy = self.curator.measure(clique, marginal, rho)?;
-        let measurement = Measurement {
-            clique: clique.clone(),
-            cell: None,
-            stddev: noisy.stddev(),
-            values: noisy.values.iter().map(|v| *v as f64).collect(),
-            provenance: Provenance::Private,
-        };
-        self.record(candidates, measurement)
+    pub(super) fn measure(&mut self, candidates: usize, clique: &Clique, rho: Rho) -> Result<()> {
+        let noisy = self.curator.measure(clique, rho)?;
+        self.record(candidates, Measurement::from(noisy))
     }
 
     /// Measures each of some cliques, one a round, at equal parts of a budget. Rounds of a continued run that are
     /// durable are not repeated.
     ///
-    /// `answers`: the exact marginals, in the order of `cliques`, which are the first to be measured.
+    /// `cliques`: the first to be measured.
     ///
     /// # Errors
     /// As [`Rounds::measure`]; a part that is nothing.
-    pub(super) fn measure_each(
-        &mut self,
-        cliques: &[Clique],
-        answers: &Sensitive<Vec<Vec<u32>>>,
-        budget: Rho,
-    ) -> Result<()> {
+    pub(super) fn measure_each(&mut self, cliques: &[Clique], budget: Rho) -> Result<()> {
         let all = cliques.len() as u64;
         let up_to = |i: u64| budget.split(i, all).unwrap_or_default().0;
         for (i, clique) in (0_u64..).zip(cliques).skip(self.measurements().len()) {
             let rho = up_to(i + 1).checked_sub(up_to(i)).unwrap_or_default();
-            let position = self.measurements().len();
             self.begin_round()?;
-            self.measure(0, clique, answers.as_ref().map(|a| a[position].as_slice()), rho)?;
+            self.measure(0, clique, rho)?;
         }
         Ok(())
     }
