@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use crate::data::PublicData;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::measurement::{Measurement, Provenance};
@@ -84,7 +85,7 @@ impl QueryRelease {
         Ok(())
     }
 
-    /// Runs the rounds on a support, of which only records and weights count, by an update rule.
+    /// Runs the rounds by an update rule.
     ///
     /// # Errors
     /// Parameters out of range, a workload of too many queries, a checkpoint that is refused or cannot be written, or a
@@ -92,12 +93,13 @@ impl QueryRelease {
     pub(super) fn run(
         &self,
         update: &dyn Update,
-        support: WeightedSupport,
+        over: Over,
         curator: &mut Curator<'_>,
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
         self.check()?;
+        let support = over.support(curator.domain(), task.public)?;
         let mut candidates = Candidates::new(curator.domain(), task, self.queries)?;
         let mut state = Checkpoint::open(&self.identity(update), curator, task)?;
         let total = records(curator, &mut state)?;
@@ -182,6 +184,25 @@ impl QueryRelease {
             update.parameters()
         );
         Identity { name: update.name(), parameters, checkpoint: checkpoint.as_ref() }
+    }
+}
+
+/// The records that are reweighted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Over {
+    /// All that the domain allows, equally likely at first.
+    AllCells,
+    /// Those of all public tables, as frequent at first as there.
+    PublicRecords,
+}
+
+impl Over {
+    /// The records with their first weights; they stand for one record until n is known.
+    fn support(self, domain: &Domain, public: &[PublicData]) -> Result<WeightedSupport> {
+        match self {
+            Self::AllCells => WeightedSupport::all_cells(domain, 1.0),
+            Self::PublicRecords => WeightedSupport::from_public(domain, public, 1.0),
+        }
     }
 }
 
