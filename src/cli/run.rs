@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Instant, UNIX_EPOCH};
 
 use jointly::Error;
-use jointly::data::{Dataset, Labels, Projectable, write_csv_file};
+use jointly::data::{Dataset, Labels, Projectable, Units, write_csv_file};
 use jointly::domain::{Clique, Schema};
 use jointly::measurement::Provenance;
 use jointly::mechanism::{
@@ -140,6 +140,7 @@ fn release(
         curator.charge_earlier(&spent::read(
             path,
             config.tuning.relation,
+            config.units.as_ref(),
             config.seed.is_some(),
         )?)?;
     }
@@ -174,7 +175,8 @@ fn failed(config: &SynthConfig, curator: &Curator<'_>, console: Console) -> Outc
     console.warning(&format!("rho = {spent} of {limit} was spent before the failure"));
     match (&config.ledger, config.budget) {
         (Some(path), Some(budget)) => {
-            spent::Document::new(config.mechanism.name(), budget, curator).write(path)
+            let document = spent::Document::new(config.mechanism.name(), budget, curator);
+            document.write_for(config.units.as_ref(), path)
         }
         _ => Ok(()),
     }
@@ -275,7 +277,7 @@ impl Tuning {
 }
 
 /// The checkpoint's folder, made and tried; the private table is told from others by its file's place and time of
-/// change, never by its records or their number.
+/// change, never by its records or their number, and by what makes records of the file: schema and unit of privacy.
 fn checkpoint(config: &SynthConfig) -> Outcome<Option<CheckpointFolder>> {
     let Some(folder) = &config.checkpoint else { return Ok(None) };
     let failed = |action, path: &Path| {
@@ -288,7 +290,9 @@ fn checkpoint(config: &SynthConfig) -> Outcome<Option<CheckpointFolder>> {
     let about = fs::metadata(&place).map_err(failed("read", &place))?;
     let changed = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let changed = changed.map_or(0, |time| time.as_nanos());
-    let private_label = format!("{} {changed}", place.display());
+    let schema = fs::read_to_string(&config.schema).map_err(failed("read", &config.schema))?;
+    let unit = config.units.as_ref().map_or("", Units::column);
+    let private_label = format!("{} {changed}\n{unit}\n{schema}", place.display());
     Ok(Some(CheckpointFolder { folder: folder.clone(), private_label }))
 }
 

@@ -71,6 +71,50 @@ fn what_answers_have_spent_counts_in_the_next_run() {
     bench.fail(&answer("spent.json", "1"), 2, "is the file of --out");
 }
 
+/// A table with two columns that may name units.
+fn households(bench: &Bench) {
+    let people = bench.read("private.csv");
+    let named = people.lines().enumerate().map(|(i, line)| match i {
+        0 => format!("{line},home,street\n"),
+        _ => format!("{line},{},{}\n", i / 3, i / 7),
+    });
+    bench.write("homes.csv", &named.collect::<String>());
+}
+
+fn of_units(column: &str, more: &str) -> String {
+    format!(
+        "synth --private homes.csv --schema schema.json --mechanism independent --delta 1e-9 \
+         --neighbors add-remove-one --unit {column} --max-records 2 --out out.csv {more}"
+    )
+}
+
+#[test]
+fn a_ledger_goes_on_for_units_of_its_own_column_only() {
+    let bench = Bench::new();
+    households(&bench);
+    bench.succeed(&of_units("home", "--epsilon 0.5 --ledger spent.json"));
+    bench.succeed(&of_units("home", "--epsilon 1 --ledger-from spent.json"));
+    let street = of_units("street", "--epsilon 1 --ledger-from spent.json");
+    bench.fail(&street, 3, "units by home, expected by street");
+    // The ledger of a run that failed knows its unit, too.
+    let failed = TOO_MANY_ROUNDS.replace("private.csv", "homes.csv");
+    bench.fail(&format!("{failed} --unit home --max-records 2"), 4, "fewer rounds");
+    bench.succeed(&of_units("home", "--epsilon 1 --ledger-from failed.json"));
+    let street = of_units("street", "--epsilon 1 --ledger-from failed.json");
+    bench.fail(&street, 3, "units by home, expected by street");
+}
+
+#[test]
+fn a_checkpoint_goes_on_for_its_own_unit_and_schema_only() {
+    let bench = Bench::new();
+    households(&bench);
+    bench.succeed(&of_units("home", "--epsilon 1 --checkpoint state"));
+    bench.succeed(&of_units("home", "--epsilon 1 --checkpoint state"));
+    bench.fail(&of_units("street", "--epsilon 1 --checkpoint state"), 5, "other inputs");
+    bench.write("schema.json", r#"{"a": 2, "b": 3, "c": 2, "d": 4 }"#);
+    bench.fail(&of_units("home", "--epsilon 1 --checkpoint state"), 5, "other inputs");
+}
+
 #[cfg(unix)]
 #[test]
 fn an_output_that_is_no_ordinary_file_is_refused_before_anything_is_read() {
