@@ -7,8 +7,9 @@ use jointly::domain::{Clique, Domain};
 use jointly::privacy::NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
 use jointly::privacy::{
     Accountant, Curator, Delta, Epsilon, Ledger, LedgerEntry, NoiseForm, NoiseMechanism, NoiseSeed,
-    Ratio, RecordsPerUnit, Rho, ScoreSensitivity, Selection, Sensitive, StatisticSensitivity,
-    delta_from_rho_epsilon, epsilon_from_rho_delta, rho_from_epsilon_delta,
+    Ratio, RecordsPerUnit, ResidualQuery, Rho, ScoreSensitivity, Selection, Sensitive,
+    StatisticSensitivity, delta_from_rho_epsilon, epsilon_from_rho_delta, residual_cost,
+    rho_from_epsilon_delta,
 };
 use jointly::{Error, Result};
 use proptest::prelude::*;
@@ -179,6 +180,87 @@ fn a_sensitivity_of_another_relation_is_refused_before_anything_is_charged() {
             assert_eq!(curator.spent().is_zero(), own != other);
         }
     }
+}
+
+#[test]
+fn extreme_budgets_and_units_neither_panic_nor_overrun() {
+    let data = Ten::new();
+    let most = AddRemoveUnit(RecordsPerUnit::new(RecordsPerUnit::MAX).unwrap());
+    let clique = Clique::new([0, 1]);
+    let units = [1, 2, 1 << 20, (1 << 40) + 1, (1 << 50) + 1, u64::MAX - 1, u64::MAX];
+    for relation in [ReplaceOne, AddRemoveOne, most] {
+        for cost in units.map(Rho::from_units) {
+            let new = || Curator::new(&data, relation, cost, NoiseSeed::Fixed(2)).unwrap();
+            assert!(new().measure(&clique, cost).is_ok());
+            assert!(new().measure_cell(&clique, 5, cost).is_ok());
+            assert_eq!(new().measure_total(cost).is_ok(), relation != ReplaceOne);
+            let one = Ratio::new(1, 1).unwrap();
+            let query = ResidualQuery::new(data.domain(), clique.clone(), clique.clone(), one);
+            let queries = [query.unwrap()];
+            let needed = residual_cost(data.domain(), &queries, relation).unwrap();
+            assert_eq!(new().measure_residuals(&queries, cost).is_ok(), cost >= needed);
+            for selection in [Selection::Exponential, Selection::PermuteAndFlip] {
+                let mut curator = new();
+                let far = curator.marginals(std::slice::from_ref(&clique)).unwrap();
+                let far = far.map(|_| vec![f64::MIN, 0.0, f64::MAX]);
+                let score = ScoreSensitivity::l1_error_difference(relation);
+                curator.select(selection, far, score, cost, "test").unwrap();
+                assert_eq!(curator.remaining(), Rho::ZERO);
+            }
+            for form in [NoiseForm::Gaussian, NoiseForm::Laplace] {
+                let mut curator = new();
+                let values = curator.marginals(std::slice::from_ref(&clique)).unwrap();
+                let values = values.map(|_| vec![f64::MAX, f64::MIN, f64::NAN]);
+                let sensitivity = StatisticSensitivity::l1_errors(relation, 3).unwrap();
+                let found = curator.measure_statistics(values, sensitivity, form, cost, "test");
+                assert!(found.is_ok() || curator.spent().is_zero());
+            }
+        }
+    }
+}
+
+#[test]
+fn hostile_ledgers_are_refused_or_read_and_never_overflow() {
+    let data = Ten::new();
+    let largest = u64::MAX.to_string();
+    let mechanisms = [
+        r#"{"kind":"discrete-gaussian","variance":V,"squared-l2-sensitivity":2}"#,
+        r#"{"kind":"discrete-laplace","scale":V,"l1-sensitivity":2}"#,
+        r#"{"kind":"joint-discrete-gaussian","queries":N,"squared-sensitivity":V,"relation":"replace-one"}"#,
+        r#"{"kind":"exponential-mechanism","epsilon":V,"sensitivity":1.0,"grid":1.0,"candidates":N}"#,
+        r#"{"kind":"permute-and-flip","epsilon":V,"sensitivity":1.0,"grid":1.0,"candidates":N}"#,
+        r#"{"kind":"grid-gaussian","variance":V,"squared-sensitivity":N,"numbers":N,"grid":1.0,"relation":"replace-one"}"#,
+        r#"{"kind":"grid-laplace","scale":V,"sensitivity":N,"numbers":N,"grid":1.0,"relation":"replace-one"}"#,
+    ];
+    let ratios = [("0", "1"), ("1", "0"), (&largest, "1"), ("1", &largest), (&largest, "7")];
+    let mut read = 0;
+    for mechanism in mechanisms {
+        for (numerator, denominator) in ratios {
+            for (units, number) in
+                [("0", "0"), ("1", &largest), (&largest, "1"), (&largest, &largest)]
+            {
+                let ratio = format!(r#"{{"numerator":{numerator},"denominator":{denominator}}}"#);
+                let mechanism = mechanism.replace('V', &ratio).replace('N', number);
+                let text = format!(
+                    r#"{{"limit":{{"units":{largest}}},"spent":{{"units":{units}}},
+                        "remaining":{{"units":{}}},"epsilon_limit":{{"numerator":{largest},"denominator":1}},
+                        "entries":[{{"round":4294967295,"purpose":"x","clique":null,
+                        "rho":{{"units":{units}}},"mechanism":{mechanism}}}]}}"#,
+                    u64::MAX - units.parse::<u64>().unwrap(),
+                );
+                let Ok(ledger) = serde_json::from_str::<Ledger>(&text) else { continue };
+                read += 1;
+                assert!(ledger.spent() <= ledger.limit());
+                let pure = Epsilon::new(1.0).unwrap();
+                let mut pure = Curator::pure(&data, ReplaceOne, pure, NoiseSeed::Fixed(1)).unwrap();
+                _ = pure.charge_earlier(&ledger);
+                assert!(pure.spent() <= pure.ledger().limit());
+                let mut run = curator(&data, 1.0);
+                assert!(run.charge_earlier(&ledger).is_err() || run.spent() <= rho(1.0));
+            }
+        }
+    }
+    assert!(read > 5, "{read}");
 }
 
 /// Records whose counts cannot be had.
