@@ -75,6 +75,8 @@ pub(super) struct Rounds<'r, 'c> {
     state: Checkpoint,
     domain: Domain,
     total: f64,
+    /// What an earlier run had spent of the limit.
+    earlier: Rho,
     budget: Rho,
     model: MarkovRandomField,
     last_fit: Option<Fit>,
@@ -95,9 +97,10 @@ impl<'r, 'c> Rounds<'r, 'c> {
         observer: &'r mut dyn Observer,
     ) -> Result<Self> {
         settings.check(curator.domain())?;
+        let earlier = curator.spent();
         let mut state = Checkpoint::open(&settings.identity(), curator, task)?;
         let total = records(curator, &mut state)?;
-        Self::with_total(settings, curator, observer, state, total)
+        Self::with_total(settings, curator, observer, state, (total, earlier))
     }
 
     /// A run that spends nothing and keeps no state, with a number of records known from elsewhere.
@@ -111,7 +114,8 @@ impl<'r, 'c> Rounds<'r, 'c> {
         observer: &'r mut dyn Observer,
     ) -> Result<Self> {
         settings.check(curator.domain())?;
-        Self::with_total(settings, curator, observer, Checkpoint::default(), total)
+        let earlier = curator.spent();
+        Self::with_total(settings, curator, observer, Checkpoint::default(), (total, earlier))
     }
 
     fn with_total(
@@ -119,7 +123,7 @@ impl<'r, 'c> Rounds<'r, 'c> {
         curator: &'r mut Curator<'c>,
         observer: &'r mut dyn Observer,
         state: Checkpoint,
-        total: f64,
+        (total, earlier): (f64, Rho),
     ) -> Result<Self> {
         let domain = curator.domain().clone();
         let of_total = curator.ledger().entries().iter().take_while(|entry| entry.round == 0);
@@ -138,6 +142,7 @@ impl<'r, 'c> Rounds<'r, 'c> {
             state,
             domain,
             total,
+            earlier,
             budget,
             model,
             last_fit: None,
@@ -179,10 +184,12 @@ impl<'r, 'c> Rounds<'r, 'c> {
         self.curator.remaining()
     }
 
-    /// Share of the limit that is spent once this cost is, too.
+    /// Share that is spent, once this cost is, too, of what the limit left this run to spend.
     pub(super) fn spent_share_with(&self, cost: Rho) -> f64 {
-        let spent = self.curator.spent().units().saturating_add(cost.units());
-        Rho::from_units(spent).to_f64() / self.curator.ledger().limit().to_f64()
+        let own = |rho: Rho| rho.units().saturating_sub(self.earlier.units());
+        let spent = own(self.curator.spent()).saturating_add(cost.units());
+        let limit = own(self.curator.ledger().limit()).max(1);
+        Rho::from_units(spent).to_f64() / Rho::from_units(limit).to_f64()
     }
 
     /// The model of the last fit; uniform before the first. A continued run begins with the model that its last round
