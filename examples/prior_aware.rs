@@ -23,10 +23,9 @@ fn main() -> jointly::Result<()> {
     let (cliques, rho) = (pairs.cliques(), Rho::from_f64(0.02)?);
     let each = rho.fraction(1.0 / pairs.len() as f64)?.0;
     let mut curator = Curator::new(&private, ReplaceOne, rho, NoiseSeed::Fixed(1))?;
-    let counts = curator.marginals(&cliques)?;
     let mut answers = Vec::new();
-    for (i, clique) in cliques.iter().enumerate() {
-        let noisy = curator.measure(clique, counts.as_ref().map(|c| c[i].as_slice()), each)?;
+    for clique in &cliques {
+        let noisy = curator.measure(clique, each)?;
         let frequencies = noisy.values.iter().map(|count| *count as f64 / n).collect();
         answers.push(Answers { clique: clique.clone(), frequencies });
     }

@@ -21,6 +21,9 @@ mod ide;
 mod ide_cli;
 #[path = "integration/input.rs"]
 mod input;
+#[cfg(feature = "cli")]
+#[path = "integration/ledger_cli.rs"]
+mod ledger_cli;
 #[path = "integration/mechanism.rs"]
 mod mechanism;
 #[cfg(feature = "cli")]

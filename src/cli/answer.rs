@@ -16,7 +16,7 @@ use super::config::{self, Budget};
 use super::console::Console;
 use super::failure::{Failure, Outcome};
 use super::format::{grouped, short};
-use super::output;
+use super::{output, spent};
 
 /// The document as written. It holds publishable numbers only.
 #[derive(Serialize)]
@@ -45,7 +45,9 @@ struct Marginal<'a> {
 
 pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     let inputs = [("--private", &*args.private), ("--schema", &*args.schema)];
-    output::check(&inputs, &[("--out", &args.out)])?;
+    let mut outputs = vec![("--out", &*args.out)];
+    outputs.extend(args.ledger.iter().map(|path| ("--ledger", &**path)));
+    output::check(&inputs, &outputs)?;
     let budget = Budget::new(args.epsilon, args.delta)?;
     let answerer = answerer(args)?;
     if args.seed.is_some() {
@@ -61,6 +63,10 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     let answered = answerer.answer(&mut curator, &workload);
     if answered.is_err() && !curator.spent().is_zero() {
         console.warning(&format!("rho = {} was spent before the failure", curator.spent()));
+    }
+    // Written in either case: what a failed run has spent is spent.
+    if let Some(path) = args.ledger.as_ref().filter(|_| !curator.spent().is_zero()) {
+        spent::Document::new("answer", budget, &curator).write(path)?;
     }
     let answers = answered?;
     let marginals = answers.cliques.iter().map(|clique| answers.marginal(clique));

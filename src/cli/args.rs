@@ -323,6 +323,9 @@ pub(super) struct AnswerArgs {
     /// The noisy marginals: JSON with the ledger when it ends in .json, otherwise CSV, a line a cell
     #[arg(long, value_name = "FILE")]
     pub(super) out: PathBuf,
+    /// What was spent, entry by entry, as JSON, for synth --ledger-from
+    #[arg(long, value_name = "FILE")]
+    pub(super) ledger: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

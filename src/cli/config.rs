@@ -36,7 +36,9 @@ impl Budget {
     /// Without δ, for noise that is purely ε-private.
     fn pure(epsilon: f64) -> Outcome<Self> {
         let epsilon = Epsilon::new(epsilon)?;
-        let rho = Rho::from_f64(0.5 * epsilon.value() * epsilon.value())?;
+        // The curator takes no more than 4096, and says so.
+        let most = epsilon.value().min(4096.0);
+        let rho = Rho::from_f64(0.5 * most * most)?;
         Ok(Self { epsilon, delta: None, rho })
     }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::config::{Budget, SynthConfig};
 use super::inputs::Inputs;
+use super::spent::Unit;
 
 /// The document as written. It holds publishable numbers only.
 #[derive(Serialize)]
@@ -32,13 +33,6 @@ pub(super) struct Document<'a> {
     /// How far the fit is from the best one, at most.
     certificate: Option<Certificate>,
     ledger: &'a Ledger,
-}
-
-/// A unit of privacy: its column, and the records of it that count.
-#[derive(Serialize)]
-struct Unit<'a> {
-    column: &'a str,
-    max_records: u32,
 }
 
 #[derive(Serialize)]
@@ -92,10 +86,7 @@ impl<'a> Document<'a> {
                 .budget
                 .filter(|budget| budget.delta.is_none())
                 .and_then(|_| release.ledger.pure_epsilon()),
-            unit: config
-                .units
-                .as_ref()
-                .map(|units| Unit { column: units.column(), max_records: units.most() }),
+            unit: config.units.as_ref().map(Unit::of),
             public_tables: tables
                 .map(|table| PublicTable { name: table.name(), records: table.records() })
                 .collect(),

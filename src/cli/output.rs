@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::failure::{Failure, Outcome, Reason};
 
-/// Checks that every output can be written: its folder exists and takes new files, it is not a folder, no input
+/// Checks that every output can be written: its folder exists and takes new files, it is no folder or device, no input
 /// and no other output.
 ///
 /// `inputs`, `outputs`: flags with their files.
@@ -41,6 +41,12 @@ fn probe(flag: &str, path: &Path) -> Outcome<PathBuf> {
     let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
         return Err(refused(format!("{flag} {} is a folder, expected a file", path.display())));
     };
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        let path = path.display();
+        return Err(refused(format!(
+            "{flag} {path} is a device or pipe, expected an ordinary file"
+        )));
+    }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or_else(|| Path::new("."));
     let known = fs::canonicalize(folder).map_err(|error| {

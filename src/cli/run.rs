@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Instant, UNIX_EPOCH};
 
 use jointly::Error;
-use jointly::data::{Dataset, Labels, Projectable, write_csv_file};
+use jointly::data::{Dataset, Labels, Projectable, Units, write_csv_file};
 use jointly::domain::{Clique, Schema};
 use jointly::measurement::Provenance;
 use jointly::mechanism::{
@@ -62,8 +62,17 @@ pub(super) fn synthesize(config: &SynthConfig, console: Console) -> Outcome<Done
     let checkpoint = checkpoint(config)?;
     let inputs = Inputs::read(config, console)?;
     let release = release(config, &inputs, checkpoint, console)?;
+    let synthetic = write_outputs(config, &inputs, &release).inspect_err(|_| {
+        let spent = release.ledger.spent();
+        console.warning(&format!("rho = {spent} was spent; not all output files were written"));
+    })?;
+    Ok(Done { inputs, release, synthetic })
+}
+
+/// Writes what was asked for, the ledger first; the synthetic table.
+fn write_outputs(config: &SynthConfig, inputs: &Inputs, release: &Release) -> Outcome<Dataset> {
     if let Some(path) = &config.ledger {
-        output::write_json(path, &ledger::Document::new(config, &inputs, &release))?;
+        output::write_json(path, &ledger::Document::new(config, inputs, release))?;
     }
     if let Some(path) = &config.model {
         let file = ModelFile {
@@ -79,16 +88,16 @@ pub(super) fn synthesize(config: &SynthConfig, console: Console) -> Outcome<Done
     let synthetic = write_records(model, &inputs.schema, &near, rows, config.seed, &config.out)?;
     if let Some(path) = &config.report {
         let content = Content {
-            release: &release,
+            release,
             schema: &inputs.schema,
             public: &inputs.public,
             budget: config.budget,
-            parameters: parameters(config, &inputs, &release),
+            parameters: parameters(config, inputs, release),
             rows: synthetic.records(),
         };
         output::write_text(path, &report::render(&content)?)?;
     }
-    Ok(Done { inputs, release, synthetic })
+    Ok(synthetic)
 }
 
 /// Draws records from a model, brings them near its marginals on some cliques, and writes them as a table.
@@ -131,6 +140,7 @@ fn release(
         curator.charge_earlier(&spent::read(
             path,
             config.tuning.relation,
+            config.units.as_ref(),
             config.seed.is_some(),
         )?)?;
     }
@@ -145,16 +155,31 @@ fn release(
     let release = mechanism.run(&mut curator, &task, &mut progress);
     progress.finish();
     if release.is_err() && curator.spent() > earlier {
-        console.warning(&format!(
-            "rho = {} of {} was spent before the failure",
-            curator.spent(),
-            curator.ledger().limit()
-        ));
-        if let Some(path) = &config.ledger {
-            output::write_json(path, curator.ledger())?;
-        }
+        failed(config, &curator, console)?;
     }
     Ok(release?)
+}
+
+/// Tells what a failed run has spent, and writes it for `--ledger-from`.
+///
+/// With a checkpoint nothing more is told than that says: a round that did not get into it is drawn anew, so that what was
+/// drawn for it, such as which marginal, must not be seen.
+fn failed(config: &SynthConfig, curator: &Curator<'_>, console: Console) -> Outcome {
+    if let Some(folder) = &config.checkpoint {
+        let folder = folder.display();
+        console
+            .warning(&format!("what was spent is in {folder}: the same command goes on from it"));
+        return Ok(());
+    }
+    let (spent, limit) = (curator.spent(), curator.ledger().limit());
+    console.warning(&format!("rho = {spent} of {limit} was spent before the failure"));
+    match (&config.ledger, config.budget) {
+        (Some(path), Some(budget)) => {
+            let document = spent::Document::new(config.mechanism.name(), budget, curator);
+            document.write_for(config.units.as_ref(), path)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The mechanism of a name. `iterations`: most oracle calls of a fit.
@@ -252,7 +277,7 @@ impl Tuning {
 }
 
 /// The checkpoint's folder, made and tried; the private table is told from others by its file's place and time of
-/// change, never by its records or their number.
+/// change, never by its records or their number, and by what makes records of the file: schema and unit of privacy.
 fn checkpoint(config: &SynthConfig) -> Outcome<Option<CheckpointFolder>> {
     let Some(folder) = &config.checkpoint else { return Ok(None) };
     let failed = |action, path: &Path| {
@@ -265,7 +290,9 @@ fn checkpoint(config: &SynthConfig) -> Outcome<Option<CheckpointFolder>> {
     let about = fs::metadata(&place).map_err(failed("read", &place))?;
     let changed = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let changed = changed.map_or(0, |time| time.as_nanos());
-    let private_label = format!("{} {changed}", place.display());
+    let schema = fs::read_to_string(&config.schema).map_err(failed("read", &config.schema))?;
+    let unit = config.units.as_ref().map_or("", Units::column);
+    let private_label = format!("{} {changed}\n{unit}\n{schema}", place.display());
     Ok(Some(CheckpointFolder { folder: folder.clone(), private_label }))
 }
 

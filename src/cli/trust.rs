@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use jointly::Error;
 use jointly::data::{PublicData, read_csv, read_public_csv};
 use jointly::domain::Schema;
 use jointly::evaluation::{Interval, MixtureError, Trust, TrustReport};
@@ -17,6 +18,10 @@ use super::{output, spent};
 
 pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
     let budget = Budget::new(args.epsilon, args.delta)?;
+    if !(args.confidence > 0.0 && args.confidence < 1.0) {
+        let expected = "a number strictly between 0 and 1";
+        return Err(Error::invalid_parameter("--confidence", args.confidence, expected).into());
+    }
     let files = PublicFile::parse_all(&args.public)?;
     let mut inputs = vec![("--private", &*args.private), ("--schema", &*args.schema)];
     inputs.extend(files.iter().map(|file| ("--public", &*file.path)));
@@ -54,17 +59,7 @@ pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
     }
     // Written in either case: what a failed run has spent is spent.
     if let Some(path) = args.ledger.as_ref().filter(|_| !curator.spent().is_zero()) {
-        let document = spent::Document {
-            format: "jointly-ledger",
-            version: 1,
-            private: curator.is_private(),
-            mechanism: "trust",
-            neighbors: relation,
-            epsilon: budget.epsilon.value(),
-            delta: budget.delta(),
-            ledger: curator.ledger(),
-        };
-        document.write(path)?;
+        spent::Document::new("trust", budget, &curator).write(path)?;
     }
     let report = report?;
     if args.json {

@@ -12,13 +12,19 @@ use crate::error::{Error, Result};
 /// Whoever reads `path` sees the former file or the new one, never a part; a failure leaves the former file
 /// and removes the part. The folder must exist.
 ///
+/// What is there must be an ordinary file: moving over a device or a pipe would put a file in its place.
+///
 /// # Errors
-/// Those of `write`, or the file cannot be created, written or moved.
+/// Those of `write`, something at `path` that is no ordinary file, or the file cannot be created, written or moved.
 pub fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<()>,
 ) -> Result<()> {
     let failed = |action| move |source| Error::Io { action, path: path.into(), source };
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        let other = io::Error::new(io::ErrorKind::InvalidInput, "it is no ordinary file");
+        return Err(failed("write")(other));
+    }
     let part = beside(path).map_err(failed("create"))?;
     let file = File::create(&part).map_err(failed("create"))?;
     let mut buffered = BufWriter::with_capacity(1 << 16, file);
@@ -70,5 +76,23 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         assert!(write_atomically(Path::new("/"), text("")).is_err());
         assert!(write_atomically(&folder.path().join("no/file"), text("")).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_ordinary_file_stays_what_it_is() {
+        use std::os::unix::net::UnixListener;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let _listener = UnixListener::bind(&path).unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        for path in [&path, &link] {
+            let error = write_atomically(path, |_| Ok(())).unwrap_err().to_string();
+            assert!(error.contains("no ordinary file"), "{error}");
+        }
+        assert!(!fs::metadata(&path).unwrap().is_file());
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 }

@@ -36,13 +36,17 @@ pub fn write_csv_file(
     seed: u64,
 ) -> Result<()> {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let named = |error| match error {
+        Error::Io { source, .. } => failed(path, source),
+        other => other,
+    };
     write_atomically(path, |file| {
         if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz")) {
             let mut gzip = GzEncoder::new(file, Compression::default());
-            write_csv(&mut gzip, table, schema, labels, &mut rng)?;
+            write_csv(&mut gzip, table, schema, labels, &mut rng).map_err(named)?;
             gzip.finish().map(drop).map_err(|e| failed(path, e))
         } else {
-            write_csv(file, table, schema, labels, &mut rng)
+            write_csv(file, table, schema, labels, &mut rng).map_err(named)
         }
     })
 }

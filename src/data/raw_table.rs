@@ -115,12 +115,14 @@ impl<R: Read> RawTable<R> {
     /// The line on which a row just read starts, counted from 1.
     ///
     /// The reader has consumed the row's line feed (the source adds one to a last line without), unless the
-    /// line ends in CR LF: then it stops after the CR. Going back from there skips empty lines rightly.
+    /// line ends in CR LF: then it stops after the CR. Going back from there skips empty lines rightly. A quote that is never
+    /// closed has swallowed the last line feed; but no row starts before the line where the reader began it.
     pub(super) fn line(&self, record: &ByteRecord) -> u64 {
         let line_feeds = |cell: &[u8]| cell.split(|byte| *byte == b'\n').count() as u64 - 1;
         let inside = line_feeds(record.as_slice());
         let after = self.reader.position().line();
-        after.saturating_sub(inside + u64::from(!self.crlf.get())).max(1)
+        let began = record.position().map_or(1, csv::Position::line);
+        after.saturating_sub(inside + u64::from(!self.crlf.get())).max(began)
     }
 
     /// An [`Error::InvalidRow`] of this table.

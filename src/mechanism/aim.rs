@@ -85,7 +85,7 @@ impl Mechanism for Aim {
         run.start(rounds, cliques.len());
 
         // All single attributes, the first of the cliques.
-        run.measure_each(&singles, &answers, step.measure_times(singles.len()))?;
+        run.measure_each(&singles, step.measure_times(singles.len()))?;
         if run.measurements().len() == singles.len() {
             run.fit()?;
         } else {
@@ -115,8 +115,7 @@ impl Mechanism for Aim {
 
             // Select, measure, fit, and anneal where nothing was learned.
             let choice = wanted[run.select(scores, wanted.len(), sensitivity, cost.select)?];
-            let counts = answers.as_ref().map(|a| a[choice].as_slice());
-            run.measure(wanted.len(), &cliques[choice], counts, cost.measure)?;
+            run.measure(wanted.len(), &cliques[choice], cost.measure)?;
             step = fit_and_anneal(&mut run, step)?;
         }
         run.finish()

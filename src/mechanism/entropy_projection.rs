@@ -2,9 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::mechanism::past_queries::{PastQueries, Weights};
-use crate::mechanism::query_release::{Queries, QueryRelease, Update};
+use crate::mechanism::query_release::{Over, Queries, QueryRelease, Update};
 use crate::mechanism::{Mechanism, Release, Task};
-use crate::model::WeightedSupport;
 use crate::observe::Observer;
 use crate::privacy::Curator;
 
@@ -105,9 +104,8 @@ impl Mechanism for Pep {
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        let support = WeightedSupport::all_cells(curator.domain(), 1.0)?;
         let update = EntropyProjection::new(self.name(), self.projections)?;
-        self.release.run(&update, support, curator, task, observer)
+        self.release.run(&update, Over::AllCells, curator, task, observer)
     }
 }
 
@@ -122,8 +120,7 @@ impl Mechanism for PepPub {
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        let support = WeightedSupport::from_public(curator.domain(), task.public, 1.0)?;
         let update = EntropyProjection::new(self.name(), self.projections)?;
-        self.release.run(&update, support, curator, task, observer)
+        self.release.run(&update, Over::PublicRecords, curator, task, observer)
     }
 }

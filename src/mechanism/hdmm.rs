@@ -1,11 +1,10 @@
 //! HDMM for workloads of marginals: the best weighted set of marginals, and least squares.
 
-use crate::domain::Clique;
 use crate::error::Result;
 use crate::mechanism::answers::{self, AnswerWorkload, Answers};
 use crate::mechanism::{Mechanism, Release, Task};
 use crate::observe::Observer;
-use crate::privacy::{Curator, MarginalSensitivity, NoisyMarginal, Ratio, Rho};
+use crate::privacy::Curator;
 use crate::query::Workload;
 use crate::strategy::MarginalPlan;
 
@@ -38,18 +37,9 @@ impl AnswerWorkload for Hdmm {
         let budget = curator.remaining();
         let plan = MarginalPlan::new(&domain, workload, self.widest, relation, budget)?;
         curator.begin_round(1)?;
-        let cliques: Vec<Clique> =
-            plan.measured().iter().map(|(clique, _)| clique.clone()).collect();
-        let counts = curator.marginals(&cliques)?;
-        let mut noisy = Vec::with_capacity(cliques.len());
-        for (i, (clique, rho)) in plan.measured().iter().enumerate() {
-            let marginal = if clique.is_empty() {
-                measure_records(curator, *rho)?
-            } else {
-                curator.measure(clique, counts.as_ref().map(|c| c[i].as_slice()), *rho)?
-            };
-            noisy.push(marginal);
-        }
+        let measured = plan.measured().iter();
+        let noisy = measured.map(|(clique, rho)| curator.measure(clique, *rho));
+        let noisy = noisy.collect::<Result<Vec<_>>>()?;
         Ok(Answers {
             mechanism: self.name(),
             domain,
@@ -61,14 +51,6 @@ impl AnswerWorkload for Hdmm {
             is_private: curator.is_private(),
         })
     }
-}
-
-/// The number of records as the marginal on no attribute; its variance is `Δ₂²/(2ρ)`.
-fn measure_records(curator: &mut Curator<'_>, rho: Rho) -> Result<NoisyMarginal> {
-    let values = vec![curator.measure_total(rho)?];
-    let squared_l2 = u64::from(MarginalSensitivity::of(curator.relation()).squared_l2());
-    let variance = Ratio::new(squared_l2 << (Rho::UNIT_BITS - 1), rho.units())?;
-    Ok(NoisyMarginal { clique: Clique::default(), values, variance })
 }
 
 impl Mechanism for Hdmm {

@@ -48,9 +48,8 @@ impl Mechanism for Independent {
         };
         let mut run = Rounds::open(settings, curator, task, observer)?;
         let singles = single_attributes(run.domain());
-        let answers = run.marginals(&singles)?;
         run.start(count(singles.len()), singles.len());
-        run.measure_each(&singles, &answers, run.budget())?;
+        run.measure_each(&singles, run.budget())?;
         run.fit()?;
         run.finish()
     }

@@ -126,10 +126,7 @@ impl Mechanism for JamPgm {
             let choice = run.select(scores, candidates.len(), sensitivity, select)?;
             let Candidate { clique, source } = candidates[choice];
             match source {
-                Source::Private => {
-                    let counts = answers.as_ref().map(|a| a[clique].as_slice());
-                    run.measure(candidates.len(), &cliques[clique], counts, measure)?;
-                }
+                Source::Private => run.measure(candidates.len(), &cliques[clique], measure)?,
                 Source::Public(table) => {
                     let measurement = public.measurement(table, clique, &cliques, run.total());
                     run.record(candidates.len(), measurement)?;

@@ -63,7 +63,9 @@ pub trait Mechanism {
     ///
     /// # Errors
     /// Parameters out of range, a workload that leaves no candidate, a table that does not fit memory, or a failure of
-    /// the checkpoint's files or of the system's random generator. Messages say nothing about the records.
+    /// the checkpoint's files or of the system's random generator. Messages say nothing about the records. After an error
+    /// of a run with a checkpoint, what counts is the checkpoint's ledger: do not publish the curator's, which may name what
+    /// was drawn in a round that is to be drawn anew.
     fn run(
         &self,
         curator: &mut Curator<'_>,

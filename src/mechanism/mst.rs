@@ -65,8 +65,7 @@ impl Mechanism for Mst {
         // All single attributes. A run that goes on after them has their model already.
         let parts = if edges == 0 { 1 } else { 3 };
         let first_part = run.budget().split(1, parts).unwrap_or_default().0;
-        let counts = run.marginals(&singles)?;
-        run.measure_each(&singles, &counts, first_part)?;
+        run.measure_each(&singles, first_part)?;
         if run.next_round() == first_pair {
             run.fit()?;
         }
@@ -87,8 +86,7 @@ impl Mechanism for Mst {
             let scores =
                 dependence.as_ref().map(|scores| apart.iter().map(|i| scores[*i]).collect());
             let choice = apart[run.select(scores, apart.len(), sensitivity, select)?];
-            let counts = answers.as_ref().map(|a| a[choice].as_slice());
-            run.measure(apart.len(), &pairs[choice], counts, measure)?;
+            run.measure(apart.len(), &pairs[choice], measure)?;
             components.join(&pairs[choice]);
         }
         if edges > 0 {

@@ -6,9 +6,8 @@ use rand::seq::SliceRandom;
 
 use crate::error::Result;
 use crate::mechanism::past_queries::{PastQueries, Weights};
-use crate::mechanism::query_release::{Queries, QueryRelease, Update};
+use crate::mechanism::query_release::{Over, Queries, QueryRelease, Update};
 use crate::mechanism::{Mechanism, Release, Task};
-use crate::model::WeightedSupport;
 use crate::observe::Observer;
 use crate::privacy::Curator;
 
@@ -91,9 +90,8 @@ impl Mechanism for Mwem {
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        let support = WeightedSupport::all_cells(curator.domain(), 1.0)?;
         let update = MultiplicativeWeights(self.name());
-        self.release.run(&update, support, curator, task, observer)
+        self.release.run(&update, Over::AllCells, curator, task, observer)
     }
 }
 
@@ -108,8 +106,7 @@ impl Mechanism for PmwPub {
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        let support = WeightedSupport::from_public(curator.domain(), task.public, 1.0)?;
         let update = MultiplicativeWeights(self.name());
-        self.release.run(&update, support, curator, task, observer)
+        self.release.run(&update, Over::PublicRecords, curator, task, observer)
     }
 }

@@ -88,8 +88,7 @@ impl Mechanism for MwemPgm {
             });
             let sensitivity = ScoreSensitivity::l1_error(run.relation());
             let choice = wanted[run.select(scores, wanted.len(), sensitivity, select)?];
-            let counts = answers.as_ref().map(|a| a[choice].as_slice());
-            run.measure(wanted.len(), &cliques[choice], counts, measure)?;
+            run.measure(wanted.len(), &cliques[choice], measure)?;
             run.fit()?;
         }
         run.finish()

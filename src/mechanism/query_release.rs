@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use crate::data::PublicData;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::measurement::{Measurement, Provenance};
@@ -84,7 +85,7 @@ impl QueryRelease {
         Ok(())
     }
 
-    /// Runs the rounds on a support, of which only records and weights count, by an update rule.
+    /// Runs the rounds by an update rule.
     ///
     /// # Errors
     /// Parameters out of range, a workload of too many queries, a checkpoint that is refused or cannot be written, or a
@@ -92,12 +93,13 @@ impl QueryRelease {
     pub(super) fn run(
         &self,
         update: &dyn Update,
-        support: WeightedSupport,
+        over: Over,
         curator: &mut Curator<'_>,
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
         self.check()?;
+        let support = over.support(curator.domain(), task.public)?;
         let mut candidates = Candidates::new(curator.domain(), task, self.queries)?;
         let mut state = Checkpoint::open(&self.identity(update), curator, task)?;
         let total = records(curator, &mut state)?;
@@ -127,7 +129,7 @@ impl QueryRelease {
             let sensitivity = ScoreSensitivity::cell_error(curator.relation());
             let choice =
                 curator.select(self.selection, scores, sensitivity, select, "choose a query")?;
-            let measurement = candidates.measure(choice, curator, &answers, measure)?;
+            let measurement = candidates.measure(choice, curator, measure)?;
             candidates.take_away(&measurement);
 
             let mut event = Event::Measured {
@@ -182,6 +184,25 @@ impl QueryRelease {
             update.parameters()
         );
         Identity { name: update.name(), parameters, checkpoint: checkpoint.as_ref() }
+    }
+}
+
+/// The records that are reweighted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Over {
+    /// All that the domain allows, equally likely at first.
+    AllCells,
+    /// Those of all public tables, as frequent at first as there.
+    PublicRecords,
+}
+
+impl Over {
+    /// The records with their first weights; they stand for one record until n is known.
+    fn support(self, domain: &Domain, public: &[PublicData]) -> Result<WeightedSupport> {
+        match self {
+            Self::AllCells => WeightedSupport::all_cells(domain, 1.0),
+            Self::PublicRecords => WeightedSupport::from_public(domain, public, 1.0),
+        }
     }
 }
 
@@ -337,33 +358,15 @@ impl Candidates {
     }
 
     /// Measures the chosen one of the candidates.
-    fn measure(
-        &self,
-        choice: usize,
-        curator: &mut Curator<'_>,
-        answers: &Sensitive<Vec<Vec<u32>>>,
-        rho: Rho,
-    ) -> Result<Measurement> {
-        let provenance = Provenance::Private;
+    fn measure(&self, choice: usize, curator: &mut Curator<'_>, rho: Rho) -> Result<Measurement> {
         let choice = self.positions().nth(choice).unwrap_or(0);
         match self.queries {
             Queries::Single => {
                 let at = self.starts.partition_point(|start| *start <= choice) - 1;
-                let marginal = answers.as_ref().map(|answers| answers[at].as_slice());
                 let cell = choice - self.starts[at];
-                let noisy = curator.measure_cell(&self.cliques[at], cell, marginal, rho)?;
-                let (stddev, values) = (noisy.stddev(), vec![noisy.value as f64]);
-                let clique = noisy.clique;
-                Ok(Measurement { clique, cell: Some(cell), values, stddev, provenance })
+                Ok(curator.measure_cell(&self.cliques[at], cell, rho)?.into())
             }
-            Queries::Marginals => {
-                let marginal = answers.as_ref().map(|answers| answers[choice].as_slice());
-                let noisy = curator.measure(&self.cliques[choice], marginal, rho)?;
-                let stddev = noisy.stddev();
-                let values = noisy.values.iter().map(|value| *value as f64).collect();
-                let clique = noisy.clique;
-                Ok(Measurement { clique, cell: None, values, stddev, provenance })
-            }
+            Queries::Marginals => Ok(curator.measure(&self.cliques[choice], rho)?.into()),
         }
     }
 }

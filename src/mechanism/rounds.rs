@@ -3,7 +3,7 @@
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::estimation::{Certificate, Weighting};
-use crate::measurement::{Measurement, Provenance};
+use crate::measurement::Measurement;
 use crate::mechanism::adaptive::{self, Coverage, Fit};
 use crate::mechanism::checkpoint::{Checkpoint, CheckpointFolder, Identity};
 use crate::mechanism::{Release, Task};
@@ -75,6 +75,8 @@ pub(super) struct Rounds<'r, 'c> {
     state: Checkpoint,
     domain: Domain,
     total: f64,
+    /// What an earlier run had spent of the limit.
+    earlier: Rho,
     budget: Rho,
     model: MarkovRandomField,
     last_fit: Option<Fit>,
@@ -95,9 +97,10 @@ impl<'r, 'c> Rounds<'r, 'c> {
         observer: &'r mut dyn Observer,
     ) -> Result<Self> {
         settings.check(curator.domain())?;
+        let earlier = curator.spent();
         let mut state = Checkpoint::open(&settings.identity(), curator, task)?;
         let total = records(curator, &mut state)?;
-        Self::with_total(settings, curator, observer, state, total)
+        Self::with_total(settings, curator, observer, state, (total, earlier))
     }
 
     /// A run that spends nothing and keeps no state, with a number of records known from elsewhere.
@@ -111,7 +114,8 @@ impl<'r, 'c> Rounds<'r, 'c> {
         observer: &'r mut dyn Observer,
     ) -> Result<Self> {
         settings.check(curator.domain())?;
-        Self::with_total(settings, curator, observer, Checkpoint::default(), total)
+        let earlier = curator.spent();
+        Self::with_total(settings, curator, observer, Checkpoint::default(), (total, earlier))
     }
 
     fn with_total(
@@ -119,7 +123,7 @@ impl<'r, 'c> Rounds<'r, 'c> {
         curator: &'r mut Curator<'c>,
         observer: &'r mut dyn Observer,
         state: Checkpoint,
-        total: f64,
+        (total, earlier): (f64, Rho),
     ) -> Result<Self> {
         let domain = curator.domain().clone();
         let of_total = curator.ledger().entries().iter().take_while(|entry| entry.round == 0);
@@ -138,6 +142,7 @@ impl<'r, 'c> Rounds<'r, 'c> {
             state,
             domain,
             total,
+            earlier,
             budget,
             model,
             last_fit: None,
@@ -179,10 +184,12 @@ impl<'r, 'c> Rounds<'r, 'c> {
         self.curator.remaining()
     }
 
-    /// Share of the limit that is spent once this cost is, too.
+    /// Share that is spent, once this cost is, too, of what the limit left this run to spend.
     pub(super) fn spent_share_with(&self, cost: Rho) -> f64 {
-        let spent = self.curator.spent().units().saturating_add(cost.units());
-        Rho::from_units(spent).to_f64() / self.curator.ledger().limit().to_f64()
+        let own = |rho: Rho| rho.units().saturating_sub(self.earlier.units());
+        let spent = own(self.curator.spent()).saturating_add(cost.units());
+        let limit = own(self.curator.ledger().limit()).max(1);
+        Rho::from_units(spent).to_f64() / Rho::from_units(limit).to_f64()
     }
 
     /// The model of the last fit; uniform before the first. A continued run begins with the model that its last round
@@ -309,49 +316,29 @@ impl<'r, 'c> Rounds<'r, 'c> {
 
     /// Measures a clique privately, and ends the round's part that touches records.
     ///
-    /// `candidates`: among how many it was chosen; 0 for a marginal that is taken in any case. `marginal`: its exact
-    /// counts.
+    /// `candidates`: among how many it was chosen; 0 for a marginal that is taken in any case.
     ///
     /// # Errors
     /// As [`Curator::measure`], or a checkpoint that cannot be written.
-    pub(super) fn measure(
-        &mut self,
-        candidates: usize,
-        clique: &Clique,
-        marginal: Sensitive<&[u32]>,
-        rho: Rho,
-    ) -> Result<()> {
-        let noisy = self.curator.measure(clique, marginal, rho)?;
-        let measurement = Measurement {
-            clique: clique.clone(),
-            cell: None,
-            stddev: noisy.stddev(),
-            values: noisy.values.iter().map(|v| *v as f64).collect(),
-            provenance: Provenance::Private,
-        };
-        self.record(candidates, measurement)
+    pub(super) fn measure(&mut self, candidates: usize, clique: &Clique, rho: Rho) -> Result<()> {
+        let noisy = self.curator.measure(clique, rho)?;
+        self.record(candidates, Measurement::from(noisy))
     }
 
     /// Measures each of some cliques, one a round, at equal parts of a budget. Rounds of a continued run that are
     /// durable are not repeated.
     ///
-    /// `answers`: the exact marginals, in the order of `cliques`, which are the first to be measured.
+    /// `cliques`: the first to be measured.
     ///
     /// # Errors
     /// As [`Rounds::measure`]; a part that is nothing.
-    pub(super) fn measure_each(
-        &mut self,
-        cliques: &[Clique],
-        answers: &Sensitive<Vec<Vec<u32>>>,
-        budget: Rho,
-    ) -> Result<()> {
+    pub(super) fn measure_each(&mut self, cliques: &[Clique], budget: Rho) -> Result<()> {
         let all = cliques.len() as u64;
         let up_to = |i: u64| budget.split(i, all).unwrap_or_default().0;
         for (i, clique) in (0_u64..).zip(cliques).skip(self.measurements().len()) {
             let rho = up_to(i + 1).checked_sub(up_to(i)).unwrap_or_default();
-            let position = self.measurements().len();
             self.begin_round()?;
-            self.measure(0, clique, answers.as_ref().map(|a| a[position].as_slice()), rho)?;
+            self.measure(0, clique, rho)?;
         }
         Ok(())
     }

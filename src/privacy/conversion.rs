@@ -95,6 +95,8 @@ pub fn delta_from_rho_epsilon(rho: Rho, epsilon: Epsilon) -> f64 {
 /// # Ok::<(), jointly::Error>(())
 /// ```
 pub fn rho_from_epsilon_delta(epsilon: Epsilon, delta: Delta) -> Result<Rho> {
+    // A smaller ε promises more, and at this one all that ρ can be is allowed, at any δ: larger ones only overflow.
+    let epsilon = Epsilon(epsilon.0.min(1e30));
     let holds = |units: u64| delta_from_rho_epsilon(Rho::from_units(units), epsilon) <= delta.0;
     // Nothing spent always holds; δ grows with ρ.
     let (mut holding, mut failing) = (0_u64, u64::MAX);

@@ -90,24 +90,12 @@ pub enum NoiseMechanism {
 impl NoiseMechanism {
     /// Whether a budget pays for the mechanism, decided in integers.
     fn is_covered_by(&self, rho: Rho) -> bool {
-        let unit = 1_u128 << Rho::UNIT_BITS;
         match self {
             Self::DiscreteGaussian { variance, squared_l2_sensitivity } => {
-                // Δ₂² / (2σ²) ≤ ρ. Both sides at most 2¹²⁹: the right one saturates, the left must not.
-                let cost = u128::from(*squared_l2_sensitivity)
-                    .checked_mul(variance.denominator().into())
-                    .and_then(|cost| cost.checked_mul(unit));
-                let paid =
-                    (2 * u128::from(rho.units())).saturating_mul(variance.numerator().into());
-                variance.numerator() > 0 && cost.is_some_and(|cost| cost <= paid)
+                gaussian_is_covered(u64::from(*squared_l2_sensitivity), *variance, rho)
             }
             Self::GridGaussian { variance, squared_sensitivity, .. } => {
-                let cost = u128::from(*squared_sensitivity)
-                    .checked_mul(variance.denominator().into())
-                    .and_then(|cost| cost.checked_mul(unit));
-                let paid =
-                    (2 * u128::from(rho.units())).saturating_mul(variance.numerator().into());
-                variance.numerator() > 0 && cost.is_some_and(|cost| cost <= paid)
+                gaussian_is_covered(*squared_sensitivity, *variance, rho)
             }
             Self::GridLaplace { scale, sensitivity, .. } => {
                 laplace_is_covered(*sensitivity, *scale, rho)
@@ -116,10 +104,11 @@ impl NoiseMechanism {
                 laplace_is_covered(u64::from(*l1_sensitivity), *scale, rho)
             }
             Self::JointDiscreteGaussian { squared_sensitivity, .. } => {
-                let cost = u128::from(squared_sensitivity.numerator()).checked_mul(unit);
+                // The variances are in it: as if σ² were 1.
+                let cost = u128::from(squared_sensitivity.numerator()) << Rho::UNIT_BITS;
                 let paid = (2 * u128::from(rho.units()))
                     .saturating_mul(squared_sensitivity.denominator().into());
-                cost.is_some_and(|cost| cost <= paid)
+                cost <= paid
             }
             Self::ExponentialMechanism { epsilon, .. } => square_is_covered(*epsilon, 8, rho),
             Self::PermuteAndFlip { epsilon, .. } => square_is_covered(*epsilon, 2, rho),
@@ -132,18 +121,18 @@ impl NoiseMechanism {
             let scaled = numerator.checked_mul(1 << EPSILON_BITS)?;
             (denominator > 0).then(|| scaled.div_ceil(denominator.into()))
         };
+        let laplace = |l1_sensitivity: u64, scale: Ratio| {
+            let l1 = u128::from(l1_sensitivity);
+            units(l1.checked_mul(scale.denominator().into())?, scale.numerator())
+        };
         match self {
             Self::DiscreteGaussian { .. }
             | Self::JointDiscreteGaussian { .. }
             | Self::GridGaussian { .. } => None,
             Self::DiscreteLaplace { scale, l1_sensitivity } => {
-                let l1 = u128::from(*l1_sensitivity);
-                units(l1 * u128::from(scale.denominator()), scale.numerator())
+                laplace(u64::from(*l1_sensitivity), *scale)
             }
-            Self::GridLaplace { scale, sensitivity, .. } => {
-                let l1 = u128::from(*sensitivity);
-                units(l1.checked_mul(scale.denominator().into())?, scale.numerator())
-            }
+            Self::GridLaplace { scale, sensitivity, .. } => laplace(*sensitivity, *scale),
             Self::ExponentialMechanism { epsilon, .. } | Self::PermuteAndFlip { epsilon, .. } => {
                 units(epsilon.numerator().into(), epsilon.denominator())
             }
@@ -153,6 +142,16 @@ impl NoiseMechanism {
 
 /// Binary digits of the fractions in which ε is added up.
 const EPSILON_BITS: u32 = 40;
+
+/// Whether `Δ₂² / (2σ²) ≤ ρ`, in integers.
+fn gaussian_is_covered(squared_l2_sensitivity: u64, variance: Ratio, rho: Rho) -> bool {
+    // The right side saturates, the left must not.
+    let cost = u128::from(squared_l2_sensitivity)
+        .checked_mul(variance.denominator().into())
+        .and_then(|cost| cost.checked_mul(1 << Rho::UNIT_BITS));
+    let paid = (2 * u128::from(rho.units())).saturating_mul(variance.numerator().into());
+    variance.numerator() > 0 && cost.is_some_and(|cost| cost <= paid)
+}
 
 /// Whether `(Δ₁ / scale)² / 2 ≤ ρ`, in integers.
 fn laplace_is_covered(l1_sensitivity: u64, scale: Ratio, rho: Rho) -> bool {

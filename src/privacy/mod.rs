@@ -5,6 +5,9 @@
 //! computed with, but not looked at. What it hands out after noise is in the [`Ledger`], entry by entry, in exact
 //! units of [`Rho`] (zero-concentrated differential privacy).
 //!
+//! Every access goes through one private function of the curator, which charges, and whose result it takes to open what is
+//! sealed and to draw noise (`docs/adr/0012-the-curator-counts-after-the-charge.md`).
+//!
 //! All noise is drawn exactly, in integer arithmetic (see [`sampler`]).
 
 mod accountant;

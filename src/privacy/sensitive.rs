@@ -1,10 +1,12 @@
 //! Values computed from records, before noise.
 
+use crate::privacy::curator::Paid;
+
 /// A value computed from private records, sealed until noise is added and paid for.
 ///
 /// It can be computed with ([`map`](Self::map), [`zip`](Self::zip)) but not looked at: it has no `Debug`, `Display`,
 /// `Clone` or `Serialize`, and only the privacy path opens it. A closure handed to `map` must not carry what it
-/// sees elsewhere: no captured `&mut`, no printing, no panicking on a value.
+/// sees elsewhere: no captured `&mut`, no printing, no panicking on a value, no list whose length depends on it.
 ///
 /// ```compile_fail
 /// fn show(value: jointly::privacy::Sensitive<u32>) { println!("{value:?}"); }
@@ -13,7 +15,7 @@
 /// fn show(value: jointly::privacy::Sensitive<u32>) -> String { serde_json::to_string(&value).unwrap() }
 /// ```
 /// ```compile_fail
-/// fn open(value: jointly::privacy::Sensitive<u32>) -> u32 { value.open() }
+/// fn open(value: jointly::privacy::Sensitive<u32>) -> u32 { value.0 }
 /// ```
 #[must_use]
 pub struct Sensitive<T>(T);
@@ -24,8 +26,8 @@ impl<T> Sensitive<T> {
         Self(value)
     }
 
-    /// Opens the seal. Whoever calls this has written the ledger entry.
-    pub(in crate::privacy) fn open(self) -> T {
+    /// Opens the seal, for an access that the ledger has.
+    pub(in crate::privacy) fn open(self, _paid: &Paid<'_>) -> T {
         self.0
     }
 
@@ -45,6 +47,14 @@ impl<T> Sensitive<T> {
     }
 }
 
+impl<T> Sensitive<Vec<T>> {
+    /// How many values there are. That number is decided before records are looked at, as that of candidates or queries,
+    /// and stands in the ledger: a closure that made it depend on the records would break the seal.
+    pub(in crate::privacy) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +63,6 @@ mod tests {
     fn computing_with_sealed_values_computes_with_what_they_hold() {
         let counts = Sensitive::new(vec![3_u32, 4]);
         let sum = counts.as_ref().map(|c| c.iter().sum::<u32>());
-        assert_eq!(sum.zip(counts).open(), (7, vec![3, 4]));
+        assert_eq!(sum.zip(counts).0, (7, vec![3, 4]));
     }
 }

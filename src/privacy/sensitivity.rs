@@ -182,6 +182,7 @@ impl MarginalSensitivity {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScoreSensitivity {
+    relation: NeighboringRelation,
     counts: u32,
     weight: f64,
 }
@@ -190,7 +191,7 @@ impl ScoreSensitivity {
     /// Of `‖M(D) − v‖₁ + c`, where `v` and `c` do not depend on the records: 2 under replace-one, 1 under
     /// add-remove-one, K for units.
     pub const fn l1_error(relation: NeighboringRelation) -> Self {
-        Self { counts: relation.changed_counts(), weight: 1.0 }
+        Self { relation, counts: relation.changed_counts(), weight: 1.0 }
     }
 
     /// Of `‖M(D) − v‖₁ − ‖M(D) − w‖₁ + c`, where `v`, `w` and `c` do not depend on the records, such as the score of
@@ -198,14 +199,14 @@ impl ScoreSensitivity {
     ///
     /// It also covers lists in which some scores are of the form of [`l1_error`](Self::l1_error).
     pub const fn l1_error_difference(relation: NeighboringRelation) -> Self {
-        Self { counts: 2 * relation.changed_counts(), weight: 1.0 }
+        Self { relation, counts: 2 * relation.changed_counts(), weight: 1.0 }
     }
 
     /// Of `|M(D)_x − v| + c` for one cell x of a marginal, or the maximum of it over the cells of a marginal, where `v` and
     /// `c` do not depend on the records: 1 when neighbors differ by a record, as no count changes by more than one, and K
     /// when they differ by a unit.
     pub const fn cell_error(relation: NeighboringRelation) -> Self {
-        Self { counts: relation.changed_cell(), weight: 1.0 }
+        Self { relation, counts: relation.changed_cell(), weight: 1.0 }
     }
 
     /// Of scores that are multiplied by weights of at most `largest`.
@@ -220,6 +221,11 @@ impl ScoreSensitivity {
             return Err(Error::invalid_parameter("score weight", largest, "in [1e-100, 1e100]"));
         }
         Ok(Self { weight, ..self })
+    }
+
+    /// Which tables are neighbors.
+    pub const fn relation(self) -> NeighboringRelation {
+        self.relation
     }
 
     /// Sensitivity before weights, in counts, exactly.

@@ -1,7 +1,7 @@
 //! Real numbers computed from the records, released with noise on a grid.
 
 use crate::error::{Error, Result};
-use crate::privacy::sampler::{DiscreteGaussian, DiscreteLaplace, LARGEST_PART};
+use crate::privacy::sampler::{DiscreteGaussian, DiscreteLaplace, IntegerNoise, LARGEST_PART};
 use crate::privacy::{
     MarginalSensitivity, NeighboringRelation, NoiseMechanism, Ratio, Rho, variance_at_least,
 };
@@ -73,11 +73,6 @@ impl StatisticSensitivity {
         Ok(Self { relation, numbers: 1, steps: counts * STEPS + slack + ROUNDING_STEPS })
     }
 
-    /// Which tables are neighbors.
-    pub(in crate::privacy) fn relation(self) -> NeighboringRelation {
-        self.relation
-    }
-
     /// Numbers in the list.
     pub(in crate::privacy) fn numbers(self) -> usize {
         self.numbers as usize
@@ -147,14 +142,16 @@ impl NoisyStatistics {
     }
 }
 
-/// Noise on the grid: what is written into the ledger, and the sampler of it.
-pub(in crate::privacy) enum GridNoise {
-    Gaussian(DiscreteGaussian),
-    Laplace(DiscreteLaplace, Ratio),
+/// Noise on the grid.
+pub(in crate::privacy) struct GridNoise {
+    noise: IntegerNoise,
+    form: NoiseForm,
+    /// In steps.
+    stddev: f64,
 }
 
 impl GridNoise {
-    /// The noise that a budget pays for.
+    /// The noise that a budget pays for, and what is written into the ledger.
     ///
     /// # Errors
     /// A `rho` of 0, or one so small that the noise does not fit the sampler.
@@ -163,7 +160,8 @@ impl GridNoise {
         form: NoiseForm,
         rho: Rho,
     ) -> Result<(Self, NoiseMechanism)> {
-        let too_small = || Error::invalid_parameter("rho of a measurement", rho, "above 2^-20");
+        let too_small =
+            || Error::invalid_parameter("rho of a measurement", rho, "enough for the sampler");
         if rho.is_zero() {
             return Err(too_small());
         }
@@ -183,7 +181,8 @@ impl GridNoise {
                     grid,
                     relation,
                 };
-                Ok((Self::Gaussian(noise), entry))
+                let stddev = variance.to_f64().sqrt();
+                Ok((Self { noise: IntegerNoise::Gaussian(noise), form, stddev }, entry))
             }
             NoiseForm::Laplace => {
                 // (ε 2²⁰)² = 2ρ 2⁴⁰ = 2 · units; more than 2⁶ is of no use.
@@ -200,35 +199,34 @@ impl GridNoise {
                     grid,
                     relation,
                 };
-                Ok((Self::Laplace(DiscreteLaplace::new(scale)?, scale), entry))
+                let noise = IntegerNoise::Laplace(DiscreteLaplace::new(scale)?);
+                let stddev = scale.to_f64() * std::f64::consts::SQRT_2;
+                Ok((Self { noise, form, stddev }, entry))
             }
         }
     }
 
-    /// Values with noise, from values in counts; what is not finite counts as 0.
-    pub(in crate::privacy) fn add<R: rand::CryptoRng + ?Sized>(
-        &self,
-        values: &[f64],
-        rng: &mut R,
-    ) -> NoisyStatistics {
-        let steps = f64::from(STEPS);
-        let noisy = values.iter().map(|value| {
-            let exact = if value.is_finite() { (value * steps).round_ties_even() } else { 0.0 };
+    /// Values in counts as whole steps; what is not finite counts as 0.
+    pub(in crate::privacy) fn steps(values: &[f64]) -> Vec<i64> {
+        let step = |value: &f64| {
+            let exact =
+                if value.is_finite() { (value * f64::from(STEPS)).round_ties_even() } else { 0.0 };
             #[expect(clippy::cast_possible_truncation, reason = "a whole number of at most 2^52")]
             let exact = exact.clamp(-LARGEST_STEPS, LARGEST_STEPS) as i64;
-            let noise = match self {
-                Self::Gaussian(noise) => noise.sample(rng),
-                Self::Laplace(noise, _) => noise.sample(rng),
-            };
-            exact.saturating_add(noise) as f64 / steps
-        });
-        let values = noisy.collect();
-        let (stddev, form) = match self {
-            Self::Gaussian(noise) => (noise.variance().to_f64().sqrt(), NoiseForm::Gaussian),
-            Self::Laplace(_, scale) => {
-                (scale.to_f64() * std::f64::consts::SQRT_2, NoiseForm::Laplace)
-            }
+            exact
         };
-        NoisyStatistics { values, stddev: stddev / steps, form }
+        values.iter().map(step).collect()
+    }
+
+    /// The noise on each number, in steps.
+    pub(in crate::privacy) fn of_steps(&self) -> &IntegerNoise {
+        &self.noise
+    }
+
+    /// Noisy steps as numbers in counts.
+    pub(in crate::privacy) fn in_counts(&self, noisy: &[i64]) -> NoisyStatistics {
+        let steps = f64::from(STEPS);
+        let values = noisy.iter().map(|value| *value as f64 / steps).collect();
+        NoisyStatistics { values, stddev: self.stddev / steps, form: self.form }
     }
 }

@@ -71,6 +71,13 @@ impl Workload {
         if distinct.is_empty() {
             return Err(Error::invalid_specification("workload", "no clique", "at least one"));
         }
+        if let Some(sum) = distinct.iter().find(|clique| clique.weight.is_infinite()) {
+            return Err(Error::invalid_specification(
+                format!("workload, clique {}", domain.describe(&sum.clique)),
+                "weights that add up to more than a number can hold",
+                "a positive number",
+            ));
+        }
         Ok(Self { cliques: distinct })
     }
 
@@ -160,7 +167,12 @@ impl Workload {
         if cliques.is_empty() {
             return Err(Error::invalid_specification(place, "no clique", "at least one"));
         }
-        Self::new(cliques, domain)
+        Self::new(cliques, domain).map_err(|error| match error {
+            Error::InvalidSpecification { place: at, found, expected } => {
+                Error::InvalidSpecification { place: format!("{place}, {at}"), found, expected }
+            }
+            other => other,
+        })
     }
 
     /// The cliques of at most `max_cells` cells, and how many were left out.
@@ -354,7 +366,14 @@ mod tests {
             ("{\"cliques\": [[]]}", "without attributes"),
             ("{\"cliques\": 3}", "expected {\"cliques\""),
             ("{\"cliques\"", "expected {\"cliques\""),
-            ("{\"cliques\": [{\"clique\": [\"A\"], \"weight\": -1}]}", "weight -1"),
+            (
+                "{\"cliques\": [{\"clique\": [\"A\"], \"weight\": -1}]}",
+                "w, workload, clique A: weight -1",
+            ),
+            (
+                "[{\"clique\": [\"A\"], \"weight\": 1e308}, {\"clique\": [\"A\"], \"weight\": 1e308}]",
+                "add up to more",
+            ),
         ] {
             let message = Workload::from_text(text, "w", &domain()).unwrap_err().to_string();
             assert!(message.contains(part), "{text}: {message}");

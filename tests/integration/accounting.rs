@@ -4,10 +4,11 @@
 
 use jointly::data::Projectable;
 use jointly::domain::{Clique, Domain};
-use jointly::privacy::NeighboringRelation::{AddRemoveOne, ReplaceOne};
+use jointly::privacy::NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
 use jointly::privacy::{
-    Accountant, Curator, Delta, Epsilon, Ledger, LedgerEntry, NoiseMechanism, NoiseSeed, Ratio,
-    Rho, ScoreSensitivity, Selection, Sensitive, delta_from_rho_epsilon, epsilon_from_rho_delta,
+    Accountant, Curator, Delta, Epsilon, Ledger, LedgerEntry, NoiseForm, NoiseMechanism, NoiseSeed,
+    Ratio, RecordsPerUnit, ResidualQuery, Rho, ScoreSensitivity, Selection, Sensitive,
+    StatisticSensitivity, delta_from_rho_epsilon, epsilon_from_rho_delta, residual_cost,
     rho_from_epsilon_delta,
 };
 use jointly::{Error, Result};
@@ -57,8 +58,7 @@ fn round(curator: &mut Curator<'_>, number: u32, cost: Rho) -> Result<String> {
     let sensitivity = ScoreSensitivity::l1_error(curator.relation());
     let (measure, select) = cost.fraction(0.8)?;
     let chosen = curator.select(Selection::Exponential, scores, sensitivity, select, "clique")?;
-    let marginal = marginals.as_ref().map(|tables| tables[chosen].as_slice());
-    let noisy = curator.measure(&cliques[chosen], marginal, measure)?;
+    let noisy = curator.measure(&cliques[chosen], measure)?;
     Ok(format!("{noisy:?}"))
 }
 
@@ -89,10 +89,7 @@ fn the_variance_is_what_the_budget_pays_for_under_either_relation() {
     for (relation, variance) in [(ReplaceOne, (4, 1)), (AddRemoveOne, (2, 1))] {
         let mut curator = Curator::new(&data, relation, rho(1.0), NoiseSeed::Fixed(1)).unwrap();
         let clique = Clique::new([1]);
-        let marginals = curator.marginals(std::slice::from_ref(&clique)).unwrap();
-        let noisy = curator
-            .measure(&clique, marginals.as_ref().map(|m| m[0].as_slice()), rho(0.25))
-            .unwrap();
+        let noisy = curator.measure(&clique, rho(0.25)).unwrap();
         assert_eq!(noisy.variance, Ratio::new(variance.0, variance.1).unwrap());
         assert_eq!(noisy.values.len(), 3);
         assert_eq!(curator.spent(), rho(0.25));
@@ -123,8 +120,7 @@ fn what_would_overrun_is_refused_and_spends_nothing() {
     let clique = Clique::new([0]);
     let marginals = curator.marginals(std::slice::from_ref(&clique)).unwrap();
     let too_much = curator.remaining().checked_add(Rho::from_units(1)).unwrap();
-    let marginal = marginals.as_ref().map(|m| m[0].as_slice());
-    let error = curator.measure(&clique, marginal, too_much).unwrap_err();
+    let error = curator.measure(&clique, too_much).unwrap_err();
     assert!(matches!(error, Error::BudgetExceeded { .. }), "{error}");
     let scores = marginals.as_ref().map(|_| vec![0.0, 1.0]);
     let sensitivity = ScoreSensitivity::l1_error(ReplaceOne);
@@ -134,7 +130,7 @@ fn what_would_overrun_is_refused_and_spends_nothing() {
     assert_eq!(*curator.ledger(), before);
     // All that is left can still be spent.
     let rest = curator.remaining();
-    curator.measure(&clique, marginals.as_ref().map(|m| m[0].as_slice()), rest).unwrap();
+    curator.measure(&clique, rest).unwrap();
     assert_eq!(curator.remaining(), Rho::ZERO);
 }
 
@@ -144,8 +140,7 @@ fn nothing_is_free() {
     let mut curator = curator(&data, 0.5);
     let clique = Clique::new([0]);
     let marginals = curator.marginals(std::slice::from_ref(&clique)).unwrap();
-    let marginal = marginals.as_ref().map(|m| m[0].as_slice());
-    assert!(curator.measure(&clique, marginal, Rho::ZERO).is_err());
+    assert!(curator.measure(&clique, Rho::ZERO).is_err());
     let scores = marginals.as_ref().map(|_| vec![0.0, 1.0]);
     let sensitivity = ScoreSensitivity::l1_error(ReplaceOne);
     assert!(
@@ -154,17 +149,157 @@ fn nothing_is_free() {
 }
 
 #[test]
-fn counts_that_are_not_those_of_the_clique_are_refused() {
+fn cliques_outside_the_domain_are_refused_before_anything_is_charged() {
     let data = Ten::new();
     let mut curator = curator(&data, 0.5);
-    let (sex, age) = (Clique::new([0]), Clique::new([1]));
-    let marginals = curator.marginals(&[sex.clone(), age.clone()]).unwrap();
-    let marginal = marginals.as_ref().map(|m| m[0].as_slice());
-    assert!(matches!(curator.measure(&age, marginal, rho(0.1)), Err(Error::ShapeMismatch { .. })));
-    let doubled = marginals.map(|m| m[0].iter().map(|count| 2 * count).collect::<Vec<_>>());
-    assert!(curator.measure(&sex, doubled.as_ref().map(Vec::as_slice), rho(0.1)).is_err());
+    let outside = Clique::new([0, 2]);
+    assert!(curator.measure(&outside, rho(0.1)).is_err());
+    assert!(curator.measure_cell(&outside, 0, rho(0.1)).is_err());
+    assert!(curator.measure_laplace(&outside, Ratio::new(1, 4).unwrap()).is_err());
     assert!(curator.marginals(&[Clique::new([2])]).is_err());
     assert_eq!(curator.spent(), Rho::ZERO);
+}
+
+#[test]
+fn a_sensitivity_of_another_relation_is_refused_before_anything_is_charged() {
+    let data = Ten::new();
+    let sealed = |curator: &Curator<'_>| {
+        curator.marginals(&[Clique::new([0])]).unwrap().map(|_| vec![0.0, 1.0])
+    };
+    let relations = [ReplaceOne, AddRemoveOne, AddRemoveUnit(RecordsPerUnit::new(3).unwrap())];
+    for own in relations {
+        for other in relations {
+            let mut curator = Curator::new(&data, own, rho(1.0), NoiseSeed::Fixed(1)).unwrap();
+            let (scores, numbers) = (sealed(&curator), sealed(&curator));
+            let score = ScoreSensitivity::l1_error(other);
+            let chosen = curator.select(Selection::Exponential, scores, score, rho(0.1), "clique");
+            let errors = StatisticSensitivity::l1_errors(other, 2).unwrap();
+            let form = NoiseForm::Gaussian;
+            let measured = curator.measure_statistics(numbers, errors, form, rho(0.1), "errors");
+            assert_eq!((chosen.is_ok(), measured.is_ok()), (own == other, own == other));
+            assert_eq!(curator.spent().is_zero(), own != other);
+        }
+    }
+}
+
+#[test]
+fn extreme_budgets_and_units_neither_panic_nor_overrun() {
+    let data = Ten::new();
+    let most = AddRemoveUnit(RecordsPerUnit::new(RecordsPerUnit::MAX).unwrap());
+    let clique = Clique::new([0, 1]);
+    let units = [1, 2, 1 << 20, (1 << 40) + 1, (1 << 50) + 1, u64::MAX - 1, u64::MAX];
+    for relation in [ReplaceOne, AddRemoveOne, most] {
+        for cost in units.map(Rho::from_units) {
+            let new = || Curator::new(&data, relation, cost, NoiseSeed::Fixed(2)).unwrap();
+            assert!(new().measure(&clique, cost).is_ok());
+            assert!(new().measure_cell(&clique, 5, cost).is_ok());
+            assert_eq!(new().measure_total(cost).is_ok(), relation != ReplaceOne);
+            let one = Ratio::new(1, 1).unwrap();
+            let query = ResidualQuery::new(data.domain(), clique.clone(), clique.clone(), one);
+            let queries = [query.unwrap()];
+            let needed = residual_cost(data.domain(), &queries, relation).unwrap();
+            assert_eq!(new().measure_residuals(&queries, cost).is_ok(), cost >= needed);
+            for selection in [Selection::Exponential, Selection::PermuteAndFlip] {
+                let mut curator = new();
+                let far = curator.marginals(std::slice::from_ref(&clique)).unwrap();
+                let far = far.map(|_| vec![f64::MIN, 0.0, f64::MAX]);
+                let score = ScoreSensitivity::l1_error_difference(relation);
+                curator.select(selection, far, score, cost, "test").unwrap();
+                assert_eq!(curator.remaining(), Rho::ZERO);
+            }
+            for form in [NoiseForm::Gaussian, NoiseForm::Laplace] {
+                let mut curator = new();
+                let values = curator.marginals(std::slice::from_ref(&clique)).unwrap();
+                let values = values.map(|_| vec![f64::MAX, f64::MIN, f64::NAN]);
+                let sensitivity = StatisticSensitivity::l1_errors(relation, 3).unwrap();
+                let found = curator.measure_statistics(values, sensitivity, form, cost, "test");
+                assert!(found.is_ok() || curator.spent().is_zero());
+            }
+        }
+    }
+}
+
+#[test]
+fn hostile_ledgers_are_refused_or_read_and_never_overflow() {
+    let data = Ten::new();
+    let largest = u64::MAX.to_string();
+    let mechanisms = [
+        r#"{"kind":"discrete-gaussian","variance":V,"squared-l2-sensitivity":2}"#,
+        r#"{"kind":"discrete-laplace","scale":V,"l1-sensitivity":2}"#,
+        r#"{"kind":"joint-discrete-gaussian","queries":N,"squared-sensitivity":V,"relation":"replace-one"}"#,
+        r#"{"kind":"exponential-mechanism","epsilon":V,"sensitivity":1.0,"grid":1.0,"candidates":N}"#,
+        r#"{"kind":"permute-and-flip","epsilon":V,"sensitivity":1.0,"grid":1.0,"candidates":N}"#,
+        r#"{"kind":"grid-gaussian","variance":V,"squared-sensitivity":N,"numbers":N,"grid":1.0,"relation":"replace-one"}"#,
+        r#"{"kind":"grid-laplace","scale":V,"sensitivity":N,"numbers":N,"grid":1.0,"relation":"replace-one"}"#,
+    ];
+    let ratios = [("0", "1"), ("1", "0"), (&largest, "1"), ("1", &largest), (&largest, "7")];
+    let mut read = 0;
+    for mechanism in mechanisms {
+        for (numerator, denominator) in ratios {
+            for (units, number) in
+                [("0", "0"), ("1", &largest), (&largest, "1"), (&largest, &largest)]
+            {
+                let ratio = format!(r#"{{"numerator":{numerator},"denominator":{denominator}}}"#);
+                let mechanism = mechanism.replace('V', &ratio).replace('N', number);
+                let text = format!(
+                    r#"{{"limit":{{"units":{largest}}},"spent":{{"units":{units}}},
+                        "remaining":{{"units":{}}},"epsilon_limit":{{"numerator":{largest},"denominator":1}},
+                        "entries":[{{"round":4294967295,"purpose":"x","clique":null,
+                        "rho":{{"units":{units}}},"mechanism":{mechanism}}}]}}"#,
+                    u64::MAX - units.parse::<u64>().unwrap(),
+                );
+                let Ok(ledger) = serde_json::from_str::<Ledger>(&text) else { continue };
+                read += 1;
+                assert!(ledger.spent() <= ledger.limit());
+                let pure = Epsilon::new(1.0).unwrap();
+                let mut pure = Curator::pure(&data, ReplaceOne, pure, NoiseSeed::Fixed(1)).unwrap();
+                _ = pure.charge_earlier(&ledger);
+                assert!(pure.spent() <= pure.ledger().limit());
+                let mut run = curator(&data, 1.0);
+                assert!(run.charge_earlier(&ledger).is_err() || run.spent() <= rho(1.0));
+            }
+        }
+    }
+    assert!(read > 5, "{read}");
+}
+
+/// Records whose counts cannot be had.
+struct Broken(Domain);
+
+impl Projectable for Broken {
+    fn domain(&self) -> &Domain {
+        &self.0
+    }
+    fn records(&self) -> u64 {
+        10
+    }
+    fn project_many(&self, _cliques: &[Clique]) -> Result<Vec<Vec<u32>>> {
+        Ok(vec![vec![10]])
+    }
+}
+
+#[test]
+fn counts_of_another_shape_are_an_error_after_the_charge() {
+    let data = Broken(Domain::new([("sex", 2)]).unwrap());
+    let mut curator = Curator::new(&data, ReplaceOne, rho(1.0), NoiseSeed::Fixed(1)).unwrap();
+    let clique = Clique::new([0]);
+    let error = curator.measure(&clique, rho(0.1)).unwrap_err();
+    assert!(matches!(error, Error::ShapeMismatch { .. }), "{error}");
+    assert!(curator.measure_cell(&clique, 1, rho(0.1)).is_err());
+    assert_eq!(curator.ledger().entries().len(), 2);
+}
+
+#[test]
+fn all_of_a_pure_budget_can_be_spent_at_once() {
+    let data = Ten::new();
+    for epsilon in [1e-6, 0.000_003, 0.1, 1.000_001, 3.7, 1024.0] {
+        let limit = Epsilon::new(epsilon).unwrap();
+        let mut curator = Curator::pure(&data, ReplaceOne, limit, NoiseSeed::Fixed(1)).unwrap();
+        let all = curator.remaining_epsilon().unwrap();
+        curator.measure_laplace(&Clique::new([0]), all).unwrap();
+        assert_eq!(curator.ledger().pure_epsilon(), Some(all.to_f64()));
+        assert!(curator.remaining_epsilon().unwrap().numerator() == 0 && all.to_f64() <= epsilon);
+    }
 }
 
 #[test]
@@ -198,9 +333,7 @@ fn rounds_go_forward_and_a_resumed_run_begins_one_before_it_draws() {
     resumed.continue_from(run.ledger()).unwrap();
     assert!(resumed.is_private());
     let clique = Clique::new([0]);
-    let marginals = resumed.marginals(std::slice::from_ref(&clique)).unwrap();
-    let marginal = marginals.as_ref().map(|m| m[0].as_slice());
-    assert!(resumed.measure(&clique, marginal, rho(0.1)).is_err());
+    assert!(resumed.measure(&clique, rho(0.1)).is_err());
     assert_eq!(resumed.spent(), rho(0.1));
     assert!(resumed.begin_round(1).is_err());
     assert!(resumed.begin_round(2).is_ok() && resumed.begin_round(2).is_err());
@@ -347,6 +480,10 @@ fn parameters_that_promise_nothing_are_refused() {
         let error = Delta::new(delta).unwrap_err();
         assert!(matches!(error, Error::InvalidParameter { name: "delta", .. }), "{error}");
     }
+    let huge = |epsilon| {
+        rho_from_epsilon_delta(Epsilon::new(epsilon).unwrap(), Delta::new(1e-9).unwrap()).unwrap()
+    };
+    assert!(huge(1e6) < huge(1e9) && huge(1e9) == huge(1e300), "an epsilon that is no promise");
     let tiny = Epsilon::new(1e-9).unwrap();
     assert!(rho_from_epsilon_delta(tiny, Delta::new(1e-9).unwrap()).is_err());
     assert!(epsilon_from_rho_delta(Rho::ZERO, Delta::new(1e-9).unwrap()).is_err());

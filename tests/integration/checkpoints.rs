@@ -9,13 +9,14 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use jointly::data::Dataset;
+use jointly::domain::Clique;
 use jointly::measurement::Provenance;
 use jointly::mechanism::{
     Aim, CheckpointFolder, Independent, Iterate, JamPgm, Mechanism, Mst, Mwem, MwemPgm, Pep,
-    PepPub, PmwPub, Queries, QueryRelease,
+    PepPub, PmwPub, Queries, QueryRelease, Task,
 };
 use jointly::observe::{Event, Observer, Silent};
-use jointly::privacy::{Ledger, NeighboringRelation, NoiseMechanism, NoiseSeed};
+use jointly::privacy::{Curator, Ledger, NeighboringRelation, NoiseMechanism, NoiseSeed};
 use jointly::query::Workload;
 use jointly::{Error, Result};
 use rand::rngs::ChaCha20Rng;
@@ -150,6 +151,34 @@ fn noise_from_the_system_is_paid_once_by_every_mechanism() {
             let release = run.release(&*mechanism);
             assert_eq!(release.ledger.spent(), budget(1.0), "{}", mechanism.name());
             assert_eq!(&release.ledger.entries()[..before.entries().len()], before.entries());
+        }
+    }
+}
+
+/// The budget, the size limit that grows with it, and the noise are those of what is left.
+#[test]
+fn a_run_after_an_earlier_ledger_is_the_run_with_what_that_leaves() {
+    for relation in [NeighboringRelation::ReplaceOne, NeighboringRelation::AddRemoveOne] {
+        let run = Run { relation, epsilon: 3.0, ..run() };
+        let (limit, before) = (budget(run.epsilon), budget(2.0));
+        let whole = limit.checked_add(before).unwrap();
+        let mut first = Curator::new(&run.private, relation, before, run.seed).unwrap();
+        first.measure(&Clique::new([0]), before).unwrap();
+        let task = Task { workload: &run.workload, public: &run.public };
+        let tight: Make = |checkpoint| {
+            let size_limit_mib = 0.002;
+            Box::new(JamPgm { rounds: Some(ROUNDS), size_limit_mib, checkpoint, ..jam(ROUNDS) })
+        };
+        for make in OTHERS.into_iter().chain([tight]) {
+            let mechanism = make(None);
+            let alone = run.release(&*mechanism);
+            let mut curator = Curator::new(&run.private, relation, whole, run.seed).unwrap();
+            curator.charge_earlier(first.ledger()).unwrap();
+            let after = mechanism.run(&mut curator, &task, &mut Silent).unwrap();
+            assert_eq!(after.measurements, alone.measurements, "{}, {relation}", mechanism.name());
+            assert_eq!(after.rounds, alone.rounds, "{}, {relation}", mechanism.name());
+            let spent = alone.ledger.spent().checked_add(before).unwrap();
+            assert_eq!(after.ledger.spent(), spent, "{}, {relation}", mechanism.name());
         }
     }
 }

@@ -45,13 +45,10 @@ fn a_posterior_is_nearer_the_truth_than_the_prior_and_than_the_answers_alone() {
         let limit = Rho::from_f64(5.1 / 900.0).unwrap();
         let relation = NeighboringRelation::ReplaceOne;
         let mut curator = Curator::new(&private, relation, limit, NoiseSeed::Fixed(seed)).unwrap();
-        let counts = curator.marginals(&cliques).unwrap();
         let answers: Vec<Answers> = cliques
             .iter()
-            .enumerate()
-            .map(|(i, clique)| {
-                let counts = counts.as_ref().map(|counts| counts[i].as_slice());
-                let noisy = curator.measure(clique, counts, each).unwrap();
+            .map(|clique| {
+                let noisy = curator.measure(clique, each).unwrap();
                 let frequencies = noisy.values.iter().map(|count| *count as f64 / n).collect();
                 Answers { clique: clique.clone(), frequencies }
             })

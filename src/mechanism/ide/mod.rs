@@ -299,13 +299,11 @@ impl<'r, 'c> Run<'r, 'c> {
 
     /// Measures marginals at a cost each.
     fn measure(&mut self, cliques: &[Clique], each: Cost) -> Result<Vec<Measurement>> {
-        let counts = self.curator.marginals(cliques)?;
         let mut measured = Vec::with_capacity(cliques.len());
-        for (i, clique) in cliques.iter().enumerate() {
+        for clique in cliques {
             let round = u32::try_from(self.rounds.len() + 1).unwrap_or(u32::MAX);
             self.curator.begin_round(round)?;
-            let own = counts.as_ref().map(|counts| counts[i].as_slice());
-            let noisy = each.measure(self.curator, clique, own)?;
+            let noisy = each.measure(self.curator, clique)?;
             self.observer.event(&Event::Measured {
                 round,
                 rounds: self.planned.max(round),

@@ -2,8 +2,8 @@
 
 use crate::domain::Clique;
 use crate::error::{Error, Result};
-use crate::measurement::{Measurement, Provenance};
-use crate::privacy::{Curator, MarginalSensitivity, NoiseForm, Ratio, Rho, Sensitive};
+use crate::measurement::Measurement;
+use crate::privacy::{Curator, MarginalSensitivity, NoiseForm, Ratio, Rho};
 
 /// Binary digits of the fractions in which ε is split.
 const EPSILON_BITS: u32 = 20;
@@ -70,27 +70,13 @@ impl Cost {
     }
 
     /// Measures a marginal at this cost.
-    pub(super) fn measure(
-        self,
-        curator: &mut Curator<'_>,
-        clique: &Clique,
-        counts: Sensitive<&[u32]>,
-    ) -> Result<Measurement> {
-        let (values, stddev) = match self {
-            Self::Rho(rho) => {
-                let noisy = curator.measure(clique, counts, rho)?;
-                let stddev = noisy.stddev();
-                (noisy.values, stddev)
-            }
+    pub(super) fn measure(self, curator: &mut Curator<'_>, clique: &Clique) -> Result<Measurement> {
+        Ok(match self {
+            Self::Rho(rho) => curator.measure(clique, rho)?.into(),
             Self::Epsilon(units) => {
                 let epsilon = Ratio::new(units, 1 << EPSILON_BITS)?;
-                let noisy = curator.measure_laplace(clique, counts, epsilon)?;
-                let stddev = noisy.stddev();
-                (noisy.values, stddev)
+                curator.measure_laplace(clique, epsilon)?.into()
             }
-        };
-        let values = values.iter().map(|value| *value as f64).collect();
-        let (clique, provenance) = (clique.clone(), Provenance::Private);
-        Ok(Measurement { clique, cell: None, values, stddev, provenance })
+        })
     }
 }

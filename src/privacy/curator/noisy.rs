@@ -1,6 +1,7 @@
 //! What the curator hands out after noise.
 
 use crate::domain::Clique;
+use crate::measurement::{Measurement, Provenance};
 use crate::privacy::{Ratio, ResidualQuery};
 
 /// A marginal with noise in every cell: it may be published.
@@ -18,6 +19,25 @@ impl NoisyMarginal {
     /// The noise's parameter σ, in counts.
     pub fn stddev(&self) -> f64 {
         self.variance.to_f64().sqrt()
+    }
+}
+
+/// A marginal with discrete Laplace noise in every cell: it may be published.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LaplaceMarginal {
+    /// The measured clique.
+    pub clique: Clique,
+    /// Counts with noise, in row-major order of the clique's sorted attributes.
+    pub values: Vec<i64>,
+    /// The noise's scale b, in counts, exactly: `P[x] ∝ exp(−|x| / b)`.
+    pub scale: Ratio,
+}
+
+impl LaplaceMarginal {
+    /// The noise's standard deviation in counts, `√(2q) / (1 − q)` with `q = exp(−1/b)`.
+    pub fn stddev(&self) -> f64 {
+        let q = (-1.0 / self.scale.to_f64()).exp();
+        (2.0 * q).sqrt() / (1.0 - q)
     }
 }
 
@@ -48,4 +68,28 @@ pub struct NoisyResidual {
     pub query: ResidualQuery,
     /// v with discrete Gaussian noise, in row-major order of the clique's sorted attributes.
     pub values: Vec<i64>,
+}
+
+impl From<NoisyMarginal> for Measurement {
+    fn from(noisy: NoisyMarginal) -> Self {
+        let (stddev, provenance) = (noisy.stddev(), Provenance::Private);
+        let values = noisy.values.into_iter().map(|value| value as f64).collect();
+        Self { clique: noisy.clique, cell: None, values, stddev, provenance }
+    }
+}
+
+impl From<NoisyCell> for Measurement {
+    fn from(noisy: NoisyCell) -> Self {
+        let (stddev, provenance) = (noisy.stddev(), Provenance::Private);
+        let values = vec![noisy.value as f64];
+        Self { clique: noisy.clique, cell: Some(noisy.cell), values, stddev, provenance }
+    }
+}
+
+impl From<LaplaceMarginal> for Measurement {
+    fn from(noisy: LaplaceMarginal) -> Self {
+        let (stddev, provenance) = (noisy.stddev(), Provenance::Private);
+        let values = noisy.values.into_iter().map(|value| value as f64).collect();
+        Self { clique: noisy.clique, cell: None, values, stddev, provenance }
+    }
 }

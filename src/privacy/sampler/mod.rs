@@ -17,6 +17,23 @@ pub use discrete_laplace::DiscreteLaplace;
 /// Largest numerator and denominator that the samplers take: their products then fit 128 bits.
 pub(in crate::privacy) const LARGEST_PART: u64 = 1 << 50;
 
+/// Noise on integers, of either form.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::privacy) enum IntegerNoise {
+    Gaussian(DiscreteGaussian),
+    Laplace(DiscreteLaplace),
+}
+
+impl IntegerNoise {
+    /// A draw.
+    pub(in crate::privacy) fn sample<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> i64 {
+        match self {
+            Self::Gaussian(noise) => noise.sample(rng),
+            Self::Laplace(noise) => noise.sample(rng),
+        }
+    }
+}
+
 /// An integer uniform on `0..bound`; 0 when `bound` is 0. Unbiased, by rejection (Lemire 2019).
 ///
 /// ```

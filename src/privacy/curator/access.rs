@@ -1,0 +1,79 @@
+//! Where everything that leaves the curator is paid for: the one charge, and the one place that adds noise to counts.
+
+use rand::rngs::ChaCha20Rng;
+
+use crate::data::Projectable;
+use crate::domain::Clique;
+use crate::error::{Error, Result};
+use crate::privacy::sampler::IntegerNoise;
+use crate::privacy::{Curator, LedgerEntry, NoiseMechanism, Rho};
+
+/// What an access is called in the ledger.
+#[derive(Default)]
+pub(super) struct Access {
+    pub(super) purpose: String,
+    /// Names of the measured attributes.
+    pub(super) clique: Option<Vec<String>>,
+    /// The cell of that marginal where it alone is measured.
+    pub(super) cell: Option<u64>,
+}
+
+/// An access that the ledger has: the records and the noise generator, and what it takes to open a
+/// [`Sensitive`](crate::privacy::Sensitive). Only [`Curator::pay`] makes one.
+pub(in crate::privacy) struct Paid<'p> {
+    pub(super) data: &'p dyn Projectable,
+    pub(super) noise: &'p mut ChaCha20Rng,
+}
+
+impl Curator<'_> {
+    /// Charges an access. **Everything computed from records that leaves does so by way of what this returns.**
+    ///
+    /// # Errors
+    /// A cost above what is left, or one that does not cover the mechanism; a sensitivity of another relation; no round
+    /// begun after a resumption. Nothing is charged then, and nothing was computed from the records.
+    pub(super) fn pay(
+        &mut self,
+        access: Access,
+        mechanism: NoiseMechanism,
+        rho: Rho,
+    ) -> Result<Paid<'_>> {
+        let Access { purpose, clique, cell } = access;
+        let entry = LedgerEntry { round: self.round, purpose, clique, cell, mechanism, rho };
+        if !entry.is_of(self.relation) {
+            let found = "of another relation";
+            return Err(Error::invalid_parameter("sensitivity", found, "the curator's"));
+        }
+        let noise = self.noise.as_mut().ok_or_else(|| {
+            Error::invalid_parameter("round", "none", "one begun after the run was resumed")
+        })?;
+        self.accountant.charge(entry)?;
+        Ok(Paid { data: self.data, noise })
+    }
+}
+
+impl Paid<'_> {
+    /// The exact counts on a clique, row-major.
+    ///
+    /// # Errors
+    /// A failure to count, or counts that are no table over the clique.
+    pub(super) fn counts(&self, clique: &Clique) -> Result<Vec<u32>> {
+        let (counts, domain) = (self.data.project(clique)?, self.data.domain());
+        if domain.cells(clique) == Some(counts.len() as u64) {
+            return Ok(counts);
+        }
+        Err(Error::ShapeMismatch {
+            clique: domain.describe(clique),
+            expected: domain.shape(clique).iter().product(),
+            found: counts.len(),
+        })
+    }
+
+    /// Integers with noise in each.
+    pub(super) fn add(
+        &mut self,
+        noise: &IntegerNoise,
+        exact: impl IntoIterator<Item = i64>,
+    ) -> Vec<i64> {
+        exact.into_iter().map(|value| value.saturating_add(noise.sample(self.noise))).collect()
+    }
+}

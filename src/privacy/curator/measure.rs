@@ -1,0 +1,228 @@
+//! What may be asked of the curator. Every function states its noise and what it costs, pays, and draws.
+
+use crate::domain::Clique;
+use crate::error::{Error, Result};
+use crate::privacy::curator::access::Access;
+use crate::privacy::sampler::{DiscreteGaussian, DiscreteLaplace, IntegerNoise, LARGEST_PART};
+use crate::privacy::select::Selector;
+use crate::privacy::statistic::GridNoise;
+use crate::privacy::{
+    Curator, LaplaceMarginal, MarginalSensitivity, NoiseForm, NoiseMechanism, NoisyCell,
+    NoisyMarginal, NoisyResidual, NoisyStatistics, Ratio, ResidualQuery, Rho, ScoreSensitivity,
+    Selection, Sensitive, StatisticSensitivity, residual_cost,
+};
+
+impl Curator<'_> {
+    /// Measures the number of records, where it is private, at a cost of `rho`: discrete Gaussian noise with
+    /// σ² = 1/(2ρ), and K²/(2ρ) where neighbors differ by a unit of K records.
+    ///
+    /// # Errors
+    /// Under replace-one, where the number is public; a `rho` of 0 or above what is left.
+    pub fn measure_total(&mut self, rho: Rho) -> Result<i64> {
+        if self.relation.has_public_total() {
+            let expected = "add-remove-one: otherwise the number of records is public";
+            return Err(Error::invalid_parameter("neighboring relation", self.relation, expected));
+        }
+        // A marginal on no attribute.
+        let sensitivity = MarginalSensitivity::of(self.relation);
+        let (noise, _, mechanism) = gaussian(sensitivity, rho)?;
+        let access = Access { purpose: "number of records".to_owned(), ..Access::default() };
+        let mut paid = self.pay(access, mechanism, rho)?;
+        let records = i64::try_from(paid.data.records()).unwrap_or(i64::MAX >> 1);
+        Ok(paid.add(&noise, [records]).swap_remove(0))
+    }
+
+    /// Measures a marginal at a cost of `rho`: discrete Gaussian noise in every cell, with σ² = Δ₂²/(2ρ), which is 1/ρ
+    /// under replace-one, 1/(2ρ) under add-remove-one and K²/(2ρ) for units. σ² is not below 2⁻¹¹ Δ₂², whatever the budget.
+    /// The records are counted here, after the charge.
+    ///
+    /// # Errors
+    /// A clique outside the domain, a `rho` of 0 or above what is left, or a failure to count.
+    pub fn measure(&mut self, clique: &Clique, rho: Rho) -> Result<NoisyMarginal> {
+        let access = self.marginal(clique)?;
+        let (noise, variance, mechanism) = gaussian(MarginalSensitivity::of(self.relation), rho)?;
+        let mut paid = self.pay(access, mechanism, rho)?;
+        let values = paid.add(&noise, integers(&paid.counts(clique)?));
+        Ok(NoisyMarginal { clique: clique.clone(), values, variance })
+    }
+
+    /// Measures one cell of a marginal at a cost of `rho`: discrete Gaussian noise with σ² = 1/(2ρ) where neighbors
+    /// differ by a record, which changes a single count by one at most, and K²/(2ρ) where they differ by a unit. σ² is not
+    /// below 2⁻¹¹, whatever the budget. The records are counted here, after the charge.
+    ///
+    /// `cell`: row-major over the clique.
+    ///
+    /// # Errors
+    /// As [`measure`](Self::measure), and a cell that the marginal does not have.
+    pub fn measure_cell(&mut self, clique: &Clique, cell: usize, rho: Rho) -> Result<NoisyCell> {
+        let access = self.marginal(clique)?;
+        if self.domain().cells(clique).is_none_or(|cells| cell as u64 >= cells) {
+            let expected = "a cell of the marginal, counted from 0";
+            return Err(Error::invalid_parameter("cell to measure", cell, expected));
+        }
+        let purpose = "cell of a marginal".to_owned();
+        let access = Access { purpose, cell: Some(cell as u64), ..access };
+        let sensitivity = MarginalSensitivity::one_cell(self.relation);
+        let (noise, variance, mechanism) = gaussian(sensitivity, rho)?;
+        let mut paid = self.pay(access, mechanism, rho)?;
+        let counts = paid.counts(clique)?;
+        let value = paid.add(&noise, [i64::from(counts[cell])]).swap_remove(0);
+        Ok(NoisyCell { clique: clique.clone(), cell, value, variance })
+    }
+
+    /// Measures a marginal at a cost of pure ε: discrete Laplace noise of scale Δ₁/ε in every cell, exactly, which is 2/ε
+    /// under replace-one, 1/ε under add-remove-one and K/ε for units. The ledger's entry costs ρ = ε²/2, rounded up. The
+    /// records are counted here, after the charge.
+    ///
+    /// `epsilon`: above 0, at most 1024.
+    ///
+    /// # Errors
+    /// A clique outside the domain, an ε out of range or above what is left, or a failure to count.
+    pub fn measure_laplace(&mut self, clique: &Clique, epsilon: Ratio) -> Result<LaplaceMarginal> {
+        let access = self.marginal(clique)?;
+        let l1_sensitivity = MarginalSensitivity::of(self.relation).l1();
+        let (scale, rho) = laplace_scale(l1_sensitivity, epsilon)?;
+        let noise = IntegerNoise::Laplace(DiscreteLaplace::new(scale)?);
+        let mechanism = NoiseMechanism::DiscreteLaplace { scale, l1_sensitivity };
+        let mut paid = self.pay(access, mechanism, rho)?;
+        let values = paid.add(&noise, integers(&paid.counts(clique)?));
+        Ok(LaplaceMarginal { clique: clique.clone(), values, scale })
+    }
+
+    /// Measures residuals, all at once, at a cost of `rho`: discrete Gaussian noise in every cell of every query, with the
+    /// variance of each. The records are counted here, after the charge.
+    ///
+    /// # Errors
+    /// No query, queries that cost more than `rho` (by [`residual_cost`]), a `rho` of 0 or above what is left, or a
+    /// failure to count.
+    pub fn measure_residuals(
+        &mut self,
+        queries: &[ResidualQuery],
+        rho: Rho,
+    ) -> Result<Vec<NoisyResidual>> {
+        let cliques: Vec<Clique> = queries.iter().map(|query| query.clique().clone()).collect();
+        cliques.iter().try_for_each(|clique| self.check_clique(clique))?;
+        queries.iter().try_for_each(|query| query.check_domain(self.data.domain()))?;
+        let cost = residual_cost(self.domain(), queries, self.relation)?;
+        if queries.is_empty() || rho.is_zero() || cost > rho {
+            let expected = "above 0, and what the queries' noise costs";
+            return Err(Error::invalid_parameter("rho of residuals", rho, expected));
+        }
+        let mechanism = NoiseMechanism::JointDiscreteGaussian {
+            queries: queries.len() as u64,
+            squared_sensitivity: Ratio::new(cost.units(), 1 << (Rho::UNIT_BITS - 1))?,
+            relation: self.relation,
+        };
+        let purpose = "residuals of marginals".to_owned();
+        let mut paid = self.pay(Access { purpose, ..Access::default() }, mechanism, rho)?;
+        let counts = paid.data.project_many(&cliques)?;
+        let measured = queries.iter().zip(counts).map(|(query, counts)| {
+            let noise = IntegerNoise::Gaussian(*query.noise());
+            let values = paid.add(&noise, query.apply(paid.data.domain(), &counts));
+            NoisyResidual { query: query.clone(), values }
+        });
+        Ok(measured.collect())
+    }
+
+    /// Measures real numbers, in counts, at a cost of `rho`, all at once and with the same noise: each is rounded to a grid
+    /// of 2⁻⁸ counts, whose rounding the sensitivity pays for, and gets exact noise on it.
+    ///
+    /// # Errors
+    /// Another number of values or another relation than the sensitivity's; a `rho` of 0, below what the sampler can
+    /// serve, or above what is left.
+    pub fn measure_statistics(
+        &mut self,
+        values: Sensitive<Vec<f64>>,
+        sensitivity: StatisticSensitivity,
+        form: NoiseForm,
+        rho: Rho,
+        purpose: &str,
+    ) -> Result<NoisyStatistics> {
+        if values.len() != sensitivity.numbers() {
+            let expected = "as many as the sensitivity is of";
+            return Err(Error::invalid_parameter("numbers to release", values.len(), expected));
+        }
+        let (noise, mechanism) = GridNoise::new(sensitivity, form, rho)?;
+        let purpose = purpose.to_owned();
+        let mut paid = self.pay(Access { purpose, ..Access::default() }, mechanism, rho)?;
+        let values = GridNoise::steps(&values.open(&paid));
+        Ok(noise.in_counts(&paid.add(noise.of_steps(), values)))
+    }
+
+    /// Selects a candidate at a cost of `rho`: the index of a score, large scores being likely. The exponential mechanism
+    /// has ε = √(8ρ), permute-and-flip ε = √(2ρ), rounded down.
+    ///
+    /// Scores are rounded to a grid of 2⁻¹⁶ of the sensitivity, and two steps are added to it, which pays for the
+    /// rounding and for floating-point errors in the scores of up to half a step each
+    /// (`docs/theory/sensitivities.md`).
+    ///
+    /// # Errors
+    /// A sensitivity of another relation; a `rho` of 0 or above what is left. After the charge: no score, or one that is
+    /// not finite.
+    pub fn select(
+        &mut self,
+        selection: Selection,
+        scores: Sensitive<Vec<f64>>,
+        sensitivity: ScoreSensitivity,
+        rho: Rho,
+        purpose: &str,
+    ) -> Result<usize> {
+        if sensitivity.relation() != self.relation {
+            let found = sensitivity.relation();
+            let expected = "the curator's";
+            return Err(Error::invalid_parameter("relation of a sensitivity", found, expected));
+        }
+        let selector = Selector::new(selection, rho, sensitivity)?;
+        let mechanism = selector.noise_mechanism(scores.len() as u64)?;
+        let purpose = purpose.to_owned();
+        let paid = self.pay(Access { purpose, ..Access::default() }, mechanism, rho)?;
+        selector.draw(&scores.open(&paid), paid.noise)
+    }
+
+    /// The access to a marginal.
+    fn marginal(&self, clique: &Clique) -> Result<Access> {
+        self.check_clique(clique)?;
+        let names = clique.iter().map(|a| self.domain().name(a).to_owned()).collect();
+        Ok(Access { purpose: "marginal".to_owned(), clique: Some(names), cell: None })
+    }
+}
+
+/// Counts as the samplers take them.
+fn integers(counts: &[u32]) -> impl Iterator<Item = i64> + '_ {
+    counts.iter().map(|count| i64::from(*count))
+}
+
+/// Discrete Gaussian noise that a budget pays for: σ² = Δ₂² / (2ρ), exactly, but not below `Δ₂² / 2¹¹`: more noise than paid
+/// for, of no effect on counts.
+fn gaussian(
+    sensitivity: MarginalSensitivity,
+    rho: Rho,
+) -> Result<(IntegerNoise, Ratio, NoiseMechanism)> {
+    if rho.is_zero() {
+        let expected = "above 0: more budget, or fewer measurements";
+        return Err(Error::invalid_parameter("rho of a measurement", rho, expected));
+    }
+    let squared_l2_sensitivity = sensitivity.squared_l2();
+    let numerator = u64::from(squared_l2_sensitivity) << (Rho::UNIT_BITS - 1);
+    let variance = Ratio::new(numerator, rho.units().min(LARGEST_PART))?;
+    let noise = IntegerNoise::Gaussian(DiscreteGaussian::new(variance)?);
+    Ok((noise, variance, NoiseMechanism::DiscreteGaussian { variance, squared_l2_sensitivity }))
+}
+
+/// The scale `Δ₁/ε` of Laplace noise, exactly, and its cost `ε²/2`, rounded up.
+fn laplace_scale(l1_sensitivity: u32, epsilon: Ratio) -> Result<(Ratio, Rho)> {
+    let refused = || {
+        let expected = "above 0 and at most 1024, in parts of at most 2^40";
+        Error::invalid_parameter("epsilon of a measurement", epsilon, expected)
+    };
+    let (numerator, denominator) = (epsilon.numerator(), epsilon.denominator());
+    if numerator == 0 || denominator > 1 << 40 || numerator.div_ceil(denominator) > 1024 {
+        return Err(refused());
+    }
+    let scale = Ratio::new(u64::from(l1_sensitivity) * denominator, numerator)?;
+    // ε² · 2³⁹ / 1, in units of 2⁻⁴⁰: at most 2⁵⁰ · 2⁵⁰ · 2³⁹ before the division.
+    let square = u128::from(numerator).pow(2).checked_mul(1 << (Rho::UNIT_BITS - 1));
+    let units = square.map(|square| square.div_ceil(u128::from(denominator).pow(2)));
+    let units = units.and_then(|units| u64::try_from(units).ok()).ok_or_else(refused)?;
+    Ok((scale, Rho::from_units(units)))
+}
