@@ -16,6 +16,7 @@ use jointly::query::Workload;
 use serde::Serialize;
 
 use super::args::MixtureErrorArgs;
+use super::config::Budget;
 use super::console::Console;
 use super::failure::{Failure, Outcome};
 use super::format::{duration, grouped, short};
@@ -196,28 +197,20 @@ fn release(
         ..MixtureError::default()
     };
     let interval = (CONFIDENCE, 1);
-    let found = solver.release(&mut curator, &public, workload, total, (form, rho), interval)?;
-    let delta = args.delta.unwrap_or(0.0);
-    if let Some(path) = &args.ledger {
-        let document = spent::Document {
-            format: "jointly-ledger",
-            version: 1,
-            private: curator.is_private(),
-            mechanism: "mixture-error",
-            neighbors: relation,
-            epsilon: epsilon.value(),
-            delta,
-            ledger: curator.ledger(),
-        };
-        document.write(path)?;
+    let found = solver.release(&mut curator, &public, workload, total, (form, rho), interval);
+    let delta = args.delta.map(Delta::new).transpose()?;
+    let budget = Budget { epsilon, delta, rho: limit };
+    // Written in either case: what a failed run has spent is spent.
+    if let Some(path) = args.ledger.as_ref().filter(|_| !curator.spent().is_zero()) {
+        spent::Document::new("mixture-error", budget, &curator).write(path)?;
     }
     let answer = Noisy {
         private: curator.is_private(),
         epsilon: epsilon.value(),
-        delta,
+        delta: budget.delta(),
         cells: solver.cells,
         confidence: CONFIDENCE,
-        release: found,
+        release: found?,
         rho: curator.spent().to_f64(),
     };
     if args.json { console::json_result(&answer) } else { console::result(&answer.text()) }
