@@ -58,7 +58,7 @@ fn config(args: &DemoArgs) -> Outcome<SynthConfig> {
         // One an attribute is enough to show how it goes, and quick.
         rounds: Some(32),
         measure_share: None,
-        size_limit_mib: 80.0,
+        size_limit_mib: 20.0,
         neighbors: args::Neighbors::ReplaceOne,
     };
     Ok(SynthConfig {
