@@ -1,4 +1,4 @@
-//! Census records by area: `cargo bench --bench areas -- METHOD [SEED]`.
+//! Census records by area: `cargo bench --bench areas -- METHOD [SEED [SHARES]]`.
 //!
 //! Pennsylvania's public use microdata areas, 52 attributes, with Ohio as the public table, ε = 10, δ = 10⁻⁹, add-remove-one. METHOD
 //! is one of
@@ -6,11 +6,11 @@
 //! - `resampled`: the area's own records, drawn with replacement: what chance alone costs;
 //! - `prior`: Ohio's records, drawn with replacement;
 //! - `jam-pgm`: JAM-PGM in one area after the other, Ohio public. An area's records are in no other, so that each run has the
-//!   whole budget. 104 rounds (two an attribute), 1 MiB, every eighth area;
+//!   whole budget. 104 rounds (two an attribute), 1 MiB, records refined as `synth` does;
 //! - `answers`: the sizes and answers on the areas of `ide-singles`, fitted without a prior, by a graphical model;
 //! - `flat`: the same, from equal weights on Ohio's distinct records;
 //! - `ide`, `ide-laplace` (pure ε): the mechanism, states, then areas; `ide-singles`, `ide-singles-laplace`: single attributes
-//!   only, all of them.
+//!   only, all of them. With a third argument as of `--level-shares`: the level shares, else the default.
 //!
 //! Prints a row of a Markdown table: the group score over all areas and over every eighth, areas penalized, seconds of the
 //! method with its records drawn, of the processors, and the process's peak memory. Reads `JOINTLY_DATA`.
@@ -29,7 +29,7 @@ use jointly::domain::{Domain, Kind, Schema, SchemaColumn};
 use jointly::estimation::prior::Answers;
 use jointly::evaluation::GroupScore;
 use jointly::measurement::Measurement;
-use jointly::mechanism::{Ide, JamPgm, Mechanism, Release, Task};
+use jointly::mechanism::{Ide, JamPgm, LevelShares, Mechanism, Release, Task};
 use jointly::model::{MarkovRandomField, Sampling, WeightedSupport};
 use jointly::observe::Silent;
 use jointly::privacy::{
@@ -43,7 +43,7 @@ use support::Failure;
 
 const EPSILON: u32 = 10;
 const RELATION: NeighboringRelation = NeighboringRelation::AddRemoveOne;
-/// JAM-PGM runs on every so many areas.
+/// The second score is over every so many areas.
 const STRIDE: usize = 8;
 /// Most cells of a pair in JAM-PGM's workload.
 const MAX_CELLS: u64 = 2000;
@@ -56,7 +56,9 @@ fn main() -> Result<(), Failure> {
         return Ok(());
     };
     let seed: u64 = asked.next().map_or(Ok(0), |seed| seed.parse())?;
-    let census = Census::read(&root.join("acs2024-person-household"))?;
+    let shares: LevelShares = asked.next().map_or(Ok(LevelShares::default()), |s| s.parse())?;
+    let mut census = Census::read(&root.join("acs2024-person-household"))?;
+    census.shares = shares.clone();
     let (start, cpu) = (Instant::now(), support::cpu_seconds());
     let synthetic = census.synthetic(&method, seed)?;
     let (seconds, cpu) = (start.elapsed().as_secs_f64(), support::cpu_seconds() - cpu);
@@ -68,10 +70,9 @@ fn main() -> Result<(), Failure> {
     let found = GroupScore::default().between(&census.private, &synthetic, &groups, &mut rng)?;
     let eighth: Vec<f64> = found.by_group.iter().step_by(STRIDE).map(|g| g.distance).collect();
     let part = eighth.iter().sum::<f64>() / eighth.len() as f64;
-    let all = if method == "jam-pgm" { String::new() } else { format!("{:.4}", found.score) };
-    let penalized = if method == "jam-pgm" { String::new() } else { found.penalized.to_string() };
+    let (all, penalized) = (found.score, found.penalized);
     println!(
-        "| {method} | {seed} | {all} | {part:.4} | {penalized} | {seconds:.1} | {cpu:.1} | {mib:.0} |"
+        "| {method} | {shares} | {seed} | {all:.4} | {part:.4} | {penalized} | {seconds:.1} | {cpu:.1} | {mib:.0} |"
     );
     Ok(())
 }
@@ -83,6 +84,8 @@ struct Census {
     ohio: Dataset,
     /// Positions of the records of each area.
     areas: Vec<Vec<usize>>,
+    /// Level shares of IDE.
+    shares: LevelShares,
 }
 
 impl Census {
@@ -108,7 +111,8 @@ impl Census {
         for (record, code) in private.columns()[area].iter().enumerate() {
             areas[code as usize].push(record);
         }
-        Ok(Self { ohio: read_csv(&oh, &plain)?, private, people, areas })
+        let (ohio, shares) = (read_csv(&oh, &plain)?, LevelShares::default());
+        Ok(Self { ohio, private, people, areas, shares })
     }
 
     fn synthetic(&self, method: &str, seed: u64) -> Result<Dataset, Failure> {
@@ -129,9 +133,10 @@ impl Census {
             "jam-pgm" => {
                 let (workload, _) = Workload::all_k_way(self.ohio.domain(), 2)?
                     .restrict(self.ohio.domain(), MAX_CELLS)?;
-                for (area, own) in self.areas.iter().enumerate() {
-                    let part = if area % STRIDE == 0 { &own[..] } else { &[] };
-                    parts.push(self.jam_pgm(&take(&self.people, part)?, &workload, seed)?);
+                for (area, own) in (0..).zip(&self.areas) {
+                    // Noise of its own for each area.
+                    let seed = 1000 * seed + area;
+                    parts.push(self.jam_pgm(&take(&self.people, own)?, &workload, seed)?);
                 }
             }
             "answers" | "flat" => {
@@ -186,7 +191,8 @@ impl Census {
             }
         };
         let groups = vec!["STATE".into(), "PUMA".into()];
-        let mechanism = Ide { groups, noise, ..mechanism.clone() };
+        let level_shares = self.shares.clone();
+        let mechanism = Ide { groups, noise, level_shares, ..mechanism.clone() };
         let task = Task { workload: &workload, public: &public };
         Ok(mechanism.run(&mut curator, &task, &mut Silent)?)
     }
@@ -229,7 +235,8 @@ impl Census {
         let mut rng = ChaCha20Rng::seed_from_u64(1000 + seed);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a size")]
         let records = model.total().round().max(1.0) as usize;
-        Ok(model.sample(records, Sampling::Rounded, &mut rng)?)
+        let drawn = model.sample(records, Sampling::Rounded, &mut rng)?;
+        Ok(model.refine(drawn, &workload.cliques())?)
     }
 
     /// One table of the records of all areas.

@@ -5,7 +5,7 @@
 use jointly::Error;
 use jointly::data::{Dataset, PublicData};
 use jointly::domain::{Clique, Domain};
-use jointly::mechanism::{Ide, Mechanism, Release, Task};
+use jointly::mechanism::{Ide, LevelShares, Mechanism, Release, Task};
 use jointly::model::Sampling;
 use jointly::observe::Silent;
 use jointly::privacy::NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
@@ -55,7 +55,8 @@ fn public(domain: &Domain) -> PublicData {
 }
 
 fn ide(noise: NoiseForm) -> Ide {
-    Ide { groups: vec!["state".into(), "area".into()], noise, answer_share: 0.5, ..Ide::default() }
+    let groups = vec!["state".into(), "area".into()];
+    Ide { groups, noise, answer_share: 0.5, level_shares: LevelShares::Equal, ..Ide::default() }
 }
 
 fn run(mechanism: &Ide, curator: &mut Curator<'_>) -> jointly::Result<Release> {
@@ -243,6 +244,8 @@ fn settings_and_groups_that_make_no_sense_are_refused_before_anything_is_spent()
         Ide { answer_share: f64::NAN, ..usual.clone() },
         Ide { cliques: Some(0), ..usual.clone() },
         Ide { noise_to_count: 0.0, ..usual.clone() },
+        Ide { level_shares: LevelShares::Given(vec![1.0]), ..usual.clone() },
+        Ide { level_shares: LevelShares::Given(vec![0.0, 1.0]), ..usual.clone() },
     ] {
         let mut curator = Curator::new(&data, ReplaceOne, limit, NoiseSeed::Fixed(1)).unwrap();
         assert!(run(&wrong, &mut curator).is_err(), "{wrong:?}");
