@@ -12,7 +12,9 @@
 //! - `ide`, `ide-laplace` (pure ε): the mechanism, states, then areas; `ide-singles`, `ide-singles-laplace`: single attributes
 //!   only, all of them. With a third argument as of `--level-shares`: the level shares, else the default.
 //!
-//! Prints a row of a Markdown table: the group score over all areas and over every eighth, areas penalized, seconds of the
+//! or `schema`, which prints the schema with the codes of state and areas, for `jointly synth --groups STATE,PUMA`.
+//!
+//! Prints a row of a Markdown table: the level shares, the seed, the group score over all areas and over every eighth, areas penalized, seconds of the
 //! method with its records drawn, of the processors, and the process's peak memory. Reads `JOINTLY_DATA`.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its tables")]
@@ -20,7 +22,6 @@
 #[allow(dead_code, reason = "each bench uses a part of it")]
 mod support;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
@@ -42,6 +43,9 @@ use rand::{RngExt, SeedableRng};
 use support::Failure;
 
 const EPSILON: u32 = 10;
+/// Pennsylvania, and its areas.
+const STATE: &str = "42";
+const AREAS: &str = include_str!("areas/pennsylvania.txt");
 const RELATION: NeighboringRelation = NeighboringRelation::AddRemoveOne;
 /// The second score is over every so many areas.
 const STRIDE: usize = 8;
@@ -55,9 +59,14 @@ fn main() -> Result<(), Failure> {
         println!("SKIPPED: no method named; see the first lines of benches/areas.rs");
         return Ok(());
     };
+    let folder = root.join("acs2024-person-household");
+    if method == "schema" {
+        println!("{}", with_areas(&Schema::read(&folder.join("schema.json"))?)?.to_json()?);
+        return Ok(());
+    }
     let seed: u64 = asked.next().map_or(Ok(0), |seed| seed.parse())?;
     let shares: LevelShares = asked.next().map_or(Ok(LevelShares::default()), |s| s.parse())?;
-    let mut census = Census::read(&root.join("acs2024-person-household"))?;
+    let mut census = Census::read(&folder)?;
     census.shares = shares.clone();
     let (start, cpu) = (Instant::now(), support::cpu_seconds());
     let synthetic = census.synthetic(&method, seed)?;
@@ -92,17 +101,8 @@ impl Census {
     fn read(folder: &Path) -> Result<Self, Failure> {
         let (pa, oh) = (folder.join("pa.csv.gz"), folder.join("oh.csv.gz"));
         let plain = Schema::read(&folder.join("schema.json"))?;
-        // Codes of states and areas are published; those of the file are all there are.
-        let with_areas = plain.columns().iter().map(|column| match column.name.as_str() {
-            "STATE" | "PUMA" => {
-                let codes = texts(&pa, &column.name)?;
-                let kind = Kind::Categorical { codes, labels: None, other: None };
-                Ok(SchemaColumn::attribute(column.name.clone(), kind))
-            }
-            _ => Ok(column.clone()),
-        });
-        let with_areas = with_areas.collect::<Result<Vec<_>, Failure>>()?;
-        let private = read_csv(&pa, &Schema::new(plain.na_token(), with_areas)?)?;
+        let schema = with_areas(&plain)?;
+        let private = read_csv(&pa, &schema)?;
         let domain = jointly::data::Projectable::domain(&private).clone();
         let others: Vec<usize> = (0..domain.len()).filter(|a| !is_area(&domain, *a)).collect();
         let people = private.select(&others)?;
@@ -112,7 +112,7 @@ impl Census {
             areas[code as usize].push(record);
         }
         let (ohio, shares) = (read_csv(&oh, &plain)?, LevelShares::default());
-        Ok(Self { ohio, private, people, areas, shares })
+        Ok(Self { private, people, ohio, areas, shares })
     }
 
     fn synthetic(&self, method: &str, seed: u64) -> Result<Dataset, Failure> {
@@ -275,17 +275,20 @@ fn take(table: &Dataset, records: &[usize]) -> jointly::Result<Dataset> {
     Dataset::from_rows(table.domain().clone(), &rows)
 }
 
-/// The different texts of a column, in order.
-fn texts(file: &Path, name: &str) -> Result<Vec<String>, Failure> {
-    let file = flate2::read::MultiGzDecoder::new(std::fs::File::open(file)?);
-    let mut reader = csv::Reader::from_reader(file);
-    let position = reader.headers()?.iter().position(|column| column == name);
-    let position = position.ok_or("no such column")?;
-    let mut texts = BTreeSet::new();
-    for record in reader.records() {
-        texts.insert(record?.get(position).unwrap_or_default().to_owned());
-    }
-    Ok(texts.into_iter().collect())
+/// The schema with the state and its areas as attributes. Their codes are declared, and none is read from the private file.
+fn with_areas(plain: &Schema) -> Result<Schema, Failure> {
+    let areas = AREAS.lines().filter(|line| !line.starts_with('#'));
+    let areas: Vec<String> = areas.flat_map(str::split_whitespace).map(str::to_owned).collect();
+    let columns = plain.columns().iter().map(|column| {
+        let codes = match column.name.as_str() {
+            "STATE" => vec![STATE.to_owned()],
+            "PUMA" => areas.clone(),
+            _ => return column.clone(),
+        };
+        let kind = Kind::Categorical { codes, labels: None, other: None };
+        SchemaColumn::attribute(column.name.clone(), kind)
+    });
+    Ok(Schema::new(plain.na_token(), columns.collect::<Vec<_>>())?)
 }
 
 /// The most memory that this process has held, as the system tells it; 0 where it does not.

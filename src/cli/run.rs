@@ -206,7 +206,7 @@ pub(super) fn mechanism(
 
 impl IdeArgs {
     /// The mechanism, the defaults replaced by what is asked for.
-    fn mechanism(&self, tuning: Tuning, checkpoint: Option<CheckpointFolder>) -> Ide {
+    pub(super) fn mechanism(&self, tuning: Tuning, checkpoint: Option<CheckpointFolder>) -> Ide {
         let defaults = Ide::default();
         Ide {
             groups: self.groups.clone(),
