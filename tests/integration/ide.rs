@@ -282,7 +282,7 @@ fn a_checkpoint_of_other_shares_is_refused() {
     for other in [
         Ide { level_shares: LevelShares::ByGroups, ..usual.clone() },
         Ide { answer_share: 0.6, ..usual.clone() },
-        Ide { groups: vec!["state".into()], ..usual.clone() },
+        Ide { groups: vec!["area".into(), "state".into()], ..usual.clone() },
         Ide { noise: NoiseForm::Laplace, ..usual.clone() },
         Ide { noise_to_count: 5.0, ..usual.clone() },
         Ide { cliques: Some(1), ..usual.clone() },
