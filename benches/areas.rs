@@ -1,4 +1,4 @@
-//! Census records by area: `cargo bench --bench areas -- METHOD [SEED]`.
+//! Census records by area: `cargo bench --bench areas -- METHOD [SEED [SHARES]]`.
 //!
 //! Pennsylvania's public use microdata areas, 52 attributes, with Ohio as the public table, ε = 10, δ = 10⁻⁹, add-remove-one. METHOD
 //! is one of
@@ -6,13 +6,15 @@
 //! - `resampled`: the area's own records, drawn with replacement: what chance alone costs;
 //! - `prior`: Ohio's records, drawn with replacement;
 //! - `jam-pgm`: JAM-PGM in one area after the other, Ohio public. An area's records are in no other, so that each run has the
-//!   whole budget. 104 rounds (two an attribute), 1 MiB, every eighth area;
+//!   whole budget. 104 rounds (two an attribute), 1 MiB, records refined as `synth` does;
 //! - `answers`: the sizes and answers on the areas of `ide-singles`, fitted without a prior, by a graphical model;
 //! - `flat`: the same, from equal weights on Ohio's distinct records;
 //! - `ide`, `ide-laplace` (pure ε): the mechanism, states, then areas; `ide-singles`, `ide-singles-laplace`: single attributes
-//!   only, all of them.
+//!   only, all of them. With a third argument as of `--level-shares`: the level shares, else the default.
 //!
-//! Prints a row of a Markdown table: the group score over all areas and over every eighth, areas penalized, seconds of the
+//! or `schema`, which prints the schema with the codes of state and areas, for `jointly synth --groups STATE,PUMA`.
+//!
+//! Prints a row of a Markdown table: the level shares, the seed, the group score over all areas and over every eighth, areas penalized, seconds of the
 //! method with its records drawn, of the processors, and the process's peak memory. Reads `JOINTLY_DATA`.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its tables")]
@@ -20,7 +22,6 @@
 #[allow(dead_code, reason = "each bench uses a part of it")]
 mod support;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
@@ -29,7 +30,7 @@ use jointly::domain::{Domain, Kind, Schema, SchemaColumn};
 use jointly::estimation::prior::Answers;
 use jointly::evaluation::GroupScore;
 use jointly::measurement::Measurement;
-use jointly::mechanism::{Ide, JamPgm, Mechanism, Release, Task};
+use jointly::mechanism::{Ide, JamPgm, LevelShares, Mechanism, Release, Task};
 use jointly::model::{MarkovRandomField, Sampling, WeightedSupport};
 use jointly::observe::Silent;
 use jointly::privacy::{
@@ -42,8 +43,11 @@ use rand::{RngExt, SeedableRng};
 use support::Failure;
 
 const EPSILON: u32 = 10;
+/// Pennsylvania, and its areas.
+const STATE: &str = "42";
+const AREAS: &str = include_str!("areas/pennsylvania.txt");
 const RELATION: NeighboringRelation = NeighboringRelation::AddRemoveOne;
-/// JAM-PGM runs on every so many areas.
+/// The second score is over every so many areas.
 const STRIDE: usize = 8;
 /// Most cells of a pair in JAM-PGM's workload.
 const MAX_CELLS: u64 = 2000;
@@ -55,8 +59,15 @@ fn main() -> Result<(), Failure> {
         println!("SKIPPED: no method named; see the first lines of benches/areas.rs");
         return Ok(());
     };
+    let folder = root.join("acs2024-person-household");
+    if method == "schema" {
+        println!("{}", with_areas(&Schema::read(&folder.join("schema.json"))?)?.to_json()?);
+        return Ok(());
+    }
     let seed: u64 = asked.next().map_or(Ok(0), |seed| seed.parse())?;
-    let census = Census::read(&root.join("acs2024-person-household"))?;
+    let shares: LevelShares = asked.next().map_or(Ok(LevelShares::default()), |s| s.parse())?;
+    let mut census = Census::read(&folder)?;
+    census.shares = shares.clone();
     let (start, cpu) = (Instant::now(), support::cpu_seconds());
     let synthetic = census.synthetic(&method, seed)?;
     let (seconds, cpu) = (start.elapsed().as_secs_f64(), support::cpu_seconds() - cpu);
@@ -68,10 +79,9 @@ fn main() -> Result<(), Failure> {
     let found = GroupScore::default().between(&census.private, &synthetic, &groups, &mut rng)?;
     let eighth: Vec<f64> = found.by_group.iter().step_by(STRIDE).map(|g| g.distance).collect();
     let part = eighth.iter().sum::<f64>() / eighth.len() as f64;
-    let all = if method == "jam-pgm" { String::new() } else { format!("{:.4}", found.score) };
-    let penalized = if method == "jam-pgm" { String::new() } else { found.penalized.to_string() };
+    let (all, penalized) = (found.score, found.penalized);
     println!(
-        "| {method} | {seed} | {all} | {part:.4} | {penalized} | {seconds:.1} | {cpu:.1} | {mib:.0} |"
+        "| {method} | {shares} | {seed} | {all:.4} | {part:.4} | {penalized} | {seconds:.1} | {cpu:.1} | {mib:.0} |"
     );
     Ok(())
 }
@@ -83,23 +93,16 @@ struct Census {
     ohio: Dataset,
     /// Positions of the records of each area.
     areas: Vec<Vec<usize>>,
+    /// Level shares of IDE.
+    shares: LevelShares,
 }
 
 impl Census {
     fn read(folder: &Path) -> Result<Self, Failure> {
         let (pa, oh) = (folder.join("pa.csv.gz"), folder.join("oh.csv.gz"));
         let plain = Schema::read(&folder.join("schema.json"))?;
-        // Codes of states and areas are published; those of the file are all there are.
-        let with_areas = plain.columns().iter().map(|column| match column.name.as_str() {
-            "STATE" | "PUMA" => {
-                let codes = texts(&pa, &column.name)?;
-                let kind = Kind::Categorical { codes, labels: None, other: None };
-                Ok(SchemaColumn::attribute(column.name.clone(), kind))
-            }
-            _ => Ok(column.clone()),
-        });
-        let with_areas = with_areas.collect::<Result<Vec<_>, Failure>>()?;
-        let private = read_csv(&pa, &Schema::new(plain.na_token(), with_areas)?)?;
+        let schema = with_areas(&plain)?;
+        let private = read_csv(&pa, &schema)?;
         let domain = jointly::data::Projectable::domain(&private).clone();
         let others: Vec<usize> = (0..domain.len()).filter(|a| !is_area(&domain, *a)).collect();
         let people = private.select(&others)?;
@@ -108,7 +111,8 @@ impl Census {
         for (record, code) in private.columns()[area].iter().enumerate() {
             areas[code as usize].push(record);
         }
-        Ok(Self { ohio: read_csv(&oh, &plain)?, private, people, areas })
+        let (ohio, shares) = (read_csv(&oh, &plain)?, LevelShares::default());
+        Ok(Self { private, people, ohio, areas, shares })
     }
 
     fn synthetic(&self, method: &str, seed: u64) -> Result<Dataset, Failure> {
@@ -129,9 +133,10 @@ impl Census {
             "jam-pgm" => {
                 let (workload, _) = Workload::all_k_way(self.ohio.domain(), 2)?
                     .restrict(self.ohio.domain(), MAX_CELLS)?;
-                for (area, own) in self.areas.iter().enumerate() {
-                    let part = if area % STRIDE == 0 { &own[..] } else { &[] };
-                    parts.push(self.jam_pgm(&take(&self.people, part)?, &workload, seed)?);
+                for (area, own) in (0..).zip(&self.areas) {
+                    // Noise of its own for each area.
+                    let seed = 1000 * seed + area;
+                    parts.push(self.jam_pgm(&take(&self.people, own)?, &workload, seed)?);
                 }
             }
             "answers" | "flat" => {
@@ -186,7 +191,8 @@ impl Census {
             }
         };
         let groups = vec!["STATE".into(), "PUMA".into()];
-        let mechanism = Ide { groups, noise, ..mechanism.clone() };
+        let level_shares = self.shares.clone();
+        let mechanism = Ide { groups, noise, level_shares, ..mechanism.clone() };
         let task = Task { workload: &workload, public: &public };
         Ok(mechanism.run(&mut curator, &task, &mut Silent)?)
     }
@@ -229,7 +235,8 @@ impl Census {
         let mut rng = ChaCha20Rng::seed_from_u64(1000 + seed);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a size")]
         let records = model.total().round().max(1.0) as usize;
-        Ok(model.sample(records, Sampling::Rounded, &mut rng)?)
+        let drawn = model.sample(records, Sampling::Rounded, &mut rng)?;
+        Ok(model.refine(drawn, &workload.cliques())?)
     }
 
     /// One table of the records of all areas.
@@ -268,17 +275,20 @@ fn take(table: &Dataset, records: &[usize]) -> jointly::Result<Dataset> {
     Dataset::from_rows(table.domain().clone(), &rows)
 }
 
-/// The different texts of a column, in order.
-fn texts(file: &Path, name: &str) -> Result<Vec<String>, Failure> {
-    let file = flate2::read::MultiGzDecoder::new(std::fs::File::open(file)?);
-    let mut reader = csv::Reader::from_reader(file);
-    let position = reader.headers()?.iter().position(|column| column == name);
-    let position = position.ok_or("no such column")?;
-    let mut texts = BTreeSet::new();
-    for record in reader.records() {
-        texts.insert(record?.get(position).unwrap_or_default().to_owned());
-    }
-    Ok(texts.into_iter().collect())
+/// The schema with the state and its areas as attributes. Their codes are declared, and none is read from the private file.
+fn with_areas(plain: &Schema) -> Result<Schema, Failure> {
+    let areas = AREAS.lines().filter(|line| !line.starts_with('#'));
+    let areas: Vec<String> = areas.flat_map(str::split_whitespace).map(str::to_owned).collect();
+    let columns = plain.columns().iter().map(|column| {
+        let codes = match column.name.as_str() {
+            "STATE" => vec![STATE.to_owned()],
+            "PUMA" => areas.clone(),
+            _ => return column.clone(),
+        };
+        let kind = Kind::Categorical { codes, labels: None, other: None };
+        SchemaColumn::attribute(column.name.clone(), kind)
+    });
+    Ok(Schema::new(plain.na_token(), columns.collect::<Vec<_>>())?)
 }
 
 /// The most memory that this process has held, as the system tells it; 0 where it does not.

@@ -203,11 +203,7 @@ impl MechanismName {
                 args.tuning.size_limit_mib.total_cmp(&SIZE_LIMIT_MIB).is_ne() && lists,
             ),
             ("--iterations", args.iterations != ITERATIONS && lists),
-            (
-                "--checkpoint",
-                args.checkpoint.is_some() && (public_only || is_ide || self.answers_at_once()),
-            ),
-            ("--model", args.model.is_some() && is_ide),
+            ("--checkpoint", args.checkpoint.is_some() && (public_only || self.answers_at_once())),
             (args.ide.given().unwrap_or_default(), args.ide.given().is_some() && !is_ide),
             ("--ledger-from", args.ledger_from.is_some() && public_only),
         ];

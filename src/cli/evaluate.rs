@@ -4,9 +4,7 @@ use std::fmt::Write;
 
 use jointly::data::{Dataset, read_csv};
 use jointly::domain::Schema;
-use jointly::evaluation::{GroupDistances, GroupScore, WorkloadError};
-use rand::SeedableRng;
-use rand::rngs::ChaCha20Rng;
+use jointly::evaluation::{GroupDistances, WorkloadError};
 use serde::Serialize;
 
 use super::args::EvaluateArgs;
@@ -14,7 +12,7 @@ use super::config;
 use super::console;
 use super::failure::Outcome;
 use super::format::{grouped, short};
-use super::measures::{DRAW_SEED, Measured, Measures};
+use super::measures::{Measured, Measures, group_score};
 
 #[derive(Serialize)]
 struct Answer {
@@ -50,22 +48,9 @@ pub(super) fn run(args: &EvaluateArgs) -> Outcome {
         error,
         independent_error: WorkloadError::of_independence(&real, &workload, 0)?.mean_l1,
         measured: measures.between(&real, &synthetic)?,
-        by_groups: by_groups(args, &real, &synthetic)?,
+        by_groups: group_score(&args.groups, &real, &synthetic)?,
     };
     if args.json { console::json_result(&answer) } else { console::result(&answer.text()) }
-}
-
-fn by_groups(
-    args: &EvaluateArgs,
-    real: &Dataset,
-    synthetic: &Dataset,
-) -> Outcome<Option<GroupDistances>> {
-    if args.groups.is_empty() {
-        return Ok(None);
-    }
-    let groups = real.domain().clique(&args.groups)?;
-    let mut rng = ChaCha20Rng::seed_from_u64(DRAW_SEED);
-    Ok(Some(GroupScore::default().between(real, synthetic, &groups, &mut rng)?))
 }
 
 impl Answer {

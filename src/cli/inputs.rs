@@ -28,7 +28,7 @@ impl Inputs {
             let text = format!("{} cliques of the workload left out", grouped(left_out as u64));
             console.note("workload", &text, json!({ "left_out": left_out }));
         }
-        let public_schema = without_groups(config, &schema)?;
+        let public_schema = without_groups(&config.ide.groups, &schema)?;
         let mut public = Vec::with_capacity(config.public.len());
         for file in &config.public {
             let table = read_public_csv(&file.path, &public_schema)?;
@@ -43,12 +43,12 @@ impl Inputs {
 }
 
 /// The schema of public tables: their group attributes, whose codes are another place's, are not read.
-fn without_groups(config: &SynthConfig, schema: &Schema) -> Outcome<Schema> {
-    if config.ide.groups.is_empty() {
+pub(super) fn without_groups(groups: &[String], schema: &Schema) -> Outcome<Schema> {
+    if groups.is_empty() {
         return Ok(schema.clone());
     }
-    schema.domain().clique(&config.ide.groups)?;
+    schema.domain().clique(groups)?;
     let names = schema.attributes().map(|attribute| attribute.name.clone());
-    let others: Vec<String> = names.filter(|name| !config.ide.groups.contains(name)).collect();
+    let others: Vec<String> = names.filter(|name| !groups.contains(name)).collect();
     Ok(schema.select(&others)?)
 }

@@ -3,8 +3,8 @@
 use jointly::data::Dataset;
 use jointly::domain::Schema;
 use jointly::evaluation::{
-    CorrelationDifference, EditRules, EditViolations, KMarginalScore, PropensityScore,
-    UniqueMatches,
+    CorrelationDifference, EditRules, EditViolations, GroupDistances, GroupScore, KMarginalScore,
+    PropensityScore, UniqueMatches,
 };
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
@@ -15,7 +15,7 @@ use super::failure::Outcome;
 use super::format::{grouped, percent, short};
 
 /// The seed by which marginals of scores are drawn: the same ones for all tables.
-pub(super) const DRAW_SEED: u64 = 1;
+const DRAW_SEED: u64 = 1;
 
 /// What to measure, its files read.
 pub(super) struct Measures<'a> {
@@ -78,6 +78,20 @@ impl<'a> Measures<'a> {
         }
         Ok(measured)
     }
+}
+
+/// The distances of all groups by some attributes; `None` where none is named.
+pub(super) fn group_score(
+    groups: &[String],
+    real: &Dataset,
+    synthetic: &Dataset,
+) -> Outcome<Option<GroupDistances>> {
+    if groups.is_empty() {
+        return Ok(None);
+    }
+    let groups = real.domain().clique(groups)?;
+    let mut rng = ChaCha20Rng::seed_from_u64(DRAW_SEED);
+    Ok(Some(GroupScore::default().between(real, synthetic, &groups, &mut rng)?))
 }
 
 impl Measured {

@@ -148,7 +148,7 @@ fn release(
     let task = Task { workload: &inputs.workload, public: &inputs.public };
     let mut progress = Progress::new(console);
     let mechanism = if config.mechanism == MechanismName::Ide {
-        Box::new(config.ide.mechanism(config.tuning))
+        Box::new(config.ide.mechanism(config.tuning, checkpoint))
     } else {
         mechanism(config.mechanism, config.tuning, config.iterations, checkpoint)
     };
@@ -225,13 +225,13 @@ pub(super) fn mechanism(
             let projections = tuning.reweighting.projections.unwrap_or(projections);
             Box::new(PepPub { release: tuning.query_release(&release, checkpoint), projections })
         }
-        MechanismName::Ide => Box::new(IdeArgs::default().mechanism(tuning)),
+        MechanismName::Ide => Box::new(IdeArgs::default().mechanism(tuning, checkpoint)),
     }
 }
 
 impl IdeArgs {
     /// The mechanism, the defaults replaced by what is asked for.
-    fn mechanism(&self, tuning: Tuning) -> Ide {
+    pub(super) fn mechanism(&self, tuning: Tuning, checkpoint: Option<CheckpointFolder>) -> Ide {
         let defaults = Ide::default();
         Ide {
             groups: self.groups.clone(),
@@ -239,8 +239,10 @@ impl IdeArgs {
                 Some(NoiseName::Laplace) => NoiseForm::Laplace,
                 Some(NoiseName::Gaussian) | None => NoiseForm::Gaussian,
             },
+            level_shares: self.level_shares.clone().unwrap_or_default(),
             answer_share: tuning.measure_share,
             cliques: self.cliques,
+            checkpoint,
             ..defaults
         }
     }
@@ -336,6 +338,8 @@ fn parameters(
         parameters.push(("group attributes", names.collect::<Vec<_>>().join(", ")));
         parameters.push(("groups", grouped(model.groups().len() as u64)));
         parameters.push(("records of the support", grouped(model.rows().records() as u64)));
+        let shares = config.ide.level_shares.clone().unwrap_or_default();
+        parameters.push(("shares of the levels", shares.to_string()));
     } else {
         let limit = format!("{} MiB", short(config.tuning.size_limit_mib));
         parameters.push(("size limit", limit));

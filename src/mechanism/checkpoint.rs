@@ -20,7 +20,7 @@ use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::{RoundRecord, Task};
-use crate::privacy::{Curator, Ledger, NeighboringRelation, NoiseMechanism};
+use crate::privacy::{Curator, Ledger, NoiseMechanism};
 use crate::table::{CliqueLayout, Potentials};
 
 /// Where checkpoints are kept, and what the private table is called there.
@@ -47,6 +47,8 @@ pub(super) struct Identity<'m> {
     pub name: &'static str,
     /// All parameters that shape the run, as text.
     pub parameters: String,
+    /// Whether the number of records is measured by itself before the first round, where it is not public.
+    pub measures_total: bool,
     /// Where the state is kept.
     pub checkpoint: Option<&'m CheckpointFolder>,
 }
@@ -91,7 +93,7 @@ impl Stored {
     fn check(
         &self,
         domain: &Domain,
-        relation: NeighboringRelation,
+        needs_total: bool,
     ) -> std::result::Result<Option<Potentials>, String> {
         let fits = |clique: &Clique, values: &[f64]| {
             clique.iter().all(|a| a < domain.len())
@@ -124,7 +126,10 @@ impl Stored {
             match entry.mechanism {
                 NoiseMechanism::ExponentialMechanism { .. }
                 | NoiseMechanism::PermuteAndFlip { .. } => chosen.push(entry.round),
-                NoiseMechanism::DiscreteGaussian { .. } if entry.clique.is_some() => {
+                NoiseMechanism::DiscreteGaussian { .. }
+                | NoiseMechanism::DiscreteLaplace { .. }
+                    if entry.clique.is_some() =>
+                {
                     measured.push((entry.round, entry.cell));
                 }
                 NoiseMechanism::DiscreteGaussian { .. } => counted = true,
@@ -143,7 +148,7 @@ impl Stored {
             && private.map(|(r, m)| (r.round, m.cell.map(|cell| cell as u64))).eq(measured);
         let total_is_paid = self.total.is_none_or(|total| total.is_finite() && total >= 1.0)
             && counted == self.total.is_some()
-            && counted != relation.has_public_total();
+            && counted == needs_total;
         if !total_is_paid || !rounds_are_paid {
             return Err("the ledger does not match the measurements".into());
         }
@@ -206,7 +211,8 @@ impl Checkpoint {
             return Err(refuse("it belongs to other inputs or parameters".into()));
         }
         let domain = curator.domain().clone();
-        let potentials = stored.check(&domain, curator.relation()).map_err(&refuse)?;
+        let needs_total = identity.measures_total && !curator.relation().has_public_total();
+        let potentials = stored.check(&domain, needs_total).map_err(&refuse)?;
         curator.continue_from(&stored.ledger).map_err(|error| refuse(error.to_string()))?;
         Ok(Self {
             total: stored.total,
@@ -220,6 +226,21 @@ impl Checkpoint {
     /// The first round that is not durable yet, counted from 1.
     pub(super) fn next_round(&self) -> u32 {
         self.rounds.last().map_or(1, |record| record.round + 1)
+    }
+
+    /// The measurement of a round that is durable already; `None` for a round to come.
+    ///
+    /// # Errors
+    /// One of another marginal.
+    pub(super) fn durable(&self, round: u32, clique: &Clique) -> Result<Option<&Measurement>> {
+        let index = (round as usize).checked_sub(1);
+        match index.and_then(|index| self.measurements.get(index)) {
+            Some(known) if known.clique != *clique => Err(Error::Checkpoint {
+                path: self.path.clone().unwrap_or_default(),
+                reason: format!("round {round} measured another marginal than this run does"),
+            }),
+            found => Ok(found),
+        }
     }
 
     /// Keeps the estimate of the number of records.

@@ -23,7 +23,7 @@ pub use answers::{AnswerWorkload, Answers};
 pub use checkpoint::CheckpointFolder;
 pub use entropy_projection::{Pep, PepPub};
 pub use hdmm::Hdmm;
-pub use ide::Ide;
+pub use ide::{Ide, LevelShares};
 pub use independent::Independent;
 pub use jam_pgm::JamPgm;
 pub use mst::Mst;

@@ -183,7 +183,12 @@ impl QueryRelease {
             measure_share.to_bits(),
             update.parameters()
         );
-        Identity { name: update.name(), parameters, checkpoint: checkpoint.as_ref() }
+        Identity {
+            name: update.name(),
+            parameters,
+            measures_total: true,
+            checkpoint: checkpoint.as_ref(),
+        }
     }
 }
 

@@ -44,7 +44,7 @@ impl<'m> Settings<'m> {
             self.size_limit_mib.to_bits(),
             self.iterations,
         );
-        Identity { name: self.name, parameters, checkpoint: self.checkpoint }
+        Identity { name: self.name, parameters, measures_total: true, checkpoint: self.checkpoint }
     }
 
     fn check(&self, domain: &Domain) -> Result<()> {

@@ -9,15 +9,17 @@ use crate::data::write_atomically;
 use crate::domain::{Clique, Domain, Schema};
 use crate::error::{Error, Result};
 use crate::graph::{self, JunctionTree};
+use crate::model::stored_groups::StoredGroups;
 use crate::model::stored_support::StoredSupport;
 use crate::model::{MarkovRandomField, Model};
 use crate::table::{CliqueLayout, Potentials};
 
 /// What a file's first field says.
 const FORMAT: &str = "jointly-model";
-/// Version of a file with factors, and of one with a weighted support.
+/// Version of a file with factors, of one with a weighted support, and of one with groups.
 const FACTORS: u32 = 1;
 const SUPPORT: u32 = 2;
+const GROUPS: u32 = 3;
 
 /// A model with the schema that turns its codes into records.
 #[derive(Clone, Debug)]
@@ -38,7 +40,7 @@ pub struct ModelLimits {
     /// Bytes of the file.
     pub file_bytes: u64,
     /// Model size in MiB: 8 bytes a cell of every maximal clique, which is what answering and sampling must walk over; or
-    /// of the records of a support, at 4 bytes a code and 8 a weight.
+    /// of the records of a support, at 4 bytes a code and 8 a weight, of each group's.
     pub model_mib: f64,
 }
 
@@ -61,6 +63,8 @@ struct Stored {
     factors: Option<Vec<StoredFactor>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     support: Option<StoredSupport>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    groups: Option<StoredGroups>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -75,18 +79,12 @@ impl ModelFile {
     /// Writes the file, whole or not at all.
     ///
     /// # Errors
-    /// A file that cannot be written, or a [`GroupedSupport`](crate::model::GroupedSupport), which no file holds yet.
+    /// A file that cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let (version, factors, support) = match &self.model {
-            Model::MarkovRandomField(model) => (FACTORS, Some(factors(model)), None),
-            Model::WeightedSupport(model) => (SUPPORT, None, Some(StoredSupport::new(model))),
-            Model::GroupedSupport(_) => {
-                return Err(Error::invalid_specification(
-                    "model to write",
-                    "a support with groups",
-                    "a graphical model or a weighted support",
-                ));
-            }
+        let (version, factors, support, groups) = match &self.model {
+            Model::MarkovRandomField(model) => (FACTORS, Some(factors(model)), None, None),
+            Model::WeightedSupport(model) => (SUPPORT, None, Some(StoredSupport::new(model)), None),
+            Model::GroupedSupport(model) => (GROUPS, None, None, Some(StoredGroups::new(model))),
         };
         let stored = Stored {
             format: FORMAT.into(),
@@ -97,6 +95,7 @@ impl ModelFile {
             schema: self.schema.clone(),
             factors,
             support,
+            groups,
         };
         write_atomically(path, |out| {
             serde_json::to_writer(out, &stored).map_err(|error| Error::Io {
@@ -139,22 +138,29 @@ impl ModelFile {
         if kind.format != FORMAT {
             return Err(wrong(format!("format '{}'", kind.format), FORMAT));
         }
-        if ![FACTORS, SUPPORT].contains(&kind.version) {
-            return Err(wrong(format!("version {}", kind.version), "version 1 or 2"));
+        if ![FACTORS, SUPPORT, GROUPS].contains(&kind.version) {
+            return Err(wrong(format!("version {}", kind.version), "version 1, 2 or 3"));
         }
         let expected = format!("the fields of a model, version {}", kind.version);
         let stored: Stored =
             serde_json::from_str(text).map_err(|error| wrong(error.to_string(), &expected))?;
         let Stored { schema, total, mechanism, private: is_private, .. } = stored;
         let domain = schema.domain();
-        let model = match (kind.version, stored.factors, stored.support) {
-            (FACTORS, Some(factors), None) => {
+        let model = match (kind.version, stored.factors, stored.support, stored.groups) {
+            (FACTORS, Some(factors), None, None) => {
                 read_factors(&domain, &factors, total, place, limits)?.into()
             }
-            (SUPPORT, None, Some(support)) => support.check(&domain, total, place, limits)?.into(),
+            (SUPPORT, None, Some(support), None) => {
+                support.check(&domain, total, place, limits)?.into()
+            }
+            (GROUPS, None, None, Some(groups)) => {
+                groups.check(&domain, total, place, limits)?.into()
+            }
             _ => {
-                let found = "not exactly one of 'factors' and 'support'".to_owned();
-                return Err(wrong(found, "'factors' in version 1, 'support' in version 2"));
+                let found = "not exactly one of 'factors', 'support' and 'groups'".to_owned();
+                let expected =
+                    "'factors' in version 1, 'support' in version 2, 'groups' in version 3";
+                return Err(wrong(found, expected));
             }
         };
         Ok(Self { schema, model, mechanism, is_private })
@@ -264,7 +270,7 @@ mod tests {
         let small = ModelLimits { model_mib: 1e-5, ..limits };
         assert!(matches!(ModelFile::from_json(&text, "m", small), Err(Error::TooLarge { .. })));
         for (from, to, expected) in [
-            ("\"version\":2", "\"version\":3", "version 3"),
+            ("\"version\":2", "\"version\":4", "version 4"),
             ("\"version\":2", "\"version\":1", "'factors' in version 1"),
             ("\"support\":", "\"factors\":[],\"support\":", "exactly one"),
             ("\"total\":77.5", "\"total\":0", "total"),

@@ -6,6 +6,7 @@ mod grouped_support;
 mod markov_random_field;
 mod refine;
 mod sampling;
+mod stored_groups;
 mod stored_support;
 mod weighted_support;
 

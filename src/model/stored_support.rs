@@ -17,19 +17,52 @@ pub(super) struct StoredSupport {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct StoredColumn {
+pub(super) struct StoredColumn {
     attribute: String,
     codes: Vec<u32>,
 }
 
+/// Records, column by column.
+pub(super) fn columns_of(rows: &Dataset) -> Vec<StoredColumn> {
+    let columns = rows.domain().attributes().iter().zip(rows.columns());
+    let columns = columns.map(|(attribute, column)| StoredColumn {
+        attribute: attribute.name.clone(),
+        codes: column.iter().collect(),
+    });
+    columns.collect()
+}
+
+/// `records` records from their columns.
+///
+/// # Errors
+/// Columns that are not those of the domain, in order and as long as there are records; codes that the domain does not have.
+pub(super) fn rows_of(
+    domain: &Domain,
+    columns: Vec<StoredColumn>,
+    records: usize,
+    place: &str,
+) -> Result<Dataset> {
+    let wrong =
+        |found: String, expected: &str| Error::invalid_specification(place, found, expected);
+    let names: Vec<&str> = columns.iter().map(|c| c.attribute.as_str()).collect();
+    if !names.iter().copied().eq(domain.attributes().iter().map(|a| a.name.as_str())) {
+        let expected = "the schema's attributes, in its order";
+        return Err(wrong(format!("columns {}", names.join(", ")), expected));
+    }
+    if let Some(column) = columns.iter().find(|c| c.codes.len() != records) {
+        let found = format!("{} codes of '{}'", column.codes.len(), column.attribute);
+        return Err(wrong(found, "as many as weights"));
+    }
+    let columns = domain.attributes().iter().zip(columns);
+    let columns = columns
+        .map(|(a, column)| Column::from_codes(column.codes, a.cardinality as usize))
+        .collect::<Result<Vec<_>>>()?;
+    Dataset::new(domain.clone(), columns)
+}
+
 impl StoredSupport {
     pub(super) fn new(support: &WeightedSupport) -> Self {
-        let columns = support.domain().attributes().iter().zip(support.rows().columns());
-        let columns = columns.map(|(attribute, column)| StoredColumn {
-            attribute: attribute.name.clone(),
-            codes: column.iter().collect(),
-        });
-        Self { columns: columns.collect(), weights: support.weights().to_vec() }
+        Self { columns: columns_of(support.rows()), weights: support.weights().to_vec() }
     }
 
     /// The support, once all sizes fit.
@@ -47,15 +80,6 @@ impl StoredSupport {
         let wrong =
             |found: String, expected: &str| Error::invalid_specification(place, found, expected);
         let records = self.weights.len();
-        let names: Vec<&str> = self.columns.iter().map(|c| c.attribute.as_str()).collect();
-        if !names.iter().copied().eq(domain.attributes().iter().map(|a| a.name.as_str())) {
-            let expected = "the schema's attributes, in its order";
-            return Err(wrong(format!("columns {}", names.join(", ")), expected));
-        }
-        if let Some(column) = self.columns.iter().find(|c| c.codes.len() != records) {
-            let found = format!("{} codes of '{}'", column.codes.len(), column.attribute);
-            return Err(wrong(found, "as many as weights"));
-        }
         let bytes = (8 + 4 * self.columns.len() as u64).saturating_mul(records as u64);
         let mib = bytes as f64 / f64::from(1 << 20);
         if mib > limits.model_mib {
@@ -65,11 +89,7 @@ impl StoredSupport {
                 limit: format!("{} MiB", limits.model_mib),
             });
         }
-        let columns = domain.attributes().iter().zip(self.columns);
-        let columns = columns
-            .map(|(a, column)| Column::from_codes(column.codes, a.cardinality as usize))
-            .collect::<Result<Vec<_>>>()?;
-        let rows = Dataset::new(domain.clone(), columns)?;
+        let rows = rows_of(domain, self.columns, records, place)?;
         let support = WeightedSupport::new(&rows, self.weights, total)?;
         if *support.rows() != rows {
             let found = "records out of order, repeated, or forbidden by the schema".to_owned();

@@ -12,7 +12,7 @@ use jointly::data::Dataset;
 use jointly::domain::Clique;
 use jointly::measurement::Provenance;
 use jointly::mechanism::{
-    Aim, CheckpointFolder, Independent, Iterate, JamPgm, Mechanism, Mst, Mwem, MwemPgm, Pep,
+    Aim, CheckpointFolder, Ide, Independent, Iterate, JamPgm, Mechanism, Mst, Mwem, MwemPgm, Pep,
     PepPub, PmwPub, Queries, QueryRelease, Task,
 };
 use jointly::observe::{Event, Observer, Silent};
@@ -23,7 +23,7 @@ use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 
-use crate::support::{Run, budget, bytes, jam, people, select, turned_round};
+use crate::support::{NAMES, Run, budget, bytes, jam, people, select, turned_round};
 
 const ROUNDS: u32 = 6;
 const FILE: &str = "checkpoint.json";
@@ -90,7 +90,7 @@ fn a_run_stopped_anywhere_goes_on_to_the_very_same_release() {
 /// A mechanism other than JAM-PGM, with a checkpoint or without.
 type Make = fn(Option<CheckpointFolder>) -> Box<dyn Mechanism>;
 
-const OTHERS: [Make; 8] = [
+const OTHERS: [Make; 9] = [
     |checkpoint| Box::new(Aim { rounds: Some(20), iterations: 200, checkpoint, ..Aim::default() }),
     |checkpoint| Box::new(Mst { iterations: 200, checkpoint, ..Mst::default() }),
     |checkpoint| Box::new(MwemPgm { iterations: 200, checkpoint, ..MwemPgm::default() }),
@@ -111,6 +111,10 @@ const OTHERS: [Make; 8] = [
     |checkpoint| {
         let rounds = QueryRelease::new(ROUNDS, Queries::Single);
         Box::new(PepPub { release: QueryRelease { checkpoint, ..rounds }, projections: 5 })
+    },
+    |checkpoint| {
+        let (groups, noise_to_count) = (vec![NAMES[0].to_owned()], 1e9);
+        Box::new(Ide { groups, noise_to_count, checkpoint, ..Ide::default() })
     },
 ];
 

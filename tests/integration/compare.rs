@@ -257,3 +257,36 @@ fn the_protocols_of_the_repository_are_read_to_the_end() {
         bench.fail("compare small.toml --out out", 1, "JOINTLY_DATA");
     }
 }
+
+#[test]
+fn a_data_set_that_names_groups_has_their_score_and_ide_works_on_them() {
+    let grouped = PROTOCOL
+        .replace(r#"["jam-pgm", "independent"]"#, r#"["ide", "independent"]"#)
+        .replace("[tuning.jam-pgm]\nrounds = 4\n", "")
+        .replace("[0.5, 5.0]", "[5.0]")
+        .replace("[0, 1]", "[0]")
+        + "groups = [\"c\", \"d\"]\n";
+    let bench = bench(&grouped);
+    bench.succeed("compare small.toml");
+    let file = "small-results/results.csv";
+    let names = column(&bench, file, "mechanism");
+    let scores = column(&bench, file, "group_score");
+    assert_eq!(names.len(), 4);
+    for (name, score) in names.iter().zip(&scores) {
+        let score = score.parse::<f64>().ok();
+        // There are no records of the multiplied-out marginals.
+        assert_eq!(score.is_none(), name == "true one-way marginals", "{name}");
+        assert!(score.is_none_or(|score| (0.0..=2.0).contains(&score)), "{name}: {score:?}");
+    }
+    let of = |mechanism: &str| {
+        let place = names.iter().position(|name| name == mechanism).unwrap();
+        scores[place].parse::<f64>().unwrap()
+    };
+    assert!(of("ide") < of("independent"), "{scores:?}");
+    assert!(bench.read("small-results/comparison.html").contains("group score"));
+    // Sizes of groups, and answers in each: more than a level of everyone would have.
+    let ide = names.iter().position(|name| name == "ide").unwrap();
+    assert!(column(&bench, file, "private_marginals")[ide].parse::<u32>().unwrap() > 3);
+    bench.write("small.toml", &grouped.replace("\"d\"", "\"e\""));
+    bench.fail("compare small.toml --out other", 3, "'e'");
+}

@@ -5,7 +5,8 @@
 use jointly::Error;
 use jointly::data::{Dataset, PublicData};
 use jointly::domain::{Clique, Domain};
-use jointly::mechanism::{Ide, Mechanism, Release, Task};
+use jointly::estimation::prior::PriorAware;
+use jointly::mechanism::{CheckpointFolder, Ide, LevelShares, Mechanism, Release, Task};
 use jointly::model::Sampling;
 use jointly::observe::Silent;
 use jointly::privacy::NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
@@ -55,7 +56,8 @@ fn public(domain: &Domain) -> PublicData {
 }
 
 fn ide(noise: NoiseForm) -> Ide {
-    Ide { groups: vec!["state".into(), "area".into()], noise, answer_share: 0.5, ..Ide::default() }
+    let groups = vec!["state".into(), "area".into()];
+    Ide { groups, noise, answer_share: 0.5, level_shares: LevelShares::Equal, ..Ide::default() }
 }
 
 fn run(mechanism: &Ide, curator: &mut Curator<'_>) -> jointly::Result<Release> {
@@ -66,8 +68,12 @@ fn run(mechanism: &Ide, curator: &mut Curator<'_>) -> jointly::Result<Release> {
 }
 
 fn release(noise: NoiseForm, relation: NeighboringRelation, epsilon: f64) -> Release {
+    release_of(&ide(noise), relation, epsilon)
+}
+
+fn release_of(mechanism: &Ide, relation: NeighboringRelation, epsilon: f64) -> Release {
     let data = private(12_000);
-    let mut curator = match noise {
+    let mut curator = match mechanism.noise {
         NoiseForm::Laplace => {
             let epsilon = Epsilon::new(epsilon).unwrap();
             Curator::pure(&data, relation, epsilon, NoiseSeed::Fixed(5)).unwrap()
@@ -77,7 +83,7 @@ fn release(noise: NoiseForm, relation: NeighboringRelation, epsilon: f64) -> Rel
             Curator::new(&data, relation, limit, NoiseSeed::Fixed(5)).unwrap()
         }
     };
-    run(&ide(noise), &mut curator).unwrap()
+    run(mechanism, &mut curator).unwrap()
 }
 
 /// Mean over groups with records of the L1 distance, as frequencies, of the marginal on some attributes.
@@ -180,7 +186,13 @@ fn the_ledger_is_never_over_its_limit_and_names_what_was_measured() {
             for (has_area, sizes) in [(false, true), (true, true), (false, false), (true, false)] {
                 let share = levels(has_area, sizes);
                 let is_empty = share == 0.0 && !sizes; // no marginal was worth its noise
-                assert!(is_empty || (share - 0.25).abs() < 1e-3, "{relation} {noise:?}: {share}");
+                // What the states leave over is for the answers of the areas.
+                let more = has_area && !sizes && levels(false, false) == 0.0;
+                let expected = if more { 0.5 } else { 0.25 };
+                assert!(
+                    is_empty || (share - expected).abs() < 1e-3,
+                    "{relation} {noise:?}: {share}"
+                );
             }
             match noise {
                 NoiseForm::Laplace => assert!(ledger.pure_epsilon().unwrap() <= epsilon),
@@ -191,6 +203,98 @@ fn the_ledger_is_never_over_its_limit_and_names_what_was_measured() {
             assert_eq!(&read, ledger);
         }
     }
+}
+
+#[test]
+fn what_is_spent_is_the_whole_budget_and_each_level_has_its_share() {
+    // Two states, twelve areas: by groups 2^p and 12^p.
+    let by_groups = |power: f64| 2_f64.powf(power) / (2_f64.powf(power) + 12_f64.powf(power));
+    for relation in relations() {
+        for noise in FORMS {
+            let power = if noise == NoiseForm::Gaussian { 2.0 / 3.0 } else { 0.5 };
+            for (level_shares, of_states) in [
+                (LevelShares::ByGroups, by_groups(power)),
+                (LevelShares::Equal, 0.5),
+                (LevelShares::Given(vec![1.0, 7.0]), 0.125),
+            ] {
+                let what = format!("{relation} {noise:?} {level_shares}");
+                let mechanism = Ide { level_shares, noise_to_count: 1e9, ..ide(noise) };
+                let release = release_of(&mechanism, relation, 2.0);
+                let ledger = &release.ledger;
+                assert_eq!(ledger.entries().len(), 8, "{what}");
+                let cost = |area: bool| -> f64 {
+                    let entries = ledger.entries().iter();
+                    let is_of = |names: &Vec<String>| names.iter().any(|n| n == "area") == area;
+                    let of = entries.filter(|e| e.clique.as_ref().is_some_and(is_of));
+                    of.map(|entry| match entry.mechanism {
+                        NoiseMechanism::DiscreteLaplace { scale, l1_sensitivity } => {
+                            f64::from(l1_sensitivity) / scale.to_f64() / 2.0
+                        }
+                        _ => entry.rho.to_f64() / 2.0,
+                    })
+                    .sum()
+                };
+                assert!((cost(false) - of_states).abs() < 1e-5, "{what}: {}", cost(false));
+                assert!((cost(false) + cost(true) - 1.0).abs() < 1e-9, "{what}");
+                match noise {
+                    NoiseForm::Gaussian => assert_eq!(ledger.spent(), ledger.limit(), "{what}"),
+                    NoiseForm::Laplace => {
+                        let epsilon = ledger.pure_epsilon().unwrap();
+                        assert!(epsilon <= 2.0 && epsilon > 2.0 - 1e-5, "{what}: {epsilon}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_level_does_not_need_goes_to_the_answers_of_the_last() {
+    // A tenth of the noise's variance that a state's answers would need, and next to none of the areas'.
+    let mechanism = Ide {
+        level_shares: LevelShares::Given(vec![1.0, 1e5]),
+        noise_to_count: 1.0,
+        ..ide(NoiseForm::Gaussian)
+    };
+    let release = release_of(&mechanism, AddRemoveOne, 1.0);
+    let of_states = release.measurements.iter().filter(|m| !m.clique.iter().any(|a| a == 1));
+    assert_eq!(of_states.count(), 1, "sizes alone");
+    assert!(release.measurements.len() > 2);
+    assert_eq!(release.ledger.spent(), release.ledger.limit());
+}
+
+#[test]
+fn a_checkpoint_of_other_shares_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoint = || {
+        let private_label = "areas, seed 1".to_owned();
+        Some(CheckpointFolder { folder: folder.path().into(), private_label })
+    };
+    let data = private(2000);
+    let run_with = |mechanism: &Ide, limit: f64| {
+        let limit = Rho::from_f64(limit).unwrap();
+        let mut curator = Curator::new(&data, AddRemoveOne, limit, NoiseSeed::System).unwrap();
+        run(mechanism, &mut curator)
+    };
+    let usual = Ide { checkpoint: checkpoint(), ..ide(NoiseForm::Gaussian) };
+    let first = run_with(&usual, 1.0).unwrap();
+    assert_eq!(run_with(&usual, 1.0).unwrap().measurements, first.measurements);
+    for other in [
+        Ide { level_shares: LevelShares::ByGroups, ..usual.clone() },
+        Ide { answer_share: 0.6, ..usual.clone() },
+        Ide { groups: vec!["area".into(), "state".into()], ..usual.clone() },
+        Ide { noise: NoiseForm::Laplace, ..usual.clone() },
+        Ide { noise_to_count: 5.0, ..usual.clone() },
+        Ide { cliques: Some(1), ..usual.clone() },
+    ] {
+        let error = run_with(&other, 1.0).unwrap_err();
+        assert!(matches!(error, Error::Checkpoint { .. }), "{error}");
+    }
+    assert!(matches!(run_with(&usual, 1.1).unwrap_err(), Error::Checkpoint { .. }));
+    // Passes shape the tables alone, and yet a run that goes on must be the one that began.
+    let update = PriorAware { passes: 3, ..usual.update };
+    let error = run_with(&Ide { update, ..usual.clone() }, 1.0).unwrap_err();
+    assert!(matches!(error, Error::Checkpoint { .. }), "{error}");
 }
 
 #[test]
@@ -243,6 +347,8 @@ fn settings_and_groups_that_make_no_sense_are_refused_before_anything_is_spent()
         Ide { answer_share: f64::NAN, ..usual.clone() },
         Ide { cliques: Some(0), ..usual.clone() },
         Ide { noise_to_count: 0.0, ..usual.clone() },
+        Ide { level_shares: LevelShares::Given(vec![1.0]), ..usual.clone() },
+        Ide { level_shares: LevelShares::Given(vec![0.0, 1.0]), ..usual.clone() },
     ] {
         let mut curator = Curator::new(&data, ReplaceOne, limit, NoiseSeed::Fixed(1)).unwrap();
         assert!(run(&wrong, &mut curator).is_err(), "{wrong:?}");

@@ -90,6 +90,41 @@ fn only_the_first_records_of_a_household_count_and_the_ledger_says_so() {
 }
 
 #[test]
+fn a_model_with_groups_is_kept_and_gives_more_records() {
+    let bench = Bench::new();
+    let flags = "--mechanism ide --groups c,d --delta 1e-6 --seed 3 --model m.json";
+    bench.succeed(&format!("{SYNTH} {flags} --level-shares 1,3 --report r.html"));
+    assert!(bench.read("r.html").contains("1,3"));
+    let model: Value = serde_json::from_str(&bench.read("m.json")).unwrap();
+    assert_eq!((&model["version"], &model["private"]), (&3.into(), &false.into()));
+    assert_eq!(model["groups"]["attributes"], serde_json::json!(["c", "d"]));
+    assert_eq!(model["groups"]["groups"].as_array().unwrap().len(), 8);
+    bench.succeed("sample --model m.json --rows 4000 --out more.csv --seed 1");
+    // Ten times the records, ten times each group.
+    let count =
+        |file: &str, end: &str| bench.read(file).lines().filter(|l| l.ends_with(end)).count();
+    for group in ["0,0", "0,1", "0,2", "0,3", "1,0", "1,1", "1,2", "1,3"] {
+        let group = format!(",{group}");
+        let (few, many) = (count("out.csv", &group), count("more.csv", &group));
+        assert!(many.abs_diff(10 * few) <= 11, "{group}: {few}, {many}");
+    }
+}
+
+#[test]
+fn a_finished_run_with_a_checkpoint_is_not_paid_again() {
+    let bench = Bench::new();
+    let flags = "--mechanism ide --groups c,d --delta 1e-6 --neighbors add-remove-one";
+    for noise in ["gaussian", "laplace"] {
+        let command = format!("{SYNTH} {flags} --noise {noise} --checkpoint state-{noise}");
+        bench.succeed(&command);
+        let first = ledger(&bench);
+        bench.succeed(&command);
+        assert_eq!(ledger(&bench), first);
+        bench.fail(&format!("{command} --level-shares equal"), 5, "other inputs");
+    }
+}
+
+#[test]
 fn flags_that_contradict_one_another_are_refused() {
     let bench = Bench::new();
     let ide = "--mechanism ide --groups d";
@@ -98,8 +133,9 @@ fn flags_that_contradict_one_another_are_refused() {
         ("--mechanism mst --delta 1e-6 --noise laplace", 2, "--noise is of no use"),
         ("--mechanism mst", 2, "--epsilon and --delta together"),
         (ide, 2, "--epsilon and --delta together"),
-        (&format!("{ide} --delta 1e-6 --model m.json"), 2, "--model is of no use"),
-        (&format!("{ide} --delta 1e-6 --checkpoint c"), 2, "--checkpoint is of no use"),
+        (&format!("{ide} --delta 1e-6 --level-shares half"), 2, "numbers separated by commas"),
+        (&format!("{ide} --delta 1e-6 --level-shares 1,2"), 4, "for each level"),
+        ("--mechanism mst --delta 1e-6 --level-shares equal", 2, "--level-shares is of no use"),
         (&format!("{ide} --delta 1e-6 --rounds 3"), 2, "--rounds is of no use"),
         ("--mechanism ide --delta 1e-6 --groups e", 3, "'e'"),
         (&format!("{ide} --delta 1e-6 --unit d --max-records 2"), 2, "--neighbors add-remove-one"),

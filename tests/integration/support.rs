@@ -119,11 +119,16 @@ pub(crate) fn bytes(release: &Release) -> String {
     let mut rng = ChaCha20Rng::seed_from_u64(9);
     let rows = release.model.sample(1000, Sampling::Rounded, &mut rng).unwrap();
     let rows: Vec<Vec<u32>> = (0..rows.records()).map(|r| rows.row(r)).collect();
-    let (cliques, numbers): (&[Clique], &[f64]) = match &release.model {
+    let (cliques, numbers): (&[Clique], Vec<f64>) = match &release.model {
         Model::MarkovRandomField(model) => {
-            (model.potentials().layout().cliques(), model.potentials().values())
+            (model.potentials().layout().cliques(), model.potentials().values().to_vec())
         }
-        Model::WeightedSupport(model) => (&[], model.weights()),
+        Model::WeightedSupport(model) => (&[], model.weights().to_vec()),
+        Model::GroupedSupport(model) => {
+            let groups = model.groups().iter();
+            let numbers = groups.flat_map(|g| [g.size].into_iter().chain(g.weights.to_vec()));
+            (&[], numbers.collect())
+        }
         other => panic!("a model that this test does not know: {other:?}"),
     };
     let bits: Vec<u64> = numbers.iter().map(|x| x.to_bits()).collect();

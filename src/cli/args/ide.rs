@@ -1,6 +1,7 @@
 //! Flags of `jointly synth` for groups and for units of privacy.
 
 use clap::{Args, ValueEnum};
+use jointly::mechanism::LevelShares;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum NoiseName {
@@ -22,6 +23,9 @@ pub(in crate::cli) struct IdeArgs {
     /// Most marginals measured at each level of groups (ide) [default: one an attribute, those worth their noise]
     #[arg(long, value_name = "N")]
     pub(in crate::cli) cliques: Option<usize>,
+    /// Shares of the budget for the levels of groups, in proportion, outermost first (ide) [default: by-groups]
+    #[arg(long, value_name = "by-groups|equal|SHARE,...", allow_hyphen_values = true)]
+    pub(in crate::cli) level_shares: Option<LevelShares>,
 }
 
 impl IdeArgs {
@@ -31,6 +35,7 @@ impl IdeArgs {
             ("--groups", !self.groups.is_empty()),
             ("--noise", self.noise.is_some()),
             ("--cliques", self.cliques.is_some()),
+            ("--level-shares", self.level_shares.is_some()),
         ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
     }

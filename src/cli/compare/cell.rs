@@ -177,7 +177,7 @@ impl Digests {
         let parts = (
             (env!("CARGO_PKG_VERSION"), contents, names, &tables.split, &tables.attributes),
             (workload, tables.max_cells, measures, &cell.subject, cell.key.epsilon, cell.key.seed),
-            (cell.delta, cell.neighbors, cell.iterations),
+            (cell.delta, cell.neighbors, cell.iterations, &tables.groups),
         );
         let text = serde_json::to_string(&parts)
             .map_err(|error| Failure::internal(format!("cannot write JSON: {error}")))?;

@@ -52,7 +52,7 @@ pub(super) struct Group<'a> {
 /// A measure beside the workload error: its name and where a row has it.
 type Extra = (&'static str, fn(&Row) -> Option<f64>);
 
-const EXTRAS: [Extra; 8] = [
+const EXTRAS: [Extra; 9] = [
     ("k-marginal score", |row| row.k_marginal),
     ("pMSE ratio", |row| row.pmse_ratio),
     ("Pearson, mean difference", |row| row.pearson_mean),
@@ -61,6 +61,7 @@ const EXTRAS: [Extra; 8] = [
     ("Cramér's V, largest", |row| row.cramers_v_max),
     ("unique matches, share", |row| row.unique_share),
     ("against edit rules, share", |row| row.edit_share),
+    ("group score", |row| row.group_score),
 ];
 
 /// The page of all finished runs of a protocol.

@@ -92,6 +92,9 @@ pub(super) struct DataSet {
     workload: Option<String>,
     max_cells: Option<u64>,
     rules: Option<PathBuf>,
+    /// Grouping attributes of the group score, outermost first, which are the groups of `ide`.
+    #[serde(default)]
+    groups: Vec<String>,
     mechanisms: Option<Vec<MechanismName>>,
     #[serde(default)]
     tuning: BTreeMap<MechanismName, MechanismTuning>,
@@ -123,6 +126,8 @@ pub(super) struct Tables {
     pub(super) workload: String,
     pub(super) max_cells: Option<u64>,
     pub(super) measures: MeasureArgs,
+    #[serde(default)]
+    pub(super) groups: Vec<String>,
 }
 
 impl Protocol {
@@ -224,8 +229,16 @@ impl Protocol {
         } else {
             self.find(Path::new(workload))?.display().to_string()
         };
+        let attributes = set.attributes(&Schema::read(&schema)?)?;
+        if let Some(unknown) = set.groups.iter().find(|name| !attributes.contains(name)) {
+            let place = format!("data set '{}', groups", set.name);
+            let expected = "attributes that take part";
+            let found = format!("'{unknown}'");
+            return Err(Error::invalid_specification(place, found, expected).into());
+        }
         Ok(Tables {
-            attributes: set.attributes(&Schema::read(&schema)?)?,
+            attributes,
+            groups: set.groups.clone(),
             schema,
             private: find(&set.private)?,
             public: set.public.iter().map(find).collect::<Outcome<_>>()?,

@@ -50,6 +50,7 @@ pub(super) struct Row {
     pub(super) unique_share: Option<f64>,
     pub(super) edit_share: Option<f64>,
     pub(super) edit_share_real: Option<f64>,
+    pub(super) group_score: Option<f64>,
     pub(super) private_marginals: Option<usize>,
     pub(super) public_marginals: Option<usize>,
     pub(super) rho_spent: Option<f64>,

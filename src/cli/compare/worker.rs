@@ -19,11 +19,12 @@ use rand::rngs::ChaCha20Rng;
 use super::cell::{Cell, Subject};
 use super::protocol::{Split, Tables};
 use super::results::Row;
-use crate::cli::args::{TuningArgs, WorkloadArgs};
+use crate::cli::args::{IdeArgs, MechanismName, TuningArgs, WorkloadArgs};
 use crate::cli::config::{self, Budget, Tuning, stem};
 use crate::cli::console;
 use crate::cli::failure::{Failure, Outcome};
-use crate::cli::measures::{Measured, Measures};
+use crate::cli::inputs::without_groups;
+use crate::cli::measures::{Measured, Measures, group_score};
 use crate::cli::run as synth;
 
 /// Added to a run's seed for the drawing of records.
@@ -76,7 +77,8 @@ struct Inputs {
 }
 
 impl Inputs {
-    fn read(tables: &Tables) -> Outcome<Self> {
+    /// `subject`: `ide` does not read the group attributes of public tables.
+    fn read(tables: &Tables, subject: &Subject) -> Outcome<Self> {
         let schema = Schema::read(&tables.schema)?.select(&tables.attributes)?;
         let domain = schema.domain();
         let args = WorkloadArgs { workload: tables.workload.clone(), max_cells: tables.max_cells };
@@ -87,8 +89,14 @@ impl Inputs {
             let public = vec![PublicData::new("part", public, &domain)?];
             return Ok(Self { schema, private, public, workload });
         }
+        let public_schema = match subject {
+            Subject::Mechanism { name: MechanismName::Ide, .. } => {
+                without_groups(&tables.groups, &schema)?
+            }
+            _ => schema.clone(),
+        };
         let read = |path| -> Outcome<PublicData> {
-            Ok(PublicData::new(stem(path), read_public_csv(path, &schema)?, &domain)?)
+            Ok(PublicData::new(stem(path), read_public_csv(path, &public_schema)?, &domain)?)
         };
         let public = tables.public.iter().map(|path| read(path)).collect::<Outcome<_>>()?;
         Ok(Self { schema, private: table, public, workload })
@@ -124,11 +132,13 @@ impl Split {
 impl Cell {
     /// Runs it; `None` for a public table that lacks attributes.
     fn row(&self) -> Outcome<Option<Row>> {
-        let inputs = Inputs::read(&self.tables)?;
+        let inputs = Inputs::read(&self.tables, &self.subject)?;
         let measures = Measures::new(&self.tables.measures, &inputs.schema)?;
         let between = |table: &Dataset, row: &mut Row| -> Outcome {
             row.set_errors(&WorkloadError::between(&inputs.private, table, &inputs.workload, 0)?);
             row.set_measured(&measures.between(&inputs.private, table)?);
+            let score = group_score(&self.tables.groups, &inputs.private, table)?;
+            row.group_score = score.map(|found| found.score);
             Ok(())
         };
         let mut row = Row {
@@ -179,7 +189,13 @@ impl Cell {
         let private: &dyn Projectable = &inputs.private;
         let mut curator = Curator::new(private, tuning.relation, limit, NoiseSeed::Fixed(seed))?;
         let task = Task { workload: &inputs.workload, public: &inputs.public };
-        let mechanism = synth::mechanism(name, tuning, self.iterations, None);
+        let mechanism = match name {
+            MechanismName::Ide => {
+                let groups = self.tables.groups.clone();
+                Box::new(IdeArgs { groups, ..IdeArgs::default() }.mechanism(tuning, None))
+            }
+            _ => synth::mechanism(name, tuning, self.iterations, None),
+        };
         let release = mechanism.run(&mut curator, &task, &mut Silent)?;
         let mut rng = ChaCha20Rng::seed_from_u64(SAMPLING_SEED + seed);
         let records = inputs.private.records();

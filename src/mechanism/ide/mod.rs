@@ -1,5 +1,7 @@
 //! Hierarchical prior-aware release: each group's table is the public one, scaled to what was measured of the group.
 
+mod levels;
+mod measuring;
 mod noise;
 mod partition;
 mod workload;
@@ -12,12 +14,15 @@ use crate::data::PublicData;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::estimation::prior::{Answers, PriorAware};
-use crate::measurement::{Measurement, Provenance};
-use crate::mechanism::{Mechanism, Release, RoundRecord, Task};
+use crate::mechanism::checkpoint::{CheckpointFolder, Identity};
+use crate::mechanism::{Mechanism, Release, Task};
 use crate::model::{Group, GroupedSupport, WeightedSupport};
-use crate::observe::{Event, Observer};
+use crate::observe::Observer;
 use crate::privacy::{Curator, NoiseForm};
 
+pub use levels::LevelShares;
+use levels::Levels;
+use measuring::Measuring;
 use noise::Cost;
 use partition::{Partition, consistent_sizes};
 use workload::Candidates;
@@ -29,8 +34,9 @@ use workload::Candidates;
 /// 3. *Posterior* of each group: its parent's, scaled to the group's answers ([`PriorAware`], Algorithm 1).
 /// 4. The same one level below, with what step 3 made as the prior.
 ///
-/// Every level has the same share of the budget, for sizes and answers; an `answer_share` of 1/2 is as published, ε₀ = ε/4
-/// for each step of two levels. Answers of all groups of a level are one marginal, on the group attributes and the clique.
+/// Levels share the budget by [`LevelShares`], and each shares its part between sizes and answers. [`LevelShares::Equal`] and an
+/// `answer_share` of 1/2 are as published, ε₀ = ε/4 for each step of two levels. What a level leaves over, because no marginal was
+/// worth its noise, goes to the answers of the last level. Answers of all groups of a level are one marginal, on the group attributes and the clique.
 /// A record is in one cell of it, so one sensitivity covers all groups, even where one individual has records in several
 /// (`docs/theory/run.md`). Sizes below 0 become 0, and all are scaled to the size of the parent. A size that the relation
 /// makes public is not measured.
@@ -69,6 +75,8 @@ pub struct Ide {
     pub groups: Vec<String>,
     /// Gaussian for zCDP, Laplace for pure ε.
     pub noise: NoiseForm,
+    /// The share of the budget for each level.
+    pub level_shares: LevelShares,
     /// The share of a level's budget that pays for the answers; the rest is for sizes; in (0, 1).
     pub answer_share: f64,
     /// Most marginals that are measured at a level; `None`: one for every attribute that is no group.
@@ -77,6 +85,8 @@ pub struct Ide {
     pub noise_to_count: f64,
     /// How a group's table is scaled to its answers.
     pub update: PriorAware,
+    /// Where the state is kept after each measurement, so that a run that is cut short goes on without paying again.
+    pub checkpoint: Option<CheckpointFolder>,
 }
 
 impl Default for Ide {
@@ -84,10 +94,12 @@ impl Default for Ide {
         Self {
             groups: Vec::new(),
             noise: NoiseForm::Gaussian,
+            level_shares: LevelShares::default(),
             answer_share: 0.9,
             cliques: None,
             noise_to_count: 4.0,
             update: PriorAware { passes: 20, ..PriorAware::default() },
+            checkpoint: None,
         }
     }
 }
@@ -107,18 +119,18 @@ impl Mechanism for Ide {
         let domain = curator.domain().clone();
         let partition = Partition::new(&domain, &self.groups)?;
         let prior = prior(&domain, &partition, task)?;
-        let mut run = Run::new(self, curator, &partition, &prior, observer)?;
+        let mut run = Run::new(self, curator, &partition, &prior, task, observer)?;
 
-        let mut total = run.curator.records().map(|records| records as f64);
+        let mut total = run.measuring.records().map(|records| records as f64);
         let everyone = Arc::new(prior.weights().to_vec());
         let size = total.unwrap_or(1.0);
         let mut groups = vec![Group { codes: Vec::new(), size, weights: everyone }];
         for depth in partition.depths() {
-            let budget = run.budget(depth)?;
-            let sizes = run.sizes(depth, total, &budget)?;
+            let sizes = run.sizes(depth, total)?;
             groups = run.within(depth, &groups, total, &sizes);
-            let cliques = run.worth_measuring(&groups, &budget)?;
-            let answers = run.answers(depth, &cliques, &budget)?;
+            let budget = run.budget_of_answers(depth)?;
+            let cliques = run.worth_measuring(&groups, budget)?;
+            let answers = run.answers(depth, &cliques, budget)?;
             groups = run.posteriors(groups, &cliques, &answers)?;
             total = Some(groups.iter().map(|group| group.size).sum());
         }
@@ -143,6 +155,19 @@ impl Ide {
         }
         Ok(())
     }
+
+    /// What tells a checkpoint of this run from others.
+    fn identity(&self) -> Identity<'_> {
+        let Self {
+            groups, noise, level_shares, answer_share, cliques, noise_to_count, update, ..
+        } = self;
+        // Floating-point numbers are written so that no two have the same text.
+        let parameters = format!(
+            "{groups:?} {noise:?} {level_shares:?} {answer_share:?} {cliques:?} {noise_to_count:?} {update:?}"
+        );
+        let checkpoint = self.checkpoint.as_ref();
+        Identity { name: "ide", parameters, measures_total: false, checkpoint }
+    }
 }
 
 /// The distinct public records, without the group attributes, weighted by how often they occur.
@@ -153,26 +178,14 @@ fn prior(domain: &Domain, partition: &Partition, task: &Task<'_>) -> Result<Weig
     WeightedSupport::from_public(&own, &tables.collect::<Result<Vec<_>>>()?, 1.0)
 }
 
-/// Shares of the budget for one level.
-struct LevelBudget {
-    sizes: Option<Cost>,
-    answers: Cost,
-}
-
 /// A run under way.
 struct Run<'r, 'c> {
     settings: &'r Ide,
-    curator: &'r mut Curator<'c>,
-    observer: &'r mut dyn Observer,
+    measuring: Measuring<'r, 'c>,
     domain: Domain,
     partition: &'r Partition,
     prior: &'r WeightedSupport,
-    measurements: Vec<Measurement>,
-    rounds: Vec<RoundRecord>,
-    /// What is left at the start.
-    budget: Cost,
-    /// Most marginals that may be measured.
-    planned: u32,
+    levels: Levels,
 }
 
 impl<'r, 'c> Run<'r, 'c> {
@@ -181,66 +194,29 @@ impl<'r, 'c> Run<'r, 'c> {
         curator: &'r mut Curator<'c>,
         partition: &'r Partition,
         prior: &'r WeightedSupport,
+        task: &Task<'_>,
         observer: &'r mut dyn Observer,
     ) -> Result<Self> {
         let domain = curator.domain().clone();
-        let budget = Cost::remaining(curator, settings.noise)?;
-        let (measurements, rounds) = (Vec::new(), Vec::new());
         let cliques = settings.cliques.unwrap_or(partition.others.len());
         let most = cliques.saturating_add(1).saturating_mul(partition.depths().count());
-        let planned = u32::try_from(most).unwrap_or(u32::MAX);
-        observer.event(&Event::Started {
-            mechanism: "ide",
-            rounds: planned,
-            first_round: 1,
-            candidates: cliques,
-            limit: curator.ledger().limit(),
-        });
-        Ok(Self {
-            settings,
-            curator,
-            observer,
-            domain,
-            partition,
-            prior,
-            measurements,
-            rounds,
-            budget,
-            planned,
-        })
-    }
-
-    /// The level's part: as much as every other, those for sizes that are public shared by the answers of all.
-    fn budget(&self, depth: usize) -> Result<LevelBudget> {
-        let share = self.settings.answer_share;
-        let of_sizes = |depth| if self.is_public(depth) { 0.0 } else { 1.0 - share };
-        let whole: f64 = self.partition.depths().map(|depth| of_sizes(depth) + share).sum();
-        let sizes = of_sizes(depth);
-        let answers = self.budget.part(share, whole)?;
-        let sizes = if sizes > 0.0 { Some(self.budget.part(sizes, whole)?) } else { None };
-        Ok(LevelBudget { sizes, answers })
-    }
-
-    /// Whether the sizes of a level are known: there is one group, and the number of records is public.
-    fn is_public(&self, depth: usize) -> bool {
-        let groups = self.domain.cells(&self.partition.clique(depth));
-        groups == Some(1) && self.curator.records().is_some()
+        let planned = (u32::try_from(most).unwrap_or(u32::MAX), cliques);
+        let (identity, noise) = (settings.identity(), settings.noise);
+        let measuring = Measuring::open(&identity, noise, curator, task, observer, planned)?;
+        let (records, budget) = (measuring.records(), measuring.budget());
+        let levels = Levels::new(settings, &domain, partition, records, budget)?;
+        Ok(Self { settings, measuring, domain, partition, prior, levels })
     }
 
     /// Noisy sizes of all groups of a level, row-major over its attributes; one that is public as it is.
-    fn sizes(
-        &mut self,
-        depth: usize,
-        total: Option<f64>,
-        budget: &LevelBudget,
-    ) -> Result<Vec<f64>> {
-        match (budget.sizes, total) {
-            (None, Some(total)) => Ok(vec![total]),
-            (cost, _) => {
+    fn sizes(&mut self, depth: usize, total: Option<f64>) -> Result<Vec<f64>> {
+        let cost = self.levels.at(depth).and_then(|(budget, _)| budget.sizes);
+        match (cost, total) {
+            (Some(cost), _) => {
                 let clique = self.partition.clique(depth);
-                let cost = cost.unwrap_or(budget.answers);
-                Ok(self.measure(&[clique], cost)?.swap_remove(0).values)
+                Ok(self.measuring.measure(&[clique], cost)?.swap_remove(0))
             }
+            (None, total) => Ok(total.into_iter().collect()),
         }
     }
 
@@ -267,12 +243,21 @@ impl<'r, 'c> Run<'r, 'c> {
         groups
     }
 
+    /// What the answers of a level may cost: of the last one, all that is left.
+    fn budget_of_answers(&self, depth: usize) -> Result<Cost> {
+        match self.levels.at(depth) {
+            Some((budget, false)) => Ok(budget.answers),
+            Some((_, true)) => Ok(self.measuring.left()),
+            None => Err(Error::invalid_parameter("level", depth, "one that has a budget")),
+        }
+    }
+
     /// The cliques of a level: as many as are worth their noise in a group of mean size.
-    fn worth_measuring(&self, groups: &[Group], budget: &LevelBudget) -> Result<Vec<Clique>> {
+    fn worth_measuring(&self, groups: &[Group], budget: Cost) -> Result<Vec<Clique>> {
         let inhabited = groups.iter().filter(|group| group.size > 0.0).count().max(1) as f64;
         let mean = groups.iter().map(|group| group.size).sum::<f64>() / inhabited;
         let most_cells = |number: usize| {
-            self.settings.noise_to_count * mean / budget.answers.variance(self.curator, number)
+            self.settings.noise_to_count * mean / self.measuring.variance(budget, number)
         };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
         let candidates = Candidates::new(self.prior, most_cells(1) as u64)?;
@@ -281,52 +266,14 @@ impl<'r, 'c> Run<'r, 'c> {
     }
 
     /// Noisy counts on the cliques in all groups of a level: tables over the group attributes and each clique.
-    fn answers(
-        &mut self,
-        depth: usize,
-        cliques: &[Clique],
-        budget: &LevelBudget,
-    ) -> Result<Vec<Vec<f64>>> {
+    fn answers(&mut self, depth: usize, cliques: &[Clique], budget: Cost) -> Result<Vec<Vec<f64>>> {
         if cliques.is_empty() {
             return Ok(Vec::new());
         }
-        let each = budget.answers.part(1.0, cliques.len() as f64)?;
         let groups = self.partition.clique(depth);
         let all: Vec<Clique> =
             cliques.iter().map(|clique| groups.union(&self.partition.in_domain(clique))).collect();
-        Ok(self.measure(&all, each)?.into_iter().map(|noisy| noisy.values).collect())
-    }
-
-    /// Measures marginals at a cost each.
-    fn measure(&mut self, cliques: &[Clique], each: Cost) -> Result<Vec<Measurement>> {
-        let mut measured = Vec::with_capacity(cliques.len());
-        for clique in cliques {
-            let round = u32::try_from(self.rounds.len() + 1).unwrap_or(u32::MAX);
-            self.curator.begin_round(round)?;
-            let noisy = each.measure(self.curator, clique)?;
-            self.observer.event(&Event::Measured {
-                round,
-                rounds: self.planned.max(round),
-                clique: clique.iter().map(|a| self.domain.name(a).into()).collect(),
-                provenance: Provenance::Private,
-                stddev: noisy.stddev,
-                spent: self.curator.spent(),
-                limit: self.curator.ledger().limit(),
-            });
-            self.rounds.push(RoundRecord {
-                round,
-                clique: clique.clone(),
-                provenance: Provenance::Private,
-                stddev: noisy.stddev,
-                candidates: 0,
-                loss: 0.0,
-                oracle_calls: 0,
-                model_mib: 0.0,
-            });
-            self.measurements.push(noisy.clone());
-            measured.push(noisy);
-        }
-        Ok(measured)
+        self.measuring.measure(&all, budget)
     }
 
     /// Each group's weights, from those it has, scaled to its answers; a group without records keeps them.
@@ -357,7 +304,8 @@ impl<'r, 'c> Run<'r, 'c> {
     }
 
     fn finish(self, mechanism: &'static str, model: GroupedSupport) -> Release {
-        let mut rounds = self.rounds;
+        let (curator, state) = self.measuring.finish();
+        let mut rounds = state.rounds;
         if let Some(last) = rounds.last_mut() {
             last.model_mib = model.size_mib();
         }
@@ -365,11 +313,11 @@ impl<'r, 'c> Run<'r, 'c> {
             mechanism,
             model: model.into(),
             certificate: None,
-            measurements: self.measurements,
+            measurements: state.measurements,
             rounds,
-            ledger: self.curator.ledger().clone(),
-            relation: self.curator.relation(),
-            is_private: self.curator.is_private(),
+            ledger: curator.ledger().clone(),
+            relation: curator.relation(),
+            is_private: curator.is_private(),
         }
     }
 }

@@ -54,6 +54,17 @@ impl Cost {
         Ok(own)
     }
 
+    /// It without a part of it.
+    pub(super) fn less(self, part: Self) -> Self {
+        match (self, part) {
+            (Self::Rho(all), Self::Rho(part)) => {
+                Self::Rho(Rho::from_units(all.units().saturating_sub(part.units())))
+            }
+            (Self::Epsilon(all), Self::Epsilon(part)) => Self::Epsilon(all.saturating_sub(part)),
+            (all, _) => all,
+        }
+    }
+
     /// Variance of the noise on each cell of a marginal, in squared counts, of `marginals` that share the cost evenly.
     pub(super) fn variance(self, curator: &Curator<'_>, marginals: usize) -> f64 {
         let sensitivity = MarginalSensitivity::of(curator.relation());

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::data::MAX_TOTAL_CELLS;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::model::Group;
@@ -47,6 +48,28 @@ impl Partition {
     /// The group attributes down to a depth.
     pub(super) fn clique(&self, depth: usize) -> Clique {
         Clique::new(self.attributes[..depth].iter().copied())
+    }
+
+    /// How many groups there are at a depth: every combination of codes that the domain does not forbid.
+    pub(super) fn number(&self, domain: &Domain, depth: usize) -> u64 {
+        let attributes = self.attributes.get(..depth).unwrap_or_default();
+        let own = self.clique(depth);
+        let all = domain.cells(&own).unwrap_or(u64::MAX);
+        let zeros = domain.structural_zeros().iter();
+        if all > MAX_TOTAL_CELLS || zeros.filter(|zero| zero.clique().is_subset(&own)).count() == 0
+        {
+            return all; // too many to be measured in any case, or all of them possible
+        }
+        let mut codes = vec![0_u32; depth];
+        let is_group = |mut rest: u64| {
+            for (code, attribute) in codes.iter_mut().zip(attributes) {
+                let k = domain.cardinality(*attribute) as u64;
+                *code = u32::try_from(rest % k).unwrap_or(u32::MAX);
+                rest /= k;
+            }
+            self.is_possible(domain, &codes)
+        };
+        (0..all).map(is_group).map(u64::from).sum()
     }
 
     /// The groups at a depth within those one attribute above, which they have their weights of; sizes are not known yet.
@@ -174,6 +197,8 @@ mod tests {
         let states: Vec<Group> =
             partition.children(&ruled, 1, &root).into_iter().map(|(_, g)| g).collect();
         assert_eq!(partition.children(&ruled, 2, &states).len(), 3);
+        assert_eq!((partition.number(&ruled, 1), partition.number(&ruled, 2)), (2, 3));
+        assert_eq!(partition.number(&domain(), 2), 4);
         let mixed = domain().forbid([vec![("x", vec![0]), ("state", vec![1])]]).unwrap();
         assert!(Partition::new(&mixed, &names).is_err());
     }
