@@ -145,6 +145,22 @@ fn a_finished_run_of_another_protocol_is_refused_and_more_seeds_are_not() {
 }
 
 #[test]
+fn results_with_other_columns_are_refused_and_left_as_they_are() {
+    let bench = bench(&PROTOCOL.replace("[0.5, 5.0]", "[5.0]").replace("[0, 1]", "[0]"));
+    bench.succeed("compare small.toml --out out --mechanism independent");
+    let whole = bench.read("out/results.csv");
+    let place = whole.split(',').position(|column| column == "group_score").unwrap();
+    let without = |line: &str| -> String {
+        let fields = line.split(',').enumerate().filter(|(at, _)| *at != place);
+        fields.map(|(_, field)| field).collect::<Vec<_>>().join(",") + "\n"
+    };
+    let older: String = whole.lines().map(without).collect();
+    bench.write("out/results.csv", &older);
+    bench.fail("compare small.toml --out out", 5, "line 1: has other columns");
+    assert_eq!(bench.read("out/results.csv"), older);
+}
+
+#[test]
 fn runs_that_use_no_public_table_are_shared_by_data_sets_with_the_same_private_table() {
     let second = "\n[[data]]\nname = \"far\"\nschema = \"schema.json\"\nprivate = \"private.csv\"\n\
                   public = [\"private.csv\"]\n";

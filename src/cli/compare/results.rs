@@ -113,6 +113,15 @@ impl Results {
                 Error::invalid_specification(place, error.to_string(), "a row of a comparison")
             })?);
         }
+        if let Some(row) = rows.first() {
+            let expected = lines(row, true).map_err(failed)?;
+            let same = expected.split(|byte| *byte == b'\n').next()
+                == text.lines().next().map(str::as_bytes);
+            if !same {
+                let message = "has other columns than this version writes; expected another --out";
+                return Err(refused(format!("{}, line 1: {message}", path.display())));
+            }
+        }
         Ok(Self { path: path.into(), file, rows })
     }
 
@@ -142,16 +151,19 @@ impl Results {
 
     /// Adds a row, in one write, and returns once it is on disk.
     pub(super) fn add(&mut self, row: Row) -> Outcome {
-        let is_first = self.rows.is_empty();
-        let mut writer = csv::WriterBuilder::new().has_headers(is_first).from_writer(Vec::new());
-        let written = writer.serialize(&row).map_err(std::io::Error::other);
-        let line = written
-            .and_then(|()| writer.into_inner().map_err(|e| std::io::Error::other(e.to_string())));
-        line.and_then(|line| self.file.write_all(&line).and_then(|()| self.file.sync_data()))
+        lines(&row, self.rows.is_empty())
+            .and_then(|line| self.file.write_all(&line).and_then(|()| self.file.sync_data()))
             .map_err(|source| Error::Io { action: "write", path: self.path.clone(), source })?;
         self.rows.push(row);
         Ok(())
     }
+}
+
+/// A row as a line, after the names of its columns where they are asked for.
+fn lines(row: &Row, names: bool) -> std::io::Result<Vec<u8>> {
+    let mut writer = csv::WriterBuilder::new().has_headers(names).from_writer(Vec::new());
+    writer.serialize(row).map_err(std::io::Error::other)?;
+    writer.into_inner().map_err(|error| std::io::Error::other(error.to_string()))
 }
 
 fn refused(message: String) -> Failure {
