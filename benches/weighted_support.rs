@@ -2,7 +2,7 @@
 //!
 //! The support is the public table of Ohio (`acs2024-person-household/oh.csv.gz`: 52 attributes), the private table that of
 //! Pennsylvania, the workload 4,096 triples of at most 4,096 cells, drawn with a fixed seed. `round` is one round of
-//! PMW^Pub (single queries, permute-and-flip, epsilon 1 over 50 rounds): the time from one fit to the next, taken from a
+//! PMW^Pub (single queries, epsilon 1 over 50 rounds): the time from one fit to the next, taken from a
 //! run. `count` is the marginals of the support on the whole workload, the better part of a round. Reads `JOINTLY_DATA`.
 
 #[allow(dead_code, reason = "each bench uses a part of it")]
