@@ -79,6 +79,11 @@ impl Game {
         Self { smoothing: self.smoothing, ..Self::new(&incidence, targets, self.floor) }
     }
 
+    /// Number of pairs of a row and a cell that it is in.
+    pub(super) fn incidences(&self) -> usize {
+        self.hits.len()
+    }
+
     /// The cells that a row is in.
     fn cells(&self, row: usize) -> &[u32] {
         &self.hits[self.starts[row]..self.starts[row + 1]]

@@ -164,9 +164,10 @@ mod tests {
             let [low, high] = close(&game, 1e-7, NORM).bracket;
             assert!(high - low <= 1e-7, "[{low}, {high}]");
             assert!(high >= plain.lower - smoothing && low <= plain.upper + smoothing);
-            let fast = parts::close(&game, 1e-7);
-            assert!(fast[1] - fast[0] <= 1e-7, "{fast:?}");
-            assert!(fast[0] <= high + 1e-12 && low <= fast[1] + 1e-12);
+            for fast in [parts::close(&game, 1e-7), parts::close_after(&game, 1e-7, 10)] {
+                assert!(fast[1] - fast[0] <= 1e-7, "{fast:?}");
+                assert!(fast[0] <= high + 1e-12 && low <= fast[1] + 1e-12);
+            }
         }
     }
 }

@@ -5,8 +5,11 @@ use super::guaranteed::{self, NORM, bounds};
 use super::primal_dual::{Pace, PrimalDual};
 use super::working_set::keep_least;
 
-/// Iterations on the whole game, which show what matters in it.
-const WHOLE: u32 = 400;
+/// Incidences that the iterations on the whole game read, and their least and largest number. They often suffice; where
+/// they do not, they show what matters.
+const WHOLE: usize = 1 << 32;
+const LEAST_WHOLE: u32 = 400;
+const MOST_WHOLE: u32 = 20_000;
 /// Rows and cells that a part has to begin with, and the most that a round adds of each.
 const ROWS: usize = 512;
 const CELLS: usize = 2048;
@@ -24,20 +27,26 @@ const NORMS: [f64; 3] = [1.0 / 8.0, 1.0 / 3.0, 1.0];
 /// Weights and prices of the solution are exponential in costs and errors, so most of them are nothing. Bounds are those
 /// of the whole game, whatever part led to them.
 pub(super) fn close(game: &Game, width: f64) -> [f64; 2] {
+    let whole = u32::try_from(WHOLE / game.incidences().max(1)).unwrap_or(u32::MAX);
+    close_after(game, width, whole.clamp(LEAST_WHOLE, MOST_WHOLE))
+}
+
+/// The same after so many iterations on the whole game.
+pub(super) fn close_after(game: &Game, width: f64, whole: u32) -> [f64; 2] {
     let even = vec![1.0 / game.rows() as f64; game.rows()];
     let mut search = PrimalDual::new(game, even, &vec![0.0; game.targets.len()], Pace::default());
-    search.run(width, WHOLE);
+    search.run(width, whole);
     let mut bracket = [search.lower, search.upper];
     let mut point = Point { weights: search.weights, prices: search.prices };
     let mut rows = least(point.weights.iter().map(|w| -w), ROWS);
     let mut cells = least(point.prices.iter().map(|y| -y.abs()), CELLS);
     let mut norm = 0;
-    for _ in 0..ROUNDS {
+    for round in 0..ROUNDS {
         let (costs, errors) = point.look(game);
         let rates = [game.smoothing.weights, game.smoothing.prices].map(f64::recip);
         let grown = add(&mut rows, costs.iter().map(|cost| rates[0] * cost), ROWS)
             | add(&mut cells, errors.iter().map(|e| -rates[1] * e.abs()), CELLS);
-        if bracket[1] - bracket[0] <= width || !grown {
+        if bracket[1] - bracket[0] <= width || (round > 0 && !grown) {
             break;
         }
         let part = game.part(&rows, &cells);
