@@ -147,11 +147,8 @@ fn release(
     let earlier = curator.spent();
     let task = Task { workload: &inputs.workload, public: &inputs.public };
     let mut progress = Progress::new(console);
-    let mechanism = if config.mechanism == MechanismName::Ide {
-        Box::new(config.ide.mechanism(config.tuning, checkpoint))
-    } else {
-        mechanism(config.mechanism, config.tuning, config.iterations, checkpoint)
-    };
+    let (name, tuning, ide) = (config.mechanism, config.tuning, &config.ide);
+    let mechanism = mechanism(name, tuning, ide, config.iterations, checkpoint);
     let release = mechanism.run(&mut curator, &task, &mut progress);
     progress.finish();
     if release.is_err() && curator.spent() > earlier {
@@ -186,6 +183,7 @@ fn failed(config: &SynthConfig, curator: &Curator<'_>, console: Console) -> Outc
 pub(super) fn mechanism(
     name: MechanismName,
     tuning: Tuning,
+    ide: &IdeArgs,
     iterations: u32,
     checkpoint: Option<CheckpointFolder>,
 ) -> Box<dyn Mechanism> {
@@ -225,13 +223,13 @@ pub(super) fn mechanism(
             let projections = tuning.reweighting.projections.unwrap_or(projections);
             Box::new(PepPub { release: tuning.query_release(&release, checkpoint), projections })
         }
-        MechanismName::Ide => Box::new(IdeArgs::default().mechanism(tuning, checkpoint)),
+        MechanismName::Ide => Box::new(ide.mechanism(tuning, checkpoint)),
     }
 }
 
 impl IdeArgs {
     /// The mechanism, the defaults replaced by what is asked for.
-    pub(super) fn mechanism(&self, tuning: Tuning, checkpoint: Option<CheckpointFolder>) -> Ide {
+    fn mechanism(&self, tuning: Tuning, checkpoint: Option<CheckpointFolder>) -> Ide {
         let defaults = Ide::default();
         Ide {
             groups: self.groups.clone(),

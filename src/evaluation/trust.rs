@@ -138,6 +138,9 @@ impl Trust {
         workload: &Workload,
     ) -> Result<TrustReport> {
         self.check(public)?;
+        // What can fail for public reasons comes before anything is paid for.
+        let thinned = |table| thinned(table, workload, self.rows, curator.domain());
+        let mixed = public.iter().map(thinned).collect::<Result<Vec<_>>>()?;
         let budget = curator.remaining();
         let (total, budget) = total(curator, budget)?;
         let (of_mixtures, of_marginals) = budget.fraction(self.mixture_share)?;
@@ -152,12 +155,11 @@ impl Trust {
             ..MixtureError::default()
         };
         let (mut left, tables) = (of_mixtures, public.len() as u64);
-        for (table, others) in public.iter().zip((1..=tables).rev()) {
+        for (rows, others) in mixed.iter().zip((1..=tables).rev()) {
             let (own, rest) = left.split(1, others).unwrap_or_default();
             let noise = (NoiseForm::Gaussian, own);
             let interval = (self.confidence, intervals);
-            let rows = thinned(table, workload, self.rows, curator.domain())?;
-            let found = mixture_error.release(curator, &rows, workload, total, noise, interval)?;
+            let found = mixture_error.release(curator, rows, workload, total, noise, interval)?;
             mixtures.push((found, rows.table().records()));
             left = rest;
         }

@@ -189,13 +189,8 @@ impl Cell {
         let private: &dyn Projectable = &inputs.private;
         let mut curator = Curator::new(private, tuning.relation, limit, NoiseSeed::Fixed(seed))?;
         let task = Task { workload: &inputs.workload, public: &inputs.public };
-        let mechanism = match name {
-            MechanismName::Ide => {
-                let groups = self.tables.groups.clone();
-                Box::new(IdeArgs { groups, ..IdeArgs::default() }.mechanism(tuning, None))
-            }
-            _ => synth::mechanism(name, tuning, self.iterations, None),
-        };
+        let ide = IdeArgs { groups: self.tables.groups.clone(), ..IdeArgs::default() };
+        let mechanism = synth::mechanism(name, tuning, &ide, self.iterations, None);
         let release = mechanism.run(&mut curator, &task, &mut Silent)?;
         let mut rng = ChaCha20Rng::seed_from_u64(SAMPLING_SEED + seed);
         let records = inputs.private.records();

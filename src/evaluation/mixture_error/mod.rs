@@ -71,7 +71,8 @@ pub struct MixtureError {
     pub tolerance: f64,
     /// Which cells count.
     pub cells: ScoredCells,
-    /// Most iterations of the first-order method; where they do not suffice the bracket is wider than the tolerance.
+    /// Most iterations of the first-order method; where they do not suffice the bracket is wider than the tolerance. A
+    /// release takes as many as its bracket needs.
     pub iterations: u32,
 }
 

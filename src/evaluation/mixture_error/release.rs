@@ -32,8 +32,8 @@ impl MixtureError {
     ///
     /// What is released is the value of the game with relative entropies added on both sides (Nesterov 2005), which is
     /// within [`tolerance`](Self::tolerance) of f, or within half the standard deviation of the noise where that is more, and
-    /// solved to a bracket of a quarter of a count. One record changes n times
-    /// that value by at most 1, under both relations, and the middle of the bracket by at most 1.25
+    /// solved to a bracket of a quarter of a count. One record changes n times that value by at most 1, under both
+    /// relations, and the middle of the bracket by at most 1.25; a unit of K records by K and K + 0.25
     /// (`docs/theory/sensitivities.md`, section 7). The bracket does get as narrow: where the fast method does not bring it
     /// there, one with a proved number of iterations does. **The running time depends on the records** and should not be
     /// published with the result.

@@ -1,5 +1,7 @@
 //! Some rows of a large public table that reach what all of them reach, as far as possible.
 
+use std::collections::BTreeSet;
+
 use super::release::covered;
 use super::support::{Prices, Support};
 use super::working_set::keep_least;
@@ -31,12 +33,8 @@ pub(in crate::evaluation) fn thinned(
     let step = (most - rows.len()).div_ceil(STEPS);
     while rows.len() < most {
         let reached = support.masses(&rows, &vec![1.0; rows.len()])?;
-        let missing: Prices = (0..)
-            .zip(&masses)
-            .zip(&reached)
-            .filter(|(_, r)| **r == 0.0)
-            .map(|((c, m), _)| (c, *m))
-            .collect();
+        let unreached = (0..).zip(masses.iter().zip(&reached)).filter(|(_, (_, r))| **r == 0.0);
+        let missing: Prices = unreached.map(|(cell, (mass, _))| (cell, *mass)).collect();
         let gains = support.costs(&missing)?;
         let mut new: Vec<(f64, u32)> =
             gains.iter().map(|gain| -gain).zip(0_u32..).filter(|(gain, _)| *gain < 0.0).collect();
@@ -46,7 +44,7 @@ pub(in crate::evaluation) fn thinned(
         keep_least(&mut new, step.min(most - rows.len()));
         rows.extend(new.into_iter().map(|(_, row)| row));
     }
-    let chosen: std::collections::BTreeSet<u32> = rows.iter().copied().collect();
+    let chosen: BTreeSet<u32> = rows.iter().copied().collect();
     let others: Vec<u32> = all.into_iter().filter(|row| !chosen.contains(row)).collect();
     rows.extend(even(&others, most - rows.len()));
     rows.sort_unstable();
