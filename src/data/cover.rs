@@ -4,7 +4,8 @@
 //! table over {a, b, c} in place of three over {a, b}, {a, c} and {b, c} is a third of the work, and its sums are all but
 //! free when there are many more records than cells.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::mem::take;
 
 use crate::domain::{Clique, Domain};
 
@@ -26,61 +27,106 @@ pub(super) struct Cover {
 
 /// Tables that cover every clique, those of most cells first.
 ///
-/// Cliques that differ in their last attribute alone are joined, first fit, starting from the one of most cells, while
-/// the table stays small; then everything asked for inside the joined table is taken from it.
+/// Starting from the clique of most cells, a table grows by one attribute after another while it stays small: by that
+/// which brings most cliques for what it adds to the logarithm of the cells. Everything asked for inside the table is
+/// taken from it.
 pub(super) fn cover(domain: &Domain, cliques: &[Clique], records: usize) -> Vec<Cover> {
     let limit = MOST_CELLS.min(records as u64 / RECORDS_A_CELL);
     let cells = |clique: &Clique| domain.cells(clique).unwrap_or(u64::MAX);
-    // Places of each distinct clique not yet covered.
-    let mut wanted: BTreeMap<&[usize], Vec<usize>> = BTreeMap::new();
-    for (place, clique) in cliques.iter().enumerate() {
-        wanted.entry(clique.attributes()).or_default().push(place);
-    }
-    let mut by_cells: Vec<&Clique> = wanted.values().map(|places| &cliques[places[0]]).collect();
-    by_cells.sort_by_key(|clique| std::cmp::Reverse(cells(clique)));
-    let longest = cliques.iter().map(Clique::len).max().unwrap_or(0);
+    let mut wanted = Wanted::new(cliques);
+    let mut by_cells: Vec<usize> = (0..wanted.cliques.len()).collect();
+    by_cells.sort_by_key(|id| std::cmp::Reverse(cells(wanted.cliques[*id])));
     let mut covers = Vec::new();
-    for clique in by_cells {
-        let Some(places) = wanted.remove(clique.attributes()) else { continue };
-        let mut cover = Cover { clique: clique.clone(), members: places };
-        if cells(clique) <= limit {
-            cover.clique = joined(domain, clique, &wanted, limit);
-            for subset in cover.clique.subsets() {
-                if subset.len() <= longest
-                    && let Some(places) = wanted.remove(subset.attributes())
-                {
-                    cover.members.extend(places);
-                }
-            }
+    for id in by_cells {
+        let clique = wanted.cliques[id];
+        let members = take(&mut wanted.places[id]);
+        if !members.is_empty() {
+            let cover = Cover { clique: clique.clone(), members };
+            let small = cells(clique) <= limit;
+            covers.push(if small { grown(domain, cover, &mut wanted, limit) } else { cover });
         }
-        covers.push(cover);
     }
     covers.sort_by_key(|cover| std::cmp::Reverse(cells(&cover.clique)));
     covers
 }
 
-/// The clique with the last attributes of others that share all but theirs, while the table has at most `limit` cells.
-fn joined(
-    domain: &Domain,
-    clique: &Clique,
-    wanted: &BTreeMap<&[usize], Vec<usize>>,
-    limit: u64,
-) -> Clique {
-    let Some((_, prefix)) = clique.attributes().split_last() else { return clique.clone() };
-    let mut joined = clique.clone();
-    let same_prefix = wanted
-        .range(prefix..)
-        .map(|(attributes, _)| *attributes)
-        .take_while(|attributes| attributes.starts_with(prefix))
-        .filter(|attributes| attributes.len() == prefix.len() + 1);
-    for last in same_prefix.filter_map(<[usize]>::last) {
-        let larger = joined.union(&Clique::new([*last]));
-        let fits = domain.cells(&larger).is_some_and(|cells| cells <= limit);
-        if fits && larger.len() <= MOST_ATTRIBUTES {
-            joined = larger;
+/// The cliques asked for, each once.
+struct Wanted<'a> {
+    cliques: Vec<&'a Clique>,
+    /// Where each was asked for; none once it is covered.
+    places: Vec<Vec<usize>>,
+    ids: HashMap<&'a Clique, usize>,
+    /// For each clique less one attribute, that attribute and the clique.
+    completions: HashMap<Clique, Vec<(usize, usize)>>,
+    /// The most attributes of a clique.
+    longest: usize,
+}
+
+impl<'a> Wanted<'a> {
+    fn new(asked: &'a [Clique]) -> Self {
+        let mut wanted = Self {
+            cliques: Vec::new(),
+            places: Vec::new(),
+            ids: HashMap::new(),
+            completions: HashMap::new(),
+            longest: asked.iter().map(Clique::len).max().unwrap_or(0),
+        };
+        for (place, clique) in asked.iter().enumerate() {
+            let id = *wanted.ids.entry(clique).or_insert(wanted.cliques.len());
+            if id == wanted.cliques.len() {
+                wanted.cliques.push(clique);
+                wanted.places.push(Vec::new());
+                for last in clique.iter() {
+                    let rest = Clique::new(clique.iter().filter(|a| *a != last));
+                    wanted.completions.entry(rest).or_default().push((last, id));
+                }
+            }
+            wanted.places[id].push(place);
+        }
+        wanted
+    }
+}
+
+/// The table with further attributes, while it has at most `limit` cells, and all cliques inside it.
+fn grown(domain: &Domain, mut cover: Cover, wanted: &mut Wanted<'_>, limit: u64) -> Cover {
+    let mut inside = cover.clique.subsets();
+    inside.push(Clique::default());
+    for subset in &inside {
+        if let Some(id) = wanted.ids.get(subset) {
+            cover.members.append(&mut wanted.places[*id]);
         }
     }
-    joined
+    inside.retain(|subset| subset.len() < wanted.longest);
+    // For each attribute outside, the cliques that it would bring inside.
+    let mut brought: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut unseen = inside.clone();
+    while cover.clique.len() < MOST_ATTRIBUTES {
+        for (last, id) in
+            unseen.iter().filter_map(|subset| wanted.completions.get(subset)).flatten()
+        {
+            if !wanted.places[*id].is_empty() {
+                brought.entry(*last).or_default().push(*id);
+            }
+        }
+        let cells = domain.cells(&cover.clique).unwrap_or(u64::MAX);
+        let worth = |(attribute, brought): &(&usize, &Vec<usize>)| {
+            brought.len() as f64 / (1.0 + domain.cardinality(**attribute) as f64).ln()
+        };
+        let best = brought
+            .iter()
+            .filter(|(a, _)| cells.saturating_mul(domain.cardinality(**a) as u64) <= limit)
+            .max_by(|one, other| worth(one).total_cmp(&worth(other)));
+        let Some(attribute) = best.map(|(attribute, _)| *attribute) else { break };
+        for id in brought.remove(&attribute).unwrap_or_default() {
+            cover.members.append(&mut wanted.places[id]);
+        }
+        let attribute = Clique::new([attribute]);
+        cover.clique = cover.clique.union(&attribute);
+        let shorter = inside.iter().filter(|subset| subset.len() + 1 < wanted.longest);
+        unseen = shorter.map(|subset| subset.union(&attribute)).collect();
+        inside.extend(unseen.iter().cloned());
+    }
+    cover
 }
 
 #[cfg(test)]

@@ -266,59 +266,68 @@ impl<'u> Fit<'u> {
 struct Candidates {
     cliques: Vec<Clique>,
     queries: Queries,
-    /// First query of each clique, and the number of all.
-    starts: Vec<usize>,
-    /// Whether each query, or each marginal, was measured.
-    taken: Vec<bool>,
-    left: usize,
+    /// Queries of each clique, or 1 where marginals are chosen.
+    sizes: Vec<usize>,
+    /// Which of them were measured, in order.
+    taken: Vec<Vec<usize>>,
 }
 
 impl Candidates {
     fn new(domain: &Domain, task: &Task<'_>, queries: Queries) -> Result<Self> {
         let cliques = task.workload.cliques();
-        let (mut starts, mut sum) = (vec![0], 0_u64);
+        let (mut sizes, mut sum) = (Vec::with_capacity(cliques.len()), 0_u64);
         for clique in &cliques {
-            let cells = domain.cells(clique).and_then(|cells| sum.checked_add(cells));
-            sum = cells.filter(|sum| *sum <= MAX_QUERIES).ok_or_else(|| Error::TooLarge {
-                what: format!("the queries of a workload of {} cliques", cliques.len()),
-                needed: "more cells".into(),
-                limit: format!("{MAX_QUERIES} cells of all cliques together"),
-            })?;
-            starts.push(usize::try_from(sum).unwrap_or(usize::MAX));
+            let cells = domain.cells(clique).unwrap_or(u64::MAX);
+            sum = sum.saturating_add(cells);
+            if sum > MAX_QUERIES {
+                return Err(Error::TooLarge {
+                    what: format!("the queries of a workload of {} cliques", cliques.len()),
+                    needed: "more cells".into(),
+                    limit: format!("{MAX_QUERIES} cells of all cliques together"),
+                });
+            }
+            sizes.push(match queries {
+                Queries::Single => usize::try_from(cells).unwrap_or(usize::MAX),
+                Queries::Marginals => 1,
+            });
         }
-        let left = match queries {
-            Queries::Single => starts[cliques.len()],
-            Queries::Marginals => cliques.len(),
-        };
-        Ok(Self { cliques, queries, starts, taken: vec![false; left], left })
+        let taken = vec![Vec::new(); cliques.len()];
+        Ok(Self { cliques, queries, sizes, taken })
     }
 
     /// Number of candidates.
     fn left(&self) -> usize {
-        self.left
+        self.left_of_each().sum()
+    }
+
+    fn left_of_each(&self) -> impl Iterator<Item = usize> {
+        self.sizes.iter().zip(&self.taken).map(|(size, taken)| size - taken.len())
     }
 
     /// Removes what was measured. When nothing is left, everything is a candidate again.
     fn take_away(&mut self, measurement: &Measurement) {
         let clique = self.cliques.iter().position(|clique| *clique == measurement.clique);
         let Some(clique) = clique else { return };
-        let place = match self.queries {
-            Queries::Single => self.starts[clique] + measurement.cell.unwrap_or(0),
-            Queries::Marginals => clique,
-        };
-        if let Some(taken) = self.taken.get_mut(place).filter(|taken| !**taken) {
-            *taken = true;
-            self.left -= 1;
+        let query = measurement.cell.unwrap_or(0);
+        if let Err(place) = self.taken[clique].binary_search(&query) {
+            self.taken[clique].insert(place, query);
         }
-        if self.left == 0 {
-            self.taken.fill(false);
-            self.left = self.taken.len();
+        if self.left() == 0 {
+            self.taken.fill(Vec::new());
         }
     }
 
-    /// The candidates' positions among all queries or marginals.
-    fn positions(&self) -> impl Iterator<Item = usize> + '_ {
-        self.taken.iter().enumerate().filter(|(_, taken)| !**taken).map(|(position, _)| position)
+    /// A candidate: its clique, and its query there.
+    fn at(&self, mut choice: usize) -> (usize, usize) {
+        for (clique, left) in self.left_of_each().enumerate() {
+            if choice < left {
+                let taken = &self.taken[clique];
+                let query = taken.iter().fold(choice, |query, t| query + usize::from(*t <= query));
+                return (clique, query);
+            }
+            choice -= left;
+        }
+        (0, 0)
     }
 
     /// `|n q(A) - n q(D)|` in counts for every candidate, the largest of them where it is a marginal.
@@ -329,49 +338,43 @@ impl Candidates {
     ) -> Result<Sensitive<Vec<f64>>> {
         let counts = fit.weights.times(fit.total);
         let tables = fit.support.rows().weighted_marginals(&counts, &self.cliques)?;
-        let score = |(count, model): (&u32, &f64)| (model - f64::from(*count)).abs();
-        let all = answers.as_ref().map(|answers| match self.queries {
-            Queries::Single => {
-                let mut scores = vec![0.0; self.taken.len()];
-                let parts = self.starts.windows(2).map(|ends| ends[1] - ends[0]);
-                let mut rest = scores.as_mut_slice();
-                let mut places = Vec::with_capacity(tables.len());
-                for cells in parts {
-                    let (part, after) = rest.split_at_mut(cells);
-                    places.push(part);
-                    rest = after;
+        Ok(answers.as_ref().map(|answers| {
+            let mut scores = vec![0.0; self.left()];
+            let mut parts = Vec::with_capacity(tables.len());
+            let mut rest = scores.as_mut_slice();
+            for left in self.left_of_each() {
+                let (part, after) = rest.split_at_mut(left);
+                parts.push(part);
+                rest = after;
+            }
+            let tables = answers.par_iter().zip(&tables).zip(&self.taken);
+            parts.into_par_iter().zip(tables).for_each(|(part, ((answers, table), taken))| {
+                let pairs = answers.iter().zip(table);
+                let errors = pairs.map(|(count, model)| (model - f64::from(*count)).abs());
+                match self.queries {
+                    Queries::Single => {
+                        let mut taken = taken.iter().peekable();
+                        let open = (0..).zip(errors);
+                        let open = open.filter(|(query, _)| taken.next_if_eq(&query).is_none());
+                        part.iter_mut().zip(open).for_each(|(place, (_, error))| *place = error);
+                    }
+                    Queries::Marginals => {
+                        let worst = errors.fold(0.0, f64::max);
+                        part.fill(worst);
+                    }
                 }
-                let tables = places.into_par_iter().zip(answers).zip(&tables);
-                tables.for_each(|((place, counts), table)| {
-                    let errors = counts.iter().zip(table).map(score);
-                    place.iter_mut().zip(errors).for_each(|(place, error)| *place = error);
-                });
-                scores
-            }
-            Queries::Marginals => {
-                let tables = answers.par_iter().zip(&tables);
-                let worst = tables
-                    .map(|(counts, table)| counts.iter().zip(table).map(score).fold(0.0, f64::max));
-                worst.collect()
-            }
-        });
-        Ok(all.map(|mut all| {
-            let mut taken = self.taken.iter();
-            all.retain(|_| taken.next() == Some(&false));
-            all
+            });
+            scores
         }))
     }
 
     /// Measures the chosen one of the candidates.
     fn measure(&self, choice: usize, curator: &mut Curator<'_>, rho: Rho) -> Result<Measurement> {
-        let choice = self.positions().nth(choice).unwrap_or(0);
+        let (clique, query) = self.at(choice);
+        let clique = &self.cliques[clique];
         match self.queries {
-            Queries::Single => {
-                let at = self.starts.partition_point(|start| *start <= choice) - 1;
-                let cell = choice - self.starts[at];
-                Ok(curator.measure_cell(&self.cliques[at], cell, rho)?.into())
-            }
-            Queries::Marginals => Ok(curator.measure(&self.cliques[choice], rho)?.into()),
+            Queries::Single => Ok(curator.measure_cell(clique, query, rho)?.into()),
+            Queries::Marginals => Ok(curator.measure(clique, rho)?.into()),
         }
     }
 }

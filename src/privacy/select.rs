@@ -1,6 +1,7 @@
 //! Selections with scores, drawn exactly: the exponential mechanism and permute-and-flip.
 
 use rand::CryptoRng;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -17,6 +18,9 @@ const ROUNDING_STEPS: u64 = 2;
 const EPSILON_BITS: u32 = 32;
 /// Scores are clamped to this many steps, so that differences are exact in `f64` and fit the arithmetic.
 const LARGEST_STEPS: f64 = (1_u64 << 52) as f64;
+
+/// Scores that one thread goes through in one go.
+const PART: usize = 1 << 14;
 
 /// Trials after which all candidates are gone through in place of further ones.
 const TRIALS: usize = 512;
@@ -106,7 +110,13 @@ impl Selector {
         rng: &mut R,
     ) -> Result<usize> {
         let expected = "at least one score, and every score finite";
-        if scores.iter().any(|score| !score.is_finite()) {
+        let parts = scores.par_chunks(PART).map(|part| {
+            let finite = part.iter().fold(true, |all, score| all & score.is_finite());
+            (finite, part.iter().copied().fold(f64::MIN, f64::max))
+        });
+        let (finite, best) =
+            parts.reduce(|| (true, f64::MIN), |one, other| (one.0 && other.0, one.1.max(other.1)));
+        if !finite {
             return Err(Error::invalid_parameter("scores of a selection", "not finite", expected));
         }
         if scores.is_empty() {
@@ -114,7 +124,7 @@ impl Selector {
             return Err(Error::invalid_parameter("scores of a selection", found, expected));
         }
         // Rounding is monotone: the best score has the most steps.
-        let best = self.steps(scores.iter().copied().fold(f64::MIN, f64::max));
+        let best = self.steps(best);
         let gap = |candidate: usize| best.abs_diff(self.steps(scores[candidate]));
         let gaps = Gaps { gap, candidates: scores.len(), exponent: self.exponent() };
         let mut refused = Vec::new();

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::privacy::sampler::{InverseE, bernoulli_exp_fraction, uniform_below};
 
 /// Bands of candidates: γ in [k, k + 1), the last one open.
-const BANDS: usize = 64;
+const BANDS: usize = 32;
 
 /// Candidates that one thread goes through in one go.
 const BLOCK: usize = 1 << 11;
@@ -18,7 +18,7 @@ const BLOCK: usize = 1 << 11;
 pub(in crate::privacy) struct Gaps<G> {
     /// Steps below the best score.
     pub gap: G,
-    /// Number of candidates.
+    /// Number of candidates, below 2³².
     pub candidates: usize,
     /// What a step adds to the exponent γ, as numerator and denominator.
     pub exponent: (u64, u128),
@@ -31,61 +31,83 @@ impl<G: Fn(usize) -> u64> Gaps<G> {
         (u128::from((self.gap)(candidate)) * u128::from(numerator), denominator)
     }
 
-    /// The least gap of each band after the first: γ ≥ k.
-    fn bounds(&self) -> Vec<u64> {
+    fn bands(&self) -> Bands {
         let (numerator, denominator) = self.exponent;
         let bound = |k: u128| (k * denominator).div_ceil(u128::from(numerator.max(1)));
-        (1..BANDS as u128).map(|k| u64::try_from(bound(k)).unwrap_or(u64::MAX)).collect()
+        let bounds = (1..BANDS as u128).map(|k| u64::try_from(bound(k)).unwrap_or(u64::MAX));
+        Bands { bounds: bounds.collect(), per_step: numerator as f64 / denominator as f64 }
     }
 }
 
-/// How many candidates of each block are below each bound, and how many there are.
-struct Below {
+/// Which gaps belong to which band.
+struct Bands {
+    /// The least gap of each band after the first: γ ≥ k.
+    bounds: Vec<u64>,
+    /// γ of a step, nearly.
+    per_step: f64,
+}
+
+impl Bands {
+    #[inline]
+    fn of(&self, gap: u64) -> usize {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "not negative; large values saturate"
+        )]
+        let mut band = ((gap as f64 * self.per_step) as usize).min(BANDS - 1);
+        // The product may be off by a rounding error; the bounds decide.
+        while band > 0 && self.bounds[band - 1] > gap {
+            band -= 1;
+        }
+        while self.bounds.get(band).is_some_and(|bound| *bound <= gap) {
+            band += 1;
+        }
+        band
+    }
+}
+
+/// How many candidates of each block are in each band.
+struct Census {
     blocks: Vec<[u32; BANDS]>,
 }
 
-impl Below {
-    fn new<G: Fn(usize) -> u64 + Sync>(gaps: &Gaps<G>, bounds: &[u64]) -> Self {
+impl Census {
+    fn new<G: Fn(usize) -> u64 + Sync>(gaps: &Gaps<G>, bands: &Bands) -> Self {
         let blocks = (0..gaps.candidates.div_ceil(BLOCK)).into_par_iter().map(|block| {
             let mut counts = [0_u32; BANDS];
             for candidate in block_of(block, gaps.candidates) {
-                let gap = (gaps.gap)(candidate);
-                counts[bounds.partition_point(|bound| *bound <= gap)] += 1;
+                counts[bands.of((gaps.gap)(candidate))] += 1;
             }
-            let mut sum = 0;
-            counts.iter_mut().for_each(|count| {
-                sum += *count;
-                *count = sum;
-            });
             counts
         });
         Self { blocks: blocks.collect() }
     }
 
-    /// The number of candidates below each bound.
-    fn numbers(&self) -> [u64; BANDS] {
-        let mut sums = [0; BANDS];
+    /// `2³¹⁻ᵏ` times the number of candidates in band k. All of them together are below 2⁶³.
+    fn weights(&self) -> [u64; BANDS] {
+        let mut weights = [0; BANDS];
         for counts in &self.blocks {
-            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += u64::from(*count));
+            let shifted = (0..BANDS).map(|band| u64::from(counts[band]) << (BANDS - 1 - band));
+            weights.iter_mut().zip(shifted).for_each(|(weight, more)| *weight += more);
         }
-        sums
+        weights
     }
 
-    /// Of the candidates with a gap below the bound of a band, the one at a place.
+    /// Of the candidates of a band, the one at a place.
     fn at<G: Fn(usize) -> u64>(
         &self,
         gaps: &Gaps<G>,
+        bands: &Bands,
         mut place: u64,
         band: usize,
-        bound: Option<&u64>,
     ) -> usize {
         for (block, counts) in self.blocks.iter().enumerate() {
             let own = u64::from(counts[band]);
             if place < own {
-                let is_below =
-                    |candidate: &usize| bound.is_none_or(|b| (gaps.gap)(*candidate) < *b);
                 let place = usize::try_from(place).unwrap_or(0);
-                let mut candidates = block_of(block, gaps.candidates).filter(is_below);
+                let mut candidates = block_of(block, gaps.candidates)
+                    .filter(|candidate| bands.of((gaps.gap)(*candidate)) == band);
                 return candidates.nth(place).unwrap_or(0);
             }
             place -= own;
@@ -101,29 +123,27 @@ fn block_of(block: usize, candidates: usize) -> Range<usize> {
 
 /// The exponential mechanism: `P[i] ∝ exp(−γ_i)`.
 ///
-/// A trial proposes one of n candidates uniformly and accepts with probability exp(−γ). The coins of probability e⁻¹ that
-/// make up the whole part of γ are thrown first: K of them come up. The trial fails unless γ < K + 1, so that the proposal is
-/// from that band or a better one with probability `|S_K| / n`, and is only looked for when it is.
+/// A trial proposes a candidate of band k with probability proportional to `2⁻ᵏ`, in whole numbers, and accepts it with probability
+/// `2ᵏ exp(−γ) = (2/e)ᵏ exp(−(γ − k))`. Trials are few even where one candidate of many millions has to be found: of n
+/// candidates that share the probability with the best one, some `n^0.31` are tried.
 pub(in crate::privacy) fn exponential<G, R>(gaps: &Gaps<G>, rng: &mut R) -> usize
 where
     G: Fn(usize) -> u64 + Sync,
     R: CryptoRng + ?Sized,
 {
-    let bounds = gaps.bounds();
-    let below = Below::new(gaps, &bounds);
-    let numbers = below.numbers();
+    let bands = gaps.bands();
+    let census = Census::new(gaps, &bands);
+    let weights = census.weights();
+    let all = weights.iter().sum();
     let mut coins = InverseE::default();
     loop {
-        let mut heads = 0;
-        while heads < BANDS - 1 && coins.flip(rng) {
-            heads += 1;
+        let (mut band, mut place) = (0, uniform_below(all, rng));
+        while place >= weights[band] {
+            place -= weights[band];
+            band += 1;
         }
-        let place = uniform_below(gaps.candidates as u64, rng);
-        if place < numbers[heads] {
-            // Uniform on the better candidates, given that it is one of them.
-            let proposal = below.at(gaps, place, heads, bounds.get(heads));
-            let gap = (gaps.gap)(proposal);
-            let band = bounds.partition_point(|bound| *bound <= gap);
+        if (0..band).all(|_| coins.flip_twice_as_likely(rng)) {
+            let proposal = census.at(gaps, &bands, place >> (BANDS - 1 - band), band);
             let (numerator, denominator) = gaps.gamma(proposal);
             if bernoulli_exp_fraction(numerator - band as u128 * denominator, denominator, rng) {
                 return proposal;
@@ -148,7 +168,7 @@ where
     G: Fn(usize) -> u64 + Sync,
     R: CryptoRng + ?Sized,
 {
-    let bounds = gaps.bounds();
+    let bands = gaps.bands();
     let mut blocks = Vec::with_capacity(gaps.candidates.div_ceil(BLOCK));
     for block in 0..gaps.candidates.div_ceil(BLOCK) {
         let mut seed = <ChaCha20Rng as SeedableRng>::Seed::default();
@@ -159,7 +179,7 @@ where
         .into_par_iter()
         .map(|(block, seed)| {
             let mut rng = ChaCha20Rng::from_seed(seed);
-            accepted_in(gaps, block, &bounds, refused, &mut rng)
+            accepted_in(gaps, block, &bands.bounds, refused, &mut rng)
         })
         .collect();
     let mut place = uniform_below(accepted.iter().map(|(number, _)| number).sum(), rng);

@@ -68,8 +68,23 @@ impl InverseE {
     /// True with probability exp(−1), as [`bernoulli_exp_one`].
     #[inline]
     pub(in crate::privacy) fn flip<R: CryptoRng + ?Sized>(&mut self, rng: &mut R) -> bool {
+        self.flip_from(2, rng)
+    }
+
+    /// True with probability 2 exp(−1): a coin of exp(−1) fails unless its round 2 succeeds, which it does with probability
+    /// 1/2; this is what the rounds after that decide.
+    #[inline]
+    pub(in crate::privacy) fn flip_twice_as_likely<R: CryptoRng + ?Sized>(
+        &mut self,
+        rng: &mut R,
+    ) -> bool {
+        self.flip_from(3, rng)
+    }
+
+    /// Whether the first round to fail, from a round on, is odd; round k succeeds with probability 1/k.
+    #[inline]
+    fn flip_from<R: CryptoRng + ?Sized>(&mut self, mut round: u64, rng: &mut R) -> bool {
         const LANE: u64 = 1 << 16;
-        let mut round = 2_u64;
         while round < LANE {
             if self.left == 0 {
                 (self.bits, self.left) = (rng.next_u64(), 4);
@@ -97,14 +112,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_coins_have_the_probability_of_one() {
+    fn many_coins_have_the_probability_of_one_or_twice_that() {
         let mut rng = ChaCha20Rng::seed_from_u64(5);
         let (mut coins, draws) = (InverseE::default(), 4_000_000);
-        let hits = (0..draws).filter(|_| coins.flip(&mut rng)).count() as f64;
-        let mean = f64::from(draws) * (-1_f64).exp();
-        // 5 standard deviations: a false alarm below 10⁻⁶.
-        let slack = 5.0 * (mean * (1.0 - (-1_f64).exp())).sqrt();
-        assert!((hits - mean).abs() <= slack, "{hits}, {mean}");
+        let single = (0..draws).filter(|_| coins.flip(&mut rng)).count();
+        let double = (0..draws).filter(|_| coins.flip_twice_as_likely(&mut rng)).count();
+        for (hits, p) in [(single, (-1_f64).exp()), (double, 2.0 * (-1_f64).exp())] {
+            let mean = f64::from(draws) * p;
+            // 5 standard deviations: a false alarm below 10⁻⁶.
+            let slack = 5.0 * (mean * (1.0 - p)).sqrt();
+            assert!((hits as f64 - mean).abs() <= slack, "{hits}, {mean}");
+        }
     }
 
     #[test]
