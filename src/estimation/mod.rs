@@ -79,6 +79,11 @@ impl Stopping {
         }
     }
 
+    /// The same, with another number of oracle calls at most.
+    pub fn at_most(self, iterations: u32) -> Self {
+        Self { iterations, ..self }
+    }
+
     /// Runs until the loss is certified to be within this share of its noise, or to the last iteration.
     pub fn certified(share: f64, iterations: u32) -> Self {
         Self { certified_share: share, ..Self::after(iterations) }

@@ -258,7 +258,7 @@ impl Fit {
         measurements: &[Measurement],
         total: f64,
         warm_start: Option<&Potentials>,
-        iterations: u32,
+        stopping: Stopping,
         weighting: Weighting,
         earlier: Option<&Self>,
     ) -> Result<Self> {
@@ -267,7 +267,6 @@ impl Fit {
             Some(fit) => BeliefPropagation::following(domain, loss.layout(), &fit.oracle),
             None => BeliefPropagation::new(domain, loss.layout()),
         });
-        let stopping = Stopping { iterations, ..Stopping::default() };
         let estimator = AcceleratedBregman { stopping, ..AcceleratedBregman::default() };
         let estimate = estimator.estimate(&oracle, &loss, total, warm_start)?;
         let potentials = estimate.potentials.clone();
@@ -275,9 +274,14 @@ impl Fit {
         Ok(Self { model, estimate, oracle, loss, total })
     }
 
-    /// How far from the least loss the fit is, at most, found with so many oracle calls.
+    /// How far from the least loss the fit is, at most, found with so many oracle calls. Without noise the bound is 0, which
+    /// the marginals of one table attain.
     pub(super) fn certify(&self, calls: u32) -> Result<Certificate> {
-        let found = AcceleratedBregman::lower_bound(&self.oracle, &self.loss, self.total, calls)?;
+        let found = if self.loss.noise() > 0.0 {
+            AcceleratedBregman::lower_bound(&self.oracle, &self.loss, self.total, calls)?
+        } else {
+            0.0
+        };
         let lower_bound = found.max(self.estimate.lower_bound);
         Ok(Certificate { loss: self.estimate.loss, lower_bound, noise: self.loss.noise() })
     }

@@ -2,7 +2,7 @@
 
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
-use crate::estimation::Weighting;
+use crate::estimation::{Stopping, Weighting};
 use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::adaptive;
 use crate::mechanism::rounds::{Rounds, Settings, count};
@@ -87,7 +87,7 @@ pub(super) fn settings(
         rounds: None,
         measure_share: None,
         size_limit_mib,
-        iterations,
+        stopping: Stopping::default().at_most(iterations),
         weighting: Weighting::InverseVariance,
         checkpoint: None,
     }

@@ -1,7 +1,7 @@
 //! The simplest private baseline: single attributes alone.
 
 use crate::error::Result;
-use crate::estimation::Weighting;
+use crate::estimation::{Stopping, Weighting};
 use crate::mechanism::checkpoint::CheckpointFolder;
 use crate::mechanism::rounds::{Rounds, Settings, count, single_attributes};
 use crate::mechanism::{Mechanism, Release, Task};
@@ -42,7 +42,7 @@ impl Mechanism for Independent {
             rounds: None,
             measure_share: None,
             size_limit_mib: self.size_limit_mib,
-            iterations: self.iterations,
+            stopping: Stopping::default().at_most(self.iterations),
             weighting: Weighting::InverseVariance,
             checkpoint: self.checkpoint.as_ref(),
         };

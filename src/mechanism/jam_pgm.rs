@@ -3,7 +3,7 @@
 use crate::data::PublicData;
 use crate::domain::Clique;
 use crate::error::Result;
-use crate::estimation::Weighting;
+use crate::estimation::{Stopping, Weighting};
 use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::adaptive::l1_distance;
 use crate::mechanism::checkpoint::CheckpointFolder;
@@ -87,7 +87,7 @@ impl Mechanism for JamPgm {
             rounds: Some(rounds),
             measure_share: Some(self.measure_share),
             size_limit_mib: self.size_limit_mib,
-            iterations: self.iterations,
+            stopping: Stopping::default().at_most(self.iterations),
             weighting: Weighting::Equal,
             checkpoint: self.checkpoint.as_ref(),
         };

@@ -2,7 +2,7 @@
 
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
-use crate::estimation::Weighting;
+use crate::estimation::{Stopping, Weighting};
 use crate::graph::{self, JunctionTree};
 use crate::mechanism::checkpoint::CheckpointFolder;
 use crate::mechanism::rounds::{Rounds, Settings, count, single_attributes};
@@ -51,7 +51,7 @@ impl Mechanism for Mst {
             rounds: None,
             measure_share: None,
             size_limit_mib: self.size_limit_mib,
-            iterations: self.iterations,
+            stopping: Stopping::default().at_most(self.iterations),
             weighting: Weighting::InverseVariance,
             checkpoint: self.checkpoint.as_ref(),
         };

@@ -2,7 +2,7 @@
 
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::estimation::Weighting;
+use crate::estimation::{Stopping, Weighting};
 use crate::graph::{JunctionTree, cells_within_mib};
 use crate::mechanism::checkpoint::CheckpointFolder;
 use crate::mechanism::rounds::{Rounds, Settings, count};
@@ -63,7 +63,7 @@ impl Mechanism for MwemPgm {
             rounds: Some(rounds),
             measure_share: Some(self.measure_share),
             size_limit_mib: self.size_limit_mib,
-            iterations: self.iterations,
+            stopping: Stopping::default().at_most(self.iterations),
             weighting: Weighting::InverseVariance,
             checkpoint: self.checkpoint.as_ref(),
         };

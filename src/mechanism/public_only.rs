@@ -2,12 +2,15 @@
 
 use crate::domain::Clique;
 use crate::error::{Error, Result};
-use crate::estimation::Weighting;
+use crate::estimation::{Stopping, Weighting};
 use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::rounds::{Rounds, Settings};
 use crate::mechanism::{JamPgm, Mechanism, Release, Task, adaptive};
 use crate::observe::Observer;
 use crate::privacy::Curator;
+
+/// A fit ends when its loss falls by less than a marginal's that moves by this share of its sampling error.
+const SAMPLING_SHARE: f64 = 0.3;
 
 /// Fits a graphical model to marginals of the first public table, and spends nothing.
 ///
@@ -51,7 +54,11 @@ impl Mechanism for PublicOnly {
             rounds: Some(rounds),
             measure_share: None,
             size_limit_mib: self.size_limit_mib,
-            iterations: self.iterations,
+            // Closer than the public marginals themselves are to what they stand for there is nothing to gain.
+            stopping: Stopping {
+                marginal_share: SAMPLING_SHARE / (table.records() as f64).max(1.0).sqrt(),
+                ..Stopping::default().at_most(self.iterations)
+            },
             weighting: Weighting::Equal,
             checkpoint: None,
         };

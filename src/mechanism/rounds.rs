@@ -2,7 +2,7 @@
 
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::estimation::{Certificate, Weighting};
+use crate::estimation::{Certificate, Stopping, Weighting};
 use crate::measurement::Measurement;
 use crate::mechanism::adaptive::{self, Coverage, Fit};
 use crate::mechanism::checkpoint::{Checkpoint, CheckpointFolder, Identity};
@@ -27,8 +27,8 @@ pub(super) struct Settings<'m> {
     pub measure_share: Option<f64>,
     /// Largest model, in MiB.
     pub size_limit_mib: f64,
-    /// Most oracle calls of a fit.
-    pub iterations: u32,
+    /// When a fit ends.
+    pub stopping: Stopping,
     /// What a measurement weighs in the fits.
     pub weighting: Weighting,
     /// Where the state is kept.
@@ -42,7 +42,7 @@ impl<'m> Settings<'m> {
             self.rounds,
             self.measure_share.map(f64::to_bits),
             self.size_limit_mib.to_bits(),
-            self.iterations,
+            self.stopping.iterations,
         );
         Identity { name: self.name, parameters, measures_total: true, checkpoint: self.checkpoint }
     }
@@ -60,7 +60,7 @@ impl<'m> Settings<'m> {
             let found = self.size_limit_mib;
             return Err(Error::invalid_parameter("size limit", found, "above 0 MiB"));
         }
-        if self.iterations == 0 {
+        if self.stopping.iterations == 0 {
             return Err(Error::invalid_parameter("iterations", 0, "at least 1"));
         }
         adaptive::check_domain(domain, self.size_limit_mib)
@@ -376,7 +376,7 @@ impl<'r, 'c> Rounds<'r, 'c> {
             &self.state.measurements,
             self.total,
             self.state.potentials.as_ref(),
-            self.settings.iterations,
+            self.settings.stopping,
             self.settings.weighting,
             self.last_fit.as_ref(),
         )?;
@@ -400,7 +400,7 @@ impl<'r, 'c> Rounds<'r, 'c> {
     /// # Errors
     /// A model that does not fit memory.
     pub(super) fn finish(self) -> Result<Release> {
-        let iterations = self.settings.iterations;
+        let iterations = self.settings.stopping.iterations;
         let certificate = self.last_fit.map(|fit| fit.certify(iterations)).transpose()?;
         if let Some(Certificate { loss, lower_bound, noise }) = certificate {
             self.observer.event(&Event::Certified { loss, lower_bound, noise });
