@@ -67,7 +67,8 @@ impl AcceleratedBregman {
         let stopping = Stopping::certified(Self::CERTIFIED_SHARE, calls);
         let certifying = Self { stopping, patience: Self::CERTIFYING_PATIENCE };
         let may_go_on = |workspace: &BeliefWorkspace| !workspace.has_left_linear_space();
-        Ok(certifying.run(oracle, loss, total, None, may_go_on)?.lower_bound)
+        let bound = oracle.in_pool(|| certifying.run(oracle, loss, total, None, may_go_on))?;
+        Ok(bound.lower_bound)
     }
 
     /// The method; `may_go_on` is asked before every call.
@@ -196,7 +197,7 @@ impl Estimator for AcceleratedBregman {
         total: f64,
         warm_start: Option<&Potentials>,
     ) -> Result<Estimate> {
-        self.run(oracle, loss, total, warm_start, |_| true)
+        oracle.in_pool(|| self.run(oracle, loss, total, warm_start, |_| true))
     }
 }
 

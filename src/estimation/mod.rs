@@ -80,6 +80,7 @@ impl Stopping {
     }
 
     /// The same, with another number of oracle calls at most.
+    #[must_use]
     pub fn at_most(self, iterations: u32) -> Self {
         Self { iterations, ..self }
     }

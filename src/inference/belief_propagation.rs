@@ -190,6 +190,12 @@ impl BeliefPropagation {
         size_of::<f64>() * (scratch + 2 * messages + self.structure.layout.cells())
     }
 
+    /// Does some work of many calls on a thread of the pool where calls use it, so that threads are not handed to and fro
+    /// within.
+    pub(crate) fn in_pool<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        if self.cells >= PARALLEL_CELLS { rayon::scope(|_| work()) } else { work() }
+    }
+
     /// The messages of the distribution with these potentials, for marginals on further cliques.
     ///
     /// # Errors
@@ -395,9 +401,15 @@ impl MarginalOracle for BeliefPropagation {
         workspace: &mut BeliefWorkspace,
         mu: &mut Marginals,
     ) -> Result<f64> {
-        let shifts = self.structure.gather_exp(theta, &mut workspace.factors)?;
-        if let Some(log_partition) = self.propagate(shifts, workspace) {
-            self.write(workspace, total, mu);
+        let log_partition = self.in_pool(|| {
+            let shifts = self.structure.gather_exp(theta, &mut workspace.factors)?;
+            let log_partition = self.propagate(shifts, workspace);
+            if log_partition.is_some() {
+                self.write(workspace, total, mu);
+            }
+            Ok(log_partition)
+        })?;
+        if let Some(log_partition) = log_partition {
             return Ok(log_partition);
         }
         let oracle = LogSpace::from_structure(Arc::clone(&self.structure));
