@@ -14,7 +14,6 @@ use rayon::prelude::*;
 
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
-use crate::inference::MarginalOracle;
 use crate::inference::calibrated::{Calibrated, Space};
 use crate::inference::kernel::ContractionWorkspace;
 use crate::inference::log_space::{LogSpace, LogWorkspace};
@@ -22,10 +21,8 @@ use crate::inference::plan::Contraction;
 use crate::inference::semiring::{MaxSum, Semiring, SumProduct};
 use crate::inference::structure::{Node, ORDINARY_LOG, Structure};
 use crate::inference::vector::{largest, message_down, scale_to};
+use crate::inference::{MarginalOracle, in_parallel};
 use crate::table::{CliqueLayout, Marginals, Potentials};
-
-/// Cells of all maximal cliques below which threads cost more than they save.
-const PARALLEL_CELLS: u64 = 1 << 16;
 
 /// Sums below this have lost digits to underflow, and are found in log space instead.
 const LEAST_TOTAL: f64 = 1e-200;
@@ -193,7 +190,7 @@ impl BeliefPropagation {
     /// Does some work of many calls on a thread of the pool where calls use it, so that threads are not handed to and fro
     /// within.
     pub(crate) fn in_pool<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        if self.cells >= PARALLEL_CELLS { rayon::scope(|_| work()) } else { work() }
+        if in_parallel(self.cells) { rayon::scope(|_| work()) } else { work() }
     }
 
     /// The messages of the distribution with these potentials, for marginals on further cliques.
@@ -231,7 +228,7 @@ impl BeliefPropagation {
             return None;
         }
         let factors = &factors[..];
-        let parallel = self.cells >= PARALLEL_CELLS;
+        let parallel = in_parallel(self.cells);
         for level in self.structure.levels.iter().skip(1).rev() {
             let (upper, children) = nodes.split_at_mut(level.end);
             let own = &mut upper[level.start..];
@@ -300,7 +297,7 @@ impl BeliefPropagation {
         let BeliefWorkspace { factors, nodes, .. } = workspace;
         self.structure.gather(theta, factors)?;
         let factors = &factors[..];
-        let parallel = self.cells >= PARALLEL_CELLS;
+        let parallel = in_parallel(self.cells);
         for level in self.structure.levels.iter().rev() {
             let (upper, children) = nodes.split_at_mut(level.end);
             let own = &mut upper[level.start..];

@@ -13,6 +13,7 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
+use crate::inference::in_parallel;
 use crate::inference::lanes::{LaneInput, LaneOutput, PARTS, Sums, Sweep, lane_sum, reduce};
 use crate::inference::plan::{Contraction, Depth};
 use crate::inference::semiring::Semiring;
@@ -133,13 +134,14 @@ impl Contraction {
         let tables = &tables[..];
         let extent = self.extents.first().copied().unwrap_or(1);
         let pieces = self.blocks;
-        if pieces == 1 {
-            self.run_block::<R>(tables, 0..extent, &mut workspace.blocks[0]);
+        let run = |(piece, block): (usize, &mut Block)| {
+            let range = piece * extent / pieces..(piece + 1) * extent / pieces;
+            self.run_block::<R>(tables, range, block);
+        };
+        if pieces > 1 && in_parallel(self.cells()) {
+            workspace.blocks.par_iter_mut().enumerate().for_each(run);
         } else {
-            workspace.blocks.par_iter_mut().enumerate().for_each(|(piece, block)| {
-                let range = piece * extent / pieces..(piece + 1) * extent / pieces;
-                self.run_block::<R>(tables, range, block);
-            });
+            workspace.blocks.iter_mut().enumerate().for_each(run);
         }
         // Blocks are added in a fixed order.
         let (first, rest) = workspace.blocks.split_at_mut(1);

@@ -21,6 +21,14 @@ pub use log_space::{LogSpace, LogWorkspace};
 use crate::error::Result;
 use crate::table::{Marginals, Potentials};
 
+/// Cells of the tables of a pass below which threads cost more than they save.
+const PARALLEL_CELLS: u64 = 1 << 16;
+
+/// Whether a pass over so many cells uses threads.
+fn in_parallel(cells: u64) -> bool {
+    cells >= PARALLEL_CELLS && rayon::current_num_threads() > 1
+}
+
 /// Computes the marginals of `p(x) ~ exp(Σ_r θ_r(x_r))`, scaled to a total, on the cliques of θ.
 pub trait MarginalOracle: Sync {
     /// Scratch, made once and reused from call to call.

@@ -9,11 +9,10 @@ use rayon::prelude::*;
 use crate::domain::{Clique, Domain, StructuralZero};
 use crate::error::{Error, Result};
 use crate::graph::JunctionTree;
+use crate::inference::in_parallel;
 use crate::inference::vector::{exp, exp_in_place, largest_log};
 use crate::table::{CliqueLayout, Marginals, Potentials, Projection};
 
-/// Cells of all tables below which threads cost more than they save.
-const PARALLEL_CELLS: usize = 1 << 16;
 /// Numbers are left as they are while their logs stay within this.
 pub(super) const ORDINARY_LOG: f64 = 100.0;
 
@@ -218,11 +217,11 @@ impl Structure {
             exp_in_place(table, shift);
             Some(shift)
         };
-        let shift = if self.layout.cells() < PARALLEL_CELLS {
-            factors.iter_mut().enumerate().map(one).sum::<Option<f64>>()
-        } else {
+        let shift = if in_parallel(self.layout.cells() as u64) {
             let shifts: Vec<Option<f64>> = factors.par_iter_mut().enumerate().map(one).collect();
             shifts.into_iter().sum()
+        } else {
+            factors.iter_mut().enumerate().map(one).sum::<Option<f64>>()
         };
         shift.ok_or_else(not_logs)
     }

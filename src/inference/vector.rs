@@ -137,23 +137,23 @@ impl WithSimd for MessageDown<'_> {
         let (beliefs, last_beliefs) = self.belief.as_chunks::<PARTS>();
         let (ups, last_ups) = self.up.as_chunks::<PARTS>();
         let (downs, last_downs) = self.down.as_chunks_mut::<PARTS>();
-        let divide = |belief: f64, up: f64| {
-            let usable = up > self.least;
-            let (ratio, lost) = (scale * belief / up, scale * belief);
-            (if usable { ratio } else { 0.0 }, if usable { 0.0 } else { lost })
-        };
+        // A divisor of infinity for a cell that gets 0: one division for every cell, and no branch.
+        let divisor = |up: f64| if up > self.least { up } else { f64::INFINITY };
+        let missed = |share: f64, up: f64| if up > self.least { 0.0 } else { share };
         let mut lost = [0.0; PARTS];
         for ((down, belief), up) in downs.iter_mut().zip(beliefs).zip(ups) {
-            for i in 0..PARTS {
-                let (ratio, without) = divide(belief[i], up[i]);
-                down[i] = ratio;
-                lost[i] += without;
+            let shares = belief.map(|b| scale * b);
+            let divisors = up.map(divisor);
+            for ((d, share), divisor) in down.iter_mut().zip(shares).zip(divisors) {
+                *d = share / divisor;
+            }
+            for ((l, share), up) in lost.iter_mut().zip(shares).zip(up) {
+                *l += missed(share, *up);
             }
         }
         for ((down, belief), up) in last_downs.iter_mut().zip(last_beliefs).zip(last_ups) {
-            let (ratio, without) = divide(*belief, *up);
-            *down = ratio;
-            lost[0] += without;
+            *down = scale * belief / divisor(*up);
+            lost[0] += missed(scale * belief, *up);
         }
         reduce::<SumProduct>(&lost)
     }
