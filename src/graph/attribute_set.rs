@@ -1,12 +1,30 @@
 //! Sets of attributes as bits, for elimination.
 
 /// A set of attribute positions.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct AttributeSet(Vec<u64>);
+
+impl Clone for AttributeSet {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+
+    /// Keeps the memory at hand, which the derived method would not.
+    fn clone_from(&mut self, other: &Self) {
+        self.0.clone_from(&other.0);
+    }
+}
 
 impl AttributeSet {
     pub(super) fn empty(attributes: usize) -> Self {
         Self(vec![0; attributes.div_ceil(64)])
+    }
+
+    /// All of so many attributes.
+    pub(super) fn all(attributes: usize) -> Self {
+        let mut set = Self::empty(attributes);
+        (0..attributes).for_each(|a| set.insert(a));
+        set
     }
 
     pub(super) fn insert(&mut self, attribute: usize) {
@@ -17,8 +35,16 @@ impl AttributeSet {
         self.0[attribute / 64] &= !(1 << (attribute % 64));
     }
 
+    pub(super) fn contains(&self, attribute: usize) -> bool {
+        self.0[attribute / 64] & (1 << (attribute % 64)) != 0
+    }
+
     pub(super) fn union_with(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
+    }
+
+    pub(super) fn intersect_with(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a &= b);
     }
 
     pub(super) fn is_subset(&self, other: &Self) -> bool {

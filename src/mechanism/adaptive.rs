@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::estimation::{
     AcceleratedBregman, Certificate, Estimate, Estimator, SquaredLoss, Stopping, Weighting,
 };
-use crate::graph::{self, JunctionTree, MoralGraph};
+use crate::graph::{self, Extensions, JunctionTree, Scratch};
 use crate::inference::BeliefPropagation;
 use crate::measurement::Measurement;
 use crate::model::{MarkovRandomField, Sampling};
@@ -54,21 +54,12 @@ pub(super) fn tractable(
     cliques: &[Clique],
     limit_mib: f64,
 ) -> Vec<bool> {
-    let limit_cells = graph::cells_within_mib(limit_mib);
     let tree = JunctionTree::new(domain, measured);
-    let graph = MoralGraph::new(domain, measured);
+    let extensions = Extensions::new(domain, measured, graph::cells_within_mib(limit_mib));
     cliques
         .par_iter()
-        .map(|clique| {
-            if tree.host(clique).is_some() {
-                return true;
-            }
-            if domain.cells(clique).is_none_or(|cells| cells > limit_cells) {
-                return false;
-            }
-            let mut larger = graph.clone();
-            larger.connect(clique);
-            larger.cells_within(limit_cells).is_some()
+        .map_init(Scratch::default, |scratch, clique| {
+            tree.host(clique).is_some() || extensions.allow(clique, scratch)
         })
         .collect()
 }

@@ -1,0 +1,110 @@
+//! Which cliques can join a model within a size limit: the test that a mechanism makes of every candidate, every round.
+
+use super::attribute_set::AttributeSet;
+use super::elimination::{Elimination, EliminationHeuristic, MaximalClique, MoralGraph};
+use crate::domain::{Clique, Domain};
+
+/// The cliques measured so far and a limit, prepared to test many cliques against.
+///
+/// The answer is that of [`JunctionTree::is_tractable`](super::JunctionTree::is_tractable) for the measured cliques and
+/// one more. What min-fill eliminates without a new edge, it eliminates first, in any order, with the same maximal
+/// cliques in the end; and an attribute whose neighbors are joined stays such an attribute when a clique is added that
+/// does not hold it. So these attributes are eliminated once, here, and each test takes up the elimination behind
+/// them: of those, only the attributes of the clique tested and what they lead to come back.
+#[derive(Debug)]
+pub(crate) struct Extensions {
+    graph: MoralGraph,
+    limit: u64,
+    /// What min-fill eliminates without a new edge, in order.
+    free: Vec<Free>,
+    /// The other attributes.
+    kernel: AttributeSet,
+}
+
+/// An attribute eliminated without a new edge.
+#[derive(Debug)]
+struct Free {
+    attribute: usize,
+    /// The attribute with its neighbors at that time.
+    clique: AttributeSet,
+    /// That clique, where no earlier one holds it.
+    maximal: Option<MaximalClique>,
+}
+
+/// Memory that one test after the other uses.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    elimination: Elimination,
+    left: AttributeSet,
+}
+
+impl Extensions {
+    pub(crate) fn new(domain: &Domain, measured: &[Clique], limit_cells: u64) -> Self {
+        let graph = MoralGraph::new(domain, measured);
+        let mut elimination = Elimination::default();
+        elimination.begin(&graph, EliminationHeuristic::MinFill);
+        let mut free = Vec::new();
+        let mut kernel = graph.attributes();
+        while elimination.least_cost() == Some(0) {
+            let found = elimination.maximal().len();
+            if let Some(attribute) = elimination.step(&graph) {
+                let maximal = elimination.maximal().get(found).cloned();
+                kernel.remove(attribute);
+                free.push(Free { attribute, clique: elimination.clique().clone(), maximal });
+            }
+        }
+        Self { graph, limit: limit_cells, free, kernel }
+    }
+
+    /// Whether the model stays within the limit when this clique is measured as well.
+    pub(crate) fn allow(&self, clique: &Clique, scratch: &mut Scratch) -> bool {
+        let Scratch { elimination, left } = scratch;
+        left.clone_from(&self.kernel);
+        clique.iter().for_each(|a| left.insert(a));
+        if self.graph.cells_of(clique) > self.limit {
+            return false;
+        }
+        for free in &self.free {
+            if left.contains(free.attribute) {
+                left.union_with(&free.clique);
+            }
+        }
+        let gone = self.free.iter().filter(|free| !left.contains(free.attribute));
+        let found = gone.filter_map(|free| free.maximal.as_ref());
+        elimination.resume(&self.graph, EliminationHeuristic::MinFill, clique, left, found);
+        elimination.stays_within(&self.graph, self.limit) || {
+            left.clone_from(&self.graph.attributes());
+            elimination.resume(&self.graph, EliminationHeuristic::MinWeight, clique, left, []);
+            elimination.stays_within(&self.graph, self.limit)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::JunctionTree;
+    use crate::graph::tests::{domain, random_cliques};
+
+    #[test]
+    fn a_clique_may_join_where_the_model_of_all_cliques_is_within_the_limit() {
+        let domain = domain(16);
+        let (mut allowed, mut refused) = (0, 0);
+        for seed in 0..60 {
+            let measured = random_cliques(16, usize::try_from(seed).expect("small") / 3, seed);
+            let cells = JunctionTree::new(&domain, &measured).cells();
+            for limit in [cells, cells + 20, cells + 200, 2 * cells] {
+                let extensions = Extensions::new(&domain, &measured, limit);
+                let mut scratch = Scratch::default();
+                for clique in random_cliques(16, 20, 1000 + seed) {
+                    let mut all = measured.clone();
+                    all.push(clique.clone());
+                    let expected = JunctionTree::new(&domain, &all).cells() <= limit;
+                    assert_eq!(extensions.allow(&clique, &mut scratch), expected);
+                    *(if expected { &mut allowed } else { &mut refused }) += 1;
+                }
+            }
+        }
+        assert!(allowed > 500 && refused > 500, "{allowed} allowed, {refused} refused");
+    }
+}
