@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::estimation::certificate::DualBound;
 use crate::estimation::gauge::{Gauge, RECENTER};
 use crate::estimation::step::{self, Descent, Move};
-use crate::estimation::{Estimate, Estimator, SquaredLoss, Stopping, Watch};
+use crate::estimation::{Estimate, Estimator, Misfit, SquaredLoss, Stopping, Watch};
 use crate::inference::{BeliefPropagation, BeliefWorkspace, MarginalOracle};
 use crate::table::{Marginals, Potentials};
 
@@ -102,14 +102,14 @@ impl AcceleratedBregman {
         let mut averaged = 0.0;
         let mut gauge = None;
         let mut calls = 1;
-        let value = loss.value(&z);
-        let mut watch = Watch::new(self.stopping, loss, total, value);
+        let misfit = loss.misfit(z.values());
+        let mut watch = Watch::new(self.stopping, loss, total, misfit.value);
         let mut dual = DualBound::new(loss);
         let mut best = Best {
             potentials: theta.clone(),
             marginals: z.clone(),
             log_partition,
-            value,
+            misfit,
             calls,
             is_current: true,
         };
@@ -117,7 +117,7 @@ impl AcceleratedBregman {
             if watch.wants_certificate(calls) {
                 dual.update(oracle, &mut workspace, loss, total)?;
             }
-            if watch.is_over(calls, best.value, dual.lower_bound()) || !may_go_on(&workspace) {
+            if watch.is_over(calls, best.misfit, dual.lower_bound()) || !may_go_on(&workspace) {
                 break;
             }
             // L t²/(1 - t) = L_prev t_prev².
@@ -131,7 +131,7 @@ impl AcceleratedBregman {
             averaged = 0.0;
             let next_log = oracle.marginals(&next, total, &mut workspace, &mut next_z)?;
             calls += 1;
-            let Move { along, moved, value } =
+            let Move { along, moved, misfit } =
                 step::judge(loss, theta.values(), next.values(), z.values(), next_z.values());
             let rounding = ROUNDING * (along.abs() / total + next_log.abs() + log_partition.abs());
             let divergence = along / total - (next_log - log_partition);
@@ -147,8 +147,8 @@ impl AcceleratedBregman {
             std::mem::swap(&mut z, &mut next_z);
             momentum = Some(smoothness * t * t);
             smoothness /= RELAXATION;
-            if value < best.value {
-                (best.value, best.calls, best.is_current) = (value, calls, true);
+            if misfit.value < best.misfit.value {
+                (best.misfit, best.calls, best.is_current) = (misfit, calls, true);
             } else if best.is_current {
                 // The former point was the best one: its vectors are kept, and those kept so far are free.
                 best.is_current = false;
@@ -179,7 +179,7 @@ impl AcceleratedBregman {
             (best.potentials, best.marginals, best.log_partition) = (theta, z, log_partition);
         }
         Ok(Estimate {
-            loss: best.value,
+            loss: best.misfit.value,
             lower_bound: dual.lower_bound(),
             potentials: best.potentials,
             marginals: best.marginals,
@@ -207,7 +207,7 @@ struct Best {
     potentials: Potentials,
     marginals: Marginals,
     log_partition: f64,
-    value: f64,
+    misfit: Misfit,
     calls: u32,
     is_current: bool,
 }

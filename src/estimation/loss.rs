@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::domain::Domain;
 use crate::error::{Error, Result};
+use crate::estimation::Misfit;
 use crate::measurement::Measurement;
 use crate::table::{CliqueLayout, Marginals};
 
@@ -25,6 +26,8 @@ pub struct SquaredLoss {
     weights: Vec<f64>,
     constant: f64,
     noise: f64,
+    /// Weight times variance of a cell, for each clique.
+    variances: Vec<f64>,
 }
 
 impl SquaredLoss {
@@ -45,6 +48,7 @@ impl SquaredLoss {
         let mut weights = vec![0.0; layout.cliques().len()];
         let mut squares = 0.0;
         let mut noise_variance = 0.0;
+        let mut variances = vec![0.0; layout.cliques().len()];
         for measurement in measurements {
             let index = layout.position(&measurement.clique).unwrap_or(0);
             let target = &mut targets[layout.range(index)];
@@ -70,6 +74,7 @@ impl SquaredLoss {
             };
             weights[index] += weight;
             let cell_variance = weight * measurement.stddev * measurement.stddev;
+            variances[index] += weight * cell_variance;
             noise_variance += 0.5 * cell_variance * cell_variance * target.len() as f64;
             for (t, y) in target.iter_mut().zip(&measurement.values) {
                 *t += weight * y;
@@ -78,13 +83,15 @@ impl SquaredLoss {
         }
         let mut averaged = 0.0;
         for (index, weight) in weights.iter().enumerate() {
+            // The variance of a weighted mean, times the sum of the weights.
+            variances[index] /= weight;
             for t in &mut targets[layout.range(index)] {
                 *t /= weight;
                 averaged += weight * *t * *t;
             }
         }
         let constant = 0.5 * (squares - averaged);
-        Ok(Self { layout, targets, weights, constant, noise: noise_variance.sqrt() })
+        Ok(Self { layout, targets, weights, constant, noise: noise_variance.sqrt(), variances })
     }
 
     /// The measured cliques.
@@ -101,6 +108,27 @@ impl SquaredLoss {
     /// the loss say nothing about the records.
     pub fn noise(&self) -> f64 {
         self.noise
+    }
+
+    /// By how many standard deviations a clique's share of the loss, `½ w_r ‖μ_r - y_r‖²`, is above what is expected of it
+    /// at the true marginals, `½ w_r σ_r² K_r`; 0 where it is below. Infinite above a measurement without noise.
+    pub(super) fn excess_of(&self, clique: usize, share: f64) -> f64 {
+        let half_cells = 0.5 * self.layout.range(clique).len() as f64;
+        let variance = self.variances[clique];
+        let above = share - variance * half_cells;
+        if above > 0.0 { above / (variance * half_cells.sqrt()) } else { 0.0 }
+    }
+
+    /// How far a vector of tables is from the measurements.
+    pub(super) fn misfit(&self, mu: &[f64]) -> Misfit {
+        let mut misfit = Misfit { value: self.constant, excess: 0.0 };
+        for (clique, (weight, range)) in self.parts().enumerate() {
+            let cells = mu[range.clone()].iter().zip(&self.targets[range]);
+            let share = 0.5 * weight * cells.map(|(m, y)| (m - y) * (m - y)).sum::<f64>();
+            misfit.value += share;
+            misfit.excess = misfit.excess.max(self.excess_of(clique, share));
+        }
+        misfit
     }
 
     /// The largest weight of a clique.

@@ -53,7 +53,7 @@ impl Estimator for MirrorDescent {
             if watch.wants_certificate(calls) {
                 dual.update(oracle, &mut workspace, loss, total)?;
             }
-            if watch.is_over(calls, value, dual.lower_bound()) {
+            if watch.is_over(calls, loss.misfit(mu.values()), dual.lower_bound()) {
                 break;
             }
             let cells = theta.values().iter().zip(&gradient).zip(mu.values());

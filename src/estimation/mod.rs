@@ -56,6 +56,9 @@ pub struct Stopping {
     /// The fit also ends when the loss fell by less than this share of its standard deviation from noise
     /// ([`SquaredLoss::noise`]).
     pub noise_share: f64,
+    /// The fit also ends when every measured clique agrees with its measurement: its share of the loss is at most so many
+    /// standard deviations above what is expected of it at the true marginals. Below 0: not for that reason.
+    pub agreement: f64,
     /// The fit also ends when the loss is certified to be above the least one by no more than this share of its
     /// standard deviation from noise. 0: no bound is computed.
     pub certified_share: f64,
@@ -75,6 +78,7 @@ impl Stopping {
             relative_decrease: 0.0,
             marginal_share: 0.0,
             noise_share: 0.0,
+            agreement: -1.0,
             certified_share: 0.0,
         }
     }
@@ -98,9 +102,19 @@ impl Default for Stopping {
             relative_decrease: 1e-3,
             marginal_share: 1e-4,
             noise_share: 0.5,
+            agreement: 2.0,
             certified_share: 0.0,
         }
     }
+}
+
+/// How far a model is from the measurements.
+#[derive(Clone, Copy, Debug, Default)]
+struct Misfit {
+    /// The loss.
+    value: f64,
+    /// How far the worst clique is from its measurement ([`SquaredLoss::excess`]).
+    excess: f64,
 }
 
 /// Watches a loss for the end of its decrease.
@@ -138,9 +152,13 @@ impl Watch {
         due
     }
 
-    /// Whether the fit is over after `calls` oracle calls, with a loss between `lower_bound` and `value`.
-    fn is_over(&mut self, calls: u32, value: f64, lower_bound: f64) -> bool {
-        if calls >= self.stopping.iterations || value - lower_bound <= self.certified {
+    /// Whether the fit is over after `calls` oracle calls, with such a misfit and a loss of at least `lower_bound`.
+    fn is_over(&mut self, calls: u32, misfit: Misfit, lower_bound: f64) -> bool {
+        let Misfit { value, excess } = misfit;
+        if calls >= self.stopping.iterations
+            || value - lower_bound <= self.certified
+            || excess <= self.stopping.agreement
+        {
             return true;
         }
         if calls < self.next {

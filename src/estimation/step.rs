@@ -8,7 +8,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::estimation::{SquaredLoss, is_dying};
+use crate::estimation::{Misfit, SquaredLoss, is_dying};
 
 /// What a step is judged by.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,8 +17,8 @@ pub(super) struct Move {
     pub along: f64,
     /// `½ Σ_r w_r ‖μ'_r - μ_r‖²`.
     pub moved: f64,
-    /// `L(μ')`.
-    pub value: f64,
+    /// How far μ' is from the measurements.
+    pub misfit: Misfit,
 }
 
 /// One step of the potentials θ along the gradient of the loss at `(1-t) x + t z`, where x first moves to z by the
@@ -92,8 +92,9 @@ pub(super) fn judge(
     z: &[f64],
     next_z: &[f64],
 ) -> Move {
-    let mut total = Move { value: loss.constant(), ..Move::default() };
-    for (weight, range) in loss.parts() {
+    let mut total = Move::default();
+    total.misfit.value = loss.constant();
+    for (clique, (weight, range)) in loss.parts().enumerate() {
         let [along, moved, value] = Arch::new().dispatch(JudgeTable {
             theta: &theta[range.clone()],
             next: &next[range.clone()],
@@ -103,7 +104,9 @@ pub(super) fn judge(
         });
         total.along += along;
         total.moved += 0.5 * weight * moved;
-        total.value += 0.5 * weight * value;
+        let share = 0.5 * weight * value;
+        total.misfit.value += share;
+        total.misfit.excess = total.misfit.excess.max(loss.excess_of(clique, share));
     }
     total
 }

@@ -422,3 +422,26 @@ fn a_certified_fit_ends_as_soon_as_its_gap_is_small_enough() {
     assert!(fine.certified_gap() <= 0.001 * loss.noise());
     assert!(coarse.oracle_calls < fine.oracle_calls && fine.oracle_calls < 5000);
 }
+
+#[test]
+fn a_fit_that_agrees_with_every_measurement_ends_and_is_nearer_the_truth() {
+    let (mut ended, mut converged, mut calls) = (0.0, 0.0, 0);
+    for seed in 0..20 {
+        let exact = measurements(seed, 0.0);
+        let truth = SquaredLoss::new(&domain(), &exact, Weighting::Equal).unwrap();
+        let squared_error = |estimate: &Estimate| truth.value(&estimate.marginals);
+        let agreeing = AcceleratedBregman {
+            stopping: Stopping { agreement: 2.0, ..Stopping::after(500) },
+            ..AcceleratedBregman::default()
+        };
+        let noisy = measurements(seed, 0.03 * TOTAL);
+        let first = fit(&agreeing, &noisy, None);
+        ended += squared_error(&first);
+        converged += squared_error(&fit(&accelerated(500), &noisy, None));
+        calls += first.oracle_calls;
+        // Without noise nothing but the truth agrees.
+        assert!(squared_error(&fit(&agreeing, &exact, None)) < 1e-6 * TOTAL * TOTAL);
+    }
+    assert!(calls < 20 * 100, "{calls} calls");
+    assert!(ended < 0.5 * converged, "{ended} against {converged}");
+}
