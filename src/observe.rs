@@ -1,5 +1,6 @@
 //! Progress without printing: what a run tells its caller. Events hold publishable numbers only.
 
+use crate::estimation::Certificate;
 use crate::measurement::Provenance;
 use crate::privacy::Rho;
 
@@ -59,15 +60,8 @@ pub enum Event {
         /// Model size in MiB (8 bytes a cell of the maximal cliques).
         model_mib: f64,
     },
-    /// The last fit was compared with the best possible one.
-    Certified {
-        /// Value of the loss.
-        loss: f64,
-        /// No distribution has a smaller loss than this.
-        lower_bound: f64,
-        /// Standard deviation of the loss from noise alone; 0 when all measurements are public.
-        noise: f64,
-    },
+    /// The last fit was compared with the best possible one, and with its measurements.
+    Certified(Certificate),
 }
 
 /// Receives the events of a run.

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use jointly::estimation::Certificate;
 use jointly::measurement::Provenance;
 use jointly::observe::{Event, Observer};
 use jointly::privacy::Rho;
@@ -110,11 +111,12 @@ impl Progress {
                 self.measured = Some((*round, text));
             }
             Event::Fitted { round, .. } => self.round_is_over(*round),
-            Event::Certified { loss, lower_bound, .. } => {
+            Event::Certified(Certificate { loss, lower_bound, excess, .. }) => {
                 let text = format!(
-                    "fit: loss {}, certified that none is below {}",
+                    "fit: loss {}, certified that none is below {}; worst measurement {} sd beyond its noise",
                     short(*loss),
-                    short(*lower_bound)
+                    short(*lower_bound),
+                    short(*excess)
                 );
                 self.console.note("certified", &text, json!({}));
             }
@@ -145,9 +147,7 @@ impl Progress {
                 json!({ "round": round, "loss": loss, "oracle_calls": oracle_calls,
                         "model_mib": model_mib, "seconds_left": self.seconds_left(*round) }),
             ),
-            Event::Certified { loss, lower_bound, noise } => {
-                ("certified", json!({ "loss": loss, "lower_bound": lower_bound, "noise": noise }))
-            }
+            Event::Certified(certificate) => ("certified", json!(certificate)),
             _ => return,
         };
         self.console.note(name, "", facts);

@@ -13,7 +13,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::estimation::{SquaredLoss, step};
+use crate::estimation::{SquaredLoss, Stopping, step};
 use crate::inference::{BeliefPropagation, BeliefWorkspace};
 use crate::table::Potentials;
 
@@ -29,9 +29,19 @@ pub struct Certificate {
     /// Standard deviation of the loss at the true marginals from noise alone ([`SquaredLoss::noise`]); 0 when all
     /// measurements are public. A gap below it cannot be told from none.
     pub noise: f64,
+    /// How far the worst measurement is from the model ([`SquaredLoss::excess`]). At most [`Stopping::AGREEMENT`]: the
+    /// measurements cannot tell the model from the truth, however large the gap.
+    ///
+    /// [`Stopping::AGREEMENT`]: crate::estimation::Stopping::AGREEMENT
+    pub excess: f64,
 }
 
 impl Certificate {
+    /// Whether the model is as near to every noisy measurement as the true marginals could be.
+    pub fn agrees(&self) -> bool {
+        self.excess <= Stopping::AGREEMENT
+    }
+
     /// How far the loss is from the least one, at most.
     pub fn gap(&self) -> f64 {
         (self.loss - self.lower_bound).max(0.0)

@@ -119,16 +119,30 @@ impl SquaredLoss {
         if above > 0.0 { above / (variance * half_cells.sqrt()) } else { 0.0 }
     }
 
+    /// How far marginals are from the worst noisy measurement: by how many standard deviations its share of the loss,
+    /// `½ w_r ‖μ_r - y_r‖²`, is above what noise alone would make it, `½ w_r σ_r² K_r`; 0 where no share is above that.
+    pub fn excess(&self, mu: &Marginals) -> f64 {
+        let shares = self.shares(mu.values()).enumerate();
+        let noisy = shares.filter(|(clique, _)| self.variances[*clique] > 0.0);
+        noisy.map(|(clique, share)| self.excess_of(clique, share)).fold(0.0, f64::max)
+    }
+
     /// How far a vector of tables is from the measurements.
     pub(super) fn misfit(&self, mu: &[f64]) -> Misfit {
         let mut misfit = Misfit { value: self.constant, excess: 0.0 };
-        for (clique, (weight, range)) in self.parts().enumerate() {
-            let cells = mu[range.clone()].iter().zip(&self.targets[range]);
-            let share = 0.5 * weight * cells.map(|(m, y)| (m - y) * (m - y)).sum::<f64>();
+        for (clique, share) in self.shares(mu).enumerate() {
             misfit.value += share;
             misfit.excess = misfit.excess.max(self.excess_of(clique, share));
         }
         misfit
+    }
+
+    /// `½ w_r ‖μ_r - y_r‖²`, clique by clique.
+    fn shares(&self, mu: &[f64]) -> impl Iterator<Item = f64> {
+        self.parts().map(|(weight, range)| {
+            let cells = mu[range.clone()].iter().zip(&self.targets[range]);
+            0.5 * weight * cells.map(|(m, y)| (m - y) * (m - y)).sum::<f64>()
+        })
     }
 
     /// The largest weight of a clique.

@@ -65,6 +65,9 @@ pub struct Stopping {
 }
 
 impl Stopping {
+    /// Standard deviations above its expected value within which a clique agrees with its measurement.
+    pub const AGREEMENT: f64 = 2.0;
+
     /// Oracle calls between two looks at the decrease.
     pub const WINDOW: u32 = 25;
 
@@ -102,7 +105,7 @@ impl Default for Stopping {
             relative_decrease: 1e-3,
             marginal_share: 1e-4,
             noise_share: 0.5,
-            agreement: 2.0,
+            agreement: Self::AGREEMENT,
             certified_share: 0.0,
         }
     }
@@ -113,7 +116,7 @@ impl Default for Stopping {
 struct Misfit {
     /// The loss.
     value: f64,
-    /// How far the worst clique is from its measurement ([`SquaredLoss::excess`]).
+    /// How far the worst clique is from its measurement, noisy or not ([`SquaredLoss::excess_of`]).
     excess: f64,
 }
 

@@ -274,6 +274,7 @@ impl Fit {
             0.0
         };
         let lower_bound = found.max(self.estimate.lower_bound);
-        Ok(Certificate { loss: self.estimate.loss, lower_bound, noise: self.loss.noise() })
+        let excess = self.loss.excess(&self.estimate.marginals);
+        Ok(Certificate { loss: self.estimate.loss, lower_bound, noise: self.loss.noise(), excess })
     }
 }

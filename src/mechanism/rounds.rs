@@ -2,7 +2,7 @@
 
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::estimation::{Certificate, Stopping, Weighting};
+use crate::estimation::{Stopping, Weighting};
 use crate::measurement::Measurement;
 use crate::mechanism::adaptive::{self, Coverage, Fit};
 use crate::mechanism::checkpoint::{Checkpoint, CheckpointFolder, Identity};
@@ -402,8 +402,8 @@ impl<'r, 'c> Rounds<'r, 'c> {
     pub(super) fn finish(self) -> Result<Release> {
         let iterations = self.settings.stopping.iterations;
         let certificate = self.last_fit.map(|fit| fit.certify(iterations)).transpose()?;
-        if let Some(Certificate { loss, lower_bound, noise }) = certificate {
-            self.observer.event(&Event::Certified { loss, lower_bound, noise });
+        if let Some(certificate) = certificate {
+            self.observer.event(&Event::Certified(certificate));
         }
         Ok(Release {
             mechanism: self.settings.name,

@@ -143,9 +143,15 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
         },
         Card {
             name: "Fit",
-            value: release.certificate.as_ref().map_or("\u{2013}".into(), |certificate| {
-                format!("within {} of the best", percent(certificate.relative_gap()))
-            }),
+            value: match &release.certificate {
+                Some(certificate) if certificate.noise > 0.0 && certificate.agrees() => {
+                    "agrees with its measurements".into()
+                }
+                Some(certificate) => {
+                    format!("within {} of the best", percent(certificate.relative_gap()))
+                }
+                None => "\u{2013}".into(),
+            },
             note: match &release.certificate {
                 Some(certificate) => certified(certificate),
                 None if release.measurements.is_empty() => "no measurement".into(),
@@ -159,7 +165,11 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
 fn certified(certificate: &Certificate) -> String {
     if certificate.noise > 0.0 {
         let share = certificate.gap() / certificate.noise;
-        format!("certified; {} times the loss's noise", short(share))
+        format!(
+            "worst measurement {} sd beyond its noise; loss certified within {} times its noise",
+            short(certificate.excess),
+            short(share)
+        )
     } else {
         "certified; measurements without noise".into()
     }
