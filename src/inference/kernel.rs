@@ -30,7 +30,7 @@ pub(crate) struct ContractionWorkspace {
     in_place: Vec<Option<Range<usize>>>,
 }
 
-/// Scratch of one piece of the outermost axis.
+/// Scratch of one piece of the axis that is cut.
 #[derive(Clone, Debug)]
 struct Block {
     /// Accumulators of the outputs.
@@ -132,23 +132,19 @@ impl Contraction {
         };
         let tables: Vec<&[f64]> = self.inputs.iter().map(table).collect();
         let tables = &tables[..];
-        let extent = self.extents.first().copied().unwrap_or(1);
-        let pieces = self.blocks;
         let run = |(piece, block): (usize, &mut Block)| {
-            let range = piece * extent / pieces..(piece + 1) * extent / pieces;
-            self.run_block::<R>(tables, range, block);
+            self.run_block::<R>(tables, self.piece(piece), block);
         };
-        if pieces > 1 && in_parallel(self.cells()) {
+        if self.blocks > 1 && in_parallel(self.cells()) {
             workspace.blocks.par_iter_mut().enumerate().for_each(run);
         } else {
             workspace.blocks.iter_mut().enumerate().for_each(run);
         }
-        // Blocks are added in a fixed order.
+        // Blocks are put together in a fixed order.
         let (first, rest) = workspace.blocks.split_at_mut(1);
         let sum = &mut first[0].outputs;
-        for block in rest {
-            let semiring = std::marker::PhantomData::<R>;
-            Arch::new().dispatch(AddUp { values: &block.outputs, sum, semiring });
+        for (piece, block) in rest.iter().enumerate() {
+            self.gather::<R>(self.piece(piece + 1), &block.outputs, sum);
         }
         for (output, operand) in self.outputs.iter().filter(|(_, operand)| !operand.in_place) {
             let table = &mut workspace.outputs[*output];
@@ -164,15 +160,56 @@ impl Contraction {
         }
     }
 
+    /// The settings of the cut axis that a block walks over.
+    fn piece(&self, block: usize) -> Range<usize> {
+        let extent = self.extents.get(self.cut).copied().unwrap_or(1);
+        block * extent / self.blocks..(block + 1) * extent / self.blocks
+    }
+
+    /// Brings the outputs of a block over this range of the cut axis together with those of the blocks before it.
+    fn gather<R: Semiring>(&self, range: Range<usize>, values: &[f64], sum: &mut [f64]) {
+        let semiring = std::marker::PhantomData::<R>;
+        for (_, operand) in &self.outputs {
+            let cells = operand.start..operand.start + operand.spread_cells;
+            let (values, sum) = (&values[cells.clone()], &mut sum[cells]);
+            match operand.slice(self.cut, self.extents[self.cut], &range) {
+                None => Arch::new().dispatch(AddUp { values, sum, semiring }),
+                Some((period, slice)) => {
+                    for (s, v) in sum.chunks_exact_mut(period).zip(values.chunks_exact(period)) {
+                        s[slice.clone()].copy_from_slice(&v[slice.clone()]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Clears the accumulators that a block over this range of the cut axis uses.
+    fn clear<R: Semiring>(&self, range: &Range<usize>, outputs: &mut [f64]) {
+        if self.blocks == 1 {
+            return outputs.fill(R::ZERO);
+        }
+        for (_, operand) in &self.outputs {
+            let cells = &mut outputs[operand.start..operand.start + operand.spread_cells];
+            match operand.slice(self.cut, self.extents[self.cut], range) {
+                None => cells.fill(R::ZERO),
+                Some((period, slice)) => {
+                    for chunk in cells.chunks_exact_mut(period) {
+                        chunk[slice.clone()].fill(R::ZERO);
+                    }
+                }
+            }
+        }
+    }
+
     fn run_block<R: Semiring>(&self, tables: &[&[f64]], range: Range<usize>, block: &mut Block) {
-        block.outputs.fill(R::ZERO);
+        self.clear::<R>(&range, &mut block.outputs);
         block.sums.fill(R::ZERO);
         let semiring = std::marker::PhantomData::<R>;
         Arch::new().dispatch(Walk { plan: self, tables, range, block, semiring });
     }
 }
 
-/// The walk over the outer axes, the outermost restricted to a range.
+/// The walk over the outer axes, the one that is cut restricted to a range.
 struct Walk<'a, R> {
     plan: &'a Contraction,
     /// One table for each of the plan's inputs.
@@ -191,18 +228,20 @@ impl<R: Semiring> WithSimd for Walk<'_, R> {
         block.go_to_start(plan, range.start);
         // Depth of the last axis that is walked here.
         let stem = plan.extents.len().saturating_sub(1);
-        let end = |axis: usize| if axis == 0 { range.end } else { plan.extents[axis] };
+        let settings =
+            |axis: usize| if axis == plan.cut { range.clone() } else { 0..plan.extents[axis] };
         let mut depth = 0;
         block.enter::<R>(&plan.depths[0], 0, plan.lanes, tables);
         loop {
             if !R::is_zero(block.scalars[depth]) {
                 if depth < stem {
                     depth += 1;
-                    block.counter[depth] = if depth == 1 { range.start } else { 0 };
+                    block.counter[depth] = settings(depth - 1).start;
                     block.enter::<R>(&plan.depths[depth], depth, plan.lanes, tables);
                     continue;
                 }
-                let steps = if plan.extents.len() == 1 { range.len() } else { end_of(plan) };
+                let steps =
+                    plan.extents.len().checked_sub(1).map_or(1, |last| settings(last).len());
                 block.sweep::<R, S>(simd, plan, steps, tables);
             }
             // Everything under this setting is done: on to the next one, of this axis or of one outside it.
@@ -213,13 +252,12 @@ impl<R: Semiring> WithSimd for Walk<'_, R> {
                 }
                 let axis = depth - 1;
                 block.counter[depth] += 1;
-                if block.counter[depth] < end(axis) {
+                if block.counter[depth] < settings(axis).end {
                     block.step(plan, axis, 1);
                     block.enter::<R>(&plan.depths[depth], depth, plan.lanes, tables);
                     break;
                 }
-                let first = if axis == 0 { range.start } else { 0 };
-                block.step(plan, axis, (end(axis) - first - 1).wrapping_neg());
+                block.step(plan, axis, (settings(axis).len() - 1).wrapping_neg());
                 depth -= 1;
             }
         }
@@ -242,21 +280,16 @@ impl<R: Semiring> WithSimd for AddUp<'_, R> {
     }
 }
 
-/// Steps of the innermost axis.
-#[inline(always)]
-fn end_of(plan: &Contraction) -> usize {
-    plan.extents.last().copied().unwrap_or(1)
-}
-
 impl Block {
-    /// Sets all offsets to the first setting, the outermost axis at `first`.
+    /// Sets all offsets to the first setting, the cut axis at `first`.
     #[inline(always)]
     fn go_to_start(&mut self, plan: &Contraction, first: usize) {
         for (offset, (_, operand)) in self.input_offsets.iter_mut().zip(&plan.inputs) {
-            *offset = operand.strides.first().map_or(0, |stride| stride * first);
+            *offset = operand.strides.get(plan.cut).map_or(0, |stride| stride * first);
         }
         for (offset, (_, operand)) in self.output_offsets.iter_mut().zip(&plan.outputs) {
-            *offset = operand.start + operand.strides.first().map_or(0, |stride| stride * first);
+            *offset =
+                operand.start + operand.strides.get(plan.cut).map_or(0, |stride| stride * first);
         }
     }
 

@@ -4,6 +4,8 @@
 //! A contraction multiplies small tables over subsets of a clique and sums the product onto other subsets, without
 //! ever holding the table over the clique. See `docs/engine.md`.
 
+use std::ops::Range;
+
 use crate::domain::{Clique, Domain};
 use crate::inference::search::{Choice, choose};
 use crate::table::{Projection, row_major_strides, strides_within};
@@ -25,6 +27,20 @@ pub(super) struct Operand {
     pub depth: usize,
     /// Whether the loops can use the row-major table as it is, so that nothing needs to be copied.
     pub in_place: bool,
+}
+
+impl Operand {
+    /// Where the cells of such a range of an axis lie, in this operand's part of the buffer: `None` where it lacks the axis,
+    /// and all cells belong to each setting; else the ranges' period, and the range within the first.
+    pub(super) fn slice(
+        &self,
+        axis: usize,
+        extent: usize,
+        range: &Range<usize>,
+    ) -> Option<(usize, Range<usize>)> {
+        let stride = *self.strides.get(axis)?;
+        (stride > 0).then(|| (stride * extent, stride * range.start..stride * range.end))
+    }
 }
 
 /// An input that is a subset of another one and is multiplied into its spread-out table.
@@ -73,16 +89,21 @@ pub(crate) struct Contraction {
     pub(super) output_cells: Vec<usize>,
     pub(super) input_buffer: usize,
     pub(super) output_buffer: usize,
-    /// Number of pieces the outermost axis is cut into; depends on the plan alone, never on the threads.
+    /// The outer axis that is cut into blocks, and their number; both depend on the plan alone, never on the threads.
+    pub(super) cut: usize,
     pub(super) blocks: usize,
     cells: u64,
 }
 
 /// Cells below which a contraction is not cut into blocks.
 const BLOCK_CELLS: u64 = 1 << 17;
-/// Numbers of blocks, and cells to walk for each cell of the outputs that pay for so many: every block has outputs of its
-/// own, to be cleared and added up.
+/// Numbers of blocks, and cells to walk for each cell that pay for so many: every block has outputs of its own. Those that
+/// lack the axis that is cut are cleared and added up whole; of the others each block has a slice, to be copied.
 const BLOCKS: [(usize, u64); 3] = [(8, 64), (4, 12), (2, 3)];
+/// Cells to walk for each cell of the outputs, in slices or not, below which nothing is cut.
+const OUTPUT_SHARE: u64 = 4;
+/// A cell of a slice costs this many times less than one that every block has.
+const SLICE: usize = 16;
 
 impl Contraction {
     /// Plans the contraction of tables over `inputs` onto tables over `outputs`, all subsets of `clique`.
@@ -171,13 +192,8 @@ impl Contraction {
             .collect();
         let extents: Vec<usize> = outer.iter().map(|a| domain.cardinality(*a)).collect();
         let cells = domain.cells(clique).unwrap_or(u64::MAX);
-        let blocks = if cells < BLOCK_CELLS {
-            1
-        } else {
-            let walked = cells / (output_buffer as u64 + 1);
-            let paid = BLOCKS.iter().find(|(_, cells)| *cells <= walked);
-            extents.first().map_or(1, |k| (*k).min(paid.map_or(1, |(blocks, _)| *blocks))).max(1)
-        };
+        let pays = cells >= BLOCK_CELLS.max(OUTPUT_SHARE * output_buffer as u64);
+        let (cut, blocks) = if pays { cut(&extents, cells, &operands_out) } else { (0, 1) };
         Self {
             extents,
             lanes,
@@ -189,6 +205,7 @@ impl Contraction {
             output_cells: outputs.iter().map(|o| domain.shape(o).iter().product()).collect(),
             input_buffer,
             output_buffer,
+            cut,
             blocks,
             cells,
         }
@@ -203,6 +220,22 @@ impl Contraction {
     pub(crate) fn held(&self) -> usize {
         self.input_buffer + self.blocks * self.output_buffer
     }
+}
+
+/// The outer axis to cut and the number of its pieces: the axis whose blocks share the fewest cells, the outermost of equals.
+/// The innermost is left whole where there is another, since it is the length of the register kernel's runs.
+fn cut(extents: &[usize], cells: u64, outputs: &[(usize, Operand)]) -> (usize, usize) {
+    let axes = extents.len() - usize::from(extents.len() > 1);
+    let shared = |axis: usize| -> usize {
+        let cells = |o: &Operand| o.spread_cells / if o.strides[axis] == 0 { 1 } else { SLICE };
+        outputs.iter().map(|(_, operand)| cells(operand)).sum()
+    };
+    let Some((shared, axis)) = (0..axes).map(|axis| (shared(axis), axis)).min() else {
+        return (0, 1);
+    };
+    let walked = cells / (shared as u64 + 1);
+    let paid = BLOCKS.iter().find(|(_, cells)| *cells <= walked).map_or(1, |(blocks, _)| *blocks);
+    (axis, paid.min(extents[axis]))
 }
 
 /// Axes of a spread-out table: its outer axes in nesting order, then all lane axes if it has any of them.
