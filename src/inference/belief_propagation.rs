@@ -353,9 +353,12 @@ impl BeliefPropagation {
             let mask = &self.structure.masks[*m];
             if R::LOGS { mask.logs.as_slice() } else { mask.numbers.as_slice() }
         });
-        own.chain(masks)
-            .chain(node.children.iter().map(|c| below[*c - first].up.as_slice()))
-            .collect()
+        let children = node.children.iter().map(|c| below[*c - first].up.as_slice());
+        // With room for the parent's message.
+        let count = node.factors.len() + node.masks.len() + node.children.len() + 1;
+        let mut inputs = Vec::with_capacity(count);
+        inputs.extend(own.chain(masks).chain(children));
+        inputs
     }
 
     /// Writes the factors' beliefs, scaled to the total, and the marginals of the measured subsets.

@@ -18,6 +18,9 @@ use crate::inference::lanes::{LaneInput, LaneOutput, PARTS, Sums, Sweep, lane_su
 use crate::inference::plan::{Contraction, Depth};
 use crate::inference::semiring::Semiring;
 
+/// Inputs of a contraction that need no list on the heap.
+const FEW: usize = 12;
+
 /// Scratch of one contraction, reused from call to call.
 #[derive(Clone, Debug)]
 pub(crate) struct ContractionWorkspace {
@@ -130,8 +133,15 @@ impl Contraction {
         let table = |(input, operand): &(usize, crate::inference::plan::Operand)| {
             if operand.in_place { inputs[*input] } else { &spread[operand.start..] }
         };
-        let tables: Vec<&[f64]> = self.inputs.iter().map(table).collect();
-        let tables = &tables[..];
+        let mut few: [&[f64]; FEW] = [&[]; FEW];
+        let many: Vec<&[f64]>;
+        let tables = if let Some(few) = few.get_mut(..self.inputs.len()) {
+            few.iter_mut().zip(&self.inputs).for_each(|(place, input)| *place = table(input));
+            &*few
+        } else {
+            many = self.inputs.iter().map(table).collect();
+            &many[..]
+        };
         let run = |(piece, block): (usize, &mut Block)| {
             self.run_block::<R>(tables, self.piece(piece), block);
         };
