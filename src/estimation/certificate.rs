@@ -29,8 +29,8 @@ pub struct Certificate {
     /// Standard deviation of the loss at the true marginals from noise alone ([`SquaredLoss::noise`]); 0 when all
     /// measurements are public. A gap below it cannot be told from none.
     pub noise: f64,
-    /// How far the worst measurement is from the model ([`SquaredLoss::excess`]). At most [`Stopping::AGREEMENT`]: the
-    /// measurements cannot tell the model from the truth, however large the gap.
+    /// How far the worst noisy measurement is from the model, in standard deviations beyond its noise ([`SquaredLoss::excess`]). At most [`Stopping::AGREEMENT`]: no
+    /// measurement by itself can tell the model from the truth, however large the gap.
     ///
     /// [`Stopping::AGREEMENT`]: crate::estimation::Stopping::AGREEMENT
     pub excess: f64,

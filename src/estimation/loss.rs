@@ -182,39 +182,16 @@ impl SquaredLoss {
 
     /// L(μ).
     pub fn value(&self, mu: &Marginals) -> f64 {
-        self.value_at(mu.values())
+        self.misfit(mu.values()).value
     }
 
-    /// L of a vector of tables.
-    pub(crate) fn value_at(&self, mu: &[f64]) -> f64 {
-        self.constant + self.half_distance(mu, &self.targets)
-    }
-
-    /// `½ Σ_r w_r ‖a_r - b_r‖₂²` of two vectors of tables.
-    pub(crate) fn half_distance(&self, a: &[f64], b: &[f64]) -> f64 {
-        let by_clique = self.weights.iter().enumerate().map(|(index, weight)| {
-            let range = self.layout.range(index);
-            let squares: f64 =
-                a[range.clone()].iter().zip(&b[range]).map(|(x, y)| (x - y) * (x - y)).sum();
-            weight * squares
-        });
-        0.5 * by_clique.sum::<f64>()
-    }
-
-    /// Writes `∇L = w_r (μ_r - y_r)` and returns L(μ).
-    pub fn gradient(&self, mu: &[f64], gradient: &mut [f64]) -> f64 {
-        let mut value = self.constant;
-        for (index, weight) in self.weights.iter().enumerate() {
-            let range = self.layout.range(index);
+    /// Writes `∇L = w_r (μ_r - y_r)`.
+    pub fn gradient(&self, mu: &[f64], gradient: &mut [f64]) {
+        for (weight, range) in self.parts() {
             let cells = mu[range.clone()].iter().zip(&self.targets[range.clone()]);
-            let mut squares = 0.0;
             for (g, (m, y)) in gradient[range].iter_mut().zip(cells) {
-                let residual = m - y;
-                squares += residual * residual;
-                *g = weight * residual;
+                *g = weight * (m - y);
             }
-            value += 0.5 * weight * squares;
         }
-        value
     }
 }

@@ -42,18 +42,19 @@ impl Estimator for MirrorDescent {
         let mut gradient = vec![0.0; layout.cells()];
 
         let mut log_partition = oracle.marginals(&theta, total, &mut workspace, &mut mu)?;
-        let mut value = loss.gradient(mu.values(), &mut gradient);
+        loss.gradient(mu.values(), &mut gradient);
+        let mut misfit = loss.misfit(mu.values());
         let mut step = 1.0 / (total * loss.total_weight());
         let mut growth = FIRST_GROWTH;
         let mut gauge = None;
         let mut calls = 1;
-        let mut watch = Watch::new(self.stopping, loss, total, value);
+        let mut watch = Watch::new(self.stopping, loss, total, misfit.value);
         let mut dual = DualBound::new(loss);
         loop {
             if watch.wants_certificate(calls) {
                 dual.update(oracle, &mut workspace, loss, total)?;
             }
-            if watch.is_over(calls, loss.misfit(mu.values()), dual.lower_bound()) {
+            if watch.is_over(calls, misfit, dual.lower_bound()) {
                 break;
             }
             let cells = theta.values().iter().zip(&gradient).zip(mu.values());
@@ -62,18 +63,19 @@ impl Estimator for MirrorDescent {
             }
             let next_log = oracle.marginals(&next, total, &mut workspace, &mut next_mu)?;
             calls += 1;
-            let next_value = loss.value(&next_mu);
+            let next_misfit = loss.misfit(next_mu.values());
             let along: f64 = gradient
                 .iter()
                 .zip(mu.values().iter().zip(next_mu.values()))
                 .map(|(g, (m, n))| if is_dying(*m, *g) { 0.0 } else { g * (m - n) })
                 .sum();
-            if value - next_value >= 0.5 * step * along {
+            if misfit.value - next_misfit.value >= 0.5 * step * along {
                 dual.average(&gradient, step);
                 std::mem::swap(&mut theta, &mut next);
                 std::mem::swap(&mut mu, &mut next_mu);
                 log_partition = next_log;
-                value = loss.gradient(mu.values(), &mut gradient);
+                misfit = next_misfit;
+                loss.gradient(mu.values(), &mut gradient);
                 step *= growth;
                 if calls % RECENTER == 0 && Gauge::is_due(&theta) {
                     gauge.get_or_insert_with(|| Gauge::new(layout)).recenter(&mut theta, &mu);
@@ -94,7 +96,7 @@ impl Estimator for MirrorDescent {
         Ok(Estimate {
             potentials: theta,
             marginals: mu,
-            loss: value,
+            loss: misfit.value,
             lower_bound: dual.lower_bound(),
             log_partition,
             oracle_calls: calls,

@@ -6,7 +6,7 @@ use petgraph::graph::{NodeIndex, UnGraph};
 use petgraph::visit::EdgeRef;
 
 use crate::domain::{Clique, Domain};
-use crate::graph::{Triangulation, triangulation};
+use crate::graph::{Extensions, Scratch, Triangulation};
 
 /// Maximal cliques as nodes, separators as edges; one tree for each connected part of the model (a forest).
 ///
@@ -94,7 +94,8 @@ impl JunctionTree {
     /// # Ok::<(), jointly::Error>(())
     /// ```
     pub fn is_tractable(domain: &Domain, cliques: &[Clique], limit_cells: u64) -> bool {
-        triangulation::is_tractable(domain, cliques, limit_cells)
+        let nothing_more = Clique::default();
+        Extensions::new(domain, cliques, limit_cells).allow(&nothing_more, &mut Scratch::default())
     }
 
     /// The maximal cliques, sorted.

@@ -62,19 +62,10 @@ impl Triangulation {
     }
 }
 
-/// Whether a model over these cliques stays within `limit_cells` cells in all maximal cliques together.
-pub(super) fn is_tractable(domain: &Domain, cliques: &[Clique], limit_cells: u64) -> bool {
-    let graph = MoralGraph::new(domain, cliques);
-    [EliminationHeuristic::MinFill, EliminationHeuristic::MinWeight].into_iter().any(|heuristic| {
-        let mut elimination = Elimination::default();
-        elimination.begin(&graph, heuristic);
-        elimination.stays_within(&graph, limit_cells)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::JunctionTree;
 
     fn domain(cardinalities: &[u32]) -> Domain {
         Domain::new(cardinalities.iter().enumerate().map(|(i, k)| (format!("x{i}"), *k)))
@@ -103,6 +94,6 @@ mod tests {
         let domain = domain(&[1 << 24; 12]);
         let all = [Clique::new(0..12)];
         assert_eq!(Triangulation::new(&domain, &all).cells, u64::MAX);
-        assert!(!is_tractable(&domain, &all, u64::MAX - 1));
+        assert!(!JunctionTree::is_tractable(&domain, &all, u64::MAX - 1));
     }
 }
