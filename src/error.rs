@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::privacy::Cost;
+
 /// Result with the library's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -97,24 +99,30 @@ pub enum Error {
         limit: String,
     },
     /// A charge that would overrun the privacy budget; nothing was spent.
-    #[error(
-        "a charge of rho = {asked} for {purpose} exceeds the remaining budget of rho = {remaining}"
-    )]
+    #[error("a charge of {asked} for {purpose} exceeds the remaining budget of {remaining}")]
     BudgetExceeded {
         /// What the charge was for.
         purpose: String,
-        /// ρ asked for.
-        asked: String,
-        /// ρ left.
-        remaining: String,
+        /// What was asked for.
+        asked: Cost,
+        /// What is left.
+        remaining: Cost,
     },
     /// No candidate can be selected.
-    #[error("no candidate to select in round {round}: {reason}")]
+    #[error("no candidate to select in round {round}: no clique fits a model of {limit_mib:.3} MiB")]
     NoCandidates {
         /// The round, counted from 1.
         round: u32,
-        /// Why there is none.
-        reason: String,
+        /// The size limit of that round, in MiB.
+        limit_mib: f64,
+    },
+    /// A size limit below the smallest model, that of independent attributes and structural zeros.
+    #[error("the size limit is a model of {limit_mib} MiB, and independent attributes with their structural zeros take {needed_mib:.6} MiB")]
+    SizeLimit {
+        /// The limit, in MiB.
+        limit_mib: f64,
+        /// What the smallest model takes, in MiB.
+        needed_mib: f64,
     },
     /// Evidence or potentials that leave no possible record.
     #[error("the model gives every record probability zero: {reason}")]

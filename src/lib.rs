@@ -114,6 +114,7 @@ pub mod inference;
 pub mod linalg;
 pub mod measurement;
 pub mod mechanism;
+pub mod mixture_error;
 pub mod model;
 pub mod observe;
 pub mod privacy;
@@ -121,6 +122,7 @@ pub mod program;
 pub mod query;
 pub mod strategy;
 pub mod table;
+pub mod trust;
 
 pub use error::{Error, Result};
 

@@ -2,6 +2,7 @@
 
 use crate::estimation::Certificate;
 use crate::measurement::Provenance;
+use crate::mechanism::FitRecord;
 use crate::privacy::Rho;
 
 /// What happened. Every number in it was paid for in the ledger, or comes from public data or the model.
@@ -12,7 +13,7 @@ pub enum Event {
     Started {
         /// Mechanism name.
         mechanism: &'static str,
-        /// Rounds planned; AIM, which often needs fewer, plans anew in every round.
+        /// Rounds planned; AIM, which often needs fewer, changes its plan in every round.
         rounds: u32,
         /// First round to run; above 1 when a checkpoint is continued.
         first_round: u32,
@@ -53,12 +54,8 @@ pub enum Event {
     Fitted {
         /// The round, counted from 1.
         round: u32,
-        /// Value of the loss.
-        loss: f64,
-        /// Oracle calls made.
-        oracle_calls: u32,
-        /// Model size in MiB (8 bytes a cell of the maximal cliques).
-        model_mib: f64,
+        /// What the fit came to.
+        fit: FitRecord,
     },
     /// The last fit was compared with the best possible one, and with its measurements.
     Certified(Certificate),

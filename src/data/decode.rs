@@ -8,7 +8,7 @@ use flate2::{Compression, write::GzEncoder};
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
-use crate::data::{Column, Dataset, write_atomically};
+use crate::data::{Column, Dataset, write_durably};
 use crate::domain::{Bins, Kind, Schema, SchemaColumn};
 use crate::error::{Error, Result};
 
@@ -24,7 +24,7 @@ pub enum Labels {
 
 /// Writes a table to a CSV file, gzip when the name ends in `.gz`; see [`write_csv`].
 ///
-/// The file appears whole or not at all ([`write_atomically`]). Same seed, same bytes.
+/// The file appears whole or not at all ([`write_durably`]). Same seed, same bytes.
 ///
 /// # Errors
 /// As [`write_csv`], or the file cannot be written.
@@ -40,7 +40,7 @@ pub fn write_csv_file(
         Error::Io { source, .. } => failed(path, source),
         other => other,
     };
-    write_atomically(path, |file| {
+    write_durably(path, |file| {
         if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz")) {
             let mut gzip = GzEncoder::new(file, Compression::default());
             write_csv(&mut gzip, table, schema, labels, &mut rng).map_err(named)?;

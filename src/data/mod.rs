@@ -1,12 +1,12 @@
 //! Tables of records: reading, counting, writing.
 
-mod atomic;
 mod count;
 mod cover;
 mod csv;
 mod dataset;
 mod decode;
 mod draft;
+mod durable;
 mod encoder;
 mod projectable;
 mod public;
@@ -14,11 +14,11 @@ mod raw_table;
 mod units;
 
 pub use self::csv::{AbsentColumns, read_csv, read_csv_from, read_public_csv};
-pub use atomic::write_atomically;
 pub use count::MAX_TOTAL_CELLS;
 pub use dataset::{Column, Dataset};
 pub use decode::{Labels, write_csv, write_csv_file};
 pub use draft::{draft, draft_from_dictionary, draft_from_public};
+pub(crate) use durable::write_durably;
 pub(crate) use encoder::Encoder;
 pub use projectable::Projectable;
 pub use public::PublicData;

@@ -36,6 +36,24 @@ pub struct Domain {
 }
 
 impl Domain {
+    /// Refuses another domain, that of `place`, where this one is needed.
+    pub(crate) fn check_same(&self, other: &Self, place: &str) -> Result<()> {
+        if self == other {
+            return Ok(());
+        }
+        let pairs = self.attributes().iter().zip(other.attributes());
+        let first = pairs.into_iter().find(|(a, b)| a != b);
+        let (found, expected) = first.map_or_else(
+            || (format!("{} attributes", other.len()), format!("{}", self.len())),
+            |(a, b)| {
+                let written =
+                    |name: &str, values: u32| format!("attribute '{name}' of {values} values");
+                (written(&b.name, b.cardinality), written(&a.name, a.cardinality))
+            },
+        );
+        Err(Error::invalid_specification(place, found, format!("{expected}, as in the real table")))
+    }
+
     /// Builds a domain from names and cardinalities, in order.
     ///
     /// # Errors

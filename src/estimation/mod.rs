@@ -3,6 +3,7 @@
 mod accelerated;
 mod certificate;
 mod gauge;
+mod kind;
 mod loss;
 mod mirror_descent;
 pub mod prior;
@@ -10,6 +11,7 @@ mod step;
 
 pub use accelerated::AcceleratedBregman;
 pub use certificate::Certificate;
+pub use kind::EstimatorKind;
 pub use loss::{SquaredLoss, Weighting};
 pub use mirror_descent::MirrorDescent;
 

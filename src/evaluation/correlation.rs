@@ -5,8 +5,8 @@ use serde::Serialize;
 use crate::data::Projectable;
 use crate::domain::Domain;
 use crate::error::Result;
-use crate::evaluation::marginals::{batches, check_domain, frequencies};
-use crate::query::Workload;
+use crate::evaluation::marginals::frequencies;
+use crate::query::{Workload, batches};
 
 /// Differences of one measure of dependence over pairs of attributes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -57,7 +57,7 @@ impl CorrelationDifference {
     /// count.
     pub fn between(real: &dyn Projectable, synthetic: &dyn Projectable) -> Result<Self> {
         let domain = real.domain();
-        check_domain(domain, synthetic.domain(), "the synthetic table")?;
+        domain.check_same(synthetic.domain(), "the synthetic table")?;
         let pairs = Workload::all_k_way(domain, 2)?;
         let (mut pearson, mut cramers_v) = (Sums::default(), Sums::default());
         for batch in batches(domain, pairs.weighted_cliques()) {

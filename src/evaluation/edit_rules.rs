@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::data::{Dataset, Encoder};
 use crate::domain::{Domain, Kind, Schema, SchemaColumn};
 use crate::error::{Error, Result};
-use crate::evaluation::marginals::check_domain;
 
 /// Combinations of values that must not occur, read from JSON against a schema.
 ///
@@ -115,7 +114,7 @@ impl EditRules {
     /// # Errors
     /// A table over another domain than the schema's.
     pub fn violations(&self, table: &Dataset) -> Result<EditViolations> {
-        check_domain(&self.domain, table.domain(), "the table under edit rules")?;
+        self.domain.check_same(table.domain(), "the table under edit rules")?;
         let share = |count: u64| count as f64 / table.records().max(1) as f64;
         let mut any = vec![false; table.records()];
         let mut rules = Vec::with_capacity(self.rules.len());

@@ -9,7 +9,6 @@ use crate::data::{Dataset, Projectable};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::evaluation::WorkloadError;
-use crate::evaluation::marginals::check_domain;
 use crate::query::{WeightedClique, Workload};
 
 /// The score of NIST's Temporal Map challenge for a synthetic table S beside a real table D. **Not private.**
@@ -93,7 +92,7 @@ impl GroupScore {
         groups: &Clique,
         rng: &mut R,
     ) -> Result<GroupDistances> {
-        check_domain(real.domain(), Projectable::domain(synthetic), "the synthetic table")?;
+        real.domain().check_same(Projectable::domain(synthetic), "the synthetic table")?;
         for (name, table) in [("real table", real), ("synthetic table", synthetic)] {
             if table.records() == 0 {
                 return Err(Error::invalid_specification(name, "no record", "at least one"));

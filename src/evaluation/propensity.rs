@@ -5,7 +5,6 @@ use serde::Serialize;
 use crate::data::{Dataset, Projectable};
 use crate::error::{Error, Result};
 use crate::evaluation::logistic::{Design, fit};
-use crate::evaluation::marginals::check_domain;
 
 /// The propensity score's mean squared error (pMSE) of a synthetic table of N₂ records beside a real table of N₁.
 /// **Not private.**
@@ -48,7 +47,7 @@ impl PropensityScore {
     /// # Errors
     /// Tables over different domains, a table without records, or more than 4,096 parameters.
     pub fn between(real: &Dataset, synthetic: &Dataset) -> Result<Self> {
-        check_domain(Projectable::domain(real), synthetic.domain(), "the synthetic table")?;
+        Projectable::domain(real).check_same(synthetic.domain(), "the synthetic table")?;
         if real.records() == 0 || synthetic.records() == 0 {
             return Err(Error::invalid_specification("table", "no record", "at least one"));
         }

@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use crate::data::{Dataset, Projectable};
 use crate::error::Result;
-use crate::evaluation::marginals::check_domain;
 
 /// Unique exact matches, as SDNist counts them. **Not private.**
 ///
@@ -41,7 +40,7 @@ impl UniqueMatches {
     /// # Errors
     /// Tables over different domains.
     pub fn between(real: &Dataset, synthetic: &Dataset) -> Result<Self> {
-        check_domain(Projectable::domain(real), synthetic.domain(), "the synthetic table")?;
+        Projectable::domain(real).check_same(synthetic.domain(), "the synthetic table")?;
         let mut records: BTreeMap<Vec<u32>, Seen> = BTreeMap::new();
         for record in 0..real.records() {
             records.entry(real.row(record)).or_default().real += 1;

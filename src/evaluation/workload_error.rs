@@ -5,9 +5,9 @@ use serde::Serialize;
 use crate::data::Projectable;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::evaluation::marginals::{batches, check_domain, frequencies};
+use crate::evaluation::marginals::frequencies;
 use crate::model::Model;
-use crate::query::{WeightedClique, Workload};
+use crate::query::{WeightedClique, Workload, batches};
 
 /// Errors on one marginal of a workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -71,7 +71,7 @@ impl WorkloadError {
         workload: &Workload,
         worst: usize,
     ) -> Result<Self> {
-        check_domain(real.domain(), synthetic.domain(), "the synthetic table")?;
+        real.domain().check_same(synthetic.domain(), "the synthetic table")?;
         Self::with_frequencies(real, workload, worst, |cliques| frequencies(synthetic, cliques))
     }
 
@@ -87,7 +87,7 @@ impl WorkloadError {
         workload: &Workload,
         worst: usize,
     ) -> Result<Self> {
-        check_domain(real.domain(), model.domain(), "the model")?;
+        real.domain().check_same(model.domain(), "the model")?;
         Self::with_frequencies(real, workload, worst, |cliques| {
             let scaled = |cells: &[f64]| cells.iter().map(|x| x / model.total()).collect();
             Ok(model.marginals(cliques)?.iter().map(|factor| scaled(factor.values())).collect())

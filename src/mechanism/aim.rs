@@ -1,11 +1,12 @@
 //! AIM: adaptive measurements, weighted by the workload, with noise that falls as the model learns.
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::estimation::{Stopping, Weighting};
-use crate::mechanism::checkpoint::CheckpointFolder;
-use crate::mechanism::rounds::{Rounds, Settings, positive};
-use crate::mechanism::{Mechanism, Release, Task};
+use crate::estimation::EstimatorKind;
+use crate::mechanism::graphical::{Fitting, GraphicalModel};
+use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Shares, Task, parameters};
 use crate::observe::Observer;
 use crate::privacy::{Curator, Rho, ScoreSensitivity};
 use crate::query::Workload;
@@ -20,7 +21,8 @@ use crate::query::Workload;
 ///
 /// n is public under [`crate::privacy::NeighboringRelation::ReplaceOne`], and used; otherwise it is estimated once, for
 /// one percent of the budget. Proofs: `docs/theory/sensitivities.md`, `docs/theory/run.md`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Aim {
     /// T, the most rounds, single attributes included; above the number of attributes. `None`:
     /// [`Aim::default_rounds`].
@@ -31,8 +33,8 @@ pub struct Aim {
     pub size_limit_mib: f64,
     /// Most oracle calls of a fit.
     pub iterations: u32,
-    /// Where to keep the state after every round, so that a killed run can go on.
-    pub checkpoint: Option<CheckpointFolder>,
+    /// The method of the fits.
+    pub estimator: EstimatorKind,
 }
 
 impl Default for Aim {
@@ -40,9 +42,9 @@ impl Default for Aim {
         Self {
             rounds: None,
             measure_share: 0.9,
-            size_limit_mib: 80.0,
-            iterations: 1000,
-            checkpoint: None,
+            size_limit_mib: Fitting::SIZE_LIMIT_MIB,
+            iterations: Fitting::ITERATIONS,
+            estimator: EstimatorKind::default(),
         }
     }
 }
@@ -52,11 +54,26 @@ impl Aim {
     pub fn default_rounds(attributes: usize) -> u32 {
         u32::try_from(attributes).unwrap_or(u32::MAX).saturating_mul(16)
     }
+
+    fn fitting(&self) -> Fitting {
+        Fitting::new(self.size_limit_mib, self.iterations, self.estimator)
+    }
 }
 
 impl Mechanism for Aim {
     fn name(&self) -> &'static str {
         "aim"
+    }
+
+    fn check(&self) -> Result<()> {
+        parameters::check_rounds(self.rounds)?;
+        parameters::check_share("measure share", self.measure_share)?;
+        self.fitting().check()
+    }
+
+    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
+        let rounds = self.rounds.unwrap_or_else(|| Self::default_rounds(about.domain.len()));
+        Ok(about.even_rounds(rounds, self.measure_share)?.within(self.size_limit_mib))
     }
 
     fn run(
@@ -65,21 +82,14 @@ impl Mechanism for Aim {
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
+        self.check()?;
         let rounds = self.rounds.unwrap_or_else(|| Self::default_rounds(curator.domain().len()));
-        let settings = Settings {
-            name: self.name(),
-            rounds: Some(rounds),
-            measure_share: Some(self.measure_share),
-            size_limit_mib: self.size_limit_mib,
-            stopping: Stopping::default().at_most(self.iterations),
-            weighting: Weighting::InverseVariance,
-            checkpoint: self.checkpoint.as_ref(),
-        };
         let cliques = task.workload.downward_closure();
         let weights = weights(task.workload, &cliques, curator.domain());
         let singles: Vec<Clique> = cliques.iter().take_while(|c| c.len() == 1).cloned().collect();
         check_rounds(rounds, singles.len())?;
-        let mut run = Rounds::open(settings, curator, task, observer)?;
+        let mut run = Run::open(self.name(), self, curator, task, observer)?;
+        let mut model = GraphicalModel::open(self.fitting(), &mut run)?;
         let mut step = Step::first(run.budget(), rounds, self.measure_share)?;
         let answers = run.marginals(&cliques)?;
         run.start(rounds, cliques.len());
@@ -87,11 +97,11 @@ impl Mechanism for Aim {
         // All single attributes, the first of the cliques.
         run.measure_each(&singles, step.measure_times(singles.len()))?;
         if run.measurements().len() == singles.len() {
-            run.fit()?;
+            model.fit(&mut run)?;
         } else {
-            // Continued: the noise is where the last measurement had it.
+            // Resumed: the noise is where the last measurement had it.
             step = step.raised_to(run.last_cost());
-            step = fit_and_anneal(&mut run, step)?;
+            step = step.fit_and_anneal(&mut model, &mut run)?;
         }
         while !run.remaining().is_zero() {
             let round = run.begin_round()?;
@@ -99,12 +109,12 @@ impl Mechanism for Aim {
             run.plan(round.saturating_add(step.rounds_after(run.remaining())));
 
             // Candidates within the size limit, which grows with the budget spent, this round's included.
-            let share = run.spent_share_with(cost.total());
-            let wanted = run.within(&cliques, self.size_limit_mib * share)?;
+            let share = run.spent_share_with(cost.0.sum());
+            let wanted = model.within(&run, &cliques, self.size_limit_mib * share)?;
 
             // Score: how far the model is off, less the noise of measuring, as much as it matters to the workload.
-            let errors = run.model_errors(&cliques, &wanted, &answers, round)?;
-            let noise = run.expected_noise(cost.measure);
+            let errors = model.errors(&cliques, &wanted, &answers, round)?;
+            let noise = run.expected_noise(cost.0.measure);
             let cells = |i: usize| run.domain().cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
             let scores = errors.map(|errors| {
                 let score = |(i, error): (&usize, f64)| weights[*i] * (error - noise * cells(*i));
@@ -114,11 +124,12 @@ impl Mechanism for Aim {
             let sensitivity = ScoreSensitivity::l1_error(run.relation()).weighted(largest)?;
 
             // Select, measure, fit, and anneal where nothing was learned.
-            let choice = wanted[run.select(scores, wanted.len(), sensitivity, cost.select)?];
-            run.measure(wanted.len(), &cliques[choice], cost.measure)?;
-            step = fit_and_anneal(&mut run, step)?;
+            let choice = model.select(&mut run, scores, wanted.len(), sensitivity, cost.0.select)?;
+            run.measure(&cliques[wanted[choice]], cost.0.measure)?;
+            run.end_round()?;
+            step = step.fit_and_anneal(&mut model, &mut run)?;
         }
-        run.finish()
+        model.finish(run)
     }
 }
 
@@ -133,51 +144,56 @@ fn check_rounds(rounds: u32, singles: usize) -> Result<()> {
 
 /// What a round costs: `1/(2σ²) Δ₂²` for measuring and `ε²/8` for choosing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Step {
-    measure: Rho,
-    select: Rho,
-}
+struct Step(Shares);
 
 impl Step {
     /// One of T equal parts: `σ² = T Δ₂²/(2 α ρ)`, `ε² = 8 (1 - α) ρ / T`.
     fn first(budget: Rho, rounds: u32, measure_share: f64) -> Result<Self> {
         let part = budget.split(1, rounds.into()).unwrap_or_default().0;
-        let (measure, select) = positive(part.fraction(measure_share)?, part)?;
-        Ok(Self { measure, select })
+        Shares::of(part, measure_share).map(Self)
     }
 
-    /// The cost of so many measurements.
+    /// The cost of several measurements.
     fn measure_times(self, measurements: usize) -> Rho {
-        Rho::from_units(self.measure.units().saturating_mul(measurements as u64))
-    }
-
-    fn total(self) -> Rho {
-        Rho::from_units(self.measure.units().saturating_add(self.select.units()))
+        Rho::from_units(self.0.measure.units().saturating_mul(measurements as u64))
     }
 
     /// Half of σ and twice ε.
     fn annealed(self) -> Self {
         let times_four = |rho: Rho| Rho::from_units(rho.units().saturating_mul(4));
-        Self { measure: times_four(self.measure), select: times_four(self.select) }
+        Self(Shares { measure: times_four(self.0.measure), select: times_four(self.0.select) })
     }
 
-    /// Annealed as often as it takes for a measurement to cost so much.
+    /// Annealed as often as it takes for a measurement to cost that much.
     fn raised_to(self, measure: Rho) -> Self {
-        if self.measure < measure { self.annealed().raised_to(measure) } else { self }
+        if self.0.measure < measure { self.annealed().raised_to(measure) } else { self }
     }
 
     /// This step, or all that remains when that is less than two such steps.
     fn or_all(self, remaining: Rho, measure_share: f64) -> Result<Self> {
-        if remaining.units() >= self.total().units().saturating_mul(2) {
+        if remaining.units() >= self.0.sum().units().saturating_mul(2) {
             return Ok(self);
         }
-        let (measure, select) = positive(remaining.fraction(measure_share)?, remaining)?;
-        Ok(Self { measure, select })
+        Shares::of(remaining, measure_share).map(Self)
+    }
+
+    /// Fits, and anneals if the last measurement, on r, told nothing that its noise does not:
+    /// `‖M_r(new) - M_r(old)‖₁ ≤ √(2/π) σ n_r`.
+    fn fit_and_anneal(self, model: &mut GraphicalModel, run: &mut Run<'_, '_>) -> Result<Self> {
+        let Some(last) = run.measurements().last() else { return Ok(self) };
+        let noise = (2.0 / std::f64::consts::PI).sqrt() * last.stddev * last.values.len() as f64;
+        let measured = [last.clique.clone()];
+        let old = model.model().marginals(&measured)?;
+        model.fit(run)?;
+        let new = model.model().marginals(&measured)?;
+        let cells = new[0].values().iter().zip(old[0].values());
+        let moved: f64 = cells.map(|(new, old)| (new - old).abs()).sum();
+        Ok(if moved <= noise { self.annealed() } else { self })
     }
 
     /// Rounds that follow the next one if nothing more is annealed.
     fn rounds_after(self, remaining: Rho) -> u32 {
-        let rounds = (remaining.units() / self.total().units().max(1)).saturating_sub(1);
+        let rounds = (remaining.units() / self.0.sum().units().max(1)).saturating_sub(1);
         u32::try_from(rounds).unwrap_or(u32::MAX)
     }
 }
@@ -191,20 +207,6 @@ fn weights(workload: &Workload, cliques: &[Clique], domain: &Domain) -> Vec<f64>
         }
     }
     cliques.iter().map(|clique| clique.iter().map(|a| of_attribute[a]).sum()).collect()
-}
-
-/// Fits, and anneals if the last measurement, on r, told nothing that its noise does not:
-/// `‖M_r(new) - M_r(old)‖₁ ≤ √(2/π) σ n_r`.
-fn fit_and_anneal(run: &mut Rounds<'_, '_>, step: Step) -> Result<Step> {
-    let Some(last) = run.measurements().last() else { return Ok(step) };
-    let noise = (2.0 / std::f64::consts::PI).sqrt() * last.stddev * last.values.len() as f64;
-    let measured = [last.clique.clone()];
-    let old = run.model().marginals(&measured)?;
-    run.fit()?;
-    let new = run.model().marginals(&measured)?;
-    let cells = new[0].values().iter().zip(old[0].values());
-    let moved: f64 = cells.map(|(new, old)| (new - old).abs()).sum();
-    Ok(if moved <= noise { step.annealed() } else { step })
 }
 
 #[cfg(test)]
@@ -231,12 +233,12 @@ mod tests {
         let budget = Rho::from_units(16_000);
         let step = Step::first(budget, 16, 0.9).unwrap();
         assert_eq!(
-            (step.measure.units() + step.select.units(), step.total().units()),
+            (step.0.measure.units() + step.0.select.units(), step.0.sum().units()),
             (1000, 1000)
         );
-        assert_eq!(step.annealed().total().units(), 4000);
-        assert_eq!(step.raised_to(step.annealed().annealed().measure).total().units(), 16_000);
-        assert_eq!(step.raised_to(step.measure), step);
+        assert_eq!(step.annealed().0.sum().units(), 4000);
+        assert_eq!(step.raised_to(step.annealed().annealed().0.measure).0.sum().units(), 16_000);
+        assert_eq!(step.raised_to(step.0.measure), step);
         assert!(Step::first(Rho::from_units(3), 16, 0.9).is_err());
     }
 
@@ -245,8 +247,8 @@ mod tests {
         let step = Step::first(Rho::from_units(16_000), 16, 0.9).unwrap();
         assert_eq!(step.or_all(Rho::from_units(2000), 0.9).unwrap(), step);
         let last = step.or_all(Rho::from_units(1999), 0.9).unwrap();
-        assert_eq!(last.total().units(), 1999);
-        assert!((1798..=1800).contains(&last.measure.units()));
+        assert_eq!(last.0.sum().units(), 1999);
+        assert!((1798..=1800).contains(&last.0.measure.units()));
         assert_eq!(
             (step.rounds_after(Rho::from_units(1999)), step.rounds_after(budget())),
             (0, 15)

@@ -1,12 +1,12 @@
 //! Mechanisms that answer a workload, and the model that their answers make.
 
+use serde::Serialize;
+
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
-use crate::estimation::{Stopping, Weighting};
 use crate::measurement::{Measurement, Provenance};
-use crate::mechanism::adaptive;
-use crate::mechanism::rounds::{Rounds, Settings, count};
-use crate::mechanism::{Release, Task};
+use crate::mechanism::graphical::{Fitting, GraphicalModel, tractable};
+use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task};
 use crate::observe::Observer;
 use crate::privacy::{Curator, Ledger, NeighboringRelation};
 use crate::query::Workload;
@@ -76,44 +76,40 @@ pub trait AnswerWorkload {
     fn answer(&self, curator: &mut Curator<'_>, workload: &Workload) -> Result<Answers>;
 }
 
-/// The settings of a mechanism of this kind, which keeps no checkpoint: all it spends, it spends at once.
-pub(super) fn settings(
-    name: &'static str,
-    size_limit_mib: f64,
-    iterations: u32,
-) -> Settings<'static> {
-    Settings {
-        name,
-        rounds: None,
-        measure_share: None,
-        size_limit_mib,
-        stopping: Stopping::default().at_most(iterations),
-        weighting: Weighting::InverseVariance,
-        checkpoint: None,
-    }
-}
-
 /// Answers the workload and fits a model to what of the answers stands out of the noise, as far as the size limit allows:
 /// single attributes first, then the cliques of the downward closure by how much they differ from independence. All
-/// after the answers is post-processing.
-pub(super) fn release(
-    mechanism: &impl AnswerWorkload,
-    settings: Settings<'_>,
+/// after the answers is post-processing. There is one round, and no checkpoint: all that is spent is spent at once.
+pub(super) fn release<M: AnswerWorkload + Mechanism + Serialize>(
+    mechanism: &M,
+    fitting: Fitting,
     curator: &mut Curator<'_>,
     task: &Task<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Release> {
-    adaptive::check_domain(curator.domain(), settings.size_limit_mib)?;
+    mechanism.check()?;
+    Run::refuse_checkpoint(mechanism.name(), task)?;
+    fitting.check_domain(curator.domain())?;
     let answers = mechanism.answer(curator, task.workload)?;
     let total = answers.total()?.max(1.0);
-    let measurements = worth_fitting(&answers, total, task.workload, settings.size_limit_mib)?;
-    let mut run = Rounds::open_free(settings, curator, total, observer)?;
-    run.start(count(measurements.len()), answers.cliques.len());
-    for measurement in measurements {
-        run.record(0, measurement)?;
-    }
-    run.fit()?;
-    run.finish()
+    let measurements = worth_fitting(&answers, total, task.workload, fitting.size_limit_mib)?;
+    let mut run = Run::open(mechanism.name(), mechanism, curator, task, observer)?;
+    let mut model = GraphicalModel::with_total(fitting, &run, total)?;
+    run.start(1, answers.cliques.len());
+    measurements.into_iter().for_each(|measurement| run.take(measurement));
+    run.end_round()?;
+    model.fit(&mut run)?;
+    model.finish(run)
+}
+
+/// The plan of such a mechanism: one round. `variances`: of the answers.
+pub(super) fn plan(
+    about: &PlanFor<'_>,
+    variances: &ResidualVariances,
+    size_limit_mib: f64,
+) -> RunPlan {
+    let stddev = variances.workload_rmse(about.workload);
+    let step = about.step_of("marginals of the workload", about.workload.len(), stddev);
+    RunPlan { rounds: 1, steps: vec![step], ..RunPlan::default() }.within(size_limit_mib)
 }
 
 /// The answers that a model is fitted to.
@@ -140,7 +136,7 @@ fn worth_fitting(
         let cliques: Vec<Clique> = chosen.iter().map(|m| m.clique.clone()).collect();
         let next = std::slice::from_ref(&answer.clique);
         let is_said = cliques.iter().any(|clique| answer.clique.is_subset(clique));
-        if !is_said && adaptive::tractable(&answers.domain, &cliques, next, size_limit_mib)[0] {
+        if !is_said && tractable(&answers.domain, &cliques, next, size_limit_mib)[0] {
             chosen.push(answer);
         }
     }

@@ -1,9 +1,11 @@
 //! PEP and PEP^Pub: entropy projections over all cells of the domain, or over public records.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use crate::mechanism::past_queries::{PastQueries, Weights};
 use crate::mechanism::query_release::{Over, Queries, QueryRelease, Update};
-use crate::mechanism::{Mechanism, Release, Task};
+use crate::mechanism::{Form, Mechanism, Parameter, PlanFor, Release, RunPlan, Task};
 use crate::observe::Observer;
 use crate::privacy::Curator;
 
@@ -19,11 +21,12 @@ const MET: f64 = 1e-12;
 /// answered query i with the largest error is met exactly, at the least relative entropy: `A(x) ~ A(x) exp(l q_i(x))` with
 /// `l = ln(a (1-b) / ((1-a) b))`, `b = q_i(A)`, both kept in `[10⁻⁶, 1 - 10⁻⁶]`. By default whole marginals are selected, by
 /// their worst cell, and measured; all their cells are queries then. Queries and n as for [`crate::mechanism::Mwem`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pep {
     /// Rounds, selection, queries and output; by default 25 rounds of whole marginals.
+    #[serde(flatten)]
     pub release: QueryRelease,
-    /// K, the most projections a round; at least 1.
+    /// K, the most projections per round; at least 1.
     pub projections: u32,
 }
 
@@ -38,11 +41,12 @@ impl Default for Pep {
 
 /// PEP^Pub: the rounds of [`Pep`] over the distinct records of the public tables, which start at their public frequencies.
 /// Public tables as for [`crate::mechanism::PmwPub`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PepPub {
     /// Rounds, selection, queries and output; by default 25 rounds of single queries.
+    #[serde(flatten)]
     pub release: QueryRelease,
-    /// K, the most projections a round; at least 1.
+    /// K, the most projections per round; at least 1.
     pub projections: u32,
 }
 
@@ -52,44 +56,39 @@ impl Default for PepPub {
     }
 }
 
-/// The update of both.
-struct EntropyProjection {
-    name: &'static str,
-    projections: u32,
+/// The update of both: projects on the worst answered query, up to `projections` times.
+fn project(projections: u32, past: &PastQueries, weights: &mut Weights) -> u32 {
+    for done in 0..projections {
+        let Some((query, _)) = past.worst(weights).filter(|(_, error)| *error > MET) else {
+            return done;
+        };
+        let records = past.records(query);
+        let log_odds = |p: f64| {
+            let p = p.clamp(MARGIN, 1.0 - MARGIN);
+            (p / (1.0 - p)).ln()
+        };
+        let factor = log_odds(past.answer(query)) - log_odds(weights.answer(records));
+        weights.scale(records, factor);
+    }
+    projections
 }
 
-impl EntropyProjection {
-    fn new(name: &'static str, projections: u32) -> Result<Self> {
-        if projections == 0 {
-            return Err(Error::invalid_parameter("projections", 0, "at least 1"));
-        }
-        Ok(Self { name, projections })
+fn check_projections(projections: u32) -> Result<()> {
+    if projections == 0 {
+        return Err(Error::invalid_parameter("projections", 0, "at least 1"));
     }
+    Ok(())
 }
 
-impl Update for EntropyProjection {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn parameters(&self) -> String {
-        self.projections.to_string()
-    }
-
+impl Update for Pep {
     fn reweight(&self, _round: u32, past: &PastQueries, weights: &mut Weights) -> u32 {
-        for done in 0..self.projections {
-            let Some((query, _)) = past.worst(weights).filter(|(_, error)| *error > MET) else {
-                return done;
-            };
-            let records = past.records(query);
-            let log_odds = |p: f64| {
-                let p = p.clamp(MARGIN, 1.0 - MARGIN);
-                (p / (1.0 - p)).ln()
-            };
-            let factor = log_odds(past.answer(query)) - log_odds(weights.answer(records));
-            weights.scale(records, factor);
-        }
-        self.projections
+        project(self.projections, past, weights)
+    }
+}
+
+impl Update for PepPub {
+    fn reweight(&self, _round: u32, past: &PastQueries, weights: &mut Weights) -> u32 {
+        project(self.projections, past, weights)
     }
 }
 
@@ -98,14 +97,22 @@ impl Mechanism for Pep {
         "pep"
     }
 
+    fn check(&self) -> Result<()> {
+        check_projections(self.projections)?;
+        self.release.check()
+    }
+
+    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
+        self.release.plan(about)
+    }
+
     fn run(
         &self,
         curator: &mut Curator<'_>,
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        let update = EntropyProjection::new(self.name(), self.projections)?;
-        self.release.run(&update, Over::AllCells, curator, task, observer)
+        self.release.run(self, Over::AllCells, curator, task, observer)
     }
 }
 
@@ -114,13 +121,32 @@ impl Mechanism for PepPub {
         "pep-pub"
     }
 
+    fn check(&self) -> Result<()> {
+        check_projections(self.projections)?;
+        self.release.check()
+    }
+
+    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
+        self.release.plan(about)
+    }
+
     fn run(
         &self,
         curator: &mut Curator<'_>,
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        let update = EntropyProjection::new(self.name(), self.projections)?;
-        self.release.run(&update, Over::PublicRecords, curator, task, observer)
+        self.release.run(self, Over::PublicRecords, curator, task, observer)
     }
 }
+
+/// The parameter that no other mechanism has.
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "projections",
+        value_name: "K",
+        help: "Most projections per round",
+        form: Form::Count,
+        unset: "",
+    },
+];

@@ -1,8 +1,12 @@
 //! HDMM for workloads of marginals: the best weighted set of marginals, and least squares.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::Result;
+use crate::estimation::EstimatorKind;
 use crate::mechanism::answers::{self, AnswerWorkload, Answers};
-use crate::mechanism::{Mechanism, Release, Task};
+use crate::mechanism::graphical::Fitting;
+use crate::mechanism::{Form, Mechanism, Parameter, PlanFor, Release, RunPlan, Task};
 use crate::observe::Observer;
 use crate::privacy::Curator;
 use crate::query::Workload;
@@ -15,7 +19,8 @@ use crate::strategy::MarginalPlan;
 /// 3. *Reconstruct*: by least squares.
 ///
 /// As a [`Mechanism`] it fits a model to the answers that stand out of the noise.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Hdmm {
     /// Besides subsets of the workload's cliques, all cliques of up to so many attributes may be measured.
     pub widest: usize,
@@ -23,11 +28,18 @@ pub struct Hdmm {
     pub size_limit_mib: f64,
     /// Most oracle calls of the fit.
     pub iterations: u32,
+    /// The method of the fit.
+    pub estimator: EstimatorKind,
 }
 
 impl Default for Hdmm {
     fn default() -> Self {
-        Self { widest: 0, size_limit_mib: 80.0, iterations: 1000 }
+        Self {
+            widest: 0,
+            size_limit_mib: Fitting::SIZE_LIMIT_MIB,
+            iterations: Fitting::ITERATIONS,
+            estimator: EstimatorKind::default(),
+        }
     }
 }
 
@@ -58,13 +70,39 @@ impl Mechanism for Hdmm {
         "hdmm"
     }
 
+    fn check(&self) -> Result<()> {
+        self.fitting().check()
+    }
+
+    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
+        let PlanFor { domain, workload, relation, rho, .. } = *about;
+        let plan = MarginalPlan::new(domain, workload, self.widest, relation, rho)?;
+        Ok(answers::plan(about, &plan.variances(), self.size_limit_mib))
+    }
+
     fn run(
         &self,
         curator: &mut Curator<'_>,
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        let settings = answers::settings(self.name(), self.size_limit_mib, self.iterations);
-        answers::release(self, settings, curator, task, observer)
+        answers::release(self, self.fitting(), curator, task, observer)
     }
 }
+
+impl Hdmm {
+    fn fitting(&self) -> Fitting {
+        Fitting::new(self.size_limit_mib, self.iterations, self.estimator)
+    }
+}
+
+/// The parameter that no other mechanism has.
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "widest",
+        value_name: "K",
+        help: "Cliques of up to this many attributes may be measured besides subsets of the workload's",
+        form: Form::Count,
+        unset: "",
+    },
+];

@@ -1,14 +1,14 @@
 //! JAM-PGM: joint adaptive measurements of a private and of public tables.
 
+use serde::{Deserialize, Serialize};
+
 use crate::data::PublicData;
 use crate::domain::Clique;
 use crate::error::Result;
-use crate::estimation::{Stopping, Weighting};
+use crate::estimation::{EstimatorKind, Weighting};
 use crate::measurement::{Measurement, Provenance};
-use crate::mechanism::adaptive::l1_distance;
-use crate::mechanism::checkpoint::CheckpointFolder;
-use crate::mechanism::rounds::{Rounds, Settings};
-use crate::mechanism::{Mechanism, Release, Task};
+use crate::mechanism::graphical::{Fitting, GraphicalModel, l1_distance};
+use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task, parameters};
 use crate::observe::Observer;
 use crate::privacy::{Curator, Rho, ScoreSensitivity, Sensitive};
 
@@ -21,7 +21,8 @@ use crate::privacy::{Curator, Rho, ScoreSensitivity, Sensitive};
 ///
 /// Under [`crate::privacy::NeighboringRelation::AddRemoveOne`] the number of records is estimated once, for one
 /// percent of the budget. Proofs: `docs/theory/sensitivities.md`, `docs/theory/run.md`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct JamPgm {
     /// T, at least 1; `None`: [`JamPgm::default_rounds`].
     pub rounds: Option<u32>,
@@ -31,8 +32,8 @@ pub struct JamPgm {
     pub size_limit_mib: f64,
     /// Most oracle calls of a fit.
     pub iterations: u32,
-    /// Where to keep the state after every round, so that a killed run can go on.
-    pub checkpoint: Option<CheckpointFolder>,
+    /// The method of the fits.
+    pub estimator: EstimatorKind,
 }
 
 impl Default for JamPgm {
@@ -40,9 +41,9 @@ impl Default for JamPgm {
         Self {
             rounds: None,
             measure_share: 0.8,
-            size_limit_mib: 80.0,
-            iterations: 1000,
-            checkpoint: None,
+            size_limit_mib: Fitting::SIZE_LIMIT_MIB,
+            iterations: Fitting::ITERATIONS,
+            estimator: EstimatorKind::default(),
         }
     }
 }
@@ -75,42 +76,46 @@ impl Mechanism for JamPgm {
         "jam-pgm"
     }
 
+    fn check(&self) -> Result<()> {
+        parameters::check_rounds(self.rounds)?;
+        parameters::check_share("measure share", self.measure_share)?;
+        self.fitting().check()
+    }
+
+    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
+        let rounds = self.rounds.unwrap_or_else(|| Self::default_rounds(about.domain.len()));
+        Ok(about.even_rounds(rounds, self.measure_share)?.within(self.size_limit_mib))
+    }
+
     fn run(
         &self,
         curator: &mut Curator<'_>,
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
+        self.check()?;
         let rounds = self.rounds.unwrap_or_else(|| Self::default_rounds(curator.domain().len()));
-        let settings = Settings {
-            name: self.name(),
-            rounds: Some(rounds),
-            measure_share: Some(self.measure_share),
-            size_limit_mib: self.size_limit_mib,
-            stopping: Stopping::default().at_most(self.iterations),
-            weighting: Weighting::Equal,
-            checkpoint: self.checkpoint.as_ref(),
-        };
         let cliques = task.workload.downward_closure();
-        let mut run = Rounds::open(settings, curator, task, observer)?;
+        let mut run = Run::open(self.name(), self, curator, task, observer)?;
+        let mut model = GraphicalModel::open(self.fitting(), &mut run)?;
         let public = PublicAnswers::count(task.public, &cliques)?;
         let answers = run.marginals(&cliques)?;
-        let public_errors = public.errors(&answers, &cliques, run.total());
+        let public_errors = public.errors(&answers, &cliques, model.total());
         run.start(rounds, cliques.len());
-        run.fit()?;
+        model.fit(&mut run)?;
         while run.next_round() <= rounds {
             let round = run.begin_round()?;
-            let (measure, select) = run.even_share(rounds - round + 1, self.measure_share)?;
+            let shares = run.even_share(rounds - round + 1, self.measure_share)?;
 
             // Candidates within the size limit, which grows with the budget spent.
             let first_share = 1.0 / f64::from(rounds);
             let share = if round == 1 { first_share } else { run.spent_share_with(Rho::ZERO) };
-            let wanted = run.within(&cliques, self.size_limit_mib * share)?;
+            let wanted = model.within(&run, &cliques, self.size_limit_mib * share)?;
             let candidates = candidates(&wanted, &cliques, task.public);
 
             // Score: how far the model is off, less how far the new marginal would be off.
-            let errors = run.model_errors(&cliques, &wanted, &answers, round)?;
-            let noise = run.expected_noise(measure);
+            let errors = model.errors(&cliques, &wanted, &answers, round)?;
+            let noise = run.expected_noise(shares.measure);
             let scores = errors.zip(public_errors.as_ref()).map(|(errors, public_errors)| {
                 let of_model: Vec<f64> = spread(cliques.len(), &wanted, &errors);
                 let cells = |i: usize| run.domain().cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
@@ -121,20 +126,29 @@ impl Mechanism for JamPgm {
                 candidates.iter().map(score).collect()
             });
 
-            // Select, then measure or take for free.
+            // Select, then measure or take for free, and fit.
             let sensitivity = ScoreSensitivity::l1_error_difference(run.relation());
-            let choice = run.select(scores, candidates.len(), sensitivity, select)?;
+            let among = candidates.len();
+            let choice = model.select(&mut run, scores, among, sensitivity, shares.select)?;
             let Candidate { clique, source } = candidates[choice];
             match source {
-                Source::Private => run.measure(candidates.len(), &cliques[clique], measure)?,
+                Source::Private => run.measure(&cliques[clique], shares.measure)?,
                 Source::Public(table) => {
-                    let measurement = public.measurement(table, clique, &cliques, run.total());
-                    run.record(candidates.len(), measurement)?;
+                    run.take(public.measurement(table, clique, &cliques, model.total()));
                 }
             }
-            run.fit()?;
+            run.end_round()?;
+            model.fit(&mut run)?;
         }
-        run.finish()
+        model.finish(run)
+    }
+}
+
+impl JamPgm {
+    /// As in the paper, every measurement weighs the same, however noisy.
+    fn fitting(&self) -> Fitting {
+        let fitting = Fitting::new(self.size_limit_mib, self.iterations, self.estimator);
+        Fitting { weighting: Weighting::Equal, ..fitting }
     }
 }
 

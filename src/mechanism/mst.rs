@@ -1,14 +1,16 @@
 //! MST: a tree of pairs, chosen for the dependence they show.
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
-use crate::estimation::{Stopping, Weighting};
+use crate::estimation::EstimatorKind;
 use crate::graph::{self, JunctionTree};
-use crate::mechanism::checkpoint::CheckpointFolder;
-use crate::mechanism::rounds::{Rounds, Settings, count, single_attributes};
-use crate::mechanism::{Mechanism, Release, Task};
+use crate::mechanism::graphical::{Fitting, GraphicalModel, single_attributes};
+use crate::mechanism::parameters::count;
+use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task};
 use crate::observe::Observer;
-use crate::privacy::{Curator, ScoreSensitivity};
+use crate::privacy::{Curator, Rho, ScoreSensitivity};
 
 /// MST (`McKenna`, Miklau & Sheldon 2021, Algorithm 2), which uses neither workload nor public tables.
 ///
@@ -19,19 +21,20 @@ use crate::privacy::{Curator, ScoreSensitivity};
 ///
 /// Only pairs of at most a `(d - 1)`-th of the size limit are considered, so that every tree of them fits. Where they
 /// connect no attributes at all, the whole budget goes to single attributes. n as for [`crate::mechanism::Aim`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Mst {
     /// Largest model, in MiB (8 bytes a cell of every maximal clique).
     pub size_limit_mib: f64,
     /// Most oracle calls of a fit.
     pub iterations: u32,
-    /// Where to keep the state after every round, so that a killed run can go on.
-    pub checkpoint: Option<CheckpointFolder>,
+    /// The method of the fits.
+    pub estimator: EstimatorKind,
 }
 
 impl Default for Mst {
     fn default() -> Self {
-        Self { size_limit_mib: 80.0, iterations: 1000, checkpoint: None }
+        Self { size_limit_mib: Fitting::SIZE_LIMIT_MIB, iterations: Fitting::ITERATIONS, estimator: EstimatorKind::default() }
     }
 }
 
@@ -40,60 +43,83 @@ impl Mechanism for Mst {
         "mst"
     }
 
+    fn check(&self) -> Result<()> {
+        self.fitting().check()
+    }
+
+    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
+        let singles = about.domain.len();
+        let pairs = pairs_within(about.domain, self.size_limit_mib);
+        let edges = Components::of_singles(singles).join_all(&pairs);
+        let budget = about.after_total();
+        let (of_singles, of_pairs) = budget.split(1, singles_parts(edges)).unwrap_or_default();
+        let each = |budget: Rho, n: usize| budget.split(1, n.max(1) as u64).unwrap_or_default().0;
+        let pair = each(of_pairs, edges).split(1, 2).unwrap_or_default().0;
+        let mut steps = vec![about.step("single attributes", singles, each(of_singles, singles))];
+        steps.extend((edges > 0).then(|| about.step("pairs of the tree", edges, pair)));
+        Ok(RunPlan { rounds: count(singles + edges), steps, ..RunPlan::default() }
+            .within(self.size_limit_mib))
+    }
+
     fn run(
         &self,
         curator: &mut Curator<'_>,
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        let settings = Settings {
-            name: self.name(),
-            rounds: None,
-            measure_share: None,
-            size_limit_mib: self.size_limit_mib,
-            stopping: Stopping::default().at_most(self.iterations),
-            weighting: Weighting::InverseVariance,
-            checkpoint: self.checkpoint.as_ref(),
-        };
-        let mut run = Rounds::open(settings, curator, task, observer)?;
+        self.check()?;
+        let mut run = Run::open(self.name(), self, curator, task, observer)?;
+        let mut model = GraphicalModel::open(self.fitting(), &mut run)?;
         let singles = single_attributes(run.domain());
         let pairs = pairs_within(run.domain(), self.size_limit_mib);
         let edges = Components::of_singles(singles.len()).join_all(&pairs);
         let (first_pair, rounds) = (count(singles.len()) + 1, count(singles.len() + edges));
         run.start(rounds, singles.len() + pairs.len());
 
-        // All single attributes. A run that goes on after them has their model already.
-        let parts = if edges == 0 { 1 } else { 3 };
-        let first_part = run.budget().split(1, parts).unwrap_or_default().0;
+        // All single attributes. A run that resumes after them has their model already.
+        let first_part = run.budget().split(1, singles_parts(edges)).unwrap_or_default().0;
         run.measure_each(&singles, first_part)?;
         if run.next_round() == first_pair {
-            run.fit()?;
+            model.fit(&mut run)?;
         }
 
         // How far every pair is from independence.
         let answers = run.marginals(&pairs)?;
         let all: Vec<usize> = (0..pairs.len()).collect();
-        let dependence = run.model_errors(&pairs, &all, &answers, first_pair)?;
+        let dependence = model.errors(&pairs, &all, &answers, first_pair)?;
         let sensitivity = ScoreSensitivity::l1_error(run.relation());
         let mut components = Components::of_singles(singles.len());
         let done = run.measurements().iter().skip(singles.len());
         components.join_all(done.map(|measurement| &measurement.clique));
         while run.next_round() <= rounds {
             let round = run.begin_round()?;
-            let (measure, select) = run.even_share(rounds - round + 1, 0.5)?;
+            let shares = run.even_share(rounds - round + 1, 0.5)?;
             let apart: Vec<usize> =
                 all.iter().copied().filter(|i| components.are_apart(&pairs[*i])).collect();
             let scores =
                 dependence.as_ref().map(|scores| apart.iter().map(|i| scores[*i]).collect());
-            let choice = apart[run.select(scores, apart.len(), sensitivity, select)?];
-            run.measure(apart.len(), &pairs[choice], measure)?;
-            components.join(&pairs[choice]);
+            let choice = model.select(&mut run, scores, apart.len(), sensitivity, shares.select)?;
+            let pair = &pairs[apart[choice]];
+            run.measure(pair, shares.measure)?;
+            run.end_round()?;
+            components.join(pair);
         }
         if edges > 0 {
-            run.fit()?;
+            model.fit(&mut run)?;
         }
-        run.finish()
+        model.finish(run)
     }
+}
+
+impl Mst {
+    fn fitting(&self) -> Fitting {
+        Fitting::new(self.size_limit_mib, self.iterations, self.estimator)
+    }
+}
+
+/// Of how many parts of the budget the single attributes get one: of three, or all where no pair can be measured.
+const fn singles_parts(edges: usize) -> u64 {
+    if edges == 0 { 1 } else { 3 }
 }
 
 /// All pairs that any spanning tree may hold within the size limit: the cells of its pairs, and of attributes that it

@@ -3,11 +3,12 @@
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
+use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::mechanism::past_queries::{PastQueries, Weights};
 use crate::mechanism::query_release::{Over, Queries, QueryRelease, Update};
-use crate::mechanism::{Mechanism, Release, Task};
+use crate::mechanism::{Mechanism, PlanFor, Release, RunPlan, Task};
 use crate::observe::Observer;
 use crate::privacy::Curator;
 
@@ -27,9 +28,10 @@ const USED_AGAIN: f64 = 0.5;
 /// let mwem = Mwem { release: QueryRelease { iterate: Iterate::Average, ..Mwem::default().release } };
 /// assert_eq!(mwem.release.rounds, 100);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mwem {
     /// Rounds, selection, queries and output; by default 100 rounds of single queries.
+    #[serde(flatten)]
     pub release: QueryRelease,
 }
 
@@ -43,9 +45,10 @@ impl Default for Mwem {
 /// tables, which start at their public frequencies. Several tables are taken as one, their records pooled.
 ///
 /// Every table must have all attributes. What no public record has gets no probability, whatever the budget.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PmwPub {
     /// Rounds, selection, queries and output; by default 50 rounds of single queries.
+    #[serde(flatten)]
     pub release: QueryRelease,
 }
 
@@ -55,27 +58,27 @@ impl Default for PmwPub {
     }
 }
 
-/// The update of both, under a mechanism's name.
-struct MultiplicativeWeights(&'static str);
-
-impl Update for MultiplicativeWeights {
-    fn name(&self) -> &'static str {
-        self.0
+/// The update of both: `A(x) ~ A(x) exp(q_i(x) (a_i - q_i(A)) / 2)`, query after query in random order.
+fn multiply(round: u32, past: &PastQueries, weights: &mut Weights) -> u32 {
+    let mut queries = past.as_bad_as_the_last(weights, USED_AGAIN);
+    queries.shuffle(&mut ChaCha20Rng::seed_from_u64(u64::from(round)));
+    for query in &queries {
+        let records = past.records(*query);
+        let step = (past.answer(*query) - weights.answer(records)) / 2.0;
+        weights.scale(records, step);
     }
+    u32::try_from(queries.len()).unwrap_or(u32::MAX)
+}
 
-    fn parameters(&self) -> String {
-        String::new()
-    }
-
+impl Update for Mwem {
     fn reweight(&self, round: u32, past: &PastQueries, weights: &mut Weights) -> u32 {
-        let mut queries = past.as_bad_as_the_last(weights, USED_AGAIN);
-        queries.shuffle(&mut ChaCha20Rng::seed_from_u64(u64::from(round)));
-        for query in &queries {
-            let records = past.records(*query);
-            let step = (past.answer(*query) - weights.answer(records)) / 2.0;
-            weights.scale(records, step);
-        }
-        u32::try_from(queries.len()).unwrap_or(u32::MAX)
+        multiply(round, past, weights)
+    }
+}
+
+impl Update for PmwPub {
+    fn reweight(&self, round: u32, past: &PastQueries, weights: &mut Weights) -> u32 {
+        multiply(round, past, weights)
     }
 }
 
@@ -84,14 +87,21 @@ impl Mechanism for Mwem {
         "mwem"
     }
 
+    fn check(&self) -> Result<()> {
+        self.release.check()
+    }
+
+    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
+        self.release.plan(about)
+    }
+
     fn run(
         &self,
         curator: &mut Curator<'_>,
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        let update = MultiplicativeWeights(self.name());
-        self.release.run(&update, Over::AllCells, curator, task, observer)
+        self.release.run(self, Over::AllCells, curator, task, observer)
     }
 }
 
@@ -100,13 +110,20 @@ impl Mechanism for PmwPub {
         "pmw-pub"
     }
 
+    fn check(&self) -> Result<()> {
+        self.release.check()
+    }
+
+    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
+        self.release.plan(about)
+    }
+
     fn run(
         &self,
         curator: &mut Curator<'_>,
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        let update = MultiplicativeWeights(self.name());
-        self.release.run(&update, Over::PublicRecords, curator, task, observer)
+        self.release.run(self, Over::PublicRecords, curator, task, observer)
     }
 }

@@ -1,12 +1,13 @@
 //! MWEM+PGM: the worst approximated marginal of the workload, round after round.
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::estimation::{Stopping, Weighting};
+use crate::estimation::EstimatorKind;
 use crate::graph::{JunctionTree, cells_within_mib};
-use crate::mechanism::checkpoint::CheckpointFolder;
-use crate::mechanism::rounds::{Rounds, Settings, count};
-use crate::mechanism::{Mechanism, Release, Task};
+use crate::mechanism::graphical::{Fitting, GraphicalModel};
+use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task, parameters};
 use crate::observe::Observer;
 use crate::privacy::{Curator, ScoreSensitivity};
 
@@ -20,7 +21,8 @@ use crate::privacy::{Curator, ScoreSensitivity};
 /// share of the first round, that round takes the full limit.) The weights of the workload's cliques play no part.
 ///
 /// n as for [`crate::mechanism::Aim`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MwemPgm {
     /// T, at least 1; `None`: as many as attributes.
     pub rounds: Option<u32>,
@@ -30,8 +32,8 @@ pub struct MwemPgm {
     pub size_limit_mib: f64,
     /// Most oracle calls of a fit.
     pub iterations: u32,
-    /// Where to keep the state after every round, so that a killed run can go on.
-    pub checkpoint: Option<CheckpointFolder>,
+    /// The method of the fits.
+    pub estimator: EstimatorKind,
 }
 
 impl Default for MwemPgm {
@@ -39,9 +41,9 @@ impl Default for MwemPgm {
         Self {
             rounds: None,
             measure_share: 0.5,
-            size_limit_mib: 80.0,
-            iterations: 1000,
-            checkpoint: None,
+            size_limit_mib: Fitting::SIZE_LIMIT_MIB,
+            iterations: Fitting::ITERATIONS,
+            estimator: EstimatorKind::default(),
         }
     }
 }
@@ -51,47 +53,59 @@ impl Mechanism for MwemPgm {
         "mwem-pgm"
     }
 
+    fn check(&self) -> Result<()> {
+        parameters::check_rounds(self.rounds)?;
+        parameters::check_share("measure share", self.measure_share)?;
+        self.fitting().check()
+    }
+
+    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
+        let rounds = self.rounds.unwrap_or_else(|| parameters::count(about.domain.len()));
+        Ok(about.even_rounds(rounds, self.measure_share)?.within(self.size_limit_mib))
+    }
+
     fn run(
         &self,
         curator: &mut Curator<'_>,
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        let rounds = self.rounds.unwrap_or_else(|| count(curator.domain().len()));
-        let settings = Settings {
-            name: self.name(),
-            rounds: Some(rounds),
-            measure_share: Some(self.measure_share),
-            size_limit_mib: self.size_limit_mib,
-            stopping: Stopping::default().at_most(self.iterations),
-            weighting: Weighting::InverseVariance,
-            checkpoint: self.checkpoint.as_ref(),
-        };
+        self.check()?;
+        let rounds = self.rounds.unwrap_or_else(|| parameters::count(curator.domain().len()));
         let cliques = task.workload.cliques();
         check_cliques(curator.domain(), &cliques, self.size_limit_mib)?;
-        let mut run = Rounds::open(settings, curator, task, observer)?;
+        let mut run = Run::open(self.name(), self, curator, task, observer)?;
+        let mut model = GraphicalModel::open(self.fitting(), &mut run)?;
         let answers = run.marginals(&cliques)?;
         run.start(rounds, cliques.len());
-        run.fit()?;
+        model.fit(&mut run)?;
         while run.next_round() <= rounds {
             let round = run.begin_round()?;
-            let (measure, select) = run.even_share(rounds - round + 1, self.measure_share)?;
+            let shares = run.even_share(rounds - round + 1, self.measure_share)?;
             let limit_mib = self.size_limit_mib * f64::from(round) / f64::from(rounds);
-            let wanted = run
-                .within(&cliques, limit_mib)
-                .or_else(|_| run.within(&cliques, self.size_limit_mib))?;
+            let wanted = model
+                .within(&run, &cliques, limit_mib)
+                .or_else(|_| model.within(&run, &cliques, self.size_limit_mib))?;
 
-            let errors = run.model_errors(&cliques, &wanted, &answers, round)?;
+            let errors = model.errors(&cliques, &wanted, &answers, round)?;
             let cells = |i: usize| run.domain().cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
             let scores = errors.map(|errors| {
                 wanted.iter().zip(errors).map(|(i, error)| error - cells(*i)).collect()
             });
             let sensitivity = ScoreSensitivity::l1_error(run.relation());
-            let choice = wanted[run.select(scores, wanted.len(), sensitivity, select)?];
-            run.measure(wanted.len(), &cliques[choice], measure)?;
-            run.fit()?;
+            let among = wanted.len();
+            let choice = model.select(&mut run, scores, among, sensitivity, shares.select)?;
+            run.measure(&cliques[wanted[choice]], shares.measure)?;
+            run.end_round()?;
+            model.fit(&mut run)?;
         }
-        run.finish()
+        model.finish(run)
+    }
+}
+
+impl MwemPgm {
+    fn fitting(&self) -> Fitting {
+        Fitting::new(self.size_limit_mib, self.iterations, self.estimator)
     }
 }
 
@@ -103,6 +117,5 @@ fn check_cliques(domain: &Domain, cliques: &[Clique], limit_mib: f64) -> Result<
     if cliques.iter().any(fits) {
         return Ok(());
     }
-    let reason = format!("no clique of the workload fits a model of {limit_mib} MiB");
-    Err(Error::NoCandidates { round: 1, reason })
+    Err(Error::NoCandidates { round: 1, limit_mib })
 }

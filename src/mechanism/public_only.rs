@@ -1,11 +1,15 @@
 //! The naive baseline: a model of a public table alone.
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::Clique;
 use crate::error::{Error, Result};
-use crate::estimation::{Stopping, Weighting};
+use crate::estimation::{EstimatorKind, Stopping, Weighting};
 use crate::measurement::{Measurement, Provenance};
-use crate::mechanism::rounds::{Rounds, Settings};
-use crate::mechanism::{JamPgm, Mechanism, Release, Task, adaptive};
+use crate::mechanism::graphical::{Fitting, GraphicalModel, table_distances};
+use crate::mechanism::{
+    JamPgm, Mechanism, PlanFor, Release, Run, RunPlan, Task, parameters,
+};
 use crate::observe::Observer;
 use crate::privacy::Curator;
 
@@ -17,7 +21,8 @@ const SAMPLING_SHARE: f64 = 0.3;
 /// Greedy: every round takes the marginal of the downward closure on which the model is furthest from the public
 /// table, among those that keep the model within the size limit. The private table gives its number of records, and
 /// only where that is public; otherwise the model stands for the public table's.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PublicOnly {
     /// Marginals to take; `None`: [`JamPgm::default_rounds`].
     pub rounds: Option<u32>,
@@ -25,11 +30,18 @@ pub struct PublicOnly {
     pub size_limit_mib: f64,
     /// Most oracle calls of a fit.
     pub iterations: u32,
+    /// The method of the fits.
+    pub estimator: EstimatorKind,
 }
 
 impl Default for PublicOnly {
     fn default() -> Self {
-        Self { rounds: None, size_limit_mib: 80.0, iterations: 1000 }
+        Self {
+            rounds: None,
+            size_limit_mib: Fitting::SIZE_LIMIT_MIB,
+            iterations: Fitting::ITERATIONS,
+            estimator: EstimatorKind::default(),
+        }
     }
 }
 
@@ -38,58 +50,70 @@ impl Mechanism for PublicOnly {
         "public-only"
     }
 
+    fn check(&self) -> Result<()> {
+        parameters::check_rounds(self.rounds)?;
+        self.fitting(1).check()
+    }
+
+    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
+        let rounds = self.rounds.unwrap_or_else(|| JamPgm::default_rounds(about.domain.len()));
+        let plan = RunPlan { rounds, grows: true, ..RunPlan::default() };
+        Ok(plan.within(self.size_limit_mib))
+    }
+
     fn run(
         &self,
         curator: &mut Curator<'_>,
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
+        self.check()?;
+        Run::refuse_checkpoint(self.name(), task)?;
         let Some(table) = task.public.first() else {
             return Err(Error::invalid_parameter("public tables", "none", "at least one"));
         };
         let attributes = curator.domain().len();
         let rounds = self.rounds.unwrap_or_else(|| JamPgm::default_rounds(attributes));
-        let settings = Settings {
-            name: self.name(),
-            rounds: Some(rounds),
-            measure_share: None,
-            size_limit_mib: self.size_limit_mib,
-            // Closer than the public marginals themselves are to what they stand for there is nothing to gain.
-            stopping: Stopping {
-                marginal_share: SAMPLING_SHARE / (table.records() as f64).max(1.0).sqrt(),
-                ..Stopping::default().at_most(self.iterations)
-            },
-            weighting: Weighting::Equal,
-            checkpoint: None,
-        };
         let total = curator.records().unwrap_or_else(|| table.records()).max(1) as f64;
         let scale = total / (table.records() as f64).max(1.0);
         let cliques: Vec<Clique> =
             task.workload.downward_closure().into_iter().filter(|c| table.covers(c)).collect();
         let counts = table.project_many(&cliques)?;
-        let mut run = Rounds::open_free(settings, curator, total, observer)?;
+        let mut run = Run::open(self.name(), self, curator, task, observer)?;
+        let fitting = self.fitting(table.records());
+        let mut model = GraphicalModel::with_total(fitting, &run, total)?;
         run.start(rounds, cliques.len());
         while run.next_round() <= rounds {
             let round = run.begin_round()?;
             let share = f64::from(round) / f64::from(rounds);
-            let wanted = run.within(&cliques, self.size_limit_mib * share)?;
+            let wanted = model.within(&run, &cliques, self.size_limit_mib * share)?;
             let distances =
-                adaptive::table_distances(run.model(), &cliques, &wanted, &counts, scale, round)?;
+                table_distances(model.model(), &cliques, &wanted, &counts, scale, round)?;
             let furthest = wanted
                 .iter()
                 .zip(&distances)
                 .max_by(|(i, a), (j, b)| a.total_cmp(b).then(j.cmp(i)))
                 .map_or(0, |(i, _)| *i);
-            let measurement = Measurement {
+            run.take(Measurement {
                 clique: cliques[furthest].clone(),
                 cell: None,
                 values: counts[furthest].iter().map(|c| scale * f64::from(*c)).collect(),
                 stddev: 0.0,
                 provenance: Provenance::Public { source: table.name().to_owned() },
-            };
-            run.record(wanted.len(), measurement)?;
-            run.fit()?;
+            });
+            run.end_round()?;
+            model.fit(&mut run)?;
         }
-        run.finish()
+        model.finish(run)
+    }
+}
+
+impl PublicOnly {
+    /// Closer than the public marginals themselves are to what they stand for there is nothing to gain.
+    fn fitting(&self, records: u64) -> Fitting {
+        let fitting = Fitting::new(self.size_limit_mib, self.iterations, self.estimator);
+        let marginal_share = SAMPLING_SHARE / (records as f64).max(1.0).sqrt();
+        let stopping = Stopping { marginal_share, ..fitting.stopping };
+        Fitting { stopping, weighting: Weighting::Equal, ..fitting }
     }
 }

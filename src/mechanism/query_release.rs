@@ -1,24 +1,26 @@
 //! The rounds that MWEM, PMW^Pub, PEP and PEP^Pub share: select a query, measure it, reweight a support.
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::data::PublicData;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::measurement::{Measurement, Provenance};
-use crate::mechanism::checkpoint::{Checkpoint, CheckpointFolder, Identity};
+use crate::measurement::Measurement;
 use crate::mechanism::past_queries::{PastQueries, Weights};
-use crate::mechanism::rounds::{positive, records};
-use crate::mechanism::{Release, Task};
+use crate::mechanism::{
+    FitRecord, Form, Mechanism, Parameter, PlanFor, Release, Run, RunPlan, Shares, Task, parameters,
+};
 use crate::model::WeightedSupport;
-use crate::observe::{Event, Observer};
-use crate::privacy::{Curator, Rho, ScoreSensitivity, Selection, Sensitive};
+use crate::observe::Observer;
+use crate::privacy::{Curator, MarginalSensitivity, ScoreSensitivity, Selection, Sensitive};
 
 /// Most queries of a workload: their private counts, model counts and scores are held, some 2 GiB.
 const MAX_QUERIES: u64 = 1 << 26;
 
 /// What a round selects and measures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Queries {
     /// One cell of one marginal.
     #[default]
@@ -28,7 +30,8 @@ pub enum Queries {
 }
 
 /// Which distribution is released.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Iterate {
     /// That of the last round.
     #[default]
@@ -44,7 +47,8 @@ pub enum Iterate {
 /// A round of `T` costs `ρ/T`, of which `measure_share` pays for the noise. A share of 1/2 is the papers' `ε₀ = √(2ρ/(2T))`
 /// with permute-and-flip at ε₀; a share of `(1-α)² / (α² + (1-α)²)` is selection by the exponential mechanism at `2αε₀` and
 /// noise of `1/(n(1-α)ε₀)`, with `ε₀ = √(2ρ/(T(α² + (1-α)²)))`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct QueryRelease {
     /// T, at least 1.
     pub rounds: u32,
@@ -56,12 +60,10 @@ pub struct QueryRelease {
     pub queries: Queries,
     /// What is released.
     pub iterate: Iterate,
-    /// Where to keep the state after every round, so that a killed run can go on.
-    pub checkpoint: Option<CheckpointFolder>,
 }
 
 impl QueryRelease {
-    /// So many rounds of such queries; half of a round's budget for each step, the exponential mechanism, and the last
+    /// Rounds of such queries; half of a round's budget for each step, the exponential mechanism, and the last
     /// iterate.
     pub const fn new(rounds: u32, queries: Queries) -> Self {
         Self {
@@ -70,125 +72,79 @@ impl QueryRelease {
             selection: Selection::Exponential,
             queries,
             iterate: Iterate::Last,
-            checkpoint: None,
         }
     }
 
-    fn check(&self) -> Result<()> {
-        if self.rounds == 0 {
-            return Err(Error::invalid_parameter("rounds", 0, "at least 1"));
-        }
-        if !(self.measure_share > 0.0 && self.measure_share < 1.0) {
-            let found = self.measure_share;
-            return Err(Error::invalid_parameter("measure share", found, "above 0 and below 1"));
-        }
-        Ok(())
+    /// Refuses parameters out of range.
+    pub(super) fn check(&self) -> Result<()> {
+        parameters::check_rounds(Some(self.rounds))?;
+        parameters::check_share("measure share", self.measure_share)
     }
 
-    /// Runs the rounds by an update rule.
+    /// Rounds that share the budget evenly, and measure one query or one marginal each.
+    pub(super) fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
+        let budget = about.after_total().split(1, self.rounds.max(1).into());
+        let measure = Shares::of(budget.unwrap_or_default().0, self.measure_share)?.measure;
+        let (what, sensitivity) = match self.queries {
+            Queries::Single => ("queries", MarginalSensitivity::one_cell(about.relation)),
+            Queries::Marginals => ("marginals", MarginalSensitivity::of(about.relation)),
+        };
+        let stddev = sensitivity.l2() / (2.0 * measure.to_f64()).sqrt();
+        let steps = vec![about.step_of(what, self.rounds as usize, stddev)];
+        Ok(RunPlan { rounds: self.rounds, steps, ..RunPlan::default() })
+    }
+
+    /// Runs the rounds of a mechanism with its update rule.
     ///
     /// # Errors
     /// Parameters out of range, a workload of too many queries, a checkpoint that is refused or cannot be written, or a
     /// budget too small for the rounds.
-    pub(super) fn run(
+    pub(super) fn run<M: Mechanism + Serialize + Update>(
         &self,
-        update: &dyn Update,
+        mechanism: &M,
         over: Over,
         curator: &mut Curator<'_>,
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        self.check()?;
+        mechanism.check()?;
         let support = over.support(curator.domain(), task.public)?;
         let mut candidates = Candidates::new(curator.domain(), task, self.queries)?;
-        let mut state = Checkpoint::open(&self.identity(update), curator, task)?;
-        let total = records(curator, &mut state)?;
-        let mut fit = Fit::new(update, support, total);
-        for (record, measurement) in state.rounds.iter_mut().zip(&state.measurements) {
-            (record.loss, record.oracle_calls) = fit.update(record.round, measurement)?;
-            record.model_mib = fit.support.size_mib();
+        let mut run = Run::open(mechanism.name(), mechanism, curator, task, observer)?;
+        let total = run.total()?;
+        let mut fit = Fit::new(mechanism, support, total);
+        // Weights are not kept: they follow from the measurements.
+        let mut resumed = None;
+        for (round, measurement) in (1..).zip(run.measurements()) {
+            resumed = Some(fit.update(round, measurement)?);
             candidates.take_away(measurement);
         }
-        let answers = curator.marginals(&candidates.cliques)?;
-        observer.event(&Event::Started {
-            mechanism: update.name(),
-            rounds: self.rounds,
-            first_round: state.next_round(),
-            candidates: candidates.cliques.len(),
-            limit: curator.ledger().limit(),
-        });
-        while state.next_round() <= self.rounds {
-            let round = state.next_round();
-            curator.begin_round(round)?;
-            let (measure, select) = self.shares(round, curator.remaining())?;
+        let answers = run.marginals(&candidates.cliques)?;
+        run.start(self.rounds, candidates.cliques.len());
+        resumed.into_iter().for_each(|record| run.fitted(record));
+        while run.next_round() <= self.rounds {
+            let round = run.begin_round()?;
+            let shares = run.even_share(self.rounds - round + 1, self.measure_share)?;
 
             let scores = candidates.scores(&fit, &answers)?;
-            let exact = candidates.cliques.len();
-            let among = candidates.left();
-            observer.event(&Event::Scored { round, candidates: among, exact, sampled: 0 });
-            let sensitivity = ScoreSensitivity::cell_error(curator.relation());
-            let choice =
-                curator.select(self.selection, scores, sensitivity, select, "choose a query")?;
-            let measurement = candidates.measure(choice, curator, measure)?;
-            candidates.take_away(&measurement);
-
-            let mut event = Event::Measured {
-                round,
-                rounds: self.rounds,
-                clique: measurement
-                    .clique
-                    .iter()
-                    .map(|a| curator.domain().name(a).into())
-                    .collect(),
-                provenance: Provenance::Private,
-                stddev: measurement.stddev,
-                spent: curator.spent(),
-                limit: curator.ledger().limit(),
-            };
-            state.record(round, among, measurement, curator.ledger())?;
-            observer.event(&event);
-            if let (Some(record), Some(last)) = (state.rounds.last_mut(), state.measurements.last())
-            {
-                (record.loss, record.oracle_calls) = fit.update(round, last)?;
-                record.model_mib = fit.support.size_mib();
-                let (loss, oracle_calls, model_mib) =
-                    (record.loss, record.oracle_calls, record.model_mib);
-                event = Event::Fitted { round, loss, oracle_calls, model_mib };
-                observer.event(&event);
+            run.scored(candidates.left(), candidates.cliques.len(), 0);
+            let sensitivity = ScoreSensitivity::cell_error(run.relation());
+            let (how, purpose) = (self.selection, "choose a query");
+            let choice = run.select(how, scores, sensitivity, shares.select, purpose)?;
+            let (clique, cell) = candidates.at(choice);
+            let clique = &candidates.cliques[clique];
+            match self.queries {
+                Queries::Single => run.measure_cell(clique, cell, shares.measure)?,
+                Queries::Marginals => run.measure(clique, shares.measure)?,
+            }
+            run.end_round()?;
+            if let Some(last) = run.measurements().last() {
+                candidates.take_away(last);
+                let record = fit.update(round, last)?;
+                run.fitted(record);
             }
         }
-        Ok(Release {
-            mechanism: update.name(),
-            model: fit.finish(self.iterate)?.into(),
-            certificate: None,
-            measurements: state.measurements,
-            rounds: state.rounds,
-            ledger: curator.ledger().clone(),
-            relation: curator.relation(),
-            is_private: curator.is_private(),
-        })
-    }
-
-    /// What a round may cost for measuring and for choosing: an even part of what is left.
-    fn shares(&self, round: u32, remaining: Rho) -> Result<(Rho, Rho)> {
-        let left = self.rounds - round + 1;
-        let budget = remaining.split(1, left.into()).unwrap_or_default().0;
-        positive(budget.fraction(self.measure_share)?, budget)
-    }
-
-    fn identity(&self, update: &dyn Update) -> Identity<'_> {
-        let Self { rounds, measure_share, selection, queries, iterate, checkpoint } = self;
-        let parameters = format!(
-            "{rounds} {} {selection:?} {queries:?} {iterate:?} {}",
-            measure_share.to_bits(),
-            update.parameters()
-        );
-        Identity {
-            name: update.name(),
-            parameters,
-            measures_total: true,
-            checkpoint: checkpoint.as_ref(),
-        }
+        Ok(run.finish(fit.finish(self.iterate)?, None))
     }
 }
 
@@ -213,12 +169,6 @@ impl Over {
 
 /// How the answers so far change the weights.
 pub(super) trait Update {
-    /// The mechanism's name.
-    fn name(&self) -> &'static str;
-
-    /// Parameters of the rule, as text.
-    fn parameters(&self) -> String;
-
     /// Reweights in a round by the queries of all measurements so far, the last of which is the round's own. Returns the
     /// number of queries it reweighted by.
     fn reweight(&self, round: u32, past: &PastQueries, weights: &mut Weights) -> u32;
@@ -226,7 +176,7 @@ pub(super) trait Update {
 
 /// The distribution after some rounds.
 struct Fit<'u> {
-    update: &'u dyn Update,
+    rule: &'u dyn Update,
     support: WeightedSupport,
     total: f64,
     weights: Weights,
@@ -236,21 +186,23 @@ struct Fit<'u> {
 }
 
 impl<'u> Fit<'u> {
-    fn new(update: &'u dyn Update, support: WeightedSupport, total: f64) -> Self {
+    fn new(rule: &'u dyn Update, support: WeightedSupport, total: f64) -> Self {
         let weights = Weights::of(&support);
         let iterates = (vec![0.0; support.size()], 0);
-        Self { update, support, total, weights, past: PastQueries::default(), iterates }
+        Self { rule, support, total, weights, past: PastQueries::default(), iterates }
     }
 
-    /// Takes in a round's measurement: the largest error left on the answers, and the number of queries reweighted by.
-    fn update(&mut self, round: u32, measurement: &Measurement) -> Result<(f64, u32)> {
+    /// Takes in a round's measurement.
+    fn update(&mut self, round: u32, measurement: &Measurement) -> Result<FitRecord> {
         self.past.push(&self.support, measurement, self.total)?;
-        let steps = self.update.reweight(round, &self.past, &mut self.weights);
+        let queries = self.rule.reweight(round, &self.past, &mut self.weights);
         self.weights.renormalize();
         let probabilities = self.weights.times(1.0);
         self.iterates.0.iter_mut().zip(probabilities).for_each(|(sum, p)| *sum += p);
         self.iterates.1 += 1;
-        Ok((self.past.largest_error(&self.weights), steps))
+        let largest_error = self.past.largest_error(&self.weights);
+        let model_mib = self.support.size_mib();
+        Ok(FitRecord::WeightedSupport { largest_error, queries, model_mib })
     }
 
     fn finish(self, iterate: Iterate) -> Result<WeightedSupport> {
@@ -367,14 +319,38 @@ impl Candidates {
             scores
         }))
     }
-
-    /// Measures the chosen one of the candidates.
-    fn measure(&self, choice: usize, curator: &mut Curator<'_>, rho: Rho) -> Result<Measurement> {
-        let (clique, query) = self.at(choice);
-        let clique = &self.cliques[clique];
-        match self.queries {
-            Queries::Single => Ok(curator.measure_cell(clique, query, rho)?.into()),
-            Queries::Marginals => Ok(curator.measure(clique, rho)?.into()),
-        }
-    }
 }
+
+/// The parameters of all mechanisms that release queries.
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "selection",
+        value_name: "HOW",
+        help: "How a round chooses a query",
+        form: Form::Choice(&[
+            ("exponential", "By a weight exponential in the score; (epsilon^2)/8 of rho"),
+            ("permute-and-flip", "Each in random order, accepted by a coin; (epsilon^2)/2 of rho"),
+        ]),
+        unset: "",
+    },
+    Parameter {
+        name: "queries",
+        value_name: "WHAT",
+        help: "What a round chooses and measures",
+        form: Form::Choice(&[
+            ("single", "One cell of one marginal"),
+            ("marginals", "The whole marginal of the worst cell"),
+        ]),
+        unset: "",
+    },
+    Parameter {
+        name: "iterate",
+        value_name: "WHICH",
+        help: "Which weights are released",
+        form: Form::Choice(&[
+            ("last", "Those after the last round"),
+            ("average", "The mean of those after each round"),
+        ]),
+        unset: "",
+    },
+];

@@ -1,8 +1,12 @@
 //! `ResidualPlanner`: a workload of marginals, answered with the best Gaussian noise there is.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::Result;
+use crate::estimation::EstimatorKind;
 use crate::mechanism::answers::{self, AnswerWorkload, Answers};
-use crate::mechanism::{Mechanism, Release, Task};
+use crate::mechanism::graphical::Fitting;
+use crate::mechanism::{Form, Mechanism, Parameter, PlanFor, Release, RunPlan, Task};
 use crate::observe::Observer;
 use crate::privacy::Curator;
 use crate::query::Workload;
@@ -15,7 +19,8 @@ use crate::strategy::{Objective, ResidualPlan, Residuals};
 /// 3. *Reconstruct*: every marginal as the sum of the residuals of its subsets ([`Residuals`]).
 ///
 /// As a [`Mechanism`] it fits a model to the answers that stand out of the noise.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ResidualPlanner {
     /// What the noise is best for.
     pub objective: Objective,
@@ -23,11 +28,18 @@ pub struct ResidualPlanner {
     pub size_limit_mib: f64,
     /// Most oracle calls of the fit.
     pub iterations: u32,
+    /// The method of the fit.
+    pub estimator: EstimatorKind,
 }
 
 impl Default for ResidualPlanner {
     fn default() -> Self {
-        Self { objective: Objective::default(), size_limit_mib: 80.0, iterations: 1000 }
+        Self {
+            objective: Objective::default(),
+            size_limit_mib: Fitting::SIZE_LIMIT_MIB,
+            iterations: Fitting::ITERATIONS,
+            estimator: EstimatorKind::default(),
+        }
     }
 }
 
@@ -61,13 +73,42 @@ impl Mechanism for ResidualPlanner {
         "residual-planner"
     }
 
+    fn check(&self) -> Result<()> {
+        self.fitting().check()
+    }
+
+    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
+        let PlanFor { domain, workload, relation, rho, .. } = *about;
+        let plan = ResidualPlan::new(domain, workload, self.objective, relation, rho)?;
+        Ok(answers::plan(about, &plan.variances(), self.size_limit_mib))
+    }
+
     fn run(
         &self,
         curator: &mut Curator<'_>,
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        let settings = answers::settings(self.name(), self.size_limit_mib, self.iterations);
-        answers::release(self, settings, curator, task, observer)
+        answers::release(self, self.fitting(), curator, task, observer)
     }
 }
+
+impl ResidualPlanner {
+    fn fitting(&self) -> Fitting {
+        Fitting::new(self.size_limit_mib, self.iterations, self.estimator)
+    }
+}
+
+/// The parameter that no other mechanism has.
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "objective",
+        value_name: "WHAT",
+        help: "What the noise makes small, weighted by the workload",
+        form: Form::Choice(&[
+            ("sum-of-variances", "The sum of the variances of all cells"),
+            ("max-variance", "The largest variance of a cell"),
+        ]),
+        unset: "",
+    },
+];

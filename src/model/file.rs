@@ -1,25 +1,24 @@
 //! Models in files: versioned, documented in `docs/guide/model-file.md`, and safe to read from a stranger.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
 
-use crate::data::write_atomically;
+use crate::data::write_durably;
 use crate::domain::{Clique, Domain, Schema};
 use crate::error::{Error, Result};
-use crate::graph::{self, JunctionTree};
-use crate::model::stored_groups::StoredGroups;
-use crate::model::stored_support::StoredSupport;
-use crate::model::{MarkovRandomField, Model};
-use crate::table::{CliqueLayout, Potentials};
+use crate::model::{FORMS, Model};
+use crate::query::Workload;
 
-/// What a file's first field says.
+/// What a file's first member says.
 const FORMAT: &str = "jointly-model";
-/// Version of a file with factors, of one with a weighted support, and of one with groups.
-const FACTORS: u32 = 1;
-const SUPPORT: u32 = 2;
-const GROUPS: u32 = 3;
+/// Version of the files that are written. In versions 1 to 3, each for one form, there was neither `zeros` nor
+/// `refined_on`.
+const VERSION: u32 = 4;
 
 /// A model with the schema that turns its codes into records.
 #[derive(Clone, Debug)]
@@ -28,6 +27,8 @@ pub struct ModelFile {
     pub schema: Schema,
     /// The distribution.
     pub model: Model,
+    /// The cliques on which drawn records are refined, so that they are those of the release.
+    pub refined_on: Vec<Clique>,
     /// Name of the mechanism that made it.
     pub mechanism: String,
     /// False when the noise came from a fixed seed: then nothing is private.
@@ -39,8 +40,8 @@ pub struct ModelFile {
 pub struct ModelLimits {
     /// Bytes of the file.
     pub file_bytes: u64,
-    /// Model size in MiB: 8 bytes a cell of every maximal clique, which is what answering and sampling must walk over; or
-    /// of the records of a support, at 4 bytes a code and 8 a weight, of each group's.
+    /// Model size in MiB: 8 bytes per cell of every maximal clique, which is what answering and sampling must walk over;
+    /// or of the records of a support, at 4 bytes per code and 8 per weight, of each group's.
     pub model_mib: f64,
 }
 
@@ -50,29 +51,132 @@ impl Default for ModelLimits {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Stored {
-    format: String,
-    version: u32,
-    mechanism: String,
-    private: bool,
-    total: f64,
-    schema: Schema,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    factors: Option<Vec<StoredFactor>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    support: Option<StoredSupport>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    groups: Option<StoredGroups>,
+/// The members of a file that are those of one kind of model.
+#[derive(Debug)]
+pub struct StoredForm {
+    /// Name of the member that holds the numbers.
+    member: &'static str,
+    value: Box<RawValue>,
 }
 
-#[derive(Serialize, Deserialize)]
+/// What it takes to read a form.
+#[derive(Clone, Copy)]
+pub(super) struct Reading<'a> {
+    pub(super) domain: &'a Domain,
+    pub(super) total: f64,
+    /// Stands for the file in errors.
+    pub(super) place: &'a str,
+    pub(super) limits: ModelLimits,
+}
+
+/// A form of models in files.
+pub(super) struct FileForm {
+    /// Name of the member that holds the numbers.
+    pub(super) member: &'static str,
+    /// The version of the files that had this form alone; 0: none.
+    pub(super) only_in: u32,
+    pub(super) read: fn(&RawValue, Reading<'_>) -> Result<Model>,
+}
+
+impl StoredForm {
+    /// The numbers of a model under the name of its form.
+    ///
+    /// # Errors
+    /// Numbers that JSON cannot hold.
+    pub fn new(member: &'static str, value: &impl Serialize) -> Result<Self> {
+        let value = to_raw_value(value).map_err(|error| {
+            Error::invalid_specification(member, error.to_string(), "numbers that JSON can hold")
+        })?;
+        Ok(Self { member, value })
+    }
+}
+
+impl Reading<'_> {
+    /// A member of the file.
+    pub(super) fn parse<T: DeserializeOwned>(&self, value: &RawValue) -> Result<T> {
+        parse(value, self.place)
+    }
+}
+
+fn parse<T: DeserializeOwned>(value: &RawValue, place: &str) -> Result<T> {
+    serde_json::from_str(value.get()).map_err(|error| {
+        let expected = "the members of a model, as in docs/guide/model-file.md";
+        Error::invalid_specification(place, error.to_string(), expected)
+    })
+}
+
+/// The members that every form has.
+#[derive(Serialize)]
+struct Header<'a> {
+    format: &'static str,
+    version: u32,
+    mechanism: &'a str,
+    private: bool,
+    total: f64,
+    schema: &'a Schema,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refined_on: Option<RefinedOn>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    zeros: Vec<StoredFactor>,
+}
+
+/// A table over some attributes.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct StoredFactor {
-    attributes: Vec<String>,
+pub(super) struct StoredFactor {
+    pub(super) attributes: Vec<String>,
     /// Log-potentials, row-major; null forbids a cell.
-    potentials: Vec<Option<f64>>,
+    pub(super) potentials: Vec<Option<f64>>,
+}
+
+/// Cliques, in short where they are all of one size.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum RefinedOn {
+    /// All cliques of `all` attributes, of at most `max_cells` cells.
+    All {
+        all: usize,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_cells: Option<u64>,
+    },
+    /// Attributes of each clique, by name.
+    Cliques(Vec<Vec<String>>),
+}
+
+impl RefinedOn {
+    fn new(cliques: &[Clique], domain: &Domain) -> Option<Self> {
+        let first = cliques.first()?;
+        let most = cliques.iter().map(|c| domain.cells(c)).max()??;
+        let all = Self::All { all: first.len(), max_cells: Some(most) };
+        let sorted = |mut cliques: Vec<Clique>| {
+            cliques.sort_unstable();
+            cliques
+        };
+        if all.cliques(domain).is_ok_and(|all| sorted(all) == sorted(cliques.to_vec())) {
+            return Some(all);
+        }
+        let names = |c: &Clique| c.iter().map(|a| domain.name(a).to_owned()).collect();
+        Some(Self::Cliques(cliques.iter().map(names).collect()))
+    }
+
+    fn cliques(&self, domain: &Domain) -> Result<Vec<Clique>> {
+        match self {
+            Self::All { all, max_cells } => {
+                let workload = Workload::all_k_way(domain, *all)?;
+                Ok(workload.restrict(domain, max_cells.unwrap_or(u64::MAX))?.0.cliques())
+            }
+            Self::Cliques(names) => names.iter().map(|names| domain.clique(names)).collect(),
+        }
+    }
+}
+
+/// The schema's forbidden combinations as tables of log-potentials: 0, or null where no record can be.
+fn zeros(domain: &Domain) -> Vec<StoredFactor> {
+    let factor = |zero: &crate::domain::StructuralZero| StoredFactor {
+        attributes: zero.clique().iter().map(|a| domain.name(a).to_owned()).collect(),
+        potentials: zero.forbidden().iter().map(|no| (!no).then_some(0.0)).collect(),
+    };
+    domain.structural_zeros().iter().map(factor).collect()
 }
 
 impl ModelFile {
@@ -81,28 +185,25 @@ impl ModelFile {
     /// # Errors
     /// A file that cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let (version, factors, support, groups) = match &self.model {
-            Model::MarkovRandomField(model) => (FACTORS, Some(factors(model)), None, None),
-            Model::WeightedSupport(model) => (SUPPORT, None, Some(StoredSupport::new(model)), None),
-            Model::GroupedSupport(model) => (GROUPS, None, None, Some(StoredGroups::new(model))),
-        };
-        let stored = Stored {
-            format: FORMAT.into(),
-            version,
-            mechanism: self.mechanism.clone(),
+        let domain = self.schema.domain();
+        let header = Header {
+            format: FORMAT,
+            version: VERSION,
+            mechanism: &self.mechanism,
             private: self.is_private,
             total: self.model.total(),
-            schema: self.schema.clone(),
-            factors,
-            support,
-            groups,
+            schema: &self.schema,
+            refined_on: RefinedOn::new(&self.refined_on, &domain),
+            zeros: zeros(&domain),
         };
-        write_atomically(path, |out| {
-            serde_json::to_writer(out, &stored).map_err(|error| Error::Io {
-                action: "write",
-                path: path.to_owned(),
-                source: error.into(),
-            })
+        let form = self.model.store()?;
+        write_durably(path, |out| {
+            let failed =
+                |source| Error::Io { action: "write", path: path.to_owned(), source };
+            let text = serde_json::to_string(&header).map_err(|error| failed(error.into()))?;
+            // The form's member comes last.
+            let open = text.strip_suffix('}').unwrap_or(&text);
+            write!(out, "{open},\"{}\":{}}}", form.member, form.value).map_err(failed)
         })
     }
 
@@ -133,99 +234,58 @@ impl ModelFile {
     pub fn from_json(text: &str, place: &str, limits: ModelLimits) -> Result<Self> {
         let wrong =
             |found: String, expected: &str| Error::invalid_specification(place, found, expected);
-        let kind: Kind = serde_json::from_str(text)
+        let mut members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text)
             .map_err(|error| wrong(format!("no model ({error})"), "a model of this program"))?;
-        if kind.format != FORMAT {
-            return Err(wrong(format!("format '{}'", kind.format), FORMAT));
-        }
-        if ![FACTORS, SUPPORT, GROUPS].contains(&kind.version) {
-            return Err(wrong(format!("version {}", kind.version), "version 1, 2 or 3"));
-        }
-        let expected = format!("the fields of a model, version {}", kind.version);
-        let stored: Stored =
-            serde_json::from_str(text).map_err(|error| wrong(error.to_string(), &expected))?;
-        let Stored { schema, total, mechanism, private: is_private, .. } = stored;
-        let domain = schema.domain();
-        let model = match (kind.version, stored.factors, stored.support, stored.groups) {
-            (FACTORS, Some(factors), None, None) => {
-                read_factors(&domain, &factors, total, place, limits)?.into()
-            }
-            (SUPPORT, None, Some(support), None) => {
-                support.check(&domain, total, place, limits)?.into()
-            }
-            (GROUPS, None, None, Some(groups)) => {
-                groups.check(&domain, total, place, limits)?.into()
-            }
-            _ => {
-                let found = "not exactly one of 'factors', 'support' and 'groups'".to_owned();
-                let expected =
-                    "'factors' in version 1, 'support' in version 2, 'groups' in version 3";
-                return Err(wrong(found, expected));
-            }
+        let mut take = |name: &str| {
+            let missing = || wrong(format!("no member '{name}'"), "a model of this program");
+            members.remove(name).ok_or_else(missing)
         };
-        Ok(Self { schema, model, mechanism, is_private })
-    }
-}
-
-/// The tables of a graphical model.
-fn factors(model: &MarkovRandomField) -> Vec<StoredFactor> {
-    let (domain, potentials) = (model.domain(), model.potentials());
-    let cliques = potentials.layout().cliques().iter().enumerate();
-    let factor = |(index, clique): (usize, &Clique)| StoredFactor {
-        attributes: clique.iter().map(|a| domain.name(a).to_owned()).collect(),
-        potentials: potentials.table(index).iter().map(|x| x.is_finite().then_some(*x)).collect(),
-    };
-    cliques.map(factor).collect()
-}
-
-/// A graphical model, once all sizes fit.
-fn read_factors(
-    domain: &Domain,
-    factors: &[StoredFactor],
-    total: f64,
-    place: &str,
-    limits: ModelLimits,
-) -> Result<MarkovRandomField> {
-    let mut cliques: Vec<Clique> = Vec::with_capacity(factors.len());
-    for factor in factors {
-        let clique = domain.clique(&factor.attributes)?;
-        let names: Vec<&str> = clique.iter().map(|a| domain.name(a)).collect();
-        if names != factor.attributes || cliques.contains(&clique) {
-            let found = format!("a factor over {}", factor.attributes.join(", "));
-            let expected = "distinct cliques in the schema's order";
-            return Err(Error::invalid_specification(place, found, expected));
+        let format: String = parse(&*take("format")?, place)?;
+        if format != FORMAT {
+            return Err(wrong(format!("format '{format}'"), FORMAT));
         }
-        if domain.cells(&clique) != Some(factor.potentials.len() as u64) {
-            return Err(Error::ShapeMismatch {
-                clique: domain.describe(&clique),
-                expected: domain.shape(&clique).iter().fold(1, |n, k| n.saturating_mul(*k)),
-                found: factor.potentials.len(),
-            });
+        let version: u32 = parse(&*take("version")?, place)?;
+        if !(1..=VERSION).contains(&version) {
+            return Err(wrong(format!("version {version}"), "version 1, 2, 3 or 4"));
         }
-        cliques.push(clique);
+        let mechanism: String = parse(&*take("mechanism")?, place)?;
+        let is_private: bool = parse(&*take("private")?, place)?;
+        let total: f64 = parse(&*take("total")?, place)?;
+        let schema: Schema = parse(&*take("schema")?, place)?;
+        let domain = schema.domain();
+        let refined_on = take("refined_on").ok().map(|value| parse::<RefinedOn>(&value, place));
+        let stored_zeros = take("zeros").ok().map(|value| parse::<Vec<StoredFactor>>(&value, place));
+        if version == VERSION && stored_zeros.transpose()?.unwrap_or_default() != zeros(&domain) {
+            return Err(wrong("other zeros".into(), "those of the schema's forbidden combinations"));
+        }
+        let known = |member: &str| FORMS.iter().find(|form| form.member == member);
+        if let Some(unknown) = members.keys().find(|name| known(name).is_none()) {
+            return Err(wrong(format!("a member '{unknown}'"), "the members of a model"));
+        }
+        let mut forms = members.iter().filter_map(|(name, value)| Some((known(name)?, value)));
+        let names: Vec<&str> = FORMS.iter().map(|form| form.member).collect();
+        let (Some((form, value)), None) = (forms.next(), forms.next()) else {
+            return Err(wrong(format!("not exactly one of {}", names.join(", ")), "one of them"));
+        };
+        if version != VERSION && version != form.only_in {
+            let found = format!("'{}' in version {version}", form.member);
+            return Err(wrong(found, &format!("version {}", form.only_in)));
+        }
+        let model = (form.read)(value, Reading { domain: &domain, total, place, limits })?;
+        let refined_on = match refined_on.transpose()? {
+            Some(stored) => stored.cliques(&domain)?,
+            None => without_list(&domain, &model)?,
+        };
+        Ok(Self { schema, model, refined_on, mechanism, is_private })
     }
-    let cells = JunctionTree::new(domain, &cliques).cells();
-    if cells > graph::cells_within_mib(limits.model_mib) {
-        return Err(Error::TooLarge {
-            what: format!("the model in {place}"),
-            needed: format!("{:.0} MiB", graph::size_mib(cells)),
-            limit: format!("{} MiB", limits.model_mib),
-        });
-    }
-    let layout = CliqueLayout::new(domain, cliques)?;
-    let mut potentials = Potentials::zeros(&layout);
-    for (index, factor) in factors.iter().enumerate() {
-        let table = potentials.table_mut(index).iter_mut().zip(&factor.potentials);
-        table.for_each(|(x, p)| *x = p.unwrap_or(f64::NEG_INFINITY));
-    }
-    MarkovRandomField::new(domain, potentials, total)
 }
 
-/// What every version of the file has.
-#[derive(Deserialize)]
-struct Kind {
-    format: String,
-    version: u32,
+/// The cliques on which records are refined where a file does not say: all pairs, and what was measured.
+fn without_list(domain: &Domain, model: &Model) -> Result<Vec<Clique>> {
+    let Some(field) = model.as_markov_random_field() else { return Ok(Vec::new()) };
+    let mut cliques = Workload::all_k_way(domain, domain.len().min(2))?.cliques();
+    cliques.extend_from_slice(field.potentials().layout().cliques());
+    Ok(cliques)
 }
 
 #[cfg(test)]
@@ -245,7 +305,7 @@ mod tests {
         }
         theta.table_mut(0)[2] = f64::NEG_INFINITY;
         let model = MarkovRandomField::new(&domain, theta, 77.5).expect("a model");
-        ModelFile { schema, model: model.into(), mechanism: "jam-pgm".into(), is_private: true }
+        ModelFile { schema, model: model.into(), mechanism: "jam-pgm".into(), is_private: true, refined_on: Vec::new() }
     }
 
     fn support() -> ModelFile {
@@ -254,7 +314,7 @@ mod tests {
         let rows = Dataset::from_rows(schema.domain(), &rows).expect("rows");
         let weights = vec![1.0 / 3.0, 0.0, 1e-300];
         let model = WeightedSupport::new(&rows, weights, 77.5).expect("a model");
-        ModelFile { schema, model: model.into(), mechanism: "pmw-pub".into(), is_private: false }
+        ModelFile { schema, model: model.into(), mechanism: "pmw-pub".into(), is_private: false, refined_on: Vec::new() }
     }
 
     #[test]

@@ -7,8 +7,9 @@ use rand::Rng;
 use crate::data::{Column, Dataset, MAX_TOTAL_CELLS};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::model::Sampling;
+use crate::model::{Distribution, Sampling, StoredForm};
 use crate::model::sampling::deal_records;
+use crate::model::stored_groups::StoredGroups;
 use crate::table::Factor;
 
 /// One group of a [`GroupedSupport`], such as an area.
@@ -271,6 +272,32 @@ struct Place {
     local: Clique,
     /// For each cell of the marginal on those, its place for codes 0 of the group attributes.
     offsets: Vec<usize>,
+}
+
+impl Distribution for GroupedSupport {
+    fn domain(&self) -> &Domain {
+        self.domain()
+    }
+
+    fn total(&self) -> f64 {
+        self.total()
+    }
+
+    fn size_mib(&self) -> f64 {
+        self.size_mib()
+    }
+
+    fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
+        self.marginals(cliques)
+    }
+
+    fn draw(&self, records: usize, method: Sampling, rng: &mut dyn Rng) -> Result<Dataset> {
+        self.sample(records, method, rng)
+    }
+
+    fn store(&self) -> Result<StoredForm> {
+        StoredForm::new("groups", &StoredGroups::new(self))
+    }
 }
 
 #[cfg(test)]

@@ -2,10 +2,15 @@
 
 use std::sync::Arc;
 
+use rand::Rng;
+
+use crate::data::Dataset;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::graph;
 use crate::inference::{BeliefPropagation, Calibrated};
+use crate::model::stored_factors::factors;
+use crate::model::{Distribution, Sampling, StoredForm};
 use crate::table::{CliqueLayout, Factor, Potentials};
 
 /// `p(x) ~ exp(Σ_r θ_r(x_r))` over the records of a domain, with the number of records it stands for.
@@ -104,5 +109,35 @@ impl MarkovRandomField {
 
     pub(crate) fn calibrated(&self) -> &Calibrated {
         &self.calibrated
+    }
+}
+
+impl Distribution for MarkovRandomField {
+    fn domain(&self) -> &Domain {
+        self.domain()
+    }
+
+    fn total(&self) -> f64 {
+        self.total()
+    }
+
+    fn size_mib(&self) -> f64 {
+        self.size_mib()
+    }
+
+    fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
+        self.marginals(cliques)
+    }
+
+    fn draw(&self, records: usize, method: Sampling, rng: &mut dyn Rng) -> Result<Dataset> {
+        self.sample(records, method, rng)
+    }
+
+    fn refine(&self, records: Dataset, cliques: &[Clique]) -> Result<Dataset> {
+        self.refine(&records, cliques)
+    }
+
+    fn store(&self) -> Result<StoredForm> {
+        StoredForm::new("factors", &factors(self))
     }
 }

@@ -1,18 +1,28 @@
 //! Fitted models: asking them for marginals, drawing records from them, keeping them in files.
 
-mod any;
+mod distribution;
 mod file;
 mod grouped_support;
 mod markov_random_field;
 mod refine;
 mod sampling;
+mod stored_factors;
 mod stored_groups;
 mod stored_support;
 mod weighted_support;
 
-pub use any::Model;
-pub use file::{ModelFile, ModelLimits};
+pub use distribution::{Distribution, Drawing, Model};
+pub use file::{ModelFile, ModelLimits, StoredForm};
 pub use grouped_support::{Group, GroupedSupport};
 pub use markov_random_field::MarkovRandomField;
 pub use sampling::Sampling;
 pub use weighted_support::WeightedSupport;
+
+use file::FileForm;
+
+/// How the kinds of models are read from files. Each is written by its own [`Distribution::store`].
+const FORMS: &[FileForm] = &[
+    FileForm { member: "factors", only_in: 1, read: stored_factors::read },
+    FileForm { member: "support", only_in: 2, read: stored_support::read },
+    FileForm { member: "groups", only_in: 3, read: stored_groups::read },
+];

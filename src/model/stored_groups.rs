@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 
-use crate::domain::{Clique, Domain};
+use crate::domain::Clique;
 use crate::error::{Error, Result};
+use crate::model::file::Reading;
 use crate::model::stored_support::{StoredColumn, columns_of, rows_of};
-use crate::model::{Group, GroupedSupport, ModelLimits, WeightedSupport};
+use crate::model::{Group, GroupedSupport, Model, WeightedSupport};
 
 /// Records column by column, lists of weights for them, and the groups that have these.
 #[derive(Serialize, Deserialize)]
@@ -29,6 +31,12 @@ struct StoredGroup {
     size: f64,
     /// Position in the lists of weights; groups may share one.
     weights: usize,
+}
+
+/// The model, once all sizes fit.
+pub(super) fn read(value: &RawValue, reading: Reading<'_>) -> Result<Model> {
+    let stored: StoredGroups = reading.parse(value)?;
+    Ok(stored.check(reading)?.into())
 }
 
 impl StoredGroups {
@@ -53,13 +61,7 @@ impl StoredGroups {
     /// Attributes that are not those of the schema; columns or weights of other lengths; more than the limits; codes that
     /// the schema does not have; records out of order, repeated or forbidden; a forbidden group; or as
     /// [`GroupedSupport::new`].
-    pub(super) fn check(
-        self,
-        domain: &Domain,
-        total: f64,
-        place: &str,
-        limits: ModelLimits,
-    ) -> Result<GroupedSupport> {
+    fn check(self, Reading { domain, total, place, limits }: Reading<'_>) -> Result<GroupedSupport> {
         let wrong =
             |found: String, expected: &str| Error::invalid_specification(place, found, expected);
         let own = if self.attributes.is_empty() {
@@ -140,7 +142,7 @@ mod tests {
     use super::*;
     use crate::data::Dataset;
     use crate::domain::Schema;
-    use crate::model::{Model, ModelFile};
+    use crate::model::{ModelFile, ModelLimits};
 
     fn file() -> ModelFile {
         let json = r#"{"b": 3, "puma": 3, "a": 2, "state": 2}"#;
@@ -159,7 +161,7 @@ mod tests {
             group([1, 2], 20.5, &Arc::new(vec![0.1, 0.2, 0.7])),
         ];
         let model = GroupedSupport::new(&schema.domain(), &[3, 1], rows, groups).expect("a model");
-        ModelFile { schema, model: model.into(), mechanism: "ide".into(), is_private: true }
+        ModelFile { schema, model: model.into(), mechanism: "ide".into(), is_private: true, refined_on: Vec::new() }
     }
 
     #[test]
@@ -171,7 +173,7 @@ mod tests {
         let groups = |file: &ModelFile| file.model.as_grouped_support().cloned();
         assert!(groups(&back).is_some() && back.is_private);
         assert_eq!(groups(&back), groups(&file()));
-        let Model::GroupedSupport(model) = &back.model else { return };
+        let model = back.model.as_grouped_support().expect("groups");
         assert!(Arc::ptr_eq(&model.groups()[0].weights, &model.groups()[1].weights));
         let text = std::fs::read_to_string(&path).expect("read");
         assert_eq!(text.matches("1e-300").count(), 1);
@@ -181,7 +183,7 @@ mod tests {
         let everyone = Group { codes: vec![], size: 5.0, weights: Arc::new(vec![1.0]) };
         let model = GroupedSupport::new(&schema.domain(), &[], rows, vec![everyone]);
         let model = model.expect("a model").into();
-        let alone = ModelFile { schema, model, mechanism: "ide".into(), is_private: false };
+        let alone = ModelFile { schema, model, mechanism: "ide".into(), is_private: false, refined_on: Vec::new() };
         alone.write(&path).expect("written");
         let back = ModelFile::read(&path, ModelLimits::default()).expect("read");
         assert_eq!(groups(&back), groups(&alone));

@@ -1,11 +1,13 @@
 //! A weighted support as the model file has it.
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::data::{Column, Dataset};
 use crate::domain::Domain;
 use crate::error::{Error, Result};
-use crate::model::{ModelLimits, WeightedSupport};
+use crate::model::file::Reading;
+use crate::model::{Model, WeightedSupport};
 
 /// Records column by column, with a weight for each.
 #[derive(Serialize, Deserialize)]
@@ -60,6 +62,12 @@ pub(super) fn rows_of(
     Dataset::new(domain.clone(), columns)
 }
 
+/// The model, once all sizes fit.
+pub(super) fn read(value: &RawValue, reading: Reading<'_>) -> Result<Model> {
+    let stored: StoredSupport = reading.parse(value)?;
+    Ok(stored.check(reading)?.into())
+}
+
 impl StoredSupport {
     pub(super) fn new(support: &WeightedSupport) -> Self {
         Self { columns: columns_of(support.rows()), weights: support.weights().to_vec() }
@@ -70,13 +78,7 @@ impl StoredSupport {
     /// # Errors
     /// Columns that are not those of the schema, in order and of equal length; more than the limits; codes that the schema
     /// does not have; records out of order, repeated or forbidden; or as [`WeightedSupport::new`].
-    pub(super) fn check(
-        self,
-        domain: &Domain,
-        total: f64,
-        place: &str,
-        limits: ModelLimits,
-    ) -> Result<WeightedSupport> {
+    fn check(self, Reading { domain, total, place, limits }: Reading<'_>) -> Result<WeightedSupport> {
         let wrong =
             |found: String, expected: &str| Error::invalid_specification(place, found, expected);
         let records = self.weights.len();

@@ -5,8 +5,9 @@ use rand::Rng;
 use crate::data::{Column, Dataset, PublicData};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::model::Sampling;
+use crate::model::{Distribution, Sampling, StoredForm};
 use crate::model::sampling::deal_records;
+use crate::model::stored_support::StoredSupport;
 use crate::table::Factor;
 
 /// A finite support, distinct records of a domain, with a weight for each and the number of records it stands for: the
@@ -229,6 +230,32 @@ fn allows(rows: &Dataset, record: u32) -> bool {
     let domain = rows.domain();
     let code = |a: usize| rows.column(a).and_then(|c| c.get(record as usize)).unwrap_or(0);
     !domain.structural_zeros().iter().any(|zero| zero.forbids(domain, code))
+}
+
+impl Distribution for WeightedSupport {
+    fn domain(&self) -> &Domain {
+        self.domain()
+    }
+
+    fn total(&self) -> f64 {
+        self.total()
+    }
+
+    fn size_mib(&self) -> f64 {
+        self.size_mib()
+    }
+
+    fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
+        self.marginals(cliques)
+    }
+
+    fn draw(&self, records: usize, method: Sampling, rng: &mut dyn Rng) -> Result<Dataset> {
+        self.sample(records, method, rng)
+    }
+
+    fn store(&self) -> Result<StoredForm> {
+        StoredForm::new("support", &StoredSupport::new(self))
+    }
 }
 
 #[cfg(test)]

@@ -10,11 +10,12 @@ pub use noisy::{LaplaceMarginal, NoisyCell, NoisyMarginal, NoisyResidual};
 
 use rand::rngs::ChaCha20Rng;
 
-use crate::data::Projectable;
+use crate::data::{Projectable, Units};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::privacy::{
-    Accountant, Ledger, LedgerEntry, NeighboringRelation, NoiseSeed, RecordsPerUnit, Rho, Sensitive,
+    Accountant, Ledger, LedgerEntry, LedgerFile, NeighboringRelation, NoiseSeed, PrivacyUnit,
+    RecordsPerUnit, Rho, Sensitive,
 };
 
 /// Private records, the budget that is left, and the noise generator.
@@ -27,7 +28,7 @@ use crate::privacy::{
 /// a table so.
 pub struct Curator<'a> {
     data: &'a dyn Projectable,
-    relation: NeighboringRelation,
+    unit: PrivacyUnit,
     accountant: Accountant,
     seed: NoiseSeed,
     round: u32,
@@ -49,6 +50,19 @@ impl<'a> Curator<'a> {
         Self::of_ledger(data, relation, Ledger::new(limit), seed)
     }
 
+    /// Says which column of the file names the units of privacy, so that ledgers of other units are refused.
+    ///
+    /// # Errors
+    /// A unit of another relation than the curator's.
+    pub fn with_unit(mut self, unit: PrivacyUnit) -> Result<Self> {
+        if unit.relation() != self.relation() {
+            let found = unit.relation();
+            return Err(Error::invalid_parameter("relation of a unit", found, "the curator's"));
+        }
+        self.unit = unit;
+        Ok(self)
+    }
+
     fn of_ledger(
         data: &'a dyn Projectable,
         relation: NeighboringRelation,
@@ -57,7 +71,8 @@ impl<'a> Curator<'a> {
     ) -> Result<Self> {
         let noise = Some(seed.generator(0)?);
         let accountant = Accountant::of(ledger.of_unit(relation.unit()));
-        Ok(Self { data, relation, accountant, seed, round: 0, noise })
+        let unit = PrivacyUnit::of_record(relation);
+        Ok(Self { data, unit, accountant, seed, round: 0, noise })
     }
 
     /// Goes on from the ledger of a run that was cut short, in place of an empty one.
@@ -66,7 +81,7 @@ impl<'a> Curator<'a> {
     /// # Errors
     /// A ledger of another limit or one that overruns it, an entry that its cost does not cover or that was measured
     /// under another relation, or a curator that has spent something already.
-    pub fn continue_from(&mut self, ledger: &Ledger) -> Result<()> {
+    pub(crate) fn continue_from(&mut self, ledger: &Ledger) -> Result<()> {
         let limit = self.ledger().limit();
         let is_as_pure = ledger.epsilon_limit() == self.ledger().epsilon_limit();
         if !self.spent().is_zero() || ledger.limit() != limit || !is_as_pure {
@@ -88,19 +103,32 @@ impl<'a> Curator<'a> {
     /// entries come first in the ledger, and count as of before the first round.
     ///
     /// # Errors
-    /// A ledger that spends more than the limit, an entry that its cost does not cover or that was measured under
-    /// another relation, or a curator that has spent something already.
-    pub fn charge_earlier(&mut self, ledger: &Ledger) -> Result<()> {
+    /// A ledger with noise from a fixed seed, unless this run has one too; a ledger of another unit or another relation;
+    /// one that spends more than the limit, or has an entry that its cost does not cover; or a curator that has spent
+    /// something already.
+    pub fn charge_earlier(&mut self, earlier: &LedgerFile) -> Result<()> {
+        let refused =
+            |found: String, expected: String| Error::invalid_specification("earlier ledger", found, expected);
         if !self.spent().is_zero() || self.round > 0 {
-            return Err(Error::invalid_specification(
-                "earlier ledger",
-                format!("a run that has spent {} by round {}", self.spent(), self.round),
-                "before anything is spent",
-            ));
+            let found = format!("a run that has spent {} by round {}", self.spent(), self.round);
+            return Err(refused(found, "before anything is spent".into()));
         }
-        self.check_relation(ledger)?;
+        if earlier.neighbors != self.relation() {
+            let found = format!("neighbors {}", earlier.neighbors);
+            return Err(refused(found, format!("{}, as in this run", self.relation())));
+        }
+        let own = self.unit.units().map_or("a record", Units::column);
+        if earlier.unit_name() != own {
+            let found = format!("units by {}", earlier.unit_name());
+            return Err(refused(found, format!("by {own}, as in this run")));
+        }
+        if !earlier.private && self.is_private() {
+            let found = "noise from a fixed seed, which is NOT PRIVATE".into();
+            return Err(refused(found, "a private run, or a fixed seed in this run too".into()));
+        }
+        self.check_relation(&earlier.ledger)?;
         let mut accountant = Accountant::of(self.ledger().emptied());
-        for entry in ledger.entries() {
+        for entry in earlier.ledger.entries() {
             accountant.charge(LedgerEntry { round: 0, ..entry.clone() })?;
         }
         self.accountant = accountant;
@@ -109,21 +137,21 @@ impl<'a> Curator<'a> {
 
     /// Refuses a ledger of another unit, or with an entry that was measured under another relation.
     fn check_relation(&self, ledger: &Ledger) -> Result<()> {
-        if ledger.records_per_unit() != self.relation.unit() {
+        if ledger.records_per_unit() != self.relation().unit() {
             let of = |unit: Option<RecordsPerUnit>| match unit {
                 None => "units of one record".to_owned(),
                 Some(records) => format!("units of {} records at most", records.get()),
             };
             let found = of(ledger.records_per_unit());
-            return Err(Error::invalid_specification("ledger", found, of(self.relation.unit())));
+            return Err(Error::invalid_specification("ledger", found, of(self.relation().unit())));
         }
-        let foreign = ledger.entries().iter().find(|entry| !entry.is_of(self.relation));
+        let foreign = ledger.entries().iter().find(|entry| !entry.is_of(self.relation()));
         match foreign {
             None => Ok(()),
             Some(entry) => Err(Error::invalid_specification(
                 format!("ledger, round {}, {}", entry.round, entry.purpose),
                 "a sensitivity of another relation",
-                format!("that of the relation {}", self.relation),
+                format!("that of the relation {}", self.relation()),
             )),
         }
     }
@@ -159,12 +187,17 @@ impl<'a> Curator<'a> {
 
     /// Which tables are indistinguishable.
     pub fn relation(&self) -> NeighboringRelation {
-        self.relation
+        self.unit.relation()
+    }
+
+    /// What differs between neighboring tables.
+    pub fn unit(&self) -> &PrivacyUnit {
+        &self.unit
     }
 
     /// Number of records where it is public: under replace-one.
     pub fn records(&self) -> Option<u64> {
-        self.relation.has_public_total().then(|| self.data.records())
+        self.relation().has_public_total().then(|| self.data.records())
     }
 
     /// The round, counted from 1; 0 before the first.

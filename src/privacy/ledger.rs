@@ -1,5 +1,7 @@
 //! What was spent, on what, and how: the record that a run hands back.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -227,6 +229,28 @@ impl LedgerEntry {
     }
 }
 
+/// What an access costs, or what is left, in the currency of the limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Cost {
+    /// ρ of zero-concentrated differential privacy.
+    Rho(Rho),
+    /// ε of pure differential privacy.
+    PureEpsilon(f64),
+    /// Gaussian noise, which has no pure ε.
+    NotPure,
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rho(rho) => write!(f, "rho = {rho}"),
+            Self::PureEpsilon(epsilon) => write!(f, "epsilon = {epsilon}"),
+            Self::NotPure => f.write_str("noise that is not purely differentially private"),
+        }
+    }
+}
+
 /// All entries of a run and the limit they stay within: the sum of their costs is at most the limit, exactly.
 ///
 /// Written with serde together with what is spent and what remains; reading checks both, every entry and the limit.
@@ -347,21 +371,20 @@ impl Ledger {
         entry.check("a charge")?;
         if !self.stays_pure(&entry) {
             let remaining = self.remaining_epsilon().unwrap_or(0.0);
+            let asked = entry.mechanism.pure_epsilon();
+            let asked = asked.map(|units| units as f64 / (1_u64 << EPSILON_BITS) as f64);
             return Err(Error::BudgetExceeded {
                 purpose: entry.purpose,
-                asked: entry.mechanism.pure_epsilon().map_or_else(
-                    || "noise that is not purely differentially private".to_owned(),
-                    |units| format!("epsilon = {}", units as f64 / (1_u64 << EPSILON_BITS) as f64),
-                ),
-                remaining: format!("epsilon = {remaining}"),
+                asked: asked.map_or(Cost::NotPure, Cost::PureEpsilon),
+                remaining: Cost::PureEpsilon(remaining),
             });
         }
         let spent = self.spent.checked_add(entry.rho).filter(|spent| *spent <= self.limit);
         let Some(spent) = spent else {
             return Err(Error::BudgetExceeded {
                 purpose: entry.purpose,
-                asked: entry.rho.to_string(),
-                remaining: self.remaining().to_string(),
+                asked: Cost::Rho(entry.rho),
+                remaining: Cost::Rho(self.remaining()),
             });
         };
         self.spent = spent;

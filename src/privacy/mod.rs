@@ -11,9 +11,11 @@
 //! All noise is drawn exactly, in integer arithmetic (see [`sampler`]).
 
 mod accountant;
+mod budget;
 mod conversion;
 mod curator;
 mod ledger;
+mod ledger_file;
 mod noise;
 mod ratio;
 mod residual;
@@ -24,13 +26,16 @@ mod select_many;
 mod sensitive;
 mod sensitivity;
 mod statistic;
+mod unit;
 
-pub use accountant::Accountant;
+use accountant::Accountant;
+pub use budget::Budget;
 pub use conversion::{
     Delta, Epsilon, delta_from_rho_epsilon, epsilon_from_rho_delta, rho_from_epsilon_delta,
 };
 pub use curator::{Curator, LaplaceMarginal, NoisyCell, NoisyMarginal, NoisyResidual};
-pub use ledger::{Ledger, LedgerEntry, NoiseMechanism};
+pub use ledger::{Cost, Ledger, LedgerEntry, NoiseMechanism};
+pub use ledger_file::{LedgerFile, LedgerUnit};
 pub use noise::NoiseSeed;
 pub use ratio::Ratio;
 pub use residual::{ResidualQuery, residual_cost, variance_at_least};
@@ -39,3 +44,4 @@ pub use select::Selection;
 pub use sensitive::Sensitive;
 pub use sensitivity::{MarginalSensitivity, NeighboringRelation, RecordsPerUnit, ScoreSensitivity};
 pub use statistic::{NoiseForm, NoisyStatistics, StatisticSensitivity};
+pub use unit::PrivacyUnit;

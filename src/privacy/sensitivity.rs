@@ -138,7 +138,7 @@ pub struct MarginalSensitivity {
 
 impl MarginalSensitivity {
     /// Of a single cell of a marginal: no record counts twice in it, but all K records of a unit may lie there.
-    pub(in crate::privacy) const fn one_cell(relation: NeighboringRelation) -> Self {
+    pub const fn one_cell(relation: NeighboringRelation) -> Self {
         let l1 = relation.changed_cell();
         Self { l1, squared_l2: l1 * l1 }
     }

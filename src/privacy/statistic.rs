@@ -1,5 +1,7 @@
 //! Real numbers computed from the records, released with noise on a grid.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use crate::privacy::sampler::{DiscreteGaussian, DiscreteLaplace, IntegerNoise, LARGEST_PART};
 use crate::privacy::{
@@ -95,7 +97,8 @@ impl StatisticSensitivity {
 }
 
 /// The form of the noise of [`Curator::measure_statistics`](crate::privacy::Curator::measure_statistics).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum NoiseForm {
     /// Discrete Gaussian: ρ-zCDP.
     #[default]

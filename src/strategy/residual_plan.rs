@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::privacy::{NeighboringRelation, ResidualQuery, Rho, residual_cost, variance_at_least};
@@ -17,7 +19,8 @@ const MAX_VARIANCE_STEPS: u32 = 10_000;
 const MAX_VARIANCE_GAP: f64 = 1e-4;
 
 /// What a plan makes as small as possible.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Objective {
     /// `Σ_W c_W k_W Var_W`: the weighted sum of the variances of all cells.
     #[default]

@@ -3,6 +3,8 @@
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::Domain;
 use crate::error::{Error, Result};
 use crate::mechanism::Ide;
@@ -29,7 +31,8 @@ use crate::privacy::NoiseForm;
 /// assert_eq!(LevelShares::Equal.to_string(), "equal");
 /// # Ok::<(), jointly::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum LevelShares {
     /// By the number of groups, as above.
     #[default]
@@ -75,6 +78,20 @@ impl Display for LevelShares {
                 f.write_str(&shares.join(","))
             }
         }
+    }
+}
+
+impl From<LevelShares> for String {
+    fn from(shares: LevelShares) -> Self {
+        shares.to_string()
+    }
+}
+
+impl TryFrom<String> for LevelShares {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
     }
 }
 

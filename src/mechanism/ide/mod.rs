@@ -9,13 +9,15 @@ mod workload;
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::data::PublicData;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::estimation::prior::{Answers, PriorAware};
-use crate::mechanism::checkpoint::{CheckpointFolder, Identity};
-use crate::mechanism::{Mechanism, Release, Task};
+use crate::estimation::prior::{Answers, PriorAware, Projection, TwoStages};
+use crate::mechanism::{
+    Form, Mechanism, Parameter, PlanFor, Release, Run, RunPlan, Task, parameters,
+};
 use crate::model::{Group, GroupedSupport, WeightedSupport};
 use crate::observe::Observer;
 use crate::privacy::{Curator, NoiseForm};
@@ -46,7 +48,7 @@ use workload::Candidates;
 /// the mean count of a cell in a group of mean size. At a ratio of 1 the noise is what chance does to the counts of so many
 /// records, at 4 twice as much. Released sizes, the public table and the budget decide this; the answers do not.
 ///
-/// Every code of the group attributes is a group, so that none is lost or invented. The workload of the task is not heeded.
+/// Every code of the group attributes is a group, so that none is lost or invented. The workload of the task plays no part.
 ///
 /// ```
 /// use jointly::data::PublicData;
@@ -64,12 +66,13 @@ use workload::Candidates;
 /// let mut curator = Curator::new(&private, relation, limit, NoiseSeed::System)?;
 /// let groups = vec![private.domain().name(0).to_owned()];
 /// let mechanism = Ide { groups, ..Ide::default() };
-/// let task = Task { workload: &workload, public: &public };
+/// let task = Task::new(&workload, &public);
 /// let release = mechanism.run(&mut curator, &task, &mut Silent)?;
 /// assert!((release.model.total() - 2_000.0).abs() < 1e-6);
 /// # Ok::<(), jointly::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Ide {
     /// Names of the group attributes, outermost first; none for one table of everyone.
     pub groups: Vec<String>,
@@ -83,10 +86,24 @@ pub struct Ide {
     pub cliques: Option<usize>,
     /// Largest variance of the noise on a cell, in mean counts of a cell; above 0.
     pub noise_to_count: f64,
-    /// How a group's table is scaled to its answers.
-    pub update: PriorAware,
-    /// Where the state is kept after each measurement, so that a run that is cut short goes on without paying again.
-    pub checkpoint: Option<CheckpointFolder>,
+    /// How a group's answers are moved onto a distribution.
+    pub projection: GroupProjection,
+    /// Most passes over the answers of a group; at least 1.
+    pub passes: u32,
+}
+
+/// How a group's noisy answers are moved onto a distribution, to which its table is then scaled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GroupProjection {
+    /// One marginal after the other, in closed form ([`Projection::LeastEntropy`]).
+    #[default]
+    ClosedForm,
+    /// One marginal after the other, by a linear program ([`Projection::LinearProgram`]): Algorithm 1 as published.
+    Lp,
+    /// All marginals together, by one linear program over the records, and then the weights nearest the prior
+    /// ([`TwoStages`]): section 3 of the paper. Only for small tables.
+    TwoStages,
 }
 
 impl Default for Ide {
@@ -98,8 +115,8 @@ impl Default for Ide {
             answer_share: 0.9,
             cliques: None,
             noise_to_count: 4.0,
-            update: PriorAware { passes: 20, ..PriorAware::default() },
-            checkpoint: None,
+            projection: GroupProjection::default(),
+            passes: 20,
         }
     }
 }
@@ -107,6 +124,38 @@ impl Default for Ide {
 impl Mechanism for Ide {
     fn name(&self) -> &'static str {
         "ide"
+    }
+
+    fn check(&self) -> Result<()> {
+        parameters::check_share("answer share", self.answer_share)?;
+        if self.cliques == Some(0) {
+            return Err(Error::invalid_parameter("cliques of a level", 0, "at least 1"));
+        }
+        if !(self.noise_to_count > 0.0 && self.noise_to_count.is_finite()) {
+            let found = self.noise_to_count;
+            return Err(Error::invalid_parameter("noise to count", found, "above 0"));
+        }
+        if self.passes == 0 {
+            return Err(Error::invalid_parameter("passes", 0, "at least 1"));
+        }
+        Ok(())
+    }
+
+    /// The noise of the answers depends on sizes that are not known yet: only that of the sizes is planned.
+    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
+        let partition = Partition::new(about.domain, &self.groups)?;
+        let records = about.relation.has_public_total().then_some(about.records);
+        let budget = match self.noise {
+            NoiseForm::Gaussian => Cost::Rho(about.rho),
+            NoiseForm::Laplace => Cost::of_pure(about.rho),
+        };
+        let levels = Levels::new(self, about.domain, &partition, records, budget)?;
+        let depths = partition.depths().filter_map(|depth| levels.at(depth));
+        let sizes = depths.filter_map(|(budget, _)| budget.sizes);
+        let steps = sizes.map(|cost| {
+            about.step_of("sizes of the groups of a level", 1, cost.variance(about.relation, 1).sqrt())
+        });
+        Ok(RunPlan { rounds: self.most_rounds(&partition), steps: steps.collect(), ..RunPlan::default() })
     }
 
     fn run(
@@ -119,54 +168,72 @@ impl Mechanism for Ide {
         let domain = curator.domain().clone();
         let partition = Partition::new(&domain, &self.groups)?;
         let prior = prior(&domain, &partition, task)?;
-        let mut run = Run::new(self, curator, &partition, &prior, task, observer)?;
+        // Of the whole run, whatever a checkpoint says was spent of it.
+        let budget = Cost::remaining(curator, self.noise)?;
+        let mut run = Run::open(self.name(), self, curator, task, observer)?;
+        let records = run.public_records();
+        let levels = Levels::new(self, &domain, &partition, records, budget)?;
+        let posterior = Posterior { settings: self, domain: &domain, partition: &partition, prior: &prior };
+        let mut measuring = Measuring::new(budget);
+        run.start(self.most_rounds(&partition), self.most_cliques(&partition));
 
-        let mut total = run.measuring.records().map(|records| records as f64);
+        let mut total = records.map(|records| records as f64);
         let everyone = Arc::new(prior.weights().to_vec());
         let size = total.unwrap_or(1.0);
         let mut groups = vec![Group { codes: Vec::new(), size, weights: everyone }];
         for depth in partition.depths() {
-            let sizes = run.sizes(depth, total)?;
-            groups = run.within(depth, &groups, total, &sizes);
-            let budget = run.budget_of_answers(depth)?;
-            let cliques = run.worth_measuring(&groups, budget)?;
-            let answers = run.answers(depth, &cliques, budget)?;
-            groups = run.posteriors(groups, &cliques, &answers)?;
+            let Some((level, is_last)) = levels.at(depth) else { continue };
+            let own = partition.clique(depth);
+
+            // Sizes of the groups, within those of their parents; a size that is public as it is.
+            let sizes = match level.sizes {
+                Some(cost) => measuring.measure(&mut run, &[own.clone()], cost)?.swap_remove(0),
+                None => total.into_iter().collect(),
+            };
+            groups = posterior.within(depth, &groups, total, &sizes);
+
+            // Answers on the cliques that are worth their noise; the last level has all that is left.
+            let budget = if is_last { measuring.left() } else { level.answers };
+            let noise = |cliques: usize| budget.variance(run.relation(), cliques);
+            let cliques = posterior.worth_measuring(&groups, noise)?;
+            let asked: Vec<Clique> =
+                cliques.iter().map(|clique| own.union(&partition.in_domain(clique))).collect();
+            let answers = match asked.len() {
+                0 => Vec::new(),
+                _ => measuring.measure(&mut run, &asked, budget)?,
+            };
+            groups = posterior.of_each(groups, &cliques, &answers)?;
             total = Some(groups.iter().map(|group| group.size).sum());
         }
         let model =
             GroupedSupport::new(&domain, &partition.attributes, prior.rows().clone(), groups)?;
-        Ok(run.finish(self.name(), model))
+        Ok(run.finish(model, None))
     }
 }
 
 impl Ide {
-    fn check(&self) -> Result<()> {
-        if !(self.answer_share > 0.0 && self.answer_share < 1.0) {
-            let found = self.answer_share;
-            return Err(Error::invalid_parameter("answer share", found, "above 0 and below 1"));
-        }
-        if self.cliques == Some(0) {
-            return Err(Error::invalid_parameter("cliques of a level", 0, "at least 1"));
-        }
-        if !(self.noise_to_count > 0.0 && self.noise_to_count.is_finite()) {
-            let found = self.noise_to_count;
-            return Err(Error::invalid_parameter("noise to count", found, "above 0"));
-        }
-        Ok(())
+    /// A prior scaled to the answers of a group.
+    fn scaled(&self, prior: &WeightedSupport, answers: &[Answers]) -> Result<WeightedSupport> {
+        let projection = match self.projection {
+            GroupProjection::ClosedForm => Projection::LeastEntropy,
+            GroupProjection::Lp => Projection::LinearProgram,
+            GroupProjection::TwoStages => {
+                let steps = TwoStages { steps: self.passes, ..TwoStages::default() };
+                return Ok(steps.update(prior, answers)?.model);
+            }
+        };
+        let passes = PriorAware { passes: self.passes, projection, ..PriorAware::default() };
+        Ok(passes.update(prior, answers)?.model)
     }
 
-    /// What tells a checkpoint of this run from others.
-    fn identity(&self) -> Identity<'_> {
-        let Self {
-            groups, noise, level_shares, answer_share, cliques, noise_to_count, update, ..
-        } = self;
-        // Floating-point numbers are written so that no two have the same text.
-        let parameters = format!(
-            "{groups:?} {noise:?} {level_shares:?} {answer_share:?} {cliques:?} {noise_to_count:?} {update:?}"
-        );
-        let checkpoint = self.checkpoint.as_ref();
-        Identity { name: "ide", parameters, measures_total: false, checkpoint }
+    /// Most marginals of a level.
+    fn most_cliques(&self, partition: &Partition) -> usize {
+        self.cliques.unwrap_or(partition.others.len())
+    }
+
+    fn most_rounds(&self, partition: &Partition) -> u32 {
+        let of_level = self.most_cliques(partition).saturating_add(1);
+        parameters::count(of_level.saturating_mul(partition.depths().count()))
     }
 }
 
@@ -178,48 +245,15 @@ fn prior(domain: &Domain, partition: &Partition, task: &Task<'_>) -> Result<Weig
     WeightedSupport::from_public(&own, &tables.collect::<Result<Vec<_>>>()?, 1.0)
 }
 
-/// A run under way.
-struct Run<'r, 'c> {
+/// How groups come by their weights: what follows from released numbers and the public table.
+struct Posterior<'r> {
     settings: &'r Ide,
-    measuring: Measuring<'r, 'c>,
-    domain: Domain,
+    domain: &'r Domain,
     partition: &'r Partition,
     prior: &'r WeightedSupport,
-    levels: Levels,
 }
 
-impl<'r, 'c> Run<'r, 'c> {
-    fn new(
-        settings: &'r Ide,
-        curator: &'r mut Curator<'c>,
-        partition: &'r Partition,
-        prior: &'r WeightedSupport,
-        task: &Task<'_>,
-        observer: &'r mut dyn Observer,
-    ) -> Result<Self> {
-        let domain = curator.domain().clone();
-        let cliques = settings.cliques.unwrap_or(partition.others.len());
-        let most = cliques.saturating_add(1).saturating_mul(partition.depths().count());
-        let planned = (u32::try_from(most).unwrap_or(u32::MAX), cliques);
-        let (identity, noise) = (settings.identity(), settings.noise);
-        let measuring = Measuring::open(&identity, noise, curator, task, observer, planned)?;
-        let (records, budget) = (measuring.records(), measuring.budget());
-        let levels = Levels::new(settings, &domain, partition, records, budget)?;
-        Ok(Self { settings, measuring, domain, partition, prior, levels })
-    }
-
-    /// Noisy sizes of all groups of a level, row-major over its attributes; one that is public as it is.
-    fn sizes(&mut self, depth: usize, total: Option<f64>) -> Result<Vec<f64>> {
-        let cost = self.levels.at(depth).and_then(|(budget, _)| budget.sizes);
-        match (cost, total) {
-            (Some(cost), _) => {
-                let clique = self.partition.clique(depth);
-                Ok(self.measuring.measure(&[clique], cost)?.swap_remove(0))
-            }
-            (None, total) => Ok(total.into_iter().collect()),
-        }
-    }
-
+impl Posterior<'_> {
     /// The groups of a level, with the sizes that add up to those of the groups they are in.
     fn within(
         &self,
@@ -228,9 +262,9 @@ impl<'r, 'c> Run<'r, 'c> {
         total: Option<f64>,
         noisy: &[f64],
     ) -> Vec<Group> {
-        let children = self.partition.children(&self.domain, depth, parents);
+        let children = self.partition.children(self.domain, depth, parents);
         let own = |group: &Group| {
-            self.partition.slice(&self.domain, noisy, &group.codes, &Clique::default())[0]
+            self.partition.slice(self.domain, noisy, &group.codes, &Clique::default())[0]
         };
         let mut groups = Vec::with_capacity(children.len());
         for family in children.chunk_by(|a, b| a.0 == b.0) {
@@ -243,48 +277,30 @@ impl<'r, 'c> Run<'r, 'c> {
         groups
     }
 
-    /// What the answers of a level may cost: of the last one, all that is left.
-    fn budget_of_answers(&self, depth: usize) -> Result<Cost> {
-        match self.levels.at(depth) {
-            Some((budget, false)) => Ok(budget.answers),
-            Some((_, true)) => Ok(self.measuring.left()),
-            None => Err(Error::invalid_parameter("level", depth, "one that has a budget")),
-        }
-    }
-
     /// The cliques of a level: as many as are worth their noise in a group of mean size.
-    fn worth_measuring(&self, groups: &[Group], budget: Cost) -> Result<Vec<Clique>> {
+    ///
+    /// `noise`: the variance on a cell when a number of cliques share the budget.
+    fn worth_measuring(
+        &self,
+        groups: &[Group],
+        noise: impl Fn(usize) -> f64,
+    ) -> Result<Vec<Clique>> {
         let inhabited = groups.iter().filter(|group| group.size > 0.0).count().max(1) as f64;
         let mean = groups.iter().map(|group| group.size).sum::<f64>() / inhabited;
-        let most_cells = |number: usize| {
-            self.settings.noise_to_count * mean / self.measuring.variance(budget, number)
-        };
+        let most_cells = |number: usize| self.settings.noise_to_count * mean / noise(number);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
         let candidates = Candidates::new(self.prior, most_cells(1) as u64)?;
-        let most = self.settings.cliques.unwrap_or(self.partition.others.len());
-        Ok(candidates.choose(most, most_cells))
-    }
-
-    /// Noisy counts on the cliques in all groups of a level: tables over the group attributes and each clique.
-    fn answers(&mut self, depth: usize, cliques: &[Clique], budget: Cost) -> Result<Vec<Vec<f64>>> {
-        if cliques.is_empty() {
-            return Ok(Vec::new());
-        }
-        let groups = self.partition.clique(depth);
-        let all: Vec<Clique> =
-            cliques.iter().map(|clique| groups.union(&self.partition.in_domain(clique))).collect();
-        self.measuring.measure(&all, budget)
+        Ok(candidates.choose(self.settings.most_cliques(self.partition), most_cells))
     }
 
     /// Each group's weights, from those it has, scaled to its answers; a group without records keeps them.
-    fn posteriors(
+    fn of_each(
         &self,
         groups: Vec<Group>,
         cliques: &[Clique],
         answers: &[Vec<f64>],
     ) -> Result<Vec<Group>> {
-        let (domain, partition, prior) = (&self.domain, self.partition, self.prior);
-        let update = self.settings.update;
+        let Self { domain, partition, prior, .. } = *self;
         let posterior = |group: Group| -> Result<Group> {
             if cliques.is_empty() || group.size <= 0.0 {
                 return Ok(group);
@@ -297,27 +313,76 @@ impl<'r, 'c> Run<'r, 'c> {
             };
             let own: Vec<Answers> = cliques.iter().zip(answers).map(own).collect();
             let prior = prior.clone().reweighted(group.weights.to_vec(), 1.0)?;
-            let weights = update.update(&prior, &own)?.model.weights().to_vec();
+            let weights = self.settings.scaled(&prior, &own)?.weights().to_vec();
             Ok(Group { weights: Arc::new(weights), ..group })
         };
         groups.into_par_iter().map(posterior).collect()
     }
-
-    fn finish(self, mechanism: &'static str, model: GroupedSupport) -> Release {
-        let (curator, state) = self.measuring.finish();
-        let mut rounds = state.rounds;
-        if let Some(last) = rounds.last_mut() {
-            last.model_mib = model.size_mib();
-        }
-        Release {
-            mechanism,
-            model: model.into(),
-            certificate: None,
-            measurements: state.measurements,
-            rounds,
-            ledger: curator.ledger().clone(),
-            relation: curator.relation(),
-            is_private: curator.is_private(),
-        }
-    }
 }
+
+/// The parameters that no other mechanism has.
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "groups",
+        value_name: "NAME,...",
+        help: "Group attributes, outermost first, such as STATE,PUMA; public tables may lack them",
+        form: Form::Names,
+        unset: "",
+    },
+    Parameter {
+        name: "noise",
+        value_name: "FORM",
+        help: "Form of the noise",
+        form: Form::Choice(&[
+            ("gaussian", "Discrete Gaussian, for (epsilon, delta)"),
+            ("laplace", "Discrete Laplace; without --delta the release is purely epsilon-private"),
+        ]),
+        unset: "",
+    },
+    Parameter {
+        name: "level-shares",
+        value_name: "by-groups|equal|SHARE,...",
+        help: "Shares of the budget for the levels of groups, in proportion, outermost first",
+        form: Form::Text,
+        unset: "",
+    },
+    Parameter {
+        name: "answer-share",
+        value_name: "A",
+        help: "Share of a level's budget for answers; the rest is for sizes",
+        form: Form::Number,
+        unset: "",
+    },
+    Parameter {
+        name: "cliques",
+        value_name: "N",
+        help: "Most marginals measured at each level of groups; of those, the ones worth their noise",
+        form: Form::Count,
+        unset: "one per attribute",
+    },
+    Parameter {
+        name: "noise-to-count",
+        value_name: "X",
+        help: "Largest variance of the noise on a cell, in mean counts of a cell",
+        form: Form::Number,
+        unset: "",
+    },
+    Parameter {
+        name: "projection",
+        value_name: "HOW",
+        help: "How a group's noisy answers are moved onto a distribution",
+        form: Form::Choice(&[
+            ("closed-form", "One marginal after the other: nearest in L1, then least relative entropy"),
+            ("lp", "One marginal after the other: nearest in L1 by a linear program, as published"),
+            ("two-stages", "All marginals together by one linear program, then the nearest weights"),
+        ]),
+        unset: "",
+    },
+    Parameter {
+        name: "passes",
+        value_name: "N",
+        help: "Most passes over the answers of a group",
+        form: Form::Count,
+        unset: "",
+    },
+];

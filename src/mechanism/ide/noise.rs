@@ -2,8 +2,10 @@
 
 use crate::domain::Clique;
 use crate::error::{Error, Result};
-use crate::measurement::Measurement;
-use crate::privacy::{Curator, MarginalSensitivity, NoiseForm, Ratio, Rho};
+use crate::mechanism::Run;
+use crate::privacy::{
+    Curator, MarginalSensitivity, NeighboringRelation, NoiseForm, Ratio, Rho,
+};
 
 /// Binary digits of the fractions in which ε is split.
 const EPSILON_BITS: u32 = 20;
@@ -28,6 +30,12 @@ impl Cost {
                 Self::Epsilon(u64::try_from(units).unwrap_or(u64::MAX))
             }
         })
+    }
+
+    /// ε = √(2ρ), rounded down.
+    pub(super) fn of_pure(rho: Rho) -> Self {
+        let units = (2 * u128::from(rho.units())).isqrt();
+        Self::Epsilon(u64::try_from(units).unwrap_or(u64::MAX))
     }
 
     /// `part / whole` of it, rounded down, and never nothing.
@@ -66,8 +74,8 @@ impl Cost {
     }
 
     /// Variance of the noise on each cell of a marginal, in squared counts, of `marginals` that share the cost evenly.
-    pub(super) fn variance(self, curator: &Curator<'_>, marginals: usize) -> f64 {
-        let sensitivity = MarginalSensitivity::of(curator.relation());
+    pub(super) fn variance(self, relation: NeighboringRelation, marginals: usize) -> f64 {
+        let sensitivity = MarginalSensitivity::of(relation);
         let marginals = marginals.max(1) as f64;
         match self {
             Self::Rho(rho) => {
@@ -81,13 +89,12 @@ impl Cost {
     }
 
     /// Measures a marginal at this cost.
-    pub(super) fn measure(self, curator: &mut Curator<'_>, clique: &Clique) -> Result<Measurement> {
-        Ok(match self {
-            Self::Rho(rho) => curator.measure(clique, rho)?.into(),
+    pub(super) fn measure(self, run: &mut Run<'_, '_>, clique: &Clique) -> Result<()> {
+        match self {
+            Self::Rho(rho) => run.measure(clique, rho),
             Self::Epsilon(units) => {
-                let epsilon = Ratio::new(units, 1 << EPSILON_BITS)?;
-                curator.measure_laplace(clique, epsilon)?.into()
+                run.measure_laplace(clique, Ratio::new(units, 1 << EPSILON_BITS)?)
             }
-        })
+        }
     }
 }

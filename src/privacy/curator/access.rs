@@ -39,7 +39,7 @@ impl Curator<'_> {
     ) -> Result<Paid<'_>> {
         let Access { purpose, clique, cell } = access;
         let entry = LedgerEntry { round: self.round, purpose, clique, cell, mechanism, rho };
-        if !entry.is_of(self.relation) {
+        if !entry.is_of(self.relation()) {
             let found = "of another relation";
             return Err(Error::invalid_parameter("sensitivity", found, "the curator's"));
         }

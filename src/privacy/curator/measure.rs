@@ -13,19 +13,55 @@ use crate::privacy::{
 };
 
 impl Curator<'_> {
+    /// Share of what is left that the number of records costs, where it is private: 1/100.
+    pub const TOTAL_SHARE: (u64, u64) = (1, 100);
+
     /// Measures the number of records, where it is private, at a cost of `rho`: discrete Gaussian noise with
     /// σ² = 1/(2ρ), and K²/(2ρ) where neighbors differ by a unit of K records.
     ///
     /// # Errors
     /// Under replace-one, where the number is public; a `rho` of 0 or above what is left.
     pub fn measure_total(&mut self, rho: Rho) -> Result<i64> {
-        if self.relation.has_public_total() {
+        if self.relation().has_public_total() {
             let expected = "add-remove-one: otherwise the number of records is public";
-            return Err(Error::invalid_parameter("neighboring relation", self.relation, expected));
+            return Err(Error::invalid_parameter("neighboring relation", self.relation(), expected));
         }
         // A marginal on no attribute.
-        let sensitivity = MarginalSensitivity::of(self.relation);
+        let sensitivity = MarginalSensitivity::of(self.relation());
         let (noise, _, mechanism) = gaussian(sensitivity, rho)?;
+        let access = Access { purpose: "number of records".to_owned(), ..Access::default() };
+        let mut paid = self.pay(access, mechanism, rho)?;
+        let records = i64::try_from(paid.data.records()).unwrap_or(i64::MAX >> 1);
+        Ok(paid.add(&noise, [records]).swap_remove(0))
+    }
+
+    /// The number of records, at least 1: public under replace-one, otherwise measured at a cost of
+    /// [`TOTAL_SHARE`](Self::TOTAL_SHARE) of what is left. Every mechanism and command pays for it here.
+    ///
+    /// # Errors
+    /// A share that is nothing.
+    pub fn total(&mut self) -> Result<f64> {
+        if let Some(records) = self.records() {
+            return Ok((records as f64).max(1.0));
+        }
+        let (numerator, denominator) = Self::TOTAL_SHARE;
+        let measured = if self.ledger().epsilon_limit().is_some() {
+            let left = self.remaining_epsilon()?;
+            let own = Ratio::new(left.numerator() * numerator, left.denominator() * denominator)?;
+            self.measure_total_laplace(own)?
+        } else {
+            let own = self.remaining().split(numerator, denominator).unwrap_or_default().0;
+            self.measure_total(own)?
+        };
+        Ok((measured as f64).max(1.0))
+    }
+
+    /// As [`measure_total`](Self::measure_total), with discrete Laplace noise of scale Δ₁/ε.
+    fn measure_total_laplace(&mut self, epsilon: Ratio) -> Result<i64> {
+        let l1_sensitivity = MarginalSensitivity::of(self.relation()).l1();
+        let (scale, rho) = laplace_scale(l1_sensitivity, epsilon)?;
+        let noise = IntegerNoise::Laplace(DiscreteLaplace::new(scale)?);
+        let mechanism = NoiseMechanism::DiscreteLaplace { scale, l1_sensitivity };
         let access = Access { purpose: "number of records".to_owned(), ..Access::default() };
         let mut paid = self.pay(access, mechanism, rho)?;
         let records = i64::try_from(paid.data.records()).unwrap_or(i64::MAX >> 1);
@@ -40,7 +76,7 @@ impl Curator<'_> {
     /// A clique outside the domain, a `rho` of 0 or above what is left, or a failure to count.
     pub fn measure(&mut self, clique: &Clique, rho: Rho) -> Result<NoisyMarginal> {
         let access = self.marginal(clique)?;
-        let (noise, variance, mechanism) = gaussian(MarginalSensitivity::of(self.relation), rho)?;
+        let (noise, variance, mechanism) = gaussian(MarginalSensitivity::of(self.relation()), rho)?;
         let mut paid = self.pay(access, mechanism, rho)?;
         let values = paid.add(&noise, integers(&paid.counts(clique)?));
         Ok(NoisyMarginal { clique: clique.clone(), values, variance })
@@ -62,7 +98,7 @@ impl Curator<'_> {
         }
         let purpose = "cell of a marginal".to_owned();
         let access = Access { purpose, cell: Some(cell as u64), ..access };
-        let sensitivity = MarginalSensitivity::one_cell(self.relation);
+        let sensitivity = MarginalSensitivity::one_cell(self.relation());
         let (noise, variance, mechanism) = gaussian(sensitivity, rho)?;
         let mut paid = self.pay(access, mechanism, rho)?;
         let counts = paid.counts(clique)?;
@@ -80,7 +116,7 @@ impl Curator<'_> {
     /// A clique outside the domain, an ε out of range or above what is left, or a failure to count.
     pub fn measure_laplace(&mut self, clique: &Clique, epsilon: Ratio) -> Result<LaplaceMarginal> {
         let access = self.marginal(clique)?;
-        let l1_sensitivity = MarginalSensitivity::of(self.relation).l1();
+        let l1_sensitivity = MarginalSensitivity::of(self.relation()).l1();
         let (scale, rho) = laplace_scale(l1_sensitivity, epsilon)?;
         let noise = IntegerNoise::Laplace(DiscreteLaplace::new(scale)?);
         let mechanism = NoiseMechanism::DiscreteLaplace { scale, l1_sensitivity };
@@ -103,7 +139,7 @@ impl Curator<'_> {
         let cliques: Vec<Clique> = queries.iter().map(|query| query.clique().clone()).collect();
         cliques.iter().try_for_each(|clique| self.check_clique(clique))?;
         queries.iter().try_for_each(|query| query.check_domain(self.data.domain()))?;
-        let cost = residual_cost(self.domain(), queries, self.relation)?;
+        let cost = residual_cost(self.domain(), queries, self.relation())?;
         if queries.is_empty() || rho.is_zero() || cost > rho {
             let expected = "above 0, and what the queries' noise costs";
             return Err(Error::invalid_parameter("rho of residuals", rho, expected));
@@ -111,7 +147,7 @@ impl Curator<'_> {
         let mechanism = NoiseMechanism::JointDiscreteGaussian {
             queries: queries.len() as u64,
             squared_sensitivity: Ratio::new(cost.units(), 1 << (Rho::UNIT_BITS - 1))?,
-            relation: self.relation,
+            relation: self.relation(),
         };
         let purpose = "residuals of marginals".to_owned();
         let mut paid = self.pay(Access { purpose, ..Access::default() }, mechanism, rho)?;
@@ -167,7 +203,7 @@ impl Curator<'_> {
         rho: Rho,
         purpose: &str,
     ) -> Result<usize> {
-        if sensitivity.relation() != self.relation {
+        if sensitivity.relation() != self.relation() {
             let found = sensitivity.relation();
             let expected = "the curator's";
             return Err(Error::invalid_parameter("relation of a sensitivity", found, expected));

@@ -16,6 +16,13 @@ impl<'a> Curator<'a> {
         epsilon: Epsilon,
         seed: NoiseSeed,
     ) -> Result<Self> {
+        let (limit, epsilon) = Self::pure_limit(epsilon)?;
+        let ledger = Ledger::new(limit).of_pure_epsilon(epsilon);
+        Self::of_ledger(data, relation, ledger, seed)
+    }
+
+    /// The limits of a budget of pure ε: ρ = ε²/2, and ε in whole units.
+    pub(in crate::privacy) fn pure_limit(epsilon: Epsilon) -> Result<(Rho, Ratio)> {
         let expected = "from 2^-20 to 4096";
         let found = epsilon.value();
         if !(0.000_001..=4096.0).contains(&found) {
@@ -25,8 +32,7 @@ impl<'a> Curator<'a> {
         let units = (found * f64::from(1 << PURE_BITS)).floor() as u64;
         // (units / 2²⁰)² / 2, in whole units of 2⁻⁴⁰, rounded up as the cost of an entry is: it is ε that limits.
         let limit = Rho::from_units(units.saturating_mul(units).div_ceil(2));
-        let ledger = Ledger::new(limit).of_pure_epsilon(Ratio::new(units, 1 << PURE_BITS)?);
-        Self::of_ledger(data, relation, ledger, seed)
+        Ok((limit, Ratio::new(units, 1 << PURE_BITS)?))
     }
 
     /// What may still be spent on noise of pure ε, rounded down to a multiple of 2⁻²⁰: what is left of the limit of

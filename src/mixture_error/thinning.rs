@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::release::covered;
+use super::smoothed::covered;
 use super::support::{Prices, Support};
 use super::working_set::keep_least;
 use crate::data::PublicData;
@@ -17,7 +17,7 @@ const STEPS: usize = 16;
 ///
 /// Half of them are in even distances in the order of their codes. The others are those that reach cells which none so
 /// far does, by the public frequencies of these cells; what is then left is in even distances again.
-pub(in crate::evaluation) fn thinned(
+pub(crate) fn thinned(
     public: &PublicData,
     workload: &Workload,
     most: usize,

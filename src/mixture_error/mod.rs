@@ -6,7 +6,7 @@ mod master;
 mod parts;
 mod primal_dual;
 mod problem;
-mod release;
+mod smoothed;
 mod support;
 mod thinning;
 mod working_set;
@@ -15,11 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Dataset, Projectable};
 use crate::error::{Error, Result};
-use crate::evaluation::marginals::check_domain;
 use crate::query::Workload;
 
-pub use release::NoisyMixtureError;
-pub(super) use thinning::thinned;
+pub(crate) use smoothed::{SmoothedAnswers, SmoothedError};
+pub(crate) use thinning::thinned;
 
 use problem::{Bracket, Problem};
 use support::Support;
@@ -55,7 +54,7 @@ pub enum ScoredCells {
 /// of the mixture at hand, its lower end follows from prices on the queries; weights of the workload play no part.
 ///
 /// ```
-/// use jointly::{data::Dataset, domain::Domain, evaluation::MixtureError, query::Workload};
+/// use jointly::{data::Dataset, domain::Domain, mixture_error::MixtureError, query::Workload};
 /// let domain = Domain::new([("a", 2), ("b", 3)])?;
 /// let real = Dataset::from_rows(domain.clone(), &[[0, 0], [0, 0], [1, 1], [1, 2]])?;
 /// let public = Dataset::from_rows(domain.clone(), &[[0, 0], [1, 1]])?; // nobody has b = 2
@@ -66,13 +65,12 @@ pub enum ScoredCells {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct MixtureError {
-    /// Width of the bracket, as a probability, at which the search ends; of a release, how far the quantity that gets the
-    /// noise may be from the best mixture error.
+    /// Width of the bracket, as a probability, at which the search ends.
     pub tolerance: f64,
     /// Which cells count.
     pub cells: ScoredCells,
-    /// Most iterations of the first-order method; where they do not suffice the bracket is wider than the tolerance. A
-    /// release takes as many as its bracket needs.
+    /// Most iterations of the first-order method; where they do not suffice the bracket is wider than the
+    /// tolerance.
     pub iterations: u32,
 }
 
@@ -154,7 +152,7 @@ impl MixtureError {
         workload: &Workload,
     ) -> Result<MixtureBracket> {
         self.check()?;
-        check_domain(real.domain(), public.domain(), "the support")?;
+        real.domain().check_same(public.domain(), "the support")?;
         if real.records() == 0 {
             return Err(Error::invalid_specification("table", "no record", "at least one"));
         }

@@ -1,6 +1,4 @@
-//! Shared parts of mechanisms that select, measure and fit, round after round.
-
-use std::sync::Arc;
+//! How far a model is from tables: the scores of candidates, exact where that is cheap, otherwise from drawn records.
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
@@ -8,22 +6,15 @@ use rayon::prelude::*;
 
 use crate::data::Projectable;
 use crate::domain::{Clique, Domain};
-use crate::error::{Error, Result};
-use crate::estimation::{
-    AcceleratedBregman, Certificate, Estimate, Estimator, SquaredLoss, Stopping, Weighting,
-};
-use crate::graph::{self, Extensions, JunctionTree, Scratch};
-use crate::inference::BeliefPropagation;
-use crate::measurement::Measurement;
+use crate::error::Result;
 use crate::model::{MarkovRandomField, Sampling};
 use crate::privacy::Sensitive;
-use crate::table::Potentials;
 
 /// Model cells that one round may walk over for marginals off the tree, before it samples the others.
 const EXACT_CELLS: u64 = 1 << 29;
 /// Cliques off the tree whose elimination is priced at all.
 const PRICED: usize = 1 << 16;
-/// Counted cells of sampled records a round: records times cliques.
+/// Counted cells of sampled records per round: records times cliques.
 const SAMPLED_COUNTS: usize = 2_000_000_000;
 const MOST_SAMPLED_RECORDS: usize = 1 << 20;
 /// Model cells held at a time while scores are computed.
@@ -31,44 +22,11 @@ const BATCH_CELLS: u64 = 1 << 22;
 /// Cells summed before a partial sum is added to the others, which bounds the rounding error of a score.
 const SUM_BLOCK: usize = 4096;
 
-/// Refuses a size limit below the model of independent attributes and structural zeros, which every model contains,
-/// and structural zeros that leave no record.
-pub(super) fn check_domain(domain: &Domain, limit_mib: f64) -> Result<()> {
-    let least = graph::size_mib(JunctionTree::new(domain, &[]).cells());
-    if least <= limit_mib {
-        return MarkovRandomField::uniform(domain, 1.0).map(drop);
-    }
-    let reason = format!(
-        "the limit is a model of {limit_mib} MiB, and independent attributes{} take {least:.6} MiB",
-        if domain.structural_zeros().is_empty() { "" } else { " with their structural zeros" }
-    );
-    Err(Error::NoCandidates { round: 1, reason })
-}
-
-/// Which of the cliques keep the model within `limit_mib` when measured next to `measured`.
-///
-/// A clique inside an existing maximal clique always does.
-pub(super) fn tractable(
-    domain: &Domain,
-    measured: &[Clique],
-    cliques: &[Clique],
-    limit_mib: f64,
-) -> Vec<bool> {
-    let tree = JunctionTree::new(domain, measured);
-    let extensions = Extensions::new(domain, measured, graph::cells_within_mib(limit_mib));
-    cliques
-        .par_iter()
-        .map_init(Scratch::default, |scratch, clique| {
-            tree.host(clique).is_some() || extensions.allow(clique, scratch)
-        })
-        .collect()
-}
-
 /// How many model marginals were exact, and how many came from records drawn from the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Coverage {
-    pub exact: usize,
-    pub sampled: usize,
+    pub(super) exact: usize,
+    pub(super) sampled: usize,
 }
 
 /// `‖M_τ(D) - M_τ(model)‖₁` for some cliques, in counts.
@@ -95,7 +53,7 @@ pub(super) fn model_errors(
 }
 
 /// `‖scale M_τ(P) - M_τ(model)‖₁` for a public table.
-pub(super) fn table_distances(
+pub(in crate::mechanism) fn table_distances(
     model: &MarkovRandomField,
     cliques: &[Clique],
     wanted: &[usize],
@@ -112,7 +70,7 @@ pub(super) fn table_distances(
 
 /// Calls `visit` with positions of cliques and the model's marginals on them, batch by batch.
 ///
-/// Marginals off the tree that are dear are estimated from records drawn from the model: that is post-processing of
+/// Marginals off the tree that are costly are estimated from records drawn from the model: that is post-processing of
 /// what was released before, and leaves the sensitivity of an error against them as it is.
 fn for_each_batch(
     model: &MarkovRandomField,
@@ -223,7 +181,7 @@ fn whole_records(total: f64) -> usize {
 }
 
 /// `Σ |a - scale b|` of counts and a table.
-pub(super) fn l1_distance<T: Copy + Into<f64>>(counts: &[u32], table: &[T], scale: f64) -> f64 {
+pub(in crate::mechanism) fn l1_distance<T: Copy + Into<f64>>(counts: &[u32], table: &[T], scale: f64) -> f64 {
     let blocks = counts.chunks(SUM_BLOCK).zip(table.chunks(SUM_BLOCK));
     blocks
         .map(|(counts, table)| {
@@ -231,50 +189,4 @@ pub(super) fn l1_distance<T: Copy + Into<f64>>(counts: &[u32], table: &[T], scal
             cells.map(|(a, b)| (f64::from(*a) - scale * (*b).into()).abs()).sum::<f64>()
         })
         .sum()
-}
-
-/// A fitted model, what the fit says of itself, and what it takes to certify it.
-pub(super) struct Fit {
-    pub model: MarkovRandomField,
-    pub estimate: Estimate,
-    oracle: Arc<BeliefPropagation>,
-    loss: SquaredLoss,
-    total: f64,
-}
-
-impl Fit {
-    /// Fits a model to all measurements; takes over what it can from the plans of an earlier fit.
-    pub(super) fn new(
-        domain: &Domain,
-        measurements: &[Measurement],
-        total: f64,
-        warm_start: Option<&Potentials>,
-        stopping: Stopping,
-        weighting: Weighting,
-        earlier: Option<&Self>,
-    ) -> Result<Self> {
-        let loss = SquaredLoss::new(domain, measurements, weighting)?;
-        let oracle = Arc::new(match earlier {
-            Some(fit) => BeliefPropagation::following(domain, loss.layout(), &fit.oracle),
-            None => BeliefPropagation::new(domain, loss.layout()),
-        });
-        let estimator = AcceleratedBregman { stopping, ..AcceleratedBregman::default() };
-        let estimate = estimator.estimate(&oracle, &loss, total, warm_start)?;
-        let potentials = estimate.potentials.clone();
-        let model = MarkovRandomField::with_oracle(Arc::clone(&oracle), potentials, total)?;
-        Ok(Self { model, estimate, oracle, loss, total })
-    }
-
-    /// How far from the least loss the fit is, at most, found with so many oracle calls. Without noise the bound is 0, which
-    /// the marginals of one table attain.
-    pub(super) fn certify(&self, calls: u32) -> Result<Certificate> {
-        let found = if self.loss.noise() > 0.0 {
-            AcceleratedBregman::lower_bound(&self.oracle, &self.loss, self.total, calls)?
-        } else {
-            0.0
-        };
-        let lower_bound = found.max(self.estimate.lower_bound);
-        let excess = self.loss.excess(&self.estimate.marginals);
-        Ok(Certificate { loss: self.estimate.loss, lower_bound, noise: self.loss.noise(), excess })
-    }
 }

@@ -5,8 +5,7 @@ use rayon::prelude::*;
 use crate::data::{Column, Dataset, Projectable};
 use crate::domain::Clique;
 use crate::error::{Error, Result};
-use crate::evaluation::marginals::batches;
-use crate::query::{WeightedClique, Workload};
+use crate::query::{WeightedClique, Workload, batches};
 
 /// Most cells with support, over all cliques.
 const MAX_REACHED: usize = 1 << 27;

@@ -134,10 +134,10 @@ mod tests {
     use super::*;
     use crate::data::{Dataset, Projectable};
     use crate::domain::Domain;
-    use crate::evaluation::MixtureError;
-    use crate::evaluation::mixture_error::parts;
-    use crate::evaluation::mixture_error::problem::Problem;
-    use crate::evaluation::mixture_error::support::Support;
+    use crate::mixture_error::MixtureError;
+    use crate::mixture_error::parts;
+    use crate::mixture_error::problem::Problem;
+    use crate::mixture_error::support::Support;
     use crate::query::Workload;
 
     #[test]

@@ -1,26 +1,26 @@
-//! Which public table to trust, and with what: a private comparison, paid for.
+//! Which public table to trust, and with what: private comparisons, paid for.
+
+mod release;
+
+pub use release::{MixtureRelease, NoisyMixtureError};
 
 use serde::Serialize;
 
 use crate::data::PublicData;
-use crate::domain::Clique;
+use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::evaluation::mixture_error::thinned;
-use crate::evaluation::{MixtureError, NoisyMixtureError, ScoredCells};
+use crate::mixture_error::{MixtureError, ScoredCells, thinned};
 use crate::privacy::{
     Curator, Ledger, NeighboringRelation, NoiseForm, NoisyStatistics, Rho, Sensitive,
     StatisticSensitivity,
 };
 use crate::query::Workload;
 
-/// Share of the budget for the number of records, where that is private.
-const TOTAL_SHARE: f64 = 0.05;
-
 /// Compares public tables with the private one at a cost: by their best mixture errors, and by the errors of their one-way
 /// and two-way marginals.
 ///
 /// ```
-/// use jointly::{data::PublicData, demo::Generator, evaluation::Trust, query::Workload};
+/// use jointly::{data::PublicData, demo::Generator, query::Workload, trust::Trust};
 /// use jointly::privacy::{Curator, NeighboringRelation, NoiseSeed, Rho};
 /// let state = |seed, drift| Generator { records: 2_000, seed, drift }.generate()?.select(&[0, 1, 2, 3]);
 /// let private = state(1, 0.0)?;
@@ -141,26 +141,25 @@ impl Trust {
         // What can fail for public reasons comes before anything is paid for.
         let thinned = |table| thinned(table, workload, self.rows, curator.domain());
         let mixed = public.iter().map(thinned).collect::<Result<Vec<_>>>()?;
-        let budget = curator.remaining();
-        let (total, budget) = total(curator, budget)?;
-        let (of_mixtures, of_marginals) = budget.fraction(self.mixture_share)?;
+        let total = curator.total()?;
+        let (of_mixtures, of_marginals) = curator.remaining().fraction(self.mixture_share)?;
         let cliques: Vec<Vec<Clique>> = public.iter().map(one_and_two_way).collect();
         // A mixture error and a mean for each table, and every marginal.
         let intervals = 2 * public.len() + cliques.iter().map(Vec::len).sum::<usize>();
 
-        let mut mixtures = Vec::with_capacity(public.len());
-        let mixture_error = MixtureError {
+        let release = MixtureRelease {
             tolerance: self.tolerance,
             cells: self.cells,
-            ..MixtureError::default()
+            confidence: self.confidence,
+            intervals,
         };
+        let mut mixtures = Vec::with_capacity(public.len());
         let (mut left, tables) = (of_mixtures, public.len() as u64);
         for (rows, others) in mixed.iter().zip((1..=tables).rev()) {
             let (own, rest) = left.split(1, others).unwrap_or_default();
-            let noise = (NoiseForm::Gaussian, own);
-            let interval = (self.confidence, intervals);
-            let found = mixture_error.release(curator, rows, workload, total, noise, interval)?;
-            mixtures.push((found, rows.table().records()));
+            let form = NoiseForm::Gaussian;
+            let found = release.run(curator, rows, workload, total, form, own)?;
+            mixtures.push(Mixed { found, rows: rows.table().records() });
             left = rest;
         }
         let errors = measure_errors(curator, public, &cliques, total, of_marginals)?;
@@ -172,8 +171,8 @@ impl Trust {
         for ((table, cliques), mixture) in public.iter().zip(&cliques).zip(mixtures) {
             let values: Vec<f64> = values.by_ref().take(cliques.len()).collect();
             let covered = workload.weighted_cliques().iter().filter(|c| table.covers(&c.clique));
-            let own = (cliques.as_slice(), values.as_slice(), [half_width, grid]);
-            found.push(table_trust(curator, table, covered.count(), mixture, own));
+            let errors = Errors { cliques, values: &values, half_width, grid };
+            found.push(table_trust(curator.domain(), table, covered.count(), &mixture, &errors));
         }
         Ok(TrustReport {
             by_mixture_error: ranked(&found, |t| (t.cliques, t.mixture_error.estimate)),
@@ -204,15 +203,6 @@ impl Trust {
         }
         Ok(())
     }
-}
-
-/// The number of records, and the budget left: measured where it is private.
-fn total(curator: &mut Curator<'_>, budget: Rho) -> Result<(f64, Rho)> {
-    if let Some(records) = curator.records() {
-        return Ok((records.max(1) as f64, budget));
-    }
-    let (own, rest) = budget.fraction(TOTAL_SHARE)?;
-    Ok(((curator.measure_total(own)? as f64).max(1.0), rest))
 }
 
 /// The attributes that a table has, and their pairs.
@@ -259,15 +249,31 @@ fn measure_errors(
     curator.measure_statistics(sealed, sensitivity, NoiseForm::Gaussian, rho, purpose)
 }
 
+/// A released mixture error, and how many rows were mixed.
+struct Mixed {
+    found: NoisyMixtureError,
+    rows: usize,
+}
+
+/// The released errors of a table's marginals, as shares of the records.
+struct Errors<'a> {
+    cliques: &'a [Clique],
+    values: &'a [f64],
+    /// Of the interval around each value.
+    half_width: f64,
+    /// Step to which values were rounded.
+    grid: f64,
+}
+
 /// What the released numbers say of a table: post-processing.
 fn table_trust(
-    curator: &Curator<'_>,
+    domain: &Domain,
     table: &PublicData,
     covered: usize,
-    (mixture, mixed_rows): (NoisyMixtureError, usize),
-    (cliques, values, [half_width, grid]): (&[Clique], &[f64], [f64; 2]),
+    mixture: &Mixed,
+    errors: &Errors<'_>,
 ) -> TableTrust {
-    let domain = curator.domain();
+    let Errors { cliques, values, half_width, grid } = *errors;
     let names = |clique: &Clique| clique.iter().map(|a| domain.name(a).to_owned()).collect();
     let mut marginals: Vec<MarginalTrust> = cliques
         .iter()
@@ -290,8 +296,8 @@ fn table_trust(
         records: table.records(),
         missing: missing.map(|a| domain.name(a).to_owned()).collect(),
         cliques: covered,
-        mixed_rows,
-        mixture_error: interval(mixture.value, mixture.half_width, 1.0),
+        mixed_rows: mixture.rows,
+        mixture_error: interval(mixture.found.value, mixture.found.half_width, 1.0),
         mean_l1,
         marginals,
     }

@@ -1,0 +1,97 @@
+//! Files that appear whole or not at all, and are on disk when they appear.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// Writes a file beside its place, under a name that nobody can guess, and moves it there once it is complete and on
+/// disk; then syncs the folder, so that the file is still there after a power cut.
+///
+/// Whoever reads `path` sees the former file or the new one, never a part. A failure leaves the former file and removes
+/// the part. The folder must exist, and what is at `path` must be an ordinary file: moving over a device or a pipe would
+/// put a file in its place.
+///
+/// # Errors
+/// Those of `write`, something at `path` that is no ordinary file, or a file that cannot be created, written or moved.
+pub(crate) fn write_durably(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<()> {
+    let failed = |action| move |source| Error::Io { action, path: path.into(), source };
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        let other = io::Error::new(io::ErrorKind::InvalidInput, "it is no ordinary file");
+        return Err(failed("write")(other));
+    }
+    let Some(name) = path.file_name() else {
+        let nameless = io::Error::new(io::ErrorKind::InvalidInput, "the path names no file");
+        return Err(failed("create")(nameless));
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or_else(|| Path::new("."));
+    let prefix = format!(".{}.", name.to_string_lossy());
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".tmp");
+    // As for any new file, the process's mask decides who may read it.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    // Dropped on failure, the part removes itself.
+    let part = builder.tempfile_in(folder).map_err(failed("create"))?;
+    let mut buffered = BufWriter::with_capacity(1 << 16, part);
+    write(&mut buffered)?;
+    let part = buffered.into_inner().map_err(|error| failed("write")(error.into_error()))?;
+    part.as_file().sync_all().map_err(failed("write"))?;
+    part.persist(path).map_err(|error| failed("write")(error.error))?;
+    // Folders cannot be opened and synced everywhere.
+    if cfg!(unix) {
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("write"))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_keeps_the_former_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file.txt");
+        let text = |text: &'static str| {
+            move |out: &mut dyn Write| {
+                out.write_all(text.as_bytes()).unwrap();
+                Ok(())
+            }
+        };
+        write_durably(&path, text("first")).unwrap();
+        write_durably(&path, text("second")).unwrap();
+        let failure = write_durably(&path, |out| {
+            out.write_all(b"third").unwrap();
+            Err(Error::invalid_parameter("x", 1, "2"))
+        });
+        assert!(failure.is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "second");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert!(write_durably(Path::new("/"), text("")).is_err());
+        assert!(write_durably(&folder.path().join("no/file"), text("")).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_ordinary_file_stays_what_it_is() {
+        use std::os::unix::net::UnixListener;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let _listener = UnixListener::bind(&path).unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        for path in [&path, &link] {
+            let error = write_durably(path, |_| Ok(())).unwrap_err().to_string();
+            assert!(error.contains("no ordinary file"), "{error}");
+        }
+        assert!(!fs::metadata(&path).unwrap().is_file());
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+}

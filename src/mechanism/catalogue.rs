@@ -1,0 +1,238 @@
+//! The catalogue of mechanisms: the one place that knows them all.
+//!
+//! The command line, comparisons, plans, the documentation's table and other languages read it, so that a mechanism
+//! that is entered here is known everywhere.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+use crate::mechanism::parameters::SHARED;
+use crate::mechanism::{
+    Aim, Hdmm, Ide, Independent, JamPgm, Mechanism, Mst, Mwem, MwemPgm, Parameter, Pep, PepPub,
+    PmwPub, PublicOnly, ResidualPlanner, entropy_projection, hdmm, ide, query_release,
+    residual_planner,
+};
+
+/// A mechanism as the catalogue knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The name under which the field knows it.
+    pub name: &'static str,
+    /// One sentence for help, without a full stop.
+    pub summary: &'static str,
+    /// What it does with public tables.
+    pub public_tables: PublicTables,
+    /// Whether it holds all cells of the domain, which must be small.
+    pub needs_small_domain: bool,
+    /// Whether it spends a budget.
+    pub spends: bool,
+    /// Whether it keeps checkpoints.
+    pub resumes: bool,
+    /// Descriptions of the parameters that are not shared by many mechanisms.
+    own_parameters: &'static [Parameter],
+    defaults: fn() -> Result<Map<String, Value>>,
+    build: fn(Map<String, Value>) -> Result<Box<dyn Mechanism>>,
+}
+
+/// What a mechanism does with public tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PublicTables {
+    /// Nothing.
+    Unused,
+    /// It takes what helps.
+    Used,
+    /// It has no run without one.
+    Needed,
+}
+
+/// All mechanisms, the default one first.
+pub const CATALOGUE: &[Entry] = &[
+    Entry::of::<JamPgm>(
+        "jam-pgm",
+        "Chooses in every round between measuring privately and taking a public marginal",
+    )
+    .with(PublicTables::Used),
+    Entry::of::<Aim>(
+        "aim",
+        "Chooses and measures what matters most to the workload; no public tables",
+    ),
+    Entry::of::<Mst>(
+        "mst",
+        "Measures a tree of pairs, whatever the workload; no public tables; fast",
+    ),
+    Entry::of::<MwemPgm>(
+        "mwem-pgm",
+        "Measures the worst marginals of the workload; no public tables: a baseline",
+    ),
+    Entry::of::<Independent>(
+        "independent",
+        "Measures single attributes and takes them as independent: a baseline",
+    ),
+    Entry::of::<ResidualPlanner>(
+        "residual-planner",
+        "Answers the whole workload with the best Gaussian noise, then fits what stands out",
+    )
+    .parameters_of(residual_planner::PARAMETERS)
+    .at_once(),
+    Entry::of::<Hdmm>(
+        "hdmm",
+        "Answers the whole workload from weighted marginals, then fits what stands out",
+    )
+    .parameters_of(hdmm::PARAMETERS)
+    .at_once(),
+    Entry::of::<PublicOnly>(
+        "public-only",
+        "Fits marginals of the first public table alone and spends nothing: a baseline",
+    )
+    .with(PublicTables::Needed)
+    .at_once()
+    .for_free(),
+    Entry::of::<Mwem>(
+        "mwem",
+        "Reweights all records of a small domain by measured queries; no public tables",
+    )
+    .parameters_of(query_release::PARAMETERS)
+    .over_all_cells(),
+    Entry::of::<PmwPub>("pmw-pub", "Reweights the public records by measured queries")
+        .with(PublicTables::Needed),
+    Entry::of::<Pep>(
+        "pep",
+        "Projects all records of a small domain on measured marginals; no public tables",
+    )
+    .parameters_of(entropy_projection::PARAMETERS)
+    .over_all_cells(),
+    Entry::of::<PepPub>("pep-pub", "Projects the public records on measured queries")
+        .with(PublicTables::Needed),
+    Entry::of::<Ide>(
+        "ide",
+        "Scales the public records to noisy answers of each group, level by level",
+    )
+    .parameters_of(ide::PARAMETERS)
+    .with(PublicTables::Needed),
+];
+
+/// The mechanism of a name.
+///
+/// # Errors
+/// A name that the catalogue does not have.
+///
+/// ```
+/// let entry = jointly::mechanism::find("aim")?;
+/// let parameters = serde_json::json!({ "rounds": 40 });
+/// assert_eq!(entry.build(parameters.as_object().expect("an object"))?.name(), "aim");
+/// # Ok::<(), jointly::Error>(())
+/// ```
+pub fn find(name: &str) -> Result<&'static Entry> {
+    CATALOGUE.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let names: Vec<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
+        Error::invalid_specification("mechanism", format!("'{name}'"), names.join(", "))
+    })
+}
+
+/// Descriptions of all parameters of all mechanisms, those that many share first.
+pub fn parameters() -> impl Iterator<Item = &'static Parameter> {
+    SHARED.iter().chain(CATALOGUE.iter().flat_map(|entry| entry.own_parameters))
+}
+
+impl Entry {
+    const fn of<M>(name: &'static str, summary: &'static str) -> Self
+    where
+        M: Mechanism + Default + Serialize + DeserializeOwned + 'static,
+    {
+        Self {
+            name,
+            summary,
+            public_tables: PublicTables::Unused,
+            needs_small_domain: false,
+            spends: true,
+            resumes: true,
+            own_parameters: &[],
+            defaults: defaults::<M>,
+            build: build::<M>,
+        }
+    }
+
+    const fn with(self, public_tables: PublicTables) -> Self {
+        Self { public_tables, ..self }
+    }
+
+    const fn parameters_of(self, own_parameters: &'static [Parameter]) -> Self {
+        Self { own_parameters, ..self }
+    }
+
+    const fn over_all_cells(self) -> Self {
+        Self { needs_small_domain: true, ..self }
+    }
+
+    const fn at_once(self) -> Self {
+        Self { resumes: false, ..self }
+    }
+
+    const fn for_free(self) -> Self {
+        Self { spends: false, ..self }
+    }
+
+    /// Its parameters by name, with their defaults; `null` where the default depends on the data's shape.
+    ///
+    /// # Errors
+    /// None that occurs: every mechanism of the catalogue has parameters that JSON can hold.
+    pub fn defaults(&self) -> Result<Map<String, Value>> {
+        (self.defaults)()
+    }
+
+    /// Descriptions of its parameters.
+    ///
+    /// # Errors
+    /// As [`defaults`](Self::defaults).
+    pub fn parameters(&self) -> Result<Vec<&'static Parameter>> {
+        let own = self.defaults()?;
+        Ok(parameters().filter(|parameter| own.contains_key(parameter.name)).collect())
+    }
+
+    /// The first of some parameters that the mechanism does not have.
+    ///
+    /// # Errors
+    /// As [`defaults`](Self::defaults).
+    pub fn unused<'p>(&self, given: &'p Map<String, Value>) -> Result<Option<&'p str>> {
+        let own = self.defaults()?;
+        Ok(given.keys().map(String::as_str).find(|name| !own.contains_key(*name)))
+    }
+
+    /// The mechanism with the parameters given, and its defaults for all others.
+    ///
+    /// # Errors
+    /// A parameter that the mechanism does not have, one of another form, or one out of range.
+    pub fn build(&self, given: &Map<String, Value>) -> Result<Box<dyn Mechanism>> {
+        let mut parameters = self.defaults()?;
+        if let Some(unused) = self.unused(given)? {
+            let own: Vec<&str> = parameters.keys().map(String::as_str).collect();
+            let place = format!("mechanism {}", self.name);
+            let found = format!("parameter '{unused}'");
+            return Err(Error::invalid_specification(place, found, own.join(", ")));
+        }
+        parameters.extend(given.iter().map(|(name, value)| (name.clone(), value.clone())));
+        let mechanism = (self.build)(parameters)?;
+        mechanism.check()?;
+        Ok(mechanism)
+    }
+}
+
+fn defaults<M: Default + Serialize>() -> Result<Map<String, Value>> {
+    match serde_json::to_value(M::default()) {
+        Ok(Value::Object(members)) => Ok(members),
+        _ => Err(Error::invalid_specification("parameters", "no object", "named parameters")),
+    }
+}
+
+fn build<M>(parameters: Map<String, Value>) -> Result<Box<dyn Mechanism>>
+where
+    M: Mechanism + Default + DeserializeOwned + 'static,
+{
+    let mechanism: M = serde_json::from_value(Value::Object(parameters)).map_err(|error| {
+        let place = format!("parameters of {}", M::default().name());
+        Error::invalid_specification(place, error.to_string(), "values of the documented forms")
+    })?;
+    Ok(Box::new(mechanism))
+}

@@ -1,0 +1,106 @@
+//! One fit to all measurements, and what the next one starts from.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Fitting;
+use crate::domain::{Clique, Domain};
+use crate::error::Result;
+use crate::estimation::{AcceleratedBregman, Certificate, Estimate, SquaredLoss};
+use crate::inference::BeliefPropagation;
+use crate::measurement::Measurement;
+use crate::mechanism::ModelState;
+use crate::model::MarkovRandomField;
+use crate::table::{CliqueLayout, Potentials};
+
+/// A fitted model, what the fit says of itself, and what it takes to certify it.
+pub(super) struct Fit {
+    pub(super) model: MarkovRandomField,
+    pub(super) estimate: Estimate,
+    oracle: Arc<BeliefPropagation>,
+    loss: SquaredLoss,
+    total: f64,
+}
+
+impl Fit {
+    /// Fits a model to all measurements, from the potentials of the model before; takes over what it can from the plans
+    /// of an earlier fit.
+    pub(super) fn new(
+        fitting: &Fitting,
+        domain: &Domain,
+        measurements: &[Measurement],
+        before: &MarkovRandomField,
+        earlier: Option<&Self>,
+    ) -> Result<Self> {
+        let loss = SquaredLoss::new(domain, measurements, fitting.weighting)?;
+        let oracle = Arc::new(match earlier {
+            Some(fit) => BeliefPropagation::following(domain, loss.layout(), &fit.oracle),
+            None => BeliefPropagation::new(domain, loss.layout()),
+        });
+        let total = before.total();
+        let warm = Some(before.potentials()).filter(|theta| !theta.layout().cliques().is_empty());
+        let estimator = fitting.estimator;
+        let estimate = estimator.estimate(fitting.stopping, &*oracle, &loss, total, warm)?;
+        let potentials = estimate.potentials.clone();
+        let model = MarkovRandomField::with_oracle(Arc::clone(&oracle), potentials, total)?;
+        Ok(Self { model, estimate, oracle, loss, total })
+    }
+
+    /// How far from the least loss the fit is, at most, found with at most `calls` oracle calls. Without noise the bound
+    /// is 0, which the marginals of one table attain.
+    pub(super) fn certify(&self, calls: u32) -> Result<Certificate> {
+        let found = if self.loss.noise() > 0.0 {
+            AcceleratedBregman::lower_bound(&self.oracle, &self.loss, self.total, calls)?
+        } else {
+            0.0
+        };
+        let lower_bound = found.max(self.estimate.lower_bound);
+        let excess = self.loss.excess(&self.estimate.marginals);
+        Ok(Certificate { loss: self.estimate.loss, lower_bound, noise: self.loss.noise(), excess })
+    }
+}
+
+/// Potentials as a checkpoint keeps them: those of the last fit before the last measurement, where the next fit starts.
+#[derive(Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct PotentialsState(Vec<(Clique, Vec<f64>)>);
+
+impl ModelState for PotentialsState {
+    const KIND: &'static str = "potentials";
+    const VERSION: u32 = 1;
+}
+
+impl PotentialsState {
+    pub(super) fn new(potentials: &Potentials) -> Self {
+        let cliques = potentials.layout().cliques().iter().enumerate();
+        Self(cliques.map(|(i, clique)| (clique.clone(), potentials.table(i).to_vec())).collect())
+    }
+
+    /// The potentials, once they fit the domain and the measurements.
+    pub(super) fn potentials(
+        &self,
+        domain: &Domain,
+        measurements: &[Measurement],
+    ) -> std::result::Result<Potentials, &'static str> {
+        let fits = |(clique, values): &(Clique, Vec<f64>)| {
+            clique.iter().all(|a| a < domain.len())
+                && domain.cells(clique) == Some(values.len() as u64)
+                && values.iter().all(|value| value.is_finite())
+                && measurements.iter().any(|m| clique.is_subset(&m.clique))
+        };
+        if !self.0.iter().all(fits) {
+            return Err("a table of potentials does not fit the domain or the measurements");
+        }
+        let cliques = self.0.iter().map(|(clique, _)| clique.clone());
+        let layout = CliqueLayout::new(domain, cliques).map_err(|_| "potentials too large")?;
+        if layout.cliques().len() != self.0.len() {
+            return Err("two tables of potentials on the same clique");
+        }
+        let mut potentials = Potentials::zeros(&layout);
+        for (index, (_, values)) in self.0.iter().enumerate() {
+            potentials.table_mut(index).copy_from_slice(values);
+        }
+        Ok(potentials)
+    }
+}

@@ -1,0 +1,234 @@
+//! What mechanisms with a graphical model share: the size filter, model errors as scores, and fits.
+
+mod fit;
+mod scores;
+
+use rayon::prelude::*;
+
+use crate::domain::{Clique, Domain};
+use crate::error::{Error, Result};
+use crate::estimation::{EstimatorKind, Stopping, Weighting};
+use crate::graph::{self, Extensions, JunctionTree, Scratch};
+use crate::mechanism::{FitRecord, Release, Run};
+use crate::model::MarkovRandomField;
+use crate::privacy::{Rho, ScoreSensitivity, Selection, Sensitive};
+
+use fit::{Fit, PotentialsState};
+use scores::Coverage;
+pub(super) use scores::{l1_distance, table_distances};
+
+/// How large a model may become, and how it is fitted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fitting {
+    /// Largest model, in MiB at 8 bytes per cell of every maximal clique.
+    pub size_limit_mib: f64,
+    /// The method.
+    pub estimator: EstimatorKind,
+    /// When a fit ends.
+    pub stopping: Stopping,
+    /// What a measurement weighs.
+    pub weighting: Weighting,
+}
+
+impl Fitting {
+    /// The default size limit, in MiB.
+    pub const SIZE_LIMIT_MIB: f64 = 80.0;
+    /// The default number of oracle calls of a fit, at most.
+    pub const ITERATIONS: u32 = 1000;
+
+    /// Fits of at most `iterations` oracle calls, which weigh every measurement by `1/σ²`.
+    pub fn new(size_limit_mib: f64, iterations: u32, estimator: EstimatorKind) -> Self {
+        let stopping = Stopping::default().at_most(iterations);
+        Self { size_limit_mib, estimator, stopping, weighting: Weighting::InverseVariance }
+    }
+
+    /// Refuses settings out of range.
+    ///
+    /// # Errors
+    /// A size limit or a number of iterations that is not above 0.
+    pub fn check(&self) -> Result<()> {
+        if !(self.size_limit_mib > 0.0 && self.size_limit_mib.is_finite()) {
+            let found = self.size_limit_mib;
+            return Err(Error::invalid_parameter("size limit", found, "above 0 MiB"));
+        }
+        if self.stopping.iterations == 0 {
+            return Err(Error::invalid_parameter("iterations", 0, "at least 1"));
+        }
+        Ok(())
+    }
+
+    /// Refuses a size limit below the model of independent attributes and structural zeros, which every model
+    /// contains, and structural zeros that leave no record.
+    ///
+    /// # Errors
+    /// Those, and settings out of range.
+    pub fn check_domain(&self, domain: &Domain) -> Result<()> {
+        self.check()?;
+        let needed_mib = graph::size_mib(JunctionTree::new(domain, &[]).cells());
+        if needed_mib <= self.size_limit_mib {
+            return MarkovRandomField::uniform(domain, 1.0).map(drop);
+        }
+        Err(Error::SizeLimit { limit_mib: self.size_limit_mib, needed_mib })
+    }
+}
+
+/// The graphical model of a run, fitted from round to round.
+pub struct GraphicalModel {
+    fitting: Fitting,
+    total: f64,
+    model: MarkovRandomField,
+    last_fit: Option<Fit>,
+    coverage: Coverage,
+}
+
+impl GraphicalModel {
+    /// The model of independent uniform attributes, or the one that the resumed rounds left behind. Settles the
+    /// number of records ([`Run::total`]).
+    ///
+    /// # Errors
+    /// Settings out of range, a size limit below the smallest model, or a checkpoint that does not fit.
+    pub fn open(fitting: Fitting, run: &mut Run<'_, '_>) -> Result<Self> {
+        fitting.check_domain(run.domain())?;
+        let total = run.total()?;
+        Self::with_total(fitting, run, total)
+    }
+
+    /// The same, with a number of records known from elsewhere: nothing is spent.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn with_total(fitting: Fitting, run: &Run<'_, '_>, total: f64) -> Result<Self> {
+        fitting.check_domain(run.domain())?;
+        let domain = run.domain();
+        let model = match run.restored::<PotentialsState>()? {
+            Some(state) => {
+                let potentials = state.potentials(domain, run.measurements());
+                let potentials = potentials.map_err(|why| run.refused(why))?;
+                MarkovRandomField::new(domain, potentials, total)?
+            }
+            None => MarkovRandomField::uniform(domain, total)?,
+        };
+        Ok(Self { fitting, total, model, last_fit: None, coverage: Coverage::default() })
+    }
+
+    /// n, or its estimate.
+    pub fn total(&self) -> f64 {
+        self.total
+    }
+
+    /// The model of the last fit; uniform before the first. A resumed run begins with the model that its last round had
+    /// begun with.
+    pub fn model(&self) -> &MarkovRandomField {
+        &self.model
+    }
+
+    /// Positions of the cliques that keep the model within a size when they are measured next.
+    ///
+    /// # Errors
+    /// No clique does.
+    pub fn within(
+        &self,
+        run: &Run<'_, '_>,
+        cliques: &[Clique],
+        limit_mib: f64,
+    ) -> Result<Vec<usize>> {
+        let measured: Vec<Clique> = run.measurements().iter().map(|m| m.clique.clone()).collect();
+        let kept = tractable(run.domain(), &measured, cliques, limit_mib);
+        let wanted: Vec<usize> = (0..cliques.len()).filter(|i| kept[*i]).collect();
+        if wanted.is_empty() {
+            return Err(Error::NoCandidates { round: run.next_round(), limit_mib });
+        }
+        Ok(wanted)
+    }
+
+    /// `‖M_τ(D) - M_τ(model)‖₁` for the wanted cliques, in counts.
+    ///
+    /// `answers`: the private marginals of all cliques. `wanted`: positions of those that are scored. `round` seeds the
+    /// records that are drawn from the model where its marginals would be costly.
+    ///
+    /// # Errors
+    /// A table that does not fit memory.
+    pub fn errors(
+        &mut self,
+        cliques: &[Clique],
+        wanted: &[usize],
+        answers: &Sensitive<Vec<Vec<u32>>>,
+        round: u32,
+    ) -> Result<Sensitive<Vec<f64>>> {
+        let (errors, coverage) =
+            scores::model_errors(&self.model, cliques, wanted, answers, round)?;
+        self.coverage = coverage;
+        Ok(errors)
+    }
+
+    /// Chooses one of `candidates` scores by the exponential mechanism.
+    ///
+    /// # Errors
+    /// As [`Run::select`].
+    pub fn select(
+        &self,
+        run: &mut Run<'_, '_>,
+        scores: Sensitive<Vec<f64>>,
+        candidates: usize,
+        sensitivity: ScoreSensitivity,
+        rho: Rho,
+    ) -> Result<usize> {
+        run.scored(candidates, self.coverage.exact, self.coverage.sampled);
+        run.select(Selection::Exponential, scores, sensitivity, rho, "choose a marginal")
+    }
+
+    /// Fits all measurements of the run, from the potentials of the last fit. Without measurements the model stays
+    /// uniform.
+    ///
+    /// # Errors
+    /// A model that does not fit memory.
+    pub fn fit(&mut self, run: &mut Run<'_, '_>) -> Result<()> {
+        if run.measurements().is_empty() {
+            return Ok(());
+        }
+        let earlier = self.last_fit.as_ref();
+        let fit = Fit::new(&self.fitting, run.domain(), run.measurements(), &self.model, earlier)?;
+        run.fitted(FitRecord::GraphicalModel {
+            loss: fit.estimate.loss,
+            oracle_calls: fit.estimate.oracle_calls,
+            model_mib: fit.model.size_mib(),
+        });
+        run.keep(&PotentialsState::new(&fit.estimate.potentials))?;
+        self.model = fit.model.clone();
+        self.last_fit = Some(fit);
+        Ok(())
+    }
+
+    /// The release, with the certificate of the last fit.
+    ///
+    /// # Errors
+    /// A model that does not fit memory.
+    pub fn finish(self, run: Run<'_, '_>) -> Result<Release> {
+        let iterations = self.fitting.stopping.iterations;
+        let certificate = self.last_fit.map(|fit| fit.certify(iterations)).transpose()?;
+        Ok(run.finish(self.model, certificate))
+    }
+}
+
+/// Which of the cliques keep the model within `limit_mib` when measured next to `measured`. A clique inside an existing
+/// maximal clique always does.
+pub(super) fn tractable(
+    domain: &Domain,
+    measured: &[Clique],
+    cliques: &[Clique],
+    limit_mib: f64,
+) -> Vec<bool> {
+    let tree = JunctionTree::new(domain, measured);
+    let extensions = Extensions::new(domain, measured, graph::cells_within_mib(limit_mib));
+    cliques
+        .par_iter()
+        .map_init(Scratch::default, |scratch, clique| {
+            tree.host(clique).is_some() || extensions.allow(clique, scratch)
+        })
+        .collect()
+}
+
+/// Every attribute of a domain alone.
+pub(super) fn single_attributes(domain: &Domain) -> Vec<Clique> {
+    (0..domain.len()).map(|attribute| Clique::new([attribute])).collect()
+}

@@ -1,0 +1,102 @@
+//! The parameters of mechanisms: their names and forms as the command line, files and other languages know them, and
+//! the checks that mechanisms share.
+//!
+//! A mechanism's parameters are the fields of its type, in kebab case. Those that many share are described here, the
+//! others beside their mechanism; the catalogue knows both ([`crate::mechanism::all_parameters`]).
+
+use crate::error::{Error, Result};
+
+/// A parameter of one or more mechanisms.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its name, without dashes in front.
+    pub name: &'static str,
+    /// Stands for the value in a line of usage.
+    pub value_name: &'static str,
+    /// One sentence for help, without a full stop.
+    pub help: &'static str,
+    /// The form of its values.
+    pub form: Form,
+    /// What holds where it is not given and has no fixed default.
+    pub unset: &'static str,
+}
+
+/// The form of a parameter's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A whole number of at least 0.
+    Count,
+    /// A number.
+    Number,
+    /// One of some names, each with what it means.
+    Choice(&'static [(&'static str, &'static str)]),
+    /// Names separated by commas.
+    Names,
+    /// Text.
+    Text,
+}
+
+/// The parameters that many mechanisms share.
+pub(super) const SHARED: &[Parameter] = &[
+    Parameter {
+        name: "rounds",
+        value_name: "T",
+        help: "Rounds: marginals or queries to take, private and public ones together (aim: at most)",
+        form: Form::Count,
+        unset: "by the number of attributes",
+    },
+    Parameter {
+        name: "measure-share",
+        value_name: "A",
+        help: "Share of a round's budget for measuring; the rest is for choosing",
+        form: Form::Number,
+        unset: "",
+    },
+    Parameter {
+        name: "size-limit-mib",
+        value_name: "M",
+        help: "Largest model, in MiB at 8 bytes per cell of every maximal clique",
+        form: Form::Number,
+        unset: "",
+    },
+    Parameter {
+        name: "iterations",
+        value_name: "N",
+        help: "Most estimation steps per fit",
+        form: Form::Count,
+        unset: "",
+    },
+    Parameter {
+        name: "estimator",
+        value_name: "METHOD",
+        help: "How models are fitted",
+        form: Form::Choice(&[
+            ("accelerated-bregman", "Accelerated Bregman proximal gradient, restarted"),
+            ("mirror-descent", "Mirror descent with a line search, as published with Private-PGM"),
+        ]),
+        unset: "",
+    },
+];
+
+/// Refuses a number of rounds of 0, or above 100,000.
+pub(super) fn check_rounds(rounds: Option<u32>) -> Result<()> {
+    match rounds {
+        Some(found) if !(1..=100_000).contains(&found) => {
+            Err(Error::invalid_parameter("rounds", found, "from 1 to 100,000"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a share outside (0, 1).
+pub(super) fn check_share(name: &'static str, found: f64) -> Result<()> {
+    if found > 0.0 && found < 1.0 {
+        return Ok(());
+    }
+    Err(Error::invalid_parameter(name, found, "strictly between 0 and 1"))
+}
+
+/// A number of rounds or measurements.
+pub(super) fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,471 @@
+//! The driver of a run: a curator, an observer and a checkpoint, held together.
+//!
+//! Every mechanism is written on it, and so can those of other crates be (`examples/own_mechanism.rs`). A run is a
+//! sequence of rounds. A round makes any number of choices and takes any number of measurements; what it did becomes
+//! durable when it ends, before anybody sees it. A run that was cut short resumes after its last durable round, and
+//! pays for no round twice.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{Clique, Domain};
+use crate::error::{Error, Result};
+use crate::estimation::Certificate;
+use crate::measurement::Measurement;
+use crate::mechanism::checkpoint::Checkpoint;
+use crate::mechanism::{Release, Task};
+use crate::model::Model;
+use crate::observe::{Event, Observer};
+use crate::privacy::{
+    Curator, MarginalSensitivity, NeighboringRelation, NoiseMechanism, Ratio, Rho, ScoreSensitivity, Selection,
+    Sensitive,
+};
+
+/// One round of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoundRecord {
+    /// The round, counted from 1.
+    pub round: u32,
+    /// For each choice that the round made, the number of candidates. Empty where the mechanism takes fixed marginals.
+    pub choices: Vec<u64>,
+    /// Where the round's measurements are in [`Release::measurements`].
+    pub measurements: std::ops::Range<usize>,
+    /// The fit after the round; `None` where the next round, or the end, came without one.
+    pub fit: Option<FitRecord>,
+}
+
+/// What a fit came to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum FitRecord {
+    /// A graphical model was fitted to all measurements.
+    GraphicalModel {
+        /// Loss after the fit, in squared counts times the weights.
+        loss: f64,
+        /// Oracle calls of the fit.
+        oracle_calls: u32,
+        /// Model size, in MiB at 8 bytes per cell of every maximal clique.
+        model_mib: f64,
+    },
+    /// Listed records were reweighted.
+    WeightedSupport {
+        /// The largest error on the answers so far, as a probability.
+        largest_error: f64,
+        /// Number of queries by which the records were reweighted.
+        queries: u32,
+        /// Size of the support, in MiB.
+        model_mib: f64,
+    },
+}
+
+impl FitRecord {
+    /// Model size, in MiB.
+    pub fn model_mib(&self) -> f64 {
+        match self {
+            Self::GraphicalModel { model_mib, .. } | Self::WeightedSupport { model_mib, .. } => {
+                *model_mib
+            }
+        }
+    }
+}
+
+/// The state of a model between rounds, which a checkpoint keeps and does not look into. A checkpoint with a state of
+/// another kind or version is refused.
+pub trait ModelState: Serialize + DeserializeOwned {
+    /// Names the form of the state.
+    const KIND: &'static str;
+    /// Counts its revisions.
+    const VERSION: u32;
+}
+
+/// A run under way.
+pub struct Run<'r, 'c> {
+    mechanism: &'static str,
+    curator: &'r mut Curator<'c>,
+    observer: &'r mut dyn Observer,
+    task: Task<'r>,
+    checkpoint: Checkpoint,
+    domain: Domain,
+    /// What an earlier run had spent of the limit.
+    earlier: Rho,
+    planned: u32,
+    /// The round that has begun and has not ended.
+    current: Option<RoundRecord>,
+}
+
+impl<'r, 'c> Run<'r, 'c> {
+    /// Begins a run, or resumes the one that the task's checkpoint holds.
+    ///
+    /// `mechanism`: its name. `parameters`: all that shapes the run besides task, curator and seed; a checkpoint of
+    /// other parameters is refused.
+    ///
+    /// # Errors
+    /// A checkpoint that is refused, cannot be read, or is in use.
+    pub fn open(
+        mechanism: &'static str,
+        parameters: &impl Serialize,
+        curator: &'r mut Curator<'c>,
+        task: &Task<'r>,
+        observer: &'r mut dyn Observer,
+    ) -> Result<Self> {
+        let (task, domain, earlier) = (*task, curator.domain().clone(), curator.spent());
+        let checkpoint = Checkpoint::open(mechanism, parameters, curator, &task)?;
+        let (planned, current) = (0, None);
+        Ok(Self {
+            mechanism,
+            curator,
+            observer,
+            task,
+            checkpoint,
+            domain,
+            earlier,
+            planned,
+            current,
+        })
+    }
+
+    /// Refuses a checkpoint, for a mechanism that spends everything at once or nothing at all.
+    ///
+    /// # Errors
+    /// A task that asks for a checkpoint.
+    pub fn refuse_checkpoint(mechanism: &'static str, task: &Task<'_>) -> Result<()> {
+        match task.checkpoint {
+            None => Ok(()),
+            Some(_) => {
+                let expected = "no checkpoint: the mechanism has no rounds to resume";
+                Err(Error::invalid_parameter("checkpoint", mechanism, expected))
+            }
+        }
+    }
+
+    /// The number of records n, at least 1: public under replace-one, otherwise a paid estimate
+    /// ([`Curator::total`]), which is made once and kept. Ask for it before the first round.
+    ///
+    /// # Errors
+    /// A budget too small, or a checkpoint whose rounds were run without it.
+    pub fn total(&mut self) -> Result<f64> {
+        if let Some(known) = self.checkpoint.total {
+            return Ok(known);
+        }
+        let is_public = self.curator.records().is_some();
+        if !is_public && self.next_round() > 1 {
+            return Err(self.checkpoint.refused("it holds rounds without the number of records"));
+        }
+        let total = self.curator.total()?;
+        if !is_public {
+            self.checkpoint.total = Some(total);
+            self.checkpoint.write(self.curator.ledger())?;
+        }
+        Ok(total)
+    }
+
+    /// Tells the observer that the rounds begin. `planned`: how many there will be, as far as is known; `candidates`:
+    /// cliques that may be measured.
+    pub fn start(&mut self, planned: u32, candidates: usize) {
+        self.planned = planned;
+        self.observer.event(&Event::Started {
+            mechanism: self.mechanism,
+            rounds: planned,
+            first_round: self.next_round(),
+            candidates,
+            limit: self.curator.ledger().limit(),
+        });
+    }
+
+    /// Changes how many rounds the observer is told to expect.
+    pub fn plan(&mut self, rounds: u32) {
+        self.planned = rounds;
+    }
+
+    /// The attributes.
+    pub fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    /// Which tables are neighbors.
+    pub fn relation(&self) -> NeighboringRelation {
+        self.curator.relation()
+    }
+
+    /// n where it is public.
+    pub fn public_records(&self) -> Option<u64> {
+        self.curator.records()
+    }
+
+    /// What is left of the budget.
+    pub fn remaining(&self) -> Rho {
+        self.curator.remaining()
+    }
+
+    /// What is left of a budget of pure ε, or √(2ρ) of what is left of ρ.
+    ///
+    /// # Errors
+    /// None that occurs.
+    pub fn remaining_epsilon(&self) -> Result<Ratio> {
+        self.curator.remaining_epsilon()
+    }
+
+    /// The budget of all rounds together, spent or not: the limit without what was spent before the first round.
+    pub fn budget(&self) -> Rho {
+        let entries = self.curator.ledger().entries().iter();
+        let before = entries.take_while(|entry| entry.round == 0);
+        let before = before.map(|entry| entry.rho.units()).sum::<u64>();
+        Rho::from_units(self.curator.ledger().limit().units().saturating_sub(before))
+    }
+
+    /// Share that is spent, once `cost` is spent too, of what the limit left this run to spend.
+    pub fn spent_share_with(&self, cost: Rho) -> f64 {
+        let own = |rho: Rho| rho.units().saturating_sub(self.earlier.units());
+        let spent = own(self.curator.spent()).saturating_add(cost.units());
+        let limit = own(self.curator.ledger().limit()).max(1);
+        Rho::from_units(spent).to_f64() / Rho::from_units(limit).to_f64()
+    }
+
+    /// What each of `left` rounds may cost, in two parts: for measuring, the share asked for; and for choosing.
+    ///
+    /// # Errors
+    /// One of them is nothing.
+    pub fn even_share(&self, left: u32, measure_share: f64) -> Result<Shares> {
+        Shares::of(self.remaining().split(1, left.into()).unwrap_or_default().0, measure_share)
+    }
+
+    /// `√(2/π) σ`: the expected absolute noise of a cell of a marginal measured at this cost, `σ² = Δ₂²/(2ρ)`.
+    pub fn expected_noise(&self, rho: Rho) -> f64 {
+        let squared_l2 = f64::from(MarginalSensitivity::of(self.relation()).squared_l2());
+        let variance = squared_l2 / (2.0 * rho.to_f64());
+        (2.0 * variance / std::f64::consts::PI).sqrt()
+    }
+
+    /// What the last access cost.
+    pub fn last_cost(&self) -> Rho {
+        self.curator.ledger().entries().last().map_or(Rho::ZERO, |entry| entry.rho)
+    }
+
+    /// What was measured, in order, the round under way included.
+    pub fn measurements(&self) -> &[Measurement] {
+        &self.checkpoint.measurements
+    }
+
+    /// The rounds that have ended.
+    pub fn rounds(&self) -> &[RoundRecord] {
+        &self.checkpoint.rounds
+    }
+
+    /// The first round that has not ended, counted from 1.
+    pub fn next_round(&self) -> u32 {
+        self.checkpoint.rounds.last().map_or(1, |record| record.round + 1)
+    }
+
+    /// The exact marginals on some cliques, sealed. Free, as nothing leaves.
+    ///
+    /// # Errors
+    /// A clique outside the domain, or a failure to count.
+    pub fn marginals(&self, cliques: &[Clique]) -> Result<Sensitive<Vec<Vec<u32>>>> {
+        self.curator.marginals(cliques)
+    }
+
+    /// Begins the next round, with a noise generator of its own, and returns its number.
+    ///
+    /// # Errors
+    /// A failure of the system's random generator.
+    pub fn begin_round(&mut self) -> Result<u32> {
+        let round = self.next_round();
+        self.curator.begin_round(round)?;
+        Ok(self.current_round().round)
+    }
+
+    /// The record of the round under way.
+    fn current_round(&mut self) -> &mut RoundRecord {
+        let (round, at) = (self.next_round(), self.checkpoint.measurements.len());
+        let new = || RoundRecord { round, choices: Vec::new(), measurements: at..at, fit: None };
+        self.current.get_or_insert_with(new)
+    }
+
+    /// Tells the observer how a round's candidates were scored: `exact` and `sampled` say how many model marginals were
+    /// computed and how many were estimated from records drawn from the model. All three are public.
+    pub fn scored(&mut self, candidates: usize, exact: usize, sampled: usize) {
+        let round = self.next_round();
+        self.observer.event(&Event::Scored { round, candidates, exact, sampled });
+    }
+
+    /// Chooses a candidate by its score, large scores being likely, and returns its position.
+    ///
+    /// # Errors
+    /// As [`Curator::select`].
+    pub fn select(
+        &mut self,
+        selection: Selection,
+        scores: Sensitive<Vec<f64>>,
+        sensitivity: ScoreSensitivity,
+        rho: Rho,
+        purpose: &str,
+    ) -> Result<usize> {
+        let choice = self.curator.select(selection, scores, sensitivity, rho, purpose)?;
+        let among = match self.curator.ledger().entries().last().map(|entry| &entry.mechanism) {
+            Some(
+                NoiseMechanism::ExponentialMechanism { candidates, .. }
+                | NoiseMechanism::PermuteAndFlip { candidates, .. },
+            ) => *candidates,
+            _ => 0,
+        };
+        self.current_round().choices.push(among);
+        Ok(choice)
+    }
+
+    /// Measures a marginal with discrete Gaussian noise.
+    ///
+    /// # Errors
+    /// As [`Curator::measure`].
+    pub fn measure(&mut self, clique: &Clique, rho: Rho) -> Result<()> {
+        let noisy = self.curator.measure(clique, rho)?;
+        self.take(noisy.into());
+        Ok(())
+    }
+
+    /// Measures one cell of a marginal, row-major over the clique, with discrete Gaussian noise.
+    ///
+    /// # Errors
+    /// As [`Curator::measure_cell`].
+    pub fn measure_cell(&mut self, clique: &Clique, cell: usize, rho: Rho) -> Result<()> {
+        let noisy = self.curator.measure_cell(clique, cell, rho)?;
+        self.take(noisy.into());
+        Ok(())
+    }
+
+    /// Measures a marginal with discrete Laplace noise, at a cost of pure ε.
+    ///
+    /// # Errors
+    /// As [`Curator::measure_laplace`].
+    pub fn measure_laplace(&mut self, clique: &Clique, epsilon: Ratio) -> Result<()> {
+        let noisy = self.curator.measure_laplace(clique, epsilon)?;
+        self.take(noisy.into());
+        Ok(())
+    }
+
+    /// Takes a marginal that costs nothing into the round: one of a public table, or one that was released before.
+    pub fn take(&mut self, measurement: Measurement) {
+        self.current_round();
+        self.checkpoint.measurements.push(measurement);
+        let end = self.checkpoint.measurements.len();
+        self.current_round().measurements.end = end;
+    }
+
+    /// Ends the round: makes it durable, and then tells the observer what was measured.
+    ///
+    /// # Errors
+    /// A checkpoint that cannot be written.
+    pub fn end_round(&mut self) -> Result<()> {
+        self.current_round();
+        let Some(record) = self.current.take() else { return Ok(()) };
+        let (round, measurements) = (record.round, record.measurements.clone());
+        self.checkpoint.rounds.push(record);
+        self.checkpoint.write(self.curator.ledger())?;
+        for measurement in &self.checkpoint.measurements[measurements] {
+            self.observer.event(&Event::Measured {
+                round,
+                rounds: self.planned.max(round),
+                clique: measurement.clique.iter().map(|a| self.domain.name(a).to_owned()).collect(),
+                provenance: measurement.provenance.clone(),
+                stddev: measurement.stddev,
+                spent: self.curator.spent(),
+                limit: self.curator.ledger().limit(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Measures each of some marginals, one per round, at equal parts of a budget. Rounds that are durable already are
+    /// not repeated.
+    ///
+    /// `cliques`: the first to be measured.
+    ///
+    /// # Errors
+    /// As [`measure`](Self::measure) and [`end_round`](Self::end_round); a part that is nothing.
+    pub fn measure_each(&mut self, cliques: &[Clique], budget: Rho) -> Result<()> {
+        let all = cliques.len() as u64;
+        let up_to = |i: u64| budget.split(i, all).unwrap_or_default().0;
+        for (i, clique) in (0_u64..).zip(cliques).skip(self.rounds().len()) {
+            let rho = up_to(i + 1).checked_sub(up_to(i)).unwrap_or_default();
+            self.begin_round()?;
+            self.measure(clique, rho)?;
+            self.end_round()?;
+        }
+        Ok(())
+    }
+
+    /// Records the fit after the last round that has ended, and tells the observer.
+    pub fn fitted(&mut self, fit: FitRecord) {
+        let Some(record) = self.checkpoint.rounds.last_mut() else { return };
+        record.fit = Some(fit);
+        self.observer.event(&Event::Fitted { round: record.round, fit });
+    }
+
+    /// The state of the model that the resumed rounds left behind; `None` for a run that begins.
+    ///
+    /// # Errors
+    /// A state of another kind or version.
+    pub fn restored<S: ModelState>(&self) -> Result<Option<S>> {
+        self.checkpoint.state()
+    }
+
+    /// Keeps the state of the model with the next round that ends. Without a checkpoint nothing is done.
+    ///
+    /// # Errors
+    /// A state that JSON cannot hold.
+    pub fn keep<S: ModelState>(&mut self, state: &S) -> Result<()> {
+        self.checkpoint.keep(state)
+    }
+
+    /// An error for a checkpoint that does not fit this run; `why` says so without a number from private rows.
+    pub fn refused(&self, why: &'static str) -> Error {
+        self.checkpoint.refused(why)
+    }
+
+    /// The release of the finished run.
+    pub fn finish(self, model: impl Into<Model>, certificate: Option<Certificate>) -> Release {
+        if let Some(certificate) = certificate {
+            self.observer.event(&Event::Certified(certificate));
+        }
+        Release {
+            mechanism: self.mechanism,
+            model: model.into(),
+            workload: self.task.workload.clone(),
+            certificate,
+            measurements: self.checkpoint.measurements,
+            rounds: self.checkpoint.rounds,
+            ledger: self.curator.ledger().clone(),
+            relation: self.curator.relation(),
+            is_private: self.curator.is_private(),
+        }
+    }
+}
+
+/// The two parts of a round's budget, both above 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shares {
+    /// For measuring.
+    pub measure: Rho,
+    /// For choosing.
+    pub select: Rho,
+}
+
+impl Shares {
+    /// Splits a round's budget; measuring gets the share asked for.
+    ///
+    /// # Errors
+    /// A part that is nothing, or a share outside [0, 1].
+    pub fn of(round: Rho, measure_share: f64) -> Result<Self> {
+        let (measure, select) = round.fraction(measure_share)?;
+        if measure.is_zero() || select.is_zero() {
+            let expected = "a positive rho for each step of each round: more budget or fewer rounds";
+            return Err(Error::invalid_parameter("budget of a round", round, expected));
+        }
+        Ok(Self { measure, select })
+    }
+
+    /// The whole.
+    pub fn sum(self) -> Rho {
+        Rho::from_units(self.measure.units().saturating_add(self.select.units()))
+    }
+}

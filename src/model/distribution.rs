@@ -1,0 +1,178 @@
+//! What all kinds of models can do.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::data::Dataset;
+use crate::domain::{Clique, Domain};
+use crate::error::Result;
+use crate::model::file::StoredForm;
+use crate::model::{GroupedSupport, MarkovRandomField, Sampling, WeightedSupport};
+use crate::table::Factor;
+
+/// How a table is made from a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Drawing {
+    /// Expected counts are rounded ([`Sampling::Rounded`]), and the records are then brought near the model's marginals
+    /// on the workload ([`MarkovRandomField::refine`]): the smallest error.
+    #[default]
+    Refined,
+    /// Every record is drawn independently ([`Sampling::Independent`]): for methods that assume a random sample.
+    Independent,
+}
+
+/// A distribution over the records of a domain, with the number of records it stands for.
+///
+/// A new kind of model implements this, and says in `model/mod.rs` how it is read from a file.
+pub trait Distribution: Any + Debug + Send + Sync {
+    /// The attributes.
+    fn domain(&self) -> &Domain;
+
+    /// Number of records it stands for.
+    fn total(&self) -> f64;
+
+    /// Its size in MiB; the type says what is counted.
+    fn size_mib(&self) -> f64;
+
+    /// The marginals on any cliques, in counts that sum to the total.
+    ///
+    /// # Errors
+    /// A clique outside the domain, or one whose table does not fit memory.
+    fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>>;
+
+    /// Draws records.
+    ///
+    /// # Errors
+    /// No record asked for, or more than 32 bits can count.
+    fn draw(&self, records: usize, method: Sampling, rng: &mut dyn Rng) -> Result<Dataset>;
+
+    /// Brings drawn records near the marginals on some cliques, where the kind of model allows it.
+    ///
+    /// # Errors
+    /// Records over another domain, or a clique outside it.
+    fn refine(&self, records: Dataset, cliques: &[Clique]) -> Result<Dataset> {
+        let _ = cliques;
+        Ok(records)
+    }
+
+    /// What a file holds of it.
+    ///
+    /// # Errors
+    /// Numbers that JSON cannot hold.
+    fn store(&self) -> Result<StoredForm>;
+}
+
+/// A fitted model of any kind: what a release holds.
+///
+/// ```
+/// use jointly::{domain::{Clique, Domain}, model::{Model, WeightedSupport}};
+/// let domain = Domain::new([("a", 2), ("b", 2)])?;
+/// let model = Model::from(WeightedSupport::all_cells(&domain, 8.0)?);
+/// assert_eq!(model.marginals(&[Clique::new([1])])?[0].values(), [4.0, 4.0]);
+/// # Ok::<(), jointly::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Model(Arc<dyn Distribution>);
+
+impl<D: Distribution> From<D> for Model {
+    fn from(distribution: D) -> Self {
+        Self(Arc::new(distribution))
+    }
+}
+
+impl Model {
+    /// The attributes.
+    pub fn domain(&self) -> &Domain {
+        self.0.domain()
+    }
+
+    /// Number of records the model stands for.
+    pub fn total(&self) -> f64 {
+        self.0.total()
+    }
+
+    /// The total as a whole number of records, at least 1.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    pub fn records(&self) -> usize {
+        self.total().round().max(1.0) as usize
+    }
+
+    /// Size in MiB, as [`MarkovRandomField::size_mib`], [`WeightedSupport::size_mib`] or [`GroupedSupport::size_mib`]
+    /// states it.
+    pub fn size_mib(&self) -> f64 {
+        self.0.size_mib()
+    }
+
+    /// The marginals on any cliques, in counts that sum to the total.
+    ///
+    /// # Errors
+    /// A clique outside the domain, or one whose table does not fit memory.
+    pub fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
+        self.0.marginals(cliques)
+    }
+
+    /// Draws records without refining them.
+    ///
+    /// # Errors
+    /// No record asked for, or more than 32 bits can count.
+    pub fn sample<R: Rng + ?Sized>(
+        &self,
+        records: usize,
+        method: Sampling,
+        mut rng: &mut R,
+    ) -> Result<Dataset> {
+        self.0.draw(records, method, &mut rng)
+    }
+
+    /// Synthetic records. Those of a graphical model are by default refined on some cliques; those of listed records stay
+    /// as they are, since a changed record may not be listed. They cost no privacy.
+    ///
+    /// # Errors
+    /// As [`sample`](Self::sample), and a clique outside the domain.
+    pub fn rows<R: Rng + ?Sized>(
+        &self,
+        records: usize,
+        drawing: Drawing,
+        cliques: &[Clique],
+        rng: &mut R,
+    ) -> Result<Dataset> {
+        match drawing {
+            Drawing::Refined => {
+                let drawn = self.sample(records, Sampling::Rounded, rng)?;
+                self.0.refine(drawn, cliques)
+            }
+            Drawing::Independent => self.sample(records, Sampling::Independent, rng),
+        }
+    }
+
+    /// What a file holds of it.
+    pub(super) fn store(&self) -> Result<StoredForm> {
+        self.0.store()
+    }
+
+    /// The distribution, where it is of this type.
+    pub fn downcast<D: Distribution>(&self) -> Option<&D> {
+        let distribution: &dyn Any = &*self.0;
+        distribution.downcast_ref()
+    }
+
+    /// The graphical model, where it is one.
+    pub fn as_markov_random_field(&self) -> Option<&MarkovRandomField> {
+        self.downcast()
+    }
+
+    /// The weighted support, where it is one.
+    pub fn as_weighted_support(&self) -> Option<&WeightedSupport> {
+        self.downcast()
+    }
+
+    /// The groups, where there are any.
+    pub fn as_grouped_support(&self) -> Option<&GroupedSupport> {
+        self.downcast()
+    }
+}

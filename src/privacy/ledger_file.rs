@@ -1,0 +1,182 @@
+//! The ledger file: what was spent, by which command, and for which guarantee.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::data::write_durably;
+use crate::error::{Error, Result};
+use crate::privacy::{Budget, Curator, Ledger, NeighboringRelation};
+
+/// What the first member of a file says, and its version.
+const FORMAT: &str = "jointly-ledger";
+const VERSION: u32 = 2;
+/// Formats and versions that are read. Version 1 differed in `details` only, and answers had a format of their own.
+const READ: [(&str, u32); 3] = [(FORMAT, VERSION), (FORMAT, 1), ("jointly-answers", 1)];
+
+/// A ledger with what it takes to continue it: the one form in which every command writes what it has spent.
+///
+/// It holds publishable numbers only. [`Curator::charge_earlier`] counts it against a new run's budget.
+///
+/// ```
+/// use jointly::{Budget, demo::Generator, domain::Clique};
+/// use jointly::privacy::{LedgerFile, NeighboringRelation, NoiseSeed};
+/// let private = Generator { records: 500, seed: 1, drift: 0.0 }.generate()?;
+/// let relation = NeighboringRelation::ReplaceOne;
+/// let (first, whole) = (Budget::approximate(0.5, 1e-9)?, Budget::approximate(2.0, 1e-9)?);
+/// let mut curator = first.curator(&private, relation, NoiseSeed::System)?;
+/// curator.measure(&Clique::new([0]), first.rho())?;
+/// let file = LedgerFile::new("a first look", Some(first), &curator);
+///
+/// let mut next = whole.curator(&private, relation, NoiseSeed::System)?;
+/// next.charge_earlier(&file)?;
+/// assert_eq!(next.spent(), first.rho());
+/// # Ok::<(), jointly::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize)]
+pub struct LedgerFile {
+    format: &'static str,
+    version: u32,
+    /// Whether the guarantee holds: false when the noise came from a fixed seed.
+    pub private: bool,
+    note: &'static str,
+    /// The mechanism or the command that spent.
+    #[serde(rename = "mechanism")]
+    pub command: String,
+    /// Which tables are neighbors.
+    pub neighbors: NeighboringRelation,
+    /// ε of the budget; `None` when nothing may be spent.
+    pub epsilon: Option<f64>,
+    /// δ of the budget; 0 for pure differential privacy.
+    pub delta: Option<f64>,
+    /// ε of the entries, where the limit is of pure ε.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pure_epsilon: Option<f64>,
+    /// What differs between neighbors, where it is not one record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<LedgerUnit>,
+    /// What else the command writes: rounds, public tables, answers.
+    #[serde(flatten)]
+    pub details: Map<String, Value>,
+    /// The entries.
+    pub ledger: Ledger,
+}
+
+/// The unit of privacy of a ledger.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerUnit {
+    /// The column that names the unit of each record.
+    pub column: String,
+    /// The records of a unit that count, at most.
+    pub max_records: u32,
+}
+
+/// The members that a reader needs.
+#[derive(Deserialize)]
+struct Stored {
+    format: String,
+    version: u32,
+    private: bool,
+    #[serde(default)]
+    mechanism: String,
+    neighbors: NeighboringRelation,
+    epsilon: Option<f64>,
+    delta: Option<f64>,
+    unit: Option<LedgerUnit>,
+    ledger: Ledger,
+}
+
+impl LedgerFile {
+    /// What a curator has spent so far. `command`: what it was spent by.
+    pub fn new(command: impl Into<String>, budget: Option<Budget>, curator: &Curator<'_>) -> Self {
+        let units = curator.unit().units();
+        Self::of(
+            Stored {
+                format: FORMAT.to_owned(),
+                version: VERSION,
+                private: curator.is_private(),
+                mechanism: command.into(),
+                neighbors: curator.relation(),
+                epsilon: budget.map(Budget::epsilon),
+                delta: budget.map(Budget::delta),
+                unit: units.map(|units| LedgerUnit {
+                    column: units.column().to_owned(),
+                    max_records: units.most(),
+                }),
+                ledger: curator.ledger().clone(),
+            },
+            Map::new(),
+        )
+    }
+
+    fn of(stored: Stored, details: Map<String, Value>) -> Self {
+        let is_pure = stored.ledger.epsilon_limit().is_some();
+        Self {
+            format: FORMAT,
+            version: VERSION,
+            private: stored.private,
+            note: if stored.private {
+                "spent is the sum of the entries, and at most the limit"
+            } else {
+                "NOT PRIVATE: the noise came from a fixed seed"
+            },
+            command: stored.mechanism,
+            neighbors: stored.neighbors,
+            epsilon: stored.epsilon,
+            delta: stored.delta,
+            pure_epsilon: stored.ledger.pure_epsilon().filter(|_| is_pure),
+            unit: stored.unit,
+            details,
+            ledger: stored.ledger,
+        }
+    }
+
+    /// Adds a member that is not needed to continue the ledger.
+    ///
+    /// # Errors
+    /// A value that is no JSON.
+    pub fn with(mut self, name: &str, value: &impl Serialize) -> Result<Self> {
+        let value = serde_json::to_value(value).map_err(|error| {
+            Error::invalid_specification(name, error.to_string(), "a value that JSON can hold")
+        })?;
+        self.details.insert(name.to_owned(), value);
+        Ok(self)
+    }
+
+    /// Writes the file, whole or not at all; it is on disk when this returns.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        write_durably(path, |out| {
+            let failed = |source| Error::Io { action: "write", path: path.into(), source };
+            serde_json::to_writer_pretty(&mut *out, self).map_err(|error| failed(error.into()))?;
+            out.write_all(b"\n").map_err(failed)
+        })
+    }
+
+    /// Reads a file that any command wrote, and adds up its entries again.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is of another form, or whose entries contradict one another.
+    pub fn read(path: &Path) -> Result<Self> {
+        let failed = |source| Error::Io { action: "read", path: path.into(), source };
+        let text = std::fs::read_to_string(path).map_err(failed)?;
+        let place = path.display().to_string();
+        let stored: Stored = serde_json::from_str(&text).map_err(|error| {
+            Error::invalid_specification(&place, error.to_string(), "a ledger as written by --ledger")
+        })?;
+        if !READ.contains(&(stored.format.as_str(), stored.version)) {
+            let found = format!("format '{}', version {}", stored.format, stored.version);
+            let expected = format!("format '{FORMAT}', version {VERSION}");
+            return Err(Error::invalid_specification(place, found, expected));
+        }
+        Ok(Self::of(stored, Map::new()))
+    }
+
+    /// The name of what differs between neighbors: a record, or the column of units.
+    pub(in crate::privacy) fn unit_name(&self) -> &str {
+        self.unit.as_ref().map_or("a record", |unit| unit.column.as_str())
+    }
+}

@@ -1,0 +1,47 @@
+//! Cliques in batches, so that the marginals of a workload need not be held all at once.
+
+use crate::domain::Domain;
+use crate::query::WeightedClique;
+
+/// Cells of the marginals held at a time, unless one marginal alone has more.
+const BATCH_CELLS: u64 = 1 << 22;
+
+/// Runs of cliques of at most [`BATCH_CELLS`] cells together, or of one clique.
+pub(crate) fn batches<'w>(
+    domain: &Domain,
+    cliques: &'w [WeightedClique],
+) -> impl Iterator<Item = &'w [WeightedClique]> {
+    let sizes: Vec<u64> =
+        cliques.iter().map(|c| domain.cells(&c.clique).unwrap_or(u64::MAX)).collect();
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let mut end = start;
+        let mut cells = 0_u64;
+        while end < cliques.len() {
+            cells = cells.saturating_add(sizes[end]);
+            if end > start && cells > BATCH_CELLS {
+                break;
+            }
+            end += 1;
+        }
+        let batch = &cliques[start..end];
+        start = end;
+        (!batch.is_empty()).then_some(batch)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::Workload;
+
+    #[test]
+    fn batches_hold_every_clique_once() {
+        let domain = Domain::new((0..9).map(|i| (i.to_string(), 200))).unwrap();
+        let workload = Workload::all_k_way(&domain, 3).unwrap();
+        let sizes: Vec<usize> =
+            batches(&domain, workload.weighted_cliques()).map(<[_]>::len).collect();
+        assert_eq!(sizes.iter().sum::<usize>(), workload.len());
+        assert!(sizes.iter().all(|n| *n == 1));
+    }
+}

@@ -1,0 +1,108 @@
+//! The private release of a best mixture error.
+
+use serde::Serialize;
+
+use crate::data::PublicData;
+use crate::error::{Error, Result};
+use crate::mixture_error::{MixtureError, ScoredCells, SmoothedAnswers, SmoothedError};
+use crate::privacy::{Curator, NoiseForm, Rho, Sensitive, StatisticSensitivity};
+use crate::query::Workload;
+
+/// A best mixture error with noise: it may be published.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct NoisyMixtureError {
+    /// The error with noise, as a probability; it may be below 0 or above 1.
+    pub value: f64,
+    /// Standard deviation of the noise, as a probability.
+    pub stddev: f64,
+    /// Half the width of an interval around the value that covers the error itself with the confidence asked for.
+    pub half_width: f64,
+}
+
+/// How a best mixture error is released.
+///
+/// What is released is the value of a smoothed game, which is within [`tolerance`](Self::tolerance) of the best mixture
+/// error, or within half the standard deviation of the noise where that is more, and solved to a bracket of a quarter
+/// of a count. One record changes n times that value by at most 1, under both relations, and the middle of the bracket
+/// by at most 1.25; a unit of K records by K and K + 0.25 (`docs/theory/sensitivities.md`, section 7). The bracket does get
+/// that narrow: where the fast method does not bring it there, one with a proved number of iterations does. **The running
+/// time depends on the records** and should not be published with the result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MixtureRelease {
+    /// How far the quantity that gets the noise may be from the best mixture error, as a probability; in (0, 1).
+    pub tolerance: f64,
+    /// Which cells count.
+    pub cells: ScoredCells,
+    /// Probability with which all intervals hold at once; in (0, 1).
+    pub confidence: f64,
+    /// How many intervals there are.
+    pub intervals: usize,
+}
+
+impl Default for MixtureRelease {
+    fn default() -> Self {
+        Self {
+            tolerance: MixtureError::RELEASED,
+            cells: ScoredCells::All,
+            confidence: 0.95,
+            intervals: 1,
+        }
+    }
+}
+
+impl MixtureRelease {
+    /// Releases the best mixture error of a public table for the private records, at a cost of `rho`.
+    ///
+    /// Cliques of the workload that the table does not cover are left out. `total`: n where it is public, else what was
+    /// measured for it.
+    ///
+    /// # Errors
+    /// An instance of more than 2²⁵ distinct rows times cliques, a tolerance outside (0, 1), a total below 1, no clique of
+    /// the workload that the table covers, or a budget that does not suffice. No message depends on the records.
+    pub fn run(
+        &self,
+        curator: &mut Curator<'_>,
+        public: &PublicData,
+        workload: &Workload,
+        total: f64,
+        form: NoiseForm,
+        rho: Rho,
+    ) -> Result<NoisyMixtureError> {
+        if !(self.tolerance > 0.0 && self.tolerance < 1.0) {
+            return Err(Error::invalid_parameter("tolerance", self.tolerance, "above 0, below 1"));
+        }
+        if !(total >= 1.0 && total.is_finite()) {
+            return Err(Error::invalid_parameter("total", total, "at least 1"));
+        }
+        let width = SmoothedError::WIDTH;
+        let sensitivity = StatisticSensitivity::mixture_error(curator.relation(), width)?;
+        let changed = f64::from(sensitivity.steps()) * StatisticSensitivity::GRID / total;
+        let noise = changed / (2.0 * rho.to_f64()).sqrt();
+        let smoothing = self.tolerance.max(0.5 * noise).min(1.0);
+        let smoothed = SmoothedError::new(public, workload, self.cells, smoothing)?;
+        let exact = answers(curator, &smoothed)?.map(|a| vec![smoothed.value(&a, total)]);
+        let purpose = format!("best mixture error of {}", public.name());
+        let noisy = curator.measure_statistics(exact, sensitivity, form, rho, &purpose)?;
+        let half_width = noisy.half_width(self.confidence, self.intervals)?;
+        Ok(NoisyMixtureError {
+            value: noisy.values[0] / total,
+            stddev: noisy.stddev / total,
+            half_width: (half_width + 0.5 * width) / total + smoothing,
+        })
+    }
+}
+
+/// What the private table has in the cells of a game, sealed.
+fn answers(curator: &Curator<'_>, smoothed: &SmoothedError) -> Result<Sensitive<SmoothedAnswers>> {
+    let mut sealed: Option<Sensitive<SmoothedAnswers>> = None;
+    for cliques in smoothed.batches() {
+        let tables = curator.marginals(&cliques)?;
+        sealed = Some(match sealed {
+            None => tables.map(|tables| smoothed.extend(SmoothedAnswers::default(), &tables)),
+            Some(before) => {
+                before.zip(tables).map(|(answers, tables)| smoothed.extend(answers, &tables))
+            }
+        });
+    }
+    sealed.ok_or_else(|| Error::invalid_specification("workload", "no clique", "at least one"))
+}
