@@ -130,12 +130,28 @@ pub enum Error {
         /// What led there.
         reason: String,
     },
+    /// An output file that cannot be written, found before anything was spent.
+    #[error("{name} {}{fault}", path.display())]
+    Output {
+        /// The name under which the user knows the file, such as `--out`.
+        name: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        fault: OutputFault,
+    },
     /// A checkpoint that cannot be continued.
     #[error("checkpoint {path}: {reason}")]
     Checkpoint {
         /// The checkpoint's file or folder.
         path: PathBuf,
         /// Why it is refused.
+        reason: String,
+    },
+    /// A page could not be made from its template.
+    #[error("cannot make the page: {reason}")]
+    Page {
+        /// What the template engine says.
         reason: String,
     },
     /// The system's random generator failed.
@@ -151,6 +167,29 @@ pub enum Error {
         action: &'static str,
         /// The file.
         path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+}
+
+/// What is wrong with an output file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OutputFault {
+    /// It is a folder.
+    #[error(" is a folder, expected a file")]
+    IsFolder,
+    /// It is neither a file nor a folder.
+    #[error(" is a device or pipe, expected an ordinary file")]
+    IsNotOrdinary,
+    /// It is an input or another output, of this name.
+    #[error(" is the file of {0}, expected another file")]
+    IsFileOf(&'static str),
+    /// Its folder takes no new files.
+    #[error(": cannot write into folder {}: {source}", folder.display())]
+    FolderNotWritable {
+        /// The folder.
+        folder: PathBuf,
         /// The system's error.
         source: std::io::Error,
     },

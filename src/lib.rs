@@ -120,11 +120,20 @@ pub mod observe;
 pub mod privacy;
 pub mod program;
 pub mod query;
+pub mod report;
 pub mod strategy;
+pub mod synthesis;
 pub mod table;
 pub mod trust;
 
-pub use error::{Error, Result};
+pub use data::{Dataset, PublicData};
+pub use domain::Schema;
+pub use error::{Error, OutputFault, Result};
+pub use mechanism::{Aim, JamPgm, Mechanism, Release, Task};
+pub use model::{Drawing, Model};
+pub use privacy::{Budget, Curator, NeighboringRelation, NoiseSeed};
+pub use query::Workload;
+pub use synthesis::Synthesis;
 
 /// The code of README.md and of the guides, as doc tests.
 #[cfg(doctest)]

@@ -1,5 +1,7 @@
 //! Progress without printing: what a run tells its caller. Events hold publishable numbers only.
 
+use std::path::PathBuf;
+
 use crate::estimation::Certificate;
 use crate::measurement::Provenance;
 use crate::mechanism::FitRecord;
@@ -57,8 +59,43 @@ pub enum Event {
         /// What the fit came to.
         fit: FitRecord,
     },
+    /// Something that the caller should know, and that does not end the run.
+    Notice(Notice),
     /// The last fit was compared with the best possible one, and with its measurements.
     Certified(Certificate),
+}
+
+/// What a caller should know.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// Cliques of the workload have too many cells.
+    CliquesLeftOut {
+        /// How many.
+        left_out: usize,
+    },
+    /// Public tables are read for the report alone.
+    PublicTablesUnused {
+        /// The mechanism, which makes no use of them.
+        mechanism: &'static str,
+    },
+    /// The run failed after it had spent.
+    SpentBeforeFailure {
+        /// What was spent.
+        spent: Rho,
+        /// The limit.
+        limit: Rho,
+    },
+    /// The run failed after it had spent, and can be resumed.
+    SpentInCheckpoint {
+        /// Where the state is.
+        folder: PathBuf,
+    },
+    /// The run succeeded, and not all of its files could be written.
+    OutputsMissing {
+        /// What was spent.
+        spent: Rho,
+    },
 }
 
 /// Receives the events of a run.

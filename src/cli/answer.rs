@@ -2,36 +2,21 @@
 
 use std::fmt::Write;
 
-use jointly::data::read_csv;
+use jointly::data::{read_csv, write_text};
 use jointly::domain::Schema;
 use jointly::measurement::Measurement;
 use jointly::mechanism::{AnswerWorkload, Answers, Hdmm, ResidualPlanner};
-use jointly::privacy::{Curator, Ledger, NeighboringRelation, NoiseSeed};
+use jointly::privacy::LedgerFile;
 use jointly::strategy::Objective;
+use jointly::synthesis::check_files;
 use serde::Serialize;
 use serde_json::json;
 
 use super::args::{AnswerArgs, AnswererName, ObjectiveName};
-use super::config::{self, Budget};
 use super::console::Console;
 use super::failure::{Failure, Outcome};
 use super::format::{grouped, short};
-use super::{output, spent};
-
-/// The document as written. It holds publishable numbers only.
-#[derive(Serialize)]
-struct Document<'a> {
-    format: &'static str,
-    version: u32,
-    /// Whether the guarantee holds: false when the noise came from a fixed seed.
-    private: bool,
-    mechanism: &'static str,
-    neighbors: NeighboringRelation,
-    epsilon: f64,
-    delta: f64,
-    marginals: Vec<Marginal<'a>>,
-    ledger: &'a Ledger,
-}
+use super::spend::Spending;
 
 #[derive(Serialize)]
 struct Marginal<'a> {
@@ -46,35 +31,24 @@ struct Marginal<'a> {
 pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     let inputs = [("--private", &*args.private), ("--schema", &*args.schema)];
     let mut outputs = vec![("--out", &*args.out)];
-    outputs.extend(args.ledger.iter().map(|path| ("--ledger", &**path)));
-    output::check(&inputs, &outputs)?;
-    let budget = Budget::new(args.epsilon, args.delta)?;
+    outputs.extend(args.spend.ledger.iter().map(|path| ("--ledger", &**path)));
+    check_files(&inputs, &outputs)?;
+    let spending = Spending::new("answer", &args.spend)?;
     let answerer = answerer(args)?;
-    if args.seed.is_some() {
-        console.warning(
-            "--seed repeats the noise, which can then be removed: the result is NOT PRIVATE",
-        );
-    }
+    console.not_private(args.spend.seed);
     let schema = Schema::read(&args.schema)?;
-    let (workload, _) = config::workload(&args.workload, &schema.domain())?;
+    let (workload, _) = args.workload.source().read(&schema.domain())?;
     let private = read_csv(&args.private, &schema)?;
-    let seed = args.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed);
-    let mut curator = Curator::new(&private, args.neighbors.relation(), budget.rho, seed)?;
-    let answered = answerer.answer(&mut curator, &workload);
-    if answered.is_err() && !curator.spent().is_zero() {
-        console.warning(&format!("rho = {} was spent before the failure", curator.spent()));
-    }
-    // Written in either case: what a failed run has spent is spent.
-    if let Some(path) = args.ledger.as_ref().filter(|_| !curator.spent().is_zero()) {
-        spent::Document::new("answer", budget, &curator).write(path)?;
-    }
-    let answers = answered?;
+    let (answers, file) = spending.run(&private, console, |curator| {
+        let answers = answerer.answer(curator, &workload)?;
+        Ok((answers, LedgerFile::new("answer", Some(spending.budget), curator)))
+    })?;
     let marginals = answers.cliques.iter().map(|clique| answers.marginal(clique));
     let marginals = marginals.collect::<Result<Vec<_>, _>>()?;
     if args.out.extension().is_some_and(|extension| extension == "json") {
-        output::write_json(&args.out, &document(&answers, &marginals, budget))?;
+        file.with("marginals", &described(&answers, &marginals))?.write(&args.out)?;
     } else {
-        output::write_text(&args.out, &table(&answers, &marginals))?;
+        write_text(&args.out, &table(&answers, &marginals))?;
     }
     let rmse = answers.variances.workload_rmse(&workload);
     let text = format!(
@@ -82,7 +56,7 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
         args.out.display(),
         grouped(marginals.len() as u64),
         short(rmse),
-        short(budget.rho.to_f64()),
+        short(spending.budget.rho().to_f64()),
     );
     let facts = json!({
         "out": args.out.display().to_string(),
@@ -112,7 +86,7 @@ fn answerer(args: &AnswerArgs) -> Outcome<Box<dyn AnswerWorkload>> {
     })
 }
 
-fn document<'a>(answers: &'a Answers, marginals: &[Measurement], budget: Budget) -> Document<'a> {
+fn described<'a>(answers: &'a Answers, marginals: &[Measurement]) -> Vec<Marginal<'a>> {
     let domain = &answers.domain;
     let marginals = marginals.iter().map(|marginal| Marginal {
         attributes: marginal.clique.iter().map(|a| domain.name(a)).collect(),
@@ -120,20 +94,10 @@ fn document<'a>(answers: &'a Answers, marginals: &[Measurement], budget: Budget)
         stddev: marginal.stddev,
         counts: marginal.values.clone(),
     });
-    Document {
-        format: "jointly-answers",
-        version: 1,
-        private: answers.is_private,
-        mechanism: answers.mechanism,
-        neighbors: answers.relation,
-        epsilon: budget.epsilon.value(),
-        delta: budget.delta(),
-        marginals: marginals.collect(),
-        ledger: &answers.ledger,
-    }
+    marginals.collect()
 }
 
-/// A line a cell: the marginal's attributes, the cell's codes, the noisy count, its standard deviation.
+/// One line per cell: the marginal's attributes, the cell's codes, the noisy count, its standard deviation.
 fn table(answers: &Answers, marginals: &[Measurement]) -> String {
     let mut text = String::from("attributes,codes,count,stddev\n");
     for marginal in marginals {

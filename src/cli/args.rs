@@ -1,15 +1,18 @@
 //! The command line as typed.
 
-mod ide;
+mod mechanism;
 mod mixture;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use jointly::model::Drawing;
+use jointly::privacy::NeighboringRelation;
+use jointly::query::WorkloadSource;
 use serde::{Deserialize, Serialize};
 
-pub(super) use ide::{IdeArgs, NoiseName, UnitArgs};
-pub(super) use mixture::{CellsName, MixtureErrorArgs, TrustArgs};
+pub(super) use mechanism::{MechanismArgs, MechanismName};
+pub(super) use mixture::{MixtureErrorArgs, TrustArgs};
 
 /// Differentially private synthetic tables with the help of public data.
 #[derive(Debug, Parser)]
@@ -36,7 +39,7 @@ standard error.";
 /// Flags of every command.
 #[derive(Args, Debug)]
 pub(super) struct GlobalArgs {
-    /// Form of progress, warnings and errors on standard error; json: one object a line
+    /// Form of progress, warnings and errors on standard error; json: one object per line
     #[arg(long, global = true, value_enum, default_value = "text", value_name = "FORMAT")]
     pub(super) log_format: LogFormat,
     /// No progress and no notes; warnings, errors and results remain
@@ -62,7 +65,7 @@ pub(super) enum Command {
     Evaluate(EvaluateArgs),
     /// Bracket how well any weighting of a public table's rows can do; NOT private without --epsilon
     MixtureError(Box<MixtureErrorArgs>),
-    /// Say which public table to trust, and with what, at a cost that a later synth can go on from
+    /// Say which public table to trust, and with what, at a cost that a later synth counts
     Trust(Box<TrustArgs>),
     /// Run mechanisms over data sets, budgets and seeds, and compare; the results are NOT private
     Compare(CompareArgs),
@@ -92,11 +95,6 @@ pub(super) struct DemoArgs {
     pub(super) seed: Option<u64>,
 }
 
-/// Largest model where nothing is asked for, in MiB.
-pub(super) const SIZE_LIMIT_MIB: f64 = 80.0;
-/// Most estimation steps where nothing is asked for.
-pub(super) const ITERATIONS: u32 = 1000;
-
 /// What the synthetic table must be good at.
 #[derive(Args, Clone, Debug)]
 pub(super) struct WorkloadArgs {
@@ -108,21 +106,10 @@ pub(super) struct WorkloadArgs {
     pub(super) max_cells: Option<u64>,
 }
 
-/// How the mechanism works.
-#[derive(Args, Clone, Debug)]
-pub(super) struct TuningArgs {
-    /// Rounds: marginals to take, private and public ones together (aim: at most) [default: by the table's width]
-    #[arg(long, value_name = "T")]
-    pub(super) rounds: Option<u32>,
-    /// Share of a round's budget for measuring; the rest is for choosing (ide: for answers; the rest is for sizes) [default: jam-pgm 0.8, aim and ide 0.9, else 0.5]
-    #[arg(long, value_name = "A", allow_negative_numbers = true)]
-    pub(super) measure_share: Option<f64>,
-    /// Largest model, in MiB at 8 bytes a cell of every maximal clique
-    #[arg(long, default_value_t = SIZE_LIMIT_MIB, value_name = "M", allow_negative_numbers = true)]
-    pub(super) size_limit_mib: f64,
-    /// Which tables must be indistinguishable
-    #[arg(long, value_enum, default_value = "replace-one", value_name = "RELATION")]
-    pub(super) neighbors: Neighbors,
+impl WorkloadArgs {
+    pub(super) fn source(&self) -> WorkloadSource {
+        WorkloadSource { name: self.workload.clone(), max_cells: self.max_cells }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -134,87 +121,46 @@ pub(super) enum Neighbors {
     AddRemoveOne,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum MechanismName {
-    /// Chooses in every round between measuring privately and taking a public marginal
-    JamPgm,
-    /// Chooses and measures what matters most to the workload; no public tables
-    Aim,
-    /// Measures a tree of pairs, whatever the workload; no public tables; fast
-    Mst,
-    /// Measures the worst marginals of the workload; no public tables: a baseline
-    MwemPgm,
-    /// Measures single attributes and takes them as independent: a baseline
-    Independent,
-    /// Answers the whole workload with the best Gaussian noise, then fits what stands out; no public tables
-    ResidualPlanner,
-    /// Answers the whole workload from weighted marginals, then fits what stands out; no public tables
-    Hdmm,
-    /// Fits public marginals alone and spends nothing: a baseline
-    PublicOnly,
-    /// Reweights all records of a small domain by measured queries; no public tables
-    Mwem,
-    /// Reweights the public records by measured queries
-    PmwPub,
-    /// Projects all records of a small domain on measured marginals; no public tables
-    Pep,
-    /// Projects the public records on measured queries
-    PepPub,
-    /// Scales the public records to noisy answers of each group, level by level
-    Ide,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum SelectionName {
-    /// Each in random order accepted by a coin; (epsilon^2)/2 of rho
-    PermuteAndFlip,
-    /// By a weight exponential in the score; (epsilon^2)/8 of rho
-    Exponential,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum QueriesName {
-    /// One cell of a marginal a round
-    Single,
-    /// The whole marginal of the worst cell
-    Marginals,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum IterateName {
-    /// The weights after the last round
-    Last,
-    /// The mean of the weights after each round
-    Average,
-}
-
-/// How a mechanism works that reweights records: mwem, pmw-pub, pep, pep-pub.
-#[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ReweightingArgs {
-    /// How a round chooses (mwem, pmw-pub, pep, pep-pub) [default: exponential]
-    #[arg(long, value_enum, value_name = "HOW")]
-    pub(super) selection: Option<SelectionName>,
-    /// What a round measures (the same) [default: single; pep: marginals]
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub(super) queries: Option<QueriesName>,
-    /// Which weights are the model (the same) [default: last]
-    #[arg(long, value_enum, value_name = "WHICH")]
-    pub(super) iterate: Option<IterateName>,
-    /// Most projections a round (pep, pep-pub) [default: 25]
-    #[arg(long, value_name = "K")]
-    pub(super) projections: Option<u32>,
-}
-
-impl ReweightingArgs {
-    /// Whether nothing is asked for.
-    pub(super) fn is_empty(&self) -> bool {
-        *self == Self::default()
+impl Neighbors {
+    /// As the library has it.
+    pub(super) const fn relation(self) -> NeighboringRelation {
+        match self {
+            Self::ReplaceOne => NeighboringRelation::ReplaceOne,
+            Self::AddRemoveOne => NeighboringRelation::AddRemoveOne,
+        }
     }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum DrawName {
+    /// Rounded and brought near the model's marginals on the workload: the smallest error
+    Refined,
+    /// Every record independently, for methods that assume a random sample
+    Independent,
+}
+
+impl DrawName {
+    /// As the library has it.
+    pub(super) const fn drawing(self) -> Drawing {
+        match self {
+            Self::Refined => Drawing::Refined,
+            Self::Independent => Drawing::Independent,
+        }
+    }
+}
+
+/// What differs between neighboring tables.
+#[derive(Args, Clone, Debug)]
+pub(super) struct UnitArgs {
+    /// Which tables must be indistinguishable
+    #[arg(long, value_enum, default_value = "replace-one", value_name = "RELATION")]
+    pub(super) neighbors: Neighbors,
+    /// Column that names the unit of each record, such as a household; needs --neighbors add-remove-one
+    #[arg(long, value_name = "COLUMN", requires = "max_records")]
+    pub(super) unit: Option<String>,
+    /// Records of a unit that count, the first in the file; the rest is dropped
+    #[arg(long, value_name = "K", requires = "unit")]
+    pub(super) max_records: Option<u32>,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -234,28 +180,21 @@ pub(super) struct SynthArgs {
     /// Privacy budget: delta, between 0 and 1, far below 1 / number of records; needed as epsilon is, but for Laplace noise
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(super) delta: Option<f64>,
-    /// The mechanism
-    #[arg(long, value_enum, default_value = "jam-pgm", value_name = "NAME")]
-    pub(super) mechanism: MechanismName,
+    #[command(flatten)]
+    pub(super) mechanism: MechanismArgs,
     #[command(flatten)]
     pub(super) workload: WorkloadArgs,
     #[command(flatten)]
-    pub(super) tuning: TuningArgs,
-    #[command(flatten)]
-    pub(super) reweighting: ReweightingArgs,
-    #[command(flatten)]
-    pub(super) ide: IdeArgs,
-    #[command(flatten)]
     pub(super) unit: UnitArgs,
-    /// Most estimation steps a round
-    #[arg(long, default_value_t = ITERATIONS, value_name = "N")]
-    pub(super) iterations: u32,
-    /// A ledger that trust has written: what it spent counts against the budget of this run
+    /// A ledger that another command has written: what it spent counts against the budget of this run
     #[arg(long, value_name = "FILE")]
     pub(super) ledger_from: Option<PathBuf>,
     /// Records to draw [default: as many as the model stands for]
     #[arg(long, value_name = "N")]
     pub(super) rows: Option<u64>,
+    /// How records are drawn
+    #[arg(long, value_enum, default_value = "refined", value_name = "HOW")]
+    pub(super) draw: DrawName,
     /// Number to repeat the run with; the result is then NOT private
     #[arg(long, value_name = "S")]
     pub(super) seed: Option<u64>,
@@ -300,12 +239,8 @@ pub(super) struct AnswerArgs {
     /// schema.json or domain.json
     #[arg(long, value_name = "FILE")]
     pub(super) schema: PathBuf,
-    /// Privacy budget: epsilon, above 0
-    #[arg(long, value_name = "E", allow_negative_numbers = true)]
-    pub(super) epsilon: f64,
-    /// Privacy budget: delta, between 0 and 1, far below 1 / number of records
-    #[arg(long, value_name = "D", allow_negative_numbers = true)]
-    pub(super) delta: f64,
+    #[command(flatten)]
+    pub(super) spend: SpendArgs,
     /// The mechanism
     #[arg(long, value_enum, default_value = "residual-planner", value_name = "NAME")]
     pub(super) mechanism: AnswererName,
@@ -314,15 +249,26 @@ pub(super) struct AnswerArgs {
     pub(super) objective: Option<ObjectiveName>,
     #[command(flatten)]
     pub(super) workload: WorkloadArgs,
+    /// The noisy marginals: JSON with the ledger when it ends in .json, otherwise CSV with one line per cell
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: PathBuf,
+}
+
+/// The budget of a command that spends and makes no table.
+#[derive(Args, Debug)]
+pub(super) struct SpendArgs {
+    /// Privacy budget: epsilon, above 0
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub(super) epsilon: f64,
+    /// Privacy budget: delta, between 0 and 1, far below 1 / number of records
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    pub(super) delta: f64,
     /// Which tables must be indistinguishable
     #[arg(long, value_enum, default_value = "replace-one", value_name = "RELATION")]
     pub(super) neighbors: Neighbors,
     /// Number to repeat the run with; the result is then NOT private
     #[arg(long, value_name = "S")]
     pub(super) seed: Option<u64>,
-    /// The noisy marginals: JSON with the ledger when it ends in .json, otherwise CSV, a line a cell
-    #[arg(long, value_name = "FILE")]
-    pub(super) out: PathBuf,
     /// What was spent, entry by entry, as JSON, for synth --ledger-from
     #[arg(long, value_name = "FILE")]
     pub(super) ledger: Option<PathBuf>,
@@ -330,9 +276,9 @@ pub(super) struct AnswerArgs {
 
 #[derive(Args, Debug)]
 pub(super) struct EvaluateArgs {
-    /// The real table: CSV, plain or gzip
-    #[arg(long, value_name = "FILE")]
-    pub(super) real: PathBuf,
+    /// The private table: CSV, plain or gzip
+    #[arg(long, value_name = "FILE", alias = "real")]
+    pub(super) private: PathBuf,
     /// The synthetic table: CSV, plain or gzip
     #[arg(long, value_name = "FILE")]
     pub(super) synthetic: PathBuf,
@@ -349,7 +295,7 @@ pub(super) struct EvaluateArgs {
     /// How many of the worst marginals to list
     #[arg(long, default_value_t = 10, value_name = "K")]
     pub(super) worst: usize,
-    /// JSON in place of text
+    /// JSON instead of text
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -397,7 +343,7 @@ pub(super) struct CompareArgs {
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub(super) data: Vec<String>,
     /// Run these mechanisms only
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,...")]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub(super) mechanism: Vec<MechanismName>,
     /// Run at these epsilons only
     #[arg(long, value_delimiter = ',', value_name = "E,...")]
@@ -424,11 +370,14 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "N")]
     pub(super) records: u64,
     #[command(flatten)]
-    pub(super) tuning: TuningArgs,
+    pub(super) mechanism: MechanismArgs,
+    /// Which tables must be indistinguishable
+    #[arg(long, value_enum, default_value = "replace-one", value_name = "RELATION")]
+    pub(super) neighbors: Neighbors,
     /// Cliques whose model's work and memory to show, as in a file of --workload [default: drawn at random]
     #[arg(long, value_name = "FILE")]
     pub(super) measured: Option<PathBuf>,
-    /// JSON in place of text
+    /// JSON instead of text
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -444,7 +393,7 @@ pub(super) struct BudgetArgs {
     /// rho of zero-concentrated differential privacy, above 0
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     pub(super) rho: Option<f64>,
-    /// JSON in place of text
+    /// JSON instead of text
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -460,6 +409,9 @@ pub(super) struct SampleArgs {
     /// The table: CSV, gzip when it ends in .gz
     #[arg(long, value_name = "FILE")]
     pub(super) out: PathBuf,
+    /// How records are drawn
+    #[arg(long, value_enum, default_value = "refined", value_name = "HOW")]
+    pub(super) draw: DrawName,
     /// Number to repeat the draw with; privacy does not depend on it
     #[arg(long, value_name = "S")]
     pub(super) seed: Option<u64>,

@@ -11,7 +11,7 @@ use super::failure::{Failure, Outcome, Reason};
 /// How to speak to the one who runs the command.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Console {
-    /// One JSON object a line on standard error, in place of text.
+    /// One JSON object per line on standard error, instead of text.
     pub(super) json: bool,
     /// Neither progress nor notes; warnings and errors remain.
     pub(super) quiet: bool,
@@ -38,6 +38,15 @@ impl Console {
     /// A warning, shown even where notes are not.
     pub(super) fn warning(self, text: &str) {
         self.line("warning", &format!("warning: {text}"), json!({ "message": text }));
+    }
+
+    /// Warns of a fixed seed.
+    pub(super) fn not_private(self, seed: Option<u64>) {
+        if seed.is_some() {
+            self.warning(
+                "--seed repeats the noise, which can then be removed: the result is NOT PRIVATE",
+            );
+        }
     }
 
     /// The end of a failed command.

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use jointly::Error;
-use jointly::data::{Dataset, Labels, write_csv_file};
+use jointly::data::{Dataset, Labels, write_csv_file, write_text};
 use jointly::demo::{self, Generator};
 use jointly::evaluation::WorkloadError;
+use jointly::privacy::Budget;
+use jointly::synthesis::{Outputs, PublicFile, Synthesis, Synthesized, check_files};
 use serde_json::json;
 
-use super::args::{DemoArgs, MechanismName, ReweightingArgs, WorkloadArgs};
-use super::config::{Budget, PublicFile, SynthConfig, Tuning};
+use super::args::DemoArgs;
 use super::console::{self, Console};
 use super::failure::Outcome;
-use super::format::{duration, grouped, percent, short};
-use super::run::{self, Done};
-use super::{args, output};
+use super::format::{duration, grouped, short};
+use super::run;
 
 /// δ of the demonstration, far below one over the number of records.
 const DELTA: f64 = 1e-9;
@@ -29,14 +29,14 @@ const PUBLIC: Generator = Generator { records: 20_000, seed: 2, drift: 0.3 };
 
 pub(super) fn run(args: &DemoArgs, console: Console) -> Outcome {
     let started = Instant::now();
-    let config = config(args)?;
+    let job = job(args)?;
     make_folder(&args.dir)?;
     let tables = [("private.csv", PRIVATE), ("public.csv", PUBLIC)];
     let written = tables.map(|(name, _)| args.dir.join(name));
     let outputs: Vec<(&str, &Path)> = written.iter().map(|path| ("--dir", &**path)).collect();
-    output::check(&[], &outputs)?;
+    check_files(&[], &outputs)?;
     let schema = demo::schema()?;
-    output::write_text(&config.schema, &(schema.to_json()? + "\n"))?;
+    write_text(&job.schema, &(schema.to_json()? + "\n"))?;
     for (path, (_, generator)) in written.iter().zip(tables) {
         write_csv_file(path, &generator.generate()?, &schema, Labels::Codes, generator.seed)?;
     }
@@ -46,41 +46,29 @@ pub(super) fn run(args: &DemoArgs, console: Console) -> Outcome {
         grouped(PUBLIC.records as u64)
     );
     console.note("tables", &text, json!({ "dir": args.dir.display().to_string() }));
-    let done = run::synthesize(&config, console)?;
+    let done = run::synthesize(&job, console)?;
     let account = Account::new(&done)?;
-    console::result(&account.text(&config, &done, started.elapsed().as_secs_f64()))
+    console::result(&account.text(&job, &done, started.elapsed().as_secs_f64()))
 }
 
 /// The run as if typed.
-fn config(args: &DemoArgs) -> Outcome<SynthConfig> {
+fn job(args: &DemoArgs) -> Outcome<Synthesis> {
     let file = |name: &str| args.dir.join(name);
-    let tuning = args::TuningArgs {
-        // One an attribute is enough to show how it goes, and quick.
-        rounds: Some(32),
-        measure_share: None,
-        size_limit_mib: 20.0,
-        neighbors: args::Neighbors::ReplaceOne,
-    };
-    Ok(SynthConfig {
-        private: file("private.csv"),
-        public: vec![PublicFile { name: "neighbor".into(), path: file("public.csv") }],
-        schema: file("schema.json"),
-        budget: Some(Budget::new(args.epsilon, DELTA)?),
-        mechanism: MechanismName::JamPgm,
-        workload: WorkloadArgs { workload: "all-3-way".into(), max_cells: Some(10_000) },
-        tuning: Tuning::new(&tuning, ReweightingArgs::default(), MechanismName::JamPgm)?,
-        ide: args::IdeArgs::default(),
-        units: None,
-        iterations: 1000,
-        rows: None,
-        seed: args.seed,
-        out: file("synthetic.csv"),
+    let budget = Budget::approximate(args.epsilon, DELTA)?;
+    let mut job = Synthesis::new(file("private.csv"), file("schema.json"), budget);
+    job.public.push(PublicFile { name: "neighbor".into(), path: file("public.csv") });
+    job.workload.max_cells = Some(10_000);
+    // One round per attribute is enough to show how it goes, and quick.
+    job.parameters.insert("rounds".into(), 32.into());
+    job.parameters.insert("size-limit-mib".into(), 20.0.into());
+    job.seed = args.seed;
+    job.outputs = Outputs {
+        table: Some(file("synthetic.csv")),
         model: Some(file("model.json")),
         ledger: Some(file("ledger.json")),
-        ledger_from: None,
         report: Some(file("report.html")),
-        checkpoint: None,
-    })
+    };
+    Ok(job)
 }
 
 fn make_folder(folder: &Path) -> Outcome {
@@ -100,29 +88,27 @@ struct Account {
 }
 
 impl Account {
-    fn new(done: &Done) -> Outcome<Self> {
-        let (real, workload) = (&done.inputs.private, &done.inputs.workload);
+    fn new(done: &Synthesized) -> Outcome<Self> {
+        let (real, workload) = (&done.tables.private, &done.tables.workload);
         let error = |table: &Dataset| WorkloadError::between(real, table, workload, 0);
         let public = done
-            .inputs
+            .tables
             .public
             .first()
             .map_or(Ok(f64::NAN), |public| error(public.table()).map(|error| error.mean_l1))?;
         Ok(Self {
-            synthetic: error(&done.synthetic)?.mean_l1,
+            synthetic: error(&done.rows)?.mean_l1,
             public,
             independent: WorkloadError::of_independence(real, workload, 0)?.mean_l1,
         })
     }
 
-    fn text(&self, config: &SynthConfig, done: &Done, seconds: f64) -> String {
+    fn text(&self, job: &Synthesis, done: &Synthesized, seconds: f64) -> String {
         let release = &done.release;
-        let (private, all) = run::taken(release);
-        let (spent, limit) = (release.ledger.spent(), release.ledger.limit());
-        let share = spent.to_f64() / limit.to_f64();
+        let (private, free) = release.provenances();
         let [epsilon, delta] =
-            config.budget.map_or([0.0, 0.0], |budget| [budget.epsilon.value(), budget.delta()]);
-        let folder = config.out.parent().unwrap_or(Path::new(".")).display();
+            job.budget.map_or([0.0, 0.0], |budget| [budget.epsilon(), budget.delta()]);
+        let folder = job.private.parent().unwrap_or(Path::new(".")).display();
         let marker = if release.is_private {
             ""
         } else {
@@ -148,13 +134,12 @@ Files in {folder}:
   synthetic.csv, model.json                        what came out
   ledger.json, report.html                         what was spent on what; look at report.html first
 ",
-            records = grouped(done.synthetic.records() as u64),
-            attributes = done.synthetic.domain().len(),
-            free = all - private,
-            spent = percent((share * 1e4).round() / 1e4),
-            rho = short(limit.to_f64()),
+            records = grouped(done.rows.records() as u64),
+            attributes = done.rows.domain().len(),
+            spent = run::spent_share(done),
+            rho = short(release.ledger.limit().to_f64()),
             time = duration(seconds),
-            cliques = grouped(done.inputs.workload.len() as u64),
+            cliques = grouped(done.tables.workload.len() as u64),
             synthetic = short(self.synthetic),
             public = short(self.public),
             independent = short(self.independent),

@@ -8,7 +8,6 @@ use jointly::evaluation::{GroupDistances, WorkloadError};
 use serde::Serialize;
 
 use super::args::EvaluateArgs;
-use super::config;
 use super::console;
 use super::failure::Outcome;
 use super::format::{grouped, short};
@@ -35,9 +34,9 @@ struct Answer {
 
 pub(super) fn run(args: &EvaluateArgs) -> Outcome {
     let schema = Schema::read(&args.schema)?;
-    let (workload, left_out) = config::workload(&args.workload, &schema.domain())?;
+    let (workload, left_out) = args.workload.source().read(&schema.domain())?;
     let measures = Measures::new(&args.measures, &schema)?;
-    let real: Dataset = read_csv(&args.real, &schema)?;
+    let real: Dataset = read_csv(&args.private, &schema)?;
     let synthetic = read_csv(&args.synthetic, &schema)?;
     let error = WorkloadError::between(&real, &synthetic, &workload, args.worst)?;
     let answer = Answer {

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
-use jointly::Error;
+use jointly::{Error, OutputFault};
 
 /// Why a command failed. The numbers are the exit codes, documented in `docs/guide/command-line.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,9 @@ impl From<Error> for Failure {
         let reason = match &error {
             Error::InvalidParameter { .. }
             | Error::BudgetExceeded { .. }
+            | Error::SizeLimit { .. }
             | Error::NoCandidates { .. } => Reason::Privacy,
+            Error::Output { fault: OutputFault::IsFileOf(_), .. } => Reason::Usage,
             Error::UnknownAttribute { .. }
             | Error::DuplicateAttribute { .. }
             | Error::InvalidSpecification { .. }

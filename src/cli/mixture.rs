@@ -4,28 +4,20 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use jointly::data::{Dataset, PublicData, read_csv};
+use jointly::data::{Dataset, PublicData, read_csv, write_text};
 use jointly::domain::Schema;
-use jointly::evaluation::{
-    MixtureBracket, MixtureError, MixtureMethod, NoisyMixtureError, ScoredCells,
-};
-use jointly::privacy::{
-    Curator, Delta, Epsilon, NeighboringRelation, NoiseForm, NoiseSeed, Rho, rho_from_epsilon_delta,
-};
+use jointly::mixture_error::{MixtureBracket, MixtureError, MixtureMethod, ScoredCells};
+use jointly::privacy::Budget;
 use jointly::query::Workload;
+use jointly::synthesis::{PublicFile, check_files};
+use jointly::trust::{MixtureRelease, NoisyMixtureError};
 use serde::Serialize;
 
 use super::args::MixtureErrorArgs;
-use super::config::Budget;
-use super::console::Console;
-use super::failure::{Failure, Outcome};
+use super::console::{self, Console};
+use super::failure::Outcome;
 use super::format::{duration, grouped, short};
-use super::{config, console, output, spent};
-
-/// Share of the budget for the number of records, where that is private.
-const TOTAL_SHARE: f64 = 0.1;
-/// Confidence of the interval around a release.
-const CONFIDENCE: f64 = 0.95;
+use super::spend::Spending;
 
 /// The exact answer: not private.
 #[derive(Serialize)]
@@ -63,15 +55,15 @@ struct Noisy {
 
 pub(super) fn run(args: &MixtureErrorArgs, console: Console) -> Outcome {
     let inputs =
-        [("--real", &*args.real), ("--support", &*args.support), ("--schema", &*args.schema)];
+        [("--private", &*args.private), ("--public", &*args.public), ("--schema", &*args.schema)];
     let outputs = [("--ledger", args.ledger.as_deref()), ("--mixture", args.mixture.as_deref())];
     let outputs: Vec<(&str, &Path)> =
         outputs.into_iter().filter_map(|(flag, path)| Some((flag, path?))).collect();
-    output::check(&inputs, &outputs)?;
+    check_files(&inputs, &outputs)?;
     let schema = Schema::read(&args.schema)?;
-    let (workload, _) = config::workload(&args.workload, &schema.domain())?;
-    let support = read_csv(&args.support, &schema)?;
-    let real = read_csv(&args.real, &schema)?;
+    let (workload, _) = args.workload.source().read(&schema.domain())?;
+    let support = read_csv(&args.public, &schema)?;
+    let real = read_csv(&args.private, &schema)?;
     match args.epsilon {
         None => exact(args, &support, &real, &workload),
         Some(epsilon) => release(args, console, epsilon, support, &real, &workload),
@@ -91,7 +83,7 @@ fn exact(
     let found = solver.solve(support, real, workload)?;
     let seconds = started.elapsed().as_secs_f64();
     if let Some(path) = &args.mixture {
-        output::write_text(path, &mixture(&found))?;
+        write_text(path, &mixture(&found))?;
     }
     let answer = Exact {
         private: false,
@@ -143,7 +135,7 @@ impl Exact {
     }
 }
 
-/// A row of codes a line, and its weight.
+/// One line per row: its codes and its weight.
 fn mixture(found: &MixtureBracket) -> String {
     let mut text = String::new();
     for attribute in found.rows.domain().attributes() {
@@ -165,54 +157,35 @@ fn release(
     real: &Dataset,
     workload: &Workload,
 ) -> Outcome {
-    let epsilon = Epsilon::new(epsilon)?;
-    let relation = args.neighbors.relation();
-    // Laplace noise at epsilon is (epsilon^2 / 2)-zCDP; one unit more covers rounding down.
-    let (limit, form) = match args.delta {
-        Some(delta) => (rho_from_epsilon_delta(epsilon, Delta::new(delta)?)?, NoiseForm::Gaussian),
-        None => (Rho::from_f64(0.5 * epsilon.value() * epsilon.value())?, NoiseForm::Laplace),
-    };
-    if form == NoiseForm::Laplace && relation == NeighboringRelation::AddRemoveOne {
-        let message =
-            "--neighbors add-remove-one needs --delta: the number of records is measured too";
-        return Err(Failure::usage(message));
-    }
-    if args.seed.is_some() {
-        console.warning(
-            "--seed repeats the noise, which can then be removed: the result is NOT PRIVATE",
-        );
-    }
-    let public = PublicData::new(config::stem(&args.support), support, real.domain())?;
-    let seed = args.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed);
-    let mut curator = Curator::new(real, relation, limit, seed)?;
-    let (total, rho) = if let Some(records) = curator.records() {
-        (records as f64, limit)
-    } else {
-        let (own, rest) = limit.fraction(TOTAL_SHARE)?;
-        ((curator.measure_total(own)? as f64).max(1.0), rest)
-    };
-    let solver = MixtureError {
+    let budget = Budget::new(epsilon, args.delta)?;
+    console.not_private(args.seed);
+    let public = PublicData::new(PublicFile::stem(&args.public), support, real.domain())?;
+    let release = MixtureRelease {
         tolerance: args.tolerance.unwrap_or(MixtureError::RELEASED),
         cells: args.cells.scored(),
-        ..MixtureError::default()
+        ..MixtureRelease::default()
     };
-    let interval = (CONFIDENCE, 1);
-    let found = solver.release(&mut curator, &public, workload, total, (form, rho), interval);
-    let delta = args.delta.map(Delta::new).transpose()?;
-    let budget = Budget { epsilon, delta, rho: limit };
-    // Written in either case: what a failed run has spent is spent.
-    if let Some(path) = args.ledger.as_ref().filter(|_| !curator.spent().is_zero()) {
-        spent::Document::new("mixture-error", budget, &curator).write(path)?;
-    }
-    let answer = Noisy {
-        private: curator.is_private(),
-        epsilon: epsilon.value(),
-        delta: budget.delta(),
-        cells: solver.cells,
-        confidence: CONFIDENCE,
-        release: found?,
-        rho: curator.spent().to_f64(),
+    let spending = Spending {
+        command: "mixture-error",
+        budget,
+        neighbors: args.neighbors,
+        seed: args.seed,
+        ledger: args.ledger.as_deref(),
     };
+    let answer = spending.run(real, console, |curator| {
+        let (total, form) = (curator.total()?, budget.noise_form());
+        let rho = curator.remaining();
+        let found = release.run(curator, &public, workload, total, form, rho)?;
+        Ok(Noisy {
+            private: curator.is_private(),
+            epsilon: budget.epsilon(),
+            delta: budget.delta(),
+            cells: release.cells,
+            confidence: release.confidence,
+            release: found,
+            rho: curator.spent().to_f64(),
+        })
+    })?;
     if args.json { console::json_result(&answer) } else { console::result(&answer.text()) }
 }
 

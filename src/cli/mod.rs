@@ -1,35 +1,30 @@
-//! The command-line tool. A command is checked first (`config`), then run step by step; a [`failure::Failure`] ends
-//! it with a message and an exit code.
+//! The command-line tool: arguments, console and exit codes. A command turns its arguments into calls of the library; a
+//! [`failure::Failure`] ends it with a message and an exit code.
 
 mod answer;
 mod args;
 mod budget;
 mod compare;
-mod config;
 mod console;
 mod demo;
 mod engine;
 mod evaluate;
 mod failure;
-mod format;
-mod inputs;
-mod ledger;
 mod measures;
 mod mixture;
-mod output;
 mod plan;
 mod progress;
-mod report;
 mod run;
 mod sample;
 mod schema;
-mod spent;
+mod spend;
 mod trust;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use jointly::report::format;
 
 use args::{Arguments, Command, GlobalArgs, LogFormat};
 use console::Console;

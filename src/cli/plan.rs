@@ -5,17 +5,17 @@ use std::fmt::Write;
 
 use jointly::domain::{Clique, Domain, Schema};
 use jointly::graph::{JunctionTree, cells_within_mib};
-use jointly::mechanism::JamPgm;
-use jointly::privacy::{MarginalSensitivity, NeighboringRelation};
+use jointly::mechanism::{self, Fitting, PlanFor, RunPlan};
+use jointly::privacy::{Budget, NeighboringRelation};
 use jointly::query::Workload;
 use serde::Serialize;
 
-use super::args::{MechanismName, PlanArgs, ReweightingArgs};
-use super::config::{self, Budget, Tuning};
+use super::args::PlanArgs;
 use super::console;
 use super::engine::{self, EngineCost};
 use super::failure::{Failure, Outcome};
 use super::format::{bytes, grouped, percent, short};
+use super::run;
 
 /// Cliques that do not fit shown in the text.
 const SHOWN: usize = 5;
@@ -23,6 +23,7 @@ const SHOWN: usize = 5;
 /// A marginal and the noise that one round's budget puts on it.
 #[derive(Serialize)]
 struct NoisyClique {
+    which: &'static str,
     clique: Vec<String>,
     cells: u64,
     /// Expected L1 norm of the noise, `√(2/π) σ` times the cells, in counts, ...
@@ -61,16 +62,12 @@ struct Plan {
     rho: f64,
     relation: NeighboringRelation,
     records: u64,
-    rounds: u32,
-    measure_share: f64,
-    size_limit_mib: f64,
-    first_round_limit_mib: f64,
-    /// A round's noise if every round measures privately.
-    stddev: f64,
-    stddev_share: f64,
-    smallest: NoisyClique,
-    median: NoisyClique,
-    largest: NoisyClique,
+    mechanism: &'static str,
+    first_round_limit_mib: Option<f64>,
+    #[serde(flatten)]
+    run: RunPlan,
+    /// Marginals of the workload with the noise of the first step; none where nothing is measured.
+    noisy: Vec<NoisyClique>,
     /// Whether the user named the measured cliques; else they are an example of a run.
     measured_given: bool,
     engine: EngineCost,
@@ -80,37 +77,41 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
     if args.records == 0 {
         return Err(Failure::usage("--records is 0, expected at least 1"));
     }
-    let budget = Budget::new(args.epsilon, args.delta)?;
-    let tuning = Tuning::new(&args.tuning, ReweightingArgs::default(), MechanismName::JamPgm)?;
-    let schema = Schema::read(&args.schema)?;
-    let domain = schema.domain();
-    let (workload, left_out) = config::workload(&args.workload, &domain)?;
+    run::check_parameters(&args.mechanism)?;
+    let mechanism = mechanism::find(&args.mechanism.mechanism)?.build(&args.mechanism.parameters)?;
+    let budget = Budget::approximate(args.epsilon, args.delta)?;
+    let domain = Schema::read(&args.schema)?.domain();
+    let (workload, left_out) = args.workload.source().read(&domain)?;
+    let relation = args.neighbors.relation();
+    let (rho, records) = (budget.rho(), args.records);
+    let about = PlanFor { domain: &domain, workload: &workload, relation, rho, records };
+    let run = mechanism.plan(&about)?;
+    let limit_mib = run.size_limit_mib.unwrap_or(Fitting::SIZE_LIMIT_MIB);
     let measured = match &args.measured {
         Some(path) => {
             let cliques = Workload::read(path, &domain)?.cliques();
-            engine::check_size(&domain, &cliques, tuning.size_limit_mib)?;
+            engine::check_size(&domain, &cliques, limit_mib)?;
             Some(cliques)
         }
         None => None,
     };
-    let plan = Plan::new(&domain, &workload, left_out, budget, tuning, args.records, measured)?;
+    let plan = Plan::new(&about, left_out, budget, mechanism.name(), run, measured)?;
     if args.json { console::json_result(&plan) } else { console::result(&plan.text()) }
 }
 
 impl Plan {
     fn new(
-        domain: &Domain,
-        workload: &Workload,
+        about: &PlanFor<'_>,
         left_out: usize,
         budget: Budget,
-        tuning: Tuning,
-        records: u64,
+        mechanism: &'static str,
+        run: RunPlan,
         measured: Option<Vec<Clique>>,
     ) -> Outcome<Self> {
-        let rounds = tuning.rounds.unwrap_or_else(|| JamPgm::default_rounds(domain.len()));
-        let stddev = round_stddev(budget, tuning, rounds);
+        let (domain, workload, records) = (about.domain, about.workload, about.records);
+        let limit_mib = run.size_limit_mib.unwrap_or(f64::INFINITY);
+        let first_limit_mib = run.first_limit_mib();
         let closure = workload.downward_closure();
-        let first_round_limit_mib = tuning.size_limit_mib / f64::from(rounds);
         let mut by_size: BTreeMap<usize, SizeClass> = BTreeMap::new();
         let mut too_large = Vec::new();
         for clique in &closure {
@@ -123,30 +124,20 @@ impl Plan {
             };
             class.cliques += 1;
             class.cells = class.cells.saturating_add(cells(domain, clique));
-            if fits(tuning.size_limit_mib) {
+            if fits(limit_mib) {
                 class.fit_alone += 1;
             } else {
                 too_large.push(names(domain, clique));
             }
-            class.fit_first_round += u64::from(fits(first_round_limit_mib));
+            class.fit_first_round += u64::from(fits(first_limit_mib.unwrap_or(limit_mib)));
         }
         let closure_cells = by_size.values().fold(0_u64, |n, c| n.saturating_add(c.cells));
         let mut cliques = workload.cliques();
         cliques.sort_by_key(|clique| cells(domain, clique));
-        let noisy = |clique: &Clique| {
-            let cells = cells(domain, clique);
-            let expected_l1 = std::f64::consts::FRAC_2_PI.sqrt() * stddev * cells as f64;
-            NoisyClique {
-                clique: names(domain, clique),
-                cells,
-                expected_l1,
-                expected_l1_share: expected_l1 / records as f64,
-            }
-        };
         let measured_given = measured.is_some();
-        let measured = measured.unwrap_or_else(|| {
-            engine::example_run(domain, &closure, rounds, tuning.size_limit_mib)
-        });
+        let limit_mib = run.size_limit_mib.unwrap_or(Fitting::SIZE_LIMIT_MIB);
+        let measured = measured
+            .unwrap_or_else(|| engine::example_run(domain, &closure, run.rounds, limit_mib));
         let engine = EngineCost::of(domain, &measured)?;
         Ok(Self {
             attributes: domain.len(),
@@ -159,21 +150,15 @@ impl Plan {
             closure_by_size: by_size,
             too_large,
             counts_bytes_per_table: closure_cells.saturating_mul(4),
-            epsilon: budget.epsilon.value(),
+            epsilon: budget.epsilon(),
             delta: budget.delta(),
-            rho: budget.rho.to_f64(),
-            relation: tuning.relation,
+            rho: budget.rho().to_f64(),
+            relation: about.relation,
             records,
-            rounds,
-            measure_share: tuning.measure_share,
-            size_limit_mib: tuning.size_limit_mib,
-            first_round_limit_mib,
-            stddev,
-            stddev_share: stddev / records as f64,
-            // A workload is never empty.
-            smallest: noisy(&cliques[0]),
-            median: noisy(&cliques[cliques.len() / 2]),
-            largest: noisy(&cliques[cliques.len() - 1]),
+            mechanism,
+            first_round_limit_mib: first_limit_mib,
+            noisy: noisy(domain, &cliques, &run, records),
+            run,
             measured_given,
             engine,
         })
@@ -195,22 +180,31 @@ impl Plan {
         row("Budget", format!("epsilon {}, delta {:e}", self.epsilon, self.delta));
         row("  as rho", short(self.rho));
         row("Neighboring tables", self.relation.to_string());
-        row("Rounds", self.rounds.to_string());
-        row("Noise of a round, standard deviation", format!("{} counts", short(self.stddev)));
-        row("  as a share of the records", percent(self.stddev_share));
-        row("Model size limit", format!("{} MiB", short(self.size_limit_mib)));
-        row("  in the first round", format!("{} MiB", short(self.first_round_limit_mib)));
-        text.push_str(
-            "\nThe noise is that of rounds that all measure privately; every round that takes a public\n\
-             marginal leaves its share to the rounds after it.\n\n\
-             Expected L1 noise of one measured marginal of the workload (compare: errors run from 0 to 2):\n",
-        );
-        for (name, noisy) in
-            [("smallest", &self.smallest), ("median", &self.median), ("largest", &self.largest)]
-        {
+        row("Mechanism", self.mechanism.to_owned());
+        row("Rounds, at most", self.run.rounds.to_string());
+        for step in &self.run.steps {
+            row(&format!("Measured: {}", step.what), grouped(step.measurements.into()));
+            row("  noise, standard deviation", format!("{} counts", short(step.stddev)));
+            row("  as a share of the records", percent(step.stddev / self.records as f64));
+        }
+        if let Some(limit) = self.run.size_limit_mib {
+            row("Model size limit", format!("{} MiB", short(limit)));
+        }
+        if let Some(limit) = self.first_round_limit_mib.filter(|_| self.run.grows) {
+            row("  in the first round", format!("{} MiB", short(limit)));
+        }
+        if !self.noisy.is_empty() {
+            text.push_str(
+                "\nA round that takes a public marginal leaves its share of the budget to later rounds.\n\n\
+                 Expected L1 noise of one marginal of the workload, measured in the first step (errors run\n\
+                 from 0 to 2):\n",
+            );
+        }
+        for noisy in &self.noisy {
             _ = writeln!(
                 text,
-                "  {name:<9}{:>12} cells {:>12}  {}",
+                "  {:<9}{:>12} cells {:>12}  {}",
+                noisy.which,
                 grouped(noisy.cells),
                 short(noisy.expected_l1_share),
                 noisy.clique.join(" x ")
@@ -258,12 +252,19 @@ impl Plan {
     }
 }
 
-/// Standard deviation of the noise on a cell when the budget is shared evenly among rounds that all measure.
-fn round_stddev(budget: Budget, tuning: Tuning, rounds: u32) -> f64 {
-    // Where it is private, a hundredth pays for the number of records.
-    let rest = if tuning.relation.has_public_total() { 1.0 } else { 0.99 };
-    let rho = rest * tuning.measure_share * budget.rho.to_f64() / f64::from(rounds);
-    MarginalSensitivity::of(tuning.relation).l2() / (2.0 * rho).sqrt()
+/// The smallest, the median and the largest clique of a workload, sorted by cells, with the noise of the first step.
+fn noisy(domain: &Domain, cliques: &[Clique], run: &RunPlan, records: u64) -> Vec<NoisyClique> {
+    let Some(step) = run.steps.first() else { return Vec::new() };
+    let places =
+        [("smallest", 0), ("median", cliques.len() / 2), ("largest", cliques.len() - 1)];
+    let noisy = |(which, place): (&'static str, usize)| {
+        let cells = cells(domain, &cliques[place]);
+        let expected_l1 = std::f64::consts::FRAC_2_PI.sqrt() * step.stddev * cells as f64;
+        let expected_l1_share = expected_l1 / records as f64;
+        let clique = names(domain, &cliques[place]);
+        NoisyClique { which, clique, cells, expected_l1, expected_l1_share }
+    };
+    places.into_iter().map(noisy).collect()
 }
 
 fn names(domain: &Domain, clique: &Clique) -> Vec<String> {

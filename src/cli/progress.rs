@@ -1,16 +1,16 @@
-//! A run's progress on standard error: a bar on a terminal, a line a round elsewhere, or JSON.
+//! A run's progress on standard error: a bar on a terminal, one line per round elsewhere, or JSON.
 
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use jointly::estimation::Certificate;
 use jointly::measurement::Provenance;
-use jointly::observe::{Event, Observer};
+use jointly::observe::{Event, Notice, Observer};
 use jointly::privacy::Rho;
 use serde_json::{Value, json};
 
 use super::console::Console;
-use super::format::{duration, percent, short};
+use super::format::{duration, grouped, percent, short};
 
 /// Shows the events of a run. They hold publishable numbers only, and nothing else is shown.
 pub(super) struct Progress {
@@ -111,6 +111,7 @@ impl Progress {
                 self.measured = Some((*round, text));
             }
             Event::Fitted { round, .. } => self.round_is_over(*round),
+            Event::Notice(notice) => self.notice(notice),
             Event::Certified(Certificate { loss, lower_bound, excess, .. }) => {
                 let text = format!(
                     "fit: loss {}, certified that none is below {}; worst measurement {} sd beyond its noise",
@@ -120,6 +121,33 @@ impl Progress {
                 );
                 self.console.note("certified", &text, json!({}));
             }
+            _ => {}
+        }
+    }
+
+    /// What the caller should know: a note, or a warning where a budget was spent in vain.
+    fn notice(&self, notice: &Notice) {
+        let console = self.console;
+        match notice {
+            Notice::CliquesLeftOut { left_out } => {
+                let text = format!("{} cliques of the workload left out", grouped(*left_out as u64));
+                console.note("workload", &text, json!({ "left_out": left_out }));
+            }
+            Notice::PublicTablesUnused { mechanism } => {
+                let text = format!(
+                    "{mechanism} makes no use of public tables: they are read for the report alone"
+                );
+                console.note("public", &text, json!({ "mechanism": mechanism, "used": false }));
+            }
+            Notice::SpentBeforeFailure { spent, limit } => {
+                console.warning(&format!("rho = {spent} of {limit} was spent before the failure"));
+            }
+            Notice::SpentInCheckpoint { folder } => console.warning(&format!(
+                "what was spent is in {}: the same command resumes from it",
+                folder.display()
+            )),
+            Notice::OutputsMissing { spent } => console
+                .warning(&format!("rho = {spent} was spent; not all output files were written")),
             _ => {}
         }
     }
@@ -142,12 +170,12 @@ impl Progress {
                         "source": source(provenance), "stddev": stddev,
                         "rho_spent": spent.to_f64(), "rho_limit": limit.to_f64() }),
             ),
-            Event::Fitted { round, loss, oracle_calls, model_mib } => (
+            Event::Fitted { round, fit } => (
                 "fitted",
-                json!({ "round": round, "loss": loss, "oracle_calls": oracle_calls,
-                        "model_mib": model_mib, "seconds_left": self.seconds_left(*round) }),
+                json!({ "round": round, "fit": fit, "seconds_left": self.seconds_left(*round) }),
             ),
             Event::Certified(certificate) => ("certified", json!(certificate)),
+            Event::Notice(notice) => return self.notice(notice),
             _ => return,
         };
         self.console.note(name, "", facts);
@@ -165,9 +193,11 @@ impl Observer for Progress {
             self.rounds = *rounds;
         }
         if self.console.quiet {
-            return;
-        }
-        if self.console.json {
+            // Warnings remain.
+            if let Event::Notice(notice) = event {
+                self.notice(notice);
+            }
+        } else if self.console.json {
             self.json_event(event);
         } else {
             self.text_event(event);

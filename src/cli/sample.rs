@@ -1,29 +1,28 @@
 //! `jointly sample`: records from a saved model. They cost no privacy.
 
-use jointly::model::{Model, ModelFile, ModelLimits};
-use jointly::query::Workload;
+use jointly::data::{Labels, write_csv_file};
+use jointly::model::{ModelFile, ModelLimits};
+use jointly::synthesis::check_files;
+use rand::rngs::ChaCha20Rng;
+use rand::{Rng, SeedableRng};
 use serde_json::json;
 
 use super::args::SampleArgs;
 use super::console::Console;
 use super::failure::Outcome;
 use super::format::grouped;
-use super::{config, output, run};
+use super::run;
 
 pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
-    let rows = config::rows(args.rows)?;
-    output::check(&[("--model", &args.model)], &[("--out", &args.out)])?;
+    let rows = run::rows(args.rows)?;
+    check_files(&[("--model", &args.model)], &[("--out", &args.out)])?;
     let file = ModelFile::read(&args.model, ModelLimits::default())?;
     if !file.is_private {
         console.warning("the model was made with a fixed seed: it is NOT PRIVATE");
     }
-    // Without a workload at hand: all pairs, and what was measured.
-    let domain = file.model.domain();
-    let mut near = Workload::all_k_way(domain, domain.len().min(2))?.cliques();
-    if let Model::MarkovRandomField(model) = &file.model {
-        near.extend_from_slice(model.potentials().layout().cliques());
-    }
-    run::write_records(&file.model, &file.schema, &near, Some(rows), args.seed, &args.out)?;
+    let mut rng = ChaCha20Rng::seed_from_u64(args.seed.unwrap_or_else(rand::random));
+    let table = file.model.rows(rows, args.draw.drawing(), &file.refined_on, &mut rng)?;
+    write_csv_file(&args.out, &table, &file.schema, Labels::Codes, rng.next_u64())?;
     let note = format!("{}: {} records", args.out.display(), grouped(rows as u64));
     let facts = json!({
         "out": args.out.display().to_string(),

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use jointly::data::{draft, draft_from_dictionary, draft_from_public};
+use jointly::data::{draft, draft_from_dictionary, draft_from_public, write_text};
+use jointly::synthesis::check_files;
 use serde_json::json;
 
 use super::args::SchemaArgs;
 use super::console::{self, Console};
 use super::failure::Outcome;
-use super::output;
 
 pub(super) fn run(args: &SchemaArgs, console: Console) -> Outcome {
     let tables: Vec<&Path> = args.public.iter().map(AsRef::as_ref).collect();
@@ -17,7 +17,7 @@ pub(super) fn run(args: &SchemaArgs, console: Console) -> Outcome {
         inputs.push(("--dictionary", dictionary));
     }
     if let Some(out) = &args.out {
-        output::check(&inputs, &[("--out", out)])?;
+        check_files(&inputs, &[("--out", out)])?;
     }
     let schema = match (&args.dictionary, tables.is_empty()) {
         (Some(dictionary), true) => draft_from_dictionary(dictionary)?,
@@ -28,7 +28,7 @@ pub(super) fn run(args: &SchemaArgs, console: Console) -> Outcome {
     match &args.out {
         None => console::result(&text),
         Some(out) => {
-            output::write_text(out, &text)?;
+            write_text(out, &text)?;
             let domain = schema.domain();
             let note = format!(
                 "{}: {} attributes of {} columns; a draft, to be read and corrected",

@@ -3,49 +3,22 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use jointly::Error;
 use jointly::data::{PublicData, read_csv, read_public_csv};
 use jointly::domain::Schema;
-use jointly::evaluation::{Interval, MixtureError, Trust, TrustReport};
-use jointly::privacy::{Curator, NoiseSeed};
+use jointly::mixture_error::MixtureError;
+use jointly::privacy::Budget;
+use jointly::query::WorkloadSource;
+use jointly::synthesis::{PublicFile, check_files};
+use jointly::trust::{Interval, Trust, TrustReport};
 
-use super::args::{TrustArgs, WorkloadArgs};
-use super::config::{self, Budget, PublicFile};
+use super::args::TrustArgs;
 use super::console::{self, Console};
 use super::failure::Outcome;
 use super::format::{grouped, short};
-use super::{output, spent};
+use super::spend::Spending;
 
 pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
-    let budget = Budget::new(args.epsilon, args.delta)?;
-    if !(args.confidence > 0.0 && args.confidence < 1.0) {
-        let expected = "a number strictly between 0 and 1";
-        return Err(Error::invalid_parameter("--confidence", args.confidence, expected).into());
-    }
-    let files = PublicFile::parse_all(&args.public)?;
-    let mut inputs = vec![("--private", &*args.private), ("--schema", &*args.schema)];
-    inputs.extend(files.iter().map(|file| ("--public", &*file.path)));
-    let outputs: Vec<(&str, &Path)> =
-        args.ledger.iter().map(|path| ("--ledger", &**path)).collect();
-    output::check(&inputs, &outputs)?;
-    if args.seed.is_some() {
-        console.warning(
-            "--seed repeats the noise, which can then be removed: the result is NOT PRIVATE",
-        );
-    }
-    let schema = Schema::read(&args.schema)?;
-    let domain = schema.domain();
-    let workload = WorkloadArgs { workload: args.workload.clone(), max_cells: None };
-    let (workload, _) = config::workload(&workload, &domain)?;
-    let mut public = Vec::with_capacity(files.len());
-    for file in &files {
-        let table = read_public_csv(&file.path, &schema)?;
-        public.push(PublicData::new(&file.name, table, &domain)?);
-    }
-    let private = read_csv(&args.private, &schema)?;
-    let relation = args.neighbors.relation();
-    let seed = args.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed);
-    let mut curator = Curator::new(&private, relation, budget.rho, seed)?;
+    let spending = Spending::new("trust", &args.spend)?;
     let trust = Trust {
         mixture_share: args.mixture_share,
         cells: args.cells.scored(),
@@ -53,19 +26,31 @@ pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
         tolerance: MixtureError::RELEASED,
         confidence: args.confidence,
     };
-    let report = trust.run(&mut curator, &public, &workload);
-    if report.is_err() && !curator.spent().is_zero() {
-        console.warning(&format!("rho = {} was spent before the failure", curator.spent()));
+    trust.check()?;
+    let files = args.public.iter().map(|text| text.parse());
+    let files = files.collect::<jointly::Result<Vec<PublicFile>>>()?;
+    let mut inputs = vec![("--private", &*args.private), ("--schema", &*args.schema)];
+    inputs.extend(files.iter().map(|file| ("--public", &*file.path)));
+    let outputs: Vec<(&str, &Path)> =
+        spending.ledger.iter().map(|path| ("--ledger", *path)).collect();
+    check_files(&inputs, &outputs)?;
+    console.not_private(args.spend.seed);
+    let schema = Schema::read(&args.schema)?;
+    let domain = schema.domain();
+    let source = WorkloadSource { name: args.workload.clone(), max_cells: None };
+    let (workload, _) = source.read(&domain)?;
+    let mut public = Vec::with_capacity(files.len());
+    for file in &files {
+        let table = read_public_csv(&file.path, &schema)?;
+        public.push(PublicData::new(&file.name, table, &domain)?);
     }
-    // Written in either case: what a failed run has spent is spent.
-    if let Some(path) = args.ledger.as_ref().filter(|_| !curator.spent().is_zero()) {
-        spent::Document::new("trust", budget, &curator).write(path)?;
-    }
-    let report = report?;
+    let private = read_csv(&args.private, &schema)?;
+    let report =
+        spending.run(&private, console, |curator| trust.run(curator, &public, &workload))?;
     if args.json {
         console::json_result(&report)
     } else {
-        console::result(&text(&report, budget, args.worst))
+        console::result(&text(&report, spending.budget, args.worst))
     }
 }
 
@@ -79,7 +64,7 @@ fn text(report: &TrustReport, budget: Budget, worst: usize) -> String {
         "Spent: rho {} (epsilon {}, delta {:e}, {}). All {} intervals hold at once with\nprobability {}; \
          they are those of the noise that was added.\n",
         short(report.ledger.spent().to_f64()),
-        budget.epsilon.value(),
+        budget.epsilon(),
         budget.delta(),
         report.relation,
         grouped(report.intervals as u64),

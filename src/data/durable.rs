@@ -50,6 +50,17 @@ pub(crate) fn write_durably(
     Ok(())
 }
 
+/// Writes a text file, whole or not at all; it is on disk when this returns.
+///
+/// # Errors
+/// Something at `path` that is no ordinary file, or a file that cannot be created, written or moved.
+pub fn write_text(path: &Path, text: &str) -> Result<()> {
+    write_durably(path, |file| {
+        let failed = |source| Error::Io { action: "write", path: path.into(), source };
+        file.write_all(text.as_bytes()).map_err(failed)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

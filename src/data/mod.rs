@@ -19,6 +19,7 @@ pub use dataset::{Column, Dataset};
 pub use decode::{Labels, write_csv, write_csv_file};
 pub use draft::{draft, draft_from_dictionary, draft_from_public};
 pub(crate) use durable::write_durably;
+pub use durable::write_text;
 pub(crate) use encoder::Encoder;
 pub use projectable::Projectable;
 pub use public::PublicData;

@@ -14,7 +14,7 @@ use crate::data::{Projectable, Units};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::privacy::{
-    Accountant, Ledger, LedgerEntry, LedgerFile, NeighboringRelation, NoiseSeed, PrivacyUnit,
+    Ledger, LedgerEntry, LedgerFile, NeighboringRelation, NoiseSeed, PrivacyUnit,
     RecordsPerUnit, Rho, Sensitive,
 };
 
@@ -29,7 +29,7 @@ use crate::privacy::{
 pub struct Curator<'a> {
     data: &'a dyn Projectable,
     unit: PrivacyUnit,
-    accountant: Accountant,
+    ledger: Ledger,
     seed: NoiseSeed,
     round: u32,
     /// `None` between a resumption and the first round after it.
@@ -70,9 +70,9 @@ impl<'a> Curator<'a> {
         seed: NoiseSeed,
     ) -> Result<Self> {
         let noise = Some(seed.generator(0)?);
-        let accountant = Accountant::of(ledger.of_unit(relation.unit()));
+        let ledger = ledger.of_unit(relation.unit());
         let unit = PrivacyUnit::of_record(relation);
-        Ok(Self { data, unit, accountant, seed, round: 0, noise })
+        Ok(Self { data, unit, ledger, seed, round: 0, noise })
     }
 
     /// Goes on from the ledger of a run that was cut short, in place of an empty one.
@@ -92,9 +92,10 @@ impl<'a> Curator<'a> {
             ));
         }
         self.check_relation(ledger)?;
-        let accountant = Accountant::resume(ledger)?;
+        let mut resumed = self.ledger.emptied();
+        ledger.entries().iter().try_for_each(|entry| resumed.charge(entry.clone()))?;
         self.round = ledger.entries().iter().map(|entry| entry.round).max().unwrap_or(0);
-        self.accountant = accountant;
+        self.ledger = resumed;
         self.noise = None;
         Ok(())
     }
@@ -127,11 +128,11 @@ impl<'a> Curator<'a> {
             return Err(refused(found, "a private run, or a fixed seed in this run too".into()));
         }
         self.check_relation(&earlier.ledger)?;
-        let mut accountant = Accountant::of(self.ledger().emptied());
+        let mut charged = self.ledger.emptied();
         for entry in earlier.ledger.entries() {
-            accountant.charge(LedgerEntry { round: 0, ..entry.clone() })?;
+            charged.charge(LedgerEntry { round: 0, ..entry.clone() })?;
         }
-        self.accountant = accountant;
+        self.ledger = charged;
         Ok(())
     }
 
@@ -207,17 +208,17 @@ impl<'a> Curator<'a> {
 
     /// What is spent.
     pub fn spent(&self) -> Rho {
-        self.accountant.spent()
+        self.ledger.spent()
     }
 
     /// What is left.
     pub fn remaining(&self) -> Rho {
-        self.accountant.remaining()
+        self.ledger.remaining()
     }
 
     /// The ledger so far.
     pub fn ledger(&self) -> &Ledger {
-        self.accountant.ledger()
+        &self.ledger
     }
 
     /// Whether the noise protects anything: not when its seed is fixed.

@@ -366,8 +366,35 @@ impl Ledger {
         &self.entries
     }
 
-    /// Adds an entry that is covered and fits; otherwise leaves everything as it was.
-    pub(in crate::privacy) fn add(&mut self, entry: LedgerEntry) -> Result<()> {
+    /// Adds an entry, if its cost covers its mechanism and the sum stays within the limit; otherwise leaves everything as
+    /// it was.
+    ///
+    /// This is the privacy filter of fully adaptive composition (Whitehouse, Ramdas, Rogers & Wu 2023): any sequence of
+    /// accesses, each chosen after seeing the ones before, is private at the limit as long as the sum of their costs
+    /// stays within it.
+    ///
+    /// # Errors
+    /// [`Error::BudgetExceeded`] when it would overrun the limit; an entry whose cost does not cover its mechanism.
+    ///
+    /// ```
+    /// use jointly::privacy::{Ledger, LedgerEntry, NoiseMechanism, Ratio, Rho};
+    /// let mut ledger = Ledger::new(Rho::from_f64(0.5)?);
+    /// let variance = Ratio::new(2, 1)?;
+    /// let entry = LedgerEntry {
+    ///     round: 1,
+    ///     purpose: "a count".into(),
+    ///     clique: None,
+    ///     cell: None,
+    ///     mechanism: NoiseMechanism::DiscreteGaussian { variance, squared_l2_sensitivity: 1 },
+    ///     rho: Rho::from_f64(0.25)?, // 1 / (2 * 2)
+    /// };
+    /// ledger.charge(entry.clone())?;
+    /// ledger.charge(entry.clone())?;
+    /// assert!(ledger.charge(entry).is_err());
+    /// assert_eq!(ledger.remaining(), Rho::ZERO);
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    pub fn charge(&mut self, entry: LedgerEntry) -> Result<()> {
         entry.check("a charge")?;
         if !self.stays_pure(&entry) {
             let remaining = self.remaining_epsilon().unwrap_or(0.0);
@@ -409,7 +436,7 @@ impl TryFrom<Written> for Ledger {
         let mut ledger = Self::new(written.limit).of_unit(written.records_per_unit);
         ledger.epsilon_limit = written.epsilon_limit;
         for entry in written.entries {
-            ledger.add(entry)?;
+            ledger.charge(entry)?;
         }
         for (name, found, sum) in [
             ("spent", written.spent, ledger.spent),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::data::write_durably;
 use crate::error::{Error, Result};
-use crate::privacy::{Budget, Curator, Ledger, NeighboringRelation};
+use crate::privacy::{Budget, Curator, Ledger, NeighboringRelation, PrivacyUnit};
 
 /// What the first member of a file says, and its version.
 const FORMAT: &str = "jointly-ledger";
@@ -90,27 +90,35 @@ struct Stored {
 impl LedgerFile {
     /// What a curator has spent so far. `command`: what it was spent by.
     pub fn new(command: impl Into<String>, budget: Option<Budget>, curator: &Curator<'_>) -> Self {
-        let units = curator.unit().units();
-        Self::of(
-            Stored {
-                format: FORMAT.to_owned(),
-                version: VERSION,
-                private: curator.is_private(),
-                mechanism: command.into(),
-                neighbors: curator.relation(),
-                epsilon: budget.map(Budget::epsilon),
-                delta: budget.map(Budget::delta),
-                unit: units.map(|units| LedgerUnit {
-                    column: units.column().to_owned(),
-                    max_records: units.most(),
-                }),
-                ledger: curator.ledger().clone(),
-            },
-            Map::new(),
-        )
+        let is_private = curator.is_private();
+        Self::of_release(command, budget, curator.unit(), is_private, curator.ledger())
     }
 
-    fn of(stored: Stored, details: Map<String, Value>) -> Self {
+    /// The same of a run that has ended.
+    pub fn of_release(
+        command: impl Into<String>,
+        budget: Option<Budget>,
+        unit: &PrivacyUnit,
+        is_private: bool,
+        ledger: &Ledger,
+    ) -> Self {
+        Self::of(Stored {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            private: is_private,
+            mechanism: command.into(),
+            neighbors: unit.relation(),
+            epsilon: budget.map(Budget::epsilon),
+            delta: budget.map(Budget::delta),
+            unit: unit.units().map(|units| LedgerUnit {
+                column: units.column().to_owned(),
+                max_records: units.most(),
+            }),
+            ledger: ledger.clone(),
+        })
+    }
+
+    fn of(stored: Stored) -> Self {
         let is_pure = stored.ledger.epsilon_limit().is_some();
         Self {
             format: FORMAT,
@@ -127,7 +135,7 @@ impl LedgerFile {
             delta: stored.delta,
             pure_epsilon: stored.ledger.pure_epsilon().filter(|_| is_pure),
             unit: stored.unit,
-            details,
+            details: Map::new(),
             ledger: stored.ledger,
         }
     }
@@ -172,7 +180,7 @@ impl LedgerFile {
             let expected = format!("format '{FORMAT}', version {VERSION}");
             return Err(Error::invalid_specification(place, found, expected));
         }
-        Ok(Self::of(stored, Map::new()))
+        Ok(Self::of(stored))
     }
 
     /// The name of what differs between neighbors: a record, or the column of units.

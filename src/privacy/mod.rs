@@ -1,6 +1,6 @@
 //! The privacy path: from records to publishable numbers.
 //!
-//! A [`Curator`] holds the private table, the [`Accountant`] and the noise generator, and is the only road from
+//! A [`Curator`] holds the private table, the [`Ledger`] and the noise generator, and is the only road from
 //! records to numbers that may be published. What it hands out before noise is added is [`Sensitive`]: it can be
 //! computed with, but not looked at. What it hands out after noise is in the [`Ledger`], entry by entry, in exact
 //! units of [`Rho`] (zero-concentrated differential privacy).
@@ -10,7 +10,6 @@
 //!
 //! All noise is drawn exactly, in integer arithmetic (see [`sampler`]).
 
-mod accountant;
 mod budget;
 mod conversion;
 mod curator;
@@ -28,7 +27,6 @@ mod sensitivity;
 mod statistic;
 mod unit;
 
-use accountant::Accountant;
 pub use budget::Budget;
 pub use conversion::{
     Delta, Epsilon, delta_from_rho_epsilon, epsilon_from_rho_delta, rho_from_epsilon_delta,

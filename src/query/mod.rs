@@ -4,4 +4,4 @@ mod batches;
 mod workload;
 
 pub(crate) use batches::batches;
-pub use workload::{WeightedClique, Workload};
+pub use workload::{WeightedClique, Workload, WorkloadSource};

@@ -219,6 +219,46 @@ impl Workload {
     }
 }
 
+/// Where a workload comes from: a name such as `all-3-way` or a file of cliques, and how large its cliques may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkloadSource {
+    /// `all-K-way`, or the path of a file.
+    pub name: String,
+    /// Cliques of more cells are left out.
+    pub max_cells: Option<u64>,
+}
+
+impl Default for WorkloadSource {
+    /// All three-way marginals.
+    fn default() -> Self {
+        Self { name: "all-3-way".into(), max_cells: None }
+    }
+}
+
+impl WorkloadSource {
+    /// The file, where it is one: unless the text has the form of a built-in workload, a file of that name is meant.
+    pub fn file(&self) -> Option<&Path> {
+        let path = Path::new(&self.name);
+        let built_in = self.name.starts_with("all-") && self.name.ends_with("-way");
+        (!built_in && (path.exists() || self.name.contains(['/', '.']))).then_some(path)
+    }
+
+    /// The workload, and how many of its cliques were left out.
+    ///
+    /// # Errors
+    /// As [`Workload::read`], [`Workload::parse`] and [`Workload::restrict`].
+    pub fn read(&self, domain: &Domain) -> Result<(Workload, usize)> {
+        let workload = match self.file() {
+            Some(path) => Workload::read(path, domain)?,
+            None => Workload::parse(&self.name, domain)?,
+        };
+        match self.max_cells {
+            None => Ok((workload, 0)),
+            Some(most) => workload.restrict(domain, most),
+        }
+    }
+}
+
 fn check_size(attributes: usize) -> Result<()> {
     if attributes <= MAX_ATTRIBUTES {
         return Ok(());

@@ -137,7 +137,10 @@ impl Trust {
         public: &[PublicData],
         workload: &Workload,
     ) -> Result<TrustReport> {
-        self.check(public)?;
+        self.check()?;
+        if public.is_empty() {
+            return Err(Error::invalid_specification("public tables", "none", "at least one"));
+        }
         // What can fail for public reasons comes before anything is paid for.
         let thinned = |table| thinned(table, workload, self.rows, curator.domain());
         let mixed = public.iter().map(thinned).collect::<Result<Vec<_>>>()?;
@@ -186,10 +189,11 @@ impl Trust {
         })
     }
 
-    fn check(&self, public: &[PublicData]) -> Result<()> {
-        if public.is_empty() {
-            return Err(Error::invalid_specification("public tables", "none", "at least one"));
-        }
+    /// Refuses parameters out of range. [`run`](Self::run) does so too.
+    ///
+    /// # Errors
+    /// A share or a confidence out of range, or no row to mix.
+    pub fn check(&self) -> Result<()> {
         if self.rows == 0 {
             return Err(Error::invalid_parameter("rows to mix", 0, "at least 1"));
         }

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use jointly::mixture_error::ScoredCells;
 
-use super::{Neighbors, WorkloadArgs};
+use super::{Neighbors, SpendArgs, WorkloadArgs};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum CellsName {
@@ -14,14 +15,24 @@ pub(in crate::cli) enum CellsName {
     Supported,
 }
 
+impl CellsName {
+    /// As the library has it.
+    pub(in crate::cli) const fn scored(self) -> ScoredCells {
+        match self {
+            Self::All => ScoredCells::All,
+            Self::Supported => ScoredCells::Supported,
+        }
+    }
+}
+
 #[derive(Args, Debug)]
 pub(in crate::cli) struct MixtureErrorArgs {
-    /// The real table: CSV, plain or gzip
-    #[arg(long, value_name = "FILE")]
-    pub(in crate::cli) real: PathBuf,
+    /// The private table: CSV, plain or gzip
+    #[arg(long, value_name = "FILE", alias = "real")]
+    pub(in crate::cli) private: PathBuf,
     /// The public table whose rows are weighted: CSV, plain or gzip
-    #[arg(long, value_name = "FILE")]
-    pub(in crate::cli) support: PathBuf,
+    #[arg(long, value_name = "FILE", alias = "support")]
+    pub(in crate::cli) public: PathBuf,
     /// schema.json or domain.json
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) schema: PathBuf,
@@ -49,10 +60,10 @@ pub(in crate::cli) struct MixtureErrorArgs {
     /// What was spent, entry by entry, as JSON
     #[arg(long, value_name = "FILE", requires = "epsilon")]
     pub(in crate::cli) ledger: Option<PathBuf>,
-    /// The best mixture found, a row of codes and its weight a line, as CSV; NOT private
+    /// The best mixture found, as CSV with one row of codes and its weight per line; NOT private
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) mixture: Option<PathBuf>,
-    /// JSON in place of text
+    /// JSON instead of text
     #[arg(long)]
     pub(in crate::cli) json: bool,
 }
@@ -68,12 +79,8 @@ pub(in crate::cli) struct TrustArgs {
     /// schema.json or domain.json
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) schema: PathBuf,
-    /// Privacy budget: epsilon, above 0
-    #[arg(long, value_name = "E", allow_negative_numbers = true)]
-    pub(in crate::cli) epsilon: f64,
-    /// Privacy budget: delta, between 0 and 1, far below 1 / number of records
-    #[arg(long, value_name = "D", allow_negative_numbers = true)]
-    pub(in crate::cli) delta: f64,
+    #[command(flatten)]
+    pub(in crate::cli) spend: SpendArgs,
     /// What best mixture errors are about: all-K-way (for instance all-2-way), or a file of cliques
     #[arg(long, default_value = "all-2-way", value_name = "all-K-way|FILE")]
     pub(in crate::cli) workload: String,
@@ -89,19 +96,10 @@ pub(in crate::cli) struct TrustArgs {
     /// Probability with which all intervals hold at once
     #[arg(long, default_value_t = 0.95, value_name = "P", allow_negative_numbers = true)]
     pub(in crate::cli) confidence: f64,
-    /// Which tables must be indistinguishable
-    #[arg(long, value_enum, default_value = "replace-one", value_name = "RELATION")]
-    pub(in crate::cli) neighbors: Neighbors,
-    /// Number to repeat the run with; the result is then NOT private
-    #[arg(long, value_name = "S")]
-    pub(in crate::cli) seed: Option<u64>,
-    /// What was spent, entry by entry, as JSON, for synth --ledger-from
-    #[arg(long, value_name = "FILE")]
-    pub(in crate::cli) ledger: Option<PathBuf>,
     /// How many of the worst marginals of each table to list
     #[arg(long, default_value_t = 10, value_name = "K")]
     pub(in crate::cli) worst: usize,
-    /// JSON in place of text
+    /// JSON instead of text
     #[arg(long)]
     pub(in crate::cli) json: bool,
 }

@@ -6,27 +6,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jointly::Error;
+use jointly::mechanism::{self, PublicTables};
+use jointly::report::comparison::Key;
+use jointly::synthesis::PublicFile;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::protocol::{DataSet, Protocol, Tables};
-use super::results::Key;
-use crate::cli::args::{CompareArgs, MechanismName, Neighbors, ReweightingArgs};
-use crate::cli::config::{Tuning, stem};
+use crate::cli::args::{CompareArgs, Neighbors};
 use crate::cli::failure::{Failure, Outcome};
 
 /// What one run is about.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub(super) enum Subject {
     /// A mechanism.
-    Mechanism {
-        name: MechanismName,
-        rounds: Option<u32>,
-        measure_share: f64,
-        size_limit_mib: f64,
-        #[serde(default, skip_serializing_if = "ReweightingArgs::is_empty")]
-        reweighting: ReweightingArgs,
-    },
+    Mechanism { name: String, parameters: Map<String, Value> },
     /// A public table itself, by position: what it is worth without any mechanism.
     PublicTable(usize),
     /// The real table's one-way marginals, multiplied out: what knowing no dependence costs.
@@ -43,7 +38,6 @@ pub(super) struct Cell {
     pub(super) tables: Tables,
     pub(super) delta: f64,
     pub(super) neighbors: Neighbors,
-    pub(super) iterations: u32,
 }
 
 /// The runs of a protocol that the flags leave, first seeds first.
@@ -62,7 +56,6 @@ pub(super) fn cells(protocol: &Protocol, only: &CompareArgs) -> Outcome<Vec<Cell
                 tables: tables.clone(),
                 delta: protocol.delta,
                 neighbors: protocol.neighbors,
-                iterations: protocol.iterations,
             };
             cell.digest = digests.of_cell(&cell)?;
             cells.push(cell);
@@ -87,35 +80,28 @@ fn subjects(
         seed,
     };
     let mut subjects = vec![(Subject::OneWay, key("true one-way marginals", None, None))];
-    let mut public: Vec<String> = tables.public.iter().map(|path| stem(path)).collect();
+    let mut public: Vec<String> = tables.public.iter().map(|path| PublicFile::stem(path)).collect();
     public.extend(tables.split.as_ref().map(|_| "part".to_owned()));
     for (table, name) in public.iter().enumerate() {
         let name = format!("public table {name}");
         subjects.push((Subject::PublicTable(table), key(&name, None, None)));
     }
     for mechanism in protocol.mechanisms(set) {
-        if !(only.mechanism.is_empty() || only.mechanism.contains(mechanism)) {
+        if !(only.mechanism.is_empty() || only.mechanism.iter().any(|m| m.0 == *mechanism)) {
             continue;
         }
-        let Tuning { rounds, measure_share, size_limit_mib, reweighting, .. } =
-            protocol.tuning(set, *mechanism)?;
-        let name = *mechanism;
-        let subject =
-            Subject::Mechanism { name, rounds, measure_share, size_limit_mib, reweighting };
-        // Nothing is spent by public-only, so that no epsilon plays a part.
-        let epsilons: Vec<Option<f64>> = match mechanism {
-            MechanismName::PublicOnly => vec![None],
-            _ => protocol
-                .epsilons
-                .iter()
-                .filter(|e| is_asked(only, **e))
-                .copied()
-                .map(Some)
-                .collect(),
+        let parameters = protocol.parameters(set, mechanism)?;
+        let subject = Subject::Mechanism { name: mechanism.clone(), parameters };
+        // Where nothing is spent, no epsilon plays a part.
+        let epsilons: Vec<Option<f64>> = if mechanism::find(mechanism)?.spends {
+            let asked = protocol.epsilons.iter().filter(|e| is_asked(only, **e));
+            asked.copied().map(Some).collect()
+        } else {
+            vec![None]
         };
         let asked = |seed: &&u64| only.seed.is_empty() || only.seed.contains(seed);
         for seed in protocol.seeds.iter().filter(asked) {
-            let key = |epsilon: &Option<f64>| key(mechanism.name(), *epsilon, Some(*seed));
+            let key = |epsilon: &Option<f64>| key(mechanism, *epsilon, Some(*seed));
             subjects.extend(epsilons.iter().map(|epsilon| (subject.clone(), key(epsilon))));
         }
     }
@@ -135,8 +121,8 @@ fn check(protocol: &Protocol, only: &CompareArgs) -> Outcome {
         return refused("--data", name.clone());
     }
     let has = |name| protocol.data.iter().any(|set| protocol.mechanisms(set).contains(name));
-    if let Some(name) = only.mechanism.iter().find(|name| !has(name)) {
-        return refused("--mechanism", name.name().into());
+    if let Some(name) = only.mechanism.iter().find(|name| !has(&name.0)) {
+        return refused("--mechanism", name.0.clone());
     }
     let has = |asked: &f64| protocol.epsilons.iter().any(|e| e.total_cmp(asked).is_eq());
     if let Some(epsilon) = only.epsilon.iter().find(|epsilon| !has(epsilon)) {
@@ -157,9 +143,12 @@ impl Digests {
     /// Public tables count only where they are used, so that runs without them are shared between data sets.
     fn of_cell(&mut self, cell: &Cell) -> Outcome<String> {
         let tables = &cell.tables;
-        let public: &[PathBuf] = match cell.subject {
-            Subject::Mechanism { name, .. } if name.uses_public_tables() => &tables.public,
-            Subject::PublicTable(table) => tables.public.get(table..=table).unwrap_or_default(),
+        let uses_public = |name: &str| -> Outcome<bool> {
+            Ok(mechanism::find(name)?.public_tables != PublicTables::Unused)
+        };
+        let public: &[PathBuf] = match &cell.subject {
+            Subject::Mechanism { name, .. } if uses_public(name)? => &tables.public,
+            Subject::PublicTable(table) => tables.public.get(*table..=*table).unwrap_or_default(),
             _ => &[],
         };
         let mut files: Vec<&PathBuf> = vec![&tables.schema, &tables.private];
@@ -172,12 +161,12 @@ impl Digests {
             name if name.starts_with("all-") => name.to_owned(),
             file => self.of_file(Path::new(file))?,
         };
-        let names: Vec<String> = public.iter().map(|path| stem(path)).collect();
+        let names: Vec<String> = public.iter().map(|path| PublicFile::stem(path)).collect();
         let measures = (&tables.measures.measures, tables.measures.k, tables.measures.draws);
         let parts = (
             (env!("CARGO_PKG_VERSION"), contents, names, &tables.split, &tables.attributes),
             (workload, tables.max_cells, measures, &cell.subject, cell.key.epsilon, cell.key.seed),
-            (cell.delta, cell.neighbors, cell.iterations, &tables.groups),
+            (cell.delta, cell.neighbors, &tables.groups),
         );
         let text = serde_json::to_string(&parts)
             .map_err(|error| Failure::internal(format!("cannot write JSON: {error}")))?;

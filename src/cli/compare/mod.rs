@@ -1,8 +1,6 @@
 //! `jointly compare`: mechanisms over data sets, budgets and seeds, from one file. Its results are not private.
 
 mod cell;
-mod page;
-mod plot;
 mod protocol;
 mod results;
 pub(super) mod worker;
@@ -12,16 +10,18 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use jointly::Error;
+use jointly::data::write_text;
+use jointly::report::comparison::{self, Row};
+use jointly::synthesis::check_files;
 use serde_json::json;
 
 use super::args::CompareArgs;
 use super::console::{self, Console};
 use super::failure::{Failure, Outcome};
 use super::format::{duration, grouped, short};
-use super::output;
 use cell::Cell;
 use protocol::Protocol;
-use results::{Results, Row};
+use results::Results;
 
 /// Runs what is missing, one run after the other; each is on disk before the next starts.
 pub(super) fn run(args: &CompareArgs, console: Console) -> Outcome {
@@ -34,7 +34,7 @@ pub(super) fn run(args: &CompareArgs, console: Console) -> Outcome {
         source,
     })?;
     let (table, page) = (folder.join("results.csv"), folder.join("comparison.html"));
-    output::check(&[("PROTOCOL.toml", &args.protocol)], &[("--out", &table), ("--out", &page)])?;
+    check_files(&[("PROTOCOL.toml", &args.protocol)], &[("--out", &table), ("--out", &page)])?;
     let mut results = Results::open(&table)?;
     let mut missing = Vec::new();
     for cell in &cells {
@@ -60,7 +60,7 @@ pub(super) fn run(args: &CompareArgs, console: Console) -> Outcome {
                 let done = format!("{} of {}", finished + number + 1, cells.len());
                 progress(&done, &row, started.elapsed().as_secs_f64(), console);
                 results.add(row)?;
-                output::write_text(&page, &page::render(&protocol, results.rows())?)?;
+                write_text(&page, &comparison::render(&protocol.comparison(), results.rows())?)?;
             }
             Ok(None) => {
                 let text = format!("{}: lacks attributes, left out", cell.key);
@@ -72,7 +72,7 @@ pub(super) fn run(args: &CompareArgs, console: Console) -> Outcome {
             }
         }
     }
-    output::write_text(&page, &page::render(&protocol, results.rows())?)?;
+    write_text(&page, &comparison::render(&protocol.comparison(), results.rows())?)?;
     match failures.into_iter().next() {
         Some(first) => {
             Err(Failure { message: format!("not all runs succeeded: {}", first.message), ..first })

@@ -7,15 +7,14 @@ use std::path::{Path, PathBuf};
 
 use jointly::Error;
 use jointly::domain::Schema;
+use jointly::mechanism;
 use jointly::privacy::{Delta, Epsilon};
+use jointly::report::comparison::Comparison;
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use crate::cli::args::{
-    ITERATIONS, IterateName, Measure, MeasureArgs, MechanismName, Neighbors, QueriesName,
-    ReweightingArgs, SIZE_LIMIT_MIB, SelectionName, TuningArgs,
-};
-use crate::cli::config::Tuning;
+use crate::cli::args::{Measure, MeasureArgs, Neighbors};
 use crate::cli::failure::Outcome;
 
 /// What to run on what. Keys are documented in `docs/guide/compare.md`.
@@ -30,46 +29,26 @@ pub(super) struct Protocol {
     #[serde(deserialize_with = "distinct")]
     pub(super) seeds: Vec<u64>,
     #[serde(deserialize_with = "distinct")]
-    pub(super) mechanisms: Vec<MechanismName>,
+    pub(super) mechanisms: Vec<String>,
     #[serde(default = "replace_one")]
     pub(super) neighbors: Neighbors,
     #[serde(default = "all_three_way")]
     workload: String,
     max_cells: Option<u64>,
-    #[serde(default = "iterations")]
-    pub(super) iterations: u32,
-    #[serde(default = "size_limit_mib")]
-    size_limit_mib: f64,
+    iterations: Option<u32>,
+    size_limit_mib: Option<f64>,
     #[serde(default)]
     measures: Vec<Measure>,
     #[serde(default = "three")]
     k: usize,
     draws: Option<usize>,
+    /// Parameters of mechanisms, by their names; `_` and `-` are the same.
     #[serde(default)]
-    tuning: BTreeMap<MechanismName, MechanismTuning>,
+    tuning: BTreeMap<String, Map<String, Value>>,
     pub(super) data: Vec<DataSet>,
     /// The folder of the file, and of `JOINTLY_DATA`.
     #[serde(skip)]
     folders: Vec<PathBuf>,
-}
-
-/// Parameters of one mechanism, as the flags of `synth` of these names.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MechanismTuning {
-    rounds: Option<u32>,
-    measure_share: Option<f64>,
-    selection: Option<SelectionName>,
-    queries: Option<QueriesName>,
-    iterate: Option<IterateName>,
-    projections: Option<u32>,
-}
-
-impl MechanismTuning {
-    const fn reweighting(self) -> ReweightingArgs {
-        let Self { selection, queries, iterate, projections, .. } = self;
-        ReweightingArgs { selection, queries, iterate, projections }
-    }
 }
 
 /// A private table with its public tables.
@@ -95,9 +74,9 @@ pub(super) struct DataSet {
     /// Grouping attributes of the group score, outermost first, which are the groups of `ide`.
     #[serde(default)]
     groups: Vec<String>,
-    mechanisms: Option<Vec<MechanismName>>,
+    mechanisms: Option<Vec<String>>,
     #[serde(default)]
-    tuning: BTreeMap<MechanismName, MechanismTuning>,
+    tuning: BTreeMap<String, Map<String, Value>>,
 }
 
 /// Which rows of one file are public; the others are private.
@@ -166,56 +145,62 @@ impl Protocol {
             if let Some(Split::Every { every: 0 | 1 }) = set.split {
                 return wrong(&at, "a split that leaves no row private".into(), "'every' above 1");
             }
-            for mechanism in self.mechanisms(set) {
-                let tuning = self.asked(set, *mechanism);
-                let useless = (tuning.rounds.is_some() && mechanism.has_fixed_rounds())
-                    || (tuning.measure_share.is_some() && mechanism.measure_share().is_none());
-                if useless {
-                    let found = format!("'rounds' or 'measure_share' of {}", mechanism.name());
-                    return wrong(&at, found, "parameters that the mechanism heeds");
+            for name in self.mechanisms(set) {
+                let parameters = self.parameters(set, name)?;
+                if let Err(error) = mechanism::find(name)?.build(&parameters) {
+                    return wrong(&at, error.to_string(), "parameters that the mechanism has");
                 }
-                if let Some(name) = mechanism.unheeded(&tuning.reweighting()) {
-                    let found = format!("'{name}' of {}", mechanism.name());
-                    return wrong(&at, found, "parameters that the mechanism heeds");
-                }
-                self.tuning(set, *mechanism)?;
             }
-        }
-        if self.iterations == 0 {
-            return wrong("iterations", "0".into(), "at least 1");
         }
         Ok(())
     }
 
     /// The mechanisms to run on a data set.
-    pub(super) fn mechanisms<'a>(&'a self, set: &'a DataSet) -> &'a [MechanismName] {
+    pub(super) fn mechanisms<'a>(&'a self, set: &'a DataSet) -> &'a [String] {
         set.mechanisms.as_ref().unwrap_or(&self.mechanisms)
     }
 
     /// The names of all mechanisms, in the protocol's order.
-    pub(super) fn mechanism_names(&self) -> Vec<&'static str> {
-        let mut names: Vec<&str> = self.mechanisms.iter().map(|m| m.name()).collect();
-        let more = self.data.iter().flat_map(|set| self.mechanisms(set)).map(|m| m.name());
-        for name in more {
-            if !names.contains(&name) {
+    pub(super) fn mechanism_names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.mechanisms.iter().map(String::as_str).collect();
+        for name in self.data.iter().flat_map(|set| self.mechanisms(set)) {
+            if !names.contains(&name.as_str()) {
                 names.push(name);
             }
         }
         names
     }
 
-    fn asked(&self, set: &DataSet, mechanism: MechanismName) -> MechanismTuning {
-        let tuning = set.tuning.get(&mechanism).or_else(|| self.tuning.get(&mechanism));
-        tuning.copied().unwrap_or_default()
+    /// The parameters of a mechanism on a data set: those that are given for it, and those of all mechanisms that it has.
+    pub(super) fn parameters(&self, set: &DataSet, name: &str) -> Outcome<Map<String, Value>> {
+        let given = set.tuning.get(name).or_else(|| self.tuning.get(name));
+        let given = given.into_iter().flatten();
+        let given: Map<String, Value> =
+            given.map(|(key, value)| (key.replace('_', "-"), value.clone())).collect();
+        let has = mechanism::find(name)?.defaults()?;
+        let shared = [
+            ("iterations", self.iterations.map(Value::from)),
+            ("size-limit-mib", self.size_limit_mib.map(Value::from)),
+            ("groups", Some(Value::from(set.groups.clone()))),
+        ];
+        let shared = shared.into_iter().filter_map(|(key, value)| Some((key, value?)));
+        let mut all: Map<String, Value> = shared
+            .filter(|(key, _)| has.contains_key(*key))
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect();
+        all.extend(given);
+        Ok(all)
     }
 
-    /// How a mechanism works on a data set.
-    pub(super) fn tuning(&self, set: &DataSet, mechanism: MechanismName) -> Outcome<Tuning> {
-        let asked = self.asked(set, mechanism);
-        let MechanismTuning { rounds, measure_share, .. } = asked;
-        let (size_limit_mib, neighbors) = (self.size_limit_mib, self.neighbors);
-        let tuning = TuningArgs { rounds, measure_share, size_limit_mib, neighbors };
-        Tuning::new(&tuning, asked.reweighting(), mechanism)
+    /// What the page is about.
+    pub(super) fn comparison(&self) -> Comparison<'_> {
+        Comparison {
+            title: self.title.as_deref(),
+            delta: self.delta,
+            epsilons: &self.epsilons,
+            data: self.data.iter().map(|set| set.name.as_str()).collect(),
+            mechanisms: self.mechanism_names(),
+        }
     }
 
     /// Finds the files of a data set and the attributes that take part.
@@ -327,14 +312,6 @@ const fn replace_one() -> Neighbors {
 
 fn all_three_way() -> String {
     "all-3-way".into()
-}
-
-const fn iterations() -> u32 {
-    ITERATIONS
-}
-
-const fn size_limit_mib() -> f64 {
-    SIZE_LIMIT_MIB
 }
 
 const fn three() -> usize {

@@ -5,80 +5,9 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use jointly::Error;
-use serde::{Deserialize, Serialize};
-
+use jointly::report::comparison::Row;
 use super::cell::Cell;
 use crate::cli::failure::{Failure, Outcome, Reason};
-
-/// What names a run in the table of results.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-pub(super) struct Key {
-    pub(super) data: String,
-    /// A mechanism, or what it is compared with.
-    pub(super) mechanism: String,
-    pub(super) epsilon: Option<f64>,
-    pub(super) seed: Option<u64>,
-}
-
-impl std::fmt::Display for Key {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}, {}", self.data, self.mechanism)?;
-        self.epsilon.map_or(Ok(()), |epsilon| write!(f, ", epsilon {epsilon}"))?;
-        self.seed.map_or(Ok(()), |seed| write!(f, ", seed {seed}"))
-    }
-}
-
-/// A row of the table; columns are documented in `docs/guide/compare.md`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
-pub(super) struct Row {
-    pub(super) data: String,
-    pub(super) mechanism: String,
-    pub(super) epsilon: Option<f64>,
-    pub(super) seed: Option<u64>,
-    pub(super) workload_error: f64,
-    pub(super) max_l1: f64,
-    pub(super) max_query: f64,
-    pub(super) rmse_query: f64,
-    pub(super) k_marginal: Option<f64>,
-    pub(super) pmse: Option<f64>,
-    pub(super) pmse_ratio: Option<f64>,
-    pub(super) pearson_mean: Option<f64>,
-    pub(super) pearson_max: Option<f64>,
-    pub(super) cramers_v_mean: Option<f64>,
-    pub(super) cramers_v_max: Option<f64>,
-    pub(super) unique_matches: Option<u64>,
-    pub(super) unique_share: Option<f64>,
-    pub(super) edit_share: Option<f64>,
-    pub(super) edit_share_real: Option<f64>,
-    pub(super) group_score: Option<f64>,
-    pub(super) private_marginals: Option<usize>,
-    pub(super) public_marginals: Option<usize>,
-    pub(super) rho_spent: Option<f64>,
-    pub(super) seconds: Option<f64>,
-    pub(super) cpu_seconds: Option<f64>,
-    pub(super) peak_mib: Option<f64>,
-    /// Always false: seeds are fixed, and errors are those against the real records.
-    pub(super) private: bool,
-    pub(super) version: String,
-    pub(super) digest: String,
-}
-
-impl Row {
-    pub(super) fn key(&self) -> Key {
-        Key {
-            data: self.data.clone(),
-            mechanism: self.mechanism.clone(),
-            epsilon: self.epsilon,
-            seed: self.seed,
-        }
-    }
-
-    /// The same result under the key of another run of the same digest.
-    pub(super) fn under(&self, key: &Key) -> Self {
-        let Key { data, mechanism, epsilon, seed } = key.clone();
-        Self { data, mechanism, epsilon, seed, ..self.clone() }
-    }
-}
 
 /// The file of results, locked while it is open.
 pub(super) struct Results {

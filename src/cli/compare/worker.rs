@@ -8,24 +8,21 @@ use std::time::Instant;
 use jointly::data::{Column, Dataset, Projectable, PublicData, read_csv, read_public_csv};
 use jointly::domain::Schema;
 use jointly::evaluation::WorkloadError;
-use jointly::mechanism::Task;
-use jointly::model::Sampling;
+use jointly::mechanism::{self, Task};
+use jointly::model::Drawing;
 use jointly::observe::Silent;
-use jointly::privacy::{Curator, NoiseSeed, Rho};
-use jointly::query::Workload;
+use jointly::privacy::{Budget, Curator, NoiseSeed, Rho};
+use jointly::query::{Workload, WorkloadSource};
+use jointly::report::comparison::Row;
+use jointly::synthesis::{PublicFile, without_groups};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
 use super::cell::{Cell, Subject};
 use super::protocol::{Split, Tables};
-use super::results::Row;
-use crate::cli::args::{IdeArgs, MechanismName, TuningArgs, WorkloadArgs};
-use crate::cli::config::{self, Budget, Tuning, stem};
 use crate::cli::console;
 use crate::cli::failure::{Failure, Outcome};
-use crate::cli::inputs::without_groups;
 use crate::cli::measures::{Measured, Measures, group_score};
-use crate::cli::run as synth;
 
 /// Added to a run's seed for the drawing of records.
 const SAMPLING_SEED: u64 = 1000;
@@ -77,12 +74,12 @@ struct Inputs {
 }
 
 impl Inputs {
-    /// `subject`: `ide` does not read the group attributes of public tables.
+    /// `subject`: a mechanism with groups does not read the group attributes of public tables.
     fn read(tables: &Tables, subject: &Subject) -> Outcome<Self> {
         let schema = Schema::read(&tables.schema)?.select(&tables.attributes)?;
         let domain = schema.domain();
-        let args = WorkloadArgs { workload: tables.workload.clone(), max_cells: tables.max_cells };
-        let (workload, _) = config::workload(&args, &domain)?;
+        let (name, max_cells) = (tables.workload.clone(), tables.max_cells);
+        let (workload, _) = WorkloadSource { name, max_cells }.read(&domain)?;
         let table = read_csv(&tables.private, &schema)?;
         if let Some(split) = &tables.split {
             let [private, public] = split.apply(&table)?;
@@ -90,13 +87,13 @@ impl Inputs {
             return Ok(Self { schema, private, public, workload });
         }
         let public_schema = match subject {
-            Subject::Mechanism { name: MechanismName::Ide, .. } => {
+            Subject::Mechanism { parameters, .. } if parameters.contains_key("groups") => {
                 without_groups(&tables.groups, &schema)?
             }
             _ => schema.clone(),
         };
         let read = |path| -> Outcome<PublicData> {
-            Ok(PublicData::new(stem(path), read_public_csv(path, &public_schema)?, &domain)?)
+            Ok(PublicData::new(PublicFile::stem(path), read_public_csv(path, &public_schema)?, &domain)?)
         };
         let public = tables.public.iter().map(|path| read(path)).collect::<Outcome<_>>()?;
         Ok(Self { schema, private: table, public, workload })
@@ -135,8 +132,8 @@ impl Cell {
         let inputs = Inputs::read(&self.tables, &self.subject)?;
         let measures = Measures::new(&self.tables.measures, &inputs.schema)?;
         let between = |table: &Dataset, row: &mut Row| -> Outcome {
-            row.set_errors(&WorkloadError::between(&inputs.private, table, &inputs.workload, 0)?);
-            row.set_measured(&measures.between(&inputs.private, table)?);
+            set_errors(row, &WorkloadError::between(&inputs.private, table, &inputs.workload, 0)?);
+            set_measured(row, &measures.between(&inputs.private, table)?);
             let score = group_score(&self.tables.groups, &inputs.private, table)?;
             row.group_score = score.map(|found| found.score);
             Ok(())
@@ -150,7 +147,7 @@ impl Cell {
         match &self.subject {
             Subject::OneWay => {
                 let error = WorkloadError::of_independence(&inputs.private, &inputs.workload, 0)?;
-                row.set_errors(&error);
+                set_errors(&mut row, &error);
             }
             Subject::PublicTable(table) => {
                 let table = inputs.public.get(*table);
@@ -171,66 +168,55 @@ impl Cell {
     /// Runs a mechanism and draws as many records as the private table has. Time is that of these two steps; memory is
     /// the most that the process has held up to their end, its tables included.
     fn synthesize(&self, inputs: &Inputs, row: &mut Row) -> Outcome<Dataset> {
-        let Subject::Mechanism { name, rounds, measure_share, size_limit_mib, reweighting } =
-            self.subject
-        else {
+        let Subject::Mechanism { name, parameters } = &self.subject else {
             return Err(Failure::internal("not a mechanism"));
         };
-        let neighbors = self.neighbors;
-        let measure_share = name.measure_share().map(|_| measure_share);
-        let tuning = TuningArgs { rounds, measure_share, size_limit_mib, neighbors };
-        let tuning = Tuning::new(&tuning, reweighting, name)?;
-        let budget =
-            self.key.epsilon.map(|epsilon| Budget::new(epsilon, self.delta)).transpose()?;
-        let limit = budget.map_or(Rho::ZERO, |budget| budget.rho);
+        let mechanism = mechanism::find(name)?.build(parameters)?;
+        let budget = self.key.epsilon.map(|epsilon| Budget::approximate(epsilon, self.delta));
+        let limit = budget.transpose()?.map_or(Rho::ZERO, Budget::rho);
         let seed = self.key.seed.unwrap_or(0);
 
         let (start, cpu_start) = (Instant::now(), cpu_seconds());
         let private: &dyn Projectable = &inputs.private;
-        let mut curator = Curator::new(private, tuning.relation, limit, NoiseSeed::Fixed(seed))?;
-        let task = Task { workload: &inputs.workload, public: &inputs.public };
-        let ide = IdeArgs { groups: self.tables.groups.clone(), ..IdeArgs::default() };
-        let mechanism = synth::mechanism(name, tuning, &ide, self.iterations, None);
+        let relation = self.neighbors.relation();
+        let mut curator = Curator::new(private, relation, limit, NoiseSeed::Fixed(seed))?;
+        let task = Task::new(&inputs.workload, &inputs.public);
         let release = mechanism.run(&mut curator, &task, &mut Silent)?;
         let mut rng = ChaCha20Rng::seed_from_u64(SAMPLING_SEED + seed);
-        let records = inputs.private.records();
-        let drawn = release.model.sample(records, Sampling::Rounded, &mut rng)?;
-        let synthetic = release.model.refine(drawn, &inputs.workload.cliques())?;
+        let synthetic = release.rows(inputs.private.records(), Drawing::Refined, &mut rng)?;
         row.seconds = Some(start.elapsed().as_secs_f64());
         row.cpu_seconds = cpu_start.and_then(|start| Some(cpu_seconds()? - start));
         row.peak_mib = peak_mib();
 
-        let (private, all) = synth::taken(&release);
+        let (private, public) = release.provenances();
         row.private_marginals = Some(private);
-        row.public_marginals = Some(all - private);
+        row.public_marginals = Some(public);
         row.rho_spent = Some(release.ledger.spent().to_f64());
         Ok(synthetic)
     }
 }
 
-impl Row {
-    fn set_errors(&mut self, error: &WorkloadError) {
-        self.workload_error = error.mean_l1;
-        self.max_l1 = error.max_l1;
-        self.max_query = error.max_query;
-        self.rmse_query = error.rmse_query;
-    }
+fn set_errors(row: &mut Row, error: &WorkloadError) {
+    row.workload_error = error.mean_l1;
+    row.max_l1 = error.max_l1;
+    row.max_query = error.max_query;
+    row.rmse_query = error.rmse_query;
+}
 
-    fn set_measured(&mut self, measured: &Measured) {
-        self.k_marginal = measured.k_marginal.as_ref().map(|found| found.score);
-        self.pmse = measured.propensity.as_ref().map(|found| found.pmse);
-        self.pmse_ratio = measured.propensity.as_ref().map(|found| found.ratio);
-        if let Some(found) = &measured.correlation {
-            self.pearson_mean = Some(found.pearson.mean);
-            self.pearson_max = Some(found.pearson.max);
-            self.cramers_v_mean = Some(found.cramers_v.mean);
-            self.cramers_v_max = Some(found.cramers_v.max);
-        }
-        self.unique_matches = measured.unique_matches.as_ref().map(|found| found.matched);
-        self.unique_share = measured.unique_matches.as_ref().map(|found| found.share_of_unique);
-        self.edit_share = measured.edit_rules.as_ref().map(|found| found.synthetic.share);
-        self.edit_share_real = measured.edit_rules.as_ref().map(|found| found.real.share);
+fn set_measured(row: &mut Row, measured: &Measured) {
+    row.k_marginal = measured.k_marginal.as_ref().map(|found| found.score);
+    row.pmse = measured.propensity.as_ref().map(|found| found.pmse);
+    row.pmse_ratio = measured.propensity.as_ref().map(|found| found.ratio);
+    if let Some(found) = &measured.correlation {
+        row.pearson_mean = Some(found.pearson.mean);
+        row.pearson_max = Some(found.pearson.max);
+        row.cramers_v_mean = Some(found.cramers_v.mean);
+        row.cramers_v_max = Some(found.cramers_v.max);
     }
+    row.unique_matches = measured.unique_matches.as_ref().map(|found| found.matched);
+    row.unique_share = measured.unique_matches.as_ref().map(|found| found.share_of_unique);
+    row.edit_share = measured.edit_rules.as_ref().map(|found| found.synthetic.share);
+    row.edit_share_real = measured.edit_rules.as_ref().map(|found| found.real.share);
 }
 
 /// Seconds that the threads of this process have computed so far; `None` where the system does not tell.

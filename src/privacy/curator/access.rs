@@ -46,7 +46,7 @@ impl Curator<'_> {
         let noise = self.noise.as_mut().ok_or_else(|| {
             Error::invalid_parameter("round", "none", "one begun after the run was resumed")
         })?;
-        self.accountant.charge(entry)?;
+        self.ledger.charge(entry)?;
         Ok(Paid { data: self.data, noise })
     }
 }

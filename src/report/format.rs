@@ -1,7 +1,7 @@
 //! Numbers for readers.
 
 /// Four significant digits: `0.01497`, `134300`, `1.2e-7`.
-pub(super) fn short(x: f64) -> String {
+pub fn short(x: f64) -> String {
     if x == 0.0 || !x.is_finite() {
         return x.to_string();
     }
@@ -11,7 +11,7 @@ pub(super) fn short(x: f64) -> String {
 }
 
 /// Groups of three digits: `18,832`.
-pub(super) fn grouped(n: u64) -> String {
+pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -24,12 +24,12 @@ pub(super) fn grouped(n: u64) -> String {
 }
 
 /// A share as a percentage: `12.3 %`.
-pub(super) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     format!("{} %", short(100.0 * share))
 }
 
 /// A number of bytes: `24.3 MiB`.
-pub(super) fn bytes(n: f64) -> String {
+pub fn bytes(n: f64) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let mut size = n;
     let mut unit = 0;
@@ -41,7 +41,7 @@ pub(super) fn bytes(n: f64) -> String {
 }
 
 /// Seconds as `48 s` or `3 min 20 s`.
-pub(super) fn duration(seconds: f64) -> String {
+pub fn duration(seconds: f64) -> String {
     if seconds < 9.95 {
         return format!("{seconds:.1} s");
     }

@@ -1,11 +1,12 @@
 //! What each round took, from where, at what cost.
 
-use jointly::measurement::Provenance;
-use jointly::privacy::NoiseMechanism;
 use serde::Serialize;
 
-use super::super::format::short;
+use super::format::short;
 use super::{Content, color};
+use crate::measurement::Provenance;
+use crate::mechanism::RoundRecord;
+use crate::privacy::NoiseMechanism;
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 96.0;
@@ -60,11 +61,19 @@ fn costs(content: &Content<'_>, round: u32) -> (f64, f64) {
     costs
 }
 
-fn class(content: &Content<'_>, provenance: &Provenance) -> String {
-    match provenance {
-        Provenance::Private => "private".into(),
-        Provenance::Public { source } => format!("public{}", color(content, source)),
+/// The class of a round in the style sheet: that of the first marginal it took.
+fn class(content: &Content<'_>, round: &RoundRecord) -> String {
+    match content.release.measurements_of(round).first().map(|m| &m.provenance) {
+        Some(Provenance::Public { source }) => format!("public{}", color(content, source)),
+        Some(Provenance::Private) | None => "private".into(),
     }
+}
+
+/// The marginals that a round took.
+fn cliques(content: &Content<'_>, round: &RoundRecord) -> String {
+    let domain = content.release.model.domain();
+    let taken = content.release.measurements_of(round).iter();
+    taken.map(|m| domain.describe(&m.clique)).collect::<Vec<_>>().join(", ")
 }
 
 impl Timeline {
@@ -85,11 +94,11 @@ impl Timeline {
                 choose_height,
                 measure_y: (HEIGHT - choose_height - measure_height).max(0.0),
                 measure_height,
-                class: class(content, &round.provenance),
+                class: class(content, round),
                 title: format!(
                     "round {}: {}; choosing \u{3c1} {}, measuring \u{3c1} {}",
                     round.round,
-                    content.release.model.domain().describe(&round.clique),
+                    cliques(content, round),
                     short(*choose),
                     short(*measure)
                 ),
@@ -110,26 +119,30 @@ pub(super) fn halves(content: &Content<'_>) -> Vec<Vec<Row>> {
     let limit = content.release.ledger.limit().to_f64();
     let rows = content.release.rounds.iter().map(|round| {
         let (choose, measure) = costs(content, round.round);
+        let taken = content.release.measurements_of(round);
+        let stddev = taken.iter().map(|m| m.stddev).fold(0.0, f64::max);
+        let mut sources: Vec<&str> = taken
+            .iter()
+            .map(|m| match &m.provenance {
+                Provenance::Private => "private",
+                Provenance::Public { source } => source,
+            })
+            .collect();
+        sources.dedup();
         Row {
             round: round.round,
-            clique: content
-                .release
-                .model
-                .domain()
-                .describe(&round.clique)
-                .replace(" x ", " \u{d7} "),
-            source: match &round.provenance {
-                Provenance::Private => "private".into(),
-                Provenance::Public { source } => source.clone(),
-            },
-            class: class(content, &round.provenance),
-            stddev: if round.stddev > 0.0 { short(round.stddev) } else { "\u{2013}".into() },
+            clique: cliques(content, round).replace(" x ", " \u{d7} "),
+            source: sources.join(", "),
+            class: class(content, round),
+            stddev: if stddev > 0.0 { short(stddev) } else { "\u{2013}".into() },
             cost: if limit > 0.0 {
                 format!("{:.2} %", 100.0 * (choose + measure) / limit)
             } else {
                 "\u{2013}".into()
             },
-            model_mib: format!("{:.2}", round.model_mib),
+            model_mib: round
+                .fit
+                .map_or_else(|| "\u{2013}".into(), |fit| format!("{:.2}", fit.model_mib())),
         }
     });
     let mut first: Vec<Row> = rows.collect();

@@ -2,32 +2,39 @@
 //!
 //! It is made from the release and the public tables alone, so that it holds nothing that the ledger has not paid for.
 
+pub mod comparison;
+pub mod format;
 mod marginals;
 mod rounds;
 
-use jointly::data::PublicData;
-use jointly::domain::Schema;
-use jointly::estimation::Certificate;
-use jointly::measurement::Provenance;
-use jointly::mechanism::Release;
 use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
 
-use super::config::Budget;
-use super::failure::{Failure, Outcome, Reason};
-use super::format::{grouped, percent, short};
+use crate::data::PublicData;
+use crate::domain::Schema;
+use crate::error::{Error, Result};
+use crate::estimation::Certificate;
+use crate::mechanism::Release;
+use crate::privacy::Budget;
+
+use format::{grouped, percent, short};
 
 /// What a report is made from. There are no records in it.
-pub(super) struct Content<'a> {
-    pub(super) release: &'a Release,
-    pub(super) schema: &'a Schema,
-    pub(super) public: &'a [PublicData],
-    pub(super) budget: Option<Budget>,
-    /// Parameters of the run, as on the command line.
-    pub(super) parameters: Vec<(&'static str, String)>,
+#[derive(Clone, Debug)]
+pub struct Content<'a> {
+    /// The release.
+    pub release: &'a Release,
+    /// Columns and what their codes stand for.
+    pub schema: &'a Schema,
+    /// The public tables.
+    pub public: &'a [PublicData],
+    /// The budget; `None` when nothing could be spent.
+    pub budget: Option<Budget>,
+    /// Parameters of the run, names and values.
+    pub parameters: Vec<(String, String)>,
     /// Records drawn.
-    pub(super) rows: usize,
+    pub rows: usize,
 }
 
 /// A figure at the top of the page.
@@ -56,11 +63,14 @@ struct Page<'a> {
     halves: Vec<Vec<rounds::Row>>,
     charts: Vec<marginals::Chart>,
     legend: Vec<Legend>,
-    parameters: &'a [(&'static str, String)],
+    parameters: &'a [(String, String)],
 }
 
 /// The report as HTML that needs no other file. Names are escaped.
-pub(super) fn render(content: &Content<'_>) -> Outcome<String> {
+///
+/// # Errors
+/// A marginal that does not fit memory, or a failure of the template engine.
+pub fn render(content: &Content<'_>) -> Result<String> {
     let page = Page {
         version: env!("CARGO_PKG_VERSION"),
         mechanism: content.release.mechanism,
@@ -73,14 +83,16 @@ pub(super) fn render(content: &Content<'_>) -> Outcome<String> {
         legend: legend(content),
         parameters: &content.parameters,
     };
+    filled(include_str!("report.html"), &page)
+}
+
+/// A template with its values.
+fn filled(template: &str, page: &impl Serialize) -> Result<String> {
     let mut environment = Environment::new();
     environment
-        .add_template("report.html", include_str!("report.html"))
-        .and_then(|()| environment.get_template("report.html")?.render(Serde(&page)))
-        .map_err(|error| Failure {
-            reason: Reason::Internal,
-            message: format!("cannot make the report: {error:#}"),
-        })
+        .add_template("page.html", template)
+        .and_then(|()| environment.get_template("page.html")?.render(Serde(page)))
+        .map_err(|error| Error::Page { reason: format!("{error:#}") })
 }
 
 fn subtitle(content: &Content<'_>) -> String {
@@ -92,7 +104,7 @@ fn subtitle(content: &Content<'_>) -> String {
     );
     match content.budget {
         Some(budget) => {
-            format!("\u{3b5} = {}, \u{3b4} = {:e}; {size}", budget.epsilon, budget.delta())
+            format!("\u{3b5} = {}, \u{3b4} = {:e}; {size}", budget.epsilon(), budget.delta())
         }
         None => format!("nothing spent; {size}"),
     }
@@ -102,7 +114,7 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
     let release = content.release;
     let (spent, limit) = (release.ledger.spent(), release.ledger.limit());
     let share = if limit.is_zero() { 0.0 } else { spent.to_f64() / limit.to_f64() };
-    let private = release.rounds.iter().filter(|r| r.provenance == Provenance::Private).count();
+    let (private, public) = release.provenances();
     let noise: Vec<f64> =
         release.measurements.iter().map(|m| m.stddev).filter(|stddev| *stddev > 0.0).collect();
     let (low, high) =
@@ -128,8 +140,8 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
         },
         Card {
             name: "Marginals taken",
-            value: release.rounds.len().to_string(),
-            note: format!("{private} private, {} public", release.rounds.len() - private),
+            value: (private + public).to_string(),
+            note: format!("{private} private, {public} public"),
         },
         Card {
             name: "Noise (standard deviation)",

@@ -1,14 +1,32 @@
-//! The page of a comparison: one plot and one table a data set, in HTML that needs no other file.
+//! The page of a comparison: one plot and one table per data set, in HTML that needs no other file. Its numbers are
+//! errors against the real records: **not private**.
 
-use minijinja::Environment;
-use minijinja::value::Serde;
+mod plot;
+mod row;
+
 use serde::Serialize;
 
-use super::plot::Plot;
-use super::protocol::Protocol;
-use super::results::Row;
-use crate::cli::failure::{Failure, Outcome};
-use crate::cli::format::short;
+use super::filled;
+use super::format::short;
+use crate::error::Result;
+
+use plot::Plot;
+pub use row::{Key, Row};
+
+/// What a comparison is about.
+#[derive(Clone, Debug)]
+pub struct Comparison<'a> {
+    /// The title of the page.
+    pub title: Option<&'a str>,
+    /// δ of all runs.
+    pub delta: f64,
+    /// The ε of the runs.
+    pub epsilons: &'a [f64],
+    /// Names of the data sets, in order.
+    pub data: Vec<&'a str>,
+    /// Names of the mechanisms, in order.
+    pub mechanisms: Vec<&'a str>,
+}
 
 #[derive(Serialize)]
 struct Page {
@@ -64,39 +82,39 @@ const EXTRAS: [Extra; 9] = [
     ("group score", |row| row.group_score),
 ];
 
-/// The page of all finished runs of a protocol.
-pub(super) fn render(protocol: &Protocol, rows: &[Row]) -> Outcome<String> {
+/// The page of all finished runs.
+///
+/// # Errors
+/// A failure of the template engine.
+pub fn render(comparison: &Comparison<'_>, rows: &[Row]) -> Result<String> {
+    let sets = comparison.data.iter().filter_map(|name| Set::new(comparison, name, rows));
     let page = Page {
         version: env!("CARGO_PKG_VERSION"),
-        title: protocol.title.clone().unwrap_or_else(|| "Comparison".into()),
-        subtitle: format!("\u{3b4} = {:e}", protocol.delta),
-        sets: protocol.data.iter().filter_map(|set| Set::new(protocol, &set.name, rows)).collect(),
+        title: comparison.title.unwrap_or("Comparison").to_owned(),
+        subtitle: format!("\u{3b4} = {:e}", comparison.delta),
+        sets: sets.collect(),
     };
-    let mut environment = Environment::new();
-    environment
-        .add_template("page.html", include_str!("page.html"))
-        .and_then(|()| environment.get_template("page.html")?.render(Serde(&page)))
-        .map_err(|error| Failure::internal(format!("cannot make the page: {error:#}")))
+    filled(include_str!("page.html"), &page)
 }
 
 impl Set {
     /// `None` while nothing of the data set is there.
-    fn new(protocol: &Protocol, name: &str, rows: &[Row]) -> Option<Self> {
-        let groups = groups(protocol, name, rows);
+    fn new(comparison: &Comparison<'_>, name: &str, rows: &[Row]) -> Option<Self> {
+        let groups = groups(comparison, name, rows);
         let shown = |extra: &&Extra| groups.iter().any(|g| g.values(extra.1).is_some());
         let extras: Vec<&Extra> = EXTRAS.iter().filter(shown).collect();
         (!groups.is_empty()).then(|| Self {
             name: name.to_owned(),
-            plot: Plot::new(protocol, &groups),
+            plot: Plot::new(comparison, &groups),
             measures: extras.iter().map(|(name, _)| *name).collect(),
-            lines: groups.iter().map(|group| group.line(protocol, &extras)).collect(),
+            lines: groups.iter().map(|group| group.line(comparison, &extras)).collect(),
         })
     }
 }
 
-/// The finished runs of a data set, by mechanism in the protocol's order, what they are compared with first, and then
+/// The finished runs of a data set, by mechanism in the comparison's order, what they are compared with first, and then
 /// by epsilon.
-fn groups<'a>(protocol: &Protocol, name: &str, rows: &'a [Row]) -> Vec<Group<'a>> {
+fn groups<'a>(comparison: &Comparison<'_>, name: &str, rows: &'a [Row]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     for row in rows.iter().filter(|row| row.data == name) {
         let same = |g: &&mut Group<'_>| g.mechanism == row.mechanism && g.epsilon == row.epsilon;
@@ -111,15 +129,15 @@ fn groups<'a>(protocol: &Protocol, name: &str, rows: &'a [Row]) -> Vec<Group<'a>
     }
     let epsilon = |group: &Group<'_>| group.epsilon.unwrap_or(0.0);
     groups.sort_by(|a, b| {
-        let place = |group: &Group<'_>| color(protocol, group.mechanism);
+        let place = |group: &Group<'_>| color(comparison, group.mechanism);
         place(a).cmp(&place(b)).then(epsilon(a).total_cmp(&epsilon(b)))
     });
     groups
 }
 
-/// The color of a mechanism, its place in the protocol; `None` for what mechanisms are compared with.
-pub(super) fn color(protocol: &Protocol, mechanism: &str) -> Option<usize> {
-    protocol.mechanism_names().iter().position(|name| *name == mechanism)
+/// The color of a mechanism, its place in the comparison; `None` for what mechanisms are compared with.
+pub(super) fn color(comparison: &Comparison<'_>, mechanism: &str) -> Option<usize> {
+    comparison.mechanisms.iter().position(|name| *name == mechanism)
 }
 
 /// Mean, least and most of some values.
@@ -139,10 +157,10 @@ impl Group<'_> {
         Some(Spread { mean, least: fold(f64::min)?, most: fold(f64::max)? })
     }
 
-    fn line(&self, protocol: &Protocol, extras: &[&Extra]) -> Line {
+    fn line(&self, comparison: &Comparison<'_>, extras: &[&Extra]) -> Line {
         let text = |value| self.values(value).map_or_else(String::new, |x| short3(x.mean));
         Line {
-            color: color(protocol, self.mechanism),
+            color: color(comparison, self.mechanism),
             mechanism: self.mechanism.to_owned(),
             epsilon: self.epsilon.map_or_else(String::new, |epsilon| epsilon.to_string()),
             seeds: self.rows.len(),

@@ -4,9 +4,8 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::page::{Group, color, described};
-use super::protocol::Protocol;
-use crate::cli::format::short;
+use super::{Comparison, Group, color, described};
+use crate::report::format::short;
 
 /// Size of the area of the plot, in SVG units.
 const WIDTH: f64 = 560.0;
@@ -66,16 +65,16 @@ struct Reference {
 
 impl Plot {
     /// `groups`: of one data set, sorted by mechanism and epsilon.
-    pub(super) fn new(protocol: &Protocol, groups: &[Group<'_>]) -> Self {
+    pub(super) fn new(comparison: &Comparison<'_>, groups: &[Group<'_>]) -> Self {
         let errors = || groups.iter().filter_map(|g| g.values(|row| Some(row.workload_error)));
-        let x = Axis::new(protocol.epsilons.iter().copied(), 1.25, [24.0, WIDTH - 24.0]);
+        let x = Axis::new(comparison.epsilons.iter().copied(), 1.25, [24.0, WIDTH - 24.0]);
         let y = Axis::new(errors().flat_map(|e| [e.least, e.most]), 1.06, [HEIGHT, 0.0]);
-        let names = protocol.mechanism_names();
+        let names = &comparison.mechanisms;
         let middle = (names.len() as f64 - 1.0) / 2.0;
         let (mut lines, mut references): (Vec<Line>, Vec<Reference>) = (Vec::new(), Vec::new());
         for group in groups {
             let Some(spread) = group.values(|row| Some(row.workload_error)) else { continue };
-            let color = color(protocol, group.mechanism);
+            let color = color(comparison, group.mechanism);
             let title = format!("{}: {}", group.mechanism, described(spread));
             let (Some(epsilon), Some(color)) = (group.epsilon, color) else {
                 let y = y.place(spread.mean);
@@ -103,7 +102,7 @@ impl Plot {
         Self {
             width: WIDTH,
             height: HEIGHT,
-            x_ticks: protocol
+            x_ticks: comparison
                 .epsilons
                 .iter()
                 .map(|epsilon| Tick { at: x.place(*epsilon), label: epsilon.to_string() })

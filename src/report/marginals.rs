@@ -1,12 +1,13 @@
 //! One-way marginals of the model, beside the public tables and what was measured.
 
-use jointly::domain::{Clique, Kind, Schema};
-use jointly::table::Factor;
 use serde::Serialize;
 
-use super::super::failure::Outcome;
-use super::super::format::percent;
+use super::format::percent;
 use super::{COLORS, Content};
+use crate::domain::{Clique, Kind, Schema};
+use crate::error::Result;
+use crate::measurement::Measurement;
+use crate::table::Factor;
 
 const WIDTH: f64 = 150.0;
 const HEIGHT: f64 = 56.0;
@@ -61,7 +62,7 @@ struct Measured {
 }
 
 /// A chart for each attribute, in the domain's order.
-pub(super) fn charts(content: &Content<'_>) -> Outcome<Vec<Chart>> {
+pub(super) fn charts(content: &Content<'_>) -> Result<Vec<Chart>> {
     let domain = content.release.model.domain();
     let single: Vec<Clique> = (0..domain.len()).map(|a| Clique::new([a])).collect();
     let model = content.release.model.marginals(&single)?;
@@ -87,11 +88,11 @@ pub(super) fn charts(content: &Content<'_>) -> Outcome<Vec<Chart>> {
 }
 
 /// The measurement that tells most about an attribute: that of the least noise once other attributes are summed out.
-fn measured(content: &Content<'_>, clique: &Clique, merge: usize) -> Outcome<Option<Measured>> {
+fn measured(content: &Content<'_>, clique: &Clique, merge: usize) -> Result<Option<Measured>> {
     let domain = content.release.model.domain();
     let noisy = content.release.measurements.iter();
     let noisy = noisy.filter(|m| m.stddev > 0.0 && m.cell.is_none());
-    let summed = |m: &&jointly::measurement::Measurement| {
+    let summed = |m: &&Measurement| {
         let cells = |c| domain.cells(c).unwrap_or(u64::MAX) as f64;
         m.stddev * (cells(&m.clique) / cells(clique)).sqrt()
     };

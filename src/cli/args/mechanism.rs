@@ -1,0 +1,137 @@
+//! Flags of mechanisms, as the catalogue has them.
+
+use std::str::FromStr;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, ValueParser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use jointly::mechanism::{self, CATALOGUE, Entry, Form, Parameter};
+use jointly::synthesis::DEFAULT_MECHANISM;
+use serde_json::{Map, Value};
+
+/// A mechanism and the parameters that are given.
+#[derive(Clone, Debug)]
+pub(in crate::cli) struct MechanismArgs {
+    pub(in crate::cli) mechanism: String,
+    pub(in crate::cli) parameters: Map<String, Value>,
+}
+
+/// Parses `--mechanism` as one of the catalogue's names.
+pub(in crate::cli) fn mechanism_parser() -> ValueParser {
+    let value = |entry: &Entry| PossibleValue::new(entry.name).help(entry.summary);
+    PossibleValuesParser::new(CATALOGUE.iter().map(value)).into()
+}
+
+impl Args for MechanismArgs {
+    fn augment_args(command: Command) -> Command {
+        let name = Arg::new("mechanism")
+            .long("mechanism")
+            .value_name("NAME")
+            .default_value(DEFAULT_MECHANISM)
+            .value_parser(mechanism_parser())
+            .help("The mechanism");
+        let command = command.arg(name).next_help_heading("Parameters of mechanisms");
+        let command = mechanism::all_parameters()
+            .fold(command, |command, parameter| command.arg(flag(parameter)));
+        command.next_help_heading(None::<&'static str>)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for MechanismArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mechanism: &String = matches.get_one("mechanism").ok_or_else(missing)?;
+        let mut parameters = Map::new();
+        for parameter in mechanism::all_parameters() {
+            if let Some(value) = given(matches, parameter) {
+                parameters.insert(parameter.name.to_owned(), value);
+            }
+        }
+        Ok(Self { mechanism: mechanism.clone(), parameters })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+fn missing() -> clap::Error {
+    clap::Error::new(clap::error::ErrorKind::MissingRequiredArgument)
+}
+
+/// The flag of a parameter. Its help ends with the mechanisms that have it and their defaults.
+fn flag(parameter: &'static Parameter) -> Arg {
+    let arg = Arg::new(parameter.name)
+        .long(parameter.name)
+        .value_name(parameter.value_name)
+        .allow_hyphen_values(matches!(parameter.form, Form::Text | Form::Number | Form::Count))
+        .help(format!("{} {}", parameter.help, owners(parameter)));
+    match parameter.form {
+        Form::Count => arg.value_parser(clap::value_parser!(u64)),
+        Form::Number => arg.value_parser(clap::value_parser!(f64)),
+        Form::Choice(choices) => {
+            let value = |(name, help): &(&'static str, &'static str)| {
+                PossibleValue::new(*name).help(*help)
+            };
+            arg.value_parser(PossibleValuesParser::new(choices.iter().map(value)))
+        }
+        Form::Names => arg.value_delimiter(',').action(ArgAction::Append),
+        Form::Text => arg,
+    }
+}
+
+/// `[aim, ide: 0.9; jam-pgm: 0.8]`: which mechanisms have a parameter, by their defaults.
+fn owners(parameter: &Parameter) -> String {
+    let mut by_default: Vec<(String, Vec<&str>)> = Vec::new();
+    for entry in CATALOGUE {
+        let defaults = entry.defaults().unwrap_or_default();
+        let Some(default) = defaults.get(parameter.name) else { continue };
+        let text = match default {
+            Value::Null => parameter.unset.to_owned(),
+            Value::String(text) => text.clone(),
+            Value::Array(_) => "none".to_owned(),
+            Value::Number(number) => number.as_f64().unwrap_or_default().to_string(),
+            other => other.to_string(),
+        };
+        match by_default.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, names)) => names.push(entry.name),
+            None => by_default.push((text, vec![entry.name])),
+        }
+    }
+    let parts = by_default.iter().map(|(text, names)| match names.len() {
+        n if n > 5 => format!("most mechanisms: {text}"),
+        _ => format!("{}: {text}", names.join(", ")),
+    });
+    format!("[{}]", parts.collect::<Vec<_>>().join("; "))
+}
+
+/// The value of a parameter's flag, where it is given.
+fn given(matches: &ArgMatches, parameter: &Parameter) -> Option<Value> {
+    let name = parameter.name;
+    match parameter.form {
+        Form::Count => matches.get_one::<u64>(name).map(|value| Value::from(*value)),
+        Form::Number => matches.get_one::<f64>(name).map(|value| Value::from(*value)),
+        Form::Choice(_) | Form::Text => {
+            matches.get_one::<String>(name).map(|value| Value::from(value.as_str()))
+        }
+        Form::Names => {
+            let values = matches.get_many::<String>(name)?;
+            Some(values.map(|value| Value::from(value.as_str())).collect())
+        }
+    }
+}
+
+/// A mechanism that compare is asked for by name.
+#[derive(Clone, Debug)]
+pub(in crate::cli) struct MechanismName(pub(in crate::cli) String);
+
+impl FromStr for MechanismName {
+    type Err = jointly::Error;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        mechanism::find(name).map(|entry| Self(entry.name.to_owned()))
+    }
+}

@@ -1,0 +1,159 @@
+//! A run as its ledger file and its report describe it.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::measurement::Provenance;
+use crate::mechanism::{FitRecord, PublicTables, Release};
+use crate::privacy::LedgerFile;
+use crate::report::Content;
+use crate::report::format::grouped;
+use crate::synthesis::{Synthesis, Tables};
+
+/// A public table, named.
+#[derive(Serialize)]
+struct PublicTable<'a> {
+    name: &'a str,
+    records: u64,
+}
+
+/// A round, with names instead of positions.
+#[derive(Serialize)]
+struct Round<'a> {
+    round: u32,
+    /// Candidates of each choice.
+    candidates: &'a [u64],
+    measurements: Vec<Measured<'a>>,
+    fit: Option<FitRecord>,
+}
+
+#[derive(Serialize)]
+struct Measured<'a> {
+    clique: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cell: Option<usize>,
+    source: &'a Provenance,
+    stddev: f64,
+}
+
+impl Synthesis {
+    /// The ledger file of a finished run.
+    pub(super) fn ledger_file(&self, tables: &Tables, release: &Release) -> Result<LedgerFile> {
+        let domain = release.model.domain();
+        let public = tables.public.iter();
+        let public: Vec<PublicTable<'_>> = public
+            .map(|table| PublicTable { name: table.name(), records: table.records() })
+            .collect();
+        let rounds = release.rounds.iter().map(|round| Round {
+            round: round.round,
+            candidates: &round.choices,
+            measurements: release
+                .measurements_of(round)
+                .iter()
+                .map(|m| Measured {
+                    clique: m.clique.iter().map(|a| domain.name(a)).collect(),
+                    cell: m.cell,
+                    source: &m.provenance,
+                    stddev: m.stddev,
+                })
+                .collect(),
+            fit: round.fit,
+        });
+        let rounds: Vec<Round<'_>> = rounds.collect();
+        LedgerFile::of_release(release.mechanism, self.budget, &self.unit, release.is_private, &release.ledger)
+            .with("public_tables", &public)?
+            .with("rounds", &rounds)?
+            .with("certificate", &release.certificate)
+    }
+
+    /// What the report of a finished run is made from.
+    pub(super) fn content<'a>(
+        &self,
+        tables: &'a Tables,
+        release: &'a Release,
+        rows: usize,
+    ) -> Content<'a> {
+        Content {
+            release,
+            schema: &tables.schema,
+            public: &tables.public,
+            budget: self.budget,
+            parameters: self.described(tables, release),
+            rows,
+        }
+    }
+
+    /// The parameters of the run for its report, names and values.
+    fn described(&self, tables: &Tables, release: &Release) -> Vec<(String, String)> {
+        let public = tables.public.iter();
+        let public =
+            public.map(|table| format!("{} ({} records)", table.name(), grouped(table.records())));
+        let mut public = public.collect::<Vec<_>>().join(", ");
+        let uses = self.entry().is_ok_and(|entry| entry.public_tables != PublicTables::Unused);
+        if public.is_empty() {
+            public.push_str("none");
+        } else if !uses {
+            public.push_str(", not used");
+        }
+        let mut rows: Vec<(String, String)> = Vec::new();
+        let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
+        row("mechanism", release.mechanism.to_owned());
+        row("workload", self.workload.name.clone());
+        row("cliques in the workload", grouped(tables.workload.len() as u64));
+        if let Some(most) = self.workload.max_cells {
+            row("cells of a clique, at most", grouped(most));
+        }
+        row("public tables", public);
+        row("neighboring tables", release.relation.to_string());
+        if let Some(units) = self.unit.units() {
+            let text = format!("{}, the first {} records of each", units.column(), units.most());
+            row("unit of privacy", text);
+        }
+        row("rounds run", release.rounds.len().to_string());
+        if let Some(support) = release.model.as_weighted_support() {
+            row("records of the support", grouped(support.size() as u64));
+        }
+        if let Some(model) = release.model.as_grouped_support() {
+            row("groups", grouped(model.groups().len() as u64));
+            row("records of the support", grouped(model.rows().records() as u64));
+        }
+        for (name, value) in self.effective_parameters() {
+            row(&name, value);
+        }
+        if let Some(budget) = self.budget {
+            row("epsilon", budget.epsilon().to_string());
+            row("delta", format!("{:e}", budget.delta()));
+            row("rho, limit", budget.rho().to_string());
+            row("rho, spent", release.ledger.spent().to_string());
+            if let Some(epsilon) = release.ledger.pure_epsilon().filter(|epsilon| *epsilon > 0.0) {
+                row("pure epsilon, spent", epsilon.to_string());
+            }
+        }
+        let noise = self.seed.map_or_else(
+            || "the system's generator".into(),
+            |seed| format!("fixed seed {seed}: NOT PRIVATE"),
+        );
+        row("noise from", noise);
+        rows
+    }
+
+    /// The mechanism's parameters with their values, defaults included, where they are settled.
+    fn effective_parameters(&self) -> Vec<(String, String)> {
+        let defaults = self.entry().and_then(|entry| entry.defaults()).unwrap_or_default();
+        let own = |(name, default): (String, Value)| {
+            let value = self.parameters.get(&name).unwrap_or(&default);
+            let text = match value {
+                Value::Null => return None,
+                Value::String(text) => text.clone(),
+                Value::Array(members) if members.is_empty() => return None,
+                Value::Array(members) => {
+                    members.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+                }
+                other => other.to_string(),
+            };
+            Some((name.replace('-', " "), text))
+        };
+        defaults.into_iter().filter_map(own).collect()
+    }
+}

@@ -1,0 +1,128 @@
+//! The files of a job: found wrong before anything is spent.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use crate::data::Units;
+use crate::error::{Error, OutputFault, Result};
+use crate::mechanism::{CheckpointFolder, PublicTables};
+use crate::synthesis::Synthesis;
+
+/// A file with the name under which the user knows it, such as `--out`.
+pub type NamedFile<'a> = (&'static str, &'a Path);
+
+/// Checks that every output can be written: its folder exists and takes new files, it is no folder or device, no input
+/// and no other output.
+///
+/// # Errors
+/// An output of which that is not so.
+pub fn check_files(inputs: &[NamedFile<'_>], outputs: &[NamedFile<'_>]) -> Result<()> {
+    let mut taken: Vec<(&str, PathBuf)> = Vec::new();
+    for (name, path) in inputs {
+        if let Ok(path) = fs::canonicalize(path) {
+            taken.push((name, path));
+        }
+    }
+    for (name, path) in outputs {
+        let refused = |fault| Error::Output { name, path: path.to_path_buf(), fault };
+        let place = probe(path).map_err(refused)?;
+        if let Some((other, _)) = taken.iter().find(|(_, used)| *used == place) {
+            return Err(refused(OutputFault::IsFileOf(other)));
+        }
+        taken.push((name, place));
+    }
+    Ok(())
+}
+
+/// Where an output will be, links followed, after a test file was made and removed beside it.
+fn probe(path: &Path) -> std::result::Result<PathBuf, OutputFault> {
+    let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
+        return Err(OutputFault::IsFolder);
+    };
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return Err(OutputFault::IsNotOrdinary);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or_else(|| Path::new("."));
+    let unwritable =
+        |source| OutputFault::FolderNotWritable { folder: folder.to_owned(), source };
+    let known = fs::canonicalize(folder).map_err(unwritable)?;
+    let mut prefix = OsString::from(".");
+    prefix.push(name);
+    let probe = tempfile::Builder::new().prefix(&prefix).suffix(".probe").tempfile_in(&known);
+    probe.and_then(tempfile::NamedTempFile::close).map_err(unwritable)?;
+    Ok(fs::canonicalize(path).unwrap_or_else(|_| known.join(name)))
+}
+
+impl Synthesis {
+    /// Input files, with the flags that name them.
+    pub(super) fn inputs(&self) -> Vec<NamedFile<'_>> {
+        let mut inputs = vec![("--private", &*self.private), ("--schema", &*self.schema)];
+        inputs.extend(self.public.iter().map(|file| ("--public", &*file.path)));
+        inputs.extend(self.ledger_from.iter().map(|path| ("--ledger-from", &**path)));
+        inputs.extend(self.workload.file().map(|path| ("--workload", path)));
+        inputs
+    }
+
+    /// Output files, with the flags that name them.
+    pub(super) fn named_outputs(&self) -> Vec<NamedFile<'_>> {
+        let outputs = &self.outputs;
+        let all = [
+            ("--out", &outputs.table),
+            ("--model", &outputs.model),
+            ("--ledger", &outputs.ledger),
+            ("--report", &outputs.report),
+        ];
+        all.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?))).collect()
+    }
+
+    /// Refuses a job that lacks what its mechanism needs, or asks for what it does not have.
+    pub(super) fn check_needs(&self) -> Result<()> {
+        let entry = self.entry()?;
+        let missing = |what: &str| {
+            let place = format!("mechanism {}", self.mechanism);
+            Err(Error::invalid_specification(place, format!("no {what}"), "one"))
+        };
+        if entry.spends && self.budget.is_none() {
+            return missing("budget");
+        }
+        if entry.public_tables == PublicTables::Needed && self.public.is_empty() {
+            return missing("public table");
+        }
+        if self.ledger_from.is_some() && !entry.spends {
+            let expected = "a mechanism that spends";
+            return Err(Error::invalid_parameter("ledger-from", &self.mechanism, expected));
+        }
+        if self.checkpoint.is_some() && !entry.resumes {
+            let expected = "a mechanism that keeps checkpoints";
+            return Err(Error::invalid_parameter("checkpoint", &self.mechanism, expected));
+        }
+        if self.checkpoint.is_some() && self.ledger_from.is_some() {
+            let expected = "no checkpoint: a run resumes from a ledger of its own";
+            return Err(Error::invalid_parameter("ledger-from", "given", expected));
+        }
+        Ok(())
+    }
+
+    /// The checkpoint's folder, made and tried. The private table is told from others by its file's place and time of
+    /// change, never by its records or their number, and by what makes records of the file: schema and unit of privacy.
+    pub(super) fn checkpoint_folder(&self) -> Result<Option<CheckpointFolder>> {
+        let Some(folder) = &self.checkpoint else { return Ok(None) };
+        let failed = |action, path: &Path| {
+            let path = path.to_owned();
+            move |source| Error::Io { action, path, source }
+        };
+        fs::create_dir_all(folder).map_err(failed("create", folder))?;
+        check_files(&[], &[("--checkpoint", &folder.join("state"))])?;
+        let place = fs::canonicalize(&self.private).map_err(failed("read", &self.private))?;
+        let about = fs::metadata(&place).map_err(failed("read", &place))?;
+        let changed = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let changed = changed.map_or(0, |time| time.as_nanos());
+        let schema = fs::read_to_string(&self.schema).map_err(failed("read", &self.schema))?;
+        let unit = self.unit.units().map_or("", Units::column);
+        let private_label = format!("{} {changed}\n{unit}\n{schema}", place.display());
+        Ok(Some(CheckpointFolder { folder: folder.clone(), private_label }))
+    }
+}

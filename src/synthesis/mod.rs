@@ -1,0 +1,233 @@
+//! The whole job as a value: which tables, which budget, which mechanism, which outputs. The command line and other
+//! languages fill it in and run it.
+
+mod described;
+mod files;
+mod tables;
+
+use std::path::PathBuf;
+
+use rand::rngs::ChaCha20Rng;
+use rand::{Rng, SeedableRng};
+use serde_json::{Map, Value};
+
+use crate::data::{Dataset, Labels, Projectable, write_csv_file, write_text};
+use crate::error::Result;
+use crate::mechanism::{self, CheckpointFolder, Entry, Mechanism, PublicTables, Release, Task};
+use crate::model::Drawing;
+use crate::observe::{Event, Notice, Observer};
+use crate::privacy::{Budget, Curator, LedgerFile, NoiseSeed, PrivacyUnit, Rho};
+use crate::query::WorkloadSource;
+use crate::report;
+
+pub use files::{NamedFile, check_files};
+pub use tables::{PublicFile, Tables, without_groups};
+
+/// The mechanism where none is asked for.
+pub const DEFAULT_MECHANISM: &str = "jam-pgm";
+
+/// A synthetic table to be made, with everything that shapes it.
+///
+/// ```no_run
+/// use jointly::{Budget, Synthesis, observe::Silent};
+/// let mut job = Synthesis::new("pa.csv", "schema.json", Budget::approximate(1.0, 1e-9)?);
+/// job.public.push("ohio.csv".parse()?);
+/// job.outputs.table = Some("synthetic.csv".into());
+/// job.outputs.ledger = Some("ledger.json".into());
+/// let done = job.run(&mut Silent)?;
+/// assert!(done.release.is_private);
+/// # Ok::<(), jointly::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Synthesis {
+    /// The private table: CSV, plain or gzip.
+    pub private: PathBuf,
+    /// Public tables, with their names.
+    pub public: Vec<PublicFile>,
+    /// `schema.json` or `domain.json`.
+    pub schema: PathBuf,
+    /// What the synthetic table must be good at.
+    pub workload: WorkloadSource,
+    /// Name of the mechanism, as in the catalogue.
+    pub mechanism: String,
+    /// Its parameters by name; the others have their defaults.
+    pub parameters: Map<String, Value>,
+    /// `None`: nothing may be spent.
+    pub budget: Option<Budget>,
+    /// What differs between neighboring tables.
+    pub unit: PrivacyUnit,
+    /// A fixed seed for noise and records; the result is then **not private**. `None`: the system's generator.
+    pub seed: Option<u64>,
+    /// Records to draw; `None`: as many as the model stands for.
+    pub rows: Option<usize>,
+    /// How they are drawn.
+    pub drawing: Drawing,
+    /// A ledger whose entries count against the budget.
+    pub ledger_from: Option<PathBuf>,
+    /// Folder that keeps the state after each round; a run that was cut short resumes from it.
+    pub checkpoint: Option<PathBuf>,
+    /// Files to write.
+    pub outputs: Outputs,
+}
+
+/// The files that a run writes; those that are `None` are not written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outputs {
+    /// The synthetic table: CSV, gzip when it ends in `.gz`.
+    pub table: Option<PathBuf>,
+    /// The model with its schema.
+    pub model: Option<PathBuf>,
+    /// What was spent, entry by entry, as JSON.
+    pub ledger: Option<PathBuf>,
+    /// A one-page report, as HTML.
+    pub report: Option<PathBuf>,
+}
+
+/// A finished run.
+#[derive(Clone, Debug)]
+pub struct Synthesized {
+    /// What was read. **Private** rows are among it.
+    pub tables: Tables,
+    /// The release.
+    pub release: Release,
+    /// The synthetic table.
+    pub rows: Dataset,
+}
+
+impl Synthesis {
+    /// A job with the default mechanism, all three-way marginals as the workload, and neighbors that differ by
+    /// replacing a record.
+    pub fn new(private: impl Into<PathBuf>, schema: impl Into<PathBuf>, budget: Budget) -> Self {
+        Self {
+            private: private.into(),
+            public: Vec::new(),
+            schema: schema.into(),
+            workload: WorkloadSource::default(),
+            mechanism: DEFAULT_MECHANISM.to_owned(),
+            parameters: Map::new(),
+            budget: Some(budget),
+            unit: PrivacyUnit::default(),
+            seed: None,
+            rows: None,
+            drawing: Drawing::default(),
+            ledger_from: None,
+            checkpoint: None,
+            outputs: Outputs::default(),
+        }
+    }
+
+    /// Reads the tables, runs the mechanism, draws records and writes the files. Whatever can be found wrong is found
+    /// before the budget is spent.
+    ///
+    /// # Errors
+    /// A job that contradicts itself, a file that cannot be read or written, or a failure of the mechanism. What a
+    /// failed run has spent is in the ledger file, where one is asked for, or in the checkpoint.
+    pub fn run(&self, observer: &mut dyn Observer) -> Result<Synthesized> {
+        let mechanism = self.check()?;
+        if self.entry()?.public_tables == PublicTables::Unused && !self.public.is_empty() {
+            let mechanism = mechanism.name();
+            observer.event(&Event::Notice(Notice::PublicTablesUnused { mechanism }));
+        }
+        let checkpoint = self.checkpoint_folder()?;
+        let tables = Tables::read(self, observer)?;
+        let release = self.release(&*mechanism, &tables, checkpoint.as_ref(), observer)?;
+        let written = self.write(&tables, &release).inspect_err(|_| {
+            let spent = release.ledger.spent();
+            observer.event(&Event::Notice(Notice::OutputsMissing { spent }));
+        });
+        Ok(Synthesized { rows: written?, tables, release })
+    }
+
+    /// The mechanism, after a look at everything that can be wrong without reading a table.
+    ///
+    /// # Errors
+    /// An unknown mechanism or parameter, one out of range, a budget or table that is missing, files that collide or
+    /// cannot be written.
+    pub fn check(&self) -> Result<Box<dyn Mechanism>> {
+        let mechanism = self.entry()?.build(&self.parameters)?;
+        self.check_needs()?;
+        check_files(&self.inputs(), &self.named_outputs())?;
+        Ok(mechanism)
+    }
+
+    /// The catalogue's entry of the mechanism.
+    ///
+    /// # Errors
+    /// A name that the catalogue does not have.
+    pub fn entry(&self) -> Result<&'static Entry> {
+        mechanism::find(&self.mechanism)
+    }
+
+    /// The only step that spends.
+    fn release(
+        &self,
+        mechanism: &dyn Mechanism,
+        tables: &Tables,
+        checkpoint: Option<&CheckpointFolder>,
+        observer: &mut dyn Observer,
+    ) -> Result<Release> {
+        let data: &dyn Projectable = &tables.private;
+        let (relation, seed) = (self.unit.relation(), self.noise_seed());
+        let curator = match self.budget {
+            None => Curator::new(data, relation, Rho::ZERO, seed)?,
+            Some(budget) => budget.curator(data, relation, seed)?,
+        };
+        let mut curator = curator.with_unit(self.unit.clone())?;
+        if let Some(path) = &self.ledger_from {
+            curator.charge_earlier(&LedgerFile::read(path)?)?;
+        }
+        let earlier = curator.spent();
+        let task = Task { checkpoint, ..Task::new(&tables.workload, &tables.public) };
+        let release = mechanism.run(&mut curator, &task, observer);
+        if release.is_err() && curator.spent() > earlier {
+            self.failed(mechanism.name(), &curator, observer)?;
+        }
+        release
+    }
+
+    /// Says what a failed run has spent, and writes it for a later run.
+    ///
+    /// With a checkpoint nothing more is said than that: a round that did not get into it will be drawn again, so that
+    /// what was drawn for it, such as which marginal, must not be seen.
+    fn failed(
+        &self,
+        command: &str,
+        curator: &Curator<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        if let Some(folder) = &self.checkpoint {
+            observer.event(&Event::Notice(Notice::SpentInCheckpoint { folder: folder.clone() }));
+            return Ok(());
+        }
+        let (spent, limit) = (curator.spent(), curator.ledger().limit());
+        observer.event(&Event::Notice(Notice::SpentBeforeFailure { spent, limit }));
+        match &self.outputs.ledger {
+            Some(path) => LedgerFile::new(command, self.budget, curator).write(path),
+            None => Ok(()),
+        }
+    }
+
+    /// Draws the records and writes what is asked for, the ledger first.
+    fn write(&self, tables: &Tables, release: &Release) -> Result<Dataset> {
+        if let Some(path) = &self.outputs.ledger {
+            self.ledger_file(tables, release)?.write(path)?;
+        }
+        if let Some(path) = &self.outputs.model {
+            release.model_file(tables.schema.clone()).write(path)?;
+        }
+        let mut rng = ChaCha20Rng::seed_from_u64(self.seed.unwrap_or_else(rand::random));
+        let records = self.rows.unwrap_or_else(|| release.records());
+        let rows = release.rows(records, self.drawing, &mut rng)?;
+        if let Some(path) = &self.outputs.table {
+            write_csv_file(path, &rows, &tables.schema, Labels::Codes, rng.next_u64())?;
+        }
+        if let Some(path) = &self.outputs.report {
+            write_text(path, &report::render(&self.content(tables, release, rows.records()))?)?;
+        }
+        Ok(rows)
+    }
+
+    fn noise_seed(&self) -> NoiseSeed {
+        self.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed)
+    }
+}

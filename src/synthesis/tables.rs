@@ -1,0 +1,124 @@
+//! What a job reads.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::data::{Dataset, PublicData, read_csv, read_public_csv, read_units_csv};
+use crate::domain::Schema;
+use crate::error::{Error, Result};
+use crate::observe::{Event, Notice, Observer};
+use crate::query::Workload;
+use crate::synthesis::Synthesis;
+
+/// A public table to be read, with the name that ledger and report give it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicFile {
+    /// The name.
+    pub name: String,
+    /// CSV, plain or gzip.
+    pub path: PathBuf,
+}
+
+impl FromStr for PublicFile {
+    type Err = Error;
+
+    /// `NAME=FILE`, or `FILE` named by its stem. A name holds no path separator.
+    fn from_str(text: &str) -> Result<Self> {
+        let (name, path) = match text.split_once('=') {
+            Some((name, path)) if !name.contains(['/', '\\']) => (name.to_owned(), path),
+            _ => (Self::stem(Path::new(text)), text),
+        };
+        if name.is_empty() || path.is_empty() {
+            return Err(Error::invalid_parameter("public table", text, "[NAME=]FILE"));
+        }
+        Ok(Self { name, path: path.into() })
+    }
+}
+
+impl PublicFile {
+    /// A file's name without folder, `.gz` and `.csv`.
+    pub fn stem(path: &Path) -> String {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        name.strip_suffix(".csv").unwrap_or(name).to_owned()
+    }
+}
+
+/// The tables of a job, read.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    /// Columns and their codes.
+    pub schema: Schema,
+    /// The private records.
+    pub private: Dataset,
+    /// The public tables.
+    pub public: Vec<PublicData>,
+    /// What the synthetic table must be good at.
+    pub workload: Workload,
+}
+
+impl Tables {
+    /// Reads all of them; nothing is spent.
+    pub(super) fn read(job: &Synthesis, observer: &mut dyn Observer) -> Result<Self> {
+        for (i, file) in job.public.iter().enumerate() {
+            if job.public[..i].iter().any(|earlier| earlier.name == file.name) {
+                let expected = "distinct names (NAME=FILE)";
+                return Err(Error::invalid_parameter("name of a public table", &file.name, expected));
+            }
+        }
+        let schema = Schema::read(&job.schema)?;
+        let domain = schema.domain();
+        let (workload, left_out) = job.workload.read(&domain)?;
+        if left_out > 0 {
+            observer.event(&Event::Notice(Notice::CliquesLeftOut { left_out }));
+        }
+        let public_schema = job.public_schema(&schema)?;
+        let mut public = Vec::with_capacity(job.public.len());
+        for file in &job.public {
+            let table = read_public_csv(&file.path, &public_schema)?;
+            public.push(PublicData::new(&file.name, table, &domain)?);
+        }
+        let private = match job.unit.units() {
+            Some(units) => read_units_csv(&job.private, &schema, units)?,
+            None => read_csv(&job.private, &schema)?,
+        };
+        Ok(Self { schema, private, public, workload })
+    }
+}
+
+impl Synthesis {
+    /// The schema of public tables: group attributes, whose codes are another place's, are not read.
+    fn public_schema(&self, schema: &Schema) -> Result<Schema> {
+        let groups = self.parameters.get("groups").and_then(|groups| groups.as_array());
+        let groups = groups.into_iter().flatten().filter_map(|name| name.as_str());
+        without_groups(&groups.map(str::to_owned).collect::<Vec<_>>(), schema)
+    }
+}
+
+/// A schema without the attributes that name groups.
+///
+/// # Errors
+/// A name that the schema does not have.
+pub fn without_groups(groups: &[String], schema: &Schema) -> Result<Schema> {
+    if groups.is_empty() {
+        return Ok(schema.clone());
+    }
+    schema.domain().clique(groups)?;
+    let names = schema.attributes().map(|attribute| attribute.name.clone());
+    let others: Vec<String> = names.filter(|name| !groups.contains(name)).collect();
+    schema.select(&others)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn public_tables_are_named_by_the_user_or_by_their_file() {
+        let parse = |text: &str| text.parse::<PublicFile>().map(|file| (file.name, file.path));
+        assert_eq!(parse("ohio=a/oh.csv").unwrap(), ("ohio".into(), "a/oh.csv".into()));
+        assert_eq!(parse("a=b/oh.csv.gz").unwrap(), ("a".into(), "b/oh.csv.gz".into()));
+        assert_eq!(parse("./a=b/oh.csv.gz").unwrap(), ("oh".into(), "./a=b/oh.csv.gz".into()));
+        assert!(parse("=x.csv").is_err() && parse("x=").is_err());
+    }
+}
