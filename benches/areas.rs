@@ -27,11 +27,11 @@ use std::time::Instant;
 
 use jointly::data::{Column, Dataset, PublicData, read_csv};
 use jointly::domain::{Domain, Kind, Schema, SchemaColumn};
-use jointly::estimation::prior::Answers;
+use jointly::estimation::prior::{Answers, PriorAware};
 use jointly::evaluation::GroupScore;
 use jointly::measurement::Measurement;
 use jointly::mechanism::{Ide, JamPgm, LevelShares, Mechanism, Release, Task};
-use jointly::model::{MarkovRandomField, Sampling, WeightedSupport};
+use jointly::model::{Drawing, MarkovRandomField, Sampling, WeightedSupport};
 use jointly::observe::Silent;
 use jointly::privacy::{
     Curator, Delta, Epsilon, NeighboringRelation, NoiseForm, NoiseSeed, Rho, rho_from_epsilon_delta,
@@ -146,7 +146,7 @@ impl Census {
                 let (flat, _) = flat.rows().distinct();
                 let flat = WeightedSupport::new(&flat, vec![1.0; flat.records()], 1.0)?;
                 let uniform = MarkovRandomField::uniform(self.ohio.domain(), 1.0)?;
-                let update = Ide::default().update;
+                let update = PriorAware { passes: 20, ..PriorAware::default() };
                 for (size, answers) in sizes.iter().zip(&answers) {
                     parts.push(if method == "flat" {
                         let fitted = update.update(&flat, answers)?.model;
@@ -193,7 +193,7 @@ impl Census {
         let groups = vec!["STATE".into(), "PUMA".into()];
         let level_shares = self.shares.clone();
         let mechanism = Ide { groups, noise, level_shares, ..mechanism.clone() };
-        let task = Task { workload: &workload, public: &public };
+        let task = Task::new(&workload, &public);
         Ok(mechanism.run(&mut curator, &task, &mut Silent)?)
     }
 
@@ -230,13 +230,10 @@ impl Census {
         let public = [PublicData::new("oh", self.ohio.clone(), self.ohio.domain())?];
         let mut curator = Curator::new(own, RELATION, budget()?, NoiseSeed::Fixed(seed))?;
         let mechanism = JamPgm { size_limit_mib: 1.0, iterations: 100, ..JamPgm::default() };
-        let task = Task { workload, public: &public };
-        let model = mechanism.run(&mut curator, &task, &mut Silent)?.model;
+        let task = Task::new(workload, &public);
+        let release = mechanism.run(&mut curator, &task, &mut Silent)?;
         let mut rng = ChaCha20Rng::seed_from_u64(1000 + seed);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a size")]
-        let records = model.total().round().max(1.0) as usize;
-        let drawn = model.sample(records, Sampling::Rounded, &mut rng)?;
-        Ok(model.refine(drawn, &workload.cliques())?)
+        Ok(release.rows(release.records(), Drawing::Refined, &mut rng)?)
     }
 
     /// One table of the records of all areas.

@@ -146,7 +146,7 @@ fn jam(criterion: &mut Criterion, adult: &Dataset) -> Result<(), Failure> {
     let tenth = Dataset::from_rows(adult.domain().clone(), &tenth)?;
     let public = [PublicData::new("a tenth", tenth, adult.domain())?];
     let workload = Workload::all_k_way(adult.domain(), 3)?;
-    let task = Task { workload: &workload, public: &public };
+    let task = Task::new(&workload, &public);
     let limit = rho_from_epsilon_delta(Epsilon::new(10.0)?, Delta::new(1e-9)?)?;
     let relation = NeighboringRelation::ReplaceOne;
     let mechanism = JamPgm { rounds: Some(5), ..JamPgm::default() };

@@ -161,7 +161,7 @@ fn candidates() -> Result<Vec<Series>, Failure> {
 fn run(table: &Dataset, workload: &Workload, rounds: u32) -> Result<f64, Failure> {
     let limit = rho_from_epsilon_delta(Epsilon::new(1.0)?, Delta::new(1e-9)?)?;
     let mechanism = JamPgm { rounds: Some(rounds), ..JamPgm::default() };
-    let task = Task { workload, public: &[] };
+    let task = Task::new(workload, &[]);
     let mut least = f64::INFINITY;
     for _ in 0..LEAST_RUNS {
         let relation = NeighboringRelation::ReplaceOne;

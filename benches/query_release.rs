@@ -115,7 +115,7 @@ impl Case {
     ) -> Result<(), Failure> {
         let n = self.private.records() as f64;
         let limit = rho_from_epsilon_delta(Epsilon::new(epsilon)?, Delta::new(n.powi(-2))?)?;
-        let task = Task { workload: &self.workload, public: &self.public };
+        let task = Task::new(&self.workload, &self.public);
         let (mut errors, start) = (Vec::new(), Instant::now());
         for seed in 0..seeds {
             let (relation, seed) = (NeighboringRelation::ReplaceOne, NoiseSeed::Fixed(seed));

@@ -106,7 +106,7 @@ fn time(
     let mut curator = Curator::new(private, NeighboringRelation::ReplaceOne, budget, seed)?;
     let mut fits = Fits(Vec::new());
     let mechanism = PmwPub { release: QueryRelease { rounds, ..PmwPub::default().release } };
-    mechanism.run(&mut curator, &Task { workload, public }, &mut fits)?;
+    mechanism.run(&mut curator, &Task::new(workload, public), &mut fits)?;
     match (fits.0.first(), fits.0.last()) {
         (Some(first), Some(last)) => Ok(*last - *first),
         _ => Ok(Duration::ZERO),

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use jointly::data::{Dataset, Projectable, PublicData, read_csv};
 use jointly::domain::Schema;
-use jointly::measurement::Provenance;
 use jointly::mechanism::{JamPgm, Mechanism, Task};
-use jointly::model::Sampling;
+use jointly::model::Drawing;
 use jointly::observe::Silent;
 use jointly::privacy::NeighboringRelation::ReplaceOne;
 use jointly::privacy::{Curator, Delta, Epsilon, NoiseSeed, rho_from_epsilon_delta};
@@ -46,11 +45,11 @@ fn main() -> jointly::Result<()> {
         let public = names.iter().map(table).collect::<jointly::Result<Vec<_>>>()?;
         let mut curator = Curator::new(&private, ReplaceOne, limit, NoiseSeed::System)?;
         let mechanism = JamPgm { rounds: Some(20), size_limit_mib: 2.0, ..JamPgm::default() };
-        let task = &Task { workload: &workload, public: &public };
+        let task = &Task::new(&workload, &public);
         let release = mechanism.run(&mut curator, task, &mut Silent)?;
         let mut rng = ChaCha20Rng::seed_from_u64(1);
-        let rows = release.model.sample(private.records(), Sampling::Rounded, &mut rng)?;
-        let picks = release.rounds.iter().filter(|r| r.provenance != Provenance::Private).count();
+        let rows = release.rows(private.records(), Drawing::Refined, &mut rng)?;
+        let (_, picks) = release.provenances();
         let ours = error(&private, &rows, &workload)?;
         let alone = error(&private, public[0].table(), &workload)?;
         println!("{names:?}: {picks} of 20 public; error {ours:.3}, {} alone {alone:.3}", names[0]);

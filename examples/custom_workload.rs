@@ -32,10 +32,10 @@ fn main() -> jointly::Result<()> {
     let seed = NoiseSeed::System;
     let mut curator = Curator::new(&private, NeighboringRelation::ReplaceOne, limit, seed)?;
     let mechanism = JamPgm { rounds: Some(10), iterations: 300, ..JamPgm::default() };
-    let task = Task { workload: &workload, public: &[] };
+    let task = Task::new(&workload, &[]);
     let release = mechanism.run(&mut curator, &task, &mut Silent)?;
-    for record in &release.rounds {
-        println!("round {:>2}: {}", record.round, domain.describe(&record.clique));
+    for (round, measured) in (1..).zip(&release.measurements) {
+        println!("round {round:>2}: {}", domain.describe(&measured.clique));
     }
 
     // Invented people: their records may be compared with. This line would not be private for real ones.

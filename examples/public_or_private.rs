@@ -39,7 +39,7 @@ fn main() -> jointly::Result<()> {
     let seed = NoiseSeed::Fixed(4);
     let mut curator = Curator::new(&private, NeighboringRelation::ReplaceOne, limit, seed)?;
     let mechanism = JamPgm { rounds: Some(15), iterations: 300, ..JamPgm::default() };
-    let task = Task { workload: &workload, public: &public };
+    let task = Task::new(&workload, &public);
     let release = mechanism.run(&mut curator, &task, &mut Silent)?;
     println!("round, marginal, cells, distance of the last model in records, source");
     for (round, m) in (1..).zip(&release.measurements) {

@@ -10,8 +10,9 @@
 use jointly::data::{Dataset, PublicData};
 use jointly::demo::Generator;
 use jointly::domain::Domain;
-use jointly::evaluation::{MixtureError, ScoredCells, WorkloadError};
+use jointly::evaluation::WorkloadError;
 use jointly::mechanism::{Mechanism, PmwPub, Task};
+use jointly::mixture_error::{MixtureError, ScoredCells};
 use jointly::observe::Silent;
 use jointly::privacy::{
     Curator, Delta, Epsilon, NeighboringRelation, NoiseSeed, rho_from_epsilon_delta,
@@ -48,7 +49,7 @@ fn main() -> jointly::Result<()> {
         let limit = rho_from_epsilon_delta(Epsilon::new(1.0)?, Delta::new(1e-9)?)?;
         let relation = NeighboringRelation::ReplaceOne;
         let mut curator = Curator::new(&private, relation, limit, NoiseSeed::System)?;
-        let task = Task { workload: &workload, public: &public };
+        let task = Task::new(&workload, &public);
         let release = PmwPub::default().run(&mut curator, &task, &mut Silent)?;
         let error = WorkloadError::of_model(&private, &release.model, &workload, 0)?;
         println!("{name}: PMW^Pub at epsilon 1 is off by {:.6} at most", error.max_query);

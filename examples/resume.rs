@@ -38,12 +38,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::temp_dir().join(format!("jointly-resume-{}", std::process::id()));
     // The label tells private tables apart without a number computed from them: a path and a date, say.
     let private_label = "invented people, 2026-01-01".into();
-    let checkpoint = Some(CheckpointFolder { folder: folder.clone(), private_label });
-    let mechanism = JamPgm { rounds: Some(8), checkpoint, ..JamPgm::default() };
+    let checkpoint = CheckpointFolder { folder: folder.clone(), private_label };
+    let task = Task { checkpoint: Some(&checkpoint), ..Task::new(&workload, &[]) };
+    let mechanism = JamPgm { rounds: Some(8), ..JamPgm::default() };
     let run = |mut observer: Interrupted| -> jointly::Result<Release> {
         let relation = NeighboringRelation::ReplaceOne;
         let mut curator = Curator::new(&private, relation, limit, NoiseSeed::System)?;
-        mechanism.run(&mut curator, &Task { workload: &workload, public: &[] }, &mut observer)
+        mechanism.run(&mut curator, &task, &mut observer)
     };
     let stopped = catch_unwind(AssertUnwindSafe(|| run(Interrupted(Some(3)))));
     println!("interrupted: {}; now again", stopped.is_err());

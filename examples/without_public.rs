@@ -35,7 +35,7 @@ fn main() -> jointly::Result<()> {
         // Each run is a run of its own: whoever publishes several must pay for all.
         let relation = NeighboringRelation::ReplaceOne;
         let mut curator = Curator::new(&private, relation, limit, NoiseSeed::System)?;
-        let task = Task { workload: &workload, public: &[] };
+        let task = Task::new(&workload, &[]);
         let release = mechanism.run(&mut curator, &task, &mut Silent)?;
         let mut rng = ChaCha20Rng::seed_from_u64(1);
         let rows = release.model.sample(private.records(), Sampling::Rounded, &mut rng)?;

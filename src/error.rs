@@ -109,7 +109,9 @@ pub enum Error {
         remaining: Cost,
     },
     /// No candidate can be selected.
-    #[error("no candidate to select in round {round}: no clique fits a model of {limit_mib:.3} MiB")]
+    #[error(
+        "no candidate to select in round {round}: no clique fits a model of {limit_mib:.3} MiB"
+    )]
     NoCandidates {
         /// The round, counted from 1.
         round: u32,
@@ -117,7 +119,9 @@ pub enum Error {
         limit_mib: f64,
     },
     /// A size limit below the smallest model, that of independent attributes and structural zeros.
-    #[error("the size limit is a model of {limit_mib} MiB, and independent attributes with their structural zeros take {needed_mib:.6} MiB")]
+    #[error(
+        "the size limit is a model of {limit_mib} MiB, and independent attributes with their structural zeros take {needed_mib:.6} MiB"
+    )]
     SizeLimit {
         /// The limit, in MiB.
         limit_mib: f64,

@@ -66,7 +66,7 @@
 //! let relation = NeighboringRelation::ReplaceOne;
 //! let mut curator = Curator::new(&private, relation, limit, NoiseSeed::System)?;
 //! let mechanism = JamPgm { rounds: Some(5), ..JamPgm::default() };
-//! let task = Task { workload: &workload, public: &public };
+//! let task = Task::new(&workload, &public);
 //! let release = mechanism.run(&mut curator, &task, &mut Silent)?;
 //!
 //! let mut rng = ChaCha20Rng::seed_from_u64(1); // rows cost no privacy, whatever their seed

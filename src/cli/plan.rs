@@ -78,7 +78,8 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
         return Err(Failure::usage("--records is 0, expected at least 1"));
     }
     run::check_parameters(&args.mechanism)?;
-    let mechanism = mechanism::find(&args.mechanism.mechanism)?.build(&args.mechanism.parameters)?;
+    let mechanism =
+        mechanism::find(&args.mechanism.mechanism)?.build(&args.mechanism.parameters)?;
     let budget = Budget::approximate(args.epsilon, args.delta)?;
     let domain = Schema::read(&args.schema)?.domain();
     let (workload, left_out) = args.workload.source().read(&domain)?;
@@ -255,8 +256,7 @@ impl Plan {
 /// The smallest, the median and the largest clique of a workload, sorted by cells, with the noise of the first step.
 fn noisy(domain: &Domain, cliques: &[Clique], run: &RunPlan, records: u64) -> Vec<NoisyClique> {
     let Some(step) = run.steps.first() else { return Vec::new() };
-    let places =
-        [("smallest", 0), ("median", cliques.len() / 2), ("largest", cliques.len() - 1)];
+    let places = [("smallest", 0), ("median", cliques.len() / 2), ("largest", cliques.len() - 1)];
     let noisy = |(which, place): (&'static str, usize)| {
         let cells = cells(domain, &cliques[place]);
         let expected_l1 = std::f64::consts::FRAC_2_PI.sqrt() * step.stddev * cells as f64;

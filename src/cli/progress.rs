@@ -130,7 +130,8 @@ impl Progress {
         let console = self.console;
         match notice {
             Notice::CliquesLeftOut { left_out } => {
-                let text = format!("{} cliques of the workload left out", grouped(*left_out as u64));
+                let text =
+                    format!("{} cliques of the workload left out", grouped(*left_out as u64));
                 console.note("workload", &text, json!({ "left_out": left_out }));
             }
             Notice::PublicTablesUnused { mechanism } => {

@@ -124,7 +124,8 @@ impl Mechanism for Aim {
             let sensitivity = ScoreSensitivity::l1_error(run.relation()).weighted(largest)?;
 
             // Select, measure, fit, and anneal where nothing was learned.
-            let choice = model.select(&mut run, scores, wanted.len(), sensitivity, cost.0.select)?;
+            let choice =
+                model.select(&mut run, scores, wanted.len(), sensitivity, cost.0.select)?;
             run.measure(&cliques[wanted[choice]], cost.0.measure)?;
             run.end_round()?;
             step = step.fit_and_anneal(&mut model, &mut run)?;

@@ -135,11 +135,13 @@ impl Stored {
                     _,
                 ) => chosen.push((entry.round, *candidates)),
                 (
-                    NoiseMechanism::DiscreteGaussian { .. } | NoiseMechanism::DiscreteLaplace { .. },
+                    NoiseMechanism::DiscreteGaussian { .. }
+                    | NoiseMechanism::DiscreteLaplace { .. },
                     Some(clique),
                 ) => measured.push((entry.round, clique.clone(), entry.cell)),
                 (
-                    NoiseMechanism::DiscreteGaussian { .. } | NoiseMechanism::DiscreteLaplace { .. },
+                    NoiseMechanism::DiscreteGaussian { .. }
+                    | NoiseMechanism::DiscreteLaplace { .. },
                     None,
                 ) => counted += 1,
                 _ => return Err("the ledger has an entry that no round makes"),
@@ -186,7 +188,8 @@ impl Checkpoint {
         let path = folder.join(FILE);
         own.lock = Some(lock(folder)?);
         own.path = Some(path.clone());
-        let parameters = serde_json::to_string(parameters).map_err(|error| own.unwritable(error))?;
+        let parameters =
+            serde_json::to_string(parameters).map_err(|error| own.unwritable(error))?;
         own.fingerprint = fingerprint(mechanism, &parameters, curator, task, private_label);
         let text = match fs::read(&path) {
             Ok(text) => text,

@@ -141,12 +141,10 @@ impl Mechanism for PepPub {
 }
 
 /// The parameter that no other mechanism has.
-pub(super) const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "projections",
-        value_name: "K",
-        help: "Most projections per round",
-        form: Form::Count,
-        unset: "",
-    },
-];
+pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
+    name: "projections",
+    value_name: "K",
+    help: "Most projections per round",
+    form: Form::Count,
+    unset: "",
+}];

@@ -97,12 +97,10 @@ impl Hdmm {
 }
 
 /// The parameter that no other mechanism has.
-pub(super) const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "widest",
-        value_name: "K",
-        help: "Cliques of up to this many attributes may be measured besides subsets of the workload's",
-        form: Form::Count,
-        unset: "",
-    },
-];
+pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
+    name: "widest",
+    value_name: "K",
+    help: "Cliques of up to this many attributes may be measured besides subsets of the workload's",
+    form: Form::Count,
+    unset: "",
+}];

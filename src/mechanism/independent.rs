@@ -25,7 +25,11 @@ pub struct Independent {
 
 impl Default for Independent {
     fn default() -> Self {
-        Self { size_limit_mib: Fitting::SIZE_LIMIT_MIB, iterations: Fitting::ITERATIONS, estimator: EstimatorKind::default() }
+        Self {
+            size_limit_mib: Fitting::SIZE_LIMIT_MIB,
+            iterations: Fitting::ITERATIONS,
+            estimator: EstimatorKind::default(),
+        }
     }
 }
 

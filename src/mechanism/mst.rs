@@ -34,7 +34,11 @@ pub struct Mst {
 
 impl Default for Mst {
     fn default() -> Self {
-        Self { size_limit_mib: Fitting::SIZE_LIMIT_MIB, iterations: Fitting::ITERATIONS, estimator: EstimatorKind::default() }
+        Self {
+            size_limit_mib: Fitting::SIZE_LIMIT_MIB,
+            iterations: Fitting::ITERATIONS,
+            estimator: EstimatorKind::default(),
+        }
     }
 }
 

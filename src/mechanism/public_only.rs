@@ -7,9 +7,7 @@ use crate::error::{Error, Result};
 use crate::estimation::{EstimatorKind, Stopping, Weighting};
 use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::graphical::{Fitting, GraphicalModel, table_distances};
-use crate::mechanism::{
-    JamPgm, Mechanism, PlanFor, Release, Run, RunPlan, Task, parameters,
-};
+use crate::mechanism::{JamPgm, Mechanism, PlanFor, Release, Run, RunPlan, Task, parameters};
 use crate::observe::Observer;
 use crate::privacy::Curator;
 

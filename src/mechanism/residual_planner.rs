@@ -100,15 +100,13 @@ impl ResidualPlanner {
 }
 
 /// The parameter that no other mechanism has.
-pub(super) const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "objective",
-        value_name: "WHAT",
-        help: "What the noise makes small, weighted by the workload",
-        form: Form::Choice(&[
-            ("sum-of-variances", "The sum of the variances of all cells"),
-            ("max-variance", "The largest variance of a cell"),
-        ]),
-        unset: "",
-    },
-];
+pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
+    name: "objective",
+    value_name: "WHAT",
+    help: "What the noise makes small, weighted by the workload",
+    form: Form::Choice(&[
+        ("sum-of-variances", "The sum of the variances of all cells"),
+        ("max-variance", "The largest variance of a cell"),
+    ]),
+    unset: "",
+}];

@@ -17,8 +17,8 @@ use crate::mechanism::{Release, Task};
 use crate::model::Model;
 use crate::observe::{Event, Observer};
 use crate::privacy::{
-    Curator, MarginalSensitivity, NeighboringRelation, NoiseMechanism, Ratio, Rho, ScoreSensitivity, Selection,
-    Sensitive,
+    Curator, MarginalSensitivity, NeighboringRelation, NoiseMechanism, Ratio, Rho,
+    ScoreSensitivity, Selection, Sensitive,
 };
 
 /// One round of a run.
@@ -458,7 +458,8 @@ impl Shares {
     pub fn of(round: Rho, measure_share: f64) -> Result<Self> {
         let (measure, select) = round.fraction(measure_share)?;
         if measure.is_zero() || select.is_zero() {
-            let expected = "a positive rho for each step of each round: more budget or fewer rounds";
+            let expected =
+                "a positive rho for each step of each round: more budget or fewer rounds";
             return Err(Error::invalid_parameter("budget of a round", round, expected));
         }
         Ok(Self { measure, select })

@@ -198,8 +198,7 @@ impl ModelFile {
         };
         let form = self.model.store()?;
         write_durably(path, |out| {
-            let failed =
-                |source| Error::Io { action: "write", path: path.to_owned(), source };
+            let failed = |source| Error::Io { action: "write", path: path.to_owned(), source };
             let text = serde_json::to_string(&header).map_err(|error| failed(error.into()))?;
             // The form's member comes last.
             let open = text.strip_suffix('}').unwrap_or(&text);
@@ -254,9 +253,13 @@ impl ModelFile {
         let schema: Schema = parse(&*take("schema")?, place)?;
         let domain = schema.domain();
         let refined_on = take("refined_on").ok().map(|value| parse::<RefinedOn>(&value, place));
-        let stored_zeros = take("zeros").ok().map(|value| parse::<Vec<StoredFactor>>(&value, place));
+        let stored_zeros =
+            take("zeros").ok().map(|value| parse::<Vec<StoredFactor>>(&value, place));
         if version == VERSION && stored_zeros.transpose()?.unwrap_or_default() != zeros(&domain) {
-            return Err(wrong("other zeros".into(), "those of the schema's forbidden combinations"));
+            return Err(wrong(
+                "other zeros".into(),
+                "those of the schema's forbidden combinations",
+            ));
         }
         let known = |member: &str| FORMS.iter().find(|form| form.member == member);
         if let Some(unknown) = members.keys().find(|name| known(name).is_none()) {
@@ -292,7 +295,8 @@ fn without_list(domain: &Domain, model: &Model) -> Result<Vec<Clique>> {
 mod tests {
     use super::*;
     use crate::data::Dataset;
-    use crate::model::WeightedSupport;
+    use crate::model::{MarkovRandomField, WeightedSupport};
+    use crate::table::{CliqueLayout, Potentials};
 
     fn file() -> ModelFile {
         let schema = Schema::from_json(r#"{"a": 2, "b": 3, "c": 4}"#, "d").expect("a schema");
@@ -305,7 +309,13 @@ mod tests {
         }
         theta.table_mut(0)[2] = f64::NEG_INFINITY;
         let model = MarkovRandomField::new(&domain, theta, 77.5).expect("a model");
-        ModelFile { schema, model: model.into(), mechanism: "jam-pgm".into(), is_private: true, refined_on: Vec::new() }
+        ModelFile {
+            schema,
+            model: model.into(),
+            mechanism: "jam-pgm".into(),
+            is_private: true,
+            refined_on: Vec::new(),
+        }
     }
 
     fn support() -> ModelFile {
@@ -314,7 +324,13 @@ mod tests {
         let rows = Dataset::from_rows(schema.domain(), &rows).expect("rows");
         let weights = vec![1.0 / 3.0, 0.0, 1e-300];
         let model = WeightedSupport::new(&rows, weights, 77.5).expect("a model");
-        ModelFile { schema, model: model.into(), mechanism: "pmw-pub".into(), is_private: false, refined_on: Vec::new() }
+        ModelFile {
+            schema,
+            model: model.into(),
+            mechanism: "pmw-pub".into(),
+            is_private: false,
+            refined_on: Vec::new(),
+        }
     }
 
     #[test]
@@ -330,8 +346,8 @@ mod tests {
         let small = ModelLimits { model_mib: 1e-5, ..limits };
         assert!(matches!(ModelFile::from_json(&text, "m", small), Err(Error::TooLarge { .. })));
         for (from, to, expected) in [
-            ("\"version\":2", "\"version\":4", "version 4"),
-            ("\"version\":2", "\"version\":1", "'factors' in version 1"),
+            ("\"version\":4", "\"version\":5", "version 5"),
+            ("\"version\":4", "\"version\":1", "'support' in version 1"),
             ("\"support\":", "\"factors\":[],\"support\":", "exactly one"),
             ("\"total\":77.5", "\"total\":0", "total"),
             ("\"attribute\":\"a\"", "\"attribute\":\"z\"", "columns z"),
@@ -382,8 +398,8 @@ mod tests {
         let read = |text: &str| ModelFile::from_json(text, "m", ModelLimits::default());
         assert!(read(&text).is_ok());
         let changes = [
-            ("\"version\":1", "\"version\":2", "'support' in version 2"),
-            ("\"version\":1", "\"version\":7", "version 7"),
+            ("\"version\":4", "\"version\":2", "'factors' in version 2"),
+            ("\"version\":4", "\"version\":7", "version 7"),
             ("jointly-model", "other", "format 'other'"),
             ("\"total\":77.5", "\"total\":-1", "total"),
             ("\"total\":77.5", "\"total\":1e999", ""),

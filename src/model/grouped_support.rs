@@ -7,9 +7,9 @@ use rand::Rng;
 use crate::data::{Column, Dataset, MAX_TOTAL_CELLS};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::model::{Distribution, Sampling, StoredForm};
 use crate::model::sampling::deal_records;
 use crate::model::stored_groups::StoredGroups;
+use crate::model::{Distribution, Sampling, StoredForm};
 use crate::table::Factor;
 
 /// One group of a [`GroupedSupport`], such as an area.

@@ -61,7 +61,10 @@ impl StoredGroups {
     /// Attributes that are not those of the schema; columns or weights of other lengths; more than the limits; codes that
     /// the schema does not have; records out of order, repeated or forbidden; a forbidden group; or as
     /// [`GroupedSupport::new`].
-    fn check(self, Reading { domain, total, place, limits }: Reading<'_>) -> Result<GroupedSupport> {
+    fn check(
+        self,
+        Reading { domain, total, place, limits }: Reading<'_>,
+    ) -> Result<GroupedSupport> {
         let wrong =
             |found: String, expected: &str| Error::invalid_specification(place, found, expected);
         let own = if self.attributes.is_empty() {
@@ -161,7 +164,13 @@ mod tests {
             group([1, 2], 20.5, &Arc::new(vec![0.1, 0.2, 0.7])),
         ];
         let model = GroupedSupport::new(&schema.domain(), &[3, 1], rows, groups).expect("a model");
-        ModelFile { schema, model: model.into(), mechanism: "ide".into(), is_private: true, refined_on: Vec::new() }
+        ModelFile {
+            schema,
+            model: model.into(),
+            mechanism: "ide".into(),
+            is_private: true,
+            refined_on: Vec::new(),
+        }
     }
 
     #[test]
@@ -183,7 +192,13 @@ mod tests {
         let everyone = Group { codes: vec![], size: 5.0, weights: Arc::new(vec![1.0]) };
         let model = GroupedSupport::new(&schema.domain(), &[], rows, vec![everyone]);
         let model = model.expect("a model").into();
-        let alone = ModelFile { schema, model, mechanism: "ide".into(), is_private: false, refined_on: Vec::new() };
+        let alone = ModelFile {
+            schema,
+            model,
+            mechanism: "ide".into(),
+            is_private: false,
+            refined_on: Vec::new(),
+        };
         alone.write(&path).expect("written");
         let back = ModelFile::read(&path, ModelLimits::default()).expect("read");
         assert_eq!(groups(&back), groups(&alone));
@@ -200,7 +215,7 @@ mod tests {
         let small = ModelLimits { model_mib: 1e-5, ..limits };
         assert!(matches!(ModelFile::from_json(&text, "m", small), Err(Error::TooLarge { .. })));
         for (from, to, expected) in [
-            ("\"version\":3", "\"version\":2", "'groups' in version 3"),
+            ("\"version\":4", "\"version\":2", "'groups' in version 2"),
             ("\"total\":50.75", "\"total\":50", "sum of the sizes"),
             ("\"state\",\"puma\"", "\"state\"", "columns b, a"),
             ("\"state\",\"puma\"", "\"state\",\"state\"", "state"),

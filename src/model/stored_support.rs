@@ -78,7 +78,10 @@ impl StoredSupport {
     /// # Errors
     /// Columns that are not those of the schema, in order and of equal length; more than the limits; codes that the schema
     /// does not have; records out of order, repeated or forbidden; or as [`WeightedSupport::new`].
-    fn check(self, Reading { domain, total, place, limits }: Reading<'_>) -> Result<WeightedSupport> {
+    fn check(
+        self,
+        Reading { domain, total, place, limits }: Reading<'_>,
+    ) -> Result<WeightedSupport> {
         let wrong =
             |found: String, expected: &str| Error::invalid_specification(place, found, expected);
         let records = self.weights.len();

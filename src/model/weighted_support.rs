@@ -5,9 +5,9 @@ use rand::Rng;
 use crate::data::{Column, Dataset, PublicData};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::model::{Distribution, Sampling, StoredForm};
 use crate::model::sampling::deal_records;
 use crate::model::stored_support::StoredSupport;
+use crate::model::{Distribution, Sampling, StoredForm};
 use crate::table::Factor;
 
 /// A finite support, distinct records of a domain, with a weight for each and the number of records it stands for: the

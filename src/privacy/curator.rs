@@ -14,8 +14,8 @@ use crate::data::{Projectable, Units};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::privacy::{
-    Ledger, LedgerEntry, LedgerFile, NeighboringRelation, NoiseSeed, PrivacyUnit,
-    RecordsPerUnit, Rho, Sensitive,
+    Ledger, LedgerEntry, LedgerFile, NeighboringRelation, NoiseSeed, PrivacyUnit, RecordsPerUnit,
+    Rho, Sensitive,
 };
 
 /// Private records, the budget that is left, and the noise generator.
@@ -81,7 +81,7 @@ impl<'a> Curator<'a> {
     /// # Errors
     /// A ledger of another limit or one that overruns it, an entry that its cost does not cover or that was measured
     /// under another relation, or a curator that has spent something already.
-    pub(crate) fn continue_from(&mut self, ledger: &Ledger) -> Result<()> {
+    pub fn continue_from(&mut self, ledger: &Ledger) -> Result<()> {
         let limit = self.ledger().limit();
         let is_as_pure = ledger.epsilon_limit() == self.ledger().epsilon_limit();
         if !self.spent().is_zero() || ledger.limit() != limit || !is_as_pure {
@@ -108,8 +108,9 @@ impl<'a> Curator<'a> {
     /// one that spends more than the limit, or has an entry that its cost does not cover; or a curator that has spent
     /// something already.
     pub fn charge_earlier(&mut self, earlier: &LedgerFile) -> Result<()> {
-        let refused =
-            |found: String, expected: String| Error::invalid_specification("earlier ledger", found, expected);
+        let refused = |found: String, expected: String| {
+            Error::invalid_specification("earlier ledger", found, expected)
+        };
         if !self.spent().is_zero() || self.round > 0 {
             let found = format!("a run that has spent {} by round {}", self.spent(), self.round);
             return Err(refused(found, "before anything is spent".into()));

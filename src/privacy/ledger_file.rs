@@ -173,7 +173,11 @@ impl LedgerFile {
         let text = std::fs::read_to_string(path).map_err(failed)?;
         let place = path.display().to_string();
         let stored: Stored = serde_json::from_str(&text).map_err(|error| {
-            Error::invalid_specification(&place, error.to_string(), "a ledger as written by --ledger")
+            Error::invalid_specification(
+                &place,
+                error.to_string(),
+                "a ledger as written by --ledger",
+            )
         })?;
         if !READ.contains(&(stored.format.as_str(), stored.version)) {
             let found = format!("format '{}', version {}", stored.format, stored.version);

@@ -61,10 +61,16 @@ impl Synthesis {
             fit: round.fit,
         });
         let rounds: Vec<Round<'_>> = rounds.collect();
-        LedgerFile::of_release(release.mechanism, self.budget, &self.unit, release.is_private, &release.ledger)
-            .with("public_tables", &public)?
-            .with("rounds", &rounds)?
-            .with("certificate", &release.certificate)
+        LedgerFile::of_release(
+            release.mechanism,
+            self.budget,
+            &self.unit,
+            release.is_private,
+            &release.ledger,
+        )
+        .with("public_tables", &public)?
+        .with("rounds", &rounds)?
+        .with("certificate", &release.certificate)
     }
 
     /// What the report of a finished run is made from.

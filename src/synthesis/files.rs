@@ -46,8 +46,7 @@ fn probe(path: &Path) -> std::result::Result<PathBuf, OutputFault> {
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or_else(|| Path::new("."));
-    let unwritable =
-        |source| OutputFault::FolderNotWritable { folder: folder.to_owned(), source };
+    let unwritable = |source| OutputFault::FolderNotWritable { folder: folder.to_owned(), source };
     let known = fs::canonicalize(folder).map_err(unwritable)?;
     let mut prefix = OsString::from(".");
     prefix.push(name);

@@ -63,7 +63,11 @@ impl Tables {
         for (i, file) in job.public.iter().enumerate() {
             if job.public[..i].iter().any(|earlier| earlier.name == file.name) {
                 let expected = "distinct names (NAME=FILE)";
-                return Err(Error::invalid_parameter("name of a public table", &file.name, expected));
+                return Err(Error::invalid_parameter(
+                    "name of a public table",
+                    &file.name,
+                    expected,
+                ));
             }
         }
         let schema = Schema::read(&job.schema)?;

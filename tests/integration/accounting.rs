@@ -6,7 +6,7 @@ use jointly::data::Projectable;
 use jointly::domain::{Clique, Domain};
 use jointly::privacy::NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
 use jointly::privacy::{
-    Accountant, Curator, Delta, Epsilon, Ledger, LedgerEntry, NoiseForm, NoiseMechanism, NoiseSeed,
+    Curator, Delta, Epsilon, Ledger, LedgerEntry, LedgerFile, NoiseForm, NoiseMechanism, NoiseSeed,
     Ratio, RecordsPerUnit, ResidualQuery, Rho, ScoreSensitivity, Selection, Sensitive,
     StatisticSensitivity, delta_from_rho_epsilon, epsilon_from_rho_delta, residual_cost,
     rho_from_epsilon_delta,
@@ -253,10 +253,11 @@ fn hostile_ledgers_are_refused_or_read_and_never_overflow() {
                 assert!(ledger.spent() <= ledger.limit());
                 let pure = Epsilon::new(1.0).unwrap();
                 let mut pure = Curator::pure(&data, ReplaceOne, pure, NoiseSeed::Fixed(1)).unwrap();
-                _ = pure.charge_earlier(&ledger);
+                let file = LedgerFile::of_release("x", None, pure.unit(), true, &ledger);
+                _ = pure.charge_earlier(&file);
                 assert!(pure.spent() <= pure.ledger().limit());
                 let mut run = curator(&data, 1.0);
-                assert!(run.charge_earlier(&ledger).is_err() || run.spent() <= rho(1.0));
+                assert!(run.charge_earlier(&file).is_err() || run.spent() <= rho(1.0));
             }
         }
     }
@@ -378,10 +379,10 @@ proptest! {
         limit in 0_u64..1 << 41,
         costs in prop::collection::vec(1_u64..1 << 40, 0..12),
     ) {
-        let mut accountant = Accountant::new(Rho::from_units(limit));
+        let mut ledger = Ledger::new(Rho::from_units(limit));
         let mut expected = 0;
         for cost in costs {
-            let charged = accountant.charge(LedgerEntry {
+            let charged = ledger.charge(LedgerEntry {
                 round: 0,
                 purpose: "test".into(),
                 clique: None,
@@ -394,10 +395,11 @@ proptest! {
             });
             prop_assert_eq!(charged.is_ok(), expected + cost <= limit);
             expected += if charged.is_ok() { cost } else { 0 };
-            prop_assert_eq!(accountant.spent().units(), expected);
-            prop_assert_eq!(accountant.remaining().units(), limit - expected);
+            prop_assert_eq!(ledger.spent().units(), expected);
+            prop_assert_eq!(ledger.remaining().units(), limit - expected);
         }
-        prop_assert_eq!(Accountant::resume(accountant.ledger()).unwrap(), accountant);
+        let text = serde_json::to_string(&ledger).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Ledger>(&text).unwrap(), ledger);
     }
 
     #[test]

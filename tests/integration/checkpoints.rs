@@ -16,7 +16,9 @@ use jointly::mechanism::{
     PepPub, PmwPub, Queries, QueryRelease, Task,
 };
 use jointly::observe::{Event, Observer, Silent};
-use jointly::privacy::{Curator, Ledger, NeighboringRelation, NoiseMechanism, NoiseSeed};
+use jointly::privacy::{
+    Curator, Ledger, LedgerFile, NeighboringRelation, NoiseMechanism, NoiseSeed,
+};
 use jointly::query::Workload;
 use jointly::{Error, Result};
 use rand::rngs::ChaCha20Rng;
@@ -33,9 +35,14 @@ fn run() -> Run {
     Run::new(&private, &[("near", &near)])
 }
 
-/// JAM-PGM with so many rounds that keeps its state in a folder.
-fn checkpointed(rounds: u32, folder: &Path) -> JamPgm {
-    JamPgm { checkpoint: Some(in_folder(folder)), ..jam(rounds) }
+/// The run that keeps its state in a folder.
+fn kept(run: &Run, folder: &Path) -> Run {
+    Run { checkpoint: Some(in_folder(folder)), ..run.clone() }
+}
+
+/// The run without a checkpoint.
+fn undisturbed(run: &Run) -> Run {
+    Run { checkpoint: None, ..run.clone() }
 }
 
 /// Stops a run at an event by unwinding, without a message.
@@ -80,41 +87,31 @@ fn a_run_stopped_anywhere_goes_on_to_the_very_same_release() {
         }
         for (kind, round) in places {
             let folder = tempfile::tempdir().unwrap();
-            let mechanism = checkpointed(ROUNDS, folder.path());
+            let (mechanism, run) = (jam(ROUNDS), kept(&run, folder.path()));
             stop(&run, &mechanism, kind, round);
             assert_eq!(bytes(&run.release(&mechanism)), expected, "{relation}, {kind} {round}");
         }
     }
 }
 
-/// A mechanism other than JAM-PGM, with a checkpoint or without.
-type Make = fn(Option<CheckpointFolder>) -> Box<dyn Mechanism>;
+/// A mechanism other than JAM-PGM.
+type Make = fn() -> Box<dyn Mechanism>;
 
 const OTHERS: [Make; 9] = [
-    |checkpoint| Box::new(Aim { rounds: Some(20), iterations: 200, checkpoint, ..Aim::default() }),
-    |checkpoint| Box::new(Mst { iterations: 200, checkpoint, ..Mst::default() }),
-    |checkpoint| Box::new(MwemPgm { iterations: 200, checkpoint, ..MwemPgm::default() }),
-    |checkpoint| Box::new(Independent { iterations: 200, checkpoint, ..Independent::default() }),
-    |checkpoint| {
-        let rounds = QueryRelease::new(ROUNDS, Queries::Single);
-        Box::new(Mwem { release: QueryRelease { checkpoint, ..rounds } })
-    },
-    |checkpoint| {
+    || Box::new(Aim { rounds: Some(20), iterations: 200, ..Aim::default() }),
+    || Box::new(Mst { iterations: 200, ..Mst::default() }),
+    || Box::new(MwemPgm { iterations: 200, ..MwemPgm::default() }),
+    || Box::new(Independent { iterations: 200, ..Independent::default() }),
+    || Box::new(Mwem { release: QueryRelease::new(ROUNDS, Queries::Single) }),
+    || {
         let rounds = QueryRelease::new(ROUNDS, Queries::Marginals);
-        let iterate = Iterate::Average;
-        Box::new(PmwPub { release: QueryRelease { checkpoint, iterate, ..rounds } })
+        Box::new(PmwPub { release: QueryRelease { iterate: Iterate::Average, ..rounds } })
     },
-    |checkpoint| {
-        let rounds = QueryRelease::new(ROUNDS, Queries::Marginals);
-        Box::new(Pep { release: QueryRelease { checkpoint, ..rounds }, projections: 5 })
-    },
-    |checkpoint| {
-        let rounds = QueryRelease::new(ROUNDS, Queries::Single);
-        Box::new(PepPub { release: QueryRelease { checkpoint, ..rounds }, projections: 5 })
-    },
-    |checkpoint| {
+    || Box::new(Pep { release: QueryRelease::new(ROUNDS, Queries::Marginals), projections: 5 }),
+    || Box::new(PepPub { release: QueryRelease::new(ROUNDS, Queries::Single), projections: 5 }),
+    || {
         let (groups, noise_to_count) = (vec![NAMES[0].to_owned()], 1e9);
-        Box::new(Ide { groups, noise_to_count, checkpoint, ..Ide::default() })
+        Box::new(Ide { groups, noise_to_count, ..Ide::default() })
     },
 ];
 
@@ -127,12 +124,12 @@ fn every_mechanism_stopped_anywhere_goes_on_to_the_very_same_release() {
     for relation in [NeighboringRelation::ReplaceOne, NeighboringRelation::AddRemoveOne] {
         let run = Run { relation, epsilon: 3.0, ..run() };
         for make in OTHERS {
-            let undisturbed = make(None);
+            let mechanism = make();
             let mut seen = crate::support::Recorder::default();
-            let expected = bytes(&run.with(&*undisturbed, &mut seen).unwrap());
+            let expected = bytes(&run.with(&*mechanism, &mut seen).unwrap());
             for (kind, round) in seen.0.iter().map(kind) {
                 let folder = tempfile::tempdir().unwrap();
-                let mechanism = make(Some(in_folder(folder.path())));
+                let run = kept(&run, folder.path());
                 stop(&run, &*mechanism, kind, round);
                 let place = format!("{}, {relation}, {kind} {round}", mechanism.name());
                 assert_eq!(bytes(&run.release(&*mechanism)), expected, "{place}");
@@ -149,7 +146,7 @@ fn noise_from_the_system_is_paid_once_by_every_mechanism() {
     for make in OTHERS {
         for round in [1, 2, 5, 6] {
             let folder = tempfile::tempdir().unwrap();
-            let mechanism = make(Some(in_folder(folder.path())));
+            let (mechanism, run) = (make(), kept(&run, folder.path()));
             stop(&run, &*mechanism, "measured", round);
             let before = ledger(folder.path()).unwrap();
             let release = run.release(&*mechanism);
@@ -168,16 +165,16 @@ fn a_run_after_an_earlier_ledger_is_the_run_with_what_that_leaves() {
         let whole = limit.checked_add(before).unwrap();
         let mut first = Curator::new(&run.private, relation, before, run.seed).unwrap();
         first.measure(&Clique::new([0]), before).unwrap();
-        let task = Task { workload: &run.workload, public: &run.public };
-        let tight: Make = |checkpoint| {
+        let task = Task::new(&run.workload, &run.public);
+        let tight: Make = || {
             let size_limit_mib = 0.002;
-            Box::new(JamPgm { rounds: Some(ROUNDS), size_limit_mib, checkpoint, ..jam(ROUNDS) })
+            Box::new(JamPgm { rounds: Some(ROUNDS), size_limit_mib, ..jam(ROUNDS) })
         };
         for make in OTHERS.into_iter().chain([tight]) {
-            let mechanism = make(None);
+            let mechanism = make();
             let alone = run.release(&*mechanism);
             let mut curator = Curator::new(&run.private, relation, whole, run.seed).unwrap();
-            curator.charge_earlier(first.ledger()).unwrap();
+            curator.charge_earlier(&LedgerFile::new("first", None, &first)).unwrap();
             let after = mechanism.run(&mut curator, &task, &mut Silent).unwrap();
             assert_eq!(after.measurements, alone.measurements, "{}, {relation}", mechanism.name());
             assert_eq!(after.rounds, alone.rounds, "{}, {relation}", mechanism.name());
@@ -192,8 +189,9 @@ fn a_checkpoint_of_another_mechanism_is_refused() {
     let run = run();
     for (i, make) in OTHERS.iter().enumerate() {
         let folder = tempfile::tempdir().unwrap();
-        stop(&run, &*make(Some(in_folder(folder.path()))), "measured", 2);
-        let other = OTHERS[(i + 1) % OTHERS.len()](Some(in_folder(folder.path())));
+        let run = kept(&run, folder.path());
+        stop(&run, &*make(), "measured", 2);
+        let other = OTHERS[(i + 1) % OTHERS.len()]();
         let file = folder.path().join(FILE);
         assert_refused(run.with(&*other, &mut Silent), &file, other.name());
     }
@@ -203,13 +201,13 @@ fn a_checkpoint_of_another_mechanism_is_refused() {
 fn a_run_stopped_in_every_round_goes_on_to_the_very_same_release() {
     let run = run();
     let folder = tempfile::tempdir().unwrap();
-    let mechanism = checkpointed(ROUNDS, folder.path());
+    let (mechanism, run) = (jam(ROUNDS), kept(&run, folder.path()));
     for round in 1..=ROUNDS {
         stop(&run, &mechanism, "scored", round);
         stop(&run, &mechanism, "measured", round);
     }
     let release = run.release(&mechanism);
-    assert_eq!(bytes(&release), bytes(&run.release(&jam(ROUNDS))));
+    assert_eq!(bytes(&release), bytes(&undisturbed(&run).release(&mechanism)));
     // A finished run is not run again.
     assert_eq!(bytes(&run.release(&mechanism)), bytes(&release));
     assert_eq!(ledger(folder.path()).unwrap(), release.ledger);
@@ -219,7 +217,7 @@ fn a_run_stopped_in_every_round_goes_on_to_the_very_same_release() {
 fn a_resumed_run_says_in_which_round_it_begins() {
     let run = run();
     let folder = tempfile::tempdir().unwrap();
-    let mechanism = checkpointed(ROUNDS, folder.path());
+    let (mechanism, run) = (jam(ROUNDS), kept(&run, folder.path()));
     stop(&run, &mechanism, "fitted", 3);
     let mut seen = crate::support::Recorder::default();
     run.with(&mechanism, &mut seen).unwrap();
@@ -231,7 +229,7 @@ fn noise_from_the_system_is_drawn_anew_and_the_budget_is_still_spent_once() {
     let run = Run { seed: NoiseSeed::System, public: Vec::new(), ..run() };
     for round in 1..=ROUNDS {
         let folder = tempfile::tempdir().unwrap();
-        let mechanism = checkpointed(ROUNDS, folder.path());
+        let (mechanism, run) = (jam(ROUNDS), kept(&run, folder.path()));
         stop(&run, &mechanism, "scored", round);
         let before = ledger(folder.path());
         let release = run.release(&mechanism);
@@ -293,9 +291,9 @@ impl Observer for Watch {
 fn nothing_from_private_rows_is_on_disk_before_its_ledger_entry_or_told_before_it_is_on_disk() {
     for relation in [NeighboringRelation::ReplaceOne, NeighboringRelation::AddRemoveOne] {
         let folder = tempfile::tempdir().unwrap();
-        let mechanism = checkpointed(ROUNDS, folder.path());
+        let run = kept(&Run { relation, ..run() }, folder.path());
         let mut watch = Watch { folder: folder.path().into(), measured: 0 };
-        let release = Run { relation, ..run() }.with(&mechanism, &mut watch).unwrap();
+        let release = run.with(&jam(ROUNDS), &mut watch).unwrap();
         assert_eq!(watch.measured, ROUNDS);
         assert_eq!(ledger(folder.path()).unwrap(), release.ledger);
         let noisy = |e: &&jointly::privacy::LedgerEntry| {
@@ -317,7 +315,7 @@ fn assert_refused(result: Result<jointly::mechanism::Release>, file: &Path, what
 fn a_checkpoint_of_other_inputs_is_refused() {
     let run = run();
     let folder = tempfile::tempdir().unwrap();
-    let mechanism = checkpointed(ROUNDS, folder.path());
+    let (mechanism, run) = (jam(ROUNDS), kept(&run, folder.path()));
     stop(&run, &mechanism, "measured", 3);
     let file = folder.path().join(FILE);
     let before = fs::read(&file).unwrap();
@@ -341,15 +339,11 @@ fn a_checkpoint_of_other_inputs_is_refused() {
     for (what, other) in inputs {
         assert_refused(other.with(&mechanism, &mut Silent), &file, what);
     }
-    let other_label = JamPgm {
-        checkpoint: Some(CheckpointFolder {
-            folder: folder.path().into(),
-            private_label: "another table".into(),
-        }),
-        ..jam(ROUNDS)
-    };
+    let private_label = "another table".into();
+    let checkpoint = Some(CheckpointFolder { folder: folder.path().into(), private_label });
+    let other_label = Run { checkpoint, ..run.clone() };
+    assert_refused(other_label.with(&mechanism, &mut Silent), &file, "label");
     let parameters = [
-        ("label", other_label),
         ("rounds", JamPgm { rounds: Some(7), ..mechanism.clone() }),
         ("default rounds", JamPgm { rounds: None, ..mechanism.clone() }),
         ("share", JamPgm { measure_share: 0.7, ..mechanism.clone() }),
@@ -361,7 +355,7 @@ fn a_checkpoint_of_other_inputs_is_refused() {
     }
     // Refusals change nothing on disk, and the right inputs still go on.
     assert_eq!(fs::read(&file).unwrap(), before);
-    assert_eq!(bytes(&run.release(&mechanism)), bytes(&run.release(&jam(ROUNDS))));
+    assert_eq!(bytes(&run.release(&mechanism)), bytes(&undisturbed(&run).release(&mechanism)));
 }
 
 /// What is done to a stored checkpoint.
@@ -371,7 +365,7 @@ type Change<'a> = &'a dyn Fn(&mut Value);
 fn a_damaged_or_newer_checkpoint_is_refused() {
     let run = run();
     let folder = tempfile::tempdir().unwrap();
-    let mechanism = checkpointed(ROUNDS, folder.path());
+    let (mechanism, run) = (jam(ROUNDS), kept(&run, folder.path()));
     stop(&run, &mechanism, "measured", 3);
     let file = folder.path().join(FILE);
     let good = fs::read(&file).unwrap();
@@ -384,15 +378,16 @@ fn a_damaged_or_newer_checkpoint_is_refused() {
     }
     try_with(b"\xff\xfe not text", "garbled");
     try_with(b"[]", "no object");
-    let newer = br#"{"version": 2, "everything": "different"}"#;
-    assert!(try_with(newer, "newer").contains("version 2, expected 1"));
-    let changes: [(&str, Change); 12] = [
-        ("version", &|s| s["version"] = 2.into()),
+    let newer = br#"{"version": 3, "everything": "different"}"#;
+    assert!(try_with(newer, "newer").contains("version 3, expected 2"));
+    let older = br#"{"version": 1, "everything": "different"}"#;
+    assert!(try_with(older, "older").contains("version 1, expected 2"));
+    let changes: [(&str, Change); 15] = [
+        ("version", &|s| s["version"] = 1.into()),
         ("fingerprint", &|s| s["fingerprint"] = "00".into()),
         ("a cell less", &|s| drop(s["measurements"][0]["values"].as_array_mut().unwrap().pop())),
         ("an attribute outside", &|s| {
             s["measurements"][0]["clique"] = serde_json::json!([99]);
-            s["rounds"][0]["clique"] = serde_json::json!([99]);
         }),
         ("a measurement less", &|s| drop(s["measurements"].as_array_mut().unwrap().pop())),
         ("a round less", &|s| {
@@ -400,15 +395,18 @@ fn a_damaged_or_newer_checkpoint_is_refused() {
             s["rounds"].as_array_mut().unwrap().pop();
         }),
         ("a round number", &|s| s["rounds"][2]["round"] = 5.into()),
-        ("potentials outside", &|s| s["potentials"][0][0] = serde_json::json!([99])),
+        ("potentials outside", &|s| s["state"]["value"][0][0] = serde_json::json!([99])),
         ("potentials not measured", &|s| {
-            s["potentials"][0] = serde_json::json!([[0, 1, 2, 3, 4, 5], vec![0.0; 2000]]);
+            s["state"]["value"][0] = serde_json::json!([[0, 1, 2, 3, 4, 5], vec![0.0; 2000]]);
         }),
-        ("a potential less", &|s| drop(s["potentials"][0][1].as_array_mut().unwrap().pop())),
+        ("a potential less", &|s| drop(s["state"]["value"][0][1].as_array_mut().unwrap().pop())),
         ("potentials twice", &|s| {
-            let first = s["potentials"][0].clone();
-            s["potentials"].as_array_mut().unwrap().push(first);
+            let first = s["state"]["value"][0].clone();
+            s["state"]["value"].as_array_mut().unwrap().push(first);
         }),
+        ("a state of another kind", &|s| s["state"]["kind"] = "weights".into()),
+        ("a newer state", &|s| s["state"]["version"] = 2.into()),
+        ("a choice less", &|s| drop(s["rounds"][0]["choices"].as_array_mut().unwrap().pop())),
         ("an unpaid total", &|s| s["total"] = 1500.0.into()),
     ];
     for (what, change) in changes {
@@ -422,17 +420,17 @@ fn a_damaged_or_newer_checkpoint_is_refused() {
     stored["ledger"] = serde_json::to_value(Ledger::new(cut.limit())).unwrap();
     try_with(&serde_json::to_vec(&stored).unwrap(), "an empty ledger");
     fs::write(&file, &good).unwrap();
-    assert_eq!(bytes(&run.release(&mechanism)), bytes(&run.release(&jam(ROUNDS))));
+    assert_eq!(bytes(&run.release(&mechanism)), bytes(&undisturbed(&run).release(&mechanism)));
 }
 
 #[test]
 fn what_a_killed_write_leaves_behind_does_no_harm() {
     let run = run();
     let folder = tempfile::tempdir().unwrap();
-    let mechanism = checkpointed(ROUNDS, folder.path());
+    let (mechanism, run) = (jam(ROUNDS), kept(&run, folder.path()));
     stop(&run, &mechanism, "measured", 2);
-    fs::write(folder.path().join("checkpoint.tmp"), "{\"version\": 1, \"finger").unwrap();
-    assert_eq!(bytes(&run.release(&mechanism)), bytes(&run.release(&jam(ROUNDS))));
+    fs::write(folder.path().join(".checkpoint.json.x.tmp"), "{\"version\": 2, \"finger").unwrap();
+    assert_eq!(bytes(&run.release(&mechanism)), bytes(&undisturbed(&run).release(&mechanism)));
 }
 
 /// Set in the child processes of the test below: the checkpoint's folder.
@@ -455,7 +453,7 @@ fn killed_run(system_noise: bool) -> Run {
 fn child_of_the_killing_test() {
     let Some(folder) = std::env::var_os(CHILD) else { return };
     let run = killed_run(std::env::var_os(SYSTEM_NOISE).is_some());
-    run.release(&checkpointed(KILLED_ROUNDS, Path::new(&folder)));
+    kept(&run, Path::new(&folder)).release(&jam(KILLED_ROUNDS));
 }
 
 /// Starts the run in another process.
@@ -498,7 +496,7 @@ fn a_run_killed_at_random_moments_ends_as_an_undisturbed_one() {
             // Killed again while it goes on.
             kill_at(draw.random(), whole, folder.path(), false);
         }
-        let release = run.release(&checkpointed(KILLED_ROUNDS, folder.path()));
+        let release = kept(&run, folder.path()).release(&jam(KILLED_ROUNDS));
         assert_eq!(release.ledger.spent(), undisturbed.ledger.spent(), "kill {kill}");
         assert_eq!(bytes(&release), expected, "kill {kill}");
     }
@@ -510,7 +508,7 @@ fn a_run_killed_at_random_moments_ends_as_an_undisturbed_one() {
         let folder = tempfile::tempdir().unwrap();
         kill_at(draw.random(), whole, folder.path(), true);
         let before = ledger(folder.path());
-        let release = run.release(&checkpointed(KILLED_ROUNDS, folder.path()));
+        let release = kept(&run, folder.path()).release(&jam(KILLED_ROUNDS));
         assert_eq!(release.ledger.spent(), budget(1.0), "system noise, kill {kill}");
         assert_eq!(release.ledger.entries().len(), 2 * KILLED_ROUNDS as usize);
         if let Some(before) = before {
@@ -524,10 +522,10 @@ fn two_runs_over_one_checkpoint_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let other = fs::File::create(folder.path().join("lock")).unwrap();
     other.lock().unwrap();
-    let mechanism = checkpointed(2, folder.path());
-    let error = run().with(&mechanism, &mut Silent).map(drop).unwrap_err();
+    let (mechanism, run) = (jam(2), kept(&run(), folder.path()));
+    let error = run.with(&mechanism, &mut Silent).map(drop).unwrap_err();
     assert!(matches!(&error, Error::Checkpoint { .. }), "{error}");
     assert!(error.to_string().contains("another run"), "{error}");
     drop(other);
-    run().release(&mechanism);
+    run.release(&mechanism);
 }

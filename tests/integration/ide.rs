@@ -5,7 +5,6 @@
 use jointly::Error;
 use jointly::data::{Dataset, PublicData};
 use jointly::domain::{Clique, Domain};
-use jointly::estimation::prior::PriorAware;
 use jointly::mechanism::{CheckpointFolder, Ide, LevelShares, Mechanism, Release, Task};
 use jointly::model::Sampling;
 use jointly::observe::Silent;
@@ -61,9 +60,18 @@ fn ide(noise: NoiseForm) -> Ide {
 }
 
 fn run(mechanism: &Ide, curator: &mut Curator<'_>) -> jointly::Result<Release> {
+    run_with_checkpoint(mechanism, curator, None)
+}
+
+fn run_with_checkpoint(
+    mechanism: &Ide,
+    curator: &mut Curator<'_>,
+    checkpoint: Option<&CheckpointFolder>,
+) -> jointly::Result<Release> {
     let domain = curator.domain().clone();
     let workload = Workload::all_k_way(&domain, 1)?;
-    let task = Task { workload: &workload, public: &[public(&domain)] };
+    let public = [public(&domain)];
+    let task = Task { checkpoint, ..Task::new(&workload, &public) };
     mechanism.run(curator, &task, &mut Silent)
 }
 
@@ -266,17 +274,15 @@ fn what_a_level_does_not_need_goes_to_the_answers_of_the_last() {
 #[test]
 fn a_checkpoint_of_other_shares_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let checkpoint = || {
-        let private_label = "areas, seed 1".to_owned();
-        Some(CheckpointFolder { folder: folder.path().into(), private_label })
-    };
+    let private_label = "areas, seed 1".to_owned();
+    let checkpoint = CheckpointFolder { folder: folder.path().into(), private_label };
     let data = private(2000);
     let run_with = |mechanism: &Ide, limit: f64| {
         let limit = Rho::from_f64(limit).unwrap();
         let mut curator = Curator::new(&data, AddRemoveOne, limit, NoiseSeed::System).unwrap();
-        run(mechanism, &mut curator)
+        run_with_checkpoint(mechanism, &mut curator, Some(&checkpoint))
     };
-    let usual = Ide { checkpoint: checkpoint(), ..ide(NoiseForm::Gaussian) };
+    let usual = ide(NoiseForm::Gaussian);
     let first = run_with(&usual, 1.0).unwrap();
     assert_eq!(run_with(&usual, 1.0).unwrap().measurements, first.measurements);
     for other in [
@@ -292,8 +298,7 @@ fn a_checkpoint_of_other_shares_is_refused() {
     }
     assert!(matches!(run_with(&usual, 1.1).unwrap_err(), Error::Checkpoint { .. }));
     // Passes shape the tables alone, and yet a run that goes on must be the one that began.
-    let update = PriorAware { passes: 3, ..usual.update };
-    let error = run_with(&Ide { update, ..usual.clone() }, 1.0).unwrap_err();
+    let error = run_with(&Ide { passes: 3, ..usual.clone() }, 1.0).unwrap_err();
     assert!(matches!(error, Error::Checkpoint { .. }), "{error}");
 }
 
@@ -356,7 +361,7 @@ fn settings_and_groups_that_make_no_sense_are_refused_before_anything_is_spent()
     }
     let mut curator = Curator::new(&data, ReplaceOne, limit, NoiseSeed::Fixed(1)).unwrap();
     let workload = Workload::all_k_way(data.domain(), 1).unwrap();
-    let task = Task { workload: &workload, public: &[] };
+    let task = Task::new(&workload, &[]);
     assert!(usual.run(&mut curator, &task, &mut Silent).is_err());
     assert!(curator.spent().is_zero());
 }

@@ -16,7 +16,9 @@ use jointly::privacy::{
 };
 use jointly::query::{WeightedClique, Workload};
 
-use crate::support::{NAMES, Recorder, Run, budget, bytes, jam, people, select, turned_round};
+use crate::support::{
+    NAMES, Recorder, Run, budget, bytes, candidates, fitted, jam, people, select, turned_round,
+};
 
 const RELATIONS: [NeighboringRelation; 2] =
     [NeighboringRelation::ReplaceOne, NeighboringRelation::AddRemoveOne];
@@ -61,7 +63,7 @@ fn a_run_stays_within_its_budget_and_spends_all_of_it_unless_it_ends_with_a_publ
         assert!(ledger.spent() <= limit, "{name}");
         let sum = ledger.entries().iter().fold(Rho::ZERO, |s, e| s.checked_add(e.rho).unwrap());
         assert_eq!(sum, ledger.spent(), "{name}");
-        let private = release.rounds.last().unwrap().provenance == Provenance::Private;
+        let private = release.measurements.last().unwrap().provenance == Provenance::Private;
         ends[usize::from(private)] += 1;
         assert_eq!(private, ledger.spent() == limit, "{name}");
     }
@@ -90,8 +92,7 @@ fn ledger_entries_and_measurements_match_one_to_one() {
         assert_eq!((release.rounds.len(), release.measurements.len()), (6, 6), "{name}");
         for (number, (record, m)) in (1..).zip(release.rounds.iter().zip(&release.measurements)) {
             assert_eq!(record.round, number, "{name}");
-            assert_eq!((&record.clique, &record.provenance), (&m.clique, &m.provenance), "{name}");
-            assert_eq!(record.stddev.to_bits(), m.stddev.to_bits(), "{name}");
+            assert_eq!(release.measurements_of(record), std::slice::from_ref(m), "{name}");
             let select = entries.next().unwrap();
             assert_eq!((select.round, &select.clique), (number, &None), "{name}");
             let NoiseMechanism::ExponentialMechanism { candidates, sensitivity, .. } =
@@ -99,7 +100,7 @@ fn ledger_entries_and_measurements_match_one_to_one() {
             else {
                 panic!("{name}: {select:?}");
             };
-            assert_eq!(candidates, record.candidates as u64, "{name}");
+            assert_eq!(vec![candidates], record.choices, "{name}");
             let replace = run.relation == NeighboringRelation::ReplaceOne;
             assert!((sensitivity - if replace { 4.0 } else { 2.0 }).abs() < 1e-12, "{name}");
             if m.provenance == Provenance::Private {
@@ -191,9 +192,10 @@ fn the_model_grows_with_the_budget_spent_and_stays_within_the_limit() {
             let inside = JunctionTree::new(domain, &cliques[..t]).host(&cliques[t]).is_some();
             let fits = size_mib(tree.cells()) <= allowed * (1.0 + 1e-12);
             assert!(inside || fits, "round {}: {} cells, {allowed} MiB", t + 1, tree.cells());
-            assert!(record.model_mib <= limit_mib && record.candidates <= both);
-            assert!((record.model_mib - size_mib(tree.cells())).abs() < 1e-12);
-            held_back += usize::from(record.candidates < both);
+            let model_mib = record.fit.unwrap().model_mib();
+            assert!(model_mib <= limit_mib && candidates(record) <= both);
+            assert!((model_mib - size_mib(tree.cells())).abs() < 1e-12);
+            held_back += usize::from(candidates(record) < both);
             let of_round = release.ledger.entries().iter().filter(|e| e.round == record.round);
             spent = of_round.fold(spent, |s, e| s.checked_add(e.rho).unwrap());
         }
@@ -246,7 +248,7 @@ fn a_public_table_that_lacks_attributes_supplies_only_cliques_that_it_covers() {
     for seed in 0..5 {
         let release = Run { seed: NoiseSeed::Fixed(seed), ..run.clone() }.release(&jam(6));
         // 41 private candidates and 7 public ones.
-        assert_eq!(release.rounds.last().unwrap().candidates, 41 + 7);
+        assert_eq!(candidates(release.rounds.last().unwrap()), 41 + 7);
         let free = release.measurements.iter().filter(|m| m.provenance != Provenance::Private);
         picks += free.inspect(|m| assert!(m.clique.is_subset(&covered))).count();
     }
@@ -349,7 +351,12 @@ fn a_limit_too_small_for_any_clique_is_a_clear_error() {
     let error = run.with(&mechanism, &mut Recorder::default()).unwrap_err();
     assert!(matches!(error, Error::NoCandidates { round: 1, .. }), "{error}");
     assert!(error.to_string().contains("MiB"), "{error}");
-    let mechanism = PublicOnly { size_limit_mib: 1e-6, rounds: Some(3), iterations: 10 };
+    let mechanism = PublicOnly {
+        size_limit_mib: 1e-6,
+        rounds: Some(3),
+        iterations: 10,
+        ..PublicOnly::default()
+    };
     let error = run.with(&mechanism, &mut Recorder::default()).unwrap_err();
     assert!(matches!(error, Error::NoCandidates { .. }), "{error}");
 }
@@ -470,7 +477,8 @@ fn events_say_nothing_that_the_release_does_not() {
                     kinds[1] += 1;
                     current = rounds.next();
                     let record = current.unwrap();
-                    assert_eq!((*round, *candidates), (record.round, record.candidates), "{name}");
+                    let known = crate::support::candidates(record);
+                    assert_eq!((*round, *candidates), (record.round, known), "{name}");
                     assert!(exact + sampled <= closure, "{name}");
                 }
                 Event::Measured {
@@ -485,22 +493,21 @@ fn events_say_nothing_that_the_release_does_not() {
                     kinds[2] += 1;
                     let record = current.unwrap();
                     assert_eq!((*round, *rounds), (record.round, 6), "{name}");
-                    assert_eq!(run.domain().clique(clique).unwrap(), record.clique, "{name}");
-                    assert_eq!(provenance, &record.provenance, "{name}");
-                    assert_eq!(stddev.to_bits(), record.stddev.to_bits(), "{name}");
+                    let m = &release.measurements_of(record)[0];
+                    assert_eq!(run.domain().clique(clique).unwrap(), m.clique, "{name}");
+                    assert_eq!(provenance, &m.provenance, "{name}");
+                    assert_eq!(stddev.to_bits(), m.stddev.to_bits(), "{name}");
                     assert_eq!((*so_far, *limit), (spent[round], budget(run.epsilon)), "{name}");
                 }
-                Event::Fitted { round, loss, oracle_calls, model_mib } => {
+                Event::Fitted { round, fit } => {
                     kinds[3] += 1;
                     let record = current.unwrap();
-                    assert_eq!((*round, *oracle_calls), (record.round, record.oracle_calls));
-                    assert_eq!(loss.to_bits(), record.loss.to_bits(), "{name}");
-                    assert_eq!(model_mib.to_bits(), record.model_mib.to_bits(), "{name}");
+                    assert_eq!((*round, Some(*fit)), (record.round, record.fit), "{name}");
                 }
                 Event::Certified(told) => {
                     kinds[4] += 1;
                     assert_eq!(*told, release.certificate.unwrap(), "{name}");
-                    assert_eq!(told.loss.to_bits(), current.unwrap().loss.to_bits(), "{name}");
+                    assert_eq!(told.loss.to_bits(), fitted(current.unwrap()).0.to_bits(), "{name}");
                     assert!((0.0..=told.loss).contains(&told.lower_bound), "{name}");
                     assert!(told.excess >= 0.0, "{name}");
                 }

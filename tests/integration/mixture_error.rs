@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use flate2::read::GzDecoder;
 use jointly::data::{Dataset, Projectable, PublicData, read_csv};
 use jointly::domain::{Clique, Domain, Schema};
-use jointly::evaluation::{MixtureBracket, MixtureError, MixtureMethod, ScoredCells};
+use jointly::mixture_error::{MixtureBracket, MixtureError, MixtureMethod, ScoredCells};
 use jointly::privacy::NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
 use jointly::privacy::{Curator, NoiseForm, NoiseMechanism, NoiseSeed, Rho, StatisticSensitivity};
 use jointly::program::{Comparison, Constraint, LinearProgram};
 use jointly::query::{WeightedClique, Workload};
+use jointly::trust::MixtureRelease;
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
@@ -198,7 +199,7 @@ fn a_release_is_the_value_with_the_noise_that_its_ledger_names() {
     let exact = MixtureError::default().solve(&public, &real, &pairs()).unwrap().value();
     let public = PublicData::new("p", public, real.domain()).unwrap();
     let (rho, total) = (Rho::from_f64(0.5).unwrap(), 500.0);
-    let solver = MixtureError { tolerance: 1e-3, ..MixtureError::default() };
+    let release = MixtureRelease { tolerance: 1e-3, ..MixtureRelease::default() };
     for (form, relation) in [(NoiseForm::Gaussian, ReplaceOne), (NoiseForm::Laplace, AddRemoveOne)]
     {
         let draws = 400;
@@ -206,9 +207,7 @@ fn a_release_is_the_value_with_the_noise_that_its_ledger_names() {
         for seed in 0..draws {
             let seed = NoiseSeed::Fixed(seed);
             let mut curator = Curator::new(&real, relation, rho, seed).unwrap();
-            let noisy = solver
-                .release(&mut curator, &public, &pairs(), total, (form, rho), (0.95, 1))
-                .unwrap();
+            let noisy = release.run(&mut curator, &public, &pairs(), total, form, rho).unwrap();
             let off = noisy.value - exact;
             (sum, squares) = (sum + off, squares + off * off);
             inside += u32::from(off.abs() <= noisy.half_width);
@@ -244,9 +243,9 @@ fn a_release_that_cannot_be_paid_spends_nothing() {
     let limit = Rho::from_f64(0.1).unwrap();
     let mut curator = Curator::new(&real, ReplaceOne, limit, NoiseSeed::System).unwrap();
     let mut release = |tolerance, rho| {
-        let solver = MixtureError { tolerance, ..MixtureError::default() };
-        let noise = (NoiseForm::Gaussian, Rho::from_f64(rho).unwrap());
-        let found = solver.release(&mut curator, &public, &pairs(), 50.0, noise, (0.95, 1));
+        let release = MixtureRelease { tolerance, ..MixtureRelease::default() };
+        let (form, rho) = (NoiseForm::Gaussian, Rho::from_f64(rho).unwrap());
+        let found = release.run(&mut curator, &public, &pairs(), 50.0, form, rho);
         (found.is_ok(), curator.spent())
     };
     assert_eq!(release(0.01, 0.2), (false, Rho::ZERO));

@@ -17,7 +17,9 @@ use jointly::query::Workload;
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
-use crate::support::{Recorder, Run, budget, bytes, people, select, turned_round};
+use crate::support::{
+    Recorder, Run, budget, bytes, candidates, fitted, people, select, turned_round,
+};
 
 const RELATIONS: [NeighboringRelation; 2] =
     [NeighboringRelation::ReplaceOne, NeighboringRelation::AddRemoveOne];
@@ -93,7 +95,7 @@ fn the_whole_budget_is_spent_to_the_last_unit_and_the_ledger_matches_the_measure
                     let flips = matches!(choice.mechanism, NoiseMechanism::PermuteAndFlip { .. });
                     assert_eq!(flips, settings.selection == Selection::PermuteAndFlip, "{name}");
                     assert!((sensitivity - 1.0).abs() < 1e-12, "{name}");
-                    assert_eq!(candidates, record.candidates as u64, "{name}");
+                    assert_eq!(vec![candidates], record.choices, "{name}");
 
                     let entry = entries.next().unwrap();
                     let names: Vec<String> =
@@ -148,8 +150,8 @@ fn nothing_measured_is_selected_again_while_there_is_anything_else() {
     cliques.dedup();
     // All fifteen pairs, and two of them again.
     assert_eq!((cliques.len(), again.len()), (15, 2));
-    let candidates: Vec<usize> = release.rounds.iter().map(|r| r.candidates).collect();
-    assert_eq!((candidates[0], candidates[14], candidates[15]), (15, 1, 15));
+    let left: Vec<usize> = release.rounds.iter().map(candidates).collect();
+    assert_eq!((left[0], left[14], left[15]), (15, 1, 15));
 }
 
 #[test]
@@ -175,7 +177,7 @@ fn every_support_comes_near_the_truth_where_the_budget_is_large() {
         if name.starts_with("pep") {
             assert!(error < 0.12, "{name}: {error}");
             // Every answer is met, as nearly as ten projections a round allow.
-            assert!(found.rounds.last().unwrap().loss < 0.05, "{name}");
+            assert!(fitted(found.rounds.last().unwrap()).0 < 0.05, "{name}");
         }
     }
 }
@@ -332,19 +334,19 @@ fn events_say_nothing_that_the_release_does_not() {
                     }
                     Event::Scored { round, candidates, .. } => {
                         kinds[1] += 1;
-                        assert_eq!(*candidates, release.rounds[*round as usize - 1].candidates);
+                        let record = &release.rounds[*round as usize - 1];
+                        assert_eq!(*candidates, crate::support::candidates(record));
                     }
                     Event::Measured { round, stddev, spent, limit, .. } => {
                         kinds[2] += 1;
                         let record = &release.rounds[*round as usize - 1];
-                        assert_eq!(stddev.to_bits(), record.stddev.to_bits());
+                        let known = release.measurements_of(record)[0].stddev;
+                        assert_eq!(stddev.to_bits(), known.to_bits());
                         assert!(spent <= limit);
                     }
-                    Event::Fitted { round, loss, oracle_calls, .. } => {
+                    Event::Fitted { round, fit } => {
                         kinds[3] += 1;
-                        let record = &release.rounds[*round as usize - 1];
-                        let told = (loss.to_bits(), *oracle_calls);
-                        assert_eq!(told, (record.loss.to_bits(), record.oracle_calls));
+                        assert_eq!(Some(*fit), release.rounds[*round as usize - 1].fit);
                     }
                     other => panic!("an event that this test does not know: {other:?}"),
                 }
@@ -368,12 +370,7 @@ fn a_released_support_is_written_and_read_back() {
         Run::new(&private, &[]).release(&Mwem { release: QueryRelease::new(3, Queries::Single) });
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.json");
-    let file = ModelFile {
-        schema,
-        model: release.model.clone(),
-        mechanism: release.mechanism.into(),
-        is_private: release.is_private,
-    };
+    let file = release.model_file(schema);
     file.write(&path).unwrap();
     let back = ModelFile::read(&path, ModelLimits::default()).unwrap();
     let draw = |model: &Model| {

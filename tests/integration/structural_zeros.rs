@@ -68,7 +68,7 @@ fn run(mechanism: &dyn Mechanism, private: &Dataset, public: &[PublicData]) -> R
     let limit = Rho::from_f64(0.5).unwrap();
     let relation = NeighboringRelation::ReplaceOne;
     let mut curator = Curator::new(private, relation, limit, NoiseSeed::Fixed(7)).unwrap();
-    let task = Task { workload: &workload, public };
+    let task = Task::new(&workload, public);
     mechanism.run(&mut curator, &task, &mut Silent).unwrap()
 }
 
@@ -159,8 +159,13 @@ fn schemas_keep_their_rules_through_files_and_selections() {
     let model = MarkovRandomField::uniform(&domain, 10.0).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.json");
-    let file =
-        ModelFile { schema, model: model.into(), mechanism: "test".into(), is_private: false };
+    let file = ModelFile {
+        schema,
+        model: model.into(),
+        refined_on: Vec::new(),
+        mechanism: "test".into(),
+        is_private: false,
+    };
     file.write(&path).unwrap();
     let read = ModelFile::read(&path, ModelLimits::default()).unwrap();
     let pair = domain.clique(&["age", "marital"]).unwrap();
@@ -206,7 +211,7 @@ fn rules_that_leave_no_record_are_refused_before_anything_is_spent() {
     let relation = NeighboringRelation::AddRemoveOne;
     let limit = Rho::from_f64(1.0).unwrap();
     let mut curator = Curator::new(&data, relation, limit, NoiseSeed::Fixed(1)).unwrap();
-    let task = Task { workload: &workload, public: &[] };
+    let task = Task::new(&workload, &[]);
     let error = JamPgm::default().run(&mut curator, &task, &mut Silent).unwrap_err();
     assert!(error.to_string().contains("possible"), "{error}");
     assert!(curator.ledger().entries().is_empty());

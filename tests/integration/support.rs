@@ -5,7 +5,9 @@
 use jointly::data::{Dataset, Projectable, PublicData};
 use jointly::demo::Generator;
 use jointly::domain::{Clique, Domain};
-use jointly::mechanism::{JamPgm, Mechanism, Release, Task};
+use jointly::mechanism::{
+    CheckpointFolder, FitRecord, JamPgm, Mechanism, Release, RoundRecord, Task,
+};
 use jointly::model::{Model, Sampling};
 use jointly::observe::{Event, Observer};
 use jointly::privacy::{
@@ -60,6 +62,7 @@ pub(crate) struct Run {
     pub(crate) epsilon: f64,
     pub(crate) relation: NeighboringRelation,
     pub(crate) seed: NoiseSeed,
+    pub(crate) checkpoint: Option<CheckpointFolder>,
 }
 
 impl Run {
@@ -77,6 +80,7 @@ impl Run {
             epsilon: 1.0,
             relation: NeighboringRelation::ReplaceOne,
             seed: NoiseSeed::Fixed(1),
+            checkpoint: None,
         }
     }
 
@@ -91,7 +95,8 @@ impl Run {
     ) -> jointly::Result<Release> {
         let limit = budget(self.epsilon);
         let mut curator = Curator::new(&self.private, self.relation, limit, self.seed)?;
-        let task = Task { workload: &self.workload, public: &self.public };
+        let checkpoint = self.checkpoint.as_ref();
+        let task = Task { checkpoint, ..Task::new(&self.workload, &self.public) };
         mechanism.run(&mut curator, &task, observer)
     }
 
@@ -119,18 +124,19 @@ pub(crate) fn bytes(release: &Release) -> String {
     let mut rng = ChaCha20Rng::seed_from_u64(9);
     let rows = release.model.sample(1000, Sampling::Rounded, &mut rng).unwrap();
     let rows: Vec<Vec<u32>> = (0..rows.records()).map(|r| rows.row(r)).collect();
-    let (cliques, numbers): (&[Clique], Vec<f64>) = match &release.model {
-        Model::MarkovRandomField(model) => {
+    let model = &release.model;
+    let (cliques, numbers): (&[Clique], Vec<f64>) =
+        if let Some(model) = model.as_markov_random_field() {
             (model.potentials().layout().cliques(), model.potentials().values().to_vec())
-        }
-        Model::WeightedSupport(model) => (&[], model.weights().to_vec()),
-        Model::GroupedSupport(model) => {
+        } else if let Some(model) = model.as_weighted_support() {
+            (&[], model.weights().to_vec())
+        } else if let Some(model) = model.as_grouped_support() {
             let groups = model.groups().iter();
             let numbers = groups.flat_map(|g| [g.size].into_iter().chain(g.weights.to_vec()));
             (&[], numbers.collect())
-        }
-        other => panic!("a model that this test does not know: {other:?}"),
-    };
+        } else {
+            panic!("a model that this test does not know: {model:?}")
+        };
     let bits: Vec<u64> = numbers.iter().map(|x| x.to_bits()).collect();
     let parts = (
         &release.measurements,
@@ -142,6 +148,21 @@ pub(crate) fn bytes(release: &Release) -> String {
         rows,
     );
     serde_json::to_string(&parts).unwrap()
+}
+
+/// The candidates of the only choice of a round; 0 where it made none.
+pub(crate) fn candidates(record: &RoundRecord) -> usize {
+    assert!(record.choices.len() <= 1, "{record:?}");
+    record.choices.first().map_or(0, |n| usize::try_from(*n).unwrap())
+}
+
+/// Loss, or largest error, of the fit after a round; and its effort, oracle calls or queries.
+pub(crate) fn fitted(record: &RoundRecord) -> (f64, u32) {
+    match record.fit.unwrap() {
+        FitRecord::GraphicalModel { loss, oracle_calls, .. } => (loss, oracle_calls),
+        FitRecord::WeightedSupport { largest_error, queries, .. } => (largest_error, queries),
+        other => panic!("a fit that this test does not know: {other:?}"),
+    }
 }
 
 /// Keeps all events.

@@ -3,12 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use jointly::data::{Dataset, Projectable, PublicData};
-use jointly::evaluation::{MixtureError, Trust, TrustReport};
 use jointly::mechanism::{Mechanism, Task};
+use jointly::mixture_error::MixtureError;
 use jointly::observe::Silent;
 use jointly::privacy::NeighboringRelation::{AddRemoveOne, ReplaceOne};
-use jointly::privacy::{Curator, NeighboringRelation, NoiseSeed};
+use jointly::privacy::{Curator, LedgerFile, NeighboringRelation, NoiseSeed};
 use jointly::query::Workload;
+use jointly::trust::{Trust, TrustReport};
 
 use crate::support::{budget, jam, people, select, turned_round};
 
@@ -92,25 +93,26 @@ fn a_later_run_counts_what_the_comparison_has_spent() {
         let spent = {
             let mut curator = Curator::new(&private, relation, budget(0.3), seed).unwrap();
             let public = publics(&private);
-            Trust::default().run(&mut curator, &public[..2], &workload).unwrap().ledger
+            Trust::default().run(&mut curator, &public[..2], &workload).unwrap();
+            LedgerFile::new("trust", None, &curator)
         };
         let limit = budget(1.0);
         let mut curator = Curator::new(&private, relation, limit, seed).unwrap();
         curator.charge_earlier(&spent).unwrap();
-        assert_eq!(curator.spent(), spent.spent());
+        assert_eq!(curator.spent(), spent.ledger.spent());
         assert!(curator.charge_earlier(&spent).is_err(), "only once, and first");
         let public = publics(&private);
-        let task = Task { workload: &workload, public: &public };
+        let task = Task::new(&workload, &public);
         let release = jam(4).run(&mut curator, &task, &mut Silent).unwrap();
         let entries = release.ledger.entries();
-        assert!(release.ledger.spent() <= limit && entries.len() > spent.entries().len());
-        for (own, earlier) in entries.iter().zip(spent.entries()) {
+        assert!(release.ledger.spent() <= limit && entries.len() > spent.ledger.entries().len());
+        for (own, earlier) in entries.iter().zip(spent.ledger.entries()) {
             assert_eq!((own.round, &own.purpose, own.rho), (0, &earlier.purpose, earlier.rho));
         }
         let other = if relation == ReplaceOne { AddRemoveOne } else { ReplaceOne };
         let mut curator = Curator::new(&private, other, limit, seed).unwrap();
         let message = curator.charge_earlier(&spent).unwrap_err().to_string();
-        assert!(message.contains("relation") && curator.spent().is_zero(), "{message}");
+        assert!(message.contains("neighbors") && curator.spent().is_zero(), "{message}");
         let mut curator = Curator::new(&private, relation, budget(0.2), seed).unwrap();
         assert!(curator.charge_earlier(&spent).is_err() && curator.spent().is_zero());
     }

@@ -8,7 +8,7 @@ use jointly::mechanism::{Aim, Independent, Mechanism, Mst, MwemPgm, Release};
 use jointly::privacy::{MarginalSensitivity, NeighboringRelation, NoiseMechanism, Rho};
 use jointly::query::{WeightedClique, Workload};
 
-use crate::support::{Recorder, Run, budget, bytes, people, turned_round};
+use crate::support::{Recorder, Run, budget, bytes, candidates, people, turned_round};
 
 const RELATIONS: [NeighboringRelation; 2] =
     [NeighboringRelation::ReplaceOne, NeighboringRelation::AddRemoveOne];
@@ -58,7 +58,7 @@ fn the_whole_budget_is_spent_to_the_last_unit_and_the_ledger_matches_the_measure
                     assert_eq!(release.model.total().to_bits(), 3000_f64.to_bits(), "{name}");
                 }
                 for (record, m) in release.rounds.iter().zip(&release.measurements) {
-                    if record.candidates > 0 {
+                    if candidates(record) > 0 {
                         let choice = entries.next().unwrap();
                         let NoiseMechanism::ExponentialMechanism {
                             candidates, sensitivity, ..
@@ -66,7 +66,7 @@ fn the_whole_budget_is_spent_to_the_last_unit_and_the_ledger_matches_the_measure
                         else {
                             panic!("{name}: {choice:?}");
                         };
-                        assert_eq!(candidates, record.candidates as u64, "{name}");
+                        assert_eq!(vec![candidates], record.choices, "{name}");
                         let unit = f64::from(MarginalSensitivity::of(relation).l1());
                         // The weight of a clique of AIM is ten an attribute: all triples of six.
                         let aim = [10.0, 20.0, 30.0].map(|weight| weight * unit);
@@ -140,9 +140,9 @@ fn aim_measures_single_attributes_first_then_halves_its_noise_and_ends_with_all_
             let release = run.release(&Aim::default());
             let singles: Vec<Clique> = (0..6).map(|a| Clique::new([a])).collect();
             let first: Vec<Clique> =
-                release.rounds[..6].iter().map(|record| record.clique.clone()).collect();
+                release.measurements[..6].iter().map(|m| m.clique.clone()).collect();
             assert_eq!(first, singles);
-            assert!(release.rounds[..6].iter().all(|record| record.candidates == 0));
+            assert!(release.rounds[..6].iter().all(|record| record.choices.is_empty()));
             let paid = release.ledger.entries().iter().filter(|e| e.round == 0);
             let rest = paid.fold(budget(epsilon), |rest, e| rest.checked_sub(e.rho).unwrap());
             // T = 16 d = 96; nine tenths of a part for measuring.
@@ -183,7 +183,7 @@ fn aim_keeps_the_model_within_the_share_of_the_limit_that_is_spent() {
         let allowed = limit_mib * spent as f64 / budget(3.0).units() as f64;
         let size = size_mib(JunctionTree::new(run.domain(), &cliques).cells());
         assert!(inside || size <= allowed * (1.0 + 1e-12), "round {}", record.round);
-        held_back += usize::from(record.candidates > 0 && record.candidates < 41);
+        held_back += usize::from((1..41).contains(&candidates(record)));
     }
     assert!(held_back > 3, "the limit was felt in {held_back} rounds");
 }
@@ -291,7 +291,7 @@ fn independent_attributes_are_independent() {
             assert!((ab[i * b.len() + j] - x * y / 3000.0).abs() < 1e-6);
         }
     }
-    assert!(release.rounds.iter().all(|record| record.candidates == 0));
+    assert!(release.rounds.iter().all(|record| record.choices.is_empty()));
 }
 
 #[test]

@@ -73,9 +73,8 @@ fn flag(parameter: &'static Parameter) -> Arg {
         Form::Count => arg.value_parser(clap::value_parser!(u64)),
         Form::Number => arg.value_parser(clap::value_parser!(f64)),
         Form::Choice(choices) => {
-            let value = |(name, help): &(&'static str, &'static str)| {
-                PossibleValue::new(*name).help(*help)
-            };
+            let value =
+                |(name, help): &(&'static str, &'static str)| PossibleValue::new(*name).help(*help);
             arg.value_parser(PossibleValuesParser::new(choices.iter().map(value)))
         }
         Form::Names => arg.value_delimiter(',').action(ArgAction::Append),

@@ -4,10 +4,10 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use jointly::Error;
-use jointly::report::comparison::Row;
 use super::cell::Cell;
 use crate::cli::failure::{Failure, Outcome, Reason};
+use jointly::Error;
+use jointly::report::comparison::Row;
 
 /// The file of results, locked while it is open.
 pub(super) struct Results {

@@ -93,7 +93,11 @@ impl Inputs {
             _ => schema.clone(),
         };
         let read = |path| -> Outcome<PublicData> {
-            Ok(PublicData::new(PublicFile::stem(path), read_public_csv(path, &public_schema)?, &domain)?)
+            Ok(PublicData::new(
+                PublicFile::stem(path),
+                read_public_csv(path, &public_schema)?,
+                &domain,
+            )?)
         };
         let public = tables.public.iter().map(|path| read(path)).collect::<Outcome<_>>()?;
         Ok(Self { schema, private: table, public, workload })

@@ -181,7 +181,11 @@ fn whole_records(total: f64) -> usize {
 }
 
 /// `Σ |a - scale b|` of counts and a table.
-pub(in crate::mechanism) fn l1_distance<T: Copy + Into<f64>>(counts: &[u32], table: &[T], scale: f64) -> f64 {
+pub(in crate::mechanism) fn l1_distance<T: Copy + Into<f64>>(
+    counts: &[u32],
+    table: &[T],
+    scale: f64,
+) -> f64 {
     let blocks = counts.chunks(SUM_BLOCK).zip(table.chunks(SUM_BLOCK));
     blocks
         .map(|(counts, table)| {

@@ -153,9 +153,17 @@ impl Mechanism for Ide {
         let depths = partition.depths().filter_map(|depth| levels.at(depth));
         let sizes = depths.filter_map(|(budget, _)| budget.sizes);
         let steps = sizes.map(|cost| {
-            about.step_of("sizes of the groups of a level", 1, cost.variance(about.relation, 1).sqrt())
+            about.step_of(
+                "sizes of the groups of a level",
+                1,
+                cost.variance(about.relation, 1).sqrt(),
+            )
         });
-        Ok(RunPlan { rounds: self.most_rounds(&partition), steps: steps.collect(), ..RunPlan::default() })
+        Ok(RunPlan {
+            rounds: self.most_rounds(&partition),
+            steps: steps.collect(),
+            ..RunPlan::default()
+        })
     }
 
     fn run(
@@ -173,7 +181,8 @@ impl Mechanism for Ide {
         let mut run = Run::open(self.name(), self, curator, task, observer)?;
         let records = run.public_records();
         let levels = Levels::new(self, &domain, &partition, records, budget)?;
-        let posterior = Posterior { settings: self, domain: &domain, partition: &partition, prior: &prior };
+        let posterior =
+            Posterior { settings: self, domain: &domain, partition: &partition, prior: &prior };
         let mut measuring = Measuring::new(budget);
         run.start(self.most_rounds(&partition), self.most_cliques(&partition));
 
@@ -372,9 +381,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         value_name: "HOW",
         help: "How a group's noisy answers are moved onto a distribution",
         form: Form::Choice(&[
-            ("closed-form", "One marginal after the other: nearest in L1, then least relative entropy"),
+            (
+                "closed-form",
+                "One marginal after the other: nearest in L1, then least relative entropy",
+            ),
             ("lp", "One marginal after the other: nearest in L1 by a linear program, as published"),
-            ("two-stages", "All marginals together by one linear program, then the nearest weights"),
+            (
+                "two-stages",
+                "All marginals together by one linear program, then the nearest weights",
+            ),
         ]),
         unset: "",
     },

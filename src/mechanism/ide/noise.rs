@@ -3,9 +3,7 @@
 use crate::domain::Clique;
 use crate::error::{Error, Result};
 use crate::mechanism::Run;
-use crate::privacy::{
-    Curator, MarginalSensitivity, NeighboringRelation, NoiseForm, Ratio, Rho,
-};
+use crate::privacy::{Curator, MarginalSensitivity, NeighboringRelation, NoiseForm, Ratio, Rho};
 
 /// Binary digits of the fractions in which ε is split.
 const EPSILON_BITS: u32 = 20;

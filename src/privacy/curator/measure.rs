@@ -24,7 +24,11 @@ impl Curator<'_> {
     pub fn measure_total(&mut self, rho: Rho) -> Result<i64> {
         if self.relation().has_public_total() {
             let expected = "add-remove-one: otherwise the number of records is public";
-            return Err(Error::invalid_parameter("neighboring relation", self.relation(), expected));
+            return Err(Error::invalid_parameter(
+                "neighboring relation",
+                self.relation(),
+                expected,
+            ));
         }
         // A marginal on no attribute.
         let sensitivity = MarginalSensitivity::of(self.relation());
