@@ -134,6 +134,17 @@ pub enum Error {
         /// What led there.
         reason: String,
     },
+    /// A job that contradicts itself or lacks something.
+    #[error(transparent)]
+    Contradiction(#[from] Contradiction),
+    /// Parameters of a mechanism that are not of their form.
+    #[error("parameters of {mechanism}: {reason}")]
+    Parameters {
+        /// The mechanism.
+        mechanism: &'static str,
+        /// The parameter and what is wrong with it.
+        reason: String,
+    },
     /// An output file that cannot be written, found before anything was spent.
     #[error("{name} {}{fault}", path.display())]
     Output {
@@ -173,6 +184,50 @@ pub enum Error {
         path: PathBuf,
         /// The system's error.
         source: std::io::Error,
+    },
+}
+
+/// What makes a job contradict itself.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Contradiction {
+    /// A parameter or a file that the mechanism makes no use of.
+    #[error("{what} is of no use with mechanism {mechanism}")]
+    Unused {
+        /// The parameter or file, as the user knows it.
+        what: String,
+        /// The mechanism.
+        mechanism: &'static str,
+    },
+    /// Something without which the mechanism has no run.
+    #[error("mechanism {mechanism} needs {what}")]
+    Missing {
+        /// What is missing.
+        what: &'static str,
+        /// The mechanism.
+        mechanism: &'static str,
+    },
+    /// Two things that exclude one another.
+    #[error("{first} cannot go with {second}: {why}")]
+    Together {
+        /// The first.
+        first: &'static str,
+        /// The second.
+        second: &'static str,
+        /// Why.
+        why: &'static str,
+    },
+    /// Two public tables of the same name.
+    #[error("two public tables are named '{name}', expected distinct names (NAME=FILE)")]
+    SameName {
+        /// The name.
+        name: String,
+    },
+    /// A public table that is not named as it should be.
+    #[error("public table '{text}', expected [NAME=]FILE")]
+    PublicFile {
+        /// What was found.
+        text: String,
     },
 }
 

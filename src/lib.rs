@@ -2,9 +2,9 @@
 //!
 //! # The problem
 //!
-//! A private table D of n records over categorical attributes, public tables that resemble it, a workload of attribute
-//! sets, and a budget of ρ-zCDP. Wanted: a table that may be published, whose marginals on the workload are near those
-//! of D.
+//! Given are a private table D of n records over categorical attributes, public tables that resemble it, a workload of
+//! attribute sets, and a budget of ρ-zCDP. The result is a table that may be published, whose marginals on the workload
+//! are close to those of D.
 //!
 //! # The equation
 //!
@@ -14,10 +14,10 @@
 //! p(x) ~ exp( Σ_r θ_r(x_r) ),    θ minimizes    ½ Σ_r w_r ‖ n M_r p - y_r ‖²
 //! ```
 //!
-//! where `M_r p` is the marginal of p on r, and `y_r` what was observed there: counts of D with noise that the ledger
-//! paid for, or counts of a public table scaled to n, for free. Which clique to observe next, and from which table, is
-//! itself chosen with noise. See [`mechanism::JamPgm`] for the mechanism, and [`inference`] for how marginals of p are
-//! found without ever holding the table over all attributes.
+//! where `M_r p` is the marginal of p on r, and `y_r` is its measurement: counts of D with noise that the ledger paid
+//! for, or counts of a public table scaled to n, for free. A noisy choice decides which clique is measured next, and from
+//! which table. [`mechanism::JamPgm`] is this mechanism; [`inference`] finds marginals of p without ever holding the
+//! table over all attributes.
 //!
 //! # From records to rows
 //!
@@ -33,48 +33,51 @@
 //!  |  add noise: select, measure |                    |
 //!  +-----|-----------------------+                    |
 //!        |                                            |
-//!        +------------> Measurements <----------------+
+//!        +-- Run: rounds ---> Measurements <----------+
 //!                            |
 //!              fit: Estimator, MarginalOracle
 //!                            |
-//!                   MarkovRandomField ---> back to the Curator: score, choose, next round
+//!                          Model ---> back to the Curator: score, choose, next round
 //!                            |
-//!                    sample ---> rows
+//!                   Release::rows ---> rows
 //! ```
 //!
-//! Nothing computed from private records leaves the [`privacy::Curator`] without a ledger entry. Everything below the
+//! Nothing computed from private records leaves the [`Curator`] without a ledger entry. Everything below the
 //! measurements is post-processing, and free.
 //!
 //! # Example
 //!
 //! ```
-//! use jointly::data::PublicData;
-//! use jointly::demo::Generator;
-//! use jointly::mechanism::{JamPgm, Mechanism, Task};
-//! use jointly::model::Sampling;
-//! use jointly::observe::Silent;
-//! use jointly::privacy::{Curator, Delta, Epsilon, NeighboringRelation, NoiseSeed, rho_from_epsilon_delta};
-//! use jointly::query::Workload;
-//! use rand::{SeedableRng, rngs::ChaCha20Rng};
+//! use jointly::{Budget, Drawing, JamPgm, Mechanism, NeighboringRelation, NoiseSeed, PublicData, Silent, Task, Workload,
+//!               demo::Generator, rand::{SeedableRng, rngs::ChaCha20Rng}};
 //!
 //! let private = Generator { records: 2_000, seed: 1, drift: 0.0 }.generate()?; // invented; else data::read_csv
 //! let other = Generator { records: 2_000, seed: 2, drift: 0.3 }.generate()?;
 //! let public = [PublicData::new("other state", other, private.domain())?];
 //! let workload = Workload::all_k_way(private.domain(), 2)?;
 //!
-//! let limit = rho_from_epsilon_delta(Epsilon::new(1.0)?, Delta::new(1e-9)?)?;
-//! let relation = NeighboringRelation::ReplaceOne;
-//! let mut curator = Curator::new(&private, relation, limit, NoiseSeed::System)?;
+//! let budget = Budget::approximate(1.0, 1e-9)?;
+//! let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
 //! let mechanism = JamPgm { rounds: Some(5), ..JamPgm::default() };
-//! let task = Task::new(&workload, &public);
-//! let release = mechanism.run(&mut curator, &task, &mut Silent)?;
+//! let release = mechanism.run(&mut curator, &Task::new(&workload, &public), &mut Silent)?;
 //!
 //! let mut rng = ChaCha20Rng::seed_from_u64(1); // rows cost no privacy, whatever their seed
-//! let rows = release.model.sample(private.records(), Sampling::Rounded, &mut rng)?;
+//! let rows = release.rows(private.records(), Drawing::Refined, &mut rng)?;
 //! assert_eq!((rows.records(), release.rounds.len()), (2_000, 5));
-//! assert!(release.ledger.spent() <= limit && release.is_private);
+//! assert!(release.ledger.spent() <= budget.rho() && release.is_private);
 //! # Ok::<(), jointly::Error>(())
 //! ```
+//!
+//! [`Synthesis`] is the same job from files to files.
+//!
+//! # Where to look
+//!
+//! | question | place |
+//! | --- | --- |
+//! | Where is the exponential mechanism? | [`Curator::select`], in `privacy/select.rs` |
+//! | Where does a public marginal enter the fit? | [`mechanism::Run::take`], called by JAM-PGM's main loop |
+//! | What does a new mechanism need? | one file written on [`mechanism::Run`], a line in `mechanism/mod.rs`, an entry in `mechanism/catalogue.rs` |
+//! | Where is a budget spent? | in `privacy/curator/measure.rs`, and nowhere else |
 //!
 //! # Map
 //!
@@ -84,21 +87,25 @@
 //! | --- | --- |
 //! | [`Error`] | the one error type, facts in fields |
 //! | [`observe`] | progress as events, which hold publishable numbers only |
-//! | [`linalg`] | dense solves, by our own code or by LAPACK |
-//! | [`program`] | linear programs, by `good_lp` |
+//! | `linalg` | dense solves, by our own code or by LAPACK |
+//! | `program` | linear programs, by `good_lp` |
 //! | [`domain`] | attributes, cliques, and the schema that turns text into codes |
 //! | [`table`] | tables over cliques: factors, potentials, marginals |
 //! | [`data`] | records: reading, counting, writing; public tables |
 //! | [`graph`] | moral graph, elimination orders, junction trees |
 //! | [`query`] | the workload |
 //! | [`inference`] | from potentials to marginals: the engine |
-//! | [`measurement`] | what was observed, and where |
-//! | [`privacy`] | budget, ledger, curator, exact noise |
+//! | [`measurement`] | what was measured, and from which table |
+//! | [`privacy`] | budget, ledger and its file, curator, exact noise |
 //! | [`strategy`] | which marginals to measure, and how well: residuals, HDMM |
-//! | [`model`] | fitted models, graphical or weighted records: marginals, sampling, files |
+//! | [`model`] | fitted models behind one trait: marginals, records, files |
 //! | [`estimation`] | from measurements to potentials |
-//! | [`mechanism`] | JAM-PGM, AIM, MST, reweighted supports, answered workloads, baselines, checkpoints |
-//! | [`evaluation`] | errors and other measures beside the real table; **not private** |
+//! | [`mechanism`] | the driver of a run, the catalogue, JAM-PGM, AIM, MST and the others |
+//! | [`mixture_error`] | how well any weighting of public rows can do; **not private** |
+//! | [`trust`] | which public table to trust, at a cost |
+//! | [`evaluation`] | errors and other measures against the real table; **not private** |
+//! | [`report`] | pages for readers |
+//! | [`synthesis`] | the whole job as a value |
 //! | [`demo`] | invented census-like people |
 //!
 //! Guides, theory, design decisions and results are in the repository's `docs` folder.
@@ -111,14 +118,14 @@ pub mod estimation;
 pub mod evaluation;
 pub mod graph;
 pub mod inference;
-pub mod linalg;
+mod linalg;
 pub mod measurement;
 pub mod mechanism;
 pub mod mixture_error;
 pub mod model;
 pub mod observe;
 pub mod privacy;
-pub mod program;
+mod program;
 pub mod query;
 pub mod report;
 pub mod strategy;
@@ -128,11 +135,13 @@ pub mod trust;
 
 pub use data::{Dataset, PublicData};
 pub use domain::Schema;
-pub use error::{Error, OutputFault, Result};
-pub use mechanism::{Aim, JamPgm, Mechanism, Release, Task};
+pub use error::{Contradiction, Error, OutputFault, Result};
+pub use mechanism::{JamPgm, Mechanism, Release, Task};
 pub use model::{Drawing, Model};
+pub use observe::Silent;
 pub use privacy::{Budget, Curator, NeighboringRelation, NoiseSeed};
 pub use query::Workload;
+pub use rand;
 pub use synthesis::Synthesis;
 
 /// The code of README.md and of the guides, as doc tests.

@@ -41,7 +41,8 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     let private = read_csv(&args.private, &schema)?;
     let (answers, file) = spending.run(&private, console, |curator| {
         let answers = answerer.answer(curator, &workload)?;
-        Ok((answers, LedgerFile::new("answer", Some(spending.budget), curator)))
+        let file = LedgerFile::new(answers.mechanism, Some(spending.budget), curator);
+        Ok((answers, file))
     })?;
     let marginals = answers.cliques.iter().map(|clique| answers.marginal(clique));
     let marginals = marginals.collect::<Result<Vec<_>, _>>()?;

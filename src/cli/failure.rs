@@ -70,9 +70,12 @@ impl From<Error> for Failure {
         let reason = match &error {
             Error::InvalidParameter { .. }
             | Error::BudgetExceeded { .. }
+            | Error::Parameters { .. }
             | Error::SizeLimit { .. }
             | Error::NoCandidates { .. } => Reason::Privacy,
-            Error::Output { fault: OutputFault::IsFileOf(_), .. } => Reason::Usage,
+            Error::Contradiction(_) | Error::Output { fault: OutputFault::IsFileOf(_), .. } => {
+                Reason::Usage
+            }
             Error::UnknownAttribute { .. }
             | Error::DuplicateAttribute { .. }
             | Error::InvalidSpecification { .. }

@@ -174,7 +174,7 @@ fn release(
     };
     let answer = spending.run(real, console, |curator| {
         let (total, form) = (curator.total()?, budget.noise_form());
-        let rho = curator.remaining();
+        let rho = curator.remaining_for(form)?;
         let found = release.run(curator, &public, workload, total, form, rho)?;
         Ok(Noisy {
             private: curator.is_private(),

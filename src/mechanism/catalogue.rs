@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::error::{Error, Result};
+use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::parameters::SHARED;
 use crate::mechanism::{
     Aim, Hdmm, Ide, Independent, JamPgm, Mechanism, Mst, Mwem, MwemPgm, Parameter, Pep, PepPub,
@@ -207,10 +207,8 @@ impl Entry {
     pub fn build(&self, given: &Map<String, Value>) -> Result<Box<dyn Mechanism>> {
         let mut parameters = self.defaults()?;
         if let Some(unused) = self.unused(given)? {
-            let own: Vec<&str> = parameters.keys().map(String::as_str).collect();
-            let place = format!("mechanism {}", self.name);
-            let found = format!("parameter '{unused}'");
-            return Err(Error::invalid_specification(place, found, own.join(", ")));
+            let (what, mechanism) = (unused.to_owned(), self.name);
+            return Err(Contradiction::Unused { what, mechanism }.into());
         }
         parameters.extend(given.iter().map(|(name, value)| (name.clone(), value.clone())));
         let mechanism = (self.build)(parameters)?;
@@ -231,8 +229,7 @@ where
     M: Mechanism + Default + DeserializeOwned + 'static,
 {
     let mechanism: M = serde_json::from_value(Value::Object(parameters)).map_err(|error| {
-        let place = format!("parameters of {}", M::default().name());
-        Error::invalid_specification(place, error.to_string(), "values of the documented forms")
+        Error::Parameters { mechanism: M::default().name(), reason: error.to_string() }
     })?;
     Ok(Box::new(mechanism))
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use crate::data::Units;
-use crate::error::{Error, OutputFault, Result};
+use crate::error::{Contradiction, Error, OutputFault, Result};
 use crate::mechanism::{CheckpointFolder, PublicTables};
 use crate::synthesis::Synthesis;
 
@@ -80,27 +80,29 @@ impl Synthesis {
     /// Refuses a job that lacks what its mechanism needs, or asks for what it does not have.
     pub(super) fn check_needs(&self) -> Result<()> {
         let entry = self.entry()?;
-        let missing = |what: &str| {
-            let place = format!("mechanism {}", self.mechanism);
-            Err(Error::invalid_specification(place, format!("no {what}"), "one"))
-        };
+        let mechanism = entry.name;
+        let unused = |what: &str| Contradiction::Unused { what: what.to_owned(), mechanism };
         if entry.spends && self.budget.is_none() {
-            return missing("budget");
+            return Err(Contradiction::Missing { what: "a budget", mechanism }.into());
         }
         if entry.public_tables == PublicTables::Needed && self.public.is_empty() {
-            return missing("public table");
+            return Err(Contradiction::Missing { what: "a --public table", mechanism }.into());
         }
         if self.ledger_from.is_some() && !entry.spends {
-            let expected = "a mechanism that spends";
-            return Err(Error::invalid_parameter("ledger-from", &self.mechanism, expected));
+            return Err(unused("--ledger-from").into());
         }
         if self.checkpoint.is_some() && !entry.resumes {
-            let expected = "a mechanism that keeps checkpoints";
-            return Err(Error::invalid_parameter("checkpoint", &self.mechanism, expected));
+            return Err(unused("--checkpoint").into());
         }
         if self.checkpoint.is_some() && self.ledger_from.is_some() {
-            let expected = "no checkpoint: a run resumes from a ledger of its own";
-            return Err(Error::invalid_parameter("ledger-from", "given", expected));
+            let (first, second) = ("--ledger-from", "--checkpoint");
+            let why = "a run resumes from a ledger of its own";
+            return Err(Contradiction::Together { first, second, why }.into());
+        }
+        for (i, file) in self.public.iter().enumerate() {
+            if self.public[..i].iter().any(|earlier| earlier.name == file.name) {
+                return Err(Contradiction::SameName { name: file.name.clone() }.into());
+            }
         }
         Ok(())
     }

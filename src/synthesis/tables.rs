@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::data::{Dataset, PublicData, read_csv, read_public_csv, read_units_csv};
 use crate::domain::Schema;
-use crate::error::{Error, Result};
+use crate::error::{Contradiction, Error, Result};
 use crate::observe::{Event, Notice, Observer};
 use crate::query::Workload;
 use crate::synthesis::Synthesis;
@@ -29,7 +29,7 @@ impl FromStr for PublicFile {
             _ => (Self::stem(Path::new(text)), text),
         };
         if name.is_empty() || path.is_empty() {
-            return Err(Error::invalid_parameter("public table", text, "[NAME=]FILE"));
+            return Err(Contradiction::PublicFile { text: text.to_owned() }.into());
         }
         Ok(Self { name, path: path.into() })
     }
@@ -60,16 +60,6 @@ pub struct Tables {
 impl Tables {
     /// Reads all of them; nothing is spent.
     pub(super) fn read(job: &Synthesis, observer: &mut dyn Observer) -> Result<Self> {
-        for (i, file) in job.public.iter().enumerate() {
-            if job.public[..i].iter().any(|earlier| earlier.name == file.name) {
-                let expected = "distinct names (NAME=FILE)";
-                return Err(Error::invalid_parameter(
-                    "name of a public table",
-                    &file.name,
-                    expected,
-                ));
-            }
-        }
         let schema = Schema::read(&job.schema)?;
         let domain = schema.domain();
         let (workload, left_out) = job.workload.read(&domain)?;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules of the library, each allowed to name the ones before it and itself.
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 22] = [
     "error",
     "observe",
     "linalg",
@@ -23,7 +23,11 @@ const ORDER: [&str; 18] = [
     "model",
     "estimation",
     "mechanism",
+    "mixture_error",
+    "trust",
     "evaluation",
+    "report",
+    "synthesis",
     "demo",
 ];
 

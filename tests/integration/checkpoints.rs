@@ -334,7 +334,7 @@ fn a_checkpoint_of_other_inputs_is_refused() {
         ("public name", Run { public: public(&[("other", &near)]), ..run.clone() }),
         ("public rows", Run { public: public(&[("near", &turned_round(&near))]), ..run.clone() }),
         ("two public", Run { public: public(&[("near", &near), ("b", &near)]), ..run.clone() }),
-        ("domain", Run::new(&five, &[("near", &near)])),
+        ("domain", kept(&Run::new(&five, &[("near", &near)]), folder.path())),
     ];
     for (what, other) in inputs {
         assert_refused(other.with(&mechanism, &mut Silent), &file, what);

@@ -120,10 +120,10 @@ fn budgets_out_of_range_end_with_code_4() {
         bench.fail(&SYNTH.replace("--delta 1e-6", &format!("--delta {delta}")), 4, "delta is");
     }
     bench.fail("budget --rho 0 --delta 1e-6", 4, "rho is 0");
-    bench.fail(&format!("{SYNTH} --measure-share 1"), 4, "--measure-share is 1");
-    bench.fail(&format!("{SYNTH} --size-limit-mib 0"), 4, "--size-limit-mib is 0");
-    bench.fail(&format!("{SYNTH} --rounds 0").replace("--rounds 5 ", ""), 4, "--rounds is 0");
-    bench.fail(&format!("{SYNTH} --iterations 0"), 4, "--iterations is 0");
+    bench.fail(&format!("{SYNTH} --measure-share 1"), 4, "measure share is 1");
+    bench.fail(&format!("{SYNTH} --size-limit-mib 0"), 4, "size limit is 0");
+    bench.fail(&format!("{SYNTH} --rounds 0").replace("--rounds 5 ", ""), 4, "rounds is 0");
+    bench.fail(&format!("{SYNTH} --iterations 0"), 4, "iterations is 0");
     assert!(!bench.path("out.csv").exists());
 }
 
@@ -356,7 +356,7 @@ fn a_model_too_small_for_any_pair_takes_single_attributes() {
     bench.succeed(&format!("{SYNTH} --size-limit-mib 8.4e-5 --ledger ledger.json"));
     let ledger: Value = serde_json::from_str(&bench.read("ledger.json")).unwrap();
     for round in ledger["rounds"].as_array().unwrap() {
-        assert_eq!(round["clique"].as_array().unwrap().len(), 1);
+        assert_eq!(round["measurements"][0]["clique"].as_array().unwrap().len(), 1);
     }
     bench.fail(&format!("{SYNTH} --size-limit-mib 1e-9"), 4, "MiB, and independent attributes");
 }
@@ -423,7 +423,7 @@ fn mechanisms_without_public_tables_have_ledger_report_model_and_checkpoint() {
             assert_eq!(ledger["ledger"]["spent"], ledger["ledger"]["limit"]);
             let rounds = ledger["rounds"].as_array().unwrap();
             assert_eq!(log.lines().filter(|line| line.starts_with("round ")).count(), rounds.len());
-            assert!(rounds.iter().all(|round| round["source"] == "private"));
+            assert!(rounds.iter().all(|round| round["measurements"][0]["source"] == "private"));
             assert!(bench.read("r.html").contains("near (150 records), not used"));
             bench.succeed("sample --model model.json --rows 30 --out more.csv");
             bench.succeed(&command);

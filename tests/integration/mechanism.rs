@@ -349,7 +349,7 @@ fn a_limit_too_small_for_any_clique_is_a_clear_error() {
     let run = Run::new(&private, &[("same", &private)]);
     let mechanism = JamPgm { size_limit_mib: 1e-6, ..jam(5) };
     let error = run.with(&mechanism, &mut Recorder::default()).unwrap_err();
-    assert!(matches!(error, Error::NoCandidates { round: 1, .. }), "{error}");
+    assert!(matches!(error, Error::SizeLimit { .. }), "{error}");
     assert!(error.to_string().contains("MiB"), "{error}");
     let mechanism = PublicOnly {
         size_limit_mib: 1e-6,
@@ -358,7 +358,7 @@ fn a_limit_too_small_for_any_clique_is_a_clear_error() {
         ..PublicOnly::default()
     };
     let error = run.with(&mechanism, &mut Recorder::default()).unwrap_err();
-    assert!(matches!(error, Error::NoCandidates { .. }), "{error}");
+    assert!(matches!(error, Error::SizeLimit { .. }), "{error}");
 }
 
 #[test]

@@ -57,7 +57,12 @@ fn a_private_answer_holds_the_release_alone() {
     let text = bench.succeed(&format!("{MIXTURE} --epsilon 1 --seed 3 --quiet"));
     assert!(text.starts_with("NOT PRIVATE: the noise came from a fixed seed"), "{text}");
     bench.fail(&format!("{MIXTURE} --epsilon -1"), 4, "epsilon is -1");
-    bench.fail(&format!("{MIXTURE} --epsilon 1 --neighbors add-remove-one"), 2, "--delta");
+    // The number of records is measured too, with Laplace noise.
+    bench.succeed(&format!("{MIXTURE} --epsilon 1 --neighbors add-remove-one --ledger l.json"));
+    let ledger = json(&bench.read("l.json"));
+    let entries = ledger["ledger"]["entries"].as_array().unwrap();
+    assert_eq!(entries[0]["purpose"], "number of records");
+    assert!(entries.len() == 2 && ledger["pure_epsilon"].as_f64().unwrap() <= 1.0);
     bench.fail(&format!("{MIXTURE} --epsilon 1 --mixture m.csv"), 2, "cannot be used with");
 }
 

@@ -59,7 +59,7 @@ fn flags_that_would_not_be_heeded_are_refused() {
     ] {
         bench.fail(&format!("{SYNTH} {flags}"), 2, part);
     }
-    bench.fail(&format!("{SYNTH} --mechanism pep --projections 0"), 4, "--projections");
+    bench.fail(&format!("{SYNTH} --mechanism pep --projections 0"), 4, "projections is 0");
     let alone = SYNTH.replace("--public near=public.csv ", "");
     bench.fail(&format!("{alone} --mechanism pmw-pub"), 2, "needs a --public table");
     bench.write("part.csv", "a,b\n0,1\n1,2\n");
@@ -79,7 +79,7 @@ fn they_are_compared() {
         )
     };
     bench.write("wrong.toml", &protocol("mwem]\nprojections = 3"));
-    bench.fail("compare wrong.toml", 3, "'projections' of mwem");
+    bench.fail("compare wrong.toml", 3, "projections is of no use with mechanism mwem");
     bench.write("good.toml", &protocol("pep]\nrounds = 4\nprojections = 3\nqueries = \"single\""));
     bench.succeed("compare good.toml --out results");
     let results = bench.read("results/results.csv");

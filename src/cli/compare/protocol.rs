@@ -28,7 +28,7 @@ pub(super) struct Protocol {
     pub(super) epsilons: Vec<f64>,
     #[serde(deserialize_with = "distinct")]
     pub(super) seeds: Vec<u64>,
-    #[serde(deserialize_with = "distinct")]
+    #[serde(deserialize_with = "known")]
     pub(super) mechanisms: Vec<String>,
     #[serde(default = "replace_one")]
     pub(super) neighbors: Neighbors,
@@ -289,6 +289,15 @@ fn epsilons<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::E
     match epsilons.iter().find_map(|epsilon| Epsilon::new(*epsilon).err()) {
         Some(error) => Err(D::Error::custom(error)),
         None => Ok(epsilons),
+    }
+}
+
+/// Names of mechanisms, each once.
+fn known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let names: Vec<String> = distinct(deserializer)?;
+    match names.iter().find_map(|name| mechanism::find(name).err()) {
+        Some(error) => Err(D::Error::custom(error)),
+        None => Ok(names),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use crate::data::Projectable;
 use crate::error::{Error, Result};
-use crate::privacy::{Curator, Epsilon, Ledger, NeighboringRelation, NoiseSeed, Ratio, Rho};
+use crate::privacy::{
+    Curator, Epsilon, Ledger, NeighboringRelation, NoiseForm, NoiseSeed, Ratio, Rho,
+};
 
 impl<'a> Curator<'a> {
     /// As [`new`](Self::new), but for pure differential privacy: the limit is ε itself, without δ, rounded down to a multiple of
@@ -52,6 +54,23 @@ impl<'a> Curator<'a> {
             None => u64::try_from((2 * u128::from(self.remaining().units())).isqrt()).unwrap_or(0),
         };
         Ratio::new(units, 1 << PURE_BITS)
+    }
+}
+
+impl Curator<'_> {
+    /// What is left as the cost of one access with noise of this form: ρ, or ε²/2 of what is left of pure ε.
+    ///
+    /// # Errors
+    /// None that occurs.
+    pub fn remaining_for(&self, form: NoiseForm) -> Result<Rho> {
+        if form == NoiseForm::Gaussian || self.ledger().epsilon_limit().is_none() {
+            return Ok(self.remaining());
+        }
+        let epsilon = self.remaining_epsilon()?;
+        let units = (epsilon.to_f64() * f64::from(1 << PURE_BITS)).floor();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 2^32")]
+        let units = units as u64;
+        Ok(Rho::from_units(units.saturating_mul(units).div_ceil(2)).min(self.remaining()))
     }
 }
 
