@@ -96,10 +96,10 @@ impl MarkovRandomField {
         let sweeps = if records.records() <= FEW { SWEEPS_OF_FEW } else { SWEEPS };
         for _ in 0..sweeps {
             for batch in rows.chunks_mut(batch * attributes) {
-                for attribute in 0..attributes {
+                for (attribute, log_potentials) in log_potentials.iter().enumerate() {
                     let tables = Tables {
                         residuals: residuals.of(attribute),
-                        log_potentials: &log_potentials[attribute],
+                        log_potentials,
                         attribute,
                         values: self.domain().cardinality(attribute),
                     };
