@@ -5,6 +5,7 @@ mod file;
 mod grouped_support;
 mod markov_random_field;
 mod refine;
+mod residuals;
 mod sampling;
 mod stored_factors;
 mod stored_groups;

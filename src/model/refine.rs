@@ -1,9 +1,14 @@
-//! Controlled rounding: values of drawn records are changed until the records' marginals are near the model's.
+//! Values of drawn records are changed until the records' marginals are near the model's.
 //!
-//! A table drawn from a model is off by the noise of drawing, on every marginal. Most of that need not be. With the
-//! residuals `R_c = M_c(records) - M_c(model)`, a record that moves from cell i to cell j of each clique c changes
-//! `Σ_c ‖R_c‖²` by `2 Σ_c (R_c[j] - R_c[i] + 1)`: one lookup a clique. So records are taken one by one, and each attribute
-//! gets the value that is best, if that is better than the one it has.
+//! A drawn table has the noise of drawing on every marginal, and most of it can be removed. With the residuals
+//! `R_c = M_c(records) - M_c(model)`, a record that moves from cell i to cell j of each clique c changes
+//! `Σ_c ‖R_c‖²` by `2 Σ_c (R_c[j] - R_c[i] + 1)`: one lookup per clique. A value is *better* if it brings this sum down.
+//!
+//! A record gets a value that is drawn, not the best one: among its present value and all better ones, each with the
+//! model's probability `p(value | rest of the record)`. Of the records with the combination x for which the neighbor y is
+//! better, at most the share `p(y) / (p(x) + p(y))` moves to y. So as long as x has the records that the model expects, y
+//! gets fewer from it in one look than the model expects in y: rare combinations are not filled as fast as frequent
+//! ones, and what is independent in the model stays so. The best value would send all records of x to y.
 
 #![expect(
     clippy::inline_always,
@@ -11,18 +16,21 @@
 )]
 
 use pulp::{Arch, Simd, WithSimd};
+use rand::rngs::ChaCha20Rng;
+use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
+use sha2::{Digest, Sha256};
 
-use crate::data::{Column, Dataset, Projectable};
-use crate::domain::{Clique, Domain};
+use crate::data::{Column, Dataset};
+use crate::domain::Clique;
 use crate::error::{Error, Result};
 use crate::model::MarkovRandomField;
-use crate::table::row_major_strides;
+use crate::model::residuals::{Residuals, Side, log_potentials, sum_sides};
 
-/// Times that every record is looked at; a second look finds a tenth of what the first one did.
-const SWEEPS: usize = 2;
+/// Times that every record is looked at; a fourth look would change little.
+const SWEEPS: usize = 3;
 /// The same for tables of few records, where it costs nothing.
-const SWEEPS_OF_FEW: usize = 5;
+const SWEEPS_OF_FEW: usize = 8;
 const FEW: usize = 1 << 13;
 /// Most records for which changes are proposed at a time, from the same residuals, ...
 const BATCH: usize = 1024;
@@ -30,8 +38,6 @@ const BATCH: usize = 1024;
 const BATCHES: usize = 64;
 /// Records that one thread takes at a time.
 const CHUNK: usize = 64;
-/// Expected records below which an empty cell stays empty.
-const CLOSED: f64 = 0.01;
 /// Most attributes of a clique: it has 2^8 subsets.
 const MOST_ATTRIBUTES: usize = 8;
 /// Most cells of all residual tables: half a GiB.
@@ -42,17 +48,20 @@ const MOST_READ: u64 = 1 << 35;
 const MOST_WORK: u64 = 1 << 30;
 
 impl MarkovRandomField {
-    /// The records, changed here and there until their marginals on the cliques and on all subsets of them are as near
-    /// the model's as single changes bring them (in L2 norm, every clique with the same weight).
+    /// The records, with single values changed until their marginals on the cliques and on all subsets of them are near
+    /// the model's (in L2 norm, every clique with the same weight).
     ///
-    /// A model of n records off by rounding alone has errors that no mechanism can do without; a drawn table has
-    /// several times as much. What is refined is the table, by the model and nothing else: it costs no privacy. A
-    /// combination of values that the model expects in less than one of a hundred tables is never made, and structural
-    /// zeros stay empty. Cliques of more than eight attributes are left out; so are large ones, those of most attributes
-    /// first, where all of them would take more than some seconds or half a GiB.
+    /// A drawn table has several times the error that rounding alone would leave. What is refined is the table, by the
+    /// model and nothing else: it costs no privacy. New values are drawn from the model's distribution given the rest of
+    /// the record, among those that bring the marginals nearer, so that attributes that are independent in the model stay
+    /// independent and rare combinations stay rare. A combination of values on one of the cliques that no record has, and
+    /// that the model expects in less than one of a hundred tables, is never made; structural zeros stay empty. Cliques
+    /// of more than eight attributes are left out; so are large ones, those of most attributes first, where all of them
+    /// would take more than some seconds or half a GiB.
     ///
-    /// `records`: over the model's domain, as of [`MarkovRandomField::sample`]. The result depends on them and on the
-    /// model alone, not on the number of threads.
+    /// `records`: over the model's domain, as of [`MarkovRandomField::sample`]. The result depends on them, on the model
+    /// and on the cliques alone, not on the number of threads: the generator is `ChaCha20Rng`, seeded by the SHA-256 of
+    /// the records.
     ///
     /// # Errors
     /// Records over another domain, or a clique outside it.
@@ -65,7 +74,8 @@ impl MarkovRandomField {
     /// let drawn = model.sample(27, Sampling::Rounded, &mut ChaCha20Rng::seed_from_u64(1))?;
     /// let pair = Clique::new([0, 1]);
     /// let refined = model.refine(&drawn, &[pair.clone()])?;
-    /// assert_eq!(refined.project(&pair)?, [3; 9]);
+    /// assert_eq!(drawn.project(&pair)?, [5, 0, 4, 1, 5, 3, 3, 4, 2]);
+    /// assert!(refined.project(&pair)?.iter().all(|count| count.abs_diff(3) <= 1));
     /// # Ok::<(), jointly::Error>(())
     /// ```
     pub fn refine(&self, records: &Dataset, cliques: &[Clique]) -> Result<Dataset> {
@@ -78,25 +88,30 @@ impl MarkovRandomField {
         }
         let cliques = self.within_reach(cliques, records.records())?;
         let mut residuals = Residuals::new(self, records, &cliques)?;
+        let log_potentials = log_potentials(self);
+        let mut rng = generator(records);
         let attributes = self.domain().len();
         let mut rows = rows(records);
         let batch = (records.records() / BATCHES).clamp(1, BATCH);
-        let mut proposals = vec![None; batch];
+        let mut proposals = vec![Proposal::default(); batch];
         let sweeps = if records.records() <= FEW { SWEEPS_OF_FEW } else { SWEEPS };
         for _ in 0..sweeps {
             for batch in rows.chunks_mut(batch * attributes) {
-                for attribute in 0..attributes {
-                    let sides = &residuals.sides[attribute];
+                for (attribute, log_potentials) in log_potentials.iter().enumerate() {
+                    let tables = Tables {
+                        residuals: residuals.of(attribute),
+                        log_potentials,
+                        attribute,
+                        values: self.domain().cardinality(attribute),
+                    };
+                    proposals.fill_with(|| Proposal { chance: rng.random(), value: None });
                     let chunks = batch.par_chunks(CHUNK * attributes);
                     chunks.zip(proposals.par_chunks_mut(CHUNK)).for_each(|(rows, proposals)| {
-                        let values = self.domain().cardinality(attribute);
-                        let proposal =
-                            Propose { sides, rows, attributes, attribute, values, proposals };
-                        Arch::new().dispatch(proposal);
+                        Arch::new().dispatch(Propose { tables, rows, attributes, proposals });
                     });
-                    for (row, value) in batch.chunks_exact_mut(attributes).zip(&proposals) {
-                        if let Some(value) = value {
-                            residuals.change(row, attribute, *value);
+                    for (row, proposal) in batch.chunks_exact_mut(attributes).zip(&proposals) {
+                        if let Some(value) = proposal.value {
+                            residuals.change(row, attribute, value);
                         }
                     }
                 }
@@ -109,8 +124,8 @@ impl MarkovRandomField {
         Dataset::new(self.domain().clone(), columns.collect::<Result<_>>()?)
     }
 
-    /// The cliques and their subsets, small ones first, as far as their tables fit memory and patience; those of the
-    /// structural zeros in any case.
+    /// The cliques and their subsets, small ones first, as far as their tables fit the limits of memory and time;
+    /// those of the structural zeros in any case.
     fn within_reach(&self, cliques: &[Clique], records: usize) -> Result<Vec<Clique>> {
         let domain = self.domain();
         let mut wanted = Vec::new();
@@ -146,6 +161,17 @@ impl MarkovRandomField {
     }
 }
 
+/// Seeded by the records: the same records are refined in the same way.
+fn generator(records: &Dataset) -> ChaCha20Rng {
+    let mut hash = Sha256::new();
+    for column in records.columns() {
+        for code in column.iter() {
+            hash.update(code.to_le_bytes());
+        }
+    }
+    ChaCha20Rng::from_seed(hash.finalize().into())
+}
+
 /// The records, row by row.
 fn rows(records: &Dataset) -> Vec<u32> {
     let attributes = records.columns().len();
@@ -157,124 +183,31 @@ fn rows(records: &Dataset) -> Vec<u32> {
     rows
 }
 
-/// Residuals of all cliques, once for each of their attributes, so that the residuals of all values of an attribute lie
-/// side by side.
-struct Residuals {
-    /// By attribute.
-    sides: Vec<Vec<Side>>,
-    /// For each clique, where its tables are: attribute and position among its sides.
-    places: Vec<Vec<(usize, usize)>>,
+/// What is read to choose a value of one attribute.
+#[derive(Clone, Copy)]
+struct Tables<'a> {
+    residuals: &'a [Side],
+    log_potentials: &'a [Side],
+    attribute: usize,
+    /// How many values the attribute has.
+    values: usize,
 }
 
-/// The residuals of one clique, with one of its attributes as the last axis.
-struct Side {
-    clique: usize,
-    /// The other attributes, with their strides.
-    others: Vec<(usize, usize)>,
-    /// Records less expected records; infinite where no record may come.
-    table: Vec<f32>,
+/// A new value for a record.
+#[derive(Clone, Default)]
+struct Proposal {
+    /// Uniform in [0, 1): what the value is drawn with.
+    chance: f32,
+    value: Option<u32>,
 }
 
-impl Side {
-    /// Where the residuals of the attribute's values start, for the other values of a row.
-    #[inline(always)]
-    fn start(&self, row: &[u32]) -> usize {
-        self.others.iter().map(|(attribute, stride)| stride * row[*attribute] as usize).sum()
-    }
-}
-
-impl Residuals {
-    fn new(model: &MarkovRandomField, records: &Dataset, cliques: &[Clique]) -> Result<Self> {
-        let domain = model.domain();
-        let scale = records.records() as f64 / model.total();
-        let mut found = Self {
-            sides: (0..domain.len()).map(|_| Vec::new()).collect(),
-            places: Vec::with_capacity(cliques.len()),
-        };
-        let expected = model.marginals(cliques)?;
-        let counts = records.project_many(cliques)?;
-        for (index, (clique, (expected, counts))) in
-            cliques.iter().zip(expected.iter().zip(&counts)).enumerate()
-        {
-            let residual = |(count, expected): (&u32, &f64)| {
-                let expected = scale * expected;
-                let closed = *count == 0 && expected < CLOSED;
-                #[expect(clippy::cast_possible_truncation, reason = "a few digits are enough")]
-                let residual = (f64::from(*count) - expected) as f32;
-                if closed { f32::INFINITY } else { residual }
-            };
-            let table: Vec<f32> = counts.iter().zip(expected.values()).map(residual).collect();
-            let mut places = Vec::with_capacity(clique.len());
-            for attribute in clique.iter() {
-                let side = side(domain, index, clique, attribute, &table);
-                places.push((attribute, found.sides[attribute].len()));
-                found.sides[attribute].push(side);
-            }
-            found.places.push(places);
-        }
-        Ok(found)
-    }
-
-    /// Gives a row another value, if that is still better.
-    fn change(&mut self, row: &mut [u32], attribute: usize, value: u32) {
-        let old = row[attribute];
-        let sides = &self.sides[attribute];
-        let difference: f32 = sides
-            .iter()
-            .map(|side| {
-                let start = side.start(row);
-                side.table[start + value as usize] - side.table[start + old as usize] + 1.0
-            })
-            .sum();
-        if difference >= 0.0 || old == value {
-            return;
-        }
-        for position in 0..self.sides[attribute].len() {
-            let clique = self.sides[attribute][position].clique;
-            for &(axis, at) in &self.places[clique] {
-                let side = &mut self.sides[axis][at];
-                row[attribute] = old;
-                let from = side.start(row) + row[axis] as usize;
-                row[attribute] = value;
-                let to = side.start(row) + row[axis] as usize;
-                side.table[from] -= 1.0;
-                side.table[to] += 1.0;
-            }
-        }
-        row[attribute] = value;
-    }
-}
-
-/// A clique's table with an attribute's axis moved to the end.
-fn side(domain: &Domain, index: usize, clique: &Clique, attribute: usize, table: &[f32]) -> Side {
-    let axes: Vec<usize> = clique.iter().filter(|a| *a != attribute).chain([attribute]).collect();
-    let shape: Vec<usize> = axes.iter().map(|a| domain.cardinality(*a)).collect();
-    let strides = row_major_strides(&shape);
-    let stride_of = |a: usize| axes.iter().position(|x| *x == a).map_or(0, |at| strides[at]);
-    let own: Vec<(usize, usize)> =
-        clique.iter().map(|a| (domain.cardinality(a), stride_of(a))).collect();
-    let mut moved = vec![0.0; table.len()];
-    for (cell, value) in table.iter().enumerate() {
-        let (mut rest, mut at) = (cell, 0);
-        for (extent, stride) in own.iter().rev() {
-            at += rest % extent * stride;
-            rest /= extent;
-        }
-        moved[at] = *value;
-    }
-    let others = axes.iter().zip(&strides).filter(|(a, _)| **a != attribute);
-    let others = others.map(|(a, stride)| (*a, *stride)).collect();
-    Side { clique: index, others, table: moved }
-}
-
-/// For some rows, the value of an attribute that brings the residuals down most.
+/// For some rows, draws a value of an attribute among the present one and all better ones, by the model's probabilities
+/// given the rest of the row.
 struct Propose<'a> {
-    sides: &'a [Side],
+    tables: Tables<'a>,
     rows: &'a [u32],
     attributes: usize,
-    attribute: usize,
-    values: usize,
-    proposals: &'a mut [Option<u32>],
+    proposals: &'a mut [Proposal],
 }
 
 impl WithSimd for Propose<'_> {
@@ -282,25 +215,40 @@ impl WithSimd for Propose<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let mut sums = vec![0.0_f32; self.values];
+        let Tables { residuals, log_potentials, attribute, values } = self.tables;
+        let mut sums = vec![0.0_f32; values];
+        let mut weights = vec![0.0_f32; values];
         let rows = self.rows.chunks_exact(self.attributes);
         for (row, proposal) in rows.zip(self.proposals) {
-            sums.fill(0.0);
-            for side in self.sides {
-                let start = side.start(row);
-                let residuals = &side.table[start..start + self.values];
-                for (sum, residual) in sums.iter_mut().zip(residuals) {
-                    *sum += *residual;
+            sum_sides(residuals, row, &mut sums);
+            let old = row[attribute] as usize;
+            let limit = sums[old] - residuals.len() as f32;
+            if sums.iter().all(|sum| *sum >= limit) {
+                continue;
+            }
+            sum_sides(log_potentials, row, &mut weights);
+            for (value, (weight, sum)) in weights.iter_mut().zip(&sums).enumerate() {
+                if value != old && *sum >= limit {
+                    *weight = f32::NEG_INFINITY;
                 }
             }
-            let old = row[self.attribute];
-            let mut best = (sums[old as usize] - self.sides.len() as f32, None);
-            for (value, sum) in (0_u32..).zip(&sums) {
-                if *sum < best.0 {
-                    best = (*sum, Some(value));
-                }
-            }
-            *proposal = best.1;
+            proposal.value =
+                draw(&mut weights, proposal.chance).filter(|value| *value as usize != old);
         }
     }
+}
+
+/// A value with probability proportional to the exponential of its weight; `None` where none has a positive one.
+///
+/// `weights`: in logs; overwritten. `chance`: uniform in [0, 1).
+#[inline(always)]
+fn draw(weights: &mut [f32], chance: f32) -> Option<u32> {
+    let top = weights.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let mut cumulated = 0.0;
+    for weight in weights.iter_mut() {
+        cumulated += (*weight - top).exp();
+        *weight = cumulated;
+    }
+    // Not a number, and above nothing, where all weights were minus infinity.
+    (0..).zip(weights.iter()).find(|(_, sum)| **sum > chance * cumulated).map(|(value, _)| value)
 }
