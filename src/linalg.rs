@@ -12,15 +12,7 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// Sizes that do not agree, or a matrix that is not positive definite to working precision.
-///
-/// ```
-/// use jointly::linalg::solve_positive_definite;
-/// use ndarray::array;
-/// let x = solve_positive_definite(&array![[4.0, 2.0], [2.0, 3.0]], &array![2.0, 5.0])?;
-/// assert!((x[0] + 0.5).abs() < 1e-15 && (x[1] - 2.0).abs() < 1e-15);
-/// # Ok::<(), jointly::Error>(())
-/// ```
-pub fn solve_positive_definite(
+pub(crate) fn solve_positive_definite(
     matrix: &Array2<f64>,
     right_side: &Array1<f64>,
 ) -> Result<Array1<f64>> {

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 
 /// How a row's two sides compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Comparison {
+pub(crate) enum Comparison {
     /// a · x ≤ b.
     AtMost,
     /// a · x = b.
@@ -18,7 +18,7 @@ pub enum Comparison {
 
 /// One constraint of a [`LinearProgram`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Constraint {
+pub(crate) struct Constraint {
     /// Variables by position, with their coefficients.
     pub terms: Vec<(usize, f64)>,
     /// How a · x compares with the bound.
@@ -28,29 +28,8 @@ pub struct Constraint {
 }
 
 /// Minimize c · x over x ≥ 0, subject to constraints.
-///
-/// ```
-/// use jointly::program::{Comparison, Constraint, LinearProgram};
-/// // The smallest x₀ + 2 x₁ with x₀ + x₁ = 3 and x₀ ≤ 1.
-/// let constraint = |terms: &[(usize, f64)], comparison, bound| Constraint {
-///     terms: terms.to_vec(),
-///     comparison,
-///     bound,
-/// };
-/// let program = LinearProgram {
-///     objective: vec![1.0, 2.0],
-///     constraints: vec![
-///         constraint(&[(0, 1.0), (1, 1.0)], Comparison::Equal, 3.0),
-///         constraint(&[(0, 1.0)], Comparison::AtMost, 1.0),
-///     ],
-/// };
-/// let solution = program.solve()?;
-/// assert!((solution.values[0] - 1.0).abs() < 1e-6 && (solution.values[1] - 2.0).abs() < 1e-6);
-/// assert!((solution.duals[1] - 1.0).abs() < 1e-6); // a larger bound would save as much
-/// # Ok::<(), jointly::Error>(())
-/// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct LinearProgram {
+pub(crate) struct LinearProgram {
     /// The costs c, one for each variable.
     pub objective: Vec<f64>,
     /// The constraints.
@@ -59,7 +38,7 @@ pub struct LinearProgram {
 
 /// An optimal point of a [`LinearProgram`] and what proves it, both as the solver has them: to about 10⁻⁸.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LinearSolution {
+pub(crate) struct LinearSolution {
     /// The variables x.
     pub values: Vec<f64>,
     /// For each constraint, how much the optimum falls when its bound rises by one: at least 0 for `AtMost`.
@@ -72,7 +51,7 @@ impl LinearProgram {
     /// # Errors
     /// A variable that does not exist, a number that is not finite, a program without a finite optimum, or one on which
     /// the solver fails.
-    pub fn solve(&self) -> Result<LinearSolution> {
+    pub(crate) fn solve(&self) -> Result<LinearSolution> {
         self.check()?;
         let mut variables = ProblemVariables::new();
         let x: Vec<_> = self.objective.iter().map(|_| variables.add(variable().min(0))).collect();

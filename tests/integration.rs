@@ -12,8 +12,6 @@ mod cli;
 #[cfg(feature = "cli")]
 #[path = "integration/compare.rs"]
 mod compare;
-#[path = "integration/estimation.rs"]
-mod estimation;
 #[path = "integration/ide.rs"]
 mod ide;
 #[cfg(feature = "cli")]
@@ -29,12 +27,8 @@ mod mechanism;
 #[cfg(feature = "cli")]
 #[path = "integration/mixture_cli.rs"]
 mod mixture_cli;
-#[path = "integration/mixture_error.rs"]
-mod mixture_error;
 #[path = "integration/models.rs"]
 mod models;
-#[path = "integration/oracles.rs"]
-mod oracles;
 #[path = "integration/prior.rs"]
 mod prior;
 #[path = "integration/prior_real.rs"]
@@ -48,8 +42,6 @@ mod query_release_cli;
 mod real_data;
 #[path = "integration/refinement.rs"]
 mod refinement;
-#[path = "integration/samplers.rs"]
-mod samplers;
 #[path = "integration/sensitivity.rs"]
 mod sensitivity;
 #[path = "integration/strategies.rs"]

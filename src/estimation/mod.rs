@@ -204,3 +204,7 @@ pub trait Estimator {
         warm_start: Option<&Potentials>,
     ) -> Result<Estimate>;
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/estimation.rs"]
+mod tests;

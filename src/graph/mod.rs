@@ -7,7 +7,7 @@ mod junction_tree;
 mod triangulation;
 
 pub use junction_tree::JunctionTree;
-pub use triangulation::Triangulation;
+pub(crate) use triangulation::Triangulation;
 
 pub(crate) use extensions::{Extensions, Scratch};
 

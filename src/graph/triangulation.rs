@@ -22,14 +22,6 @@ impl Triangulation {
     /// Triangulates the moral graph of these cliques: the smaller of min-fill and min-weight.
     ///
     /// Attributes of the domain that no clique holds are maximal cliques of their own.
-    ///
-    /// ```
-    /// use jointly::{domain::{Clique, Domain}, graph::Triangulation};
-    /// let domain = Domain::new([("a", 2), ("b", 3), ("c", 4)])?;
-    /// let chain = [Clique::new([0, 1]), Clique::new([1, 2])];
-    /// assert_eq!(Triangulation::new(&domain, &chain).cells, 6 + 12);
-    /// # Ok::<(), jointly::Error>(())
-    /// ```
     pub fn new(domain: &Domain, cliques: &[Clique]) -> Self {
         let graph = MoralGraph::new(domain, cliques);
         let fill = Self::by(EliminationHeuristic::MinFill, &graph);

@@ -407,7 +407,7 @@ impl MarginalOracle for BeliefPropagation {
             if log_partition.is_some() {
                 self.write(workspace, total, mu);
             }
-            Ok(log_partition)
+            Ok::<_, crate::Error>(log_partition)
         })?;
         if let Some(log_partition) = log_partition {
             return Ok(log_partition);

@@ -9,7 +9,7 @@ use crate::table::{CliqueLayout, Marginals, Potentials, strides_within};
 
 /// Sums over every record of the domain. For domains of a few million records at most.
 #[derive(Clone, Debug)]
-pub struct BruteForce {
+pub(crate) struct BruteForce {
     domain: Domain,
     layout: Arc<CliqueLayout>,
     cells: usize,
@@ -17,13 +17,13 @@ pub struct BruteForce {
 
 impl BruteForce {
     /// Most records that are summed over.
-    pub const LIMIT: u64 = 1 << 24;
+    pub(crate) const LIMIT: u64 = 1 << 24;
 
     /// An oracle for the cliques of a layout.
     ///
     /// # Errors
     /// A domain of more than [`BruteForce::LIMIT`] records.
-    pub fn new(domain: &Domain, layout: &Arc<CliqueLayout>) -> Result<Self> {
+    pub(crate) fn new(domain: &Domain, layout: &Arc<CliqueLayout>) -> Result<Self> {
         let cells = domain
             .cells(&domain.everything())
             .filter(|cells| *cells <= Self::LIMIT)

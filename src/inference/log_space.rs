@@ -9,17 +9,17 @@ use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::inference::MarginalOracle;
 use crate::inference::structure::Structure;
-use crate::table::{CliqueLayout, Marginals, Potentials, strides_within};
+use crate::table::{Marginals, Potentials, strides_within};
 
 /// The log-space oracle. [`crate::inference::BeliefPropagation`] falls back to it when a clique underflows.
 #[derive(Clone, Debug)]
-pub struct LogSpace {
+pub(crate) struct LogSpace {
     structure: Arc<Structure>,
 }
 
 /// Scratch of [`LogSpace`].
 #[derive(Debug)]
-pub struct LogWorkspace {
+pub(crate) struct LogWorkspace {
     pub(super) factors: Vec<Vec<f64>>,
     /// Log-messages to the parents.
     pub(super) up: Vec<Vec<f64>>,
@@ -29,7 +29,8 @@ pub struct LogWorkspace {
 
 impl LogSpace {
     /// An oracle for the cliques of a layout.
-    pub fn new(domain: &Domain, layout: &Arc<CliqueLayout>) -> Self {
+    #[cfg(test)]
+    pub(crate) fn new(domain: &Domain, layout: &Arc<crate::table::CliqueLayout>) -> Self {
         Self::from_structure(Arc::new(Structure::new(domain, layout)))
     }
 

@@ -1,6 +1,7 @@
 //! Exact inference: from potentials on the measured cliques to their marginals.
 
 mod belief_propagation;
+#[cfg(test)]
 mod brute_force;
 mod calibrated;
 mod conditional;
@@ -14,9 +15,11 @@ mod structure;
 mod vector;
 
 pub use belief_propagation::{BeliefPropagation, BeliefWorkspace};
-pub use brute_force::BruteForce;
+#[cfg(test)]
+pub(crate) use brute_force::BruteForce;
 pub(crate) use calibrated::Calibrated;
-pub use log_space::{LogSpace, LogWorkspace};
+#[cfg(test)]
+pub(crate) use log_space::LogSpace;
 
 use crate::error::Result;
 use crate::table::{Marginals, Potentials};
@@ -51,3 +54,7 @@ pub trait MarginalOracle: Sync {
         mu: &mut Marginals,
     ) -> Result<f64>;
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/oracles.rs"]
+mod tests;

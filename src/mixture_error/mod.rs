@@ -221,3 +221,7 @@ impl MixtureError {
         Ok(effort)
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/mixture_error.rs"]
+mod tests;

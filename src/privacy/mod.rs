@@ -8,7 +8,7 @@
 //! Every access goes through one private function of the curator, which charges, and whose result it takes to open what is
 //! sealed and to draw noise (`docs/adr/0012-the-curator-counts-after-the-charge.md`).
 //!
-//! All noise is drawn exactly, in integer arithmetic (see [`sampler`]).
+//! All noise is drawn exactly, in integer arithmetic (`privacy/sampler`).
 
 mod budget;
 mod conversion;
@@ -19,7 +19,7 @@ mod noise;
 mod ratio;
 mod residual;
 mod rho;
-pub mod sampler;
+mod sampler;
 mod select;
 mod select_many;
 mod sensitive;

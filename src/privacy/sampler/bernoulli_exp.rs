@@ -3,21 +3,14 @@
 use rand::CryptoRng;
 
 use super::bernoulli;
+#[cfg(test)]
 use crate::privacy::Ratio;
 
 /// True with probability exp(−γ), exactly (Canonne, Kamath & Steinke 2020, Algorithm 1).
 ///
 /// `gamma`: γ ≥ 0.
-///
-/// ```
-/// use jointly::privacy::{Ratio, sampler::bernoulli_exp};
-/// use rand::{SeedableRng, rngs::ChaCha20Rng};
-/// let mut rng = ChaCha20Rng::seed_from_u64(1);
-/// assert!(bernoulli_exp(Ratio::new(0, 1)?, &mut rng));
-/// assert!(!bernoulli_exp(Ratio::new(1000, 1)?, &mut rng));
-/// # Ok::<(), jointly::Error>(())
-/// ```
-pub fn bernoulli_exp<R: CryptoRng + ?Sized>(gamma: Ratio, rng: &mut R) -> bool {
+#[cfg(test)]
+pub(crate) fn bernoulli_exp<R: CryptoRng + ?Sized>(gamma: Ratio, rng: &mut R) -> bool {
     bernoulli_exp_fraction(gamma.numerator().into(), gamma.denominator().into(), rng)
 }
 

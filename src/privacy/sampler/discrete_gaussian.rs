@@ -10,17 +10,8 @@ use crate::privacy::Ratio;
 /// The discrete Gaussian distribution: `P[x] ∝ exp(−x² / (2σ²))` on the integers.
 ///
 /// Its variance is at most σ², and very nearly σ² for σ ≥ 1 (Canonne, Kamath & Steinke 2020, Corollary 9).
-///
-/// ```
-/// use jointly::privacy::{Ratio, sampler::DiscreteGaussian};
-/// use rand::{SeedableRng, rngs::ChaCha20Rng};
-/// let noise = DiscreteGaussian::new(Ratio::new(2500, 1)?)?;
-/// let x: i64 = noise.sample(&mut ChaCha20Rng::seed_from_u64(1));
-/// assert!(x.abs() < 1000);
-/// # Ok::<(), jointly::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DiscreteGaussian {
+pub(crate) struct DiscreteGaussian {
     variance: Ratio,
     /// ⌊σ⌋ + 1, the scale of the discrete Laplace that proposes.
     scale: u64,
@@ -35,7 +26,7 @@ impl DiscreteGaussian {
     ///
     /// # Errors
     /// A σ² of 0, or one whose numerator or denominator, in lowest terms, is above 2⁵⁰.
-    pub fn new(variance: Ratio) -> Result<Self> {
+    pub(crate) fn new(variance: Ratio) -> Result<Self> {
         check_parts("discrete Gaussian variance", variance)?;
         let scale = (variance.numerator() / variance.denominator()).isqrt() + 1;
         let step = u128::from(variance.denominator()) * u128::from(scale);
@@ -45,12 +36,12 @@ impl DiscreteGaussian {
     }
 
     /// The parameter σ².
-    pub fn variance(&self) -> Ratio {
+    pub(crate) fn variance(&self) -> Ratio {
         self.variance
     }
 
     /// A draw (Canonne, Kamath & Steinke 2020, Algorithm 3).
-    pub fn sample<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> i64 {
+    pub(crate) fn sample<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> i64 {
         let target = u128::from(self.variance.numerator());
         loop {
             // Proposal: discrete Laplace of whole scale t = ⌊σ⌋ + 1.

@@ -8,17 +8,8 @@ use crate::error::{Error, Result};
 use crate::privacy::Ratio;
 
 /// The discrete Laplace distribution: `P[x] ∝ exp(−|x| / scale)` on the integers.
-///
-/// ```
-/// use jointly::privacy::{Ratio, sampler::DiscreteLaplace};
-/// use rand::{SeedableRng, rngs::ChaCha20Rng};
-/// let noise = DiscreteLaplace::new(Ratio::new(5, 2)?)?;
-/// let x: i64 = noise.sample(&mut ChaCha20Rng::seed_from_u64(1));
-/// assert!(x.abs() < 200);
-/// # Ok::<(), jointly::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DiscreteLaplace {
+pub(crate) struct DiscreteLaplace {
     scale: Ratio,
 }
 
@@ -27,13 +18,13 @@ impl DiscreteLaplace {
     ///
     /// # Errors
     /// A scale of 0, or one whose numerator or denominator, in lowest terms, is above 2⁵⁰.
-    pub fn new(scale: Ratio) -> Result<Self> {
+    pub(crate) fn new(scale: Ratio) -> Result<Self> {
         check_parts("discrete Laplace scale", scale)?;
         Ok(Self { scale })
     }
 
     /// A draw (Canonne, Kamath & Steinke 2020, Algorithm 2).
-    pub fn sample<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> i64 {
+    pub(crate) fn sample<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> i64 {
         loop {
             let fine = geometric(self.scale.numerator(), rng);
             let magnitude = fine / self.scale.denominator();

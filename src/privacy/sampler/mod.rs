@@ -9,10 +9,11 @@ mod discrete_laplace;
 
 use rand::CryptoRng;
 
-pub use bernoulli_exp::bernoulli_exp;
+#[cfg(test)]
+pub(crate) use bernoulli_exp::bernoulli_exp;
 pub(in crate::privacy) use bernoulli_exp::{InverseE, bernoulli_exp_fraction};
-pub use discrete_gaussian::DiscreteGaussian;
-pub use discrete_laplace::DiscreteLaplace;
+pub(super) use discrete_gaussian::DiscreteGaussian;
+pub(super) use discrete_laplace::DiscreteLaplace;
 
 /// Largest numerator and denominator that the samplers take: their products then fit 128 bits.
 pub(in crate::privacy) const LARGEST_PART: u64 = 1 << 50;
@@ -35,14 +36,8 @@ impl IntegerNoise {
 }
 
 /// An integer uniform on `0..bound`; 0 when `bound` is 0. Unbiased, by rejection (Lemire 2019).
-///
-/// ```
-/// use jointly::privacy::sampler::uniform_below;
-/// use rand::{SeedableRng, rngs::ChaCha20Rng};
-/// assert!(uniform_below(6, &mut ChaCha20Rng::seed_from_u64(1)) < 6);
-/// ```
 #[inline]
-pub fn uniform_below<R: CryptoRng + ?Sized>(bound: u64, rng: &mut R) -> u64 {
+pub(super) fn uniform_below<R: CryptoRng + ?Sized>(bound: u64, rng: &mut R) -> u64 {
     let mut product = u128::from(rng.next_u64()) * u128::from(bound);
     if low_word(product) < bound {
         let excess = bound.wrapping_neg() % bound.max(1); // 2^64 mod bound
@@ -190,3 +185,7 @@ mod tests {
         assert_eq!(uniform_below(0, &mut rng), 0);
     }
 }
+
+#[cfg(test)]
+#[path = "../../../tests/unit/samplers.rs"]
+mod distribution_tests;

@@ -1,7 +1,5 @@
 //! The best mixture error against its definition, its reference values, and what one record changes.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking")]
-
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;

@@ -1,7 +1,5 @@
 //! Estimators: both reach the optimum, stay finite on noise, and start warm without a jump.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests")]
-
 use std::io::Read;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,5 @@
 //! Every oracle against the definition, on random models.
 
-#![expect(clippy::expect_used, reason = "a test may fail where it stands")]
-
 use jointly::domain::{Clique, Domain};
 use jointly::graph::JunctionTree;
 use jointly::inference::{BeliefPropagation, BruteForce, LogSpace, MarginalOracle};
@@ -222,5 +220,48 @@ fn an_oracle_that_takes_over_plans_is_the_same_as_a_new_one() {
         let new = BeliefPropagation::new(&case.domain, theta.layout());
         let following = BeliefPropagation::following(&case.domain, theta.layout(), &earlier);
         assert_eq!(answer(&new), answer(&following), "seed {}", case.seed);
+    }
+}
+
+#[test]
+fn oracles_agree_where_combinations_are_forbidden() {
+    let domain = Domain::new([("a", 3), ("b", 4), ("c", 3), ("d", 2), ("e", 2)]).unwrap();
+    let rules = [
+        vec![("a", vec![0]), ("b", vec![1, 2])],
+        vec![("c", vec![1]), ("e", vec![0])],
+        vec![("a", vec![2]), ("d", vec![1]), ("e", vec![1])],
+    ];
+    let domain = domain.forbid(rules).unwrap();
+    let cliques = [vec![0, 1], vec![1, 4], vec![2, 4], vec![3]].map(Clique::new);
+    let layout = CliqueLayout::new(&domain, cliques).unwrap();
+    for seed in 0..20 {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let mut theta = Potentials::zeros(&layout);
+        let scale = if seed < 10 { 1.0 } else { 500.0 };
+        theta.values_mut().iter_mut().for_each(|x| *x = scale * rng.random_range(-1.0..1.0));
+        let answer = |found: &dyn Fn(&mut Marginals) -> f64| {
+            let mut mu = Marginals::zeros(&layout);
+            (found(&mut mu), mu)
+        };
+        let brute = BruteForce::new(&domain, &layout).unwrap();
+        let sweeps = BeliefPropagation::new(&domain, &layout);
+        let logs = LogSpace::new(&domain, &layout);
+        let (a, expected) = answer(&|mu: &mut Marginals| {
+            brute.marginals(&theta, 100.0, &mut brute.workspace(), mu).unwrap()
+        });
+        let others = [
+            answer(&|mu: &mut Marginals| {
+                sweeps.marginals(&theta, 100.0, &mut sweeps.workspace(), mu).unwrap()
+            }),
+            answer(&|mu: &mut Marginals| {
+                logs.marginals(&theta, 100.0, &mut logs.workspace(), mu).unwrap()
+            }),
+        ];
+        for (b, mu) in others {
+            assert!((a - b).abs() < 1e-9 * a.abs().max(1.0), "{seed}: {a} {b}");
+            for (x, y) in expected.values().iter().zip(mu.values()) {
+                assert!((x - y).abs() < 1e-7, "{seed}: {x} {y}");
+            }
+        }
     }
 }

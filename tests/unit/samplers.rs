@@ -2,8 +2,6 @@
 //!
 //! Each test has a false-alarm rate of 10⁻⁶ and a fixed seed: a failure is a fault.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use jointly::data::Projectable;
 use jointly::domain::{Clique, Domain};
 use jointly::privacy::sampler::{DiscreteGaussian, DiscreteLaplace, bernoulli_exp};
