@@ -4,6 +4,8 @@
 mod accounting;
 #[path = "integration/architecture.rs"]
 mod architecture;
+#[path = "integration/catalogue.rs"]
+mod catalogue;
 #[path = "integration/checkpoints.rs"]
 mod checkpoints;
 #[cfg(feature = "cli")]
@@ -50,6 +52,8 @@ mod strategies;
 mod structural_zeros;
 #[path = "integration/support.rs"]
 mod support;
+#[path = "integration/surface.rs"]
+mod surface;
 #[path = "integration/trust.rs"]
 mod trust;
 #[path = "integration/without_public.rs"]

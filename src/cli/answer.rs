@@ -5,17 +5,17 @@ use std::fmt::Write;
 use jointly::data::{read_csv, write_text};
 use jointly::domain::Schema;
 use jointly::measurement::Measurement;
-use jointly::mechanism::{AnswerWorkload, Answers, Hdmm, ResidualPlanner};
+use jointly::mechanism::{self, Answers};
 use jointly::privacy::LedgerFile;
-use jointly::strategy::Objective;
 use jointly::synthesis::check_files;
 use serde::Serialize;
 use serde_json::json;
 
-use super::args::{AnswerArgs, AnswererName, ObjectiveName};
+use super::args::AnswerArgs;
 use super::console::Console;
-use super::failure::{Failure, Outcome};
+use super::failure::Outcome;
 use super::format::{grouped, short};
+use super::run;
 use super::spend::Spending;
 
 #[derive(Serialize)]
@@ -34,7 +34,9 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     outputs.extend(args.spend.ledger.iter().map(|path| ("--ledger", &**path)));
     check_files(&inputs, &outputs)?;
     let spending = Spending::new("answer", &args.spend)?;
-    let answerer = answerer(args)?;
+    run::check_parameters(&args.mechanism)?;
+    let entry = mechanism::find(&args.mechanism.mechanism)?;
+    let answerer = entry.build_answerer(&args.mechanism.parameters)?;
     console.not_private(args.spend.seed);
     let schema = Schema::read(&args.schema)?;
     let (workload, _) = args.workload.source().read(&schema.domain())?;
@@ -67,24 +69,6 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     });
     console.note("finished", &text, facts);
     Ok(())
-}
-
-fn answerer(args: &AnswerArgs) -> Outcome<Box<dyn AnswerWorkload>> {
-    Ok(match (args.mechanism, args.objective) {
-        (AnswererName::ResidualPlanner, objective) => {
-            let objective = match objective {
-                Some(ObjectiveName::MaxVariance) => Objective::MaxVariance,
-                Some(ObjectiveName::SumOfVariances) | None => Objective::SumOfVariances,
-            };
-            Box::new(ResidualPlanner { objective, ..ResidualPlanner::default() })
-        }
-        (AnswererName::Hdmm, None | Some(ObjectiveName::SumOfVariances)) => {
-            Box::new(Hdmm::default())
-        }
-        (AnswererName::Hdmm, Some(ObjectiveName::MaxVariance)) => {
-            return Err(Failure::usage("--objective max-variance is of no use with hdmm"));
-        }
-    })
 }
 
 fn described<'a>(answers: &'a Answers, marginals: &[Measurement]) -> Vec<Marginal<'a>> {

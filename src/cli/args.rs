@@ -11,7 +11,7 @@ use jointly::privacy::NeighboringRelation;
 use jointly::query::WorkloadSource;
 use serde::{Deserialize, Serialize};
 
-pub(super) use mechanism::{MechanismArgs, MechanismName};
+pub(super) use mechanism::{AnswererArgs, Chosen, MechanismArgs, MechanismName};
 pub(super) use mixture::{MixtureErrorArgs, TrustArgs};
 
 /// Differentially private synthetic tables with the help of public data.
@@ -215,22 +215,6 @@ pub(super) struct SynthArgs {
     pub(super) checkpoint: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum AnswererName {
-    /// The best Gaussian noise there is, for the objective
-    ResidualPlanner,
-    /// Weighted marginals, and least squares
-    Hdmm,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum ObjectiveName {
-    /// The sum of the variances of all cells
-    SumOfVariances,
-    /// The largest variance of a cell
-    MaxVariance,
-}
-
 #[derive(Args, Debug)]
 pub(super) struct AnswerArgs {
     /// The private table: CSV, plain or gzip
@@ -241,12 +225,8 @@ pub(super) struct AnswerArgs {
     pub(super) schema: PathBuf,
     #[command(flatten)]
     pub(super) spend: SpendArgs,
-    /// The mechanism
-    #[arg(long, value_enum, default_value = "residual-planner", value_name = "NAME")]
-    pub(super) mechanism: AnswererName,
-    /// What to make small, weighted by the workload [default: sum-of-variances]
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub(super) objective: Option<ObjectiveName>,
+    #[command(flatten)]
+    pub(super) mechanism: AnswererArgs,
     #[command(flatten)]
     pub(super) workload: WorkloadArgs,
     /// The noisy marginals: JSON with the ledger when it ends in .json, otherwise CSV with one line per cell

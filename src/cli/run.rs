@@ -9,7 +9,7 @@ use jointly::privacy::{Budget, NeighboringRelation, PrivacyUnit};
 use jointly::synthesis::{Outputs, Synthesis, Synthesized};
 use serde_json::json;
 
-use super::args::{MechanismArgs, SynthArgs, UnitArgs};
+use super::args::{Chosen, SynthArgs, UnitArgs};
 use super::console::Console;
 use super::failure::{Failure, Outcome};
 use super::format::{duration, grouped, percent, short};
@@ -67,7 +67,7 @@ fn job(args: &SynthArgs) -> Outcome<Synthesis> {
 }
 
 /// Refuses a flag that the mechanism does not have: one rule for all of them.
-pub(super) fn check_parameters(args: &MechanismArgs) -> Outcome {
+pub(super) fn check_parameters<const A: bool>(args: &Chosen<A>) -> Outcome {
     let entry = mechanism::find(&args.mechanism)?;
     match entry.unused(&args.parameters)? {
         None => Ok(()),

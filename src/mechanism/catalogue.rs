@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::parameters::SHARED;
 use crate::mechanism::{
-    Aim, Hdmm, Ide, Independent, JamPgm, Mechanism, Mst, Mwem, MwemPgm, Parameter, Pep, PepPub,
-    PmwPub, PublicOnly, ResidualPlanner, entropy_projection, hdmm, ide, query_release,
+    Aim, AnswerWorkload, Hdmm, Ide, Independent, JamPgm, Mechanism, Mst, Mwem, MwemPgm, Parameter,
+    Pep, PepPub, PmwPub, PublicOnly, ResidualPlanner, entropy_projection, hdmm, ide, query_release,
     residual_planner,
 };
 
@@ -34,7 +34,11 @@ pub struct Entry {
     own_parameters: &'static [Parameter],
     defaults: fn() -> Result<Map<String, Value>>,
     build: fn(Map<String, Value>) -> Result<Box<dyn Mechanism>>,
+    answerer: Option<Answerer>,
 }
+
+/// Builds a mechanism that answers a workload.
+type Answerer = fn(Map<String, Value>) -> Result<Box<dyn AnswerWorkload>>;
 
 /// What a mechanism does with public tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,12 +79,14 @@ pub const CATALOGUE: &[Entry] = &[
         "Answers the whole workload with the best Gaussian noise, then fits what stands out",
     )
     .parameters_of(residual_planner::PARAMETERS)
+    .answering::<ResidualPlanner>()
     .at_once(),
     Entry::of::<Hdmm>(
         "hdmm",
         "Answers the whole workload from weighted marginals, then fits what stands out",
     )
     .parameters_of(hdmm::PARAMETERS)
+    .answering::<Hdmm>()
     .at_once(),
     Entry::of::<PublicOnly>(
         "public-only",
@@ -150,7 +156,8 @@ impl Entry {
             resumes: true,
             own_parameters: &[],
             defaults: defaults::<M>,
-            build: build::<M>,
+            build: |parameters| Ok(Box::new(read::<M>(parameters)?)),
+            answerer: None,
         }
     }
 
@@ -160,6 +167,13 @@ impl Entry {
 
     const fn parameters_of(self, own_parameters: &'static [Parameter]) -> Self {
         Self { own_parameters, ..self }
+    }
+
+    const fn answering<M>(self) -> Self
+    where
+        M: AnswerWorkload + Mechanism + Default + DeserializeOwned + 'static,
+    {
+        Self { answerer: Some(|parameters| Ok(Box::new(read::<M>(parameters)?))), ..self }
     }
 
     const fn over_all_cells(self) -> Self {
@@ -180,6 +194,11 @@ impl Entry {
     /// None that occurs: every mechanism of the catalogue has parameters that JSON can hold.
     pub fn defaults(&self) -> Result<Map<String, Value>> {
         (self.defaults)()
+    }
+
+    /// Descriptions of the parameters that are not shared by many mechanisms.
+    pub fn own_parameters(&self) -> &'static [Parameter] {
+        self.own_parameters
     }
 
     /// Descriptions of its parameters.
@@ -205,15 +224,34 @@ impl Entry {
     /// # Errors
     /// A parameter that the mechanism does not have, one of another form, or one out of range.
     pub fn build(&self, given: &Map<String, Value>) -> Result<Box<dyn Mechanism>> {
+        let mechanism = (self.build)(self.completed(given)?)?;
+        mechanism.check()?;
+        Ok(mechanism)
+    }
+
+    /// Whether the mechanism can answer a workload without a model.
+    pub fn answers(&self) -> bool {
+        self.answerer.is_some()
+    }
+
+    /// The mechanism as one that answers a workload.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build), and a mechanism that does not answer workloads.
+    pub fn build_answerer(&self, given: &Map<String, Value>) -> Result<Box<dyn AnswerWorkload>> {
+        let unused = Contradiction::Unused { what: "answer".into(), mechanism: self.name };
+        self.answerer.ok_or(unused)?(self.completed(given)?)
+    }
+
+    /// The parameters given, and the defaults of all others.
+    fn completed(&self, given: &Map<String, Value>) -> Result<Map<String, Value>> {
         let mut parameters = self.defaults()?;
         if let Some(unused) = self.unused(given)? {
             let (what, mechanism) = (unused.to_owned(), self.name);
             return Err(Contradiction::Unused { what, mechanism }.into());
         }
         parameters.extend(given.iter().map(|(name, value)| (name.clone(), value.clone())));
-        let mechanism = (self.build)(parameters)?;
-        mechanism.check()?;
-        Ok(mechanism)
+        Ok(parameters)
     }
 }
 
@@ -224,12 +262,48 @@ fn defaults<M: Default + Serialize>() -> Result<Map<String, Value>> {
     }
 }
 
-fn build<M>(parameters: Map<String, Value>) -> Result<Box<dyn Mechanism>>
-where
-    M: Mechanism + Default + DeserializeOwned + 'static,
-{
-    let mechanism: M = serde_json::from_value(Value::Object(parameters)).map_err(|error| {
-        Error::Parameters { mechanism: M::default().name(), reason: error.to_string() }
-    })?;
-    Ok(Box::new(mechanism))
+fn read<M: Mechanism + Default + DeserializeOwned>(parameters: Map<String, Value>) -> Result<M> {
+    serde_json::from_value(Value::Object(parameters)).map_err(|error| Error::Parameters {
+        mechanism: M::default().name(),
+        reason: error.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_have_the_names_of_their_mechanisms_and_every_parameter_is_described_once() {
+        let mut names: Vec<&str> = parameters().map(|parameter| parameter.name).collect();
+        for entry in CATALOGUE {
+            let mechanism = entry.build(&Map::new()).unwrap();
+            assert_eq!(mechanism.name(), entry.name);
+            let own = entry.defaults().unwrap();
+            assert_eq!(entry.parameters().unwrap().len(), own.len(), "{}: {own:?}", entry.name);
+            assert!(!entry.summary.is_empty() && !entry.summary.ends_with('.'));
+        }
+        names.sort_unstable();
+        let all = names.len();
+        names.dedup();
+        assert_eq!(names.len(), all, "a parameter is described twice");
+    }
+
+    #[test]
+    fn parameters_are_checked_by_name_form_and_range() {
+        let entry = find("pmw-pub").unwrap();
+        let given = |json: &str| serde_json::from_str::<Map<String, Value>>(json).unwrap();
+        assert!(entry.build(&given(r#"{"rounds": 3, "queries": "marginals"}"#)).is_ok());
+        for (json, part) in [
+            (r#"{"projections": 3}"#, "projections is of no use with mechanism pmw-pub"),
+            (r#"{"queries": "all"}"#, "parameters of pmw-pub: unknown variant `all`"),
+            (r#"{"rounds": -1}"#, "parameters of pmw-pub"),
+            (r#"{"rounds": 0}"#, "rounds is 0, expected from 1 to 100,000"),
+        ] {
+            let error = entry.build(&given(json)).map(drop).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+        assert!(find("magic").is_err());
+        assert!(find("aim").unwrap().build_answerer(&Map::new()).is_err());
+    }
 }

@@ -49,11 +49,11 @@ impl Default for JamPgm {
 }
 
 impl JamPgm {
-    /// Rounds for a table of `attributes` attributes where none are asked for: two an attribute, and at least 30. The
-    /// paper's 30 rounds on the 15 attributes of Adult are two an attribute as well; see
+    /// Rounds for a table of `attributes` attributes where none are asked for: two per attribute, and at least 30. The
+    /// paper's 30 rounds on the 15 attributes of Adult are two per attribute as well; see
     /// `docs/adr/0007-two-rounds-an-attribute.md`.
     pub fn default_rounds(attributes: usize) -> u32 {
-        u32::try_from(attributes).unwrap_or(u32::MAX).saturating_mul(2).max(30)
+        parameters::two_per_attribute(attributes)
     }
 }
 

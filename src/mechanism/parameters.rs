@@ -96,6 +96,11 @@ pub(super) fn check_share(name: &'static str, found: f64) -> Result<()> {
     Err(Error::invalid_parameter(name, found, "strictly between 0 and 1"))
 }
 
+/// Two rounds per attribute, and at least 30 (`docs/adr/0007-two-rounds-an-attribute.md`).
+pub(super) fn two_per_attribute(attributes: usize) -> u32 {
+    count(attributes).saturating_mul(2).max(30)
+}
+
 /// A number of rounds or measurements.
 pub(super) fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::estimation::{EstimatorKind, Stopping, Weighting};
 use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::graphical::{Fitting, GraphicalModel, table_distances};
-use crate::mechanism::{JamPgm, Mechanism, PlanFor, Release, Run, RunPlan, Task, parameters};
+use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task, parameters};
 use crate::observe::Observer;
 use crate::privacy::Curator;
 
@@ -22,7 +22,7 @@ const SAMPLING_SHARE: f64 = 0.3;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PublicOnly {
-    /// Marginals to take; `None`: [`JamPgm::default_rounds`].
+    /// Marginals to take; `None`: two per attribute, at least 30.
     pub rounds: Option<u32>,
     /// Largest model, in MiB.
     pub size_limit_mib: f64,
@@ -54,7 +54,8 @@ impl Mechanism for PublicOnly {
     }
 
     fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
-        let rounds = self.rounds.unwrap_or_else(|| JamPgm::default_rounds(about.domain.len()));
+        let rounds =
+            self.rounds.unwrap_or_else(|| parameters::two_per_attribute(about.domain.len()));
         let plan = RunPlan { rounds, grows: true, ..RunPlan::default() };
         Ok(plan.within(self.size_limit_mib))
     }
@@ -71,7 +72,7 @@ impl Mechanism for PublicOnly {
             return Err(Error::invalid_parameter("public tables", "none", "at least one"));
         };
         let attributes = curator.domain().len();
-        let rounds = self.rounds.unwrap_or_else(|| JamPgm::default_rounds(attributes));
+        let rounds = self.rounds.unwrap_or_else(|| parameters::two_per_attribute(attributes));
         let total = curator.records().unwrap_or_else(|| table.records()).max(1) as f64;
         let scale = total / (table.records() as f64).max(1.0);
         let cliques: Vec<Clique> =

@@ -156,7 +156,10 @@ fn the_root_declares_and_maps_the_modules_of_the_order() {
     // Rows of the map: "//! | [`name`] | ...".
     let mapped: Vec<&str> = root
         .lines()
-        .filter_map(|line| line.strip_prefix("//! | [`")?.split('`').next())
+        .filter_map(|line| {
+            let row = line.strip_prefix("//! | [`").or_else(|| line.strip_prefix("//! | `"))?;
+            row.split('`').next()
+        })
         .map(|name| ROOT.iter().find(|(root, _)| *root == name).map_or(name, |(_, from)| *from))
         .collect();
     assert_eq!(mapped, ORDER);
@@ -185,4 +188,96 @@ fn the_check_lets_pass_what_is_above_and_what_only_looks_like_a_path() {
     assert!(passes("privacy", "pub(in crate::privacy) fn new() {}"));
     assert!(passes("domain", "/// See [`crate::mechanism`].\n//! and crate::model::X\nlet a = 1;"));
     assert!(passes("domain", "use other_crate::mechanism::X;"));
+}
+
+/// Code without comments and without what follows the unit tests.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let text = text.split("#[cfg(test)]").next().unwrap().to_owned();
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a text names a type, as a whole word.
+fn names(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).any(|(at, _)| {
+        !text[..at].chars().next_back().is_some_and(is_part)
+            && !text[at + name.len()..].chars().next().is_some_and(is_part)
+    })
+}
+
+/// The places that CONTRIBUTING.md names for a new mechanism: its own file, `mechanism/mod.rs` and
+/// `mechanism/catalogue.rs`; and the root, which re-exports the default one.
+#[test]
+fn a_mechanism_is_named_in_its_file_the_module_and_the_catalogue_alone() {
+    let types = [
+        ("JamPgm", "jam_pgm.rs"),
+        ("Aim", "aim.rs"),
+        ("Mst", "mst.rs"),
+        ("MwemPgm", "mwem_pgm.rs"),
+        ("Independent", "independent.rs"),
+        ("ResidualPlanner", "residual_planner.rs"),
+        ("Hdmm", "hdmm.rs"),
+        ("PublicOnly", "public_only.rs"),
+        ("Mwem", "multiplicative_weights.rs"),
+        ("PmwPub", "multiplicative_weights.rs"),
+        ("Pep", "entropy_projection.rs"),
+        ("PepPub", "entropy_projection.rs"),
+        ("Ide", "ide"),
+    ];
+    assert_eq!(types.len(), jointly::mechanism::CATALOGUE.len(), "every mechanism is checked");
+    let mut files = Vec::new();
+    sources(&src(), &mut files);
+    let mut wrong = Vec::new();
+    for file in &files {
+        let inside = file.strip_prefix(src()).unwrap();
+        let known = ["mechanism/mod.rs", "mechanism/catalogue.rs", "lib.rs"];
+        if known.iter().any(|place| inside == Path::new(place)) {
+            continue;
+        }
+        let text = code(file);
+        for (name, own) in types {
+            // A variant of another type is no mechanism.
+            let text =
+                text.replace("Sampling::Independent", "").replace("Drawing::Independent", "");
+            let declares = ["pub enum Sampling", "pub enum Drawing", "enum DrawName"];
+            let other = name == "Independent" && declares.iter().any(|d| text.contains(d));
+            let at_home = inside.starts_with(Path::new("mechanism").join(own));
+            if names(&text, name) && !at_home && !other {
+                wrong.push(format!("{} names {name}", inside.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_command_line_splits_no_budget() {
+    let mut files = Vec::new();
+    sources(&src().join("cli"), &mut files);
+    assert!(files.len() > 15);
+    let arithmetic =
+        ["Rho::from_units", ".checked_sub(", ".checked_add(", ".fraction(", ".split(1"];
+    for file in &files {
+        let text = code(file);
+        let found = arithmetic.iter().find(|part| names_rho(&text) && text.contains(**part));
+        assert_eq!(found, None, "{}", file.display());
+    }
+}
+
+fn names_rho(text: &str) -> bool {
+    names(text, "Rho") || text.contains("rho()") || text.contains("remaining()")
+}
+
+#[test]
+fn no_file_is_above_500_lines_and_the_command_line_stays_small() {
+    let mut files = Vec::new();
+    sources(&src(), &mut files);
+    let mut of_cli = 0;
+    for file in &files {
+        let lines = fs::read_to_string(file).unwrap().lines().count();
+        assert!(lines <= 500, "{}: {lines} lines", file.display());
+        of_cli += if file.starts_with(src().join("cli")) { lines } else { 0 };
+    }
+    assert!(of_cli < 4500, "the command line has {of_cli} lines");
 }

@@ -184,8 +184,8 @@ fn plans_need_no_data() {
     assert_eq!(plan["workload_cells"], 6 + 4 + 8 + 6 + 12 + 8);
     close(&plan["log10_domain_size"], 48_f64.log10());
     // sigma^2 = T / (0.8 rho) under replace-one.
-    close(&plan["stddev"], (10.0 / (0.8 * 0.014_973_f64)).sqrt());
-    assert_eq!(plan["largest"]["cells"], 12);
+    close(&plan["steps"][0]["stddev"], (10.0 / (0.8 * 0.014_973_f64)).sqrt());
+    assert_eq!(plan["noisy"][2]["cells"], 12);
     assert!(plan["too_large"].as_array().unwrap().is_empty());
     let text = bench.succeed(&format!("{command} --size-limit-mib 0.00007"));
     assert!(text.contains("does not fit: b x d"), "{text}");
@@ -194,8 +194,28 @@ fn plans_need_no_data() {
         &bench.succeed(&format!("{command} --json --neighbors add-remove-one")),
     )
     .unwrap();
-    close(&halved["stddev"], (10.0 / (2.0 * 0.99 * 0.8 * 0.014_973_f64)).sqrt());
+    close(&halved["steps"][0]["stddev"], (10.0 / (2.0 * 0.99 * 0.8 * 0.014_973_f64)).sqrt());
     bench.fail(&command.replace("--records 1000", "--records 0"), 2, "--records is 0");
+}
+
+#[test]
+fn every_mechanism_has_a_plan() {
+    let bench = Bench::new();
+    for entry in jointly::mechanism::CATALOGUE {
+        let command = format!(
+            "plan --schema schema.json --workload all-2-way --epsilon 1 --delta 1e-9 \
+             --records 1000 --mechanism {} --json",
+            entry.name
+        );
+        let plan: Value = serde_json::from_str(&bench.succeed(&command)).unwrap();
+        assert_eq!(plan["mechanism"], entry.name);
+        assert!(plan["rounds"].as_u64().unwrap() > 0, "{}", entry.name);
+        // Without groups there are no sizes to measure, and answers depend on the table.
+        let steps = plan["steps"].as_array().unwrap();
+        assert_eq!(steps.is_empty(), !entry.spends || entry.name == "ide", "{}", entry.name);
+        let noise = steps.iter().all(|step| step["stddev"].as_f64().unwrap() > 0.0);
+        assert!(noise, "{}: {steps:?}", entry.name);
+    }
 }
 
 #[test]

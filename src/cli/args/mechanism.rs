@@ -2,36 +2,53 @@
 
 use std::str::FromStr;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, ValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use jointly::mechanism::{self, CATALOGUE, Entry, Form, Parameter};
 use jointly::synthesis::DEFAULT_MECHANISM;
 use serde_json::{Map, Value};
 
 /// A mechanism and the parameters that are given.
+pub(in crate::cli) type MechanismArgs = Chosen<false>;
+
+/// The same among those that answer a workload without a model, and without the parameters of fits.
+pub(in crate::cli) type AnswererArgs = Chosen<true>;
+
 #[derive(Clone, Debug)]
-pub(in crate::cli) struct MechanismArgs {
+pub(in crate::cli) struct Chosen<const ANSWERERS: bool> {
     pub(in crate::cli) mechanism: String,
     pub(in crate::cli) parameters: Map<String, Value>,
 }
 
-/// Parses `--mechanism` as one of the catalogue's names.
-pub(in crate::cli) fn mechanism_parser() -> ValueParser {
-    let value = |entry: &Entry| PossibleValue::new(entry.name).help(entry.summary);
-    PossibleValuesParser::new(CATALOGUE.iter().map(value)).into()
+impl<const ANSWERERS: bool> Chosen<ANSWERERS> {
+    /// The mechanisms to choose from.
+    fn entries() -> impl Iterator<Item = &'static Entry> {
+        CATALOGUE.iter().filter(|entry| !ANSWERERS || entry.answers())
+    }
+
+    /// The parameters of these mechanisms.
+    fn parameters() -> impl Iterator<Item = &'static Parameter> {
+        mechanism::all_parameters().filter(|parameter| {
+            let own =
+                |entry: &Entry| entry.own_parameters().iter().any(|p| p.name == parameter.name);
+            !ANSWERERS || Self::entries().any(own)
+        })
+    }
 }
 
-impl Args for MechanismArgs {
+impl<const ANSWERERS: bool> Args for Chosen<ANSWERERS> {
     fn augment_args(command: Command) -> Command {
+        let value = |entry: &'static Entry| PossibleValue::new(entry.name).help(entry.summary);
+        let default = if ANSWERERS { Self::entries().next() } else { None };
         let name = Arg::new("mechanism")
             .long("mechanism")
             .value_name("NAME")
-            .default_value(DEFAULT_MECHANISM)
-            .value_parser(mechanism_parser())
+            .default_value(default.map_or(DEFAULT_MECHANISM, |entry| entry.name))
+            .value_parser(PossibleValuesParser::new(Self::entries().map(value)))
             .help("The mechanism");
         let command = command.arg(name).next_help_heading("Parameters of mechanisms");
-        let command = mechanism::all_parameters()
-            .fold(command, |command, parameter| command.arg(flag(parameter)));
+        let command =
+            Self::parameters().fold(command, |command, parameter| command.arg(flag(parameter)));
         command.next_help_heading(None::<&'static str>)
     }
 
@@ -40,11 +57,11 @@ impl Args for MechanismArgs {
     }
 }
 
-impl FromArgMatches for MechanismArgs {
+impl<const ANSWERERS: bool> FromArgMatches for Chosen<ANSWERERS> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mechanism: &String = matches.get_one("mechanism").ok_or_else(missing)?;
         let mut parameters = Map::new();
-        for parameter in mechanism::all_parameters() {
+        for parameter in Self::parameters() {
             if let Some(value) = given(matches, parameter) {
                 parameters.insert(parameter.name.to_owned(), value);
             }
