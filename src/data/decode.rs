@@ -190,4 +190,5 @@ fn real_number(
 }
 
 #[cfg(test)]
+#[path = "../../tests/unit/data_decode.rs"]
 mod tests;

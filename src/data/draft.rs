@@ -130,4 +130,5 @@ fn is_weight(name: &str) -> bool {
 }
 
 #[cfg(test)]
+#[path = "../../tests/unit/data_draft.rs"]
 mod tests;

@@ -292,4 +292,5 @@ fn check_column(place: &str, na_token: &str, column: &SchemaColumn) -> Result<()
 }
 
 #[cfg(test)]
+#[path = "../../tests/unit/domain_schema.rs"]
 mod tests;

@@ -104,7 +104,8 @@ fn both_estimators_fit_the_same_measurements_about_as_well() {
     let run = Run::new(&people(3000, 1, 0.0), &[]);
     let error = |estimator: &str| {
         let parameters = json!({ "estimator": estimator });
-        let mechanism = find("independent").unwrap().build(parameters.as_object().unwrap()).unwrap();
+        let mechanism =
+            find("independent").unwrap().build(parameters.as_object().unwrap()).unwrap();
         let release = run.release(&*mechanism);
         (run.error(&release.model), release.measurements)
     };

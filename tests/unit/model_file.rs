@@ -1,0 +1,127 @@
+//! Unit tests of `src/model/file.rs`.
+
+use super::*;
+use crate::data::Dataset;
+use crate::model::{MarkovRandomField, WeightedSupport};
+use crate::table::{CliqueLayout, Potentials};
+
+fn file() -> ModelFile {
+    let schema = Schema::from_json(r#"{"a": 2, "b": 3, "c": 4}"#, "d").expect("a schema");
+    let domain: Domain = schema.domain();
+    let layout =
+        CliqueLayout::new(&domain, [Clique::new([0, 1]), Clique::new([2])]).expect("a layout");
+    let mut theta = Potentials::zeros(&layout);
+    for (i, x) in theta.values_mut().iter_mut().enumerate() {
+        *x = (i as f64).sin() / 3.0;
+    }
+    theta.table_mut(0)[2] = f64::NEG_INFINITY;
+    let model = MarkovRandomField::new(&domain, theta, 77.5).expect("a model");
+    ModelFile {
+        schema,
+        model: model.into(),
+        mechanism: "jam-pgm".into(),
+        is_private: true,
+        refined_on: Vec::new(),
+    }
+}
+
+fn support() -> ModelFile {
+    let schema = Schema::from_json(r#"{"a": 2, "b": 3, "c": 4}"#, "d").expect("a schema");
+    let rows = [[0, 1, 2], [1, 1, 3], [1, 2, 0]];
+    let rows = Dataset::from_rows(schema.domain(), &rows).expect("rows");
+    let weights = vec![1.0 / 3.0, 0.0, 1e-300];
+    let model = WeightedSupport::new(&rows, weights, 77.5).expect("a model");
+    ModelFile {
+        schema,
+        model: model.into(),
+        mechanism: "pmw-pub".into(),
+        is_private: false,
+        refined_on: Vec::new(),
+    }
+}
+
+#[test]
+fn a_support_comes_back_to_the_last_bit_and_a_wrong_one_is_refused_with_a_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("model.json");
+    support().write(&path).expect("written");
+    let text = fs::read_to_string(&path).expect("read");
+    let limits = ModelLimits::default();
+    let back = ModelFile::from_json(&text, "m", limits).expect("read");
+    let known = support();
+    assert_eq!(back.model.as_weighted_support(), known.model.as_weighted_support());
+    let small = ModelLimits { model_mib: 1e-5, ..limits };
+    assert!(matches!(ModelFile::from_json(&text, "m", small), Err(Error::TooLarge { .. })));
+    for (from, to, expected) in [
+        ("\"version\":4", "\"version\":5", "version 5"),
+        ("\"version\":4", "\"version\":1", "'support' in version 1"),
+        ("\"support\":", "\"factors\":[],\"support\":", "exactly one"),
+        ("\"total\":77.5", "\"total\":0", "total"),
+        ("\"attribute\":\"a\"", "\"attribute\":\"z\"", "columns z"),
+        ("[0,1,1]", "[0,1]", "2 codes of 'a'"),
+        ("[0,1,1]", "[0,1,2]", "codes below 2"),
+        ("[0,1,1]", "[1,0,1]", "out of order"),
+        ("[2,3,0]", "[2,-3,0]", "-3"),
+        ("1e-300", "-1e-300", "at least 0"),
+        ("1e-300", "null", "null"),
+    ] {
+        let changed = text.replace(from, to);
+        assert_ne!(changed, text, "{from}");
+        let error = ModelFile::from_json(&changed, "m", limits).expect_err(to).to_string();
+        assert!(error.contains(expected), "{to}: {error}");
+    }
+    let mut schema = text.clone();
+    schema = schema.replace("[1,1,2]", "[1,1,1]").replace("[2,3,0]", "[2,3,3]");
+    let error = ModelFile::from_json(&schema, "m", limits).expect_err("twice").to_string();
+    assert!(error.contains("repeated"), "{error}");
+}
+
+#[test]
+fn a_model_comes_back_to_the_last_bit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("model.json");
+    let file = file();
+    file.write(&path).expect("written");
+    let back = ModelFile::read(&path, ModelLimits::default()).expect("read");
+    let potentials = |file: &ModelFile| {
+        file.model.as_markov_random_field().map(|model| model.potentials().clone())
+    };
+    assert!(potentials(&back).is_some());
+    assert_eq!(potentials(&back), potentials(&file));
+    assert!((back.model.total() - 77.5).abs() < f64::EPSILON);
+    assert!(back.is_private);
+    let tight = ModelLimits { file_bytes: 10, ..ModelLimits::default() };
+    assert!(matches!(ModelFile::read(&path, tight), Err(Error::TooLarge { .. })));
+    let small = ModelLimits { model_mib: 1e-5, ..ModelLimits::default() };
+    assert!(matches!(ModelFile::read(&path, small), Err(Error::TooLarge { .. })));
+}
+
+#[test]
+fn a_stranger_s_file_is_refused_with_a_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("model.json");
+    file().write(&path).expect("written");
+    let text = fs::read_to_string(&path).expect("read");
+    let read = |text: &str| ModelFile::from_json(text, "m", ModelLimits::default());
+    assert!(read(&text).is_ok());
+    let changes = [
+        ("\"version\":4", "\"version\":2", "'factors' in version 2"),
+        ("\"version\":4", "\"version\":7", "version 7"),
+        ("jointly-model", "other", "format 'other'"),
+        ("\"total\":77.5", "\"total\":-1", "total"),
+        ("\"total\":77.5", "\"total\":1e999", ""),
+        ("[\"a\",\"b\"]", "[\"b\",\"a\"]", "distinct cliques"),
+        ("[\"a\",\"b\"]", "[\"a\",\"c\"]", "cells"),
+        ("[\"a\",\"b\"]", "[\"a\",\"z\"]", "unknown attribute"),
+        ("\"private\":true", "\"private\":true,\"more\":1", "more"),
+    ];
+    for (from, to, expected) in changes {
+        let changed = text.replace(from, to);
+        assert_ne!(changed, text, "{from}");
+        let error = read(&changed).expect_err(to).to_string();
+        assert!(error.contains(expected), "{to}: {error}");
+    }
+    for end in [0, 1, text.len() / 2, text.len() - 1] {
+        assert!(read(&text[..end]).is_err());
+    }
+}
