@@ -9,13 +9,12 @@ mod support;
 
 use std::cell::LazyCell;
 use std::hint::black_box;
-use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
 use jointly::data::{Dataset, Projectable, PublicData};
 use jointly::domain::Domain;
-use jointly::estimation::{AcceleratedBregman, Estimator, SquaredLoss, Weighting};
+use jointly::estimation::{EstimatorKind, SquaredLoss, Stopping, Weighting};
 use jointly::inference::{BeliefPropagation, MarginalOracle};
 use jointly::mechanism::{JamPgm, Mechanism, Task};
 use jointly::model::{MarkovRandomField, Sampling};
@@ -83,15 +82,20 @@ fn fit(criterion: &mut Criterion, cases: &[Case], adult: &Dataset) -> Result<(),
         let table = reordered(adult, &case.domain)?;
         let measurements = support::noisy_marginals(&table, &case.cliques, STDDEV, 2)?;
         let total = table.records() as f64;
-        group.bench_function(&case.name, |bencher| {
-            bencher.iter(|| -> jointly::Result<f64> {
-                let weighting = Weighting::InverseVariance;
-                let loss = SquaredLoss::new(&case.domain, &measurements, weighting)?;
-                let oracle = Arc::new(BeliefPropagation::new(&case.domain, loss.layout()));
-                let estimator = AcceleratedBregman::default();
-                Ok(estimator.estimate(&oracle, &loss, total, None)?.loss)
-            });
-        });
+        for estimator in [EstimatorKind::AcceleratedBregman, EstimatorKind::MirrorDescent] {
+            group.bench_function(
+                BenchmarkId::new(&case.name, format!("{estimator:?}")),
+                |bencher| {
+                    bencher.iter(|| -> jointly::Result<f64> {
+                        let weighting = Weighting::InverseVariance;
+                        let loss = SquaredLoss::new(&case.domain, &measurements, weighting)?;
+                        let oracle = BeliefPropagation::new(&case.domain, loss.layout());
+                        let stopping = Stopping::default();
+                        Ok(estimator.estimate(stopping, &oracle, &loss, total, None)?.loss)
+                    });
+                },
+            );
+        }
     }
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! The one error type of the library.
 
+use std::fmt;
 use std::path::PathBuf;
 
-use crate::privacy::Cost;
+use crate::privacy::{Cost, NeighboringRelation, Ratio, Rho};
 
 /// Result with the library's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
@@ -20,7 +21,7 @@ pub enum Error {
         /// The parameter as the caller knows it.
         name: &'static str,
         /// The value found.
-        found: String,
+        found: Fact,
         /// The range or form expected.
         expected: &'static str,
     },
@@ -89,14 +90,20 @@ pub enum Error {
         found: usize,
     },
     /// Something would be larger than a limit allows.
-    #[error("{what} would take {needed}, the limit is {limit}")]
+    #[error(
+        "{what} would take {} {unit}, the limit is {} {unit}",
+        size(*needed),
+        size(Some(*limit))
+    )]
     TooLarge {
         /// The object.
         what: String,
-        /// Its size.
-        needed: String,
+        /// Its size; `None` where it is more than the limit and was not counted.
+        needed: Option<f64>,
         /// The limit.
-        limit: String,
+        limit: f64,
+        /// What both are counted in.
+        unit: &'static str,
     },
     /// A charge that would overrun the privacy budget; nothing was spent.
     #[error("a charge of {asked} for {purpose} exceeds the remaining budget of {remaining}")]
@@ -156,12 +163,12 @@ pub enum Error {
         fault: OutputFault,
     },
     /// A checkpoint that cannot be continued.
-    #[error("checkpoint {path}: {reason}")]
+    #[error("checkpoint {path}: {fault}")]
     Checkpoint {
         /// The checkpoint's file or folder.
         path: PathBuf,
         /// Why it is refused.
-        reason: String,
+        fault: CheckpointFault,
     },
     /// A page could not be made from its template.
     #[error("cannot make the page: {reason}")]
@@ -185,6 +192,105 @@ pub enum Error {
         /// The system's error.
         source: std::io::Error,
     },
+}
+
+/// Why a checkpoint is refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckpointFault {
+    /// It was made by a program of another version.
+    #[error("version {found}, expected {expected}")]
+    Version {
+        /// The version found.
+        found: u32,
+        /// The version of this program.
+        expected: u32,
+    },
+    /// It belongs to other inputs or parameters.
+    #[error("it belongs to other inputs or parameters")]
+    OtherInputs,
+    /// It holds the state of another kind of model.
+    #[error("a model state '{found}', expected '{expected}'")]
+    OtherState {
+        /// The kind and version found.
+        found: String,
+        /// Those expected.
+        expected: String,
+    },
+    /// It is damaged: not the form of a checkpoint.
+    #[error("not readable: {0}")]
+    Unreadable(serde_json::Error),
+    /// Its parts do not fit the domain or each other.
+    #[error("{0}")]
+    Inconsistent(&'static str),
+    /// Its ledger cannot be continued.
+    #[error("{0}")]
+    Ledger(Box<Error>),
+    /// Another run is using it.
+    #[error("another run is using it")]
+    InUse,
+}
+
+/// A value that was found where another one was expected.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Fact {
+    /// A whole number.
+    Count(u64),
+    /// A number.
+    Number(f64),
+    /// A budget of ρ-zCDP.
+    Rho(Rho),
+    /// A relation between neighboring tables.
+    Relation(NeighboringRelation),
+    /// A word or a text.
+    Text(String),
+}
+
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(count) => count.fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::Rho(rho) => rho.fmt(f),
+            Self::Relation(relation) => relation.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+macro_rules! fact {
+    ($($from:ty => |$value:ident| $fact:expr),* $(,)?) => {
+        $(impl From<$from> for Fact {
+            fn from($value: $from) -> Self {
+                $fact
+            }
+        })*
+    };
+}
+
+fact! {
+    i32 => |number| Self::Number(number.into()),
+    u32 => |count| Self::Count(count.into()),
+    u64 => |count| Self::Count(count),
+    usize => |count| Self::Count(count as u64),
+    f64 => |number| Self::Number(number),
+    Rho => |rho| Self::Rho(rho),
+    NeighboringRelation => |relation| Self::Relation(relation),
+    Ratio => |ratio| Self::Text(ratio.to_string()),
+    String => |text| Self::Text(text),
+    &String => |text| Self::Text(text.clone()),
+    &str => |text| Self::Text(text.to_owned()),
+}
+
+/// A size for readers.
+fn size(size: Option<f64>) -> String {
+    match size {
+        None => "more".to_owned(),
+        Some(size) if size >= 1e15 => format!("10^{:.1}", size.log10()),
+        Some(size) if size >= 100.0 => format!("{size:.0}"),
+        Some(size) => size.to_string(),
+    }
 }
 
 /// What makes a job contradict itself.
@@ -256,16 +362,22 @@ pub enum OutputFault {
 
 impl Error {
     /// An [`Error::InvalidParameter`].
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "callers pass numbers, texts and references alike"
-    )]
     pub fn invalid_parameter(
         name: &'static str,
-        found: impl ToString,
+        found: impl Into<Fact>,
         expected: &'static str,
     ) -> Self {
-        Self::InvalidParameter { name, found: found.to_string(), expected }
+        Self::InvalidParameter { name, found: found.into(), expected }
+    }
+
+    /// An [`Error::TooLarge`].
+    pub fn too_large(
+        what: impl Into<String>,
+        needed: Option<f64>,
+        limit: f64,
+        unit: &'static str,
+    ) -> Self {
+        Self::TooLarge { what: what.into(), needed, limit, unit }
     }
 
     /// An [`Error::InvalidSpecification`].

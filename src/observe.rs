@@ -1,4 +1,4 @@
-//! Progress without printing: what a run tells its caller. Events hold publishable numbers only.
+//! Progress without printing: the events of a run. Events hold publishable numbers only.
 
 use std::path::PathBuf;
 

@@ -58,14 +58,15 @@ pub(super) fn check_size(domain: &Domain, measured: &[Clique], limit_mib: f64) -
     if JunctionTree::is_tractable(domain, measured, cells_within_mib(limit_mib)) {
         return Ok(());
     }
-    Err(Error::TooLarge {
-        what: "the model of the measured cliques".into(),
-        needed: format!("more than {limit_mib} MiB at 8 bytes a cell"),
-        limit: format!("{limit_mib} MiB"),
-    })
+    Err(Error::too_large(
+        "the model of the measured cliques",
+        None,
+        limit_mib,
+        "MiB at 8 bytes per cell",
+    ))
 }
 
-/// Cliques that a run of so many rounds could measure: drawn at random, with a fixed seed, and taken while the model
+/// Cliques that a run of `rounds` rounds could measure: drawn at random, with a fixed seed, and taken while the model
 /// stays within the limit; none where independent attributes are above it already.
 pub(super) fn example_run(
     domain: &Domain,

@@ -63,7 +63,7 @@ fn dispatch(command: &Command, console: Console) -> Outcome {
     }
 }
 
-/// Help and version go to standard output; anything else is wrong usage, told in the form asked for.
+/// Help and version go to standard output; anything else is wrong usage, reported in the form asked for.
 fn unparsed(error: &clap::Error) -> ExitCode {
     let help = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     let typed: Vec<String> =

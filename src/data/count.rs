@@ -128,12 +128,12 @@ fn sizes(domain: &Domain, cliques: &[Clique]) -> Result<Vec<usize>> {
         let cells = domain.cells(clique);
         let within = cells.and_then(|cells| total.checked_add(cells));
         total = within.filter(|total| *total <= MAX_TOTAL_CELLS).ok_or_else(|| {
-            let cells = cells.map_or("more than 2^64".into(), |c| c.to_string());
-            Error::TooLarge {
-                what: format!("counting {}", domain.describe(clique)),
-                needed: format!("{cells} cells (and {total} before it)"),
-                limit: format!("{MAX_TOTAL_CELLS} cells in one call"),
-            }
+            Error::too_large(
+                format!("counting {}", domain.describe(clique)),
+                cells.map(|cells| total.saturating_add(cells) as f64),
+                MAX_TOTAL_CELLS as f64,
+                "cells in one call",
+            )
         })?;
         sizes.push(usize::try_from(cells.unwrap_or(0)).unwrap_or(0));
     }

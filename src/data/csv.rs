@@ -97,11 +97,12 @@ pub(super) fn read(
         }
         records += 1;
         if records > u64::from(u32::MAX) {
-            return Err(Error::TooLarge {
-                what: format!("table {name}"),
-                needed: "more records".into(),
-                limit: format!("{} records", u32::MAX),
-            });
+            return Err(Error::too_large(
+                format!("table {name}"),
+                None,
+                f64::from(u32::MAX),
+                "records",
+            ));
         }
     }
     if records == 0 {

@@ -142,11 +142,12 @@ impl Dataset {
         }
         let records = columns.first().map_or(0, Column::len);
         if u32::try_from(records).is_err() {
-            return Err(Error::TooLarge {
-                what: "the table".into(),
-                needed: format!("{records} records"),
-                limit: format!("{} records", u32::MAX),
-            });
+            return Err(Error::too_large(
+                "the table",
+                Some(records as f64),
+                f64::from(u32::MAX),
+                "records",
+            ));
         }
         for (attribute, column) in columns.iter().enumerate() {
             let place = || format!("table, column '{}'", domain.name(attribute));

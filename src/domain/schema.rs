@@ -248,11 +248,12 @@ fn check_column(place: &str, na_token: &str, column: &SchemaColumn) -> Result<()
         return Ok(());
     };
     if column.cardinality() > MAX_CARDINALITY {
-        return Err(Error::TooLarge {
-            what: at,
-            needed: format!("{} codes", column.cardinality()),
-            limit: format!("{MAX_CARDINALITY} codes (is it an identifier?)"),
-        });
+        return Err(Error::too_large(
+            format!("{at} (an identifier?)"),
+            Some(column.cardinality() as f64),
+            f64::from(MAX_CARDINALITY),
+            "codes",
+        ));
     }
     let token = match kind {
         Kind::Categorical { codes, labels, other } => {

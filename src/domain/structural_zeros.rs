@@ -60,11 +60,12 @@ impl Domain {
             let clique = self.clique(&names)?;
             let cells = self.cells(&clique).filter(|cells| *cells <= MOST_CELLS);
             let cells = cells.and_then(|cells| usize::try_from(cells).ok()).ok_or_else(|| {
-                Error::TooLarge {
-                    what: format!("the forbidden combinations of {}", self.describe(&clique)),
-                    needed: "a larger table".into(),
-                    limit: format!("{MOST_CELLS} cells"),
-                }
+                Error::too_large(
+                    format!("the forbidden combinations of {}", self.describe(&clique)),
+                    None,
+                    MOST_CELLS as f64,
+                    "cells",
+                )
             })?;
             let mut allowed: Vec<Vec<bool>> = Vec::with_capacity(clique.len());
             for attribute in clique.iter() {

@@ -49,11 +49,12 @@ impl Design {
             }
         }
         if parameters > MOST_PARAMETERS {
-            return Err(Error::TooLarge {
-                what: "the logistic regression of the propensity score".into(),
-                needed: format!("{parameters} parameters"),
-                limit: format!("{MOST_PARAMETERS} parameters"),
-            });
+            return Err(Error::too_large(
+                "the logistic regression of the propensity score",
+                Some(parameters as f64),
+                MOST_PARAMETERS as f64,
+                "parameters",
+            ));
         }
         Ok(Self { parameters, attributes, active, first: first.records(), records })
     }

@@ -28,10 +28,13 @@ impl BruteForce {
             .cells(&domain.everything())
             .filter(|cells| *cells <= Self::LIMIT)
             .and_then(|cells| usize::try_from(cells).ok())
-            .ok_or_else(|| Error::TooLarge {
-                what: "a sum over the whole domain".into(),
-                needed: format!("10^{:.1} records", domain.log10_cells()),
-                limit: format!("{} records", Self::LIMIT),
+            .ok_or_else(|| {
+                Error::too_large(
+                    "a sum over the whole domain",
+                    Some(10_f64.powf(domain.log10_cells())),
+                    Self::LIMIT as f64,
+                    "records",
+                )
             })?;
         Ok(Self { domain: domain.clone(), layout: Arc::clone(layout), cells })
     }

@@ -401,10 +401,13 @@ impl Calibrated {
             .cells(clique)
             .and_then(|c| usize::try_from(c).ok())
             .filter(|c| *c < isize::MAX as usize / size_of::<f64>())
-            .ok_or_else(|| Error::TooLarge {
-                what: format!("the marginal on {}", domain.describe(clique)),
-                needed: "more cells than memory can address".into(),
-                limit: "2^60 cells".into(),
+            .ok_or_else(|| {
+                Error::too_large(
+                    format!("the marginal on {}", domain.describe(clique)),
+                    None,
+                    2_f64.powi(60),
+                    "cells",
+                )
             })?;
         let mut values = vec![1.0; cells];
         for part in parts {

@@ -178,7 +178,7 @@ impl Step {
         Shares::of(remaining, measure_share).map(Self)
     }
 
-    /// Fits, and anneals if the last measurement, on r, told nothing that its noise does not:
+    /// Fits, and anneals if the last measurement, on r, moved the model by no more than its noise:
     /// `‖M_r(new) - M_r(old)‖₁ ≤ √(2/π) σ n_r`.
     fn fit_and_anneal(self, model: &mut GraphicalModel, run: &mut Run<'_, '_>) -> Result<Self> {
         let Some(last) = run.measurements().last() else { return Ok(self) };

@@ -1,11 +1,11 @@
 //! The state of a run on disk, so that a killed run resumes where it was and never pays twice.
 //!
-//! When a round ends, measurements and ledger are written durably, in place of what was there. Nothing of the round is
+//! When a round ends, measurements and ledger replace the former file, durably. Nothing of the round is
 //! shown or written elsewhere before that: a draw that is lost with the process was never seen, so drawing it again
 //! costs nothing. The noise generator's state is never stored.
 //!
-//! The file holds publishable numbers only. It tells inputs apart by a hash of the parameters and the public tables, and
-//! by the label that the caller gives to the private table (on the command line its path and time of change); a hash of
+//! The file holds publishable numbers only. A hash of the parameters and the public tables identifies the inputs,
+//! together with the label that the caller gives to the private table (on the command line its path and time of change); a hash of
 //! private records would itself be an unpaid release.
 
 use std::fs::{self, File, TryLockError};
@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 
 use crate::data::write_durably;
 use crate::domain::Domain;
-use crate::error::{Error, Result};
+use crate::error::{CheckpointFault, Error, Result};
 use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::{ModelState, RoundRecord, Task};
 use crate::privacy::{Curator, Ledger, NoiseMechanism};
@@ -196,17 +196,21 @@ impl Checkpoint {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(own),
             Err(error) => return Err(failed("read", &path)(error)),
         };
-        let unreadable = |error: serde_json::Error| own.refused(format!("not readable: {error}"));
+        let unreadable = |error| own.refused(CheckpointFault::Unreadable(error));
         let Header { version } = serde_json::from_slice(&text).map_err(unreadable)?;
         if version != VERSION {
-            return Err(own.refused(format!("version {version}, expected {VERSION}")));
+            let fault = CheckpointFault::Version { found: version, expected: VERSION };
+            return Err(own.refused(fault));
         }
         let stored: Stored = serde_json::from_slice(&text).map_err(unreadable)?;
         if stored.fingerprint != own.fingerprint {
-            return Err(own.refused("it belongs to other inputs or parameters"));
+            return Err(own.refused(CheckpointFault::OtherInputs));
         }
-        stored.check(curator.domain()).map_err(|why| own.refused(why))?;
-        curator.continue_from(&stored.ledger).map_err(|error| own.refused(error.to_string()))?;
+        stored
+            .check(curator.domain())
+            .map_err(|why| own.refused(CheckpointFault::Inconsistent(why)))?;
+        let resumed = curator.continue_from(&stored.ledger);
+        resumed.map_err(|error| own.refused(CheckpointFault::Ledger(Box::new(error))))?;
         let Stored { total, measurements, rounds, state, .. } = stored;
         Ok(Self { total, measurements, rounds, state, ..own })
     }
@@ -215,12 +219,12 @@ impl Checkpoint {
     pub(super) fn state<S: ModelState>(&self) -> Result<Option<S>> {
         let Some(stored) = &self.state else { return Ok(None) };
         if (stored.kind.as_str(), stored.version) != (S::KIND, S::VERSION) {
-            let found = format!("a model state '{}', version {}", stored.kind, stored.version);
-            let expected = format!("'{}', version {}", S::KIND, S::VERSION);
-            return Err(self.refused(format!("{found}, expected {expected}")));
+            let found = format!("{} {}", stored.kind, stored.version);
+            let expected = format!("{} {}", S::KIND, S::VERSION);
+            return Err(self.refused(CheckpointFault::OtherState { found, expected }));
         }
         let state = serde_json::from_str(stored.value.get());
-        state.map(Some).map_err(|error| self.refused(format!("its model state: {error}")))
+        state.map(Some).map_err(|error| self.refused(CheckpointFault::Unreadable(error)))
     }
 
     /// Keeps a state for the next write.
@@ -251,8 +255,8 @@ impl Checkpoint {
     }
 
     /// An error that names the file.
-    pub(super) fn refused(&self, reason: impl Into<String>) -> Error {
-        Error::Checkpoint { path: self.path.clone().unwrap_or_default(), reason: reason.into() }
+    pub(super) fn refused(&self, fault: CheckpointFault) -> Error {
+        Error::Checkpoint { path: self.path.clone().unwrap_or_default(), fault }
     }
 
     fn unwritable(&self, error: serde_json::Error) -> Error {
@@ -280,7 +284,7 @@ fn lock(folder: &Path) -> Result<File> {
             Err(TryLockError::Error(source)) => return Err(failed("lock")(source)),
         }
     }
-    Err(Error::Checkpoint { path: folder.to_owned(), reason: "another run is using it".into() })
+    Err(Error::Checkpoint { path: folder.to_owned(), fault: CheckpointFault::InUse })
 }
 
 /// SHA-256 over everything that shapes a run, except the private records.

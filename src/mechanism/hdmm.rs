@@ -22,7 +22,7 @@ use crate::strategy::MarginalPlan;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Hdmm {
-    /// Besides subsets of the workload's cliques, all cliques of up to so many attributes may be measured.
+    /// Largest clique, in attributes, that may be measured although it is no subset of a clique of the workload.
     pub widest: usize,
     /// Largest model, in MiB (8 bytes a cell of every maximal clique).
     pub size_limit_mib: f64,

@@ -8,7 +8,7 @@ use crate::model::WeightedSupport;
 
 /// The distribution A over the records of a support.
 ///
-/// Logarithms are kept beside the weights, so that a record that all but vanishes can come back: no product underflows for
+/// Logarithms are kept beside the weights, so that a record with almost no weight can regain it: no product underflows for
 /// good. A record that starts at weight 0 stays there.
 pub(super) struct Weights {
     logs: Vec<f64>,
@@ -28,7 +28,7 @@ impl Weights {
         own
     }
 
-    /// Computes all weights anew from the logarithms, the largest being 1.
+    /// Computes all weights again from the logarithms, the largest being 1.
     pub(super) fn renormalize(&mut self) {
         let largest = self.logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         self.logs.iter_mut().for_each(|log| *log -= largest);

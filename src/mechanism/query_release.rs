@@ -232,11 +232,12 @@ impl Candidates {
             let cells = domain.cells(clique).unwrap_or(u64::MAX);
             sum = sum.saturating_add(cells);
             if sum > MAX_QUERIES {
-                return Err(Error::TooLarge {
-                    what: format!("the queries of a workload of {} cliques", cliques.len()),
-                    needed: "more cells".into(),
-                    limit: format!("{MAX_QUERIES} cells of all cliques together"),
-                });
+                return Err(Error::too_large(
+                    format!("the queries of a workload of {} cliques", cliques.len()),
+                    None,
+                    MAX_QUERIES as f64,
+                    "cells of all cliques together",
+                ));
             }
             sizes.push(match queries {
                 Queries::Single => usize::try_from(cells).unwrap_or(usize::MAX),

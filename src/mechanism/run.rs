@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Clique, Domain};
-use crate::error::{Error, Result};
+use crate::error::{CheckpointFault, Error, Result};
 use crate::estimation::Certificate;
 use crate::measurement::Measurement;
 use crate::mechanism::checkpoint::Checkpoint;
@@ -150,7 +150,7 @@ impl<'r, 'c> Run<'r, 'c> {
         }
         let is_public = self.curator.records().is_some();
         if !is_public && self.next_round() > 1 {
-            return Err(self.checkpoint.refused("it holds rounds without the number of records"));
+            return Err(self.refused("it holds rounds without the number of records"));
         }
         let total = self.curator.total()?;
         if !is_public {
@@ -160,7 +160,7 @@ impl<'r, 'c> Run<'r, 'c> {
         Ok(total)
     }
 
-    /// Tells the observer that the rounds begin. `planned`: how many there will be, as far as is known; `candidates`:
+    /// Reports to the observer that the rounds begin. `planned`: how many there will be, as far as is known; `candidates`:
     /// cliques that may be measured.
     pub fn start(&mut self, planned: u32, candidates: usize) {
         self.planned = planned;
@@ -173,7 +173,7 @@ impl<'r, 'c> Run<'r, 'c> {
         });
     }
 
-    /// Changes how many rounds the observer is told to expect.
+    /// Changes the number of rounds that the observer expects.
     pub fn plan(&mut self, rounds: u32) {
         self.planned = rounds;
     }
@@ -282,7 +282,7 @@ impl<'r, 'c> Run<'r, 'c> {
         self.current.get_or_insert_with(new)
     }
 
-    /// Tells the observer how a round's candidates were scored: `exact` and `sampled` say how many model marginals were
+    /// Reports to the observer how a round's candidates were scored: `exact` and `sampled` say how many model marginals were
     /// computed and how many were estimated from records drawn from the model. All three are public.
     pub fn scored(&mut self, candidates: usize, exact: usize, sampled: usize) {
         let round = self.next_round();
@@ -351,7 +351,7 @@ impl<'r, 'c> Run<'r, 'c> {
         self.current_round().measurements.end = end;
     }
 
-    /// Ends the round: makes it durable, and then tells the observer what was measured.
+    /// Ends the round: makes it durable, and then reports its measurements to the observer.
     ///
     /// # Errors
     /// A checkpoint that cannot be written.
@@ -394,7 +394,7 @@ impl<'r, 'c> Run<'r, 'c> {
         Ok(())
     }
 
-    /// Records the fit after the last round that has ended, and tells the observer.
+    /// Records the fit after the last round that has ended, and reports it to the observer.
     pub fn fitted(&mut self, fit: FitRecord) {
         let Some(record) = self.checkpoint.rounds.last_mut() else { return };
         record.fit = Some(fit);
@@ -417,9 +417,9 @@ impl<'r, 'c> Run<'r, 'c> {
         self.checkpoint.keep(state)
     }
 
-    /// An error for a checkpoint that does not fit this run; `why` says so without a number from private rows.
+    /// An error for a checkpoint that does not fit this run; `why` holds no number from private rows.
     pub fn refused(&self, why: &'static str) -> Error {
-        self.checkpoint.refused(why)
+        self.checkpoint.refused(CheckpointFault::Inconsistent(why))
     }
 
     /// The release of the finished run.

@@ -43,11 +43,12 @@ impl SmoothedError {
         // A larger instance could not be held as a whole: it might not come to its width in any reasonable time.
         let needed = support.rows.records().saturating_mul(support.cliques());
         if needed > MAX_INCIDENCES {
-            return Err(Error::TooLarge {
-                what: "a private best mixture error".into(),
-                needed: format!("{needed} distinct rows times cliques"),
-                limit: format!("{MAX_INCIDENCES}: fewer cliques, or some of the public rows"),
-            });
+            return Err(Error::too_large(
+                "a private best mixture error",
+                Some(needed as f64),
+                MAX_INCIDENCES as f64,
+                "distinct rows times cliques",
+            ));
         }
         let incidence = support.whole_incidence()?;
         Ok(Self { support, incidence, attributes: public.attributes().clone(), cells, smoothing })

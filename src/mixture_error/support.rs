@@ -54,11 +54,12 @@ impl Support {
                 starts.push(cells.len());
             }
             if cells.len() > MAX_REACHED {
-                return Err(Error::TooLarge {
-                    what: "the workload on the support".into(),
-                    needed: format!("at least {} cells with support", cells.len()),
-                    limit: format!("{MAX_REACHED} of them"),
-                });
+                return Err(Error::too_large(
+                    "the workload on the support",
+                    Some(cells.len() as f64),
+                    MAX_REACHED as f64,
+                    "cells with support",
+                ));
             }
         }
         Ok(Self { rows, counts, cliques, starts, cells })

@@ -216,11 +216,12 @@ impl ModelFile {
         let bytes = fs::metadata(path).map_err(io)?.len();
         let place = path.display().to_string();
         if bytes > limits.file_bytes {
-            return Err(Error::TooLarge {
-                what: format!("the model file {place}"),
-                needed: format!("{bytes} bytes"),
-                limit: format!("{} bytes", limits.file_bytes),
-            });
+            return Err(Error::too_large(
+                format!("the model file {place}"),
+                Some(bytes as f64),
+                limits.file_bytes as f64,
+                "bytes",
+            ));
         }
         let text = fs::read_to_string(path).map_err(io)?;
         Self::from_json(&text, &place, limits)

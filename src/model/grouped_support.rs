@@ -158,11 +158,12 @@ impl GroupedSupport {
         let places = cliques.iter().map(|clique| self.place(clique)).collect::<Result<Vec<_>>>()?;
         let cells = places.iter().fold(0_u64, |sum, place| sum.saturating_add(place.cells));
         if cells > MAX_TOTAL_CELLS {
-            return Err(Error::TooLarge {
-                what: "marginals of groups".into(),
-                needed: format!("{cells} cells"),
-                limit: format!("{MAX_TOTAL_CELLS} cells"),
-            });
+            return Err(Error::too_large(
+                "marginals of groups",
+                Some(cells as f64),
+                MAX_TOTAL_CELLS as f64,
+                "cells",
+            ));
         }
         #[expect(clippy::cast_possible_truncation, reason = "at most MAX_TOTAL_CELLS")]
         let empty = |place: &Place| vec![0.0; place.cells as usize];

@@ -116,10 +116,13 @@ impl Groups {
         let mut keys = vec![0_u64; records];
         for parent in parents.iter() {
             let k = cardinality(parent) as u64;
-            cells = cells.checked_mul(k).ok_or_else(|| Error::TooLarge {
-                what: format!("the combinations of {} parents", parents.len()),
-                needed: "more than 2^64".into(),
-                limit: "2^64".into(),
+            cells = cells.checked_mul(k).ok_or_else(|| {
+                Error::too_large(
+                    format!("the combinations of {} parents", parents.len()),
+                    None,
+                    2_f64.powi(64),
+                    "combinations",
+                )
             })?;
             for (key, code) in keys.iter_mut().zip(&columns[parent]) {
                 *key = *key * k + u64::from(*code);

@@ -44,11 +44,12 @@ pub(super) fn read(value: &RawValue, reading: Reading<'_>) -> Result<Model> {
     }
     let cells = JunctionTree::new(domain, &cliques).cells();
     if cells > graph::cells_within_mib(limits.model_mib) {
-        return Err(Error::TooLarge {
-            what: format!("the model in {place}"),
-            needed: format!("{:.0} MiB", graph::size_mib(cells)),
-            limit: format!("{} MiB", limits.model_mib),
-        });
+        return Err(Error::too_large(
+            format!("the model in {place}"),
+            Some(graph::size_mib(cells)),
+            limits.model_mib,
+            "MiB",
+        ));
     }
     let layout = CliqueLayout::new(domain, cliques)?;
     let mut potentials = Potentials::zeros(&layout);

@@ -84,11 +84,12 @@ impl StoredGroups {
         let bytes = 8_u64.saturating_mul(lists).saturating_add(4 * self.columns.len() as u64);
         let mib = bytes.saturating_mul(records as u64) as f64 / f64::from(1 << 20);
         if mib > limits.model_mib {
-            return Err(Error::TooLarge {
-                what: format!("the model in {place}"),
-                needed: format!("{mib:.0} MiB"),
-                limit: format!("{} MiB", limits.model_mib),
-            });
+            return Err(Error::too_large(
+                format!("the model in {place}"),
+                Some(mib),
+                limits.model_mib,
+                "MiB",
+            ));
         }
         let rows = rows_of(&domain.restricted(&others)?, self.columns, records, place)?;
         let even = WeightedSupport::new(&rows, vec![1.0; records], 1.0)?;

@@ -88,11 +88,12 @@ impl StoredSupport {
         let bytes = (8 + 4 * self.columns.len() as u64).saturating_mul(records as u64);
         let mib = bytes as f64 / f64::from(1 << 20);
         if mib > limits.model_mib {
-            return Err(Error::TooLarge {
-                what: format!("the model in {place}"),
-                needed: format!("{mib:.0} MiB"),
-                limit: format!("{} MiB", limits.model_mib),
-            });
+            return Err(Error::too_large(
+                format!("the model in {place}"),
+                Some(mib),
+                limits.model_mib,
+                "MiB",
+            ));
         }
         let rows = rows_of(domain, self.columns, records, place)?;
         let support = WeightedSupport::new(&rows, self.weights, total)?;

@@ -53,7 +53,7 @@ impl WeightedSupport {
         }
         if let Some(wrong) = weights.iter().find(|w| !(w.is_finite() && **w >= 0.0)) {
             let expected = "a finite number of at least 0";
-            return Err(Error::invalid_parameter("weight of a record", wrong, expected));
+            return Err(Error::invalid_parameter("weight of a record", *wrong, expected));
         }
         let (rows, ranks) = rows.ranked();
         let mut merged = vec![0.0; rows.records()];
@@ -95,12 +95,14 @@ impl WeightedSupport {
     /// ```
     pub fn all_cells(domain: &Domain, total: f64) -> Result<Self> {
         let cells = domain.cells(&domain.everything()).filter(|cells| *cells <= Self::MAX_CELLS);
-        let cells =
-            cells.and_then(|cells| u32::try_from(cells).ok()).ok_or_else(|| Error::TooLarge {
-                what: "a support of all cells of the domain".into(),
-                needed: format!("10^{:.1} records", domain.log10_cells()),
-                limit: format!("{} records", Self::MAX_CELLS),
-            })?;
+        let cells = cells.and_then(|cells| u32::try_from(cells).ok()).ok_or_else(|| {
+            Error::too_large(
+                "a support of all cells of the domain",
+                Some(10_f64.powf(domain.log10_cells())),
+                Self::MAX_CELLS as f64,
+                "records",
+            )
+        })?;
         let (mut stride, mut columns) = (cells, Vec::with_capacity(domain.len()));
         for attribute in domain.attributes() {
             let k = attribute.cardinality;

@@ -1,4 +1,4 @@
-//! The only road from records to a publishable number.
+//! The only way from records to a publishable number.
 
 mod access;
 mod measure;
@@ -20,12 +20,12 @@ use crate::privacy::{
 
 /// Private records, the budget that is left, and the noise generator.
 ///
-/// Everything that leaves is charged to the ledger before it is drawn, by one private function through which every access
-/// goes; what is not charged is [`Sensitive`]. Error messages say nothing that depends on the records.
+/// Every result is charged to the ledger before its noise is drawn, by one private function that all accesses share.
+/// Values that are not charged are [`Sensitive`]. Error messages say nothing that depends on the records.
 ///
 /// Under [`NeighboringRelation::ReplaceOne`] the number of records is public; otherwise it must be measured. Under
-/// [`NeighboringRelation::AddRemoveUnit`] no unit may have more records than it says: [`crate::data::read_units_csv`] cuts
-/// a table so.
+/// [`NeighboringRelation::AddRemoveUnit`] no unit may have more records than the relation allows:
+/// [`crate::data::read_units_csv`] enforces it while reading.
 pub struct Curator<'a> {
     data: &'a dyn Projectable,
     unit: PrivacyUnit,
@@ -37,7 +37,7 @@ pub struct Curator<'a> {
 }
 
 impl<'a> Curator<'a> {
-    /// Takes records in charge, with nothing spent of a limit, before the first round (round 0).
+    /// A curator that has spent nothing of its limit, before the first round (round 0).
     ///
     /// # Errors
     /// [`Error::Entropy`] when the system's random generator fails.
@@ -50,7 +50,7 @@ impl<'a> Curator<'a> {
         Self::of_ledger(data, relation, Ledger::new(limit), seed)
     }
 
-    /// Says which column of the file names the units of privacy, so that ledgers of other units are refused.
+    /// Sets the column of the file that names the units of privacy, so that ledgers of other units are refused.
     ///
     /// # Errors
     /// A unit of another relation than the curator's.
@@ -75,7 +75,7 @@ impl<'a> Curator<'a> {
         Ok(Self { data, unit, ledger, seed, round: 0, noise })
     }
 
-    /// Goes on from the ledger of a run that was cut short, in place of an empty one.
+    /// Resumes the ledger of a run that was cut short.
     /// [`begin_round`](Self::begin_round) must come before the next access.
     ///
     /// # Errors
@@ -207,12 +207,12 @@ impl<'a> Curator<'a> {
         self.round
     }
 
-    /// What is spent.
+    /// The budget spent so far.
     pub fn spent(&self) -> Rho {
         self.ledger.spent()
     }
 
-    /// What is left.
+    /// The budget that remains.
     pub fn remaining(&self) -> Rho {
         self.ledger.remaining()
     }
@@ -227,7 +227,7 @@ impl<'a> Curator<'a> {
         self.seed.is_private()
     }
 
-    /// The exact marginals on some cliques, sealed. Free of charge, as nothing leaves.
+    /// The exact marginals on some cliques, sealed. Free: nothing leaves the curator.
     ///
     /// # Errors
     /// A clique outside the domain, or a failure to count.

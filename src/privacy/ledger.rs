@@ -1,4 +1,4 @@
-//! What was spent, on what, and how: the record that a run hands back.
+//! The ledger: each access to the records, its noise and its cost.
 
 use std::fmt;
 
@@ -295,7 +295,7 @@ impl Ledger {
         Self { spent: Rho::ZERO, entries: Vec::new(), ..*self }
     }
 
-    /// For neighbors that differ by a unit of so many records, not by a record.
+    /// For neighbors that differ by a unit of this many records, not by one record.
     #[must_use]
     pub(in crate::privacy) fn of_unit(self, records_per_unit: Option<RecordsPerUnit>) -> Self {
         Self { records_per_unit, ..self }

@@ -1,12 +1,12 @@
 //! The privacy path: from records to publishable numbers.
 //!
-//! A [`Curator`] holds the private table, the [`Ledger`] and the noise generator, and is the only road from
-//! records to numbers that may be published. What it hands out before noise is added is [`Sensitive`]: it can be
-//! computed with, but not looked at. What it hands out after noise is in the [`Ledger`], entry by entry, in exact
-//! units of [`Rho`] (zero-concentrated differential privacy).
+//! A [`Curator`] holds the private table, the [`Ledger`] and the noise generator, and is the only way from
+//! records to numbers that may be published. Before noise is added, its results are [`Sensitive`]: code can compute with
+//! them but cannot look at them. Every noisy result has an entry in the [`Ledger`], in exact units of [`Rho`]
+//! (zero-concentrated differential privacy).
 //!
-//! Every access goes through one private function of the curator, which charges, and whose result it takes to open what is
-//! sealed and to draw noise (`docs/adr/0012-the-curator-counts-after-the-charge.md`).
+//! Every access goes through one private function of the curator. It charges, and only its result can open sealed values
+//! and draw noise (`docs/adr/0012-the-curator-counts-after-the-charge.md`).
 //!
 //! All noise is drawn exactly, in integer arithmetic (`privacy/sampler`).
 

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 /// A generator's state is never stored; a fixed seed makes the same generators again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoiseSeed {
-    /// The operating system's generator, asked anew in each round.
+    /// The operating system's generator, asked again in each round.
     System,
     /// A number, for tests and demonstrations: whoever knows it can remove the noise, so that nothing drawn with it
     /// is private.

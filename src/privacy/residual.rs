@@ -44,10 +44,13 @@ impl ResidualQuery {
             ));
         }
         let scale = domain.cells(&centered).filter(|scale| *scale <= LARGEST_SCALE);
-        let scale = scale.ok_or_else(|| Error::TooLarge {
-            what: format!("the scale of the residual of {}", domain.describe(&clique)),
-            needed: "more".into(),
-            limit: format!("{LARGEST_SCALE}"),
+        let scale = scale.ok_or_else(|| {
+            Error::too_large(
+                format!("the scale of the residual of {}", domain.describe(&clique)),
+                None,
+                LARGEST_SCALE as f64,
+                "units",
+            )
         })?;
         if u128::from(variance.numerator()) << 11 < u128::from(variance.denominator()) {
             return Err(Error::invalid_parameter(
@@ -191,10 +194,8 @@ pub fn residual_cost(
         }
     };
     let units = cost.and_then(|cost| u64::try_from(cost.div_ceil(1 << FRACTION_BITS)).ok());
-    units.map(Rho::from_units).ok_or_else(|| Error::TooLarge {
-        what: "the cost of measuring residuals".into(),
-        needed: "more".into(),
-        limit: "rho = 2^24".into(),
+    units.map(Rho::from_units).ok_or_else(|| {
+        Error::too_large("the cost of measuring residuals", None, 2_f64.powi(24), "rho")
     })
 }
 

@@ -40,7 +40,7 @@ impl Rho {
     pub const UNIT_BITS: u32 = 40;
     const UNITS: f64 = (1_u64 << Self::UNIT_BITS) as f64;
 
-    /// So many units of 2⁻⁴⁰.
+    /// A budget of `units` units of 2⁻⁴⁰.
     pub const fn from_units(units: u64) -> Self {
         Self(units)
     }
@@ -75,7 +75,7 @@ impl Rho {
         self.0 as f64 / Self::UNITS
     }
 
-    /// Whether it is nothing.
+    /// Whether it is zero.
     pub fn is_zero(self) -> bool {
         self.0 == 0
     }

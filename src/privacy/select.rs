@@ -22,7 +22,7 @@ const LARGEST_STEPS: f64 = (1_u64 << 52) as f64;
 /// Scores that one thread goes through in one go.
 const PART: usize = 1 << 14;
 
-/// Trials after which all candidates are gone through in place of further ones.
+/// Trials after which the distribution over all candidates is computed instead.
 const TRIALS: usize = 512;
 
 /// How one of many candidates is chosen by noisy scores.
@@ -98,7 +98,7 @@ impl Selector {
     /// A candidate, drawn exactly from the distribution of the rounded scores.
     ///
     /// A candidate is proposed uniformly and accepted with probability exp(−ε (best − score) / (2 · sensitivity)), the
-    /// sensitivity being that of the rounded scores. After a refusal the exponential mechanism proposes anew among all,
+    /// sensitivity being that of the rounded scores. After a refusal the exponential mechanism proposes again among all,
     /// and permute-and-flip among those that were not refused yet. Where many are refused, the rest of these trials is
     /// drawn at once, from the same distribution ([`exponential`], [`permute_and_flip`]).
     ///

@@ -48,8 +48,8 @@ impl<T> Sensitive<T> {
 }
 
 impl<T> Sensitive<Vec<T>> {
-    /// How many values there are. That number is decided before records are looked at, as that of candidates or queries,
-    /// and stands in the ledger: a closure that made it depend on the records would break the seal.
+    /// How many values there are. This number is fixed before any record is read, like the number of candidates or
+    /// queries, and is written into the ledger: a closure that made it depend on the records would break the seal.
     pub(in crate::privacy) fn len(&self) -> usize {
         self.0.len()
     }

@@ -15,7 +15,7 @@ pub enum NeighboringRelation {
     ReplaceOne,
     /// One record is added or removed (unbounded privacy). The number of records is private.
     AddRemoveOne,
-    /// One unit, such as a household, is added or removed with all of its records, which are so many at most. The number of
+    /// One unit, such as a household, is added or removed with all of its records, up to this many. The number of
     /// records is private; replacing a unit would change it too, so there is no other relation for units.
     AddRemoveUnit(RecordsPerUnit),
 }

@@ -44,7 +44,7 @@ impl StatisticSensitivity {
     /// Step of the grid, in counts.
     pub const GRID: f64 = 1.0 / STEPS as f64;
 
-    /// Of `‖M_r(D) − v_r‖₁` on so many cliques r, where no `v_r` depends on the records: each changes by 2 under
+    /// The sensitivity of `‖M_r(D) − v_r‖₁` on several cliques r, where no `v_r` depends on the records: each changes by 2 under
     /// replace-one, by 1 under add-remove-one, by K for units.
     ///
     /// # Errors

@@ -100,11 +100,12 @@ impl Workload {
             n.checked_mul(d as u64 - i).map(|n| n / (i + 1)).filter(|n| *n <= 1 << 40)
         });
         if count.is_none_or(|count| count > MAX_CLIQUES) {
-            return Err(Error::TooLarge {
-                what: format!("workload all-{k}-way over {d} attributes"),
-                needed: count.map_or("more than 2^40 cliques".into(), |n| format!("{n} cliques")),
-                limit: format!("{MAX_CLIQUES} cliques"),
-            });
+            return Err(Error::too_large(
+                format!("workload all-{k}-way over {d} attributes"),
+                count.map(|n| n as f64),
+                MAX_CLIQUES as f64,
+                "cliques",
+            ));
         }
         let mut chosen: Vec<usize> = (0..k).collect();
         let mut cliques = Vec::new();
@@ -263,11 +264,12 @@ fn check_size(attributes: usize) -> Result<()> {
     if attributes <= MAX_ATTRIBUTES {
         return Ok(());
     }
-    Err(Error::TooLarge {
-        what: "a clique of the workload".into(),
-        needed: format!("{attributes} attributes"),
-        limit: format!("{MAX_ATTRIBUTES} attributes"),
-    })
+    Err(Error::too_large(
+        "a clique of the workload",
+        Some(attributes as f64),
+        MAX_ATTRIBUTES as f64,
+        "attributes",
+    ))
 }
 
 fn empty(place: &str) -> Error {

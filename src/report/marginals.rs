@@ -87,7 +87,7 @@ pub(super) fn charts(content: &Content<'_>) -> Result<Vec<Chart>> {
     Ok(charts)
 }
 
-/// The measurement that tells most about an attribute: that of the least noise once other attributes are summed out.
+/// The most precise measurement of an attribute: the one of least noise once other attributes are summed out.
 fn measured(content: &Content<'_>, clique: &Clique, merge: usize) -> Result<Option<Measured>> {
     let domain = content.release.model.domain();
     let noisy = content.release.measurements.iter();

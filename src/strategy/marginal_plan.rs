@@ -140,11 +140,12 @@ fn candidates(needed: &[Clique], widest: usize) -> Result<Vec<Clique>> {
         found.extend(layer.iter().map(|clique| (size, clique.clone())));
     }
     if found.len() > MOST_CANDIDATES {
-        return Err(Error::TooLarge {
-            what: "the marginals to choose among".into(),
-            needed: format!("more than {MOST_CANDIDATES} cliques"),
-            limit: format!("{MOST_CANDIDATES}"),
-        });
+        return Err(Error::too_large(
+            "the marginals to choose among",
+            None,
+            MOST_CANDIDATES as f64,
+            "cliques",
+        ));
     }
     Ok(found.into_iter().map(|(_, clique)| clique).collect())
 }

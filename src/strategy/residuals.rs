@@ -46,10 +46,13 @@ impl Residuals {
         let cells = self.domain.cells(clique).filter(|cells| *cells <= 1 << 40);
         let inside = clique.iter().all(|attribute| attribute < self.domain.len());
         let cells = cells.and_then(|cells| usize::try_from(cells).ok()).filter(|_| inside);
-        let cells = cells.ok_or_else(|| Error::TooLarge {
-            what: format!("the marginal on {clique}"),
-            needed: "more cells, or other attributes".into(),
-            limit: "2^40 cells over the domain".into(),
+        let cells = cells.ok_or_else(|| {
+            Error::too_large(
+                format!("the marginal on {clique}"),
+                None,
+                2_f64.powi(40),
+                "cells over the attributes of the domain",
+            )
         })?;
         let shape = self.domain.shape(clique);
         let mut marginal = vec![0.0; cells];

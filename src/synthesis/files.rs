@@ -107,8 +107,8 @@ impl Synthesis {
         Ok(())
     }
 
-    /// The checkpoint's folder, made and tried. The private table is told from others by its file's place and time of
-    /// change, never by its records or their number, and by what makes records of the file: schema and unit of privacy.
+    /// The checkpoint's folder, made and tried. The private table is identified by its file's place and time of change,
+    /// never by its records or their number, and by the schema and the unit of privacy.
     pub(super) fn checkpoint_folder(&self) -> Result<Option<CheckpointFolder>> {
         let Some(folder) = &self.checkpoint else { return Ok(None) };
         let failed = |action, path: &Path| {

@@ -35,10 +35,13 @@ impl CliqueLayout {
                 .and_then(|cells| usize::try_from(cells).ok())
                 .and_then(|cells| end.checked_add(cells))
                 .filter(|end| *end <= isize::MAX as usize / size_of::<f64>())
-                .ok_or_else(|| Error::TooLarge {
-                    what: format!("the marginal on {}", domain.describe(clique)),
-                    needed: "more cells than memory can address".into(),
-                    limit: "2^60 cells".into(),
+                .ok_or_else(|| {
+                    Error::too_large(
+                        format!("the marginal on {}", domain.describe(clique)),
+                        None,
+                        2_f64.powi(60),
+                        "cells",
+                    )
                 })?;
             offsets.push(end);
         }

@@ -5,7 +5,9 @@
 use jointly::Error;
 use jointly::data::{Dataset, PublicData};
 use jointly::domain::{Clique, Domain};
-use jointly::mechanism::{CheckpointFolder, Ide, LevelShares, Mechanism, Release, Task};
+use jointly::mechanism::{
+    CheckpointFolder, GroupProjection, Ide, LevelShares, Mechanism, Release, Task,
+};
 use jointly::model::Sampling;
 use jointly::observe::Silent;
 use jointly::privacy::NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
@@ -387,5 +389,30 @@ fn a_pure_curator_refuses_gaussian_noise_and_more_epsilon_than_there_is() {
     assert!(curator.spent() <= curator.ledger().limit());
     for wrong in [ratio(0, 1), ratio(1025, 1)] {
         assert!(curator.measure_laplace(&clique, wrong).is_err());
+    }
+}
+
+#[test]
+fn groups_are_scaled_by_closed_form_by_linear_programs_and_in_two_stages() {
+    let with =
+        |projection| release_of(&Ide { projection, ..ide(NoiseForm::Gaussian) }, ReplaceOne, 1.0);
+    let closed = with(GroupProjection::ClosedForm);
+    let singles: Vec<Clique> = (0..closed.model.domain().len()).map(|a| Clique::new([a])).collect();
+    let shares = |release: &Release| -> Vec<f64> {
+        let marginals = release.model.marginals(&singles).unwrap();
+        marginals
+            .iter()
+            .flat_map(|m| m.values().to_vec())
+            .map(|n| n / release.model.total())
+            .collect()
+    };
+    let expected = shares(&closed);
+    for projection in [GroupProjection::Lp, GroupProjection::TwoStages] {
+        let other = with(projection);
+        assert_eq!(other.measurements, closed.measurements, "measured alike, {projection:?}");
+        let off =
+            shares(&other).iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(off < 0.02, "{projection:?}: {off}");
+        assert_ne!(shares(&other), expected, "{projection:?} is another method");
     }
 }

@@ -125,3 +125,71 @@ fn a_stranger_s_file_is_refused_with_a_reason() {
         assert!(read(&text[..end]).is_err());
     }
 }
+
+/// A reader of the file alone: multiplies all tables, and knows nothing of schemas.
+fn by_hand(file: &serde_json::Value, names: &[&str], shape: &[usize]) -> Vec<f64> {
+    let cells: usize = shape.iter().product();
+    let mut weights = vec![0.0; cells];
+    for (cell, weight) in weights.iter_mut().enumerate() {
+        let mut rest = cell;
+        let mut codes = vec![0; shape.len()];
+        for (code, k) in codes.iter_mut().zip(shape).rev() {
+            (*code, rest) = (rest % k, rest / k);
+        }
+        let tables = ["factors", "zeros"].iter().flat_map(|member| file[*member].as_array());
+        let logs = tables.flatten().map(|table| {
+            let own = table["attributes"].as_array().unwrap().iter();
+            let at = own.fold(0, |at, name| {
+                let axis = names.iter().position(|n| name == n).unwrap();
+                at * shape[axis] + codes[axis]
+            });
+            table["potentials"][at].as_f64().unwrap_or(f64::NEG_INFINITY)
+        });
+        *weight = logs.sum::<f64>().exp();
+    }
+    let sum: f64 = weights.iter().sum();
+    weights.iter().map(|weight| weight / sum).collect()
+}
+
+#[test]
+fn a_file_alone_gives_the_distribution_with_its_forbidden_combinations() {
+    let json = r#"{"columns": [{"name": "a", "role": "attribute", "kind": "coded", "size": 2},
+        {"name": "b", "role": "attribute", "kind": "coded", "size": 3},
+        {"name": "c", "role": "attribute", "kind": "coded", "size": 2}],
+        "forbidden": [{"a": "0", "c": "1"}, {"b": "2", "c": "0"}]}"#;
+    let schema = Schema::from_json(json, "d").unwrap();
+    let domain = schema.domain();
+    let layout = CliqueLayout::new(&domain, [Clique::new([0, 1])]).unwrap();
+    let mut theta = Potentials::zeros(&layout);
+    for (i, x) in theta.values_mut().iter_mut().enumerate() {
+        *x = (i as f64).cos();
+    }
+    let model = MarkovRandomField::new(&domain, theta, 50.0).unwrap();
+    let everything = model.marginals(&[domain.everything()]).unwrap().swap_remove(0);
+    let refined_on = vec![Clique::new([0, 1]), Clique::new([0, 2]), Clique::new([1, 2])];
+    let file = ModelFile {
+        schema,
+        model: model.into(),
+        refined_on: refined_on.clone(),
+        mechanism: "test".into(),
+        is_private: true,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.json");
+    file.write(&path).unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    let stored: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(stored["refined_on"], serde_json::json!({"all": 2, "max_cells": 6}));
+    let found = by_hand(&stored, &["a", "b", "c"], &[2, 3, 2]);
+    for (p, n) in found.iter().zip(everything.values()) {
+        assert!((p - n / 50.0).abs() < 1e-12, "{p} {n}");
+    }
+    assert!(found.iter().filter(|p| **p == 0.0).count() >= 4);
+    let limits = ModelLimits::default();
+    assert_eq!(ModelFile::from_json(&text, "m", limits).unwrap().refined_on, refined_on);
+    // The tables must be those of the schema.
+    let changed = text.replacen("\"potentials\":[0.0,null", "\"potentials\":[null,null", 1);
+    assert_ne!(changed, text);
+    let error = ModelFile::from_json(&changed, "m", limits).unwrap_err().to_string();
+    assert!(error.contains("zeros"), "{error}");
+}

@@ -1,4 +1,4 @@
-//! The runs of a comparison, in order, and what tells whether a finished one is still that of the protocol.
+//! The runs of a comparison, in order, with digests that show whether a finished run is still that of the protocol.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

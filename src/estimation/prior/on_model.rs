@@ -44,11 +44,12 @@ impl PriorAware {
         let cliques: Vec<_> = cliques.chain(answers.iter().map(|a| &a.clique)).cloned().collect();
         let mib = graph::size_mib(JunctionTree::new(domain, &cliques).cells());
         if mib > size_limit_mib {
-            return Err(Error::TooLarge {
-                what: "the prior with the answers' marginals".into(),
-                needed: format!("{mib:.1} MiB"),
-                limit: format!("{size_limit_mib} MiB"),
-            });
+            return Err(Error::too_large(
+                "the prior with the answers' marginals",
+                Some(mib),
+                size_limit_mib,
+                "MiB",
+            ));
         }
         let layout = CliqueLayout::new(domain, cliques)?;
         let oracle = Arc::new(BeliefPropagation::new(domain, &layout));

@@ -137,11 +137,12 @@ impl TwoStages {
     ) -> Result<u32> {
         let size: usize = y.iter().map(Vec::len).sum();
         if size > MOST_QUERIES {
-            return Err(Error::TooLarge {
-                what: "Newton's method on the dual".into(),
-                needed: format!("{size} queries"),
-                limit: format!("{MOST_QUERIES} queries"),
-            });
+            return Err(Error::too_large(
+                "Newton's method on the dual",
+                Some(size as f64),
+                MOST_QUERIES as f64,
+                "queries",
+            ));
         }
         let mut value = dual.value(queries, y, p);
         for step in 0..self.steps {
@@ -209,11 +210,12 @@ impl Queries {
         let queries: usize = self.sizes.iter().sum();
         let size = records + 3 * queries;
         if size > MOST_SIZE {
-            return Err(Error::TooLarge {
-                what: "the first stage".into(),
-                needed: format!("a linear program of {size} variables and constraints"),
-                limit: MOST_SIZE.to_string(),
-            });
+            return Err(Error::too_large(
+                "the first stage",
+                Some(size as f64),
+                MOST_SIZE as f64,
+                "variables and constraints of a linear program",
+            ));
         }
         // z, then t >= |W z - y~|.
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); queries];

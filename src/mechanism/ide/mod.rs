@@ -38,15 +38,15 @@ use workload::Candidates;
 ///
 /// Levels share the budget by [`LevelShares`], and each shares its part between sizes and answers. [`LevelShares::Equal`] and an
 /// `answer_share` of 1/2 are as published, ε₀ = ε/4 for each step of two levels. What a level leaves over, because no marginal was
-/// worth its noise, goes to the answers of the last level. Answers of all groups of a level are one marginal, on the group attributes and the clique.
+/// worth its noise, goes to the answers of the last level. The answers of all groups of a level form one marginal, on the group attributes and the clique.
 /// A record is in one cell of it, so one sensitivity covers all groups, even where one individual has records in several
 /// (`docs/theory/run.md`). Sizes below 0 become 0, and all are scaled to the size of the parent. A size that the relation
 /// makes public is not measured.
 ///
 /// *Which marginals*: single attributes, then the pairs that depend most on each other in the public table, as many as are
-/// worth their noise: with the budget shared by so many, the noise's variance on a cell is at most `noise_to_count` times
-/// the mean count of a cell in a group of mean size. At a ratio of 1 the noise is what chance does to the counts of so many
-/// records, at 4 twice as much. Released sizes, the public table and the budget decide this; the answers do not.
+/// worth their noise: when that many share the budget, the noise's variance on a cell is at most `noise_to_count` times
+/// the mean count of a cell in a group of mean size. At a ratio of 1 the noise equals the sampling error of
+/// that many records, at 4 it is twice as large. Released sizes, the public table and the budget determine this choice; the answers do not.
 ///
 /// Every code of the group attributes is a group, so that none is lost or invented. The workload of the task plays no part.
 ///

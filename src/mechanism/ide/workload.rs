@@ -15,7 +15,7 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// All single attributes and pairs of at most so many cells.
+    /// All single attributes and pairs of at most `most_cells` cells.
     ///
     /// # Errors
     /// Tables that do not fit memory.
@@ -38,7 +38,7 @@ impl Candidates {
         Ok(Self { ranked: ranked.into_iter().map(with_cells).collect() })
     }
 
-    /// As many cliques as possible, `most` at most, each of which is worth its noise when the budget is shared by so many:
+    /// As many cliques as possible, `most` at most, each of which is worth its noise when that many share the budget:
     /// at most `most_cells(number)` cells.
     pub(super) fn choose(&self, most: usize, most_cells: impl Fn(usize) -> f64) -> Vec<Clique> {
         for number in (1..=most.min(self.ranked.len())).rev() {

@@ -11,7 +11,7 @@ use crate::report::format::short;
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 320.0;
 
-/// Horizontal distance of two mechanisms' marks at one epsilon, so that their bars can be told apart.
+/// Horizontal distance of two mechanisms' marks at one epsilon, so that their bars do not overlap.
 const DODGE: f64 = 3.0;
 
 /// What the template draws. Coordinates are SVG units, y downward.
