@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::elimination::{Elimination, EliminationHeuristic, MoralGraph};
 use crate::domain::{Clique, Domain};
 
-/// An elimination order and what it costs.
+/// An elimination order and its cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Triangulation {
     /// All attributes, in the order of elimination.
@@ -21,7 +21,7 @@ pub struct Triangulation {
 impl Triangulation {
     /// Triangulates the moral graph of these cliques: the smaller of min-fill and min-weight.
     ///
-    /// Attributes of the domain that no clique holds are maximal cliques of their own.
+    /// Each attribute of the domain that is in no clique is a separate maximal clique.
     ///
     /// ```
     /// use jointly::{domain::{Clique, Domain}, graph::Triangulation};
