@@ -1,4 +1,4 @@
-//! A support with groups as the model file has it.
+//! A support with groups in a model file.
 
 use std::sync::Arc;
 
@@ -55,11 +55,11 @@ impl StoredGroups {
         Self { attributes: names.collect(), columns: columns_of(model.rows()), weights, groups }
     }
 
-    /// The model, once all sizes fit. `total`: what the sizes of the groups must add up to.
+    /// The model, once all sizes fit. `total`: the required sum of the sizes of the groups.
     ///
     /// # Errors
-    /// Attributes that are not those of the schema; columns or weights of other lengths; more than the limits; codes that
-    /// the schema does not have; records out of order, repeated or forbidden; a forbidden group; or as
+    /// Attributes that are not those of the schema; columns or weights of wrong length; more than the limits; codes
+    /// that the schema does not have; records out of order, repeated or forbidden; a forbidden group; or as
     /// [`GroupedSupport::new`].
     fn check(
         self,
@@ -186,7 +186,7 @@ mod tests {
         assert!(Arc::ptr_eq(&model.groups()[0].weights, &model.groups()[1].weights));
         let text = std::fs::read_to_string(&path).expect("read");
         assert_eq!(text.matches("1e-300").count(), 1);
-        // Without groups there is one, of everyone.
+        // Without group attributes there is one group of everyone.
         let schema = Schema::from_json(r#"{"a": 2}"#, "d").expect("a schema");
         let rows = Dataset::from_rows(schema.domain(), &[[1]]).expect("a row");
         let everyone = Group { codes: vec![], size: 5.0, weights: Arc::new(vec![1.0]) };
