@@ -1,4 +1,4 @@
-//! Dense solves with two back ends: our own Cholesky factorization, which needs nothing, or LAPACK's with the feature
+//! Dense solves with two back ends: our own Cholesky factorization, without dependencies, or LAPACK's with the feature
 //! `lapack`.
 
 use ndarray::{Array1, Array2};

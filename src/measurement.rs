@@ -1,4 +1,4 @@
-//! What is known about the private table: marginals measured with noise, or taken from a public table.
+//! Measurements: marginals of the private table with noise, or marginals of a public table.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ pub struct Measurement {
     /// The only cell that was measured, row-major over the clique; `None` for all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<usize>,
-    /// Counts, row-major, or that of the only cell; noise can make them negative.
+    /// Counts, row-major, or the count of the only cell; noise can make them negative.
     pub values: Vec<f64>,
     /// Standard deviation σ of the noise on each cell, in counts; 0 for a public table.
     pub stddev: f64,

@@ -36,7 +36,7 @@ pub(crate) struct LinearProgram {
     pub constraints: Vec<Constraint>,
 }
 
-/// An optimal point of a [`LinearProgram`] and what proves it, both as the solver has them: to about 10⁻⁸.
+/// An optimal point of a [`LinearProgram`] and its dual, both to the solver's accuracy of about 10⁻⁸.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LinearSolution {
     /// The variables x.

@@ -1,10 +1,10 @@
 //! Counting many marginals at once.
 //!
-//! What is counted record by record are the tables of a cover ([`cover`]): larger tables, of which the marginals asked for
-//! are sums. For each of them, the row-major indices of some records are computed in 16 bits, piece by piece in the
-//! first-level cache, and then counted into four sub-histograms in turn, so that runs of equal records do not wait for
-//! one another's stores. A table is filled by one thread in the order of the records, so neither blocks nor threads can
-//! change the result, with weights either.
+//! Only the tables of a cover ([`cover`]) are counted record by record. They are larger tables, and the requested
+//! marginals are sums of them. For each table, the row-major indices of some records are computed in 16 bits, piece by
+//! piece in the first-level cache, and then counted into four sub-histograms in turn, so that runs of equal records do
+//! not wait for each other's stores. One thread fills a table in the order of the records, so neither blocks nor
+//! threads change the result, even with weights.
 
 use std::iter::repeat;
 use std::ops::{Add, AddAssign, Range};
@@ -21,7 +21,7 @@ use crate::table::Projection;
 /// Largest number of cells one call may return, over all its cliques: 2³¹, or 8 GiB of counts.
 pub const MAX_TOTAL_CELLS: u64 = 1 << 31;
 
-/// Records counted in one go, so that their columns stay in a near cache while table after table is counted.
+/// Records counted together, so that their columns stay in a near cache while one table after another is counted.
 const BLOCK: usize = 1 << 17;
 
 /// Indices computed before they are counted: a piece that stays in the first-level cache.
@@ -30,21 +30,21 @@ const PIECE: usize = 2048;
 /// Number of 16-bit indices.
 const SMALL: usize = 1 << 16;
 
-/// Cells between two sub-histograms, so that equal cells of two do not share the low bits of their address.
+/// Cells between two sub-histograms, so that the same cell in two of them does not share the low bits of its address.
 const GAP: usize = 272;
 
 /// Parts of the work for each thread, so that none waits long for another.
 const PARTS: usize = 8;
 
-/// What a record adds to its cell.
+/// The amount that a record adds to its cell.
 pub(super) trait Weights: Copy + Sync {
-    /// What a cell holds.
+    /// The contents of a cell.
     type Cell: Copy + Default + Add<Output = Self::Cell> + AddAssign + Send + Sync;
 
-    /// The weights of some records, four at a time, as far as there are four.
+    /// The weights of some records, in groups of four.
     fn quads(self, records: Range<usize>) -> impl Iterator<Item = [Self::Cell; 4]>;
 
-    /// The weights of the records that are left over.
+    /// The weights of the remaining records.
     fn rest(self, records: Range<usize>) -> impl Iterator<Item = Self::Cell>;
 }
 

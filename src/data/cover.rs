@@ -1,19 +1,19 @@
-//! Which tables to count, so that all marginals asked for are sums of them.
+//! Chooses the tables to count, such that all requested marginals are sums of them.
 //!
-//! A record costs one step in each counted table, whatever the table's size, as long as that stays in a near cache. One
-//! table over {a, b, c} in place of three over {a, b}, {a, c} and {b, c} is a third of the work, and its sums are all but
-//! free when there are many more records than cells.
+//! A record costs one step in each counted table of any size, as long as the table stays in a near cache. One table
+//! over {a, b, c} instead of three over {a, b}, {a, c} and {b, c} is a third of the work, and its sums are nearly free
+//! when there are many more records than cells.
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem::take;
 
 use crate::domain::{Clique, Domain};
 
-/// Cells of a table that covers more than one clique, at most.
+/// Most cells of a table that covers more than one clique.
 const MOST_CELLS: u64 = 1 << 13;
-/// Records for each cell of such a table, at least: else its sums cost more than it saves.
+/// Fewest records per cell of such a table. With fewer, its sums cost more than it saves.
 const RECORDS_A_CELL: u64 = 16;
-/// Attributes of such a table, at most: it has 2^8 subsets.
+/// Most attributes of such a table, which has 2^8 subsets.
 const MOST_ATTRIBUTES: usize = 8;
 
 /// A table to count.
@@ -25,11 +25,11 @@ pub(super) struct Cover {
     pub(super) members: Vec<usize>,
 }
 
-/// Tables that cover every clique, those of most cells first.
+/// Tables that cover every clique, those with most cells first.
 ///
-/// Starting from the clique of most cells, a table grows by one attribute after another while it stays small: by that
-/// which brings most cliques for what it adds to the logarithm of the cells. Everything asked for inside the table is
-/// taken from it.
+/// Starting from the clique with most cells, a table grows by one attribute at a time while it stays small. The next
+/// attribute is the one that covers most additional cliques relative to the increase in log cells. All requested
+/// cliques inside the table are taken from it.
 pub(super) fn cover(domain: &Domain, cliques: &[Clique], records: usize) -> Vec<Cover> {
     let limit = MOST_CELLS.min(records as u64 / RECORDS_A_CELL);
     let cells = |clique: &Clique| domain.cells(clique).unwrap_or(u64::MAX);
@@ -50,13 +50,13 @@ pub(super) fn cover(domain: &Domain, cliques: &[Clique], records: usize) -> Vec<
     covers
 }
 
-/// The cliques asked for, each once.
+/// The requested cliques, each once.
 struct Wanted<'a> {
     cliques: Vec<&'a Clique>,
-    /// Where each was asked for; none once it is covered.
+    /// Positions of each in the request; none once it is covered.
     places: Vec<Vec<usize>>,
     ids: HashMap<&'a Clique, usize>,
-    /// For each clique less one attribute, that attribute and the clique.
+    /// For each clique minus one attribute, that attribute and the clique.
     completions: HashMap<Clique, Vec<(usize, usize)>>,
     /// The most attributes of a clique.
     longest: usize,
@@ -97,7 +97,7 @@ fn grown(domain: &Domain, mut cover: Cover, wanted: &mut Wanted<'_>, limit: u64)
         }
     }
     inside.retain(|subset| subset.len() < wanted.longest);
-    // For each attribute outside, the cliques that it would bring inside.
+    // For each attribute outside, the cliques that it would cover.
     let mut brought: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut unseen = inside.clone();
     while cover.clique.len() < MOST_ATTRIBUTES {

@@ -17,19 +17,19 @@ use crate::error::{Error, Result};
 pub enum AbsentColumns {
     /// They are an error: the table must have every attribute.
     Refuse,
-    /// They are left out of the domain, as long as one attribute is there.
+    /// They are left out of the domain, as long as one attribute remains.
     LeaveOut,
 }
 
-/// Reads a CSV file, plain or gzip (told apart by content), under a schema.
+/// Reads a CSV file, plain or gzip (detected by content), under a schema.
 ///
-/// The header names the columns, in any order; columns that are no attribute are ignored. Records are coded
-/// as they are read: memory is that of the codes.
+/// The header names the columns, in any order; columns that are not attributes are ignored. Records are coded while
+/// they are read, so memory holds only codes.
 ///
 /// # Errors
-/// The file cannot be read; a header that is empty, repeats an attribute or lacks one; no record; a row of
-/// another length than the header; a cell that does not fit its column; a record that the schema forbids. They name
-/// file, line and column.
+/// The file cannot be read; a header that is empty, repeats an attribute or lacks one; no record; a row whose length
+/// differs from the header's; a cell that does not fit its column; a record that the schema forbids. They name file,
+/// line and column.
 pub fn read_csv(path: &Path, schema: &Schema) -> Result<Dataset> {
     read_csv_from(open(path)?, &path.display().to_string(), schema, AbsentColumns::Refuse)
 }
@@ -64,7 +64,7 @@ pub fn read_csv_from(
     read(source, name, schema, absent, None)
 }
 
-/// Reads a table; of a unit, only as many records as count.
+/// Reads a table, and of each unit only the records that count.
 pub(super) fn read(
     source: impl Read,
     name: &str,
@@ -111,7 +111,7 @@ pub(super) fn read(
     Dataset::new(layout.domain, columns)
 }
 
-/// Where the attributes are in the rows, and how they are coded.
+/// Positions of the attributes in the rows, and how they are coded.
 struct Layout {
     domain: Domain,
     fields: Vec<Field>,
@@ -152,7 +152,7 @@ impl Layout {
                 "at least one",
             ));
         }
-        // With the rules on the attributes that are there.
+        // Includes the rules on the attributes that are present.
         let domain = schema.select(&names)?.domain();
         Ok(Self { domain, fields })
     }
@@ -163,7 +163,7 @@ impl Layout {
         self.domain.structural_zeros().iter().find(|zero| zero.forbids(&self.domain, last))
     }
 
-    /// The error for a record that no record may be.
+    /// The error for a forbidden record.
     #[cold]
     fn refuse(
         &self,

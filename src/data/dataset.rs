@@ -70,7 +70,7 @@ impl Column {
         }
     }
 
-    /// Whether there is no record.
+    /// Whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -107,8 +107,8 @@ fn outside(code: u32, cardinality: usize) -> Error {
     )
 }
 
-/// Records over a domain. Every code is below its attribute's cardinality, and the number of records
-/// fits 32 bits, so that counts do.
+/// Records over a domain. Every code is below its attribute's cardinality, and the number of records fits in 32 bits,
+/// so counts do too.
 ///
 /// ```
 /// use jointly::data::{Dataset, Projectable};
@@ -129,8 +129,8 @@ impl Dataset {
     /// A table of columns, one for each attribute in the domain's order.
     ///
     /// # Errors
-    /// Another number of columns than attributes, columns of different lengths, a code outside its
-    /// attribute, or more than 2³² - 1 records.
+    /// A number of columns other than that of attributes, columns of different lengths, a code outside its attribute,
+    /// or more than 2³² - 1 records.
     pub fn new(domain: Domain, columns: Vec<Column>) -> Result<Self> {
         let place = "table";
         if columns.len() != domain.len() {
@@ -245,7 +245,7 @@ impl Dataset {
         Ok(Self { domain, columns, records: self.records })
     }
 
-    /// The records that differ from one another, in the order of their codes, and how often each occurs.
+    /// The distinct records, in the order of their codes, and how often each occurs.
     ///
     /// ```
     /// use jointly::{data::Dataset, domain::Domain};
@@ -262,9 +262,9 @@ impl Dataset {
         (distinct, counts)
     }
 
-    /// The records that differ from one another, in the order of their codes, and the position of each record among them.
+    /// The distinct records, in the order of their codes, and the position of each record among them.
     pub(crate) fn ranked(&self) -> (Self, Vec<u32>) {
-        // Ranks by the first columns, refined by one column after another, so that a comparison is of two numbers.
+        // Ranks by the first columns, refined by one column at a time, so that a comparison involves only two numbers.
         let mut rank = vec![0_u32; self.records];
         let mut order: Vec<(u64, u32)> = Vec::with_capacity(self.records);
         for column in &self.columns {
@@ -311,11 +311,12 @@ impl Dataset {
         count::cells(&self.domain, &self.columns, self.records, clique)
     }
 
-    /// The marginal on every clique, in which each record counts with its weight, in row-major order of the clique's
-    /// sorted attributes. The sums are taken in an order that does not depend on the number of threads.
+    /// The weighted marginal on every clique, in row-major order of the clique's sorted attributes. The sums are taken
+    /// in an order that does not depend on the number of threads.
     ///
     /// # Errors
-    /// Another number of weights than records, an attribute outside the domain, or tables that do not fit memory.
+    /// A number of weights other than that of records, an attribute outside the domain, or tables that do not fit
+    /// memory.
     pub fn weighted_marginals(&self, weights: &[f64], cliques: &[Clique]) -> Result<Vec<Vec<f64>>> {
         if weights.len() != self.records {
             return Err(Error::invalid_specification(

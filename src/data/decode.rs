@@ -12,7 +12,7 @@ use crate::data::{Column, Dataset, write_durably};
 use crate::domain::{Bins, Kind, Schema, SchemaColumn};
 use crate::error::{Error, Result};
 
-/// What is written for a categorical value.
+/// The text written for a categorical value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Labels {
     /// The raw code, as in the table that the schema describes.
@@ -58,9 +58,9 @@ fn failed(path: &Path, source: std::io::Error) -> Error {
 /// Writes a table of codes as CSV text with a header, such that reading it under the same schema gives the
 /// same codes again.
 ///
-/// A categorical code becomes its raw text, a missing value the missing token. A bin becomes a number drawn
-/// uniformly inside it: a whole number where the column holds whole numbers, otherwise with digits to tell
-/// a thousandth of the bin. Open-ended outer bins are cut first, see [`Bins::plausible`].
+/// A categorical code becomes its raw text, a missing value the missing token. A bin becomes a number drawn uniformly
+/// inside it: a whole number where the column holds whole numbers, otherwise with enough digits to resolve a thousandth
+/// of the bin. Open-ended outer bins are cut first, see [`Bins::plausible`].
 ///
 /// # Errors
 /// An attribute of the table that the schema does not have with the same number of values, or a failure to
@@ -133,7 +133,7 @@ impl<'s> Decoder<'s> {
         }
     }
 
-    /// The text of a code; `drawn` holds it where it has to be made.
+    /// The text of a code; `drawn` holds it if it must be generated.
     fn text<'a>(&'a self, code: u32, drawn: &'a mut String, rng: &mut ChaCha20Rng) -> &'a str {
         drawn.clear();
         match self {
@@ -161,7 +161,7 @@ fn whole_number(low: f64, high: f64, rng: &mut ChaCha20Rng) -> i64 {
     rng.random_range(low..high.max(low + 1))
 }
 
-/// A number uniform in `[low, high)`, rounded to digits that tell a thousandth of the bin apart.
+/// A number uniform in `[low, high)`, rounded to enough digits to resolve a thousandth of the bin.
 fn real_number(
     bins: &Bins,
     bin: u32,
@@ -177,7 +177,7 @@ fn real_number(
         unit *= 10.0;
         digits += 1;
     }
-    // Rounding may leave the bin at its end, and a very narrow bin holds no rounded number at all.
+    // Rounding may leave the bin at its end, and a very narrow bin may contain no rounded number.
     let ten = 10_f64.powi(i32::try_from(digits).unwrap_or(0));
     _ = write!(drawn, "{value:.digits$}");
     for other in [(value * ten).floor() / ten, value, low] {

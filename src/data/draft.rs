@@ -26,12 +26,11 @@ pub fn draft_from_dictionary(dictionary: &Path) -> Result<Schema> {
     Schema::new("", dictionary::read(dictionary)?)
 }
 
-/// Drafts a schema from the rows of public tables (CSV, plain or gzip), each column as it is in any of them.
+/// Drafts a schema from the rows of public tables (CSV, plain or gzip), with each column as it appears in any of them.
 ///
-/// Numbers with more than 40 distinct values get bins at rounded quantiles, with outer edges widened well
-/// beyond what was seen, since private rows may reach further; other columns get the sorted codes that
-/// occur. More than 1,000 distinct texts make an `id`. Empty text is a missing value. The schema reads
-/// the tables it came from.
+/// Numbers with more than 40 distinct values get bins at rounded quantiles, with outer edges widened well beyond the
+/// observed values, since private rows may reach further; other columns get the sorted codes that occur. More than
+/// 1,000 distinct texts make an `id`. Empty text is a missing value. The schema reads the tables it came from.
 ///
 /// # Errors
 /// No table, an unreadable one, or no attribute.
@@ -59,7 +58,7 @@ pub fn draft(dictionary: &Path, tables: &[&Path]) -> Result<Schema> {
     Schema::new("", columns.collect())
 }
 
-/// A column of a dictionary, such that it takes what was observed.
+/// A column of a dictionary, extended to accept the observed values.
 fn widened(mut column: SchemaColumn, observed: Observed) -> SchemaColumn {
     if column.role != Role::Attribute {
         return column;
@@ -96,7 +95,7 @@ fn widened(mut column: SchemaColumn, observed: Observed) -> SchemaColumn {
             column
         }
         Some(Kind::Numeric(bins)) => match observed.range() {
-            // Texts among the numbers: what the rows show counts.
+            // Texts among the numbers: the rows decide.
             None => observed.into_column(),
             Some((low, high)) => {
                 let mut edges = bins.edges().to_vec();

@@ -1,4 +1,4 @@
-//! Cells to codes, without an allocation for a cell.
+//! Cells to codes, without an allocation per cell.
 
 use std::collections::HashMap;
 

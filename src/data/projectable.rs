@@ -1,9 +1,9 @@
-//! What can be counted on a clique.
+//! Tables whose marginals can be counted.
 
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 
-/// Records that can be counted, wherever they are kept.
+/// Records that can be counted, however they are stored.
 pub trait Projectable: Send + Sync {
     /// The attributes of a record.
     fn domain(&self) -> &Domain;
@@ -15,8 +15,7 @@ pub trait Projectable: Send + Sync {
     /// attributes, each of which sums to [`Projectable::records`].
     ///
     /// # Errors
-    /// An attribute outside the domain, or counts that do not fit memory. The message says nothing that depends on
-    /// the records.
+    /// An attribute outside the domain, or counts that do not fit memory. The message does not depend on the records.
     fn project_many(&self, cliques: &[Clique]) -> Result<Vec<Vec<u32>>>;
 
     /// The exact marginal on one clique, as in [`Projectable::project_many`].

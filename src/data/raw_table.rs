@@ -47,7 +47,7 @@ pub(super) struct RawTable<R> {
     /// The names of the columns, distinct.
     pub(super) header: ByteRecord,
     crlf: Rc<Cell<bool>>,
-    /// Bytes that may still be read for the row at hand.
+    /// Bytes that may still be read for the current row.
     left: Rc<Cell<usize>>,
 }
 
@@ -157,10 +157,10 @@ enum Bytes<R> {
 }
 
 impl<R: Read> Source<R> {
-    /// Opens a source, told apart by content; `crlf` is set when the first line ends in CR LF.
+    /// Opens a source and detects its form by content; `crlf` is set when the first line ends in CR LF.
     ///
-    /// Reading fails after `left` bytes, which is set anew for each row, so that a quote that is never closed does not
-    /// fill the memory.
+    /// Reading fails after `left` bytes, which is reset for each row, so that an unclosed quote does not fill the
+    /// memory.
     pub(super) fn open(source: R, crlf: Rc<Cell<bool>>, left: Rc<Cell<usize>>) -> io::Result<Self> {
         let mut buffered = BufReader::with_capacity(BUFFER, source);
         let gzip = buffered.fill_buf()?.starts_with(&[0x1f, 0x8b]);

@@ -11,10 +11,11 @@ use crate::data::{AbsentColumns, Dataset};
 use crate::domain::Schema;
 use crate::error::{Error, Result};
 
-/// The column that names the unit of each record, and how many records of a unit count: the first so many of it in the
-/// file. What is beyond is dropped while reading, so that nothing is ever computed from it.
+/// The column that names the unit of each record, and how many records of a unit count: the first ones in the file.
+/// Further records are dropped while reading, so nothing is ever computed from them.
 ///
-/// With it a table that has one unit more or less differs in so many records at most. How many were dropped is private.
+/// With this limit, adding or removing one unit changes at most that many records. The number of dropped records is
+/// private.
 ///
 /// ```
 /// use jointly::data::Units;
@@ -106,7 +107,7 @@ impl<'u> UnitCounter<'u> {
 /// Reads a CSV file, plain or gzip, of which only the first records of each unit count; otherwise as
 /// [`read_csv`](crate::data::read_csv).
 ///
-/// Memory is that of the codes and, while reading, of the units' names.
+/// Memory holds the codes and, while reading, the units' names.
 ///
 /// # Errors
 /// As [`read_csv`](crate::data::read_csv); a unit column that is an attribute of the schema, that the header lacks or repeats,

@@ -208,8 +208,8 @@ impl Schema {
         &self.na_token
     }
 
-    /// The same schema with these attributes only, in the schema's order. Of the forbidden combinations, those whose
-    /// attributes are all among them stay.
+    /// The same schema with these attributes only, in the schema's order. Keeps the forbidden combinations whose
+    /// attributes are all among these.
     ///
     /// # Errors
     /// A name that is not an attribute, a name twice, or no name.
@@ -235,7 +235,7 @@ impl Schema {
     }
 }
 
-/// Checks one column by itself.
+/// Checks one column.
 fn check_column(place: &str, na_token: &str, column: &SchemaColumn) -> Result<()> {
     let at = format!("{place}, column '{}'", column.name);
     let wrong = |found: String, expected: &str| {

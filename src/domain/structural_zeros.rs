@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 
-/// Which cells of a clique no record can have. Public knowledge: declared, never read off the records.
+/// The impossible cells of a clique. They are public knowledge: declared, never computed from the records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StructuralZero {
     clique: Clique,
@@ -36,8 +36,8 @@ impl StructuralZero {
 }
 
 impl Domain {
-    /// Declares combinations that no record can have. Each is a set of codes for each of some attributes, and forbids
-    /// every record whose codes lie in all of these sets. Every model over the domain gives them probability 0.
+    /// Declares combinations that no record can have. Each combination gives a set of codes for some attributes and
+    /// forbids every record whose codes lie in all of these sets. Every model over the domain gives them probability 0.
     ///
     /// ```
     /// use jointly::domain::Domain;
@@ -102,12 +102,12 @@ impl Domain {
         Ok(self)
     }
 
-    /// What no record can have, one table a clique.
+    /// The impossible combinations, one table per clique.
     pub fn structural_zeros(&self) -> &[StructuralZero] {
         &self.zeros
     }
 
-    /// The domain of some attributes, in their order, with the forbidden combinations that are on them alone.
+    /// The domain of some attributes, in their order, with the forbidden combinations on these attributes only.
     ///
     /// # Errors
     /// No attribute, one outside the domain, or one twice.

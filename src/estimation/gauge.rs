@@ -1,8 +1,9 @@
-//! Moving what two tables of potentials share from one to the other, without changing the distribution.
+//! Moves shared means from one table of potentials to another, without changing the distribution.
 //!
-//! Noisy measurements of overlapping cliques disagree on what they share. Fitting them drives one table up and the
-//! other down on the shared attributes, without end and without effect on the product, until exponentials underflow.
-//! Moving the shared means into one of the two undoes this: afterwards potentials are near zero wherever records are.
+//! Noisy measurements of overlapping cliques disagree on their shared attributes. Fitting them drives one table up and
+//! the other down on these attributes, without bound and without effect on the product, until exponentials underflow.
+//! Moving the shared means into one of the two undoes this: afterwards potentials are near zero wherever there are
+//! records.
 
 use crate::estimation::DEAD_CELL;
 use crate::table::{CliqueLayout, Marginals, Potentials, Projection};
@@ -22,9 +23,9 @@ struct Move {
     cells: usize,
 }
 
-/// Oracle calls between two looks at the drift.
+/// Oracle calls between two checks of the drift.
 pub(super) const RECENTER: u32 = 32;
-/// Potentials beyond this (in either direction) call for a pass.
+/// Potentials beyond this (in either direction) trigger a pass.
 const FAR: f64 = 50.0;
 
 impl Gauge {
@@ -56,9 +57,9 @@ impl Gauge {
         theta.values().iter().any(|x| x.is_finite() && x.abs() > FAR)
     }
 
-    /// Takes each table's mean under the current marginals off it, first given the attributes shared with each later
-    /// table (which receives it), then as a constant (which changes A(θ) and nothing else). Between the two, cells
-    /// with next to no records lose positive potentials, and these records with them.
+    /// Subtracts from each table its mean under the current marginals, first given the attributes shared with each
+    /// later table (which receives it), then as a constant (which changes only A(θ)). Between the two, cells with
+    /// nearly no records lose positive potentials, and with them these records.
     pub(super) fn recenter(&self, theta: &mut Potentials, mu: &Marginals) {
         let layout = std::sync::Arc::clone(theta.layout());
         for m in &self.moves {
@@ -79,7 +80,7 @@ impl Gauge {
             m.from_walk.zip_from(&means, theta.table_mut(m.from), |x, s| *x -= s);
             m.to_walk.zip_from(&means, theta.table_mut(m.to), |x, s| *x += s);
         }
-        // A cell that is empty in spite of its potential is ruled out by others: it need not strive against them.
+        // Other tables rule out a cell that is empty despite its potential, so the potential can be dropped.
         for (t, m) in theta.values_mut().iter_mut().zip(mu.values()) {
             if *m < DEAD_CELL && *t > 0.0 {
                 *t = 0.0;

@@ -104,14 +104,14 @@ impl SquaredLoss {
         self.weights.iter().sum()
     }
 
-    /// Standard deviation of L at the true marginals: `√(Σ_r (w_r σ_r²)² K_r / 2)` with `K_r` cells. Smaller differences of
-    /// the loss say nothing about the records.
+    /// Standard deviation of L at the true marginals: `√(Σ_r (w_r σ_r²)² K_r / 2)` with `K_r` cells. Smaller
+    /// differences of the loss carry no information about the records.
     pub fn noise(&self) -> f64 {
         self.noise
     }
 
-    /// By how many standard deviations a clique's share of the loss, `½ w_r ‖μ_r - y_r‖²`, is above what is expected of it
-    /// at the true marginals, `½ w_r σ_r² K_r`; 0 where it is below. Infinite above a measurement without noise.
+    /// By how many standard deviations a clique's share of the loss, `½ w_r ‖μ_r - y_r‖²`, exceeds its expectation at
+    /// the true marginals, `½ w_r σ_r² K_r`; 0 if it is below. Infinite above a measurement without noise.
     pub(super) fn excess_of(&self, clique: usize, share: f64) -> f64 {
         let half_cells = 0.5 * self.layout.range(clique).len() as f64;
         let variance = self.variances[clique];
@@ -120,7 +120,7 @@ impl SquaredLoss {
     }
 
     /// How far marginals are from the worst noisy measurement: by how many standard deviations its share of the loss,
-    /// `½ w_r ‖μ_r - y_r‖²`, is above what noise alone would make it, `½ w_r σ_r² K_r`; 0 where no share is above that.
+    /// `½ w_r ‖μ_r - y_r‖²`, exceeds its expectation from noise alone, `½ w_r σ_r² K_r`; 0 if no share does.
     pub fn excess(&self, mu: &Marginals) -> f64 {
         let shares = self.shares(mu.values()).enumerate();
         let noisy = shares.filter(|(clique, _)| self.variances[*clique] > 0.0);
@@ -150,7 +150,7 @@ impl SquaredLoss {
         self.weights.iter().copied().fold(0.0, f64::max)
     }
 
-    /// What is left of L when every clique is fitted exactly: measurements of the same clique that differ.
+    /// The rest of L when every clique is fitted exactly: the differences of measurements of the same clique.
     pub(super) fn constant(&self) -> f64 {
         self.constant
     }

@@ -7,10 +7,10 @@ use crate::estimation::{Estimate, Estimator, SquaredLoss, Stopping, Watch, is_dy
 use crate::inference::{BeliefPropagation, MarginalOracle};
 use crate::table::{Marginals, Potentials};
 
-/// Proximal estimation with an Armijo line search (`McKenna`, Sheldon & Miklau 2019, Algorithm 1): `θ <- θ - a ∇L(μ)`, accepted when
-/// `L(μ) - L(μ') >= (a/2) <∇L, μ - μ'>`; then `a` grows by one percent, else it is halved.
+/// Proximal estimation with an Armijo line search (`McKenna`, Sheldon & Miklau 2019, Algorithm 1): `θ <- θ - a ∇L(μ)`,
+/// accepted when `L(μ) - L(μ') >= (a/2) <∇L, μ - μ'>`; then `a` grows by one percent, otherwise it is halved.
 ///
-/// An accepted step's marginals are the next step's, so that each accepted iteration costs one oracle call.
+/// The next step reuses the marginals of an accepted step, so each accepted iteration costs one oracle call.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MirrorDescent {
     /// When to end.

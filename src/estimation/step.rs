@@ -1,5 +1,5 @@
-//! The passes over all measured cells that a step of the accelerated method makes, each once over memory and with
-//! the machine's vectors. Sums are in a fixed order, the same on every machine.
+//! The passes over all measured cells in a step of the accelerated method. Each goes over memory once, with the
+//! machine's vectors. Sums are in a fixed order, the same on every machine.
 
 #![expect(
     clippy::inline_always,
@@ -10,7 +10,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use crate::estimation::{Misfit, SquaredLoss, is_dying};
 
-/// What a step is judged by.
+/// The quantities in the acceptance test of a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Move {
     /// `<θ' - θ, μ'>`.
@@ -132,7 +132,7 @@ impl WithSimd for JudgeTable<'_> {
         let z = S::as_simd_f64s(&self.z[..whole]).0;
         let next_z = S::as_simd_f64s(&self.next_z[..whole]).0;
         let targets = S::as_simd_f64s(&self.targets[..whole]).0;
-        // As many vectors as make LANES sums, so that the order does not depend on the width of a vector.
+        // The number of vectors that make LANES sums, so that the order does not depend on the vector width.
         let part = LANES / S::F64_LANES;
         let zero = simd.splat_f64s(0.0);
         let (mut along, mut moved, mut value) = ([zero; LANES], [zero; LANES], [zero; LANES]);

@@ -9,7 +9,7 @@ impl Clone for AttributeSet {
         Self(self.0.clone())
     }
 
-    /// Keeps the memory at hand, which the derived method would not.
+    /// Reuses the existing memory, which the derived method would not.
     fn clone_from(&mut self, other: &Self) {
         self.0.clone_from(&other.0);
     }
@@ -20,7 +20,7 @@ impl AttributeSet {
         Self(vec![0; attributes.div_ceil(64)])
     }
 
-    /// All of so many attributes.
+    /// All of this number of attributes.
     pub(super) fn all(attributes: usize) -> Self {
         let mut set = Self::empty(attributes);
         (0..attributes).for_each(|a| set.insert(a));

@@ -68,16 +68,16 @@ pub(super) struct MaximalClique {
     pub cells: u64,
 }
 
-/// An elimination under way. One value serves many graphs, and keeps its memory from one to the next.
+/// An elimination in progress. One value serves many graphs and reuses its memory.
 #[derive(Debug, Default)]
 pub(super) struct Elimination {
     heuristic: EliminationHeuristic,
     /// Attributes not yet eliminated.
     left: AttributeSet,
-    /// For each of them its neighbors among them, and what the heuristic says of it.
+    /// For each of them, its neighbors among them and its heuristic cost.
     neighbors: Vec<AttributeSet>,
     costs: Vec<u64>,
-    /// The first `found` hold the maximal cliques so far; the others are memory for more.
+    /// The first `found` are the maximal cliques so far; the others are reusable memory.
     maximal: Vec<MaximalClique>,
     found: usize,
     cells: u64,
@@ -92,8 +92,8 @@ impl Elimination {
         self.resume(graph, heuristic, &Clique::default(), &graph.attributes(), []);
     }
 
-    /// Begins with a graph that a clique was added to, of which only the attributes `left` are not eliminated yet:
-    /// the others joined no two attributes that were not joined before, and left these maximal cliques.
+    /// Begins with a graph to which a clique was added and in which only the attributes `left` remain. The elimination
+    /// of the others added no edge and gave these maximal cliques.
     pub(super) fn resume<'m>(
         &mut self,
         graph: &MoralGraph,
@@ -130,7 +130,7 @@ impl Elimination {
         around.clone_from(&self.neighbors[v]);
         clique.clone_from(&around);
         clique.insert(v);
-        // An elimination clique is maximal unless an earlier one holds it.
+        // An elimination clique is maximal unless an earlier one contains it.
         if !self.maximal().iter().any(|m| clique.is_subset(&m.attributes)) {
             self.keep(&clique, graph.cells(&clique));
         }
@@ -140,7 +140,7 @@ impl Elimination {
             self.neighbors[a].union_with(&around);
             self.neighbors[a].remove(a);
             self.neighbors[a].remove(v);
-            // A new edge changes the fill of everybody who sees both of its ends.
+            // A new edge changes the fill of every common neighbor of its ends.
             if filled && self.heuristic == EliminationHeuristic::MinFill {
                 self.touched.union_with(&self.neighbors[a]);
             }
@@ -153,7 +153,7 @@ impl Elimination {
         Some(v)
     }
 
-    /// Eliminates what is left; whether the maximal cliques hold at most `limit` cells.
+    /// Eliminates the rest; returns whether the maximal cliques have at most `limit` cells.
     pub(super) fn stays_within(&mut self, graph: &MoralGraph, limit: u64) -> bool {
         while self.cells <= limit {
             if self.step(graph).is_none() {
@@ -163,7 +163,7 @@ impl Elimination {
         false
     }
 
-    /// What it would cost to eliminate the attribute that is cheapest now.
+    /// The cost of eliminating the currently cheapest attribute.
     pub(super) fn least_cost(&self) -> Option<u64> {
         self.left.iter().map(|a| self.costs[a]).min()
     }

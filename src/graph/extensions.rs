@@ -1,21 +1,21 @@
-//! Which cliques can join a model within a size limit: the test that a mechanism makes of every candidate, every round.
+//! Tests which cliques can join a model within a size limit. A mechanism does this for every candidate in every round.
 
 use super::attribute_set::AttributeSet;
 use super::elimination::{Elimination, EliminationHeuristic, MaximalClique, MoralGraph};
 use crate::domain::{Clique, Domain};
 
-/// The cliques measured so far and a limit, prepared to test many cliques against.
+/// The cliques measured so far and a limit, prepared for testing many cliques.
 ///
 /// The answer is that of [`JunctionTree::is_tractable`](super::JunctionTree::is_tractable) for the measured cliques and
-/// one more. What min-fill eliminates without a new edge, it eliminates first, in any order, with the same maximal
-/// cliques in the end; and an attribute whose neighbors are joined stays such an attribute when a clique is added that
-/// does not hold it. So these attributes are eliminated once, here, and each test takes up the elimination behind
-/// them: of those, only the attributes of the clique tested and what they lead to come back.
+/// one more. Min-fill first eliminates the attributes that need no new edge, and their order does not change the final
+/// maximal cliques. An attribute whose neighbors are all joined stays so when a clique without it is added. So these
+/// attributes are eliminated once, here, and each test continues the elimination after them. Only the attributes of the
+/// tested clique, and those that depend on them, are put back.
 #[derive(Debug)]
 pub(crate) struct Extensions {
     graph: MoralGraph,
     limit: u64,
-    /// What min-fill eliminates without a new edge, in order.
+    /// The attributes that min-fill eliminates without a new edge, in order.
     free: Vec<Free>,
     /// The other attributes.
     kernel: AttributeSet,
@@ -27,11 +27,11 @@ struct Free {
     attribute: usize,
     /// The attribute with its neighbors at that time.
     clique: AttributeSet,
-    /// That clique, where no earlier one holds it.
+    /// That clique, if no earlier one contains it.
     maximal: Option<MaximalClique>,
 }
 
-/// Memory that one test after the other uses.
+/// Memory that is reused from test to test.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     elimination: Elimination,

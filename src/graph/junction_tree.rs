@@ -10,7 +10,7 @@ use crate::graph::{Extensions, Scratch, Triangulation};
 
 /// Maximal cliques as nodes, separators as edges; one tree for each connected part of the model (a forest).
 ///
-/// Built as a spanning tree of greatest total separator size, which has the running intersection property.
+/// Built as a spanning tree of maximum total separator size, which has the running intersection property.
 #[derive(Clone, Debug)]
 pub struct JunctionTree {
     forest: UnGraph<Clique, Clique>,
@@ -113,7 +113,7 @@ impl JunctionTree {
         self.triangulation.cells
     }
 
-    /// The first of the smallest maximal cliques that hold `clique`.
+    /// The first of the smallest maximal cliques that contain `clique`.
     pub fn host(&self, clique: &Clique) -> Option<usize> {
         (0..self.maximal_cliques().len())
             .filter(|i| clique.is_subset(&self.maximal_cliques()[*i]))
@@ -137,7 +137,7 @@ impl JunctionTree {
 
     /// Every clique, parents before children, each part rooted at its largest clique.
     ///
-    /// The root needs no message of its own, so the largest clique is walked once where the others are walked twice.
+    /// The root sends no message, so the largest clique is walked once, and the others twice.
     pub(crate) fn rooted(&self) -> Vec<RootedNode> {
         let mut by_size: Vec<usize> = (0..self.cells.len()).collect();
         by_size.sort_unstable_by_key(|i| (std::cmp::Reverse(self.cells[*i]), *i));

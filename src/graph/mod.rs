@@ -11,7 +11,7 @@ pub(crate) use triangulation::Triangulation;
 
 pub(crate) use extensions::{Extensions, Scratch};
 
-/// Model size as the literature states it: 8 bytes a cell of every maximal clique, in MiB.
+/// Model size as the literature states it: 8 bytes per cell of every maximal clique, in MiB.
 ///
 /// This engine never holds those tables; the figure bounds the work of one oracle call.
 ///
@@ -40,7 +40,7 @@ pub fn cells_within_mib(mib: f64) -> u64 {
 mod tests {
     use crate::domain::{Clique, Domain};
 
-    /// A domain of so many attributes with 2 to 6 values.
+    /// A domain of this number of attributes, each with 2 to 6 values.
     pub(super) fn domain(attributes: usize) -> Domain {
         let sizes = (0..attributes).map(|i| u32::try_from(2 + i * 7 % 5).expect("small"));
         Domain::new(sizes.enumerate().map(|(i, size)| (format!("x{i}"), size))).expect("a domain")

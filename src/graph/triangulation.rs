@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::elimination::{Elimination, EliminationHeuristic, MoralGraph};
 use crate::domain::{Clique, Domain};
 
-/// An elimination order and what it costs.
+/// An elimination order and its cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Triangulation {
     /// All attributes, in the order of elimination.

@@ -2,8 +2,8 @@
 //!
 //! Collect: every clique sends its parent the product of its factors and its children's messages, summed onto the
 //! separator. Distribute: every clique, now with its parent's message too, sums the same product onto its measured
-//! cliques and onto the separators of its children. Messages are scaled to a maximum of one and the logs of the scales
-//! are carried along. If everything in a clique underflows, the call is answered in log space instead.
+//! cliques and onto the separators of its children. Messages are scaled to a maximum of one, and the logs of the scales
+//! are accumulated. If everything in a clique underflows, the log-space oracle answers the call instead.
 //!
 //! Source: `McKenna`, Sheldon & Miklau 2019, section 4; the fused contractions are described in `docs/engine.md`.
 
@@ -24,11 +24,11 @@ use crate::inference::vector::{largest, message_down, scale_to};
 use crate::inference::{MarginalOracle, in_parallel};
 use crate::table::{CliqueLayout, Marginals, Potentials};
 
-/// Sums below this have lost digits to underflow, and are found in log space instead.
+/// Sums below this have lost digits to underflow and are computed in log space instead.
 const LEAST_TOTAL: f64 = 1e-200;
-/// Cells of a message below this are taken for zero when a belief is divided by it, ...
+/// Cells of a message below this count as zero when a belief is divided by it, ...
 const LEAST_MESSAGE: f64 = 1e-290;
-/// ... unless they hold more than this share of the belief: then log space answers.
+/// ... unless they have more than this share of the belief: then the log-space oracle answers.
 const LOST_SHARE: f64 = 1e-13;
 
 /// The compiled two-sweep oracle of one set of measured cliques.
@@ -54,7 +54,7 @@ pub struct BeliefPropagation {
     collect: Vec<Arc<Contraction>>,
     /// For each node, its beliefs: on its factors' cliques, on its children's separators, and its total.
     distribute: Vec<Arc<Contraction>>,
-    /// Work of one call.
+    /// The work of one call.
     cells: u64,
 }
 
@@ -92,7 +92,7 @@ pub struct BeliefWorkspace {
 }
 
 impl BeliefWorkspace {
-    /// Whether some call had to be answered in log space, which is slow.
+    /// Whether some call was answered in log space, which is slow.
     pub(crate) fn has_left_linear_space(&self) -> bool {
         self.log_space.is_some()
     }
@@ -104,11 +104,11 @@ struct NodeWorkspace {
     distribute: ContractionWorkspace,
     /// Message to the parent.
     up: Vec<f64>,
-    /// Log of what `up` was divided by.
+    /// Log of the divisor of `up`.
     log_scale: f64,
     /// Message from the parent, scaled so that the product with `up` sums to 1.
     down: Vec<f64>,
-    /// Sum over the clique on the way down, in the units of its scaled inputs.
+    /// Sum over the clique in the distribute sweep, in the units of its scaled inputs.
     total: f64,
 }
 
@@ -118,8 +118,8 @@ impl BeliefPropagation {
         Self::compile(domain, layout, None)
     }
 
-    /// The same for a layout that differs little from an earlier one of the same domain: what is the same around a
-    /// maximal clique keeps its plan.
+    /// The same for a layout that differs little from an earlier one of the same domain: a maximal clique whose
+    /// neighborhood is the same keeps its plan.
     pub fn following(domain: &Domain, layout: &Arc<CliqueLayout>, earlier: &Self) -> Self {
         Self::compile(domain, layout, Some(earlier))
     }
@@ -149,7 +149,7 @@ impl BeliefPropagation {
         Self { structure, collect, distribute, cells }
     }
 
-    /// All plans, by what they compute.
+    /// All plans, keyed by the contraction they compute.
     fn plans(&self) -> impl Iterator<Item = (Task<'_>, &Arc<Contraction>)> {
         let structure = &self.structure;
         let collect = self.collect.iter().enumerate();
@@ -169,7 +169,7 @@ impl BeliefPropagation {
         self.structure.tree.cells()
     }
 
-    /// Cells that one call walks over, in both sweeps.
+    /// Cells that one call visits in both sweeps.
     pub fn work_cells(&self) -> u64 {
         self.cells
     }
@@ -187,13 +187,13 @@ impl BeliefPropagation {
         size_of::<f64>() * (scratch + 2 * messages + self.structure.layout.cells())
     }
 
-    /// Does some work of many calls on a thread of the pool where calls use it, so that threads are not handed to and fro
-    /// within.
+    /// Runs work of many calls on a thread of the pool if calls use the pool, so that control does not switch between
+    /// threads for each call.
     pub(crate) fn in_pool<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         if in_parallel(self.cells) { rayon::scope(|_| work()) } else { work() }
     }
 
-    /// The messages of the distribution with these potentials, for marginals on further cliques.
+    /// The messages of the distribution with these potentials, for marginals on other cliques.
     ///
     /// # Errors
     /// As [`MarginalOracle::marginals`].
@@ -219,7 +219,7 @@ impl BeliefPropagation {
         Ok(Calibrated { structure, factors, up, down, space: Space::Log })
     }
 
-    /// Both sweeps in linear space, from factors that were divided by `exp(shifts)` in all. `None` when everything in
+    /// Both sweeps in linear space, from factors that were divided by `exp(shifts)` in all. `None` if everything in
     /// some clique underflows.
     fn propagate(&self, shifts: f64, workspace: &mut BeliefWorkspace) -> Option<f64> {
         let BeliefWorkspace { factors, nodes, .. } = workspace;
@@ -284,8 +284,8 @@ impl BeliefPropagation {
         node.up.copy_from_slice(node.collect.output(0));
     }
 
-    /// `max_x Σ_r θ_r(x_r)` over all records of the domain: one collect sweep with sums for products and maxima for
-    /// sums. Minus infinity when the potentials forbid every record.
+    /// `max_x Σ_r θ_r(x_r)` over all records of the domain: one collect sweep with sums instead of products and maxima
+    /// instead of sums. Minus infinity if the potentials forbid every record.
     ///
     /// # Errors
     /// Potentials over other cliques than the oracle's, or a potential that is NaN or plus infinity.
@@ -314,7 +314,7 @@ impl BeliefPropagation {
         let Node { parent: Some(parent), rank, .. } = self.structure.nodes[i] else { return };
         let belief =
             parents[parent].distribute.output(self.structure.nodes[parent].factors.len() + rank);
-        // Scaled by the belief and not by its own maximum, which may lie where this node's message is all but zero.
+        // Scaled by the belief and not by its own maximum, which may lie where this node's message is nearly zero.
         let lost = message_down(belief, &node.up, LEAST_MESSAGE, &mut node.down);
         if lost > LOST_SHARE {
             node.down.fill(f64::NAN);
@@ -431,7 +431,7 @@ fn for_each_node(
     }
 }
 
-/// Divides a message by its largest value where that is out of the ordinary; returns what it was divided by.
+/// Divides a message by its largest value if that is outside the normal range; returns the divisor.
 fn scale_message(message: &mut [f64]) -> f64 {
     let max = largest(message);
     if max > 0.0 && max.ln().abs() <= ORDINARY_LOG {

@@ -1,4 +1,4 @@
-//! The definition, cell by cell of the whole domain: the reference of the tests.
+//! The definition, evaluated cell by cell over the whole domain: the reference for tests.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::inference::MarginalOracle;
 use crate::table::{CliqueLayout, Marginals, Potentials, strides_within};
 
-/// Sums over every record of the domain. For domains of a few million records at most.
+/// Sums over every record of the domain. For domains of at most a few million records.
 #[derive(Clone, Debug)]
 pub(crate) struct BruteForce {
     domain: Domain,

@@ -1,4 +1,4 @@
-//! A calibrated tree: all messages at hand, so that any further marginal is a short elimination.
+//! A calibrated tree: all messages are available, so any further marginal is a short elimination.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,14 +26,14 @@ pub(crate) struct Calibrated {
     pub space: Space,
 }
 
-/// What the numbers of a calibrated tree are.
+/// The form of the numbers in a calibrated tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
     Linear,
     Log,
 }
 
-/// How the marginal on one connected part of a clique is found: eliminate towards the root, message by message.
+/// Computes the marginal on one connected part of a clique: eliminates towards the root, message by message.
 #[derive(Clone, Debug)]
 struct Elimination {
     /// Nodes of the smallest subtree that covers the part, children (seen from the root) first, the root last.
@@ -48,30 +48,30 @@ struct Step {
     node: usize,
     /// The neighbor the message goes to; `None` at the root of the subtree.
     towards: Option<usize>,
-    /// Attributes of the asked clique that the message carries along.
+    /// Attributes of the requested clique that the message carries.
     carried: Clique,
 }
 
-/// Cells of messages and tables that are held at once; a clique that needs more is answered alone.
+/// Cells of messages and tables that are held together; a clique that needs more is answered alone.
 const HELD_CELLS: u64 = 1 << 21;
-/// Output cells that one walk may hold.
+/// Most output cells of one walk.
 const OUTPUT_CELLS: u64 = 1 << 19;
 
 /// Messages already computed for other cliques, by their step.
 type Messages = BTreeMap<Step, (Clique, Vec<f64>)>;
 
 impl Calibrated {
-    /// Whether the tables hold plain numbers.
+    /// Whether the tables hold numbers rather than logs.
     pub(crate) fn is_linear(&self) -> bool {
         self.space == Space::Linear
     }
 
-    /// Cells that the elimination for a clique walks over; `u64::MAX` when that does not fit.
+    /// Cells that the elimination for a clique visits; `u64::MAX` if that does not fit.
     pub(crate) fn work(&self, clique: &Clique) -> u64 {
         self.parts(clique).iter().fold(0, |n, part| n.saturating_add(part.cells))
     }
 
-    /// Whether one maximal clique holds the clique, so that its marginal needs no message of its own.
+    /// Whether one maximal clique contains the clique, so that its marginal needs no further message.
     pub(crate) fn in_tree(&self, clique: &Clique) -> bool {
         self.structure.tree.host(clique).is_some()
     }
@@ -113,7 +113,7 @@ impl Calibrated {
             .fold(0, u64::saturating_add)
     }
 
-    /// The marginals of some cliques by their eliminations, all messages at hand at once.
+    /// The marginals of some cliques by their eliminations, with all messages held together.
     fn answer(
         &self,
         cliques: &[Clique],
@@ -217,7 +217,7 @@ impl Calibrated {
         if nodes[a].parent == Some(b) { &nodes[a].separator } else { &nodes[b].separator }
     }
 
-    /// The product at a step's node, summed onto the outputs. `before` holds the steps whose messages it takes in.
+    /// The product at a step's node, summed onto the outputs. `before` holds the steps whose messages it receives.
     fn contract(
         &self,
         step: &Step,
@@ -261,7 +261,7 @@ impl Calibrated {
         }
     }
 
-    /// Everything that the smallest maximal clique holding `clique` multiplies: its factors and all its messages.
+    /// All factors and messages that the smallest maximal clique containing `clique` multiplies.
     pub(super) fn inputs_of_host(&self, clique: &Clique) -> Vec<(Clique, &[f64])> {
         let nodes = &self.structure.nodes;
         let host = (0..nodes.len())
@@ -338,7 +338,7 @@ impl Calibrated {
         self.structure.domain.cells(clique).unwrap_or(u64::MAX)
     }
 
-    /// What is left of a tree once leaves that add no attribute of the clique beyond their separator are pruned.
+    /// The rest of a tree after pruning leaves that add no attribute of the clique beyond their separator.
     fn covering_subtree(&self, members: &[usize], part: &Clique) -> Vec<usize> {
         let nodes = &self.structure.nodes;
         let around = |n: usize| nodes[n].children.iter().copied().chain(nodes[n].parent);

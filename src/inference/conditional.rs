@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::inference::calibrated::{Calibrated, Space};
 use crate::table::strides_within;
 
-/// Largest joint table of an attribute and its parents that is held; beyond it, weights are summed when asked for.
+/// Largest joint table of an attribute and its parents that is held; for larger ones, weights are summed on demand.
 const HELD_CELLS: u64 = 1 << 21;
 
 /// Weights of an attribute's values for any codes of its parents.
@@ -67,8 +67,8 @@ impl Calibrated {
 }
 
 impl Conditional {
-    /// Writes the weight of each value of the child, up to a common factor; uniform weights where the model gives this
-    /// combination of parents no mass at all.
+    /// Writes the weight of each value of the child, up to a common factor; uniform weights if the model gives this
+    /// combination of parents no mass.
     pub(crate) fn weights(&self, parent_codes: &[usize], weights: &mut [f64]) {
         let starts: Vec<usize> = self
             .terms

@@ -1,6 +1,6 @@
 //! The fused loops of a contraction: one walk over the clique, no table over it.
 //!
-//! The outer axes but the last are walked one setting at a time (`Walk`); the last one and the lanes are one call of
+//! All outer axes except the last are walked one setting at a time (`Walk`); the last one and the lanes are one call of
 //! the register kernel in [`crate::inference::lanes`].
 
 #![expect(
@@ -18,7 +18,7 @@ use crate::inference::lanes::{LaneInput, LaneOutput, PARTS, Sums, Sweep, lane_su
 use crate::inference::plan::{Contraction, Depth};
 use crate::inference::semiring::Semiring;
 
-/// Inputs of a contraction that need no list on the heap.
+/// Number of inputs for which a contraction needs no list on the heap.
 const FEW: usize = 12;
 
 #[cfg(test)]
@@ -31,7 +31,7 @@ pub(crate) struct ContractionWorkspace {
     /// Spread-out inputs.
     inputs: Vec<f64>,
     blocks: Vec<Block>,
-    /// Outputs whose accumulators are laid out in another way than the output.
+    /// Outputs whose accumulators have a different layout from the output.
     outputs: Vec<Vec<f64>>,
     /// Where the other outputs lie among the accumulators of the first block.
     in_place: Vec<Option<Range<usize>>>,
@@ -42,12 +42,12 @@ pub(crate) struct ContractionWorkspace {
 struct Block {
     /// Accumulators of the outputs.
     outputs: Vec<f64>,
-    /// One vector of lanes a depth: the product of the lane inputs joined so far.
+    /// One vector of lanes per depth: the product of the lane inputs joined so far.
     products: Vec<f64>,
-    /// One vector of lanes a depth: the sum over all deeper axes.
+    /// One vector of lanes per depth: the sum over all deeper axes.
     sums: Vec<f64>,
-    /// The depth whose vector of `products` holds at each depth (one without lane inputs shares that outside it);
-    /// `None` while no input with lanes is joined.
+    /// The depth whose vector of `products` is valid at each depth (a depth without lane inputs shares the one outside
+    /// it); `None` before an input with lanes is joined.
     product_of: Vec<Option<usize>>,
     scalars: Vec<f64>,
     counter: Vec<usize>,
@@ -121,7 +121,7 @@ impl Contraction {
     /// Multiplies the input tables (row-major, in the order of the plan's inputs) and sums the product onto the
     /// outputs, which are left in the workspace.
     ///
-    /// The result depends on the inputs alone, not on the number of threads nor on the width of the machine's vectors.
+    /// The result depends only on the inputs, not on the number of threads or the machine's vector width.
     pub(crate) fn run<R: Semiring>(&self, inputs: &[&[f64]], workspace: &mut ContractionWorkspace) {
         let spread = &mut workspace.inputs;
         for (input, operand) in self.inputs.iter().filter(|(_, operand)| !operand.in_place) {
@@ -147,7 +147,7 @@ impl Contraction {
         } else {
             workspace.blocks.iter_mut().enumerate().for_each(run);
         }
-        // Blocks are put together in a fixed order.
+        // Blocks are combined in a fixed order.
         let (first, rest) = workspace.blocks.split_at_mut(1);
         let sum = &mut first[0].outputs;
         for (piece, block) in rest.iter().enumerate() {
@@ -173,7 +173,7 @@ impl Contraction {
         block * extent / self.blocks..(block + 1) * extent / self.blocks
     }
 
-    /// Brings the outputs of a block over this range of the cut axis together with those of the blocks before it.
+    /// Combines the outputs of a block over this range of the cut axis with those of the earlier blocks.
     fn gather<R: Semiring>(&self, range: Range<usize>, values: &[f64], sum: &mut [f64]) {
         let semiring = std::marker::PhantomData::<R>;
         for (_, operand) in &self.outputs {
@@ -216,7 +216,7 @@ impl Contraction {
     }
 }
 
-/// The walk over the outer axes, the one that is cut restricted to a range.
+/// The walk over the outer axes, with the cut axis restricted to a range.
 struct Walk<'a, R> {
     plan: &'a Contraction,
     /// One table for each of the plan's inputs.
@@ -233,7 +233,7 @@ impl<R: Semiring> WithSimd for Walk<'_, R> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { plan, tables, range, block, .. } = self;
         block.go_to_start(plan, range.start);
-        // Depth of the last axis that is walked here.
+        // Depth of the last axis walked here.
         let stem = plan.extents.len().saturating_sub(1);
         let settings =
             |axis: usize| if axis == plan.cut { range.clone() } else { 0..plan.extents[axis] };
@@ -251,7 +251,7 @@ impl<R: Semiring> WithSimd for Walk<'_, R> {
                     plan.extents.len().checked_sub(1).map_or(1, |last| settings(last).len());
                 block.sweep::<R, S>(simd, plan, steps, tables);
             }
-            // Everything under this setting is done: on to the next one, of this axis or of one outside it.
+            // Everything under this setting is done: move to the next one, of this axis or of one outside it.
             loop {
                 block.leave::<R>(&plan.depths[depth], depth, plan.lanes);
                 if depth == 0 {
@@ -365,7 +365,7 @@ impl Block {
             }
         }
         if innermost == 0 {
-            // No axis but the lanes.
+            // No axis except the lanes.
             self.sums[..lanes].copy_from_slice(&self.before);
             return;
         }
@@ -414,7 +414,7 @@ impl Block {
         }
     }
 
-    /// Hands the sum over everything under a setting to this depth's outputs and to the depth outside, and clears it.
+    /// Passes the sum over everything under a setting to this depth's outputs and to the depth outside, and clears it.
     #[inline(always)]
     fn leave<R: Semiring>(&mut self, plan: &Depth, depth: usize, lanes: usize) {
         let (outer, own) = self.sums.split_at_mut(depth * lanes);
@@ -437,7 +437,7 @@ impl Block {
     }
 }
 
-/// Some items as a list: in `few` where they have room there, else in `many`.
+/// Some items as a list: in `few` if they fit there, otherwise in `many`.
 #[inline(always)]
 fn listed<'l, T>(
     items: impl ExactSizeIterator<Item = T>,

@@ -1,6 +1,6 @@
 //! The two innermost levels of a contraction: one outer axis, and the vector lanes under it, in registers.
 //!
-//! For every step `k` of the axis and every lane, the product of what was joined outside with the inputs joined here
+//! For every step `k` of the axis and every lane, the product of the factors joined outside and the inputs joined here
 //! goes to the outputs that keep both and to a sum over `k`. The lanes are cut into tiles of a few vectors whose sums
 //! stay in registers while `k` runs. No product is ever stored.
 
@@ -15,7 +15,7 @@ use pulp::Simd;
 
 use crate::inference::semiring::Semiring;
 
-/// An input with lanes: where its first vector lies, and how far the next step's is.
+/// An input with lanes: the position of its first vector, and the distance to the next step's.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LaneInput<'a> {
     pub table: &'a [f64],
@@ -35,7 +35,7 @@ pub(super) struct LaneOutput {
 pub(super) struct Sweep<'a> {
     /// Steps of the axis.
     pub steps: usize,
-    /// The product joined outside, one number a lane.
+    /// The product joined outside, one number per lane.
     pub before: &'a [f64],
     /// One more factor for every step; empty when there is none.
     pub along: &'a [f64],
@@ -48,13 +48,13 @@ pub(super) struct Sweep<'a> {
 pub(super) struct Sums<'a> {
     /// Accumulators of the outputs.
     pub outputs: &'a mut [f64],
-    /// The sum over the steps, one number a lane.
+    /// The sum over the steps, one number per lane.
     pub lanes: &'a mut [f64],
-    /// The sum over the lanes in [`PARTS`] interleaved parts a step; empty when nobody asks.
+    /// The sum over the lanes in [`PARTS`] interleaved parts per step; empty if no output needs it.
     pub parts: &'a mut [f64],
 }
 
-/// Parts of a sum over lanes: the order of additions is the same whatever the width of a vector.
+/// Parts of a sum over lanes: the order of additions is the same for every vector width.
 pub(super) const PARTS: usize = 8;
 
 /// Vectors of a tile.
@@ -88,7 +88,7 @@ impl Sweep<'_> {
                 }
             };
         }
-        // Where it matters only: every line is compiled for every kind of vector.
+        // Used only where it matters: every line is compiled for every kind of vector.
         if R::LOGS || S::F64_LANES == 1 {
             let all = (inputs, outputs, self.along);
             self.tiles::<R, S, TILE>(simd, 0..whole, all.0, all.1, all.2, in_parts, sums);

@@ -1,6 +1,6 @@
-//! Belief propagation in log space: slow, and right however far apart the potentials are.
+//! Belief propagation in log space: slow, and accurate however far apart the potentials are.
 //!
-//! The same messages as in linear space, every sum a running log-sum-exp of its own, so that no cell is lost because
+//! The messages are those of linear space. Every sum is a separate running log-sum-exp, so no cell is lost because
 //! another one is large. No table over a maximal clique is held.
 
 use std::sync::Arc;
@@ -101,7 +101,7 @@ impl MarginalOracle for LogSpace {
         for node in 0..structure.nodes.len() {
             let here = &structure.nodes[node];
             for child in &here.children {
-                // The child's own message is left out, not divided out.
+                // The child's own message is omitted, not divided out.
                 let separator = std::slice::from_ref(&structure.nodes[*child].separator);
                 workspace.down[*child] =
                     self.contract(node, Some(*child), workspace, separator).swap_remove(0);

@@ -24,10 +24,10 @@ pub(crate) use log_space::LogSpace;
 use crate::error::Result;
 use crate::table::{Marginals, Potentials};
 
-/// Cells of the tables of a pass below which threads cost more than they save.
+/// Cells in a pass over tables below which threads cost more than they save.
 const PARALLEL_CELLS: u64 = 1 << 16;
 
-/// Whether a pass over so many cells uses threads.
+/// Whether a pass over this number of cells uses threads.
 fn in_parallel(cells: u64) -> bool {
     cells >= PARALLEL_CELLS && rayon::current_num_threads() > 1
 }
@@ -44,7 +44,7 @@ pub trait MarginalOracle: Sync {
     /// `A(θ) = ln Σ_x exp(Σ_r θ_r(x_r))` over all records of the domain.
     ///
     /// # Errors
-    /// Potentials over other cliques than the oracle's, a potential that is NaN or plus infinity, or potentials that
+    /// Potentials on cliques other than the oracle's, a potential that is NaN or plus infinity, or potentials that
     /// forbid every record.
     fn marginals(
         &self,

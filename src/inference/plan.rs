@@ -1,4 +1,4 @@
-//! The plan of one contraction: which axes run as vector lanes, in which order the others nest, and at which depth
+//! The plan of one contraction: which axes are vector lanes, the nesting order of the others, and the depth at which
 //! every factor joins and every output accumulates.
 //!
 //! A contraction multiplies small tables over subsets of a clique and sums the product onto other subsets, without
@@ -15,23 +15,23 @@ use crate::table::{Projection, row_major_strides, strides_within};
 pub(super) struct Operand {
     /// Walk over the spread-out table with the index into the row-major one.
     pub walk: Projection,
-    /// Where the spread-out table lies in its buffer; 0 for an input in place.
+    /// Position of the spread-out table in its buffer; 0 for an input in place.
     pub start: usize,
     /// Cells of the spread-out table.
     pub spread_cells: usize,
-    /// Whether its last axis is the lanes (otherwise it has one number for each setting of its outer axes).
+    /// Whether its last axis is the lanes (otherwise it has one number per setting of its outer axes).
     pub has_lanes: bool,
     /// Offset in the spread-out table for a step of each outer axis; 0 where it lacks the axis.
     pub strides: Vec<usize>,
     /// Depth at which all of its outer axes are fixed; 0 when it has none.
     pub depth: usize,
-    /// Whether the loops can use the row-major table as it is, so that nothing needs to be copied.
+    /// Whether the loops can use the row-major table directly, without a copy.
     pub in_place: bool,
 }
 
 impl Operand {
-    /// Where the cells of such a range of an axis lie, in this operand's part of the buffer: `None` where it lacks the axis,
-    /// and all cells belong to each setting; else the ranges' period, and the range within the first.
+    /// Position of the cells of such a range of an axis, in this operand's part of the buffer. `None` if it lacks the
+    /// axis, so that all cells belong to each setting; otherwise the ranges' period, and the range within the first.
     pub(super) fn slice(
         &self,
         axis: usize,
@@ -59,7 +59,7 @@ pub(super) struct Derived {
     pub walk: Projection,
 }
 
-/// What happens at one depth, by position among the operands.
+/// The operations at one depth, by position among the operands.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Depth {
     pub scalar_inputs: Vec<usize>,
@@ -89,7 +89,7 @@ pub(crate) struct Contraction {
     pub(super) output_cells: Vec<usize>,
     pub(super) input_buffer: usize,
     pub(super) output_buffer: usize,
-    /// The outer axis that is cut into blocks, and their number; both depend on the plan alone, never on the threads.
+    /// The outer axis that is cut into blocks, and their number; both depend only on the plan, never on the threads.
     pub(super) cut: usize,
     pub(super) blocks: usize,
     cells: u64,
@@ -97,10 +97,11 @@ pub(crate) struct Contraction {
 
 /// Cells below which a contraction is not cut into blocks.
 const BLOCK_CELLS: u64 = 1 << 17;
-/// Numbers of blocks, and cells to walk for each cell that pay for so many: every block has outputs of its own. Those that
-/// lack the axis that is cut are cleared and added up whole; of the others each block has a slice, to be copied.
+/// Numbers of blocks, and the cells walked per output cell from which they pay: every block has its own outputs.
+/// Outputs that lack the cut axis are cleared and added up whole; of the others each block has a slice, which is
+/// copied.
 const BLOCKS: [(usize, u64); 3] = [(8, 64), (4, 12), (2, 3)];
-/// Cells to walk for each cell of the outputs, in slices or not, below which nothing is cut.
+/// Cells walked per output cell, in slices or not, below which nothing is cut.
 const OUTPUT_SHARE: u64 = 4;
 /// A cell of a slice costs this many times less than one that every block has.
 const SLICE: usize = 16;
@@ -108,7 +109,7 @@ const SLICE: usize = 16;
 impl Contraction {
     /// Plans the contraction of tables over `inputs` onto tables over `outputs`, all subsets of `clique`.
     ///
-    /// Attributes of `clique` that no input holds multiply the result by their cardinality.
+    /// Attributes of `clique` that are in no input multiply the result by their cardinality.
     pub(crate) fn new(
         domain: &Domain,
         clique: &Clique,
@@ -211,7 +212,7 @@ impl Contraction {
         }
     }
 
-    /// Cells of the clique: what one run of the contraction walks over.
+    /// Cells of the clique, which one run of the contraction visits.
     pub(crate) fn cells(&self) -> u64 {
         self.cells
     }
@@ -222,8 +223,8 @@ impl Contraction {
     }
 }
 
-/// The outer axis to cut and the number of its pieces: the axis whose blocks share the fewest cells, the outermost of equals.
-/// The innermost is left whole where there is another, since it is the length of the register kernel's runs.
+/// The outer axis to cut and the number of its pieces: the axis whose blocks share the fewest cells, and among equals
+/// the outermost. The innermost is not cut if there is another, since it is the length of the register kernel's runs.
 fn cut(extents: &[usize], cells: u64, outputs: &[(usize, Operand)]) -> (usize, usize) {
     let axes = extents.len() - usize::from(extents.len() > 1);
     let shared = |axis: usize| -> usize {

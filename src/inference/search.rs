@@ -8,10 +8,10 @@ const LANES: std::ops::RangeInclusive<usize> = 8..=512;
 const IDEAL_LANES: f64 = 96.0;
 /// Choices of lane axes that are costed in full.
 const LANE_CHOICES: usize = 16;
-/// Outer axes up to which all orders are searched (by dynamic programming over subsets).
+/// Largest number of outer axes for which all orders are searched (by dynamic programming over subsets).
 const SEARCHED_AXES: usize = 8;
 
-/// What the parts of a walk cost, in nanoseconds on the machine of `docs/engine.md`; only their ratios matter.
+/// Costs of the parts of a walk, in nanoseconds on the machine of `docs/engine.md`; only their ratios matter.
 mod cost {
     /// One setting of an axis outside the innermost one, and one table it looks up or one pass over the lanes there.
     pub(super) const SETTING: f64 = 8.0;
@@ -29,7 +29,7 @@ mod cost {
     pub(super) const VECTOR_PARTS: f64 = 0.5;
     /// One vector of a step of a table in place whose steps are far apart.
     pub(super) const FAR: f64 = 1.0;
-    /// One cell copied to or from a layout of the walk's own.
+    /// One cell copied to or from the walk's own layout.
     pub(super) const SPREAD: f64 = 0.8;
     /// One cell multiplied into a copy or summed from an output, and one table of these.
     pub(super) const FOLD: f64 = 0.5;
@@ -87,15 +87,15 @@ pub(super) fn choose(
     })
 }
 
-/// Splits tables into those that stand for themselves and those that are subsets of another one, with the smallest of
-/// these that comes before them (larger tables come first).
+/// Splits tables into main ones and those that are subsets of another one, each with the smallest such table that comes
+/// before it (larger tables come first).
 fn split_subsets(cliques: &[Clique]) -> Split {
     let mut by_size: Vec<usize> = (0..cliques.len()).collect();
     by_size.sort_by_key(|i| (std::cmp::Reverse(cliques[*i].len()), *i));
     let mut main: Vec<usize> = Vec::new();
     let mut subsets = Vec::new();
     for i in by_size {
-        // The last main clique that holds it is one of the smallest.
+        // The last main clique that contains it is one of the smallest.
         match main.iter().rev().find(|m| cliques[i].is_subset(&cliques[**m])) {
             Some(&host) => subsets.push((i, host)),
             None => main.push(i),
@@ -137,7 +137,7 @@ struct Joining {
 struct Problem {
     sizes: Vec<usize>,
     inputs: Vec<u32>,
-    /// Whether an input is copied in any case, since others are multiplied into it.
+    /// Whether an input is always copied, since others are multiplied into it.
     copied: Vec<bool>,
     outputs: Vec<u32>,
 }
@@ -182,8 +182,8 @@ impl Problem {
         u32::try_from((1_u64 << self.sizes.len().min(32)) - 1).unwrap_or(u32::MAX)
     }
 
-    /// Sets of one to four axes with a sensible number of cells, nearest to the ideal first; also everything when the
-    /// whole clique is that small.
+    /// Sets of one to four axes with a sensible number of cells, closest to the ideal first; also all axes if the whole
+    /// clique is that small.
     fn lane_choices(&self) -> Vec<u32> {
         let all = self.all();
         let mut choices: Vec<u32> = Vec::new();
@@ -206,11 +206,11 @@ impl Problem {
             grow = larger;
         }
         if choices.is_empty() {
-            // One axis longer than any lane range, or only tiny axes: the longest axis that there is.
+            // If there is one axis longer than any lane range, or only tiny axes: the longest axis.
             let longest = (0..self.sizes.len()).max_by_key(|i| self.sizes[*i]).unwrap_or(0);
             return vec![1 << longest];
         }
-        // A lane axis in few tables means little spreading out.
+        // A lane axis in few tables needs little spreading out.
         let rank = |set: u32| {
             let spread = self.spread_cost(set) / self.cells(all).max(1.0);
             (self.cells(set) / IDEAL_LANES).ln().abs() + spread
@@ -220,7 +220,7 @@ impl Problem {
         ranked.into_iter().take(LANE_CHOICES).map(|(_, set)| set).collect()
     }
 
-    /// Work of copying the tables that the loops cannot use as they are.
+    /// Work of copying the tables that the loops cannot use directly.
     fn spread_cost(&self, lanes: u32) -> f64 {
         let copied = |t: u32, always: bool| {
             if !always && in_place(t, lanes) {
@@ -243,7 +243,8 @@ impl Problem {
         cost::SWEEP + tables as f64 * (cost::LOOK_UP + cost::PASS_PER_VECTOR * vectors)
     }
 
-    /// What joins and leaves at the depth that fixes `axis` after the axes of `fixed` (both without the lanes).
+    /// Inputs that join and outputs that leave at the depth that fixes `axis` after the axes of `fixed` (both without
+    /// the lanes).
     fn joining(&self, lanes: u32, fixed: u32, axis: usize) -> Joining {
         let now = fixed | 1 << axis;
         let joins = |t: &&u32| **t >> axis & 1 == 1 && **t & !lanes & !now == 0;
@@ -334,7 +335,7 @@ impl Problem {
         (cost[sets - 1], order)
     }
 
-    /// Innermost axis first: the one whose depth costs least.
+    /// Starts with the innermost axis: the one whose depth costs least.
     fn greedy(&self, lanes: u32, outer: &[usize]) -> (f64, Vec<usize>) {
         let mut left: Vec<usize> = outer.to_vec();
         let mut order = Vec::with_capacity(outer.len());

@@ -7,7 +7,7 @@
 
 use pulp::Simd;
 
-/// What a contraction does with its numbers.
+/// The operations of a contraction on its numbers.
 pub(crate) trait Semiring: Copy + Send + Sync {
     /// Whether the numbers are logs.
     const LOGS: bool;
@@ -16,7 +16,7 @@ pub(crate) trait Semiring: Copy + Send + Sync {
     /// Leaves a product as it is.
     const ONE: f64;
 
-    /// Whether a product is [`Semiring::ZERO`], so that nothing under it need be visited.
+    /// Whether a product is [`Semiring::ZERO`], so that everything under it can be skipped.
     fn is_zero(a: f64) -> bool;
     fn times(a: f64, b: f64) -> f64;
     fn plus(a: f64, b: f64) -> f64;

@@ -1,4 +1,4 @@
-//! What inference needs to know about a set of measured cliques before any number is seen: which of them carry
+//! The structure that inference derives from a set of measured cliques, before any numbers: which of them carry
 //! factors, which maximal clique hosts each factor, and the order of the messages.
 
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::inference::in_parallel;
 use crate::inference::vector::{exp, exp_in_place, largest_log};
 use crate::table::{CliqueLayout, Marginals, Potentials, Projection};
 
-/// Numbers are left as they are while their logs stay within this.
+/// Numbers are not scaled while their logs stay within this.
 pub(super) const ORDINARY_LOG: f64 = 100.0;
 
 /// A measured clique that is a subset of another one: its potentials are added to the larger table.
@@ -74,7 +74,7 @@ pub(crate) struct Structure {
     pub domain: Domain,
     pub layout: Arc<CliqueLayout>,
     pub tree: JunctionTree,
-    /// Measured cliques that no other measured clique holds: `layout` positions.
+    /// Measured cliques that are in no other measured clique: `layout` positions.
     pub factors: Vec<usize>,
     pub subsets: Vec<Subset>,
     /// Positions of the subsets of each factor.
@@ -86,9 +86,9 @@ pub(crate) struct Structure {
     pub levels: Vec<Range<usize>>,
     /// The nodes of each tree of the forest, parents first.
     pub trees: Vec<Vec<usize>>,
-    /// The tree that holds each attribute; `None` for attributes that no measured clique holds.
+    /// The tree of each attribute; `None` for attributes in no measured clique.
     pub tree_of: Vec<Option<usize>>,
-    /// Σ ln k over the attributes that no measured clique holds.
+    /// Σ ln k over the attributes in no measured clique.
     pub log_free_cells: f64,
 }
 
@@ -165,7 +165,7 @@ impl Structure {
         &self.layout.cliques()[self.factors[index]]
     }
 
-    /// Input cliques of a node on the way up: its factors, its masks, then its children's separators.
+    /// Input cliques of a node in the collect sweep: its factors, its masks, then its children's separators.
     pub(crate) fn collect_inputs(&self, node: usize) -> Vec<Clique> {
         let node = &self.nodes[node];
         let factors = node.factors.iter().map(|f| self.factor_clique(*f).clone());
@@ -176,7 +176,7 @@ impl Structure {
             .collect()
     }
 
-    /// Input cliques of a node on the way down: those of the way up, then its own separator.
+    /// Input cliques of a node in the distribute sweep: those of the collect sweep, then its own separator.
     pub(crate) fn distribute_inputs(&self, node: usize) -> Vec<Clique> {
         let mut inputs = self.collect_inputs(node);
         if self.nodes[node].parent.is_some() {
@@ -198,7 +198,7 @@ impl Structure {
         Ok(())
     }
 
-    /// The exponentials of the potentials summed onto the factors, each table over `exp` of a shift of its own.
+    /// The exponentials of the potentials summed onto the factors, each table divided by `exp` of its own shift.
     /// Returns the sum of the shifts; minus infinity when a table has no cell above minus infinity.
     ///
     /// # Errors
@@ -256,7 +256,7 @@ impl Structure {
         }
     }
 
-    /// Empty tables, one a factor.
+    /// Empty tables, one per factor.
     pub(super) fn factor_tables(&self) -> Vec<Vec<f64>> {
         self.factors.iter().map(|f| vec![0.0; self.layout.range(*f).len()]).collect()
     }
@@ -270,15 +270,15 @@ fn not_logs() -> Error {
     )
 }
 
-/// What is subtracted from the logs of a table before they are exponentiated.
+/// The shift subtracted from the logs of a table before they are exponentiated.
 ///
-/// Tables whose logs are of ordinary size are not shifted: their largest value may belong to a combination that other
-/// tables rule out, and scaling by it would push all others towards underflow.
+/// Tables whose logs are in the normal range are not shifted: their largest value may belong to a combination that
+/// other tables rule out, and scaling by it would push all others towards underflow.
 fn shift_of(largest: f64) -> f64 {
     if largest.abs() > ORDINARY_LOG { largest } else { 0.0 }
 }
 
-/// The nodes in the order of the messages, and their levels. Cliques of unmeasured attributes take no part.
+/// The nodes in the order of the messages, and their levels. Cliques of unmeasured attributes are left out.
 fn message_order(
     tree: &JunctionTree,
     measured: &Clique,

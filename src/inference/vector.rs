@@ -11,7 +11,7 @@ use pulp::{Arch, Simd, WithSimd};
 use crate::inference::lanes::{PARTS, lane_sum, reduce};
 use crate::inference::semiring::SumProduct;
 
-/// Below this, `exp` is taken for zero; down to it, results are normal numbers.
+/// Below this, `exp` counts as zero; down to it, results are normal numbers.
 const LEAST_EXPONENT: f64 = -708.0;
 const GREATEST_EXPONENT: f64 = 709.0;
 
@@ -114,9 +114,9 @@ impl WithSimd for ScaleTo<'_> {
     }
 }
 
-/// The message from a parent: its belief on the separator over the message that came up from here, scaled so that the
-/// product of both sums to 1. Cells whose upward message is below `least` get 0; the sum of their share of the belief is
-/// returned.
+/// The message from a parent: its belief on the separator divided by the message that this node sent up, scaled so that
+/// the product of both sums to 1. Cells whose upward message is below `least` get 0; the sum of their share of the
+/// belief is returned.
 pub(super) fn message_down(belief: &[f64], up: &[f64], least: f64, down: &mut [f64]) -> f64 {
     Arch::new().dispatch(MessageDown { belief, up, least, down })
 }
@@ -137,7 +137,7 @@ impl WithSimd for MessageDown<'_> {
         let (beliefs, last_beliefs) = self.belief.as_chunks::<PARTS>();
         let (ups, last_ups) = self.up.as_chunks::<PARTS>();
         let (downs, last_downs) = self.down.as_chunks_mut::<PARTS>();
-        // A divisor of infinity for a cell that gets 0: one division for every cell, and no branch.
+        // A cell that gets 0 has an infinite divisor: one division per cell, and no branch.
         let divisor = |up: f64| if up > self.least { up } else { f64::INFINITY };
         let missed = |share: f64, up: f64| if up > self.least { 0.0 } else { share };
         let mut lost = [0.0; PARTS];
@@ -188,7 +188,7 @@ impl WithSimd for Largest<'_> {
 #[inline(always)]
 fn exp_of(x: f64) -> f64 {
     const LOG2_E: f64 = std::f64::consts::LOG2_E;
-    /// ln 2 in two parts; the first has so few digits that its multiples by exponents are exact.
+    /// ln 2 in two parts; the first has few enough digits that its multiples by exponents are exact.
     const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
     /// Adding it rounds to a whole number, which is then in the low bits.

@@ -23,11 +23,11 @@ pub struct Group {
     pub weights: Arc<Vec<f64>>,
 }
 
-/// Groups, each with a size and with weights of its own on listed records that all groups share: the model of hierarchical
+/// Groups, each with a size and its own weights on listed records that all groups share: the model of hierarchical
 /// prior-aware estimation (Tao et al. 2021, Algorithm 2).
 ///
-/// The listed records have no group attributes; a record of the model is a group's codes and a listed record. The list is
-/// held once, and 8 bytes a record and group for the weights.
+/// The listed records have no group attributes; a record of the model is a group's codes and a listed record. The list
+/// is held once, and the weights take 8 bytes per record and group.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -58,8 +58,9 @@ impl GroupedSupport {
     /// `group_attributes`: positions in the domain. `rows`: the other attributes, in the domain's order.
     ///
     /// # Errors
-    /// Attributes that are not those of the domain; codes outside it; a group twice; sizes or weights that are negative or
-    /// not finite, another number of weights than records, or a group with records but without weights; no record at all.
+    /// Attributes that are not those of the domain; codes outside it; a group twice; sizes or weights that are negative
+    /// or not finite, a number of weights other than that of records; a group with records but without weights; no
+    /// records at all.
     pub fn new(
         domain: &Domain,
         group_attributes: &[usize],
@@ -135,7 +136,7 @@ impl GroupedSupport {
         &self.rows
     }
 
-    /// Size in MiB: 8 bytes a record and group, and the codes; weights that groups share count once.
+    /// Size in MiB: 8 bytes per record and group, and the codes; weights that groups share count once.
     pub fn size_mib(&self) -> f64 {
         let mut weights: Vec<*const Vec<f64>> =
             self.groups.iter().map(|group| Arc::as_ptr(&group.weights)).collect();
@@ -199,7 +200,7 @@ impl GroupedSupport {
         factors.map(|(clique, table)| Factor::new(&self.domain, clique.clone(), table)).collect()
     }
 
-    /// Where the cells of a clique's marginal come from.
+    /// The sources of the cells of a clique's marginal.
     fn place(&self, clique: &Clique) -> Result<Place> {
         if let Some(outside) = clique.iter().find(|a| *a >= self.domain.len()) {
             return Err(self.domain.unknown(&format!("#{outside}"), "a marginal of groups"));
@@ -225,8 +226,8 @@ impl GroupedSupport {
     }
 
     /// Draws records: groups in proportion to their sizes, and records of the list by the group's weights.
-    /// [`Sampling::Rounded`] gives every group its expected number of records, rounded up or down, and every record in it its
-    /// expected number of times, likewise.
+    /// [`Sampling::Rounded`] gives every group its expected number of records, rounded up or down, and does the same
+    /// for every record in it.
     ///
     /// # Errors
     /// No record asked for, or more than fit 32 bits.
@@ -264,7 +265,7 @@ impl GroupedSupport {
     }
 }
 
-/// Where the cells of a marginal are, row-major over the clique.
+/// Positions of the cells of a marginal, row-major over the clique.
 struct Place {
     cells: u64,
     /// Cells from one code of each group attribute to the next; `None` where it is not in the clique.

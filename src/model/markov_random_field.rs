@@ -81,7 +81,7 @@ impl MarkovRandomField {
         &self.potentials
     }
 
-    /// Size in MiB as the literature states it: 8 bytes a cell of every maximal clique. The engine holds far less.
+    /// Size in MiB as the literature states it: 8 bytes per cell of every maximal clique. The engine holds far less.
     pub fn size_mib(&self) -> f64 {
         graph::size_mib(self.oracle.model_cells())
     }
@@ -102,7 +102,7 @@ impl MarkovRandomField {
         }
     }
 
-    /// Cells that the elimination for this clique walks over: its cost in [`MarkovRandomField::marginals`].
+    /// Cells that the elimination for this clique visits: its cost in [`MarkovRandomField::marginals`].
     pub fn marginal_work(&self, clique: &Clique) -> u64 {
         self.calibrated.work(clique)
     }

@@ -1,4 +1,4 @@
-//! Fitted models: asking them for marginals, drawing records from them, keeping them in files.
+//! Fitted models: computing marginals, drawing records, reading and writing files.
 
 mod distribution;
 mod file;
@@ -21,7 +21,7 @@ pub use weighted_support::WeightedSupport;
 
 use file::FileForm;
 
-/// How the kinds of models are read from files. Each is written by its own [`Distribution::store`].
+/// Readers for the kinds of models in files. Each kind is written by its own [`Distribution::store`].
 const FORMS: &[FileForm] = &[
     FileForm { member: "factors", only_in: 1, read: stored_factors::read },
     FileForm { member: "support", only_in: 2, read: stored_support::read },

@@ -1,14 +1,15 @@
-//! Values of drawn records are changed until the records' marginals are near the model's.
+//! Changes values of drawn records until the records' marginals are close to the model's.
 //!
-//! A drawn table has the noise of drawing on every marginal, and most of it can be removed. With the residuals
-//! `R_c = M_c(records) - M_c(model)`, a record that moves from cell i to cell j of each clique c changes
-//! `Σ_c ‖R_c‖²` by `2 Σ_c (R_c[j] - R_c[i] + 1)`: one lookup per clique. A value is *better* if it brings this sum down.
+//! Drawing records adds noise to every marginal, and most of it can be removed. With the residuals `R_c = M_c(records)
+//! - M_c(model)`, a record that moves from cell i to cell j of each clique c changes `Σ_c ‖R_c‖²` by `2 Σ_c (R_c[j] -
+//! R_c[i] + 1)`: one lookup per clique. A value is *better* if it reduces this sum.
 //!
-//! A record gets a value that is drawn, not the best one: among its present value and all better ones, each with the
-//! model's probability `p(value | rest of the record)`. Of the records with the combination x for which the neighbor y is
-//! better, at most the share `p(y) / (p(x) + p(y))` moves to y. So as long as x has the records that the model expects, y
-//! gets fewer from it in one look than the model expects in y: rare combinations are not filled as fast as frequent
-//! ones, and what is independent in the model stays so. The best value would send all records of x to y.
+//! The new value is drawn, not the best one: from the current value and all better ones, each with the model's
+//! probability `p(value | rest of the record)`. If the neighbor y is better for records with the combination x, at most
+//! the share `p(y) / (p(x) + p(y))` of them moves to y. So as long as x has the records that the model expects, y gets
+//! fewer from it in one visit than the model expects in y. Rare combinations fill more slowly than frequent ones, and
+//! attributes that are independent in the model stay independent. Choosing the best value would send all records of x
+//! to y.
 
 #![expect(
     clippy::inline_always,
@@ -27,14 +28,14 @@ use crate::error::{Error, Result};
 use crate::model::MarkovRandomField;
 use crate::model::residuals::{Residuals, Side, log_potentials, sum_sides};
 
-/// Times that every record is looked at; a fourth look would change little.
+/// Visits to every record; a fourth would change little.
 const SWEEPS: usize = 3;
-/// The same for tables of few records, where it costs nothing.
+/// The same for tables with few records, where more visits are cheap.
 const SWEEPS_OF_FEW: usize = 8;
 const FEW: usize = 1 << 13;
-/// Most records for which changes are proposed at a time, from the same residuals, ...
+/// Most records in a batch, for which changes are proposed from the same residuals, ...
 const BATCH: usize = 1024;
-/// ... and how many batches there are, at least: changes to one are known to the next.
+/// ... and the fewest batches: each batch sees the changes of earlier ones.
 const BATCHES: usize = 64;
 /// Records that one thread takes at a time.
 const CHUNK: usize = 64;
@@ -42,29 +43,29 @@ const CHUNK: usize = 64;
 const MOST_ATTRIBUTES: usize = 8;
 /// Most cells of all residual tables: half a GiB.
 const MOST_CELLS: u64 = 1 << 27;
-/// Most residuals read in one sweep: some ten seconds of work.
+/// Most residuals read in one sweep: about ten seconds of work.
 const MOST_READ: u64 = 1 << 35;
-/// Most model cells walked over for marginals off the tree.
+/// Most model cells visited for marginals off the tree.
 const MOST_WORK: u64 = 1 << 30;
 
 impl MarkovRandomField {
-    /// The records, with single values changed until their marginals on the cliques and on all subsets of them are near
-    /// the model's (in L2 norm, every clique with the same weight).
+    /// The records, with single values changed until their marginals on the cliques and all their subsets are close to
+    /// the model's (in L2 norm, with the same weight for every clique).
     ///
-    /// A drawn table has several times the error that rounding alone would leave. What is refined is the table, by the
-    /// model and nothing else: it costs no privacy. New values are drawn from the model's distribution given the rest of
-    /// the record, among those that bring the marginals nearer, so that attributes that are independent in the model stay
-    /// independent and rare combinations stay rare. A combination of values on one of the cliques that no record has, and
-    /// that the model expects in less than one of a hundred tables, is never made; structural zeros stay empty. Cliques
-    /// of more than eight attributes are left out; so are large ones, those of most attributes first, where all of them
-    /// would take more than some seconds or half a GiB.
+    /// A drawn table has several times the error that rounding alone would leave. Refinement uses only the table and
+    /// the model, so it costs no privacy. New values are drawn from the model's distribution given the rest of the
+    /// record, among those that improve the marginals, so attributes that are independent in the model stay independent
+    /// and rare combinations stay rare. It never creates a combination of values on one of the cliques that no record
+    /// has and that the model expects in fewer than one of a hundred tables. Structural zeros stay empty. Cliques of
+    /// more than eight attributes are left out. So are the largest cliques, those with most attributes first, if all of
+    /// them would take more than a few seconds or half a GiB.
     ///
-    /// `records`: over the model's domain, as of [`MarkovRandomField::sample`]. The result depends on them, on the model
-    /// and on the cliques alone, not on the number of threads: the generator is `ChaCha20Rng`, seeded by the SHA-256 of
+    /// `records`: over the model's domain, as of [`MarkovRandomField::sample`]. The result depends only on them, the
+    /// model and the cliques, not on the number of threads: the generator is `ChaCha20Rng`, seeded by the SHA-256 of
     /// the records.
     ///
     /// # Errors
-    /// Records over another domain, or a clique outside it.
+    /// Records over another domain, or a clique outside the domain.
     ///
     /// ```
     /// use jointly::{domain::{Clique, Domain}, data::Projectable, model::{MarkovRandomField, Sampling}};
@@ -124,8 +125,8 @@ impl MarkovRandomField {
         Dataset::new(self.domain().clone(), columns.collect::<Result<_>>()?)
     }
 
-    /// The cliques and their subsets, small ones first, as far as their tables fit the limits of memory and time;
-    /// those of the structural zeros in any case.
+    /// The cliques and their subsets, small ones first, as far as their tables fit the limits of memory and time; those
+    /// of the structural zeros always.
     fn within_reach(&self, cliques: &[Clique], records: usize) -> Result<Vec<Clique>> {
         let domain = self.domain();
         let mut wanted = Vec::new();
@@ -183,7 +184,7 @@ fn rows(records: &Dataset) -> Vec<u32> {
     rows
 }
 
-/// What is read to choose a value of one attribute.
+/// The tables read to choose a value of one attribute.
 #[derive(Clone, Copy)]
 struct Tables<'a> {
     residuals: &'a [Side],
@@ -196,12 +197,12 @@ struct Tables<'a> {
 /// A new value for a record.
 #[derive(Clone, Default)]
 struct Proposal {
-    /// Uniform in [0, 1): what the value is drawn with.
+    /// Uniform in [0, 1), used to draw the value.
     chance: f32,
     value: Option<u32>,
 }
 
-/// For some rows, draws a value of an attribute among the present one and all better ones, by the model's probabilities
+/// For some rows, draws a value of an attribute from the current one and all better ones, by the model's probabilities
 /// given the rest of the row.
 struct Propose<'a> {
     tables: Tables<'a>,
@@ -249,6 +250,6 @@ fn draw(weights: &mut [f32], chance: f32) -> Option<u32> {
         cumulated += (*weight - top).exp();
         *weight = cumulated;
     }
-    // Not a number, and above nothing, where all weights were minus infinity.
+    // NaN if all weights were minus infinity; then no comparison holds.
     (0..).zip(weights.iter()).find(|(_, sum)| **sum > chance * cumulated).map(|(value, _)| value)
 }

@@ -55,7 +55,7 @@ impl Side {
         Self { clique: index, others, table: moved }
     }
 
-    /// Where the entries of the attribute's values start, for the other values of a row.
+    /// Position where the entries of the attribute's values start, for the other values of a row.
     #[inline(always)]
     fn start(&self, row: &[u32]) -> usize {
         self.others.iter().map(|(attribute, stride)| stride * row[*attribute] as usize).sum()
@@ -74,7 +74,7 @@ pub(super) fn sum_sides(sides: &[Side], row: &[u32], sums: &mut [f32]) {
     }
 }
 
-/// By attribute, the log-potentials of the cliques that hold it. Their sums are the model's log-probabilities of the
+/// By attribute, the log-potentials of the cliques that contain it. Their sums are the model's log-probabilities of the
 /// attribute's values given the rest of a row, up to a constant.
 pub(super) fn log_potentials(model: &MarkovRandomField) -> Vec<Vec<Side>> {
     let domain = model.domain();
@@ -89,12 +89,12 @@ pub(super) fn log_potentials(model: &MarkovRandomField) -> Vec<Vec<Side>> {
     sides
 }
 
-/// Records less expected records on all cliques, one table for each attribute of a clique; infinite where no record may
-/// come.
+/// Records minus expected records on all cliques, one table for each attribute of a clique; infinite where no record
+/// may be added.
 pub(super) struct Residuals {
     /// By attribute.
     sides: Vec<Vec<Side>>,
-    /// For each clique, where its tables are: attribute and position among its sides.
+    /// For each clique, the positions of its tables: attribute and position among its sides.
     places: Vec<Vec<(usize, usize)>>,
 }
 
@@ -134,12 +134,12 @@ impl Residuals {
         Ok(found)
     }
 
-    /// The residuals of the cliques that hold an attribute.
+    /// The residuals of the cliques that contain an attribute.
     pub(super) fn of(&self, attribute: usize) -> &[Side] {
         &self.sides[attribute]
     }
 
-    /// Gives a row another value, if that still brings the sum of squares down.
+    /// Gives a row another value, if that still reduces the sum of squares.
     pub(super) fn change(&mut self, row: &mut [u32], attribute: usize, value: u32) {
         let old = row[attribute];
         let sides = &self.sides[attribute];

@@ -23,8 +23,8 @@ impl MarkovRandomField {
     /// Draws records, attribute by attribute in the reverse order of elimination, each given its neighbors in the
     /// junction tree.
     ///
-    /// Within a group of records that agree on the parents, values are dealt out in random order, so that attributes
-    /// that the model holds independent stay so.
+    /// Within a group of records that agree on the parents, values are dealt in random order, so that attributes that
+    /// are independent in the model stay independent.
     ///
     /// # Errors
     /// No record asked for, or more than fit 32 bits.
@@ -80,7 +80,7 @@ fn check_records(records: usize) -> Result<u32> {
     fits.ok_or_else(|| Error::invalid_parameter("rows", records, "1 to 4,294,967,295"))
 }
 
-/// Positions in a list of weights, as many as records, in random order: each as often as its weight says.
+/// One position in a list of weights per record, in random order, each as often as its weight requires.
 ///
 /// # Errors
 /// As [`MarkovRandomField::sample`].
@@ -170,15 +170,15 @@ impl Groups {
 /// Deals the values of one attribute out to groups of records.
 struct Dealer {
     method: Sampling,
-    /// Weights of the values in the group at hand.
+    /// Weights of the values in the current group.
     weights: Vec<f64>,
-    /// Their sums up to each value, where records are drawn one by one.
+    /// Their cumulated sums, for drawing records one by one.
     cumulated: Vec<f64>,
     hand: Vec<u32>,
-    /// Where the remainders of the next group are drawn: uniform in [0, 1), and evenly spread from group to group.
+    /// Offset for drawing the remainders of the next group: uniform in [0, 1), and evenly spread from group to group.
     offset: f64,
-    /// Step of the offset: the fractional part of the square root of a prime, another one for each attribute, so that
-    /// attributes that are independent given the same groups stay independent.
+    /// Step of the offset: the fractional part of the square root of a prime, a different one for each attribute, so
+    /// that attributes that are independent given the same groups stay independent.
     stride: f64,
 }
 

@@ -1,4 +1,4 @@
-//! A graphical model as the model file has it.
+//! A graphical model in a model file.
 
 use serde_json::value::RawValue;
 

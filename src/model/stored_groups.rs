@@ -1,4 +1,4 @@
-//! A support with groups as the model file has it.
+//! A support with groups in a model file.
 
 use std::sync::Arc;
 
@@ -55,11 +55,11 @@ impl StoredGroups {
         Self { attributes: names.collect(), columns: columns_of(model.rows()), weights, groups }
     }
 
-    /// The model, once all sizes fit. `total`: what the sizes of the groups must add up to.
+    /// The model, once all sizes fit. `total`: the required sum of the sizes of the groups.
     ///
     /// # Errors
-    /// Attributes that are not those of the schema; columns or weights of other lengths; more than the limits; codes that
-    /// the schema does not have; records out of order, repeated or forbidden; a forbidden group; or as
+    /// Attributes that are not those of the schema; columns or weights of wrong length; more than the limits; codes
+    /// that the schema does not have; records out of order, repeated or forbidden; a forbidden group; or as
     /// [`GroupedSupport::new`].
     fn check(
         self,

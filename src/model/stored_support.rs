@@ -1,4 +1,4 @@
-//! A weighted support as the model file has it.
+//! A weighted support in a model file.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

@@ -13,8 +13,8 @@ use crate::table::Factor;
 /// A finite support, distinct records of a domain, with a weight for each and the number of records it stands for: the
 /// models of MWEM, PMW^Pub (Liu et al. 2021), PEP and PEP^Pub (Liu, Vietri & Wu 2021).
 ///
-/// Weights need not be normalized; a record of weight 0 has probability 0. Records that the domain's structural zeros
-/// forbid are in no support.
+/// Weights need not be normalized; a record of weight 0 has probability 0. No support contains records that the
+/// domain's structural zeros forbid.
 ///
 /// ```
 /// use jointly::{data::Dataset, domain::{Clique, Domain}, model::WeightedSupport};
@@ -34,15 +34,15 @@ pub struct WeightedSupport {
 }
 
 impl WeightedSupport {
-    /// Most cells of a domain that are listed: 2²², some 32 MiB of weights and 4 MiB of codes an attribute.
+    /// Most cells of a domain that are listed: 2²², about 32 MiB of weights and 4 MiB of codes per attribute.
     pub const MAX_CELLS: u64 = 1 << 22;
 
-    /// Records with weights, standing for `total` records. Equal records become one, of the sum of their weights, and
-    /// all are put in the order of their codes.
+    /// Records with weights, standing for `total` records. Equal records become one with the sum of their weights, and
+    /// all are sorted by their codes.
     ///
     /// # Errors
-    /// Another number of weights than records, weights that are negative or not finite, no weight on a record that the
-    /// domain allows, or a total that is not positive and finite.
+    /// A number of weights other than that of records, weights that are negative or not finite, no weight on a record
+    /// that the domain allows, or a total that is not positive and finite.
     pub fn new(rows: &Dataset, weights: Vec<f64>, total: f64) -> Result<Self> {
         if weights.len() != rows.records() {
             return Err(Error::invalid_specification(
@@ -119,11 +119,11 @@ impl WeightedSupport {
         Self::of_distinct(rows, weights, total)
     }
 
-    /// The records of public tables, taken together, weighted by how often they occur.
+    /// The pooled records of public tables, weighted by how often they occur.
     ///
     /// # Errors
-    /// No table, one that lacks an attribute of the domain, records that the domain forbids only, or a total that is not
-    /// positive and finite.
+    /// No table, one that lacks an attribute of the domain, only records that the domain forbids, or a total that is
+    /// not positive and finite.
     pub fn from_public(domain: &Domain, tables: &[PublicData], total: f64) -> Result<Self> {
         if tables.is_empty() {
             let expected = "at least one: its records are the support";
@@ -182,7 +182,7 @@ impl WeightedSupport {
         self.rows.records()
     }
 
-    /// Size in MiB: 8 bytes a record for its weight, and the codes.
+    /// Size in MiB: 8 bytes per record for its weight, and the codes.
     pub fn size_mib(&self) -> f64 {
         let width = |column: &Column| match column {
             Column::U8(_) => 1,

@@ -1,4 +1,4 @@
-//! Cliques in batches, so that the marginals of a workload need not be held all at once.
+//! Cliques in batches, so that the marginals of a workload need not all be held together.
 
 use crate::domain::Domain;
 use crate::query::WeightedClique;

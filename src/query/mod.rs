@@ -1,4 +1,4 @@
-//! What a synthetic table must be good at.
+//! The workload: the marginals at which a synthetic table must be good.
 
 mod batches;
 mod workload;

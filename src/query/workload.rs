@@ -14,7 +14,7 @@ const MAX_CLIQUES: u64 = 1 << 24;
 /// Largest number of attributes of a clique of a workload, so that its subsets can be listed.
 const MAX_ATTRIBUTES: usize = 16;
 
-/// A clique of a workload with its weight c, positive; 1 where nothing else is said.
+/// A clique of a workload with its weight c, which is positive and 1 by default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightedClique {
     /// The attributes.
@@ -139,9 +139,9 @@ impl Workload {
         }
     }
 
-    /// Reads a workload file: JSON `{"cliques": [["AGEP", "SEX"], {"clique": ["MAR"], "weight": 2.0}]}`, or
-    /// text with one clique a line, names separated by commas (quoted as in CSV where need be); lines that
-    /// are empty or start with `#` are skipped.
+    /// Reads a workload file: JSON `{"cliques": [["AGEP", "SEX"], {"clique": ["MAR"], "weight": 2.0}]}`, or text with
+    /// one clique per line, names separated by commas (quoted as in CSV if necessary); lines that are empty or start
+    /// with `#` are skipped.
     ///
     /// # Errors
     /// An unreadable file, or as [`Workload::from_text`].
@@ -225,7 +225,7 @@ impl Workload {
 pub struct WorkloadSource {
     /// `all-K-way`, or the path of a file.
     pub name: String,
-    /// Cliques of more cells are left out.
+    /// Cliques with more cells are left out.
     pub max_cells: Option<u64>,
 }
 
@@ -237,7 +237,7 @@ impl Default for WorkloadSource {
 }
 
 impl WorkloadSource {
-    /// The file, where it is one: unless the text has the form of a built-in workload, a file of that name is meant.
+    /// The file, if the name is not that of a built-in workload.
     pub fn file(&self) -> Option<&Path> {
         let path = Path::new(&self.name);
         let built_in = self.name.starts_with("all-") && self.name.ends_with("-way");

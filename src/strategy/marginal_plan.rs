@@ -13,9 +13,9 @@ use crate::strategy::variances::{needed, parts, share};
 use crate::strategy::{ResidualVariances, Residuals};
 use crate::table::Projection;
 
-/// Most marginals to choose among: the solves take the third power of their number.
+/// Most marginals to choose among; the work of the solves is cubic in their number.
 const MOST_CANDIDATES: usize = 2048;
-/// Relative distance from the least error that is near enough.
+/// Relative distance from the minimum error at which the search ends.
 const GAP: f64 = 1e-8;
 /// Share of the budget below which a marginal is not measured.
 const LEAST_SHARE: f64 = 1e-7;
@@ -25,7 +25,7 @@ const LEAST_SHARE: f64 = 1e-7;
 ///
 /// The paper's weights `θ_B` are the precisions `1/σ_B²` of the measured marginals up to a factor; a strategy of L2
 /// sensitivity 1 is one with `Σ θ_B = 1`. Its algebra of the matrices `⊗ I or J` is diagonal in residuals: a marginal B
-/// holds the residual of A ⊆ B with noise `σ_B² ∏_{i ∈ B∖A} k_i`, so that all of them together know it to
+/// contains the residual of A ⊆ B with noise `σ_B² ∏_{i ∈ B∖A} k_i`, so all of them together determine it to
 ///
 /// ```text
 /// 1/σ_A² = Σ_{B ⊇ A} 1/(σ_B² ∏_{i ∈ B∖A} k_i)
@@ -44,8 +44,8 @@ pub struct MarginalPlan {
 impl MarginalPlan {
     /// The plan for a budget.
     ///
-    /// `widest`: besides the subsets of the workload's cliques, all cliques of up to so many of its attributes may be
-    /// measured; 0 for none.
+    /// `widest`: in addition to the subsets of the workload's cliques, all cliques of up to this number of its
+    /// attributes may be measured; 0 for none.
     ///
     /// # Errors
     /// More than 2048 marginals to choose among, or a budget too small for the workload.
@@ -73,12 +73,12 @@ impl MarginalPlan {
         Err(Error::invalid_parameter("rho of a plan", rho, "enough for every part of the workload"))
     }
 
-    /// What to measure, and at which cost; the costs add up to the budget. The empty clique is the number of records.
+    /// The cliques to measure, with their costs, which add up to the budget. The empty clique is the number of records.
     pub fn measured(&self) -> &[(Clique, Rho)] {
         &self.measured
     }
 
-    /// How well residuals are known afterwards, `σ_B² = Δ₂²/(2ρ_B)`.
+    /// The resulting variances of residuals, `σ_B² = Δ₂²/(2ρ_B)`.
     pub fn variances(&self) -> ResidualVariances {
         let squared_l2 = f64::from(MarginalSensitivity::of(self.relation).squared_l2());
         let by_clique = self.needed.iter().map(|part| {
@@ -95,10 +95,10 @@ impl MarginalPlan {
         ResidualVariances::new(&self.domain, by_clique.collect())
     }
 
-    /// The least squares estimate from noisy marginals, residual by residual: the mean of what every marginal says about
-    /// it, weighted by precision.
+    /// The least squares estimate from noisy marginals, residual by residual: the mean of the observations from every
+    /// marginal, weighted by precision.
     ///
-    /// `marginals`: as measured, of the empty clique too. `records`: their number, where it is public.
+    /// `marginals`: as measured, including the empty clique. `records`: their number, if it is public.
     pub fn estimate(&self, marginals: &[NoisyMarginal], records: Option<u64>) -> Residuals {
         let mut residuals =
             Residuals::of_total(&self.domain, records.map_or(0.0, |records| records as f64));
@@ -150,7 +150,7 @@ fn candidates(needed: &[Clique], widest: usize) -> Result<Vec<Clique>> {
     Ok(found.into_iter().map(|(_, clique)| clique).collect())
 }
 
-/// A budget in parts of given shares, to the last unit.
+/// Splits a budget into parts with given shares, exact to the last unit.
 fn split(rho: Rho, shares: Vec<(Clique, f64)>) -> Result<Vec<(Clique, Rho)>> {
     let (mut left, mut rest) = (rho, shares.iter().map(|(_, share)| share).sum::<f64>());
     let count = shares.len();
@@ -223,11 +223,11 @@ impl Problem {
         (gradient, hessian)
     }
 
-    /// Shares θ whose F is within 10⁻⁸ of the least.
+    /// Shares θ whose F is within 10⁻⁸ of the minimum.
     ///
     /// As `F(sθ) = F(θ)/s`, the minimum of `F(θ) + Σθ` without the constraint is a multiple of that with it. It is
     /// followed along `F(θ) + Σθ − μ Σ ln θ`, μ → 0, by Newton steps (Boyd & Vandenberghe 2004, section 11.3). By
-    /// convexity `F(θ*) ≥ 2 F(θ) − max_B |∂F/∂θ_B|` where `Σθ = 1`, which tells when to end.
+    /// convexity `F(θ*) ≥ 2 F(θ) − max_B |∂F/∂θ_B|` where `Σθ = 1`, which is the stopping rule.
     fn solve(&self) -> Result<Vec<f64>> {
         let mut theta: Array1<f64> = Array1::from_elem(self.unknowns, 1.0);
         theta *= (self.value(&theta) / theta.sum()).sqrt();
@@ -249,7 +249,7 @@ impl Problem {
         Ok(theta.iter().map(|x| x / sum).collect())
     }
 
-    /// One step, as long as it lowers the function; whether another is worth it.
+    /// Takes one step if it lowers the function; returns whether to continue.
     fn newton_step(&self, theta: &mut Array1<f64>, barrier: f64) -> Result<bool> {
         let merit = |t: &Array1<f64>| self.value(t) + t.sum() - barrier * t.ln().sum();
         let (mut gradient, mut hessian) = self.derivatives(theta);

@@ -11,14 +11,15 @@ use crate::query::{WeightedClique, Workload};
 use crate::strategy::ResidualVariances;
 use crate::strategy::variances::{needed, parts, share};
 
-/// σ² on scaled queries up to which another attribute is centered before the noise: far within what the sampler takes.
+/// Largest σ² on scaled queries for which another attribute is centered before the noise; far within the sampler's
+/// range.
 const LARGEST_VARIANCE: f64 = (1_u64 << 44) as f64;
-/// Most steps towards the least maximum.
+/// Most steps towards the minimum of the maximum.
 const MAX_VARIANCE_STEPS: u32 = 10_000;
-/// Relative distance from the least maximum that is near enough.
+/// Relative distance from the minimum of the maximum at which the search ends.
 const MAX_VARIANCE_GAP: f64 = 1e-4;
 
-/// What a plan makes as small as possible.
+/// The objective that a plan minimizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Objective {
@@ -50,7 +51,7 @@ impl ResidualPlan {
     /// The plan for a budget.
     ///
     /// # Errors
-    /// A budget of 0, or one so small that the noise is beyond what can be drawn.
+    /// A budget of 0, or one so small that the noise is beyond the sampler's range.
     pub fn new(
         domain: &Domain,
         workload: &Workload,
@@ -77,7 +78,7 @@ impl ResidualPlan {
         });
         let ideal: Vec<(&Clique, f64)> = ideal.collect();
 
-        // One factor for all makes the exact cost that of the budget; rounding may ask for a little more noise.
+        // One factor for all makes the exact cost equal the budget; rounding may require slightly more noise.
         let with = |factor: f64| -> Result<(Vec<ResidualQuery>, Rho)> {
             let queries = ideal.iter().map(|(clique, v)| query(domain, clique, factor * v));
             let queries = queries.collect::<Result<Vec<_>>>()?;
@@ -95,12 +96,12 @@ impl ResidualPlan {
         }
     }
 
-    /// What to measure, all at once.
+    /// The queries to measure together.
     pub fn queries(&self) -> &[ResidualQuery] {
         &self.queries
     }
 
-    /// How well residuals are known afterwards: `σ_A² = σ² / scale²`.
+    /// The resulting variances of residuals: `σ_A² = σ² / scale²`.
     pub fn variances(&self) -> ResidualVariances {
         let by_clique = self.queries.iter().map(|query| {
             let scale = query.scale() as f64;
@@ -110,8 +111,8 @@ impl ResidualPlan {
     }
 }
 
-/// The integer query for noise `σ_A²` on the residual of a clique: centered along as many attributes as the sampler's range
-/// allows, those of few values first, which gain most by it.
+/// The integer query for noise `σ_A²` on the residual of a clique: centered along as many attributes as the sampler's
+/// range allows, those with few values first, which gain most.
 fn query(domain: &Domain, clique: &Clique, variance: f64) -> Result<ResidualQuery> {
     let mut by_size: Vec<usize> = clique.iter().collect();
     by_size.sort_by_key(|attribute| domain.cardinality(*attribute));
@@ -152,11 +153,11 @@ fn gains(domain: &Domain, workload: &Workload, weights: &[f64], cliques: &[Cliqu
     cliques.iter().map(|clique| by_clique.get(clique).copied().unwrap_or(0.0)).collect()
 }
 
-/// Weights under which the least sum of variances is the least maximum.
+/// Weights for which the minimum sum of variances is the minimum of the maximum.
 ///
 /// By duality `min_σ max_W c_W Var_W = max_λ f(λ)` over the simplex, `f(λ) = (Σ_A √(p_A v_A(λ)))²` at ρ = ½, whose
-/// derivative in `λ_W` is `c_W Var_W`. Steps `λ_W ← λ_W c_W Var_W / f(λ)` stay in the simplex; f(λ) bounds the least maximum
-/// from below, and `max_W c_W Var_W` from above.
+/// derivative in `λ_W` is `c_W Var_W`. Steps `λ_W ← λ_W c_W Var_W / f(λ)` stay in the simplex; f(λ) bounds the minimum
+/// of the maximum from below, and `max_W c_W Var_W` from above.
 fn worst_weights(domain: &Domain, workload: &Workload, cliques: &[Clique]) -> Vec<f64> {
     let all = workload.weighted_cliques();
     let mut lambda = vec![1.0 / all.len() as f64; all.len()];

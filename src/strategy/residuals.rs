@@ -8,8 +8,8 @@ use crate::privacy::NoisyResidual;
 use crate::strategy::variances::parts;
 use crate::table::Projection;
 
-/// Unbiased estimates of residuals `r_A = (⊗_{i ∈ A} (I − J/k_i)) M_A`, in counts. Marginals made of them agree with one
-/// another on all attributes that they share.
+/// Unbiased estimates of residuals `r_A = (⊗_{i ∈ A} (I − J/k_i)) M_A`, in counts. Marginals built from them agree on
+/// all shared attributes.
 #[derive(Clone, Debug)]
 pub struct Residuals {
     domain: Domain,
@@ -17,7 +17,7 @@ pub struct Residuals {
 }
 
 impl Residuals {
-    /// Of a public number of records, and nothing else.
+    /// Residuals for a public number of records and nothing else.
     pub fn of_total(domain: &Domain, total: f64) -> Self {
         let by_clique = BTreeMap::from([(Clique::default(), vec![total])]);
         Self { domain: domain.clone(), by_clique }
@@ -67,7 +67,7 @@ impl Residuals {
     }
 }
 
-/// Takes from every line along every axis its mean: `(⊗_i (I − J/k_i)) table`, in place.
+/// Subtracts its mean from every line along every axis: `(⊗_i (I − J/k_i)) table`, in place.
 fn center(shape: &[usize], table: &mut [f64]) {
     let mut run = table.len();
     for extent in shape {

@@ -1,4 +1,4 @@
-//! How well residuals, and so marginals, are known.
+//! Variances of residuals, and so of marginals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ impl ResidualVariances {
         parts(clique).map(|part| self.of(&part) * share(&self.domain, &part, clique)).sum()
     }
 
-    /// Root mean squared error over all cells of a workload's marginals, in counts. Weights do not enter.
+    /// Root mean squared error over all cells of a workload's marginals, in counts. Weights are ignored.
     pub fn workload_rmse(&self, workload: &Workload) -> f64 {
         let (mut squares, mut cells) = (0.0, 0.0);
         for WeightedClique { clique, .. } in workload.weighted_cliques() {
@@ -54,7 +54,8 @@ pub(super) fn parts(clique: &Clique) -> impl Iterator<Item = Clique> {
     std::iter::once(Clique::default()).chain(clique.subsets())
 }
 
-/// What a unit of `σ_A²` adds to the variance of a cell of W: `∏_{i ∈ A} (k_i − 1)/k_i ∏_{j ∈ W∖A} 1/k_j²`, for A ⊆ W.
+/// The contribution of a unit of `σ_A²` to the variance of a cell of W: `∏_{i ∈ A} (k_i − 1)/k_i ∏_{j ∈ W∖A} 1/k_j²`,
+/// for A ⊆ W.
 pub(super) fn share(domain: &Domain, part: &Clique, whole: &Clique) -> f64 {
     let factor = |attribute| {
         let k = domain.cardinality(attribute) as f64;

@@ -1,4 +1,4 @@
-//! One table for each clique of a set, held end to end: potentials and marginals.
+//! One table for each clique of a set, stored contiguously: potentials and marginals.
 
 use std::sync::Arc;
 
@@ -119,12 +119,12 @@ macro_rules! clique_vector {
 }
 
 clique_vector! {
-    /// Log-potentials θ: `p(x) ~ exp(Σ_r θ_r(x_r))`, one table a clique. Minus infinity forbids a cell.
+    /// Log-potentials θ: `p(x) ~ exp(Σ_r θ_r(x_r))`, one table per clique. Minus infinity forbids a cell.
     Potentials
 }
 
 clique_vector! {
-    /// Marginals μ in counts, one table a clique; each sums to the total.
+    /// Marginals μ in counts, one table per clique; each sums to the total.
     Marginals
 }
 

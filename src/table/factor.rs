@@ -26,7 +26,7 @@ impl Factor {
     /// A table over `clique` with these cells.
     ///
     /// # Errors
-    /// A number of values that is not the clique's number of cells.
+    /// A number of values other than the clique's number of cells.
     pub fn new(domain: &Domain, clique: Clique, values: Vec<f64>) -> Result<Self> {
         let shape = domain.shape(&clique);
         let found = values.len();
@@ -49,12 +49,12 @@ impl Factor {
         self.values.as_slice().unwrap_or(&[])
     }
 
-    /// The table as an array with one axis an attribute.
+    /// The table as an array with one axis per attribute.
     pub fn view(&self) -> ArrayViewD<'_, f64> {
         self.values.view()
     }
 
-    /// The table as an owned array with one axis an attribute.
+    /// The table as an owned array with one axis per attribute.
     pub fn into_array(self) -> ArrayD<f64> {
         self.values
     }

@@ -25,8 +25,8 @@ pub(crate) fn strides_within(axes: &[usize], inner: &Clique, shape: &[usize]) ->
 
 /// A walk over the cells of a large table, each with the index of the cell it projects to in a smaller table.
 ///
-/// Built once for a pair of layouts. Neighboring axes along which both layouts run on alike are fused, so the
-/// inner run is as long as it can be.
+/// Built once for a pair of layouts. Neighboring axes along which both layouts continue in the same way are fused, so
+/// the inner run is as long as possible.
 #[derive(Clone, Debug)]
 pub(crate) struct Projection {
     /// Extents, outermost first; the last is the run length.
@@ -114,7 +114,7 @@ impl Projection {
     }
 
     /// `small[projection of c] = plus(small[projection of c], large[c])` for every cell; `plus` is associative and
-    /// commutative but for rounding.
+    /// commutative up to rounding.
     #[inline]
     pub(crate) fn fold_into<T: Copy>(
         &self,
@@ -170,7 +170,7 @@ impl Projection {
     }
 }
 
-/// Folds a run into `first`, long runs in eight interleaved parts so that one addition need not wait for the last.
+/// Folds a run into `first`, long runs in eight interleaved parts so that additions need not wait for each other.
 #[inline]
 fn fold_run<T: Copy>(first: T, run: &[T], plus: impl Fn(T, T) -> T) -> T {
     let (chunks, rest) = run.as_chunks::<8>();

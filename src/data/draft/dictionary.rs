@@ -15,13 +15,13 @@ use crate::error::{Error, Result};
 /// Largest dictionary read, in bytes.
 const LARGEST: usize = 256 << 20;
 
-/// Most codes that a range of a character column stands for; a longer one is an identifier.
+/// Most codes in a range of a character column; a longer range is an identifier.
 const MOST_CODES: u64 = 200;
 
-/// Bins that a numeric range gets, about.
+/// Approximate number of bins of a numeric range.
 const BINS: f64 = 20.0;
 
-/// What the dictionary says of one column; rows of the household and the person file come together.
+/// The dictionary's entry for one column; rows of the household and the person file are merged.
 #[derive(Default)]
 struct Entry {
     name: String,
@@ -142,7 +142,7 @@ impl Entry {
             high = high.max(last + 1.0);
         }
         let mut edges = inner_edges(low, high);
-        // A few single values beside a range (none, top-coded) mean something of their own.
+        // A few single values outside a range (none, top-coded) have their own meaning.
         if singles.len() < self.values.len() && singles.len() <= 5 {
             edges.extend(singles.iter().flat_map(|value| [*value, value + 1.0]));
         }

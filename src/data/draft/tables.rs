@@ -1,4 +1,4 @@
-//! What the rows of public tables show of their columns.
+//! Observations about the columns of public tables.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub(super) struct Observed {
     pub(super) name: String,
     /// Whether empty text occurs.
     pub(super) missing: bool,
-    /// How often each other text occurs; of the first [`MOST_DISTINCT`].
+    /// How often each of the first [`MOST_DISTINCT`] other texts occurs.
     counts: BTreeMap<String, u64>,
     /// Whether there are more distinct texts than were kept.
     more: bool,
@@ -122,7 +122,7 @@ impl Observed {
         self.numbers.whole
     }
 
-    /// The column that reads what was seen.
+    /// The column that accepts the observed values.
     pub(super) fn into_column(self) -> SchemaColumn {
         let distinct = self.counts.len();
         let numeric = self.numbers.all && distinct > MOST_NUMERIC_CODES;
@@ -188,7 +188,7 @@ fn rounded(value: f64, whole: bool) -> f64 {
     if whole {
         unit = unit.max(1.0);
     }
-    // Division by a power of ten below 1 would leave crumbs in the last digit.
+    // Dividing by a power of ten below 1 would leave errors in the last digit.
     if unit < 1.0 {
         (value / unit).round() / (1.0 / unit).round()
     } else {
@@ -207,7 +207,7 @@ fn widest(extreme: f64, side: f64) -> f64 {
 }
 
 impl Numbers {
-    /// Takes one distinct text into account. Leading zeros and signs as in codes make it no number.
+    /// Takes one distinct text into account. Texts with leading zeros or signs, as in codes, are not numbers.
     fn add(&mut self, text: &str) {
         let digits = text.strip_prefix('-').unwrap_or(text);
         let whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

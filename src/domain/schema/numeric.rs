@@ -99,7 +99,7 @@ impl Bins {
             return (low, high);
         }
         let (cut_low, cut_high) = if bin == 0 { (high - width, high) } else { (low, low + width) };
-        // A cut that loses the last whole number of the bin is no use.
+        // Do not cut if the bin would lose its last whole number.
         if self.integer && cut_low.ceil() >= cut_high {
             return (low, high);
         }

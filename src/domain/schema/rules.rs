@@ -1,4 +1,4 @@
-//! What no record can have, as a schema says it: forbidden combinations and functional dependencies.
+//! Impossible records as a schema declares them: forbidden combinations and functional dependencies.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ struct Range {
 type Combination = Vec<(String, Vec<u32>)>;
 
 impl Rules {
-    /// The rules whose attributes are all kept. A rule that lacks one says nothing about the others.
+    /// The rules whose attributes are all kept. A rule that lacks one does not restrict the others.
     pub(super) fn among(&self, kept: impl Fn(&str) -> bool) -> Self {
         let forbidden = self.forbidden.iter().filter(|rule| rule.keys().all(|name| kept(name)));
         let dependencies =

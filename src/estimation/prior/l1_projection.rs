@@ -1,18 +1,18 @@
-//! The distribution on a marginal that is nearest some noisy answers.
+//! The distribution on a marginal nearest to some noisy answers.
 
 use crate::error::{Error, Result};
 use crate::program::{Comparison, Constraint, LinearProgram};
 
-/// The distribution y nearest noisy answers `y~` in L1 norm and, of all those, the one of least relative entropy
-/// `KL(y ‖ b)` to the current answers b: in closed form.
+/// The distribution y nearest to noisy answers `y~` in L1 norm and, among those, with the smallest relative entropy
+/// `KL(y ‖ b)` to the current answers b, in closed form.
 ///
-/// With `a = max(y~, 0)`, the nearest distributions are all `y <= a` where a sums to 1 at least, and all `y >= a` where it
-/// does not: their distance is the same wherever the difference goes. Of those, `y = min(a, c b)` and `y = max(a, c b)`
-/// have the least relative entropy, with the c for which y sums to 1. Cells with `b = 0` get, in the first case, only what
-/// the others cannot hold, as evenly as `a` allows.
+/// With `a = max(y~, 0)`, the nearest distributions are all `y <= a` if a sums to at least 1, and all `y >= a`
+/// otherwise. Their distance does not depend on how the difference is distributed. Among them, `y = min(a, c b)` and `y
+/// = max(a, c b)` have the smallest relative entropy, with the c for which y sums to 1. In the first case, cells with
+/// `b = 0` get only what exceeds the other cells' limits, as evenly as `a` allows.
 ///
-/// `answers`: noisy frequencies, finite. `current`: b, at least 0. `possible`: false for cells in which no record can lie;
-/// their y is 0. All three are of one length.
+/// `answers`: noisy frequencies, finite. `current`: b, at least 0. `possible`: false for cells in which no record can
+/// lie; their y is 0. All three have the same length.
 ///
 /// # Errors
 /// Different lengths, no possible cell, or numbers out of range.
@@ -37,7 +37,7 @@ pub fn l1_projection(answers: &[f64], current: &[f64], possible: &[bool]) -> Res
     let sum: f64 = cells.iter().map(positive).sum();
     if sum < 1.0 {
         cells.iter().for_each(|i| y[*i] = positive(i));
-        // All cells keep what they have; the others' share goes where the current answers are.
+        // All cells keep their values; the rest goes where the current answers are.
         let (targets, reference): (&[usize], _) =
             if known.is_empty() { (&new, None) } else { (&known, Some(current)) };
         let others: f64 = if known.is_empty() { 0.0 } else { new.iter().map(positive).sum() };
@@ -59,7 +59,7 @@ fn lower(answers: &[f64], reference: Option<&[f64]>, cells: &[usize], total: f64
     let b = |i: usize| reference.map_or(1.0, |b| b[i]);
     let a = |i: usize| answers[i].max(0.0);
     let mut order = cells.to_vec();
-    // Those whose a is small beside b are reached first as c grows.
+    // As c grows, it first reaches cells whose a is small compared with b.
     order.sort_by(|i, j| (a(*i) / b(*i)).total_cmp(&(a(*j) / b(*j))));
     let mut free: f64 = order.iter().map(|i| b(*i)).sum();
     let mut left = total;
@@ -80,7 +80,7 @@ fn raise(answers: &[f64], reference: Option<&[f64]>, cells: &[usize], total: f64
     let b = |i: usize| reference.map_or(1.0, |b| b[i]);
     let a = |i: usize| answers[i].max(0.0);
     let mut order = cells.to_vec();
-    // Those whose a is large beside b are left behind first as c falls.
+    // As c falls, it first leaves cells whose a is large compared with b.
     order.sort_by(|i, j| (a(*j) / b(*j)).total_cmp(&(a(*i) / b(*i))));
     let mut free: f64 = order.iter().map(|i| b(*i)).sum();
     let mut left = total;
@@ -120,7 +120,7 @@ pub fn l1_projection_by_program(answers: &[f64], possible: &[bool]) -> Result<Ve
     }
     let objective = (0..2 * n).map(|i| if i < n { 0.0 } else { 1.0 }).collect();
     let solution = LinearProgram { objective, constraints }.solve()?;
-    // The solver's own rounding: a distribution is what is wanted.
+    // Corrects the solver's rounding, so that the result is a distribution.
     let values: Vec<f64> = solution.values[..n].iter().map(|y| y.max(0.0)).collect();
     let sum: f64 = values.iter().sum();
     let mut y = vec![0.0; answers.len()];

@@ -1,9 +1,9 @@
-//! Prior-aware estimation: the distribution nearest a prior among those that agree with noisy answers as well as a
+//! Prior-aware estimation: the distribution nearest to a prior among those that agree with noisy answers as well as a
 //! distribution can (Tao, Bater & Machanavajjhala 2021, "IDE").
 //!
 //! In two stages ([`TwoStages`]): the answers `y~` are moved, as little as possible in L1 norm, to `y* = W z` that some
-//! distribution z has; then `q = argmin KL(q ‖ p)` with `W q = y*`. Or iteratively ([`PriorAware`], Algorithm 1): one
-//! marginal after the other is projected alone and q scaled to it, which is all that large priors need.
+//! distribution z has; then `q = argmin KL(q ‖ p)` with `W q = y*`. Or iteratively ([`PriorAware`], Algorithm 1):
+//! marginals are projected one at a time and q is scaled to each, which suffices for large priors.
 //!
 //! The prior is a list of records with weights, or a graphical model.
 
@@ -37,7 +37,7 @@ pub enum Order {
     /// All in turn.
     #[default]
     RoundRobin,
-    /// All in a new random order in each pass. The seed costs no privacy: answers are released before.
+    /// All in a new random order in each pass. The seed costs no privacy: the answers are already released.
     Random {
         /// Seed of the order.
         seed: u64,
@@ -49,23 +49,23 @@ pub enum Order {
 /// How answers are moved onto distributions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Projection {
-    /// Nearest in L1 norm and, of all those, of least relative entropy to the current answers: in closed form.
+    /// Nearest in L1 norm and, among those, with the smallest relative entropy to the current answers, in closed form.
     #[default]
     LeastEntropy,
-    /// Nearest in L1 norm, whichever a linear program finds: as published.
+    /// Nearest in L1 norm, any solution of a linear program: as published.
     LinearProgram,
 }
 
-/// Iterative prior-aware estimation (Tao et al. 2021, Algorithm 1): from the prior on, each step projects the answers on
-/// one marginal and scales the distribution to them (Definition 3.1): of the records in cell i, with current answer
-/// `b_i` and projected answer `y_i`,
+/// Iterative prior-aware estimation (Tao et al. 2021, Algorithm 1): starting from the prior, each step projects the
+/// answers on one marginal and scales the distribution to them (Definition 3.1). Among the records in cell i, with
+/// current answer `b_i` and projected answer `y_i`,
 ///
 /// - those with weight are scaled by `y_i / b_i` where `b_i > 0`, and
 /// - where `b_i = 0`, all records that may lie there share `y_i` evenly.
 ///
-/// With answers that some distribution has, this is iterative proportional fitting, and its limit the projection of the
-/// prior ([`TwoStages`]). Noisy answers contradict one another, and steps go round in a circle: it ends when a pass moves
-/// hardly less than the one before.
+/// With answers that some distribution has, this is iterative proportional fitting, and its limit is the projection of
+/// the prior ([`TwoStages`]). Noisy answers contradict each other, and the steps move in a cycle. The iteration ends
+/// when a pass moves almost as much as the previous one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PriorAware {
     /// Which answers are next.
@@ -74,9 +74,9 @@ pub struct PriorAware {
     pub projection: Projection,
     /// Most passes; one pass has as many steps as there are answers.
     pub passes: u32,
-    /// It ends when a pass moved the answers by less than this on average, in L1 norm, or ...
+    /// It ends when a pass moves the answers by less than this on average, in L1 norm, or ...
     pub tolerance: f64,
-    /// ... by more than this share of what the pass before moved.
+    /// ... by more than this share of the previous pass's movement.
     pub stagnation: f64,
 }
 
@@ -92,20 +92,20 @@ impl Default for PriorAware {
     }
 }
 
-/// A posterior with what led to it.
+/// A posterior with its history.
 #[derive(Clone, Debug)]
 pub struct PriorAwareEstimate<M> {
     /// The distribution.
     pub model: M,
-    /// For each pass, the mean over its steps of the L1 distance that answers had to be moved: `‖y_s - W_s q‖₁`.
+    /// For each pass, the mean over its steps of the L1 distance by which answers were moved: `‖y_s - W_s q‖₁`.
     pub moved: Vec<f64>,
-    /// Whether it ended by itself, within the passes allowed.
+    /// Whether it converged within the allowed passes.
     pub converged: bool,
 }
 
 impl PriorAware {
-    /// Runs all passes over `answers` answers. `distance`: how far the current distribution is from the projection of one;
-    /// `step`: projects one, scales the distribution to it, and says how far it was.
+    /// Runs all passes over `answers` answers. `distance`: how far the current distribution is from the projection of
+    /// one; `step`: projects one, scales the distribution to it, and returns the distance.
     fn run<State>(
         &self,
         answers: usize,

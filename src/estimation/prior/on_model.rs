@@ -1,4 +1,5 @@
-//! Algorithm 1 on a graphical model: the prior's potentials stay, and every marginal with answers gets one of its own.
+//! Algorithm 1 on a graphical model: the prior's potentials stay fixed, and every marginal with answers gets its own
+//! table.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use crate::inference::{BeliefPropagation, BeliefWorkspace, MarginalOracle};
 use crate::model::MarkovRandomField;
 use crate::table::{CliqueLayout, Marginals, Potentials};
 
-/// A graphical model while it is scaled to answers.
+/// A graphical model that is being scaled to answers.
 struct Posterior<'a> {
     answers: &'a [Answers],
     /// Position of each marginal with answers in the layout.

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::estimation::prior::{Answers, PriorAware, PriorAwareEstimate, check, l1};
 use crate::model::WeightedSupport;
 
-/// A distribution over listed records while it is scaled to answers.
+/// A distribution over listed records that is being scaled to answers.
 struct Posterior<'a> {
     answers: &'a [Answers],
     /// For each marginal, the cell of every record.
@@ -16,10 +16,10 @@ struct Posterior<'a> {
 }
 
 impl PriorAware {
-    /// The posterior of a prior that lists records; records of weight 0 may come into play where answers demand it.
+    /// The posterior of a prior that lists records. Records of weight 0 may get weight where answers require it.
     ///
     /// # Errors
-    /// Answers of another shape than their marginals, outside the prior's domain or not finite; no pass.
+    /// Answers whose shape differs from their marginals', outside the prior's domain or not finite; no pass.
     ///
     /// ```
     /// use jointly::{data::Dataset, domain::{Clique, Domain}, model::WeightedSupport};

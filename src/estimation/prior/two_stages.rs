@@ -14,8 +14,8 @@ pub enum KullbackLeibler {
     /// Iterative proportional fitting: cheap steps, linear convergence.
     #[default]
     ProportionalFitting,
-    /// Newton's method on the dual, a smooth convex function of one number for each query: few steps, each of which solves
-    /// a dense system of that size.
+    /// Newton's method on the dual, a smooth convex function of one number per query: few steps, each of which solves a
+    /// dense system of that size.
     Newton,
 }
 
@@ -37,7 +37,7 @@ impl Default for TwoStages {
     }
 }
 
-/// A posterior with what proves it.
+/// A posterior with its proof of optimality.
 #[derive(Clone, Debug)]
 pub struct TwoStageEstimate {
     /// The distribution q.
@@ -48,7 +48,7 @@ pub struct TwoStageEstimate {
     pub moved: f64,
     /// `KL(q ‖ p)` in nats.
     pub divergence: f64,
-    /// `KL(q ‖ p)` less the value of the dual: how far q is from optimal, but for the residual.
+    /// `KL(q ‖ p)` minus the value of the dual: how far q is from optimal, up to the residual.
     pub duality_gap: f64,
     /// `max |W q - y*|`.
     pub residual: f64,
@@ -60,7 +60,7 @@ pub struct TwoStageEstimate {
 const MOST_SIZE: usize = 60_000;
 /// Most queries of Newton's method: a dense system of that size.
 const MOST_QUERIES: usize = 3_000;
-/// Answers below this are taken for zero: no record can lie there.
+/// Answers below this count as zero: no record can lie there.
 const ZERO: f64 = 1e-12;
 /// Added to the diagonal of the Hessian, which has a kernel: marginals share their sums.
 const RIDGE: f64 = 1e-12;
@@ -79,7 +79,7 @@ impl TwoStages {
         let y = queries.nearest(answers)?;
         let moved = y.iter().zip(answers).map(|(y, a)| l1(y, &a.frequencies)).sum();
 
-        // Records in empty cells go; the rest keeps its form p exp(Σ λ).
+        // Records in empty cells are removed; the rest keeps its form p exp(Σ λ).
         let mut q = p.clone();
         for (cells, y) in queries.cells.iter().zip(&y) {
             for (q, cell) in q.iter_mut().zip(cells) {
@@ -98,7 +98,7 @@ impl TwoStages {
         };
         let divergence: f64 =
             q.iter().zip(&p).filter(|(q, _)| **q > 0.0).map(|(q, p)| q * (q / p).ln()).sum();
-        // The dual: <λ, y> - ln Σ p exp(Σ λ), over the records that are left.
+        // The dual: <λ, y> - ln Σ p exp(Σ λ), over the remaining records.
         let value = dual.value(&queries, &y, &start) - support.ln();
         let residual = queries.residual(&q, &y);
         let model = prior.clone().reweighted(q, prior.total())?;
@@ -244,7 +244,7 @@ impl Queries {
         }
         let objective = (0..records + queries).map(|i| if i < records { 0.0 } else { 1.0 });
         let solution = LinearProgram { objective: objective.collect(), constraints }.solve()?;
-        // The solver's z is a distribution but for rounding; its answers are what some distribution has.
+        // The solver's z is a distribution up to rounding; normalized, its answers are those of a distribution.
         let mut z = vec![0.0; self.cells.first().map_or(0, Vec::len)];
         for (record, value) in self.support.iter().zip(&solution.values) {
             z[*record] = if *value > ZERO { *value } else { 0.0 };
