@@ -67,8 +67,20 @@ impl AcceleratedBregman {
         let stopping = Stopping::certified(Self::CERTIFIED_SHARE, calls);
         let certifying = Self { stopping, patience: Self::CERTIFYING_PATIENCE };
         let may_go_on = |workspace: &BeliefWorkspace| !workspace.has_left_linear_space();
-        let bound = oracle.in_pool(|| certifying.run(oracle, loss, total, None, may_go_on))?;
+        let bound = oracle.in_pool(|| certifying.run(oracle, loss, total, None, may_go_on))?.0;
         Ok(bound.lower_bound)
+    }
+
+    /// The method, and its averaged iterate.
+    pub(super) fn run_linear(
+        &self,
+        oracle: &BeliefPropagation,
+        loss: &SquaredLoss,
+        total: f64,
+        warm_start: Option<&Potentials>,
+    ) -> Result<(Estimate, Vec<f64>)> {
+        let may_go_on = |workspace: &BeliefWorkspace| !workspace.has_left_linear_space();
+        self.run(oracle, loss, total, warm_start, may_go_on)
     }
 
     /// The method; `may_go_on` is asked before every call.
@@ -79,7 +91,7 @@ impl AcceleratedBregman {
         total: f64,
         warm_start: Option<&Potentials>,
         may_go_on: impl Fn(&BeliefWorkspace) -> bool,
-    ) -> Result<Estimate> {
+    ) -> Result<(Estimate, Vec<f64>)> {
         let layout = loss.layout();
         let mut workspace = oracle.workspace();
         let mut theta = match warm_start {
@@ -178,14 +190,15 @@ impl AcceleratedBregman {
         if best.is_current {
             (best.potentials, best.marginals, best.log_partition) = (theta, z, log_partition);
         }
-        Ok(Estimate {
+        let estimate = Estimate {
             loss: best.misfit.value,
             lower_bound: dual.lower_bound(),
             potentials: best.potentials,
             marginals: best.marginals,
             log_partition: best.log_partition,
             oracle_calls: calls,
-        })
+        };
+        Ok((estimate, x))
     }
 }
 
@@ -197,7 +210,8 @@ impl Estimator for AcceleratedBregman {
         total: f64,
         warm_start: Option<&Potentials>,
     ) -> Result<Estimate> {
-        oracle.in_pool(|| self.run(oracle, loss, total, warm_start, |_| true))
+        let fitted = oracle.in_pool(|| self.run(oracle, loss, total, warm_start, |_| true))?;
+        Ok(fitted.0)
     }
 }
 

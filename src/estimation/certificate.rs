@@ -177,3 +177,45 @@ impl DualBound {
         Ok((loss.constant(), 0.0))
     }
 }
+
+/// The best of the dual points that were looked at.
+#[derive(Clone, Debug)]
+pub(super) struct Bound {
+    lower_bound: f64,
+    negated: Potentials,
+}
+
+impl Bound {
+    /// Knows that the loss is at least its constant part.
+    pub(super) fn new(loss: &SquaredLoss) -> Self {
+        Self { lower_bound: loss.constant(), negated: Potentials::zeros(loss.layout()) }
+    }
+
+    /// The greatest lower bound so far.
+    pub(super) fn lower_bound(&self) -> f64 {
+        self.lower_bound
+    }
+
+    /// The bound of a dual point at its best length.
+    pub(super) fn look(
+        &mut self,
+        oracle: &BeliefPropagation,
+        workspace: &mut BeliefWorkspace,
+        loss: &SquaredLoss,
+        total: f64,
+        g: &[f64],
+    ) -> Result<f64> {
+        for (n, g) in self.negated.values_mut().iter_mut().zip(g) {
+            *n = -g;
+        }
+        let least = -total * oracle.largest_log_weight(&self.negated, workspace)?;
+        let (along, squares) = loss.dual_parts(g);
+        let slope = least - along;
+        let bound = loss.constant() + 0.5 * slope * slope / squares;
+        if slope > 0.0 && squares > 0.0 && bound.is_finite() {
+            self.lower_bound = self.lower_bound.max(bound);
+            return Ok(bound);
+        }
+        Ok(loss.constant())
+    }
+}

@@ -4,13 +4,17 @@ mod accelerated;
 mod certificate;
 mod gauge;
 mod loss;
+mod lower_bound;
 mod mirror_descent;
 pub mod prior;
+mod quasi_newton;
+mod smoothed_dual;
 mod step;
 
 pub use accelerated::AcceleratedBregman;
 pub use certificate::Certificate;
 pub use loss::{SquaredLoss, Weighting};
+pub use lower_bound::LeastLoss;
 pub use mirror_descent::MirrorDescent;
 
 use crate::error::Result;
