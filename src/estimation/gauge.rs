@@ -99,39 +99,31 @@ impl Gauge {
         }
     }
 
-    /// Brings potentials near zero wherever records are, and changes the distribution by nothing: moves half the
-    /// difference of two tables' means, given what they share, from one to the other, in so many passes over all
-    /// pairs, and takes a constant off each table.
-    pub(super) fn center(&self, theta: &mut Potentials, mu: &Marginals, passes: u32) {
+    /// Brings potentials near zero where the distribution is largest, and changes it by nothing: moves half the difference
+    /// of two tables' largest values, given what they share, from one to the other, in so many passes over all pairs
+    /// (max-sum diffusion), and takes its largest value off each table.
+    pub(super) fn level(&self, theta: &mut Potentials, passes: u32) {
         for _ in 0..passes {
             for m in &self.moves {
-                let mut difference = means(&m.from_walk, theta.table(m.from), mu.table(m.from), m.cells);
-                let other = means(&m.to_walk, theta.table(m.to), mu.table(m.to), m.cells);
-                difference.iter_mut().zip(other).for_each(|(d, other)| *d = 0.5 * (*d - other));
-                m.from_walk.zip_from(&difference, theta.table_mut(m.from), |x, s| *x -= s);
-                m.to_walk.zip_from(&difference, theta.table_mut(m.to), |x, s| *x += s);
+                let mut half = largest(&m.from_walk, theta.table(m.from), m.cells);
+                let other = largest(&m.to_walk, theta.table(m.to), m.cells);
+                half.iter_mut().zip(other).for_each(|(h, other)| *h = 0.5 * (*h - other));
+                m.from_walk.zip_from(&half, theta.table_mut(m.from), |x, s| *x -= s);
+                m.to_walk.zip_from(&half, theta.table_mut(m.to), |x, s| *x += s);
             }
         }
-        for index in 0..mu.layout().cliques().len() {
-            let table = theta.table_mut(index).iter_mut();
-            let weights = mu.table(index);
-            let mass: f64 = weights.iter().sum();
-            let mean = table.as_slice().iter().zip(weights).map(|(t, w)| t * w).sum::<f64>() / mass;
-            table.for_each(|x| *x -= mean);
+        let tables = theta.layout().cliques().len();
+        for index in 0..tables {
+            let table = theta.table_mut(index);
+            let top = table.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            table.iter_mut().for_each(|x| *x -= top);
         }
     }
 }
 
-/// Records that every cell counts for, at least.
-const FLOOR: f64 = 1e-9;
-
-/// A table's means, given the cells of its projection.
-fn means(walk: &Projection, table: &[f64], weights: &[f64], cells: usize) -> Vec<f64> {
-    let weights: Vec<f64> = weights.iter().map(|w| w + FLOOR).collect();
-    let weighted: Vec<f64> = table.iter().zip(&weights).map(|(t, w)| t * w).collect();
-    let (mut means, mut mass) = (vec![0.0; cells], vec![0.0; cells]);
-    walk.add_into(&weighted, &mut means);
-    walk.add_into(&weights, &mut mass);
-    means.iter_mut().zip(mass).for_each(|(mean, mass)| *mean /= mass);
-    means
+/// A table's largest values, given the cells of its projection.
+fn largest(walk: &Projection, table: &[f64], cells: usize) -> Vec<f64> {
+    let mut found = vec![f64::NEG_INFINITY; cells];
+    walk.fold_into(table, &mut found, f64::max);
+    found
 }

@@ -3,8 +3,8 @@
 mod accelerated;
 mod certificate;
 mod gauge;
+mod least_loss;
 mod loss;
-mod lower_bound;
 mod mirror_descent;
 pub mod prior;
 mod quasi_newton;
@@ -13,8 +13,8 @@ mod step;
 
 pub use accelerated::AcceleratedBregman;
 pub use certificate::Certificate;
+pub use least_loss::LeastLoss;
 pub use loss::{SquaredLoss, Weighting};
-pub use lower_bound::LeastLoss;
 pub use mirror_descent::MirrorDescent;
 
 use crate::error::Result;

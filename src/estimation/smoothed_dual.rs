@@ -4,42 +4,49 @@
 //! D_λ(g) = c - (N/λ) ln Σ_x exp(-λ Σ_r g_r(x_r)) - <g, y> - Σ_r ‖g_r‖²/(2 w_r)
 //! ```
 //!
-//! is smooth, at most the bound `D(g)`, and falls short of it by at most `(N/λ) ln |X|`. Its gradient is one oracle call:
+//! is smooth, at most the bound `D(g)`, and below it by at most `(N/λ) ln |X|`. Its gradient is one oracle call:
 //! `∇D_λ = μ(-λ g) - y - g/w`. Proof: `docs/theory/certificate.md`.
 
+use crate::domain::Clique;
 use crate::error::Result;
 use crate::estimation::SquaredLoss;
+use crate::estimation::certificate::Ray;
 use crate::estimation::gauge::Gauge;
 use crate::estimation::quasi_newton::{Memory, add, dot};
-use crate::inference::{BeliefPropagation, BeliefWorkspace};
+use crate::inference::{BeliefPropagation, BeliefWorkspace, MarginalOracle};
 use crate::table::{Marginals, Potentials};
 
-/// `c - D_λ` at a point, its gradient, and the way there.
+/// A dual point on its way up, by quasi-Newton steps on `c - D_λ`.
 #[derive(Debug)]
 pub(super) struct SmoothedDual<'a> {
     oracle: &'a BeliefPropagation,
     loss: &'a SquaredLoss,
     total: f64,
-    gauge: Gauge,
     workspace: BeliefWorkspace,
     /// 1/w of each cell.
     variances: Vec<f64>,
     /// λ.
     sharpness: f64,
-    /// Added to `-g`, leaves the distribution as it is, and keeps potentials near zero wherever records are.
+    gauge: Gauge,
+    /// Added to `-g`: changes the distribution by nothing, and keeps potentials near zero where it is largest.
     shift: Vec<f64>,
-    /// The Hessian's diagonal when λ was set, but for what cells have to do with each other.
-    diagonal: Vec<f64>,
+    /// Cliques that no other measured clique holds.
+    maximal: Vec<usize>,
+    /// Added to all potentials of these.
+    lift: f64,
     memory: Memory,
-    theta: Potentials,
-    mu: Marginals,
+    /// The Hessian's diagonal when λ was set, save what cells have to do with each other.
+    diagonal: Vec<f64>,
     at: Point,
     trial: Point,
     direction: Vec<f64>,
+    theta: Potentials,
+    /// Marginals of the last distribution that the oracle was asked for.
+    mu: Marginals,
     calls: u32,
 }
 
-/// A dual point.
+/// A dual point with `c - D_λ` and its gradient.
 #[derive(Clone, Debug)]
 struct Point {
     g: Vec<f64>,
@@ -49,69 +56,75 @@ struct Point {
 
 /// A step is accepted when it brings this share of what the slope promises (Armijo).
 const PROMISED: f64 = 1e-4;
-/// Tries of a step's length.
+/// Lengths of a step that are tried.
 const TRIES: u32 = 20;
-/// A step that leaves the range of linear space is shortened to this.
+/// What a step that leaves the range of linear space is shortened to.
 const RETREAT: f64 = 0.25;
-/// Passes of the gauge.
-const PASSES: u32 = 4;
+/// Passes of the gauge over all pairs of tables, at first and later.
+const PASSES: (u32, u32) = (30, 5);
+/// What the largest potential of a table is raised to, tried in this order. Where tables are at odds with each other, the
+/// largest product of all is far below the product of their largest numbers.
+const LIFTS: [f64; 3] = [0.0, 50.0, 95.0];
 
 impl<'a> SmoothedDual<'a> {
+    /// Starts at a point. No step can be taken before λ is set.
     pub(super) fn new(
         oracle: &'a BeliefPropagation,
         loss: &'a SquaredLoss,
         total: f64,
-        workspace: BeliefWorkspace,
         g: Vec<f64>,
-        mu: Marginals,
     ) -> Self {
         let layout = loss.layout();
-        let mut variances = vec![0.0; layout.cells()];
+        let zeros = vec![0.0; layout.cells()];
+        let mut variances = zeros.clone();
         for (weight, range) in loss.parts() {
             variances[range].fill(1.0 / weight);
         }
-        let zeros = vec![0.0; layout.cells()];
         let at = Point { g, value: 0.0, gradient: zeros.clone() };
-        Self {
+        let mut start = Self {
             oracle,
             loss,
             total,
-            gauge: Gauge::new(layout),
-            workspace,
+            workspace: oracle.workspace(),
             variances,
             sharpness: 0.0,
+            gauge: Gauge::new(layout),
             shift: zeros.clone(),
-            diagonal: zeros.clone(),
+            maximal: maximal(layout.cliques()),
+            lift: 0.0,
             memory: Memory::new(),
-            theta: Potentials::zeros(layout),
-            mu,
+            diagonal: zeros.clone(),
             trial: at.clone(),
             at,
             direction: zeros,
+            theta: Potentials::zeros(layout),
+            mu: Marginals::zeros(layout),
             calls: 0,
-        }
+        };
+        start.level(PASSES.0);
+        start
     }
 
-    /// Sets λ; false when the point is out of the range of linear space there.
+    /// Sets λ and forgets the steps so far. False, and nothing done, when the point is out of the range of linear space there.
     pub(super) fn sharpen(&mut self, sharpness: f64) -> Result<bool> {
-        self.sharpness = sharpness;
-        self.memory.clear();
-        self.theta.values_mut().iter_mut().zip(&self.at.g).for_each(|(t, g)| *t = -g);
-        self.gauge.center(&mut self.theta, &self.mu, PASSES);
-        for ((shift, t), g) in self.shift.iter_mut().zip(self.theta.values()).zip(&self.at.g) {
-            *shift = t + g;
-        }
+        self.level(PASSES.1);
         self.trial.g.copy_from_slice(&self.at.g);
-        if !self.evaluate()? {
-            return Ok(false);
+        let before = (self.sharpness, self.lift);
+        for lift in LIFTS {
+            (self.sharpness, self.lift) = (sharpness, lift);
+            if self.evaluate()? {
+                std::mem::swap(&mut self.at, &mut self.trial);
+                self.memory.clear();
+                let cells = self.diagonal.iter_mut().zip(&self.variances).zip(self.mu.values());
+                cells.for_each(|((d, variance), mu)| *d = variance + sharpness * mu);
+                return Ok(true);
+            }
         }
-        std::mem::swap(&mut self.at, &mut self.trial);
-        let cells = self.diagonal.iter_mut().zip(&self.variances).zip(self.mu.values());
-        cells.for_each(|((d, variance), mu)| *d = variance + sharpness * mu);
-        Ok(true)
+        (self.sharpness, self.lift) = before;
+        Ok(false)
     }
 
-    /// One quasi-Newton step; false when none is found.
+    /// Moves the point by one quasi-Newton step; false when none is found.
     pub(super) fn step(&mut self) -> Result<bool> {
         self.direction.copy_from_slice(&self.at.gradient);
         self.memory.precondition(&self.diagonal, &mut self.direction);
@@ -141,31 +154,44 @@ impl<'a> SmoothedDual<'a> {
     /// The trial point's value and gradient; false when it is out of the range of linear space.
     fn evaluate(&mut self) -> Result<bool> {
         self.calls += 1;
-        let cells = self.theta.values_mut().iter_mut().zip(&self.trial.g).zip(&self.shift);
+        let Self { oracle, loss, workspace, theta, mu, trial, .. } = self;
+        let cells = theta.values_mut().iter_mut().zip(&trial.g).zip(&self.shift);
         cells.for_each(|((t, g), shift)| *t = self.sharpness * (shift - g));
-        let Self { oracle, theta, workspace, mu, .. } = self;
-        let Some(log) = oracle.linear_marginals(theta, self.total, workspace, mu)? else {
+        for index in &self.maximal {
+            theta.table_mut(*index).iter_mut().for_each(|t| *t += self.lift);
+        }
+        let Some(shifted) = oracle.linear_marginals(theta, self.total, workspace, mu)? else {
             return Ok(false);
         };
-        let (along, squares) = self.loss.dual_parts(&self.trial.g);
-        self.trial.value = self.total / self.sharpness * log + along + 0.5 * squares;
-        let known = self.loss.targets().iter().zip(&self.variances).zip(self.mu.values());
-        for ((slope, g), ((y, variance), mu)) in
-            self.trial.gradient.iter_mut().zip(&self.trial.g).zip(known)
-        {
-            *slope = y + variance * g - mu;
-        }
-        Ok(self.trial.value.is_finite())
+        // What was added to the potentials of a record, the same for all: of the first one, say.
+        let firsts = loss.parts().map(|(_, range)| self.shift[range.start]);
+        let added = self.sharpness * firsts.sum::<f64>() + self.lift * self.maximal.len() as f64;
+        let (along, squares) = loss.dual_parts(&trial.g);
+        trial.value = self.total / self.sharpness * (shifted - added) + along + 0.5 * squares;
+        let known = loss.targets().iter().zip(&self.variances).zip(mu.values());
+        let slopes = trial.gradient.iter_mut().zip(&trial.g).zip(known);
+        slopes.for_each(|((slope, g), ((y, variance), mu))| *slope = y + variance * g - mu);
+        Ok(trial.value.is_finite())
     }
 
-    /// The dual point.
-    pub(super) fn point(&self) -> &[f64] {
-        &self.at.g
+    /// Brings the potentials of the point near zero where its distribution is largest.
+    fn level(&mut self, passes: u32) {
+        let cells = self.theta.values_mut().iter_mut().zip(&self.at.g).zip(&self.shift);
+        cells.for_each(|((t, g), shift)| *t = shift - g);
+        self.gauge.level(&mut self.theta, passes);
+        let cells = self.shift.iter_mut().zip(self.theta.values()).zip(&self.at.g);
+        cells.for_each(|((shift, t), g)| *shift = t + g);
     }
 
-    /// `c - D_λ`, but for a constant that λ decides.
+    /// The exact dual on the ray through the point.
+    pub(super) fn ray(&mut self) -> Result<Ray> {
+        let Self { oracle, loss, total, workspace, at, theta, .. } = self;
+        Ray::through(&at.g, oracle, workspace, loss, *total, theta)
+    }
+
+    /// D_λ at the point, but for c.
     pub(super) fn value(&self) -> f64 {
-        self.at.value
+        -self.at.value
     }
 
     /// λ.
@@ -173,18 +199,19 @@ impl<'a> SmoothedDual<'a> {
         self.sharpness
     }
 
-    /// Marginals of the last distribution that the oracle was asked for.
-    pub(super) fn marginals(&self) -> &Marginals {
-        &self.mu
-    }
-
-    /// Scratch for the oracle.
-    pub(super) fn workspace(&mut self) -> &mut BeliefWorkspace {
-        &mut self.workspace
+    /// Loss of the last distribution that the oracle was asked for.
+    pub(super) fn loss(&self) -> f64 {
+        self.loss.value(&self.mu)
     }
 
     /// Oracle calls made.
     pub(super) fn calls(&self) -> u32 {
         self.calls
     }
+}
+
+/// Positions of the cliques that are part of no other one.
+fn maximal(cliques: &[Clique]) -> Vec<usize> {
+    let is_part = |c: &Clique| cliques.iter().any(|other| other != c && c.is_subset(other));
+    (0..cliques.len()).filter(|i| !is_part(&cliques[*i])).collect()
 }

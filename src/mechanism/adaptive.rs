@@ -10,7 +10,8 @@ use crate::data::Projectable;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::estimation::{
-    AcceleratedBregman, Certificate, Estimate, Estimator, SquaredLoss, Stopping, Weighting,
+    AcceleratedBregman, Certificate, Estimate, Estimator, LeastLoss, SquaredLoss, Stopping,
+    Weighting,
 };
 use crate::graph::{self, Extensions, JunctionTree, Scratch};
 use crate::inference::BeliefPropagation;
@@ -268,13 +269,15 @@ impl Fit {
     /// How far from the least loss the fit is, at most, found with so many oracle calls. Without noise the bound is 0, which
     /// the marginals of one table attain.
     pub(super) fn certify(&self, calls: u32) -> Result<Certificate> {
-        let found = if self.loss.noise() > 0.0 {
-            AcceleratedBregman::lower_bound(&self.oracle, &self.loss, self.total, calls)?
-        } else {
-            0.0
-        };
-        let lower_bound = found.max(self.estimate.lower_bound);
-        let excess = self.loss.excess(&self.estimate.marginals);
-        Ok(Certificate { loss: self.estimate.loss, lower_bound, noise: self.loss.noise(), excess })
+        let Estimate { loss, lower_bound, potentials, marginals, .. } = &self.estimate;
+        let (mut lower_bound, mut least_loss) = (*lower_bound, *loss);
+        if self.loss.noise() > 0.0 {
+            let near = Some(potentials);
+            let found = LeastLoss::enclose(&self.oracle, &self.loss, self.total, near, calls)?;
+            lower_bound = lower_bound.max(found.lower_bound);
+            least_loss = least_loss.min(found.upper_bound);
+        }
+        let (noise, excess) = (self.loss.noise(), self.loss.excess(marginals));
+        Ok(Certificate { loss: *loss, least_loss, lower_bound, noise, excess })
     }
 }
