@@ -25,7 +25,7 @@ const BLUR: f64 = 10.0;
 /// Calls between two looks at the bound.
 const LOOK: u32 = 20;
 /// λ grows when the smoothed dual rose by less than this share of what lies between the sides ...
-const SLOW: f64 = 0.03;
+const SLOW: f64 = 0.05;
 /// ... by this factor, or by roots of it where that leaves the range of linear space, ...
 const GROWTH: f64 = 1.5;
 /// ... down to this one.
@@ -79,17 +79,6 @@ impl LeastLoss {
             others += 1;
             bound = bound.max(ray.best(loss));
             least = least.min(dual.loss());
-            if std::env::var("VERBOSE").is_ok() {
-                eprintln!(
-                    "   {} lambda {:.3} rose {:.3} slack here {:.2} best {:.2} faithful {:.3}",
-                    others + dual.calls(),
-                    dual.sharpness() * loss.noise() / total,
-                    (dual.value() - before) / loss.noise(),
-                    (least - ray.best(loss)) / loss.noise(),
-                    (least - bound) / loss.noise(),
-                    (ray.here() - dual.value()) / loss.noise()
-                );
-            }
             // A smoothed dual above the exact one has lost records to underflow.
             goes_on = least - bound > enough && dual.value() <= ray.here();
             if goes_on && (!moves || dual.value() - before < SLOW * (least - bound)) {

@@ -234,6 +234,19 @@ pub(super) fn l1_distance<T: Copy + Into<f64>>(counts: &[u32], table: &[T], scal
         .sum()
 }
 
+/// Oracle calls times MiB that a certificate may take in any case: well below a tenth of a second.
+const LITTLE_WORK: f64 = 100.0;
+
+/// A number of calls, rounded down.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the number is brought within range first"
+)]
+fn whole_calls(calls: f64) -> u32 {
+    calls.clamp(0.0, f64::from(u32::MAX)) as u32
+}
+
 /// A fitted model, what the fit says of itself, and what it takes to certify it.
 pub(super) struct Fit {
     pub model: MarkovRandomField,
@@ -266,9 +279,12 @@ impl Fit {
         Ok(Self { model, estimate, oracle, loss, total })
     }
 
-    /// How far from the least loss the fit is, at most, found with so many oracle calls. Without noise the bound is 0, which
-    /// the marginals of one table attain.
-    pub(super) fn certify(&self, calls: u32) -> Result<Certificate> {
+    /// How far from the least loss the fit is, at most, found with at most so many oracle calls and no more work than all fits
+    /// took together, or next to none: `work` is the sum of their calls times their model's MiB. Without noise the bound
+    /// is 0, which the marginals of one table attain.
+    pub(super) fn certify(&self, calls: u32, work: f64) -> Result<Certificate> {
+        let affordable = work.max(LITTLE_WORK) / self.model.size_mib();
+        let calls = calls.min(whole_calls(affordable));
         let Estimate { loss, lower_bound, potentials, marginals, .. } = &self.estimate;
         let (mut lower_bound, mut least_loss) = (*lower_bound, *loss);
         if self.loss.noise() > 0.0 {
