@@ -62,9 +62,10 @@ impl Certificate {
     }
 
     /// Whether the bound is too far below the least loss that was seen to say anything: by more than both
-    /// [`Certificate::DOUBT_IN_NOISE`] and [`Certificate::DOUBT_IN_LOSS`] allow.
+    /// [`Certificate::DOUBT_IN_NOISE`] and [`Certificate::DOUBT_IN_LOSS`] allow. Never where no measurement has noise.
     pub fn says_nothing(&self) -> bool {
-        self.doubt() > Self::DOUBT_IN_NOISE * self.noise
+        self.noise > 0.0
+            && self.doubt() > Self::DOUBT_IN_NOISE * self.noise
             && self.doubt() > Self::DOUBT_IN_LOSS * self.least_loss
     }
 

@@ -1,9 +1,11 @@
 //! The search for the least loss of all distributions, from both sides: a model close to the best one, and from its
 //! gradient quasi-Newton steps on the smoothed dual, which is sharpened step by step.
 
+use std::ops::RangeInclusive;
+
 use crate::error::Result;
 use crate::estimation::smoothed_dual::SmoothedDual;
-use crate::estimation::{AcceleratedBregman, SquaredLoss};
+use crate::estimation::{AcceleratedBregman, Certificate, SquaredLoss};
 use crate::inference::BeliefPropagation;
 use crate::table::Potentials;
 
@@ -24,8 +26,9 @@ const PRIMAL: (u64, u64) = (3, 10);
 const BLUR: f64 = 10.0;
 /// Calls between two looks at the bound.
 const LOOK: u32 = 20;
-/// λ grows when the smoothed dual rose by less than this share of what lies between the sides ...
-const SLOW: f64 = 0.05;
+/// λ grows when the smoothed dual rose by less than a share of what lies between the sides: the first while that is more
+/// than [`Certificate::DOUBT_IN_NOISE`] allows, then the second ...
+const SLOW: (f64, f64) = (0.1, 0.03);
 /// ... by this factor, or by roots of it where that leaves the range of linear space, ...
 const GROWTH: f64 = 1.5;
 /// ... down to this one.
@@ -33,10 +36,11 @@ const LEAST_GROWTH: f64 = 1.1;
 
 impl LeastLoss {
     /// Share of the loss's noise to which the least loss is enclosed, where calls suffice.
-    pub const SHARE: f64 = 0.1;
+    pub const SHARE: f64 = 0.25;
 
-    /// Encloses the least loss with at most so many oracle calls. `near` are the potentials of a model that is close to the
-    /// best one; without them the search starts from the uniform distribution.
+    /// Encloses the least loss. `near` are the potentials of a model that is close to the best one; without them the search
+    /// starts from the uniform distribution. `calls`: the oracle calls after which the search ends once the sides are within
+    /// [`Certificate::DOUBT_IN_NOISE`], and those after which it ends in any case.
     ///
     /// # Errors
     /// Potentials over other cliques than the loss's, or what the oracle reports.
@@ -45,7 +49,7 @@ impl LeastLoss {
         loss: &SquaredLoss,
         total: f64,
         near: Option<&Potentials>,
-        calls: u32,
+        calls: RangeInclusive<u32>,
     ) -> Result<Self> {
         oracle.in_pool(|| Self::search(oracle, loss, total, near, calls))
     }
@@ -55,8 +59,9 @@ impl LeastLoss {
         loss: &SquaredLoss,
         total: f64,
         near: Option<&Potentials>,
-        calls: u32,
+        calls: RangeInclusive<u32>,
     ) -> Result<Self> {
+        let (soft, calls) = calls.into_inner();
         // From above, as any fit.
         let first = part(calls, PRIMAL);
         let model = AcceleratedBregman::in_linear_space(oracle, loss, total, near, first)?;
@@ -66,8 +71,10 @@ impl LeastLoss {
         loss.gradient(model.marginals.values(), &mut gradient);
         let mut dual = SmoothedDual::new(oracle, loss, total, gradient);
         let mut bound = dual.ray()?.best(loss).max(loss.constant());
-        let enough = Self::SHARE * loss.noise();
-        let mut goes_on = least - bound > enough && dual.sharpen(BLUR * total / (least - bound))?;
+        let far = Certificate::DOUBT_IN_NOISE * loss.noise();
+        let near_enough = Self::SHARE * loss.noise();
+        let mut goes_on =
+            least - bound > near_enough && dual.sharpen(BLUR * total / (least - bound))?;
         while goes_on && others + dual.calls() < calls {
             let before = dual.value();
             let end = dual.calls() + LOOK.min(calls - others - dual.calls());
@@ -80,8 +87,10 @@ impl LeastLoss {
             bound = bound.max(ray.best(loss));
             least = least.min(dual.loss());
             // A smoothed dual above the exact one has lost records to underflow.
+            let enough = if others + dual.calls() < soft { near_enough } else { far };
             goes_on = least - bound > enough && dual.value() <= ray.here();
-            if goes_on && (!moves || dual.value() - before < SLOW * (least - bound)) {
+            let slow = if least - bound > far { SLOW.0 } else { SLOW.1 };
+            if goes_on && (!moves || dual.value() - before < slow * (least - bound)) {
                 goes_on = sharpen(&mut dual)?;
             }
         }

@@ -189,7 +189,7 @@ impl<'a> SmoothedDual<'a> {
         Ray::through(&at.g, oracle, workspace, loss, *total, theta)
     }
 
-    /// D_λ at the point, but for c.
+    /// The smoothed dual at the point, but for c.
     pub(super) fn value(&self) -> f64 {
         -self.at.value
     }
@@ -218,8 +218,6 @@ fn maximal(cliques: &[Clique]) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::domain::Domain;
     use crate::estimation::Weighting;

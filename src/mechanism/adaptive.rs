@@ -234,8 +234,8 @@ pub(super) fn l1_distance<T: Copy + Into<f64>>(counts: &[u32], table: &[T], scal
         .sum()
 }
 
-/// Oracle calls times MiB that a certificate may take in any case: well below a tenth of a second.
-const LITTLE_WORK: f64 = 100.0;
+/// Oracle calls times MiB that a certificate may take in any case: some tenth of a second.
+const LITTLE_WORK: f64 = 1000.0;
 
 /// A number of calls, rounded down.
 #[expect(
@@ -279,12 +279,15 @@ impl Fit {
         Ok(Self { model, estimate, oracle, loss, total })
     }
 
-    /// How far from the least loss the fit is, at most, found with at most so many oracle calls and no more work than all fits
-    /// took together, or next to none: `work` is the sum of their calls times their model's MiB. Without noise the bound
-    /// is 0, which the marginals of one table attain.
-    pub(super) fn certify(&self, calls: u32, work: f64) -> Result<Certificate> {
-        let affordable = work.max(LITTLE_WORK) / self.model.size_mib();
-        let calls = calls.min(whole_calls(affordable));
+    /// How far from the least loss the fit is, at most. Without noise the bound is 0, which the marginals of one table
+    /// attain.
+    ///
+    /// `iterations`: calls that a fit may take. `work`: of all fits, the sum of their calls times their model's MiB. The
+    /// certificate takes no more than that, and no more calls than two fits; but half the calls of a fit while it says nothing.
+    pub(super) fn certify(&self, iterations: u32, work: f64) -> Result<Certificate> {
+        let affordable = whole_calls(work.max(LITTLE_WORK) / self.model.size_mib());
+        let soft = affordable.min(iterations.saturating_mul(2));
+        let calls = soft..=soft.max(iterations / 2);
         let Estimate { loss, lower_bound, potentials, marginals, .. } = &self.estimate;
         let (mut lower_bound, mut least_loss) = (*lower_bound, *loss);
         if self.loss.noise() > 0.0 {

@@ -16,9 +16,6 @@ use crate::privacy::{
 /// Share of the budget that the number of records costs under add-remove-one: 1/100.
 const TOTAL_SHARE: (u64, u64) = (1, 100);
 
-/// Oracle calls of a certificate, at most, in those that a fit may take.
-const CERTIFYING_FITS: u32 = 2;
-
 /// What shapes a run, save its inputs.
 #[derive(Clone, Debug)]
 pub(super) struct Settings<'m> {
@@ -403,10 +400,10 @@ impl<'r, 'c> Rounds<'r, 'c> {
     /// # Errors
     /// A model that does not fit memory.
     pub(super) fn finish(self) -> Result<Release> {
-        let calls = self.settings.stopping.iterations.saturating_mul(CERTIFYING_FITS);
+        let iterations = self.settings.stopping.iterations;
         let rounds = self.state.rounds.iter();
         let work = rounds.map(|r| f64::from(r.oracle_calls) * r.model_mib).sum();
-        let certificate = self.last_fit.map(|fit| fit.certify(calls, work)).transpose()?;
+        let certificate = self.last_fit.map(|fit| fit.certify(iterations, work)).transpose()?;
         if let Some(certificate) = certificate {
             self.observer.event(&Event::Certified(certificate));
         }
