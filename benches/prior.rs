@@ -1,7 +1,5 @@
 //! Prior-aware estimation in all its forms: `cargo bench --bench prior`. Invented people, no file needed.
 
-#![expect(missing_docs, reason = "a bench")]
-
 use std::time::Duration;
 
 use criterion::Criterion;

@@ -38,10 +38,8 @@ impl Default for AcceleratedBregman {
 impl AcceleratedBregman {
     /// Patience for models that are fitted again soon.
     pub const PATIENCE: u32 = 10;
-    /// Patience of a run for the sake of its certificate.
+    /// Patience of a run that ends by its certificate.
     pub const CERTIFYING_PATIENCE: u32 = 40;
-    /// Gap at which such a run ends, as a share of the loss's noise.
-    pub const CERTIFIED_SHARE: f64 = 0.1;
 }
 
 /// After an accepted step the smoothness estimate is relaxed by this factor.
@@ -52,23 +50,17 @@ const FIRST_RELAXATION: f64 = 16.0;
 const ROUNDING: f64 = 1e-14;
 
 impl AcceleratedBregman {
-    /// A lower bound on the loss of all distributions, from at most so many oracle calls: a fit of its own, from the
-    /// uniform distribution, which sees gradients from all sides and never has a cell that was ruled out before. Ends
-    /// early when its gap is a tenth of the noise, or when numbers leave the range of linear space.
-    ///
-    /// # Errors
-    /// What the oracle reports.
-    pub fn lower_bound(
+    /// The best model of so many oracle calls, none of them in log space, which is slow.
+    pub(super) fn in_linear_space(
         oracle: &BeliefPropagation,
         loss: &SquaredLoss,
         total: f64,
+        warm_start: Option<&Potentials>,
         calls: u32,
-    ) -> Result<f64> {
-        let stopping = Stopping::certified(Self::CERTIFIED_SHARE, calls);
-        let certifying = Self { stopping, patience: Self::CERTIFYING_PATIENCE };
+    ) -> Result<Estimate> {
+        let method = Self { stopping: Stopping::after(calls), patience: Self::PATIENCE };
         let may_go_on = |workspace: &BeliefWorkspace| !workspace.has_left_linear_space();
-        let bound = oracle.in_pool(|| certifying.run(oracle, loss, total, None, may_go_on))?;
-        Ok(bound.lower_bound)
+        method.run(oracle, loss, total, warm_start, may_go_on)
     }
 
     /// The method; `may_go_on` is asked before every call.

@@ -24,6 +24,9 @@ use crate::table::Potentials;
 pub struct Certificate {
     /// Loss of the model.
     pub loss: f64,
+    /// The least loss of a model that was seen while the bound was looked for; at most `loss`. The fit ended before it on
+    /// purpose.
+    pub least_loss: f64,
     /// No distribution has a smaller loss, but for rounding (a part in 10⁹).
     pub lower_bound: f64,
     /// Standard deviation of the loss at the true marginals from noise alone ([`SquaredLoss::noise`]); 0 when all
@@ -37,6 +40,11 @@ pub struct Certificate {
 }
 
 impl Certificate {
+    /// The most doubt of a bound that says something, in standard deviations of the loss's noise ...
+    pub const DOUBT_IN_NOISE: f64 = 5.0;
+    /// ... or as a share of the least loss.
+    pub const DOUBT_IN_LOSS: f64 = 0.1;
+
     /// Whether the model is as near to every noisy measurement as the true marginals could be.
     pub fn agrees(&self) -> bool {
         self.excess <= Stopping::AGREEMENT
@@ -45,6 +53,20 @@ impl Certificate {
     /// How far the loss is from the least one, at most.
     pub fn gap(&self) -> f64 {
         (self.loss - self.lower_bound).max(0.0)
+    }
+
+    /// The part of the gap that nobody knows whose it is: between the least loss that was seen and the bound. The rest is
+    /// certain: the fit did leave it.
+    pub fn doubt(&self) -> f64 {
+        (self.least_loss - self.lower_bound).max(0.0)
+    }
+
+    /// Whether the bound is too far below the least loss that was seen to say anything: by more than both
+    /// [`Certificate::DOUBT_IN_NOISE`] and [`Certificate::DOUBT_IN_LOSS`] allow. Never where no measurement has noise.
+    pub fn says_nothing(&self) -> bool {
+        self.noise > 0.0
+            && self.doubt() > Self::DOUBT_IN_NOISE * self.noise
+            && self.doubt() > Self::DOUBT_IN_LOSS * self.least_loss
     }
 
     /// The gap as a share of the loss; 0 for a loss of 0.
@@ -163,17 +185,53 @@ impl DualBound {
         loss: &SquaredLoss,
         total: f64,
     ) -> Result<(f64, f64)> {
-        for (n, t) in self.negated.values_mut().iter_mut().zip(&self.trial) {
-            *n = -t;
+        let negated = &mut self.negated;
+        let ray = Ray::through(&self.trial, oracle, workspace, loss, total, negated)?;
+        Ok((ray.best(loss), ray.length()))
+    }
+}
+
+/// The dual along a ray: `D(a g) = c + a s - ½ a² q` for `a >= 0`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ray {
+    /// `s = N min_x Σ_r g_r(x_r) - <g, y>`.
+    slope: f64,
+    /// `q = Σ_r ‖g_r‖²/w_r`.
+    squares: f64,
+}
+
+impl Ray {
+    /// The ray through a point: one max-sum sweep. `scratch` is overwritten.
+    pub(super) fn through(
+        g: &[f64],
+        oracle: &BeliefPropagation,
+        workspace: &mut BeliefWorkspace,
+        loss: &SquaredLoss,
+        total: f64,
+        scratch: &mut Potentials,
+    ) -> Result<Self> {
+        for (n, g) in scratch.values_mut().iter_mut().zip(g) {
+            *n = -g;
         }
-        let least = -total * oracle.largest_log_weight(&self.negated, workspace)?;
-        let (along, squares) = loss.dual_parts(&self.trial);
-        let slope = least - along;
-        // Of all multiples of g, the one with slope / squares gives the highest bound.
-        let bound = loss.constant() + 0.5 * slope * slope / squares;
-        if slope > 0.0 && squares > 0.0 && bound.is_finite() {
-            return Ok((bound, slope / squares));
-        }
-        Ok((loss.constant(), 0.0))
+        let least = -total * oracle.largest_log_weight(scratch, workspace)?;
+        let (along, squares) = loss.dual_parts(g);
+        Ok(Self { slope: least - along, squares })
+    }
+
+    /// D at the point itself, but for c.
+    pub(super) fn here(&self) -> f64 {
+        self.slope - 0.5 * self.squares
+    }
+
+    /// Where D is largest, as a multiple of the point.
+    fn length(&self) -> f64 {
+        let length = self.slope / self.squares;
+        if self.slope > 0.0 && self.squares > 0.0 && length.is_finite() { length } else { 0.0 }
+    }
+
+    /// The greatest bound of the ray.
+    pub(super) fn best(&self, loss: &SquaredLoss) -> f64 {
+        let rise = 0.5 * self.slope * self.slope / self.squares;
+        loss.constant() + if self.length() > 0.0 && rise.is_finite() { rise } else { 0.0 }
     }
 }

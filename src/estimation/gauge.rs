@@ -99,4 +99,32 @@ impl Gauge {
             }
         }
     }
+
+    /// Brings potentials near zero where the distribution is largest, and changes it by nothing: moves half the difference
+    /// of two tables' largest values, given what they share, from one to the other, in so many passes over all pairs
+    /// (max-sum diffusion), and takes its largest value off each table.
+    pub(super) fn level(&self, theta: &mut Potentials, passes: u32) {
+        for _ in 0..passes {
+            for m in &self.moves {
+                let mut half = largest(&m.from_walk, theta.table(m.from), m.cells);
+                let other = largest(&m.to_walk, theta.table(m.to), m.cells);
+                half.iter_mut().zip(other).for_each(|(h, other)| *h = 0.5 * (*h - other));
+                m.from_walk.zip_from(&half, theta.table_mut(m.from), |x, s| *x -= s);
+                m.to_walk.zip_from(&half, theta.table_mut(m.to), |x, s| *x += s);
+            }
+        }
+        let tables = theta.layout().cliques().len();
+        for index in 0..tables {
+            let table = theta.table_mut(index);
+            let top = table.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            table.iter_mut().for_each(|x| *x -= top);
+        }
+    }
+}
+
+/// A table's largest values, given the cells of its projection.
+fn largest(walk: &Projection, table: &[f64], cells: usize) -> Vec<f64> {
+    let mut found = vec![f64::NEG_INFINITY; cells];
+    walk.fold_into(table, &mut found, f64::max);
+    found
 }

@@ -4,14 +4,18 @@ mod accelerated;
 mod certificate;
 mod gauge;
 mod kind;
+mod least_loss;
 mod loss;
 mod mirror_descent;
 pub mod prior;
+mod quasi_newton;
+mod smoothed_dual;
 mod step;
 
 pub use accelerated::AcceleratedBregman;
 pub use certificate::Certificate;
 pub use kind::EstimatorKind;
+pub use least_loss::LeastLoss;
 pub use loss::{SquaredLoss, Weighting};
 pub use mirror_descent::MirrorDescent;
 

@@ -187,8 +187,29 @@ impl BeliefPropagation {
         size_of::<f64>() * (scratch + 2 * messages + self.structure.layout.cells())
     }
 
-    /// Runs work of many calls on a thread of the pool if calls use the pool, so that control does not switch between
-    /// threads for each call.
+    /// As [`MarginalOracle::marginals`]; `None`, quickly, where only log space would do.
+    ///
+    /// # Errors
+    /// As [`MarginalOracle::marginals`].
+    pub(crate) fn linear_marginals(
+        &self,
+        theta: &Potentials,
+        total: f64,
+        workspace: &mut BeliefWorkspace,
+        mu: &mut Marginals,
+    ) -> Result<Option<f64>> {
+        self.in_pool(|| {
+            let shifts = self.structure.gather_exp(theta, &mut workspace.factors)?;
+            let log_partition = self.propagate(shifts, workspace);
+            if log_partition.is_some() {
+                self.write(workspace, total, mu);
+            }
+            Ok(log_partition)
+        })
+    }
+
+    /// Does some work of many calls on a thread of the pool where calls use it, so that threads are not handed to and fro
+    /// within.
     pub(crate) fn in_pool<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         if in_parallel(self.cells) { rayon::scope(|_| work()) } else { work() }
     }
@@ -401,15 +422,7 @@ impl MarginalOracle for BeliefPropagation {
         workspace: &mut BeliefWorkspace,
         mu: &mut Marginals,
     ) -> Result<f64> {
-        let log_partition = self.in_pool(|| {
-            let shifts = self.structure.gather_exp(theta, &mut workspace.factors)?;
-            let log_partition = self.propagate(shifts, workspace);
-            if log_partition.is_some() {
-                self.write(workspace, total, mu);
-            }
-            Ok::<_, crate::Error>(log_partition)
-        })?;
-        if let Some(log_partition) = log_partition {
+        if let Some(log_partition) = self.linear_marginals(theta, total, workspace, mu)? {
             return Ok(log_partition);
         }
         let oracle = LogSpace::from_structure(Arc::clone(&self.structure));

@@ -56,7 +56,7 @@ fn bad_schemas_are_told_apart() {
         (r#"{"a": -1}"#.into(), "attribute 'a': size -1"),
         (r#"{"a": 2.5}"#.into(), "size 2.5"),
         (r#"{"a": 2, "a": 3}"#.into(), "attribute 'a' occurs twice in s.json"),
-        (r#"{"a": 99999999}"#.into(), "99999999 codes, the limit is 16777216"),
+        (r#"{"a": 99999999}"#.into(), "99999999 codes, the limit is 16777216 codes"),
         (r#"{"columns": []}"#.into(), "no column with the role 'attribute'"),
         (r#"{"columns": [{"name": "A", "role": "boss"}]}"#.into(), "boss"),
         (column(r#""na": true"#), "no 'kind'"),

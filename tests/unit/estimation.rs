@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use jointly::Error;
 use jointly::domain::{Clique, Domain};
 use jointly::estimation::{
-    AcceleratedBregman, Estimate, Estimator, MirrorDescent, SquaredLoss, Stopping, Weighting,
+    AcceleratedBregman, Certificate, Estimate, Estimator, LeastLoss, MirrorDescent, SquaredLoss,
+    Stopping, Weighting,
 };
 use jointly::inference::{BeliefPropagation, LogSpace, MarginalOracle};
 use jointly::measurement::{Measurement, Provenance};
@@ -390,11 +391,16 @@ fn no_fit_is_below_the_certified_bound_and_long_runs_come_close_to_it() {
             let best = fit(&accelerated(3000), &measured, None);
             let slack = 1e-9 * best.loss + 1e-6;
             for calls in [60, 200, 1000] {
-                let bound = AcceleratedBregman::lower_bound(&oracle, &loss, TOTAL, calls).unwrap();
-                assert!(bound <= best.loss + slack, "{seed} {stddev}: {bound} {}", best.loss);
-                if calls == 1000 && stddev > 0.0 {
-                    let gap = best.loss - bound;
-                    assert!(gap <= 0.2 * loss.noise(), "{seed} {stddev}: {gap} {}", loss.noise());
+                for near in [None, Some(&best.potentials)] {
+                    let found =
+                        LeastLoss::enclose(&oracle, &loss, TOTAL, near, calls..=calls).unwrap();
+                    let what = format!("{seed} {stddev} {calls}: {found:?} {}", best.loss);
+                    assert!(found.lower_bound <= best.loss + slack, "{what}");
+                    assert!(found.upper_bound >= found.lower_bound - slack, "{what}");
+                    if calls == 1000 && stddev > 0.0 {
+                        let doubt = found.upper_bound - found.lower_bound;
+                        assert!(doubt <= 0.25 * loss.noise(), "{what}, noise {}", loss.noise());
+                    }
                 }
             }
             // Mirror descent certifies as well.
@@ -405,6 +411,146 @@ fn no_fit_is_below_the_certified_bound_and_long_runs_come_close_to_it() {
             assert!(ended, "{seed} {stddev}: {} calls", slow.oracle_calls);
         }
     }
+}
+
+/// The loss of the best distribution over all records of a small domain, by Frank-Wolfe steps on the list of all records,
+/// each of the best length; and how far above the least loss it may be.
+fn brute_force_optimum(domain: &Domain, measurements: &[Measurement], total: f64) -> (f64, f64) {
+    let loss = SquaredLoss::new(domain, measurements, Weighting::Equal).unwrap();
+    let layout = loss.layout();
+    let shape = domain.shape(&domain.everything());
+    let records: usize = shape.iter().product();
+    let columns: Vec<Marginals> = (0..records)
+        .map(|record| {
+            let mut column = Marginals::zeros(layout);
+            for (index, clique) in layout.cliques().iter().enumerate() {
+                let mut cell = 0;
+                for attribute in clique.iter() {
+                    let below: usize = shape[attribute + 1..].iter().product();
+                    cell = cell * shape[attribute] + record / below % shape[attribute];
+                }
+                column.table_mut(index)[cell] = total;
+            }
+            column
+        })
+        .collect();
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let mut shares = vec![1.0 / records as f64; records];
+    let mut gradient = vec![0.0; layout.cells()];
+    let mut mu = Marginals::zeros(layout);
+    let mut enclosed = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..200_000 {
+        mu.values_mut().fill(0.0);
+        for (share, column) in shares.iter().zip(&columns) {
+            mu.values_mut().iter_mut().zip(column.values()).for_each(|(m, c)| *m += share * c);
+        }
+        loss.gradient(mu.values(), &mut gradient);
+        let slopes: Vec<f64> = columns.iter().map(|c| dot(&gradient, c.values())).collect();
+        let by_slope = |a: &usize, b: &usize| slopes[*a].total_cmp(&slopes[*b]);
+        let to = (0..records).min_by(by_slope).unwrap();
+        let from = (0..records).filter(|r| shares[*r] > 0.0).max_by(by_slope).unwrap();
+        enclosed = (loss.value(&mu), dot(&gradient, mu.values()) - slopes[to]);
+        if enclosed.1 <= 1e-9 * enclosed.0.max(1.0) {
+            break;
+        }
+        // From the worst record that is there to the best one (pairwise Frank-Wolfe).
+        let way: Vec<f64> =
+            columns[to].values().iter().zip(columns[from].values()).map(|(t, f)| t - f).collect();
+        let mut bent = mu.clone();
+        bent.values_mut().iter_mut().zip(&way).for_each(|(m, w)| *m += w);
+        let slope = slopes[from] - slopes[to];
+        let curvature = 2.0 * (loss.value(&bent) - enclosed.0 + slope);
+        let length = (slope / curvature).min(shares[from]);
+        shares[from] -= length;
+        shares[to] += length;
+    }
+    enclosed
+}
+
+#[test]
+fn the_least_loss_is_where_brute_force_over_all_records_finds_it() {
+    let domain = Domain::new([("a", 2), ("b", 3), ("c", 2), ("d", 2)]).unwrap();
+    let cliques: [&[usize]; 5] = [&[0, 1], &[1, 2], &[0, 2], &[2, 3], &[3]];
+    for seed in 0..8 {
+        let mut draw = rng(seed);
+        let stddev = [1.0, 10.0, 100.0, 1000.0][usize::try_from(seed % 4).unwrap()];
+        let measurements: Vec<Measurement> = cliques
+            .iter()
+            .map(|clique| {
+                let clique = Clique::new(clique.iter().copied());
+                let cells = usize::try_from(domain.cells(&clique).unwrap()).unwrap();
+                let value = |noise: f64| 600.0 / cells as f64 + 2.0 * stddev * noise;
+                let values = (0..cells).map(|_| value(StandardNormal.sample(&mut draw))).collect();
+                let provenance = Provenance::Private;
+                Measurement { clique, cell: None, values, stddev, provenance }
+            })
+            .collect();
+        let (above, gap) = brute_force_optimum(&domain, &measurements, 600.0);
+        let loss = SquaredLoss::new(&domain, &measurements, Weighting::Equal).unwrap();
+        let oracle = BeliefPropagation::new(&domain, loss.layout());
+        for calls in [1, 30, 100, 400, 2000] {
+            let found = LeastLoss::enclose(&oracle, &loss, 600.0, None, calls..=calls).unwrap();
+            let slack = 1e-9 * above + 1e-6;
+            let what = format!("{seed} {calls}: {found:?}, {above} at most {gap} above the least");
+            assert!(found.lower_bound <= above + slack, "{what}");
+            assert!(found.upper_bound >= above - gap - slack, "{what}");
+            assert!(found.oracle_calls <= calls + 3, "{what}");
+            if calls == 2000 {
+                let doubt = found.upper_bound - found.lower_bound;
+                assert!(doubt <= 0.25 * loss.noise(), "{what}, noise {}", loss.noise());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_least_loss_on_adult_is_known_to_a_few_times_the_noise() {
+    for (case, noises) in [("sigma100", 1.0), ("sigma10", 5.0)] {
+        let Some((domain, measurements, total)) =
+            adult_case(&format!("adult-convergence-{case}.json.gz"))
+        else {
+            return;
+        };
+        let loss = SquaredLoss::new(&domain, &measurements, Weighting::InverseVariance).unwrap();
+        let oracle = BeliefPropagation::new(&domain, loss.layout());
+        let fitted = AcceleratedBregman::default().estimate(&oracle, &loss, total, None).unwrap();
+        let near = Some(&fitted.potentials);
+        let found = LeastLoss::enclose(&oracle, &loss, total, near, 1000..=1000).unwrap();
+        let doubt = found.upper_bound - found.lower_bound;
+        assert!(doubt <= noises * loss.noise(), "{case}: {found:?}, noise {}", loss.noise());
+        let longer = accelerated(2000).estimate(&oracle, &loss, total, near).unwrap();
+        assert!(found.lower_bound <= longer.loss, "{case}: {found:?}, fitted {}", longer.loss);
+        let certificate = Certificate {
+            loss: fitted.loss,
+            least_loss: found.upper_bound,
+            lower_bound: found.lower_bound,
+            noise: loss.noise(),
+            excess: loss.excess(&fitted.marginals),
+        };
+        assert!(!certificate.says_nothing());
+    }
+}
+
+#[test]
+fn a_certificate_without_a_bound_says_nothing_and_a_close_one_something() {
+    let certificate = |least_loss: f64, lower_bound: f64, noise: f64| Certificate {
+        loss: 1000.0,
+        least_loss,
+        lower_bound,
+        noise,
+        excess: 0.0,
+    };
+    assert!(certificate(900.0, 0.0, 10.0).says_nothing());
+    // Within five times the noise, and within a tenth of the loss.
+    assert!(!certificate(900.0, 851.0, 10.0).says_nothing());
+    assert!(!certificate(900.0, 811.0, 1.0).says_nothing());
+    assert!(certificate(900.0, 800.0, 10.0).says_nothing());
+    // What the fit left for certain is no doubt.
+    assert!(!certificate(100.0, 95.0, 1.0).says_nothing());
+    assert!((certificate(100.0, 95.0, 1.0).doubt() - 5.0).abs() < 1e-12);
+    assert!((certificate(100.0, 95.0, 1.0).gap() - 905.0).abs() < 1e-12);
+    // All measurements public.
+    assert!(!certificate(1.0, 0.0, 0.0).says_nothing());
 }
 
 #[test]

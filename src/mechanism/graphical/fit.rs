@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Fitting;
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
-use crate::estimation::{AcceleratedBregman, Certificate, Estimate, SquaredLoss};
+use crate::estimation::{Certificate, Estimate, LeastLoss, SquaredLoss};
 use crate::inference::BeliefPropagation;
 use crate::measurement::Measurement;
 use crate::mechanism::ModelState;
@@ -47,18 +47,40 @@ impl Fit {
         Ok(Self { model, estimate, oracle, loss, total })
     }
 
-    /// How far from the least loss the fit is, at most, found with at most `calls` oracle calls. Without noise the bound
-    /// is 0, which the marginals of one table attain.
-    pub(super) fn certify(&self, calls: u32) -> Result<Certificate> {
-        let found = if self.loss.noise() > 0.0 {
-            AcceleratedBregman::lower_bound(&self.oracle, &self.loss, self.total, calls)?
-        } else {
-            0.0
-        };
-        let lower_bound = found.max(self.estimate.lower_bound);
-        let excess = self.loss.excess(&self.estimate.marginals);
-        Ok(Certificate { loss: self.estimate.loss, lower_bound, noise: self.loss.noise(), excess })
+    /// How far from the least loss the fit is, at most. Without noise the bound is 0, which the marginals of one table
+    /// attain.
+    ///
+    /// `iterations`: calls that a fit may take. `work`: the sum over all fits of their calls times their model's MiB. The
+    /// certificate takes no more than that, and no more calls than two fits; but half the calls of a fit while it says
+    /// nothing.
+    pub(super) fn certify(&self, iterations: u32, work: f64) -> Result<Certificate> {
+        let affordable = whole_calls(work.max(LITTLE_WORK) / self.model.size_mib());
+        let soft = affordable.min(iterations.saturating_mul(2));
+        let calls = soft..=soft.max(iterations / 2);
+        let Estimate { loss, lower_bound, potentials, marginals, .. } = &self.estimate;
+        let (mut lower_bound, mut least_loss) = (*lower_bound, *loss);
+        if self.loss.noise() > 0.0 {
+            let near = Some(potentials);
+            let found = LeastLoss::enclose(&self.oracle, &self.loss, self.total, near, calls)?;
+            lower_bound = lower_bound.max(found.lower_bound);
+            least_loss = least_loss.min(found.upper_bound);
+        }
+        let (noise, excess) = (self.loss.noise(), self.loss.excess(marginals));
+        Ok(Certificate { loss: *loss, least_loss, lower_bound, noise, excess })
     }
+}
+
+/// Oracle calls times MiB that a certificate may take in any case: some tenth of a second.
+const LITTLE_WORK: f64 = 1000.0;
+
+/// A number of calls, rounded down.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the number is brought within range first"
+)]
+fn whole_calls(calls: f64) -> u32 {
+    calls.clamp(0.0, f64::from(u32::MAX)) as u32
 }
 
 /// Potentials as a checkpoint keeps them: those of the last fit before the last measurement, where the next fit starts.

@@ -205,7 +205,14 @@ impl GraphicalModel {
     /// A model that does not fit memory.
     pub fn finish(self, run: Run<'_, '_>) -> Result<Release> {
         let iterations = self.fitting.stopping.iterations;
-        let certificate = self.last_fit.map(|fit| fit.certify(iterations)).transpose()?;
+        let work = run.rounds().iter().map(|record| match record.fit {
+            Some(FitRecord::GraphicalModel { oracle_calls, model_mib, .. }) => {
+                f64::from(oracle_calls) * model_mib
+            }
+            _ => 0.0,
+        });
+        let work = work.sum();
+        let certificate = self.last_fit.map(|fit| fit.certify(iterations, work)).transpose()?;
         Ok(run.finish(self.model, certificate))
     }
 }

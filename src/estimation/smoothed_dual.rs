@@ -1,0 +1,306 @@
+//! The dual of a fit, smoothed, and how to climb it.
+//!
+//! ```text
+//! D_λ(g) = c - (N/λ) ln Σ_x exp(-λ Σ_r g_r(x_r)) - <g, y> - Σ_r ‖g_r‖²/(2 w_r)
+//! ```
+//!
+//! is smooth, at most the bound `D(g)`, and below it by at most `(N/λ) ln |X|`. Its gradient is one oracle call:
+//! `∇D_λ = μ(-λ g) - y - g/w`. Proof: `docs/theory/certificate.md`.
+
+use crate::domain::Clique;
+use crate::error::Result;
+use crate::estimation::SquaredLoss;
+use crate::estimation::certificate::Ray;
+use crate::estimation::gauge::Gauge;
+use crate::estimation::quasi_newton::{Memory, add, dot};
+use crate::inference::{BeliefPropagation, BeliefWorkspace, MarginalOracle};
+use crate::table::{Marginals, Potentials};
+
+/// A dual point on its way up, by quasi-Newton steps on `c - D_λ`.
+#[derive(Debug)]
+pub(super) struct SmoothedDual<'a> {
+    oracle: &'a BeliefPropagation,
+    loss: &'a SquaredLoss,
+    total: f64,
+    workspace: BeliefWorkspace,
+    /// 1/w of each cell.
+    variances: Vec<f64>,
+    /// λ.
+    sharpness: f64,
+    gauge: Gauge,
+    /// Added to `-g`: changes the distribution by nothing, and keeps potentials near zero where it is largest.
+    shift: Vec<f64>,
+    /// Cliques that no other measured clique holds.
+    maximal: Vec<usize>,
+    /// Added to all potentials of these.
+    lift: f64,
+    memory: Memory,
+    /// The Hessian's diagonal when λ was set, save what cells have to do with each other.
+    diagonal: Vec<f64>,
+    at: Point,
+    trial: Point,
+    direction: Vec<f64>,
+    theta: Potentials,
+    /// Marginals of the last distribution that the oracle was asked for.
+    mu: Marginals,
+    calls: u32,
+}
+
+/// A dual point with `c - D_λ` and its gradient.
+#[derive(Clone, Debug)]
+struct Point {
+    g: Vec<f64>,
+    value: f64,
+    gradient: Vec<f64>,
+}
+
+/// A step is accepted when it brings this share of what the slope promises (Armijo).
+const PROMISED: f64 = 1e-4;
+/// Lengths of a step that are tried.
+const TRIES: u32 = 20;
+/// What a step that leaves the range of linear space is shortened to.
+const RETREAT: f64 = 0.25;
+/// Passes of the gauge over all pairs of tables, at first and later.
+const PASSES: (u32, u32) = (30, 5);
+/// What the largest potential of a table is raised to, tried in this order. Where tables are at odds with each other, the
+/// largest product of all is far below the product of their largest numbers.
+const LIFTS: [f64; 3] = [0.0, 50.0, 95.0];
+
+impl<'a> SmoothedDual<'a> {
+    /// Starts at a point. No step can be taken before λ is set.
+    pub(super) fn new(
+        oracle: &'a BeliefPropagation,
+        loss: &'a SquaredLoss,
+        total: f64,
+        g: Vec<f64>,
+    ) -> Self {
+        let layout = loss.layout();
+        let zeros = vec![0.0; layout.cells()];
+        let mut variances = zeros.clone();
+        for (weight, range) in loss.parts() {
+            variances[range].fill(1.0 / weight);
+        }
+        let at = Point { g, value: 0.0, gradient: zeros.clone() };
+        let mut start = Self {
+            oracle,
+            loss,
+            total,
+            workspace: oracle.workspace(),
+            variances,
+            sharpness: 0.0,
+            gauge: Gauge::new(layout),
+            shift: zeros.clone(),
+            maximal: maximal(layout.cliques()),
+            lift: 0.0,
+            memory: Memory::new(),
+            diagonal: zeros.clone(),
+            trial: at.clone(),
+            at,
+            direction: zeros,
+            theta: Potentials::zeros(layout),
+            mu: Marginals::zeros(layout),
+            calls: 0,
+        };
+        start.level(PASSES.0);
+        start
+    }
+
+    /// Sets λ and forgets the steps so far. False, and nothing done, when the point is out of the range of linear space there.
+    pub(super) fn sharpen(&mut self, sharpness: f64) -> Result<bool> {
+        self.level(PASSES.1);
+        self.trial.g.copy_from_slice(&self.at.g);
+        let before = (self.sharpness, self.lift);
+        for lift in LIFTS {
+            (self.sharpness, self.lift) = (sharpness, lift);
+            if self.evaluate()? {
+                std::mem::swap(&mut self.at, &mut self.trial);
+                self.memory.clear();
+                let cells = self.diagonal.iter_mut().zip(&self.variances).zip(self.mu.values());
+                cells.for_each(|((d, variance), mu)| *d = variance + sharpness * mu);
+                return Ok(true);
+            }
+        }
+        (self.sharpness, self.lift) = before;
+        Ok(false)
+    }
+
+    /// Moves the point by one quasi-Newton step; false when none is found.
+    pub(super) fn step(&mut self) -> Result<bool> {
+        self.direction.copy_from_slice(&self.at.gradient);
+        self.memory.precondition(&self.diagonal, &mut self.direction);
+        let slope = -dot(&self.direction, &self.at.gradient);
+        let mut length = 1.0;
+        for _ in 0..TRIES {
+            self.trial.g.copy_from_slice(&self.at.g);
+            add(&mut self.trial.g, -length, &self.direction);
+            if !self.evaluate()? {
+                length *= RETREAT;
+                continue;
+            }
+            let rise = self.trial.value - self.at.value;
+            if rise <= PROMISED * length * slope {
+                let points = [&self.at.g[..], &self.trial.g];
+                self.memory.learn(points, [&self.at.gradient, &self.trial.gradient]);
+                std::mem::swap(&mut self.at, &mut self.trial);
+                return Ok(true);
+            }
+            // Where the parabola through both values is least.
+            let least = -0.5 * slope * length * length / (rise - slope * length);
+            length = least.clamp(0.1 * length, 0.5 * length);
+        }
+        Ok(false)
+    }
+
+    /// The trial point's value and gradient; false when it is out of the range of linear space.
+    fn evaluate(&mut self) -> Result<bool> {
+        self.calls += 1;
+        let Self { oracle, loss, workspace, theta, mu, trial, .. } = self;
+        let cells = theta.values_mut().iter_mut().zip(&trial.g).zip(&self.shift);
+        cells.for_each(|((t, g), shift)| *t = self.sharpness * (shift - g));
+        for index in &self.maximal {
+            theta.table_mut(*index).iter_mut().for_each(|t| *t += self.lift);
+        }
+        let Some(shifted) = oracle.linear_marginals(theta, self.total, workspace, mu)? else {
+            return Ok(false);
+        };
+        // What was added to the potentials of a record, the same for all: of the first one, say.
+        let firsts = loss.parts().map(|(_, range)| self.shift[range.start]);
+        let added = self.sharpness * firsts.sum::<f64>() + self.lift * self.maximal.len() as f64;
+        let (along, squares) = loss.dual_parts(&trial.g);
+        trial.value = self.total / self.sharpness * (shifted - added) + along + 0.5 * squares;
+        let known = loss.targets().iter().zip(&self.variances).zip(mu.values());
+        let slopes = trial.gradient.iter_mut().zip(&trial.g).zip(known);
+        slopes.for_each(|((slope, g), ((y, variance), mu))| *slope = y + variance * g - mu);
+        Ok(trial.value.is_finite())
+    }
+
+    /// Brings the potentials of the point near zero where its distribution is largest.
+    fn level(&mut self, passes: u32) {
+        let cells = self.theta.values_mut().iter_mut().zip(&self.at.g).zip(&self.shift);
+        cells.for_each(|((t, g), shift)| *t = shift - g);
+        self.gauge.level(&mut self.theta, passes);
+        let cells = self.shift.iter_mut().zip(self.theta.values()).zip(&self.at.g);
+        cells.for_each(|((shift, t), g)| *shift = t + g);
+    }
+
+    /// The exact dual on the ray through the point.
+    pub(super) fn ray(&mut self) -> Result<Ray> {
+        let Self { oracle, loss, total, workspace, at, theta, .. } = self;
+        Ray::through(&at.g, oracle, workspace, loss, *total, theta)
+    }
+
+    /// The smoothed dual at the point, but for c.
+    pub(super) fn value(&self) -> f64 {
+        -self.at.value
+    }
+
+    /// λ.
+    pub(super) fn sharpness(&self) -> f64 {
+        self.sharpness
+    }
+
+    /// Loss of the last distribution that the oracle was asked for.
+    pub(super) fn loss(&self) -> f64 {
+        self.loss.value(&self.mu)
+    }
+
+    /// Oracle calls made.
+    pub(super) fn calls(&self) -> u32 {
+        self.calls
+    }
+}
+
+/// Positions of the cliques that are part of no other one.
+fn maximal(cliques: &[Clique]) -> Vec<usize> {
+    let is_part = |c: &Clique| cliques.iter().any(|other| other != c && c.is_subset(other));
+    (0..cliques.len()).filter(|i| !is_part(&cliques[*i])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Domain;
+    use crate::estimation::Weighting;
+    use crate::measurement::{Measurement, Provenance};
+
+    /// Overlapping cliques that disagree, one of them part of another.
+    fn problem() -> (BeliefPropagation, SquaredLoss) {
+        let domain = Domain::new([("a", 3), ("b", 2), ("c", 4)]).unwrap();
+        let cliques: [&[usize]; 4] = [&[0, 1], &[1, 2], &[0, 2], &[2]];
+        let measurements: Vec<Measurement> = cliques
+            .iter()
+            .map(|clique| {
+                let clique = Clique::new(clique.iter().copied());
+                let cells = u32::try_from(domain.cells(&clique).unwrap()).unwrap();
+                let value =
+                    |i: u32| 100.0 / f64::from(cells) + 9.0 * f64::from(i * i * 7 % 5) - 18.0;
+                let values = (0..cells).map(value).collect();
+                let provenance = Provenance::Private;
+                Measurement { clique, cell: None, values, stddev: 3.0, provenance }
+            })
+            .collect();
+        let loss = SquaredLoss::new(&domain, &measurements, Weighting::InverseVariance).unwrap();
+        (BeliefPropagation::new(&domain, loss.layout()), loss)
+    }
+
+    fn start(cells: usize) -> Vec<f64> {
+        (0..u32::try_from(cells).unwrap()).map(|i| f64::from(i * i % 11) - 5.0).collect()
+    }
+
+    #[test]
+    fn the_gradient_is_the_slope_of_the_value() {
+        let (oracle, loss) = problem();
+        let g = start(loss.layout().cells());
+        let mut dual = SmoothedDual::new(&oracle, &loss, 100.0, g.clone());
+        assert!(dual.sharpen(0.4).unwrap());
+        for cell in 0..g.len() {
+            let mut value = |by: f64| {
+                dual.trial.g.copy_from_slice(&g);
+                dual.trial.g[cell] += by;
+                assert!(dual.evaluate().unwrap());
+                dual.trial.value
+            };
+            let slope = (value(1e-4) - value(-1e-4)) / 2e-4;
+            assert!((slope - dual.at.gradient[cell]).abs() < 1e-5, "{cell}: {slope}");
+        }
+    }
+
+    #[test]
+    fn it_rises_with_every_step_and_with_sharpness_and_stays_below_the_exact_dual() {
+        let (oracle, loss) = problem();
+        let mut dual = SmoothedDual::new(&oracle, &loss, 100.0, start(loss.layout().cells()));
+        for sharpness in [0.1, 0.5, 2.0, 10.0] {
+            let before = dual.value();
+            assert!(dual.sharpen(sharpness).unwrap());
+            assert!(sharpness < 0.2 || dual.value() > before);
+            let mut before = dual.value();
+            while dual.calls() < 200 && dual.step().unwrap() {
+                assert!(dual.value() >= before);
+                before = dual.value();
+            }
+            let exact = dual.ray().unwrap().here();
+            // ln |X| = ln 24.
+            let blur = 100.0 / sharpness * 24_f64.ln();
+            assert!(dual.value() <= exact && exact <= dual.value() + blur, "{sharpness}");
+        }
+    }
+
+    #[test]
+    fn what_is_added_to_potentials_is_the_same_for_all_records() {
+        let (oracle, loss) = problem();
+        let g = start(loss.layout().cells());
+        let dual = SmoothedDual::new(&oracle, &loss, 100.0, g);
+        let layout = loss.layout();
+        let mut sums = Vec::new();
+        for record in [[0, 0, 0], [2, 1, 3], [1, 0, 2], [0, 1, 1]] {
+            let cell = |index: usize| {
+                let attributes = layout.cliques()[index].iter().zip(layout.shape(index));
+                attributes.fold(0, |cell, (attribute, k)| cell * k + record[attribute])
+            };
+            let cells = (0..4).map(|index| dual.shift[layout.range(index).start + cell(index)]);
+            sums.push(cells.sum::<f64>());
+        }
+        assert!(sums.iter().all(|sum| (sum - sums[0]).abs() < 1e-9), "{sums:?}");
+        assert_eq!(dual.maximal.len(), 3);
+    }
+}
