@@ -154,7 +154,7 @@ impl Problem {
         let estimator =
             AcceleratedBregman { stopping: Stopping::after(count), ..Default::default() };
         let (estimate, mut times) =
-            timed(|| estimator.estimate(&self.oracle, &self.loss, self.total, None));
+            timed(|| estimator.estimate(&*self.oracle, &self.loss, self.total, None));
         let estimate = estimate?;
         times["oracle_calls"] = estimate.oracle_calls.into();
         times["objective"] = estimate.loss.into();
@@ -176,7 +176,7 @@ impl Problem {
     fn fit_to(&mut self, objective: Option<f64>) -> jointly::Result<(u32, f64)> {
         let Some(objective) = objective else {
             let fitted = AcceleratedBregman::default().estimate(
-                &self.oracle,
+                &*self.oracle,
                 &self.loss,
                 self.total,
                 None,
@@ -190,7 +190,7 @@ impl Problem {
         self.potentials = Potentials::zeros(self.loss.layout());
         loop {
             let warm_start = (calls > 0).then_some(&self.potentials);
-            let fitted = estimator.estimate(&self.oracle, &self.loss, self.total, warm_start)?;
+            let fitted = estimator.estimate(&*self.oracle, &self.loss, self.total, warm_start)?;
             calls += fitted.oracle_calls;
             self.potentials = fitted.potentials;
             if fitted.loss <= objective || calls >= MOST_CALLS {

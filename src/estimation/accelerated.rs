@@ -3,8 +3,9 @@
 use crate::error::Result;
 use crate::estimation::certificate::DualBound;
 use crate::estimation::gauge::{Gauge, RECENTER};
-use crate::estimation::step::{self, Descent, Move};
-use crate::estimation::{Estimate, Estimator, Misfit, SquaredLoss, Stopping, Watch};
+use crate::estimation::{
+    Descent, Estimate, Estimator, MarginalLoss, Misfit, Move, Points, SquaredLoss, Stopping, Watch,
+};
 use crate::inference::{BeliefPropagation, BeliefWorkspace, MarginalOracle};
 use crate::table::{Marginals, Potentials};
 
@@ -64,13 +65,13 @@ impl AcceleratedBregman {
     }
 
     /// The method; `may_go_on` is asked before every call.
-    fn run(
+    fn run<O: MarginalOracle>(
         &self,
-        oracle: &BeliefPropagation,
-        loss: &SquaredLoss,
+        oracle: &O,
+        loss: &impl MarginalLoss,
         total: f64,
         warm_start: Option<&Potentials>,
-        may_go_on: impl Fn(&BeliefWorkspace) -> bool,
+        may_go_on: impl Fn(&O::Workspace) -> bool,
     ) -> Result<Estimate> {
         let layout = loss.layout();
         let mut workspace = oracle.workspace();
@@ -86,7 +87,7 @@ impl AcceleratedBregman {
         let mut gradient = vec![0.0; layout.cells()];
 
         // Every step passes the test with this one, but for rounding.
-        let worst_case = total * total * loss.total_weight();
+        let worst_case = total * total * loss.smoothness();
         let mut smoothness = worst_case / FIRST_RELAXATION;
         // L_prev t_prev² of the last accepted step; before the first, t = 1.
         let mut momentum: Option<f64> = None;
@@ -119,12 +120,17 @@ impl AcceleratedBregman {
             });
             let step = total / (t * smoothness);
             let descent = Descent { t, averaged, z: z.values(), theta: theta.values(), step };
-            descent.run(loss, &mut x, &mut gradient, next.values_mut());
+            loss.descend(descent, &mut x, &mut gradient, next.values_mut());
             averaged = 0.0;
             let next_log = oracle.marginals(&next, total, &mut workspace, &mut next_z)?;
             calls += 1;
-            let Move { along, moved, misfit } =
-                step::judge(loss, theta.values(), next.values(), z.values(), next_z.values());
+            let points = Points {
+                theta: theta.values(),
+                next: next.values(),
+                z: z.values(),
+                next_z: next_z.values(),
+            };
+            let Move { along, moved, misfit } = loss.judge(points);
             let rounding = ROUNDING * (along.abs() / total + next_log.abs() + log_partition.abs());
             let divergence = along / total - (next_log - log_partition);
             if moved > smoothness * (divergence + rounding) && smoothness < worst_case {
@@ -182,14 +188,14 @@ impl AcceleratedBregman {
 }
 
 impl Estimator for AcceleratedBregman {
-    fn estimate(
+    fn estimate<O: MarginalOracle, L: MarginalLoss>(
         &self,
-        oracle: &BeliefPropagation,
-        loss: &SquaredLoss,
+        oracle: &O,
+        loss: &L,
         total: f64,
         warm_start: Option<&Potentials>,
     ) -> Result<Estimate> {
-        oracle.in_pool(|| self.run(oracle, loss, total, warm_start, |_| true))
+        oracle.together(|| self.run(oracle, loss, total, warm_start, |_| true))
     }
 }
 

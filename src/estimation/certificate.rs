@@ -13,8 +13,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::estimation::{SquaredLoss, Stopping, step};
-use crate::inference::{BeliefPropagation, BeliefWorkspace};
+use crate::estimation::{MarginalLoss, Stopping, step};
+use crate::inference::MarginalOracle;
 use crate::table::Potentials;
 
 /// What is known of a fit: its loss, and a loss that no distribution falls below.
@@ -98,7 +98,7 @@ const SECTION: f64 = 0.618_033_988_749_895;
 
 impl DualBound {
     /// Knows that the loss is at least its constant part.
-    pub(super) fn new(loss: &SquaredLoss) -> Self {
+    pub(super) fn new(loss: &impl MarginalLoss) -> Self {
         let zeros = vec![0.0; loss.layout().cells()];
         Self {
             mean: zeros.clone(),
@@ -106,7 +106,7 @@ impl DualBound {
             window: zeros.clone(),
             window_weight: 0.0,
             point: zeros.clone(),
-            lower_bound: loss.constant(),
+            lower_bound: loss.floor(),
             trial: zeros,
             negated: Potentials::zeros(loss.layout()),
         }
@@ -127,11 +127,11 @@ impl DualBound {
     }
 
     /// Raises the bound: searches the line between its dual point and the mean of the window, and opens a new window.
-    pub(super) fn update(
+    pub(super) fn update<O: MarginalOracle>(
         &mut self,
-        oracle: &BeliefPropagation,
-        workspace: &mut BeliefWorkspace,
-        loss: &SquaredLoss,
+        oracle: &O,
+        workspace: &mut O::Workspace,
+        loss: &impl MarginalLoss,
         total: f64,
     ) -> Result<()> {
         if self.window_weight == 0.0 {
@@ -178,11 +178,11 @@ impl DualBound {
     }
 
     /// The bound of the trial point at its best length, and that length.
-    fn bound(
+    fn bound<O: MarginalOracle>(
         &mut self,
-        oracle: &BeliefPropagation,
-        workspace: &mut BeliefWorkspace,
-        loss: &SquaredLoss,
+        oracle: &O,
+        workspace: &mut O::Workspace,
+        loss: &impl MarginalLoss,
         total: f64,
     ) -> Result<(f64, f64)> {
         let negated = &mut self.negated;
@@ -201,21 +201,24 @@ pub(super) struct Ray {
 }
 
 impl Ray {
-    /// The ray through a point: one max-sum sweep. `scratch` is overwritten.
-    pub(super) fn through(
+    /// The ray through a point: one max-sum sweep. `scratch` is overwritten. Where oracle or loss give no bound, it says
+    /// nothing.
+    pub(super) fn through<O: MarginalOracle>(
         g: &[f64],
-        oracle: &BeliefPropagation,
-        workspace: &mut BeliefWorkspace,
-        loss: &SquaredLoss,
+        oracle: &O,
+        workspace: &mut O::Workspace,
+        loss: &impl MarginalLoss,
         total: f64,
         scratch: &mut Potentials,
     ) -> Result<Self> {
         for (n, g) in scratch.values_mut().iter_mut().zip(g) {
             *n = -g;
         }
-        let least = -total * oracle.largest_log_weight(scratch, workspace)?;
-        let (along, squares) = loss.dual_parts(g);
-        Ok(Self { slope: least - along, squares })
+        let largest = oracle.largest_log_weight(scratch, workspace)?;
+        let Some((largest, (along, squares))) = largest.zip(loss.dual_parts(g)) else {
+            return Ok(Self { slope: 0.0, squares: 0.0 });
+        };
+        Ok(Self { slope: -total * largest - along, squares })
     }
 
     /// D at the point itself, but for c.
@@ -230,8 +233,8 @@ impl Ray {
     }
 
     /// The greatest bound of the ray.
-    pub(super) fn best(&self, loss: &SquaredLoss) -> f64 {
+    pub(super) fn best(&self, loss: &impl MarginalLoss) -> f64 {
         let rise = 0.5 * self.slope * self.slope / self.squares;
-        loss.constant() + if self.length() > 0.0 && rise.is_finite() { rise } else { 0.0 }
+        loss.floor() + if self.length() > 0.0 && rise.is_finite() { rise } else { 0.0 }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use crate::error::Result;
 use crate::estimation::smoothed_dual::SmoothedDual;
-use crate::estimation::{AcceleratedBregman, Certificate, SquaredLoss};
+use crate::estimation::{AcceleratedBregman, Certificate, MarginalLoss, SquaredLoss};
 use crate::inference::BeliefPropagation;
 use crate::table::Potentials;
 

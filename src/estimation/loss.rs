@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::domain::Domain;
 use crate::error::{Error, Result};
-use crate::estimation::Misfit;
+use crate::estimation::step::{self, Descent, Move, Points};
 use crate::measurement::Measurement;
 use crate::table::{CliqueLayout, Marginals};
 
@@ -15,6 +15,99 @@ pub enum Weighting {
     Equal,
     /// `1/σ²`; a measurement without noise weighs as one with `σ = 1`.
     InverseVariance,
+}
+
+/// How far marginals are from what they should be.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Misfit {
+    /// The loss.
+    pub value: f64,
+    /// By how many standard deviations the worst clique is further from its measurement than noise explains; infinite
+    /// where there is no noise to compare with.
+    pub excess: f64,
+}
+
+/// A convex, differentiable loss of marginals.
+///
+/// The first four methods define it. The others have defaults that are right for every loss; a loss that knows more gives
+/// its estimators lower bounds, an end at the noise level, or faster passes.
+///
+/// ```
+/// use std::sync::Arc;
+/// use jointly::domain::{Clique, Domain};
+/// use jointly::estimation::{AcceleratedBregman, Estimator, MarginalLoss, Misfit};
+/// use jointly::inference::BeliefPropagation;
+/// use jointly::table::CliqueLayout;
+///
+/// /// Pseudo-Huber loss `Σ √(1 + (μ − y)²)`: less sensitive to single cells than squares.
+/// struct Huber { layout: Arc<CliqueLayout>, targets: Vec<f64> }
+///
+/// impl MarginalLoss for Huber {
+///     fn layout(&self) -> &Arc<CliqueLayout> { &self.layout }
+///     fn misfit(&self, mu: &[f64]) -> Misfit {
+///         let value = mu.iter().zip(&self.targets).map(|(m, y)| (m - y).hypot(1.0)).sum();
+///         Misfit { value, excess: f64::INFINITY }
+///     }
+///     fn gradient(&self, mu: &[f64], gradient: &mut [f64]) {
+///         let cells = mu.iter().zip(&self.targets).zip(gradient);
+///         cells.for_each(|((m, y), g)| *g = (m - y) / (m - y).hypot(1.0));
+///     }
+///     fn smoothness(&self) -> f64 { self.layout.cliques().len() as f64 }
+/// }
+///
+/// let domain = Domain::new([("a", 2), ("b", 2)])?;
+/// let layout = CliqueLayout::new(&domain, [Clique::new([0]), Clique::new([1])])?;
+/// let loss = Huber { layout: Arc::clone(&layout), targets: vec![30.0, 70.0, 90.0, 10.0] };
+/// let oracle = BeliefPropagation::new(&domain, &layout);
+/// let fit = AcceleratedBregman::default().estimate(&oracle, &loss, 100.0, None)?;
+/// assert!(fit.marginals.values().iter().zip(&loss.targets).all(|(m, y)| (m - y).abs() < 1.0));
+/// # Ok::<(), jointly::Error>(())
+/// ```
+pub trait MarginalLoss: Sync {
+    /// The cliques whose marginals it takes.
+    fn layout(&self) -> &Arc<CliqueLayout>;
+
+    /// How far marginals are off; tables in counts, one after the other.
+    fn misfit(&self, mu: &[f64]) -> Misfit;
+
+    /// Writes `∇L(μ)`.
+    fn gradient(&self, mu: &[f64], gradient: &mut [f64]);
+
+    /// β such that `L(μ') <= L(μ) + <∇L(μ), μ' - μ> + ½ β max_r ‖μ'_r - μ_r‖²`: for a sum over cliques, the sum of their
+    /// smoothness constants. `L` is then `total² β`-smooth relative to the entropy of the joint distribution.
+    fn smoothness(&self) -> f64;
+
+    /// The largest smoothness constant of a single clique.
+    fn largest_weight(&self) -> f64 {
+        self.smoothness()
+    }
+
+    /// Standard deviation of the loss at the true marginals from noise alone; 0 where nothing is known.
+    fn noise(&self) -> f64 {
+        0.0
+    }
+
+    /// A number that the loss is never below.
+    fn floor(&self) -> f64 {
+        f64::NEG_INFINITY
+    }
+
+    /// For a vector g over the measured cells, `<g, y>` and `q` with `L(μ) >= floor + a <g, μ - y> - ½ a² q` for all
+    /// `a >= 0`; `None` for a loss that has no such form.
+    fn dual_parts(&self, g: &[f64]) -> Option<(f64, f64)> {
+        let _ = g;
+        None
+    }
+
+    /// One step of the potentials along the gradient: writes x, the gradient and the new potentials.
+    fn descend(&self, by: Descent<'_>, x: &mut [f64], gradient: &mut [f64], next: &mut [f64]) {
+        by.along_gradient(self, x, gradient, next);
+    }
+
+    /// Compares two points.
+    fn judge(&self, points: Points<'_>) -> Move {
+        points.compared_by_gradient(self)
+    }
 }
 
 /// `L(μ) = ½ Σ_r w_r ‖μ_r - y_r‖₂²` (`McKenna`, Sheldon & Miklau 2019, equation 1). Measurements of the same clique are averaged first, which
@@ -99,11 +192,6 @@ impl SquaredLoss {
         &self.layout
     }
 
-    /// Σ of the weights: `L` is `total² Σw`-smooth relative to the entropy of the joint distribution.
-    pub(crate) fn total_weight(&self) -> f64 {
-        self.weights.iter().sum()
-    }
-
     /// Standard deviation of L at the true marginals: `√(Σ_r (w_r σ_r²)² K_r / 2)` with `K_r` cells. Smaller
     /// differences of the loss carry no information about the records.
     pub fn noise(&self) -> f64 {
@@ -127,27 +215,12 @@ impl SquaredLoss {
         noisy.map(|(clique, share)| self.excess_of(clique, share)).fold(0.0, f64::max)
     }
 
-    /// How far a vector of tables is from the measurements.
-    pub(super) fn misfit(&self, mu: &[f64]) -> Misfit {
-        let mut misfit = Misfit { value: self.constant, excess: 0.0 };
-        for (clique, share) in self.shares(mu).enumerate() {
-            misfit.value += share;
-            misfit.excess = misfit.excess.max(self.excess_of(clique, share));
-        }
-        misfit
-    }
-
     /// `½ w_r ‖μ_r - y_r‖²`, clique by clique.
     fn shares(&self, mu: &[f64]) -> impl Iterator<Item = f64> {
         self.parts().map(|(weight, range)| {
             let cells = mu[range.clone()].iter().zip(&self.targets[range]);
             0.5 * weight * cells.map(|(m, y)| (m - y) * (m - y)).sum::<f64>()
         })
-    }
-
-    /// The largest weight of a clique.
-    pub(crate) fn largest_weight(&self) -> f64 {
-        self.weights.iter().copied().fold(0.0, f64::max)
     }
 
     /// The rest of L when every clique is fitted exactly: the differences of measurements of the same clique.
@@ -166,7 +239,7 @@ impl SquaredLoss {
     }
 
     /// `<g, y>` and `Σ_r ‖g_r‖²/w_r`.
-    pub(super) fn dual_parts(&self, g: &[f64]) -> (f64, f64) {
+    pub(super) fn along_and_squares(&self, g: &[f64]) -> (f64, f64) {
         let (mut along, mut squares) = (0.0, 0.0);
         for (index, weight) in self.weights.iter().enumerate() {
             let range = self.layout.range(index);
@@ -182,16 +255,60 @@ impl SquaredLoss {
 
     /// L(μ).
     pub fn value(&self, mu: &Marginals) -> f64 {
-        self.misfit(mu.values()).value
+        MarginalLoss::misfit(self, mu.values()).value
+    }
+}
+
+impl MarginalLoss for SquaredLoss {
+    fn layout(&self) -> &Arc<CliqueLayout> {
+        &self.layout
     }
 
-    /// Writes `∇L = w_r (μ_r - y_r)`.
-    pub fn gradient(&self, mu: &[f64], gradient: &mut [f64]) {
+    fn misfit(&self, mu: &[f64]) -> Misfit {
+        let mut misfit = Misfit { value: self.constant, excess: 0.0 };
+        for (clique, share) in self.shares(mu).enumerate() {
+            misfit.value += share;
+            misfit.excess = misfit.excess.max(self.excess_of(clique, share));
+        }
+        misfit
+    }
+
+    /// `∇L = w_r (μ_r - y_r)`.
+    fn gradient(&self, mu: &[f64], gradient: &mut [f64]) {
         for (weight, range) in self.parts() {
             let cells = mu[range.clone()].iter().zip(&self.targets[range.clone()]);
             for (g, (m, y)) in gradient[range].iter_mut().zip(cells) {
                 *g = weight * (m - y);
             }
         }
+    }
+
+    /// Σ of the weights.
+    fn smoothness(&self) -> f64 {
+        self.weights.iter().sum()
+    }
+
+    fn largest_weight(&self) -> f64 {
+        self.weights.iter().copied().fold(0.0, f64::max)
+    }
+
+    fn noise(&self) -> f64 {
+        self.noise
+    }
+
+    fn floor(&self) -> f64 {
+        self.constant
+    }
+
+    fn dual_parts(&self, g: &[f64]) -> Option<(f64, f64)> {
+        Some(self.along_and_squares(g))
+    }
+
+    fn descend(&self, by: Descent<'_>, x: &mut [f64], gradient: &mut [f64], next: &mut [f64]) {
+        by.run(self, x, gradient, next);
+    }
+
+    fn judge(&self, points: Points<'_>) -> Move {
+        step::judge(self, points)
     }
 }

@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::estimation::certificate::DualBound;
 use crate::estimation::gauge::{Gauge, RECENTER};
-use crate::estimation::{Estimate, Estimator, SquaredLoss, Stopping, Watch, is_dying};
-use crate::inference::{BeliefPropagation, MarginalOracle};
+use crate::estimation::{Estimate, Estimator, MarginalLoss, Stopping, Watch, is_dying};
+use crate::inference::MarginalOracle;
 use crate::table::{Marginals, Potentials};
 
 /// Proximal estimation with an Armijo line search (`McKenna`, Sheldon & Miklau 2019, Algorithm 1): `θ <- θ - a ∇L(μ)`,
@@ -23,10 +23,10 @@ const FIRST_GROWTH: f64 = 2.0;
 const GROWTH: f64 = 1.01;
 
 impl Estimator for MirrorDescent {
-    fn estimate(
+    fn estimate<O: MarginalOracle, L: MarginalLoss>(
         &self,
-        oracle: &BeliefPropagation,
-        loss: &SquaredLoss,
+        oracle: &O,
+        loss: &L,
         total: f64,
         warm_start: Option<&Potentials>,
     ) -> Result<Estimate> {
@@ -44,7 +44,7 @@ impl Estimator for MirrorDescent {
         let mut log_partition = oracle.marginals(&theta, total, &mut workspace, &mut mu)?;
         loss.gradient(mu.values(), &mut gradient);
         let mut misfit = loss.misfit(mu.values());
-        let mut step = 1.0 / (total * loss.total_weight());
+        let mut step = 1.0 / (total * loss.smoothness());
         let mut growth = FIRST_GROWTH;
         let mut gauge = None;
         let mut calls = 1;

@@ -16,11 +16,12 @@ pub use accelerated::AcceleratedBregman;
 pub use certificate::Certificate;
 pub use kind::EstimatorKind;
 pub use least_loss::LeastLoss;
-pub use loss::{SquaredLoss, Weighting};
+pub use loss::{MarginalLoss, Misfit, SquaredLoss, Weighting};
 pub use mirror_descent::MirrorDescent;
+pub use step::{Descent, Move, Points};
 
 use crate::error::Result;
-use crate::inference::BeliefPropagation;
+use crate::inference::MarginalOracle;
 use crate::table::{Marginals, Potentials};
 
 /// A fitted model.
@@ -117,15 +118,6 @@ impl Default for Stopping {
     }
 }
 
-/// How far a model is from the measurements.
-#[derive(Clone, Copy, Debug, Default)]
-struct Misfit {
-    /// The loss.
-    value: f64,
-    /// How far the worst clique is from its measurement, noisy or not ([`SquaredLoss::excess_of`]).
-    excess: f64,
-}
-
 /// Watches a loss for the end of its decrease.
 #[derive(Clone, Copy, Debug)]
 struct Watch {
@@ -138,7 +130,7 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(stopping: Stopping, loss: &SquaredLoss, total: f64, value: f64) -> Self {
+    fn new(stopping: Stopping, loss: &impl MarginalLoss, total: f64, value: f64) -> Self {
         let moved = stopping.marginal_share * total;
         let least_decrease =
             (0.5 * loss.largest_weight() * moved * moved).max(stopping.noise_share * loss.noise());
@@ -193,17 +185,19 @@ fn is_dying(mu: f64, gradient: f64) -> bool {
     mu < DEAD_CELL && gradient > 0.0
 }
 
-/// Fits the distribution of the exponential family whose marginals minimise a loss.
+/// Fits the distribution of the exponential family whose marginals minimize a loss.
+///
+/// An estimator takes any oracle and any convex loss of the marginals.
 pub trait Estimator {
-    /// Minimises `loss` over the marginals of distributions with this total, from `warm_start` or from the uniform
-    /// distribution.
+    /// Minimizes `loss` over the marginals of distributions with this total, from `warm_start` or from the uniform
+    /// distribution. `oracle` must be one for the cliques of the loss.
     ///
     /// # Errors
     /// A warm start over other cliques than the loss's, or what the oracle reports.
-    fn estimate(
+    fn estimate<O: MarginalOracle, L: MarginalLoss>(
         &self,
-        oracle: &BeliefPropagation,
-        loss: &SquaredLoss,
+        oracle: &O,
+        loss: &L,
         total: f64,
         warm_start: Option<&Potentials>,
     ) -> Result<Estimate>;

@@ -166,7 +166,7 @@ impl<'a> SmoothedDual<'a> {
         // What was added to the potentials of a record, the same for all: of the first one, say.
         let firsts = loss.parts().map(|(_, range)| self.shift[range.start]);
         let added = self.sharpness * firsts.sum::<f64>() + self.lift * self.maximal.len() as f64;
-        let (along, squares) = loss.dual_parts(&trial.g);
+        let (along, squares) = loss.along_and_squares(&trial.g);
         trial.value = self.total / self.sharpness * (shifted - added) + along + 0.5 * squares;
         let known = loss.targets().iter().zip(&self.variances).zip(mu.values());
         let slopes = trial.gradient.iter_mut().zip(&trial.g).zip(known);
@@ -186,7 +186,7 @@ impl<'a> SmoothedDual<'a> {
     /// The exact dual on the ray through the point.
     pub(super) fn ray(&mut self) -> Result<Ray> {
         let Self { oracle, loss, total, workspace, at, theta, .. } = self;
-        Ray::through(&at.g, oracle, workspace, loss, *total, theta)
+        Ray::through(&at.g, *oracle, workspace, *loss, *total, theta)
     }
 
     /// The smoothed dual at the point, but for c.

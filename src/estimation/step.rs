@@ -8,14 +8,14 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::estimation::{Misfit, SquaredLoss, is_dying};
+use crate::estimation::{MarginalLoss, Misfit, SquaredLoss, is_dying};
 
 /// The quantities in the acceptance test of a step.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Move {
+pub struct Move {
     /// `<θ' - θ, μ'>`.
     pub along: f64,
-    /// `½ Σ_r w_r ‖μ'_r - μ_r‖²`.
+    /// `L(μ') - L(μ) - <∇L(μ), μ' - μ>`: for squares, `½ Σ_r w_r ‖μ'_r - μ_r‖²`.
     pub moved: f64,
     /// How far μ' is from the measurements.
     pub misfit: Misfit,
@@ -24,15 +24,68 @@ pub(super) struct Move {
 /// One step of the potentials θ along the gradient of the loss at `(1-t) x + t z`, where x first moves to z by the
 /// share `averaged` of the way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Descent<'a> {
+pub struct Descent<'a> {
+    /// Weight of z in the point whose gradient is taken; in (0, 1].
     pub t: f64,
+    /// Share of its way to z that x moves first.
     pub averaged: f64,
+    /// Marginals of the present potentials.
     pub z: &'a [f64],
+    /// The present potentials.
     pub theta: &'a [f64],
+    /// Length of the step.
     pub step: f64,
 }
 
+/// Two points of a fit, potentials with their marginals.
+#[derive(Clone, Copy, Debug)]
+pub struct Points<'a> {
+    /// The present potentials, ...
+    pub theta: &'a [f64],
+    /// ... and the next ones.
+    pub next: &'a [f64],
+    /// Marginals of the present potentials, ...
+    pub z: &'a [f64],
+    /// ... and of the next ones.
+    pub next_z: &'a [f64],
+}
+
+impl Points<'_> {
+    /// The comparison for any loss.
+    pub(super) fn compared_by_gradient(self, loss: &(impl MarginalLoss + ?Sized)) -> Move {
+        let Self { theta, next, z, next_z } = self;
+        let mut gradient = vec![0.0; z.len()];
+        loss.gradient(z, &mut gradient);
+        // A cell without records may hold minus infinity both times.
+        let mass =
+            |((new, old), m): ((&f64, &f64), &f64)| if *m > 0.0 { (new - old) * m } else { 0.0 };
+        let along = next.iter().zip(theta).zip(next_z).map(mass).sum();
+        let rise: f64 =
+            gradient.iter().zip(next_z.iter().zip(z)).map(|(g, (n, m))| g * (n - m)).sum();
+        let misfit = loss.misfit(next_z);
+        Move { along, moved: misfit.value - loss.misfit(z).value - rise, misfit }
+    }
+}
+
 impl Descent<'_> {
+    /// The step for any loss.
+    pub(super) fn along_gradient(
+        self,
+        loss: &(impl MarginalLoss + ?Sized),
+        x: &mut [f64],
+        gradient: &mut [f64],
+        next: &mut [f64],
+    ) {
+        let Self { t, averaged, z, theta, step } = self;
+        x.iter_mut().zip(z).for_each(|(x, z)| *x += averaged * (z - *x));
+        let middle: Vec<f64> = x.iter().zip(z).map(|(x, z)| (1.0 - t) * x + t * z).collect();
+        loss.gradient(&middle, gradient);
+        let cells = z.iter().zip(gradient).zip(theta);
+        for (n, ((z, g), p)) in next.iter_mut().zip(cells) {
+            *n = if is_dying(*z, *g) { *p } else { p - step * *g };
+        }
+    }
+
     /// Writes x, the gradient and the new potentials.
     pub(super) fn run(
         self,
@@ -85,13 +138,8 @@ impl WithSimd for DescentOfTable<'_> {
 }
 
 /// Compares the marginals `next_z` of the potentials `next` with `z` of `theta`.
-pub(super) fn judge(
-    loss: &SquaredLoss,
-    theta: &[f64],
-    next: &[f64],
-    z: &[f64],
-    next_z: &[f64],
-) -> Move {
+pub(super) fn judge(loss: &SquaredLoss, points: Points<'_>) -> Move {
+    let Points { theta, next, z, next_z } = points;
     let mut total = Move::default();
     total.misfit.value = loss.constant();
     for (clique, (weight, range)) in loss.parts().enumerate() {

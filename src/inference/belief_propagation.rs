@@ -397,6 +397,18 @@ impl BeliefPropagation {
 impl MarginalOracle for BeliefPropagation {
     type Workspace = BeliefWorkspace;
 
+    fn largest_log_weight(
+        &self,
+        theta: &Potentials,
+        workspace: &mut BeliefWorkspace,
+    ) -> Result<Option<f64>> {
+        self.largest_log_weight(theta, workspace).map(Some)
+    }
+
+    fn together<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.in_pool(work)
+    }
+
     fn workspace(&self) -> BeliefWorkspace {
         let nodes = (0..self.structure.nodes.len())
             .map(|i| {

@@ -53,6 +53,28 @@ pub trait MarginalOracle: Sync {
         workspace: &mut Self::Workspace,
         mu: &mut Marginals,
     ) -> Result<f64>;
+
+    /// `max_x Σ_r θ_r(x_r)` over all records of the domain; `None` for an oracle that cannot find it. Estimators then give
+    /// no lower bound.
+    ///
+    /// # Errors
+    /// As [`marginals`](Self::marginals).
+    fn largest_log_weight(
+        &self,
+        theta: &Potentials,
+        workspace: &mut Self::Workspace,
+    ) -> Result<Option<f64>> {
+        let _ = (theta, workspace);
+        Ok(None)
+    }
+
+    /// Runs work of many calls where the calls themselves run, so that control does not switch between threads for each.
+    fn together<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T
+    where
+        Self: Sized,
+    {
+        work()
+    }
 }
 
 #[cfg(test)]

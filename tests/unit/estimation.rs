@@ -2,12 +2,13 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jointly::Error;
 use jointly::domain::{Clique, Domain};
 use jointly::estimation::{
-    AcceleratedBregman, Certificate, Estimate, Estimator, LeastLoss, MirrorDescent, SquaredLoss,
-    Stopping, Weighting,
+    AcceleratedBregman, Certificate, Estimate, Estimator, LeastLoss, MarginalLoss, MirrorDescent,
+    Misfit, SquaredLoss, Stopping, Weighting,
 };
 use jointly::inference::{BeliefPropagation, LogSpace, MarginalOracle};
 use jointly::measurement::{Measurement, Provenance};
@@ -56,9 +57,31 @@ fn measurements(seed: u64, stddev: f64) -> Vec<Measurement> {
     tables.iter().map(&mut measure).collect()
 }
 
-/// Runs all of so many oracle calls.
+/// The estimators, to run them in one loop.
+#[derive(Clone, Copy, Debug)]
+enum Method {
+    Mirror(MirrorDescent),
+    Accelerated(AcceleratedBregman),
+}
+
+impl Method {
+    fn estimate<O: MarginalOracle, L: MarginalLoss>(
+        &self,
+        oracle: &O,
+        loss: &L,
+        total: f64,
+        warm_start: Option<&Potentials>,
+    ) -> jointly::Result<Estimate> {
+        match self {
+            Self::Mirror(method) => method.estimate(oracle, loss, total, warm_start),
+            Self::Accelerated(method) => method.estimate(oracle, loss, total, warm_start),
+        }
+    }
+}
+
+/// Runs all calls of the method.
 fn fit(
-    estimator: &dyn Estimator,
+    estimator: &Method,
     measurements: &[Measurement],
     warm_start: Option<&Potentials>,
 ) -> Estimate {
@@ -67,12 +90,13 @@ fn fit(
     estimator.estimate(&oracle, &loss, TOTAL, warm_start).unwrap()
 }
 
-fn mirror(calls: u32) -> MirrorDescent {
-    MirrorDescent { stopping: Stopping::after(calls) }
+fn mirror(calls: u32) -> Method {
+    Method::Mirror(MirrorDescent { stopping: Stopping::after(calls) })
 }
 
-fn accelerated(calls: u32) -> AcceleratedBregman {
-    AcceleratedBregman { stopping: Stopping::after(calls), ..AcceleratedBregman::default() }
+fn accelerated(calls: u32) -> Method {
+    let stopping = Stopping::after(calls);
+    Method::Accelerated(AcceleratedBregman { stopping, ..AcceleratedBregman::default() })
 }
 
 /// The marginals of an estimate are those of its potentials, and keep the total.
@@ -98,7 +122,7 @@ fn assert_coherent(estimate: &Estimate, domain: &Domain, total: f64, what: &str)
 fn consistent_measurements_are_reproduced() {
     for seed in 0..5 {
         let exact = measurements(seed, 0.0);
-        let estimators: [(&str, &dyn Estimator); 2] =
+        let estimators: [(&str, &Method); 2] =
             [("mirror descent", &mirror(5000)), ("accelerated", &accelerated(5000))];
         for (name, estimator) in estimators {
             let estimate = fit(estimator, &exact, None);
@@ -170,10 +194,50 @@ fn more_calls_never_return_a_worse_model() {
 }
 
 #[test]
+fn the_fit_depends_on_neither_the_oracle_nor_what_a_loss_adds_to_its_definition() {
+    // The loss by its definition alone: no lower bound, no noise, no faster passes.
+    struct Plain(SquaredLoss);
+    impl MarginalLoss for Plain {
+        fn layout(&self) -> &Arc<CliqueLayout> {
+            MarginalLoss::layout(&self.0)
+        }
+        fn misfit(&self, mu: &[f64]) -> Misfit {
+            MarginalLoss::misfit(&self.0, mu)
+        }
+        fn gradient(&self, mu: &[f64], gradient: &mut [f64]) {
+            self.0.gradient(mu, gradient);
+        }
+        fn smoothness(&self) -> f64 {
+            self.0.smoothness()
+        }
+    }
+    let noisy = measurements(4, 300.0);
+    for method in [mirror(300), accelerated(300)] {
+        let expected = fit(&method, &noisy, None);
+        let loss = SquaredLoss::new(&domain(), &noisy, Weighting::Equal).unwrap();
+        let plain = Plain(loss.clone());
+        let log_space = LogSpace::new(&domain(), SquaredLoss::layout(&loss));
+        let beliefs = BeliefPropagation::new(&domain(), SquaredLoss::layout(&loss));
+        let others = [
+            method.estimate(&log_space, &loss, TOTAL, None).unwrap(),
+            method.estimate(&log_space, &plain, TOTAL, None).unwrap(),
+            method.estimate(&beliefs, &plain, TOTAL, None).unwrap(),
+        ];
+        for other in others {
+            assert_coherent(&other, &domain(), TOTAL, "another oracle or loss");
+            let off = (other.loss - expected.loss).abs() / expected.loss;
+            assert!(off < 1e-3, "{method:?}: {} and {}", other.loss, expected.loss);
+        }
+        let bound = method.estimate(&beliefs, &plain, TOTAL, None).unwrap().lower_bound;
+        assert!(bound == f64::NEG_INFINITY, "{bound}");
+    }
+}
+
+#[test]
 fn a_warm_start_begins_with_the_same_distribution_and_does_no_harm() {
     let noisy = measurements(5, 200.0);
     let (first, rest) = noisy.split_at(3);
-    let estimators: [(&str, &dyn Estimator, &dyn Estimator); 2] = [
+    let estimators: [(&str, &Method, &Method); 2] = [
         ("mirror descent", &mirror(1), &mirror(3000)),
         ("accelerated", &accelerated(1), &accelerated(1500)),
     ];
@@ -227,7 +291,7 @@ fn three_thousand_iterations_on_negative_cells_stay_finite() {
     for (seed, stddev) in [(7, 1500.0), (8, 5000.0), (9, 20_000.0)] {
         let noisy = measurements(seed, stddev);
         assert!(noisy.iter().any(|m| m.values.iter().any(|y| *y < -100.0)));
-        let estimators: [(&str, &dyn Estimator, &dyn Estimator); 2] = [
+        let estimators: [(&str, &Method, &Method); 2] = [
             ("mirror descent", &mirror(3000), &mirror(6000)),
             ("accelerated", &accelerated(3000), &accelerated(6000)),
         ];
@@ -559,7 +623,8 @@ fn a_certified_fit_ends_as_soon_as_its_gap_is_small_enough() {
     let loss = SquaredLoss::new(&domain(), &measured, Weighting::Equal).unwrap();
     let certified = |share| {
         let stopping = Stopping::certified(share, 5000);
-        fit(&AcceleratedBregman { stopping, ..AcceleratedBregman::default() }, &measured, None)
+        let method = AcceleratedBregman { stopping, ..AcceleratedBregman::default() };
+        fit(&Method::Accelerated(method), &measured, None)
     };
     let (coarse, fine) = (certified(2.0), certified(0.001));
     assert!(coarse.certified_gap() <= 2.0 * loss.noise());
@@ -579,12 +644,15 @@ fn a_fit_that_agrees_with_every_measurement_ends_and_is_nearer_the_truth() {
             ..AcceleratedBregman::default()
         };
         let noisy = measurements(seed, 0.03 * TOTAL);
-        let first = fit(&agreeing, &noisy, None);
+        let first = fit(&Method::Accelerated(agreeing), &noisy, None);
         ended += squared_error(&first);
         converged += squared_error(&fit(&accelerated(500), &noisy, None));
         calls += first.oracle_calls;
         // Without noise nothing but the truth agrees.
-        assert!(squared_error(&fit(&agreeing, &exact, None)) < 1e-6 * TOTAL * TOTAL);
+        assert!(
+            squared_error(&fit(&Method::Accelerated(agreeing), &exact, None))
+                < 1e-6 * TOTAL * TOTAL
+        );
     }
     assert!(calls < 20 * 100, "{calls} calls");
     assert!(ended < 0.5 * converged, "{ended} against {converged}");
