@@ -1,4 +1,4 @@
-//! Can a record's table be told from its values? The propensity score's mean squared error.
+//! The propensity score's mean squared error: how well a record's values predict its table.
 
 use serde::Serialize;
 
@@ -6,18 +6,18 @@ use crate::data::{Dataset, Projectable};
 use crate::error::{Error, Result};
 use crate::evaluation::logistic::{Design, fit};
 
-/// The propensity score's mean squared error (pMSE) of a synthetic table of N₂ records beside a real table of N₁.
+/// The propensity score's mean squared error (pMSE) of a synthetic table with N₂ records and a real table with N₁.
 /// **Not private.**
 ///
 /// `pMSE = (1/N) Σ_i (p̂_i − c)²` over all N = N₁ + N₂ records, where c = N₂/N and p̂ is the fitted probability that a
-/// record is synthetic (Woo et al. 2009; Snoke et al. 2018, section 2): from 0, when nothing tells the tables apart,
-/// to c (1 − c), when everything does.
+/// record is synthetic (Woo et al. 2009; Snoke et al. 2018, section 2): from 0, when the tables are indistinguishable,
+/// to c (1 − c), when every record is recognized.
 ///
 /// The fit is a logistic regression on the single attributes, each value an indicator. Its expectation for synthetic
 /// records drawn from the real table itself is `(k − 1) (1 − c)² c / N` with k the number of parameters that do not
-/// follow from others (Snoke et al. 2018, Theorem 1), so that the ratio to it is near 1 for such records. Dependences
-/// between attributes do not enter: this measure is about single attributes taken together. (SDNist fits a tree
-/// of depth five instead, for which no such expectation is known.)
+/// follow from others (Snoke et al. 2018, Theorem 1), so the ratio to it is near 1 for such records. Dependences
+/// between attributes are ignored: the measure covers single attributes together. (SDNist fits a tree of depth five
+/// instead, for which no such expectation is known.)
 ///
 /// ```
 /// use jointly::{data::Dataset, domain::Domain, evaluation::PropensityScore};
@@ -80,7 +80,7 @@ mod tests {
         let (real, fake) = (table(&[[0, 1], [1, 2], [1, 0]]), table(&[[2, 3]]));
         let same = PropensityScore::between(&real, &real).unwrap();
         close(same.pmse, 0.0);
-        // c = 1/4: the most there is.
+        // c = 1/4: the maximum.
         let apart = PropensityScore::between(&real, &fake).unwrap();
         close(apart.pmse, 3.0 / 16.0);
     }
@@ -107,8 +107,8 @@ mod tests {
         close(score.pmse, single.pmse);
     }
 
-    /// 11 parameters: the ratio is that of χ² with 10 degrees to 10, so that the mean of 200 has a standard deviation of
-    /// 0.032; five of them are a false alarm in 10⁶.
+    /// 11 parameters: the ratio is that of χ² with 10 degrees to 10, so the mean of 200 has a standard deviation of
+    /// 0.032; five of them give a false-alarm rate of 10⁻⁶.
     #[test]
     fn records_drawn_from_the_real_table_have_a_mean_ratio_of_one() {
         let domain = Domain::new([("a", 4), ("b", 3), ("c", 6)]).unwrap();
