@@ -1,4 +1,4 @@
-//! Units of privacy that have several records each, such as households.
+//! Units of privacy with several records each, such as households.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -28,7 +28,7 @@ pub struct Units {
 }
 
 impl Units {
-    /// `column`: its name in the header; no attribute. `most`: records of a unit, at least 1.
+    /// `column`: its name in the header; it must not be an attribute. `most`: records of a unit, at least 1.
     ///
     /// # Errors
     /// No record.
