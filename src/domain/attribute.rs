@@ -149,7 +149,7 @@ impl Domain {
         clique.iter().map(|a| self.cardinality(a)).collect()
     }
 
-    /// Number of cells of the marginal on a clique; `None` when it does not fit 64 bits.
+    /// Number of cells of the marginal on a clique; `None` if it does not fit in 64 bits.
     pub fn cells(&self, clique: &Clique) -> Option<u64> {
         clique.iter().try_fold(1_u64, |n, a| n.checked_mul(self.cardinality(a) as u64))
     }

@@ -102,7 +102,7 @@ impl SchemaColumn {
         values.saturating_add(u32::from(self.na))
     }
 
-    /// The code of the missing token, the last one; `None` where missing is not allowed.
+    /// The code of the missing token, the last one; `None` if missing is not allowed.
     pub fn na_code(&self) -> Option<u32> {
         (self.na && self.kind.is_some()).then(|| self.cardinality() - 1)
     }

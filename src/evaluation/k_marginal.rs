@@ -65,7 +65,7 @@ impl KMarginalScore {
     }
 }
 
-/// The binomial coefficient, saturating; 0 where `k` is 0 or more than `attributes`.
+/// The binomial coefficient, saturating; 0 if `k` is 0 or more than `attributes`.
 fn choices(attributes: usize, k: usize) -> u64 {
     if k == 0 || k > attributes {
         return 0;

@@ -35,7 +35,7 @@ pub struct PropensityScore {
     pub pmse: f64,
     /// Its expectation for records drawn from the real table.
     pub expected: f64,
-    /// `pmse / expected`; 0 where no attribute varies.
+    /// `pmse / expected`; 0 if no attribute varies.
     pub ratio: f64,
     /// k, the intercept included.
     pub parameters: usize,

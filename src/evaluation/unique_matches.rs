@@ -28,7 +28,7 @@ pub struct UniqueMatches {
     pub unique: u64,
     /// The number of them in the synthetic table.
     pub matched: u64,
-    /// `matched / unique`, from 0 to 1; 0 where no record is unique.
+    /// `matched / unique`, from 0 to 1; 0 if no record is unique.
     pub share_of_unique: f64,
     /// `matched / n`, the share of all real records, from 0 to 1.
     pub share_of_records: f64,

@@ -90,7 +90,7 @@ impl Master {
     }
 
     /// The smallest t with |mass − answer| ≤ t on the cuts: weights of the rows, and the prices that prove it. `None`
-    /// when the solver fails.
+    /// if the solver fails.
     fn solve(&self, problem: &Problem<'_>, rows: &[u32]) -> Result<Option<(Vec<f64>, Prices)>> {
         let mut cells: Vec<usize> = self.cuts.iter().map(|cut| cut.cell).collect();
         cells.dedup();

@@ -200,7 +200,7 @@ impl WeightedSupport {
     /// The marginals on any cliques, in counts that sum to the total.
     ///
     /// # Errors
-    /// An attribute outside the domain, or tables that do not fit memory.
+    /// An attribute outside the domain, or tables that do not fit in memory.
     pub fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
         let scale = self.total / self.sum;
         let counts: Vec<f64> = self.weights.iter().map(|weight| scale * weight).collect();
@@ -214,7 +214,7 @@ impl WeightedSupport {
     /// rounded up or down.
     ///
     /// # Errors
-    /// No record asked for, or more than fit 32 bits.
+    /// No records requested, or more than fit in 32 bits.
     pub fn sample<R: Rng + ?Sized>(
         &self,
         records: usize,
