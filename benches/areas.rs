@@ -1,7 +1,7 @@
 //! Census records by area: `cargo bench --bench areas -- METHOD [SEED [SHARES]]`.
 //!
-//! Pennsylvania's public use microdata areas, 52 attributes, with Ohio as the public table, ε = 10, δ = 10⁻⁹, add-remove-one. METHOD
-//! is one of
+//! Pennsylvania's public use microdata areas, 52 attributes, with Ohio as the public table, ε = 10, δ = 10⁻⁹,
+//! add-remove-one. METHOD is one of
 //!
 //! - `resampled`: the area's own records, drawn with replacement: the error from chance alone;
 //! - `prior`: Ohio's records, drawn with replacement;

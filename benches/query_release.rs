@@ -1,9 +1,10 @@
 //! Errors of MWEM, PMW^Pub, PEP and PEP^Pub on Adult. `docs/results/weighted-supports.md` compares them with published
 //! figures.
 //!
-//! `cargo bench --bench query_release -- [SEEDS]` (by default 5): all 3-way queries of `adult-gem-reduced` (all 336,000 cells)
-//! and of `adult-gem`'s split90 (4,080 public records) at δ = 1/n², replace-one, with both selections. Errors are those of
-//! the model, as probabilities: mean and standard deviation over the seeds 0, 1, .... Reads `JOINTLY_DATA`.
+//! `cargo bench --bench query_release -- [SEEDS]` (by default 5): all 3-way queries of `adult-gem-reduced` (all 336,000
+//! cells) and of `adult-gem`'s split90 (4,080 public records) at δ = 1/n², replace-one, with both selections. Errors
+//! are those of the model, as probabilities: mean and standard deviation over the seeds 0, 1, .... Reads
+//! `JOINTLY_DATA`.
 
 #![expect(clippy::print_stdout, reason = "a report of measurements")]
 

@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_matrix_game_has_the_value_computed_by_hand() {
-        // min t with  2 p ≤ t,  1 − p ≤ t,  p + rest = 1: p = 1/3, t = 2/3, and the duals are the opponent's (1/3, 2/3).
+        // min t with 2 p ≤ t, 1 − p ≤ t, p + rest = 1: p = 1/3, t = 2/3, and the duals are the opponent's (1/3, 2/3).
         let program = program(
             &[1.0, 0.0, 0.0],
             &[

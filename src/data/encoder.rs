@@ -123,7 +123,7 @@ fn number(cell: &[u8]) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// What a column accepts, for an error message.
+/// The values that a column accepts, for an error message.
 pub(super) fn expectation(column: &SchemaColumn, na_token: &str) -> String {
     const SHOWN: usize = 8;
     let mut text = match &column.kind {

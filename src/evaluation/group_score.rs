@@ -83,8 +83,8 @@ impl GroupScore {
     /// The distances of all groups. `groups`: the grouping attributes. The random numbers draw the marginals only.
     ///
     /// # Errors
-    /// Tables over different domains, a table without records, no draw, a grouping attribute that the domain does not have,
-    /// fewer than two other attributes, or marginals too large to count.
+    /// Tables over different domains, a table without records, no draw, a grouping attribute that the domain does not
+    /// have, fewer than two other attributes, or marginals too large to count.
     pub fn between<R: Rng + ?Sized>(
         &self,
         real: &Dataset,
@@ -205,8 +205,8 @@ mod tests {
 
     #[test]
     fn the_score_is_that_computed_by_hand() {
-        // Group 0: c differs in one of two records, so that a x c and b x c have L1 1, and a x b 0. Group 2: equal shares
-        // although twice the records. Group 1: in the synthetic table only.
+        // Group 0: c differs in one of two records, so that a x c and b x c have L1 1, and a x b 0. Group 2: equal
+        // shares although twice the records. Group 1: in the synthetic table only.
         let real = table(&[[0, 0, 0, 0, 0], [1, 0, 1, 0, 1], [1, 2, 0, 0, 0]]);
         let fake = table(&[
             [0, 0, 0, 0, 0],
@@ -215,8 +215,8 @@ mod tests {
             [1, 2, 0, 0, 0],
             [0, 1, 0, 0, 0],
         ]);
-        // The year, no grouping attribute, is the same everywhere: pairs with it have the L1 of the other attribute, 1 for c
-        // and 0 for a and b. Six pairs with it, of which three have L1 1.
+        // The year, which is not a grouping attribute, is the same everywhere: pairs with it have the L1 of the other
+        // attribute, 1 for c and 0 for a and b. Six pairs with it, of which three have L1 1.
         let found = score(GroupScore::default(), &real, &fake, &[1]);
         assert_eq!((found.groups, found.penalized, found.marginals), (3, 1, 6));
         assert!((found.by_group[0].distance - 0.5).abs() < 1e-12);

@@ -142,8 +142,8 @@ impl MixtureError {
     /// The bracket for the distinct rows of a public table, on a workload over the common domain.
     ///
     /// # Errors
-    /// A tolerance or a number of iterations of 0, tables over different domains, a table without records, or a workload
-    /// too large to count.
+    /// A tolerance or a number of iterations of 0, tables over different domains, a table without records, or a
+    /// workload too large to count.
     pub fn solve(
         &self,
         public: &Dataset,

@@ -84,8 +84,8 @@ impl WeightedSupport {
     /// All records that a domain allows, equally likely.
     ///
     /// # Errors
-    /// A domain of more than [`MAX_CELLS`](Self::MAX_CELLS) cells, one that allows no record, or a total that is not positive
-    /// and finite.
+    /// A domain of more than [`MAX_CELLS`](Self::MAX_CELLS) cells, one that allows no record, or a total that is not
+    /// positive and finite.
     ///
     /// ```
     /// use jointly::{domain::Domain, model::WeightedSupport};

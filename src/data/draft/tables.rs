@@ -34,7 +34,7 @@ pub(super) struct Observed {
     numbers: Numbers,
 }
 
-/// What kind of numbers all texts seen so far are.
+/// The kind of numbers of all texts so far.
 struct Numbers {
     all: bool,
     whole: bool,
