@@ -22,8 +22,8 @@ pub(super) struct Solution {
 /// takes.
 ///
 /// Chambolle & Pock (2016), Algorithm 1 for strongly convex parts, with relative entropies as distances, from the
-/// uniform mixture of N rows and even prices on both sides of C cells. With a smoothing of γ and δ, steps τ = μ/γ and σ
-/// = μ/δ, μ = √(γδ) / norm, and an extrapolation by θ = 1/(1 + μ), averages with weights θ⁻ᵏ have a duality gap of at
+/// uniform mixture of N rows and even prices on both sides of C cells. With a smoothing of γ and δ, steps τ = μ/γ and
+/// σ = μ/δ, μ = √(γδ) / norm, and an extrapolation by θ = 1/(1 + μ), averages with weights θ⁻ᵏ have a duality gap of at
 /// most (γ ln N + δ ln 2C) / ((1 + μ)ᵀ − 1) after T iterations (`docs/theory/sensitivities.md`, section 7). A smaller
 /// norm is faster, and works as long as no move meets a larger one, which only the gap can show.
 ///
