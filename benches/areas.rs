@@ -1,21 +1,22 @@
 //! Census records by area: `cargo bench --bench areas -- METHOD [SEED [SHARES]]`.
 //!
-//! Pennsylvania's public use microdata areas, 52 attributes, with Ohio as the public table, ε = 10, δ = 10⁻⁹, add-remove-one. METHOD
-//! is one of
+//! Pennsylvania's public use microdata areas, 52 attributes, with Ohio as the public table, ε = 10, δ = 10⁻⁹,
+//! add-remove-one. METHOD is one of
 //!
-//! - `resampled`: the area's own records, drawn with replacement: what chance alone costs;
+//! - `resampled`: the area's own records, drawn with replacement: the error from chance alone;
 //! - `prior`: Ohio's records, drawn with replacement;
-//! - `jam-pgm`: JAM-PGM in one area after the other, Ohio public. An area's records are in no other, so that each run has the
-//!   whole budget. 104 rounds (two an attribute), 1 MiB, records refined as `synth` does;
+//! - `jam-pgm`: JAM-PGM in each area separately, with Ohio public. No record is in two areas, so each run has the whole
+//!   budget. 104 rounds (two per attribute), 1 MiB, records refined as in `synth`;
 //! - `answers`: the sizes and answers on the areas of `ide-singles`, fitted without a prior, by a graphical model;
 //! - `flat`: the same, from equal weights on Ohio's distinct records;
-//! - `ide`, `ide-laplace` (pure ε): the mechanism, states, then areas; `ide-singles`, `ide-singles-laplace`: single attributes
-//!   only, all of them. With a third argument as of `--level-shares`: the level shares, else the default.
+//! - `ide`, `ide-laplace` (pure ε): the mechanism, states, then areas; `ide-singles`, `ide-singles-laplace`: single
+//!   attributes only, all of them. A third argument gives the level shares, as `--level-shares` does.
 //!
 //! or `schema`, which prints the schema with the codes of state and areas, for `jointly synth --groups STATE,PUMA`.
 //!
-//! Prints a row of a Markdown table: the level shares, the seed, the group score over all areas and over every eighth, areas penalized, seconds of the
-//! method with its records drawn, of the processors, and the process's peak memory. Reads `JOINTLY_DATA`.
+//! Prints a row of a Markdown table: the level shares, the seed, the group score over all areas and over every eighth,
+//! the number of penalized areas, seconds for the method including drawing records, CPU seconds, and the process's peak
+//! memory. Reads `JOINTLY_DATA`.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its tables")]
 
@@ -47,7 +48,7 @@ const EPSILON: u32 = 10;
 const STATE: &str = "42";
 const AREAS: &str = include_str!("areas/pennsylvania.txt");
 const RELATION: NeighboringRelation = NeighboringRelation::AddRemoveOne;
-/// The second score is over every so many areas.
+/// The second score uses every n-th area.
 const STRIDE: usize = 8;
 /// Most cells of a pair in JAM-PGM's workload.
 const MAX_CELLS: u64 = 2000;
@@ -134,7 +135,7 @@ impl Census {
                 let (workload, _) = Workload::all_k_way(self.ohio.domain(), 2)?
                     .restrict(self.ohio.domain(), MAX_CELLS)?;
                 for (area, own) in (0..).zip(&self.areas) {
-                    // Noise of its own for each area.
+                    // Separate noise for each area.
                     let seed = 1000 * seed + area;
                     parts.push(self.jam_pgm(&take(&self.people, own)?, &workload, seed)?);
                 }
@@ -254,7 +255,7 @@ impl Census {
     }
 }
 
-/// All 52 attributes one by one, whatever their noise.
+/// All 52 single attributes, regardless of their noise.
 fn singles() -> Ide {
     Ide { noise_to_count: 1e9, cliques: Some(52), ..Ide::default() }
 }
@@ -272,7 +273,7 @@ fn take(table: &Dataset, records: &[usize]) -> jointly::Result<Dataset> {
     Dataset::from_rows(table.domain().clone(), &rows)
 }
 
-/// The schema with the state and its areas as attributes. Their codes are declared, and none is read from the private file.
+/// The schema with the state and its areas as attributes. Their codes are declared; none is read from the private file.
 fn with_areas(plain: &Schema) -> Result<Schema, Failure> {
     let areas = AREAS.lines().filter(|line| !line.starts_with('#'));
     let areas: Vec<String> = areas.flat_map(str::split_whitespace).map(str::to_owned).collect();
@@ -288,7 +289,7 @@ fn with_areas(plain: &Schema) -> Result<Schema, Failure> {
     Ok(Schema::new(plain.na_token(), columns.collect::<Vec<_>>())?)
 }
 
-/// The most memory that this process has held, as the system tells it; 0 where it does not.
+/// Peak memory of this process as the system reports it; 0 if it does not.
 fn peak_mib() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

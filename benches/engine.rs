@@ -1,8 +1,8 @@
 //! The engine, part by part: `cargo bench --bench engine -- oracle` (or `fit`, `count`, `sample`, `jam`).
 //!
-//! The oracle's throughput is in cells of the model's maximal cliques: `Gelem/s` is cells a nanosecond. A whole run of
-//! JAM-PGM takes too long to be repeated here and is timed by `jointly compare` (`docs/guide/compare.md`); `jam`
-//! is a run of five rounds. Reads `JOINTLY_REFERENCE` (the cases) and `JOINTLY_DATA` (Adult).
+//! The oracle's throughput is in cells of the model's maximal cliques: `Gelem/s` is cells per nanosecond. A whole run
+//! of JAM-PGM takes too long to be repeated here and is timed by `jointly compare` (`docs/guide/compare.md`); `jam` is
+//! a run of five rounds. Reads `JOINTLY_REFERENCE` (the cases) and `JOINTLY_DATA` (Adult).
 
 #[allow(dead_code, reason = "each bench uses a part of it")]
 mod support;
@@ -110,7 +110,7 @@ fn counting(criterion: &mut Criterion, adult: &Dataset) -> Result<(), Failure> {
         bencher.iter(|| adult.project_many(&triples));
     });
     let pairs = Workload::all_k_way(adult.domain(), 2)?.cliques();
-    // Made only where it is asked for.
+    // Built only on demand.
     let many = LazyCell::new(|| support::skewed_table(adult.domain(), COUNTED, 3));
     group.throughput(Throughput::Elements((COUNTED * pairs.len()) as u64));
     group.bench_function("10M-pairs", |bencher| {

@@ -1,7 +1,7 @@
-//! How time grows: `cargo bench --bench growth -- [attributes|cells|rows|candidates]`.
+//! Growth of time with size: `cargo bench --bench growth -- [attributes|cells|rows|candidates]`.
 //!
 //! Each part times one kind of work at several sizes and fits `time ~ size^exponent` by least squares on the logs. All
-//! inputs are made up with fixed seeds. Prints a Markdown table for each part and one of the exponents.
+//! inputs are generated with fixed seeds. Prints a Markdown table for each part and one of the exponents.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its tables")]
 
@@ -26,14 +26,14 @@ use support::Failure;
 
 /// Work is repeated for at least this long, ...
 const LEAST_TIME: Duration = Duration::from_millis(200);
-/// ... and at least so many times; the fastest counts.
+/// ... and at least this many times; the fastest counts.
 const LEAST_RUNS: u32 = 3;
 /// Values of an attribute where the number of attributes grows.
 const VALUES: u32 = 8;
 
 /// One kind of work, at several sizes.
 type Part = fn() -> Result<Vec<Series>, Failure>;
-/// The neighbor through which an attribute hangs on the earlier ones.
+/// The neighbor that connects an attribute to the earlier ones.
 type Parent = fn(usize) -> usize;
 
 /// Times of one kind of work, by size.
@@ -101,7 +101,7 @@ fn attributes() -> Result<Vec<Series>, Failure> {
     Ok(all)
 }
 
-/// Seven attributes in one maximal clique, measured on all their triples, at more and more values.
+/// Seven attributes in one maximal clique, measured on all their triples, with increasing numbers of values.
 fn cells() -> Result<Vec<Series>, Failure> {
     let mut series = Series::new("oracle call, one maximal clique", "MiB of the model");
     for mib in [1.0, 10.0, 40.0, 80.0, 160.0] {
@@ -119,7 +119,7 @@ fn cells() -> Result<Vec<Series>, Failure> {
     Ok(vec![series])
 }
 
-/// All 105 pairs of 15 columns with Adult's numbers of values: wall time and time of all processors.
+/// All 105 pairs of 15 columns with Adult's numbers of values: wall time and CPU time.
 fn rows() -> Result<Vec<Series>, Failure> {
     const VALUES: [u32; 15] = [32, 9, 32, 16, 16, 7, 15, 6, 5, 2, 32, 32, 32, 42, 2];
     let domain = Domain::new(VALUES.iter().enumerate().map(|(i, k)| (format!("x{i}"), *k)))?;
@@ -157,7 +157,7 @@ fn candidates() -> Result<Vec<Series>, Failure> {
     Ok(vec![first, later])
 }
 
-/// Seconds of so many rounds without public data.
+/// Seconds of a number of rounds without public data.
 fn run(table: &Dataset, workload: &Workload, rounds: u32) -> Result<f64, Failure> {
     let limit = rho_from_epsilon_delta(Epsilon::new(1.0)?, Delta::new(1e-9)?)?;
     let mechanism = JamPgm { rounds: Some(rounds), ..JamPgm::default() };
@@ -207,7 +207,7 @@ fn whole(values: f64) -> u32 {
     values as u32
 }
 
-/// A time in a unit that suits it.
+/// A time in a suitable unit.
 fn readable(seconds: f64) -> String {
     match seconds {
         s if s < 1e-3 => format!("{:.3} ms", 1e3 * s),

@@ -1,8 +1,10 @@
-//! Errors of MWEM, PMW^Pub, PEP and PEP^Pub on Adult, beside published figures in `docs/results/weighted-supports.md`.
+//! Errors of MWEM, PMW^Pub, PEP and PEP^Pub on Adult. `docs/results/weighted-supports.md` compares them with published
+//! figures.
 //!
-//! `cargo bench --bench query_release -- [SEEDS]` (by default 5): all 3-way queries of `adult-gem-reduced` (all 336,000 cells)
-//! and of `adult-gem`'s split90 (4,080 public records) at δ = 1/n², replace-one, with both selections. Errors are those of
-//! the model, as probabilities: mean and standard deviation over the seeds 0, 1, .... Reads `JOINTLY_DATA`.
+//! `cargo bench --bench query_release -- [SEEDS]` (by default 5): all 3-way queries of `adult-gem-reduced` (all 336,000
+//! cells) and of `adult-gem`'s split90 (4,080 public records) at δ = 1/n², replace-one, with both selections. Errors
+//! are those of the model, as probabilities: mean and standard deviation over the seeds 0, 1, .... Reads
+//! `JOINTLY_DATA`.
 
 #![expect(clippy::print_stdout, reason = "a report of measurements")]
 
@@ -89,7 +91,7 @@ impl Case {
         })
     }
 
-    /// The mechanisms with their defaults, but for the selection.
+    /// The mechanisms with their defaults, except the selection.
     fn mechanisms(&self, selection: Selection) -> [Box<dyn Mechanism>; 2] {
         let with = |release: QueryRelease| QueryRelease { selection, ..release };
         if self.public.is_empty() {

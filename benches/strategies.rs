@@ -1,9 +1,9 @@
-//! What strategies for workloads of marginals promise, and what they deliver.
+//! Expected and actual errors of strategies for workloads of marginals.
 //!
 //! `cargo bench --bench strategies -- [EPSILON] [WAYS]`: for Adult (`adult-pgm`, `jam-adult`), both relations and all
-//! K-way workloads (WAYS, by default `2`; several with commas), the root mean squared error of a cell in counts at δ = 10⁻⁹:
-//! expected, of `ResidualPlanner`, HDMM with marginals of the closure, HDMM with all of up to three attributes, and of
-//! equal noise on every marginal; then the error that `ResidualPlanner` and HDMM make on the real table, one run.
+//! K-way workloads (WAYS, by default `2`; several with commas), the root mean squared error of a cell in counts at δ =
+//! 10⁻⁹: expected, for `ResidualPlanner`, HDMM with marginals of the closure, HDMM with all of up to three attributes,
+//! and equal noise on every marginal; then the error of one run of `ResidualPlanner` and HDMM on the real table.
 
 #![expect(clippy::print_stdout, reason = "a report of measurements")]
 

@@ -1,9 +1,9 @@
 //! Weighted supports on census records: `cargo bench --bench weighted_support -- round` (or `count`, `support`).
 //!
-//! The support is the public table of Ohio (`acs2024-person-household/oh.csv.gz`: 52 attributes), the private table that of
-//! Pennsylvania, the workload 4,096 triples of at most 4,096 cells, drawn with a fixed seed. `round` is one round of
-//! PMW^Pub (single queries, epsilon 1 over 50 rounds): the time from one fit to the next, taken from a
-//! run. `count` is the marginals of the support on the whole workload, the better part of a round. Reads `JOINTLY_DATA`.
+//! The support is the public table of Ohio (`acs2024-person-household/oh.csv.gz`: 52 attributes), the private table
+//! that of Pennsylvania, the workload 4,096 triples of at most 4,096 cells, drawn with a fixed seed. `round` is one
+//! round of PMW^Pub (single queries, epsilon 1 over 50 rounds): the time from one fit to the next, taken from a run.
+//! `count` computes the marginals of the support on the whole workload, which is most of a round. Reads `JOINTLY_DATA`.
 
 #[allow(dead_code, reason = "each bench uses a part of it")]
 mod support;
@@ -67,7 +67,7 @@ fn main() -> Result<(), Failure> {
     failure.map_or(Ok(()), Err)
 }
 
-/// Different triples, each of a bounded number of cells.
+/// Distinct triples, each with a bounded number of cells.
 fn triples(domain: &Domain) -> Vec<WeightedClique> {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let mut chosen: Vec<Clique> = Vec::new();
@@ -92,7 +92,7 @@ impl Observer for Fits {
     }
 }
 
-/// Time of so many rounds, after one.
+/// Time of a number of rounds, after the first.
 fn time(
     private: &Dataset,
     public: &[PublicData],

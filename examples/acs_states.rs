@@ -1,5 +1,6 @@
-//! Census rows, Pennsylvania private, Ohio and Hawaii public: `JOINTLY_DATA=... cargo run --example acs_states`.
-//! Errors against private rows may be shown because these rows are published; those of real ones are not private.
+//! Census rows, Pennsylvania private, Ohio and Hawaii public: `JOINTLY_DATA=... cargo run --example acs_states`. Errors
+//! against private rows may be shown because these rows are published. With real private rows, such errors are not
+//! private.
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
-//! A workload of one's own: `cargo run --release --example custom_workload`.
+//! A custom workload: `cargo run --release --example custom_workload`.
 //!
-//! Only subsets of the workload's cliques are ever measured: what it does not name gets no budget and stays uniform
-//! or independent. A workload can be written in code, or read from a file of the same form as the text below.
+//! Only subsets of the workload's cliques are ever measured. Other attributes get no budget and stay uniform or
+//! independent. A workload can be written in code, or read from a file in the format of the text below.
 
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
@@ -21,7 +21,7 @@ fn main() -> jointly::Result<()> {
     let private = Generator { records: 20_000, seed: 1, drift: 0.0 }.generate()?;
     let domain = private.domain();
     let from_file = Workload::from_text(FILE, "a file", domain)?;
-    // One more clique. Its weight counts in the evaluation; JAM-PGM's choices know no weights.
+    // One more clique. Its weight counts in the evaluation; JAM-PGM's choices ignore weights.
     let insurance = domain.clique(&["HICOV", "ESR"])?;
     let more = WeightedClique { clique: insurance, weight: 2.0 };
     let workload =
@@ -38,7 +38,7 @@ fn main() -> jointly::Result<()> {
         println!("round {round:>2}: {}", domain.describe(&measured.clique));
     }
 
-    // Invented people: their records may be compared with. This line would not be private for real ones.
+    // Comparing with invented people is harmless. For real ones, this line would not be private.
     for clique in workload.cliques() {
         let truth = private.project(&clique)?;
         let fitted = &release.model.marginals(std::slice::from_ref(&clique))?[0];

@@ -1,7 +1,7 @@
-//! Noisy marginals with honest error bars, and no model: `cargo run --release --example noisy_answers`.
+//! Noisy marginals with exact error bars, without a model: `cargo run --release --example noisy_answers`.
 //!
-//! `ResidualPlanner` answers a whole workload at once with the least noise that any Gaussian mechanism of its kind has, and
-//! says of every cell how large its noise is. Marginals agree with one another where they overlap.
+//! `ResidualPlanner` answers a whole workload at once with the least noise of any Gaussian mechanism of its kind, and
+//! reports the noise of every cell. Overlapping marginals are consistent.
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
 

@@ -1,4 +1,4 @@
-//! A public prior and noisy answers of a private table: `cargo run --release --example prior_aware [PLOT.svg]`.
+//! A public prior and noisy answers about a private table: `cargo run --release --example prior_aware [PLOT.svg]`.
 //! Errors are mean L1 distances of all pairs from the truth, **not private**: prior alone, answers alone, both.
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
@@ -30,7 +30,7 @@ fn main() -> jointly::Result<()> {
         answers.push(Answers { clique: clique.clone(), frequencies });
     }
     let prior = [PublicData::new("other state", public, domain)?];
-    // Every cell alike: what the answers say alone.
+    // A uniform prior: the answers alone.
     let starts =
         [WeightedSupport::all_cells(domain, n)?, WeightedSupport::from_public(domain, &prior, n)?];
     let mut curves: [Vec<f64>; 2] = Default::default();

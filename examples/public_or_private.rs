@@ -1,8 +1,8 @@
 //! Which marginals JAM-PGM takes from which table, and why: `cargo run --release --example public_or_private`.
 //!
-//! A private state of invented people, and two public ones: one near, one far. A private marginal costs noise, about
-//! `√(2/π) σ` a cell; a public one costs its bias. The mechanism weighs the two under noise of its own. What is printed
-//! may be published: choices, noise and the model, but no error against the private records.
+//! A private state of invented people, and two public ones: one close, one distant. A private marginal costs noise,
+//! about `√(2/π) σ` per cell; a public one costs its bias. The mechanism compares the two with a noisy selection. The
+//! output may be published: it has choices, noise and the model, but no error against the private records.
 
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
@@ -16,7 +16,7 @@ use jointly::privacy::{
 };
 use jointly::query::Workload;
 
-/// Ten attributes of the demo, to be quick.
+/// Ten attributes of the demo, for speed.
 const NAMES: [&str; 10] =
     ["AGEP", "SEX", "RAC", "SCH", "SCHL", "MAR", "ESR", "PINCP", "TEN", "PRIVCOV"];
 
@@ -35,7 +35,7 @@ fn main() -> jointly::Result<()> {
     ];
     let workload = Workload::all_k_way(&domain, 3)?;
     let limit = rho_from_epsilon_delta(Epsilon::new(1.0)?, Delta::new(1e-9)?)?;
-    // A fixed seed repeats this page's output; a real release takes NoiseSeed::System.
+    // A fixed seed makes this output repeatable; a real release uses NoiseSeed::System.
     let seed = NoiseSeed::Fixed(4);
     let mut curator = Curator::new(&private, NeighboringRelation::ReplaceOne, limit, seed)?;
     let mechanism = JamPgm { rounds: Some(15), iterations: 300, ..JamPgm::default() };

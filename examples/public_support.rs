@@ -1,9 +1,9 @@
-//! What a public table can do at best, before the budget is spent: `cargo run --release --example public_support`.
+//! The best that a public table can do, before spending the budget: `cargo run --release --example public_support`.
 //!
-//! Methods that reweight public rows (PMW^Pub and its kin) can be no better than the best mixture of those rows. A private
-//! state of invented people, and two public ones: one like Ohio, near, and one like California, far away and without anybody
-//! who rents. The brackets tell them apart beforehand, and PMW^Pub then ends above its bracket with either. The
-//! brackets are computed from the private records: **not private**. `jointly trust` buys a private answer.
+//! Methods that reweight public rows (such as PMW^Pub) can be no better than the best mixture of those rows. A private
+//! state of invented people, and two public ones: a close one like Ohio, and a distant one like California, without
+//! renters. The brackets distinguish them in advance, and PMW^Pub then ends above its bracket with either. The brackets
+//! are computed from the private records: **not private**. `jointly trust` gives a private answer.
 
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 

@@ -1,7 +1,7 @@
-//! A run that is cut short and goes on: `cargo run --release --example resume`.
+//! A run that is interrupted and resumed: `cargo run --release --example resume`.
 //!
-//! After each round the measurements and the ledger are on disk before anything is told. Run again with the same
-//! inputs, a mechanism goes on at the next round, and what was spent stays spent, once.
+//! After each round, the measurements and the ledger are on disk before anything is shown. Run again with the same
+//! inputs, a mechanism resumes at the next round and pays for no round twice.
 
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
@@ -15,7 +15,7 @@ use jointly::privacy::{
 };
 use jointly::query::Workload;
 
-/// Prints each round, and stops the run after one of them: a stand-in for a power cut.
+/// Prints each round and stops the run after one of them, to simulate a power cut.
 struct Interrupted(Option<u32>);
 
 impl Observer for Interrupted {
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let workload = Workload::all_k_way(private.domain(), 2)?;
     let limit = rho_from_epsilon_delta(Epsilon::new(1.0)?, Delta::new(1e-9)?)?;
     let folder = std::env::temp_dir().join(format!("jointly-resume-{}", std::process::id()));
-    // The label tells private tables apart without a number computed from them: a path and a date, say.
+    // The label identifies the private table without a number computed from it: for example a path and a date.
     let private_label = "invented people, 2026-01-01".into();
     let checkpoint = CheckpointFolder { folder: folder.clone(), private_label };
     let task = Task { checkpoint: Some(&checkpoint), ..Task::new(&workload, &[]) };

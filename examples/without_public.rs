@@ -32,14 +32,14 @@ fn main() -> jointly::Result<()> {
     ];
     println!("{:<12} {:>9} {:>8} {:>15}", "mechanism", "marginals", "error", "share of rho");
     for mechanism in mechanisms {
-        // Each run is a run of its own: whoever publishes several must pay for all.
+        // Each is a separate run: to publish several, pay for all of them.
         let relation = NeighboringRelation::ReplaceOne;
         let mut curator = Curator::new(&private, relation, limit, NoiseSeed::System)?;
         let task = Task::new(&workload, &[]);
         let release = mechanism.run(&mut curator, &task, &mut Silent)?;
         let mut rng = ChaCha20Rng::seed_from_u64(1);
         let rows = release.model.sample(private.records(), Sampling::Rounded, &mut rng)?;
-        // Invented people: an exact comparison does no harm here.
+        // The people are invented, so an exact comparison is harmless.
         let error = WorkloadError::between(&private, &rows, &workload, 0)?.mean_l1;
         let spent = release.ledger.spent().to_f64() / limit.to_f64();
         let marginals = release.measurements.len();

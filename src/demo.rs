@@ -1,9 +1,9 @@
 //! An invented census-like table of people, for demonstrations and tests without real data.
 //!
-//! The dependencies are those that make real census tables hard: age drives school, work, marriage and
-//! disability; children do not work; income follows education, hours and age; race, origin and language
-//! hang together; housing follows income. A `drift` moves the table towards another state with another
-//! mix of race, housing, education and income, as public data from elsewhere would be.
+//! The dependencies are those that make real census tables hard: age drives school, work, marriage and disability;
+//! children do not work; income follows education, hours and age; race, origin and language depend on each other;
+//! housing follows income. A `drift` moves the table towards another state with a different mix of race, housing,
+//! education and income, like public data from elsewhere.
 
 mod household;
 mod people;
@@ -27,7 +27,7 @@ pub fn schema() -> Result<Schema> {
     Schema::from_json(include_str!("demo/schema.json"), "the schema of the demo")
 }
 
-/// What to generate. Same fields, same table.
+/// Parameters of the generator. The same values give the same table.
 ///
 /// ```
 /// use jointly::demo::Generator;
@@ -41,7 +41,7 @@ pub struct Generator {
     pub records: usize,
     /// Seed of the generator of people.
     pub seed: u64,
-    /// How far the state is from the one at 0, in `[0, 1]`.
+    /// Distance of the state from the one at 0, in `[0, 1]`.
     pub drift: f64,
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times this engine and mbi 2.0.0 side by side, in turn (A B A B), and prints ratios with their spread.
+"""Times this engine and mbi 2.0.0 in alternating blocks (A B A B), and prints ratios with their spread.
 
     python3 benches/peers/compare.py [--parts oracle,fit,count,sample] [--blocks N] [--out FILE.json]
 
@@ -34,7 +34,7 @@ CASES = {
     "10MiB": ("iii_10MB", 20),
     "80MiB": ("iii_80MB", 5),
 }
-# mbi's ways to the same minimum.
+# mbi's methods for the same minimum.
 METHODS = ["LBFGS", "DualAveraging", "UniversalAcceleratedMethod", "MirrorDescent"]
 COUNTED = 10_000_000
 SAMPLED = 1_000_000
@@ -73,7 +73,7 @@ def parse():
 
 
 def with_mbi():
-    """Goes on in an interpreter that has the peer: this one, or that of a virtual environment made if need be."""
+    """Continues in an interpreter that has mbi: this one, or that of a virtual environment, created if necessary."""
     if importlib.util.find_spec("mbi"):
         return
     python = TARGET / "peers-venv" / "bin" / "python"
@@ -86,7 +86,7 @@ def with_mbi():
 
 
 def build():
-    """Builds this engine's worker; its path."""
+    """Builds this engine's worker and returns its path."""
     command = ["cargo", "bench", "--bench", "peer_worker", "--no-run", "--message-format=json"]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     messages = [json.loads(line) for line in done.stdout.splitlines()]
@@ -101,7 +101,7 @@ class Process:
         environment = dict(os.environ, RAYON_NUM_THREADS=cores)
         environment["JAX_ENABLE_X64"] = str(precision == "float64")
         environment["JAX_PLATFORMS"] = "cpu"
-        # Nothing is kept from run to run: a new set of cliques is what a user compiles for.
+        # Nothing is cached between runs: users compile for each new set of cliques.
         environment["JAX_ENABLE_COMPILATION_CACHE"] = "false"
         environment["PYTHONWARNINGS"] = "ignore"
         if cores == "1":
@@ -125,7 +125,7 @@ class Process:
         return json.loads(line)
 
     def end(self):
-        """Wall and processor seconds since the start of the process, and its peak memory."""
+        """Wall and CPU seconds since the start of the process, and its peak memory."""
         self.child.stdin.close()
         self.child.stdout.read()
         _, status, used = os.wait4(self.child.pid, 0)
@@ -138,7 +138,7 @@ class Process:
 
 
 class Bench:
-    """The parts; results are kept by part, and printed as they come."""
+    """The parts; results are stored by part and printed as they arrive."""
 
     def __init__(self, arguments, executable, numpy):
         self.arguments, self.numpy, self.results = arguments, numpy, {}
@@ -157,7 +157,7 @@ class Bench:
         return dict(zip(rows[0], codes))
 
     def instance(self, case):
-        """Writes a case's noisy marginals, row-major in the domain's order; the path."""
+        """Writes a case's noisy marginals, row-major in the domain's order, and returns the path."""
         np = self.numpy
         reference = Path(os.environ.get("JOINTLY_REFERENCE", ROOT / "../shared/reference"))
         with open(reference / "engine-cases.json") as file:
@@ -171,7 +171,7 @@ class Bench:
             cells = np.ravel_multi_index([self.columns[a] for a in clique], shape)
             counts = np.bincount(cells, minlength=int(np.prod(shape))).astype(float)
             noisy = counts + generator.normal(0, case["noise_sigma"], counts.size)
-            # The noise is drawn in the order of the listed clique; the domain's order is what both engines share.
+            # The noise is drawn in the order of the listed clique; both engines share the domain's order.
             order = sorted(range(len(clique)), key=lambda i: list(domain).index(clique[i]))
             values = noisy.reshape(shape).transpose(order).ravel()
             measurements.append(
@@ -207,7 +207,7 @@ class Bench:
                     turns = []
                     for _ in range(self.arguments.blocks):
                         theirs = mbi.ask("steps", count=count)["seconds"] / count
-                        # Ours is faster: more of it, for a block of some length.
+                        # Ours is faster: more steps, so that a block has some length.
                         steps = ours.ask("steps", count=4 * count)
                         calls = ours.ask("calls", count=4 * count)
                         step = steps["seconds"] / steps["oracle_calls"]
@@ -287,7 +287,7 @@ class Bench:
         sizes = [int(codes.max()) + 1 for codes in self.columns.values()]
         pairs = len(sizes) * (len(sizes) - 1) // 2
         title = f"Counting {pairs} pairs of {COUNTED:,} records"
-        # A block takes seconds: few of them will do.
+        # A block takes seconds, so a few suffice.
         self.timed("count", title, "table", [("adult", None)], path=str(path), cardinalities=sizes)
         path.unlink()
 
@@ -324,7 +324,7 @@ class Bench:
 
 
 def spread(values):
-    """Median (least to most)."""
+    """Median (minimum to maximum)."""
     low, high = short(min(values)), short(max(values))
     return f"{short(statistics.median(values))} ({low} to {high})"
 

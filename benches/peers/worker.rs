@@ -1,7 +1,7 @@
-//! This engine's side of `compare.py`, which starts it as `peer_worker serve` and talks to it in lines of JSON.
+//! This engine's side of `compare.py`, which starts it as `peer_worker serve` and exchanges lines of JSON with it.
 //!
-//! A request is an object with a member `do`; the answer says the `seconds` and `cpu_seconds` that the work took, with
-//! reading and parsing left out. `mbi_worker.py` beside this file answers the same requests.
+//! A request is an object with a member `do`; the answer gives the `seconds` and `cpu_seconds` of the work, without
+//! reading and parsing. `mbi_worker.py` in the same folder answers the same requests.
 
 #![expect(clippy::print_stdout, reason = "answers go to standard output")]
 
@@ -29,22 +29,22 @@ use serde_json::{Value, json};
 
 use support::Failure;
 
-/// Oracle calls between two looks at the objective on the way to a given one.
+/// Oracle calls between two checks of the objective when fitting to a given one.
 const CALLS_AT_A_TIME: u32 = 100;
-/// Most oracle calls on that way.
+/// Most oracle calls when fitting to a given objective.
 const MOST_CALLS: u32 = 100_000;
 
-/// What is asked for.
+/// A request.
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 enum Request {
     /// Read measurements, and plan for their cliques.
     Load { path: PathBuf },
-    /// Oracle calls at the potentials reached so far, nothing else.
+    /// Only oracle calls at the current potentials.
     Calls { count: u32 },
     /// Steps of the estimator from the start: a call, the gradient and the acceptance test each.
     Steps { count: u32 },
-    /// A whole fit to an objective, or to the estimator's own end.
+    /// A whole fit to an objective, or until the estimator stops.
     Fit { objective: Option<f64> },
     /// Read records, and count all pairs.
     Pairs { path: PathBuf, cardinalities: Vec<u32> },
@@ -67,7 +67,7 @@ struct Measured {
     values: Vec<f64>,
 }
 
-/// A loss with the oracle of its cliques, and the potentials reached so far.
+/// A loss with the oracle of its cliques, and the current potentials.
 struct Problem {
     domain: Domain,
     total: f64,
@@ -206,7 +206,7 @@ impl Problem {
             other => return Err(format!("no method '{other}'").into()),
         };
         let mut rng = ChaCha20Rng::seed_from_u64(1);
-        // As with mbi, where it is part of the draw: the messages of the model are found anew.
+        // As with mbi, where this is part of the draw: the messages of the model are computed again.
         let (table, mut times) = timed(|| {
             let model = MarkovRandomField::new(&self.domain, self.potentials.clone(), self.total)?;
             model.sample(rows, method, &mut rng)
@@ -220,7 +220,7 @@ fn read(path: &Path) -> Result<Instance, Failure> {
     Ok(serde_json::from_slice(&std::fs::read(path)?)?)
 }
 
-/// Records kept as one byte a value, column after column.
+/// Records stored with one byte per value, column by column.
 fn records(path: &Path, cardinalities: &[u32]) -> Result<Dataset, Failure> {
     let bytes = std::fs::read(path)?;
     let names = cardinalities.iter().enumerate().map(|(i, k)| (format!("x{i}"), *k));
@@ -230,7 +230,7 @@ fn records(path: &Path, cardinalities: &[u32]) -> Result<Dataset, Failure> {
     Ok(Dataset::new(domain, columns.collect())?)
 }
 
-/// Does the work and says how long it took.
+/// Does the work and reports how long it took.
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Value) {
     let (cpu, start) = (support::cpu_seconds(), Instant::now());
     let result = work();

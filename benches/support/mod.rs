@@ -1,4 +1,4 @@
-//! What the benches share: the reference cases, tables and potentials of a fixed seed, and the clocks.
+//! Shared by the benches: the reference cases, tables and potentials with fixed seeds, and the clocks.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -14,7 +14,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
-/// Any failure of a bench.
+/// Any failure in a bench.
 pub(crate) type Failure = Box<dyn Error>;
 
 /// A set of measured cliques of the reference file.
@@ -65,13 +65,13 @@ impl<'de> Deserialize<'de> for InOrder {
 }
 
 impl Case {
-    /// Where its potentials and marginals lie.
+    /// Layout of its potentials and marginals.
     pub(crate) fn layout(&self) -> jointly::Result<Arc<CliqueLayout>> {
         CliqueLayout::new(&self.domain, self.cliques.iter().cloned())
     }
 }
 
-/// All cases of `engine-cases.json`, or `None`, said loudly, where the file is missing.
+/// All cases of `engine-cases.json`, or `None`, with a message, if the file is missing.
 pub(crate) fn engine_cases() -> Result<Option<Vec<Case>>, Failure> {
     let Some(folder) = folder("JOINTLY_REFERENCE", "../shared/reference") else {
         return Ok(None);
@@ -82,7 +82,7 @@ pub(crate) fn engine_cases() -> Result<Option<Vec<Case>>, Failure> {
     for (family, Family { domain, cases: lists }) in families {
         let domain = Domain::new(domain.0)?;
         for (name, CliqueList { cliques }) in lists {
-            // `ii_tree` is the tree: the numeral only sorts.
+            // `ii_tree` is the tree: the numeral is only for sorting.
             let name = name.split_once('_').map_or(&*name, |(_, name)| name).replace("MB", "MiB");
             let cliques = cliques.iter().map(|c| domain.clique(c)).collect::<Result<_, _>>()?;
             cases.push(Case { name: format!("{family}-{name}"), domain: domain.clone(), cliques });
@@ -91,14 +91,14 @@ pub(crate) fn engine_cases() -> Result<Option<Vec<Case>>, Failure> {
     Ok(Some(cases))
 }
 
-/// The private Adult of the JAM-PGM paper, or `None`, said loudly, where it is missing.
+/// The private Adult of the JAM-PGM paper, or `None`, with a message, if it is missing.
 pub(crate) fn adult() -> Result<Option<Dataset>, Failure> {
     let Some(root) = folder("JOINTLY_DATA", "../shared/data") else { return Ok(None) };
     let schema = Schema::read(&root.join("jam-adult/domain.json"))?;
     Ok(Some(read_csv(&root.join("jam-adult/priv.csv.gz"), &schema)?))
 }
 
-/// The folder that a variable names, or its usual place; `None`, said loudly, where there is none.
+/// The folder that a variable names, or its usual place; `None`, with a message, if there is none.
 #[expect(clippy::print_stdout, reason = "a bench says what it skips")]
 pub(crate) fn folder(variable: &str, usual: &str) -> Option<PathBuf> {
     let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).join(usual);
@@ -161,7 +161,7 @@ pub(crate) fn noisy_marginals(
     Ok(measured.collect())
 }
 
-/// Seconds that all threads of this process have computed so far, as the system counts them; 0 where it does not tell.
+/// CPU seconds of all threads of this process so far, as the system reports them; 0 if it does not.
 pub(crate) fn cpu_seconds() -> f64 {
     let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return 0.0 };
     let nanoseconds = threads.flatten().filter_map(|thread| {

@@ -12,7 +12,7 @@ use crate::data::{Column, Dataset, Units};
 use crate::domain::{Domain, Schema, StructuralZero};
 use crate::error::{Error, Result};
 
-/// What to do about attributes of the schema that a table does not have.
+/// How to treat attributes of the schema that a table lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AbsentColumns {
     /// They are an error: the table must have every attribute.

@@ -315,7 +315,7 @@ impl Dataset {
     /// in an order that does not depend on the number of threads.
     ///
     /// # Errors
-    /// A number of weights other than that of records, an attribute outside the domain, or tables that do not fit
+    /// A number of weights other than that of records, an attribute outside the domain, or tables that do not fit in
     /// memory.
     pub fn weighted_marginals(&self, weights: &[f64], cliques: &[Clique]) -> Result<Vec<Vec<f64>>> {
         if weights.len() != self.records {

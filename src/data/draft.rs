@@ -82,7 +82,7 @@ fn widened(mut column: SchemaColumn, observed: Observed) -> SchemaColumn {
                     }
                 }
             }
-            // A table that drops the zeros of some codes drops those of codes that it does not show, too.
+            // A table that drops the leading zeros of some codes also drops those of codes that it does not show.
             let padded = |text: &str| text.len() > 1 && text.starts_with('0');
             if unpadded && !observed.texts().into_iter().any(padded) {
                 let stripped: Vec<String> = codes.iter().map(|code| bare(code)).collect();

@@ -37,7 +37,7 @@ fn slot(word: u64, shift: u32) -> usize {
 }
 
 impl Encoder {
-    /// The encoder of a column; `None` when the column is not coded.
+    /// The encoder of a column; `None` if the column is not coded.
     pub(crate) fn new(column: &SchemaColumn, na_token: &str) -> Option<Self> {
         let lookup = match column.kind.as_ref()? {
             Kind::Categorical { codes, other, .. } => Lookup::of_codes(codes, *other),
@@ -48,7 +48,7 @@ impl Encoder {
         Some(Self { lookup, missing })
     }
 
-    /// The code of a cell; `None` when the cell does not fit the column.
+    /// The code of a cell; `None` if the cell does not fit the column.
     pub(crate) fn encode(&self, cell: &[u8]) -> Option<u32> {
         if let Some((token, code)) = &self.missing
             && token == cell
@@ -123,7 +123,7 @@ fn number(cell: &[u8]) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// What a column accepts, for an error message.
+/// The values that a column accepts, for an error message.
 pub(super) fn expectation(column: &SchemaColumn, na_token: &str) -> String {
     const SHOWN: usize = 8;
     let mut text = match &column.kind {

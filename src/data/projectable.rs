@@ -15,7 +15,8 @@ pub trait Projectable: Send + Sync {
     /// attributes, each of which sums to [`Projectable::records`].
     ///
     /// # Errors
-    /// An attribute outside the domain, or counts that do not fit memory. The message does not depend on the records.
+    /// An attribute outside the domain, or counts that do not fit in memory. The message does not depend on the
+    /// records.
     fn project_many(&self, cliques: &[Clique]) -> Result<Vec<Vec<u32>>>;
 
     /// The exact marginal on one clique, as in [`Projectable::project_many`].

@@ -85,7 +85,7 @@ impl PublicData {
     /// Its exact marginals on cliques of the private domain, in the layout of the private marginals.
     ///
     /// # Errors
-    /// A clique that it does not cover, or counts that do not fit memory.
+    /// A clique that it does not cover, or counts that do not fit in memory.
     pub fn project_many(&self, cliques: &[Clique]) -> Result<Vec<Vec<u32>>> {
         let local: Vec<Clique> =
             cliques.iter().map(|clique| self.local(clique)).collect::<Result<_>>()?;

@@ -39,9 +39,9 @@ pub(super) fn quoted(cell: &[u8]) -> String {
     }
 }
 
-/// Rows of text under a header, all of its length, each with the line on which it starts.
+/// Rows of text under a header, all as long as the header, each with the line on which it starts.
 pub(super) struct RawTable<R> {
-    /// What the source is called in errors.
+    /// Name of the source in errors.
     pub(super) name: String,
     reader: csv::Reader<Source<R>>,
     /// The names of the columns, distinct.
@@ -83,7 +83,7 @@ impl<R: Read> RawTable<R> {
     /// Reads the next row; `false` at the end.
     ///
     /// # Errors
-    /// A row of another length than the header, or an unreadable source.
+    /// A row whose length differs from the header's, or an unreadable source.
     pub(super) fn next(&mut self, record: &mut ByteRecord) -> Result<bool> {
         if !self.read(record)? {
             return Ok(false);
@@ -112,11 +112,11 @@ impl<R: Read> RawTable<R> {
         })
     }
 
-    /// The line on which a row just read starts, counted from 1.
+    /// The line on which the latest row starts, counted from 1.
     ///
-    /// The reader has consumed the row's line feed (the source adds one to a last line without), unless the
-    /// line ends in CR LF: then it stops after the CR. Going back from there skips empty lines rightly. A quote that is never
-    /// closed has swallowed the last line feed; but no row starts before the line where the reader began it.
+    /// The reader has consumed the row's line feed (the source adds one to a last line without), unless the line ends
+    /// in CR LF: then it stops after the CR. Going back from there skips empty lines correctly. An unclosed quote has
+    /// consumed the last line feed, but no row starts before the line where the reader began it.
     pub(super) fn line(&self, record: &ByteRecord) -> u64 {
         let line_feeds = |cell: &[u8]| cell.split(|byte| *byte == b'\n').count() as u64 - 1;
         let inside = line_feeds(record.as_slice());
@@ -141,7 +141,7 @@ impl<R: Read> RawTable<R> {
     }
 }
 
-/// Bytes of a plain or gzip source; a last line without a line end gets one.
+/// Bytes of a plain or gzip source; adds a line end to a last line without one.
 pub(super) struct Source<R> {
     bytes: Bytes<R>,
     last: u8,

@@ -1,4 +1,4 @@
-//! Units of privacy that have several records each, such as households.
+//! Units of privacy with several records each, such as households.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -28,7 +28,7 @@ pub struct Units {
 }
 
 impl Units {
-    /// `column`: its name in the header; no attribute. `most`: records of a unit, at least 1.
+    /// `column`: its name in the header; it must not be an attribute. `most`: records of a unit, at least 1.
     ///
     /// # Errors
     /// No record.
@@ -104,14 +104,14 @@ impl<'u> UnitCounter<'u> {
     }
 }
 
-/// Reads a CSV file, plain or gzip, of which only the first records of each unit count; otherwise as
+/// Reads a CSV file, plain or gzip, in which only the first records of each unit count; otherwise as
 /// [`read_csv`](crate::data::read_csv).
 ///
 /// Memory holds the codes and, while reading, the units' names.
 ///
 /// # Errors
-/// As [`read_csv`](crate::data::read_csv); a unit column that is an attribute of the schema, that the header lacks or repeats,
-/// or that is empty in some record.
+/// As [`read_csv`](crate::data::read_csv); a unit column that is an attribute of the schema, that the header lacks or
+/// repeats, or that is empty in some record.
 pub fn read_units_csv(path: &Path, schema: &Schema, units: &Units) -> Result<Dataset> {
     let source = open(path)?;
     read_units_csv_from(source, &path.display().to_string(), schema, units)

@@ -1,4 +1,4 @@
-//! Where and with whom somebody lives, and what insures them.
+//! A person's household, dwelling and insurance.
 
 use super::people::{MARRIED, Person};
 use super::work::Work;
@@ -7,7 +7,7 @@ use super::{Chance, logistic};
 /// Household, dwelling and insurance. `None` for people in group quarters.
 pub(super) struct Household {
     pub(super) kind: Option<usize>,
-    /// From 1; 7 stands for more, too.
+    /// From 1; 7 also stands for more.
     pub(super) persons: usize,
     pub(super) tenure: Option<usize>,
     pub(super) building: Option<usize>,
@@ -53,7 +53,7 @@ impl Household {
         }
         let kind = kind(person, chance);
         let persons = persons(person, kind, chance);
-        // The others earn something too: most in couples, who resemble each other.
+        // The others earn something too; partners in a couple are similar.
         let others = match kind {
             ALONE => 0.0,
             COUPLE if person.age < 20.0 => (11.3 + 0.7 * chance.normal()).exp(),

@@ -1,8 +1,8 @@
-//! Who somebody is: age, sex, race, origin, language, school, marriage, health, service.
+//! A person: age, sex, race, origin, language, school, marriage, health, service.
 
 use super::{Chance, logistic};
 
-/// What does not depend on work or housing. `None` where the question is not asked.
+/// Everything that does not depend on work or housing. `None` if the question is not asked.
 #[expect(clippy::struct_excessive_bools, reason = "answers to yes-or-no questions")]
 pub(super) struct Person {
     /// Years.
@@ -81,7 +81,7 @@ impl Person {
         }
     }
 
-    /// Whether the person has some difficulty that keeps people from work.
+    /// Whether the person has a difficulty that can prevent work.
     pub(super) fn is_disabled(&self) -> bool {
         self.walking == Some(true) || self.cognitive == Some(true)
     }

@@ -1,9 +1,9 @@
-//! What somebody does for a living, and earns.
+//! A person's work and income.
 
 use super::people::{BACHELOR, Person};
 use super::{Chance, logistic};
 
-/// Work and income. `None` where the question is not asked.
+/// Work and income. `None` if the question is not asked.
 pub(super) struct Work {
     pub(super) status: Option<usize>,
     pub(super) class: Option<usize>,
@@ -12,7 +12,7 @@ pub(super) struct Work {
     /// A week.
     pub(super) hours: Option<f64>,
     pub(super) transport: Option<usize>,
-    /// Dollars a year.
+    /// Dollars per year.
     pub(super) income: Option<f64>,
 }
 
@@ -196,6 +196,6 @@ fn income(
     if chance.is(0.03 + 0.03 * education) {
         total += (6.5 + 1.5 * chance.normal()).exp();
     }
-    // People report dollars to three digits or so.
+    // People report dollars to about three digits.
     (total / 100.0).round() * 100.0
 }

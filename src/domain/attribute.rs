@@ -18,8 +18,8 @@ pub struct Attribute {
 
 /// The ordered attributes of a table: attribute `i` has codes `0..k_i`.
 ///
-/// The product of the cardinalities is never formed: it may exceed any integer type. Combinations of values that no
-/// record can have are part of the domain ([`Domain::forbid`]).
+/// The product of the cardinalities is never computed: it may exceed any integer type. Impossible combinations of
+/// values are part of the domain ([`Domain::forbid`]).
 ///
 /// ```
 /// use jointly::domain::Domain;
@@ -36,7 +36,7 @@ pub struct Domain {
 }
 
 impl Domain {
-    /// Refuses another domain, that of `place`, where this one is needed.
+    /// Refuses a different domain, that of `place`, where this one is needed.
     pub(crate) fn check_same(&self, other: &Self, place: &str) -> Result<()> {
         if self == other {
             return Ok(());
@@ -149,7 +149,7 @@ impl Domain {
         clique.iter().map(|a| self.cardinality(a)).collect()
     }
 
-    /// Number of cells of the marginal on a clique; `None` when it does not fit 64 bits.
+    /// Number of cells of the marginal on a clique; `None` if it does not fit in 64 bits.
     pub fn cells(&self, clique: &Clique) -> Option<u64> {
         clique.iter().try_fold(1_u64, |n, a| n.checked_mul(self.cardinality(a) as u64))
     }
@@ -159,7 +159,7 @@ impl Domain {
         self.attributes.iter().map(|a| f64::from(a.cardinality).log10()).sum()
     }
 
-    /// The clique as readers know it: names joined by `" x "`.
+    /// The clique as shown to readers: names joined by `" x "`.
     pub fn describe(&self, clique: &Clique) -> String {
         clique.iter().map(|a| self.name(a)).collect::<Vec<_>>().join(" x ")
     }

@@ -42,12 +42,12 @@ impl Clique {
         self.0.len()
     }
 
-    /// Whether it holds no attribute.
+    /// Whether it has no attributes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether it holds this attribute.
+    /// Whether it contains this attribute.
     pub fn contains(&self, attribute: usize) -> bool {
         self.0.binary_search(&attribute).is_ok()
     }
@@ -76,7 +76,7 @@ impl Clique {
         Self(self.iter().filter(|a| !other.contains(*a)).collect())
     }
 
-    /// All non-empty subsets, in an order that depends on the clique alone. Meant for small cliques.
+    /// All non-empty subsets, in an order that depends only on the clique. Meant for small cliques.
     pub fn subsets(&self) -> Vec<Self> {
         let mut subsets: Vec<Self> = vec![Self::default()];
         for attribute in self.iter() {

@@ -1,4 +1,4 @@
-//! What a record can be: attributes, their values, and sets of attributes.
+//! The records that can exist: attributes, their values, and sets of attributes.
 
 mod attribute;
 mod clique;

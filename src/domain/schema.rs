@@ -19,7 +19,7 @@ pub use numeric::Bins;
 /// Largest number of values of one attribute, 2²⁴: a larger one is an identifier or a number without bins.
 pub const MAX_CARDINALITY: u32 = 1 << 24;
 
-/// What a column is for. Only [`Role::Attribute`] columns are part of the [`Domain`].
+/// The role of a column. Only [`Role::Attribute`] columns are part of the [`Domain`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -45,9 +45,9 @@ pub enum Kind {
     Categorical {
         /// The raw texts, distinct.
         codes: Vec<String>,
-        /// What each raw text means, alongside `codes`.
+        /// The meaning of each raw text, parallel to `codes`.
         labels: Option<Vec<String>>,
-        /// Position of the declared catch-all code, into which unknown texts are counted.
+        /// Position of the declared catch-all code, which takes unknown texts.
         other: Option<u32>,
     },
     /// A number: the code is the bin `[e_i, e_{i+1})` that holds it.
@@ -66,7 +66,7 @@ pub struct SchemaColumn {
     pub name: String,
     /// Meaning, for readers.
     pub description: Option<String>,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
     /// How it is coded. Always present for an attribute, and ignored for other roles.
     pub kind: Option<Kind>,
@@ -91,7 +91,7 @@ impl SchemaColumn {
         Self { name: name.into(), description: None, role, kind: None, na: false }
     }
 
-    /// Number of codes, the missing one included; 0 when the column is not coded.
+    /// Number of codes, including the missing one; 0 if the column is not coded.
     pub fn cardinality(&self) -> u32 {
         let values = match &self.kind {
             None => return 0,
@@ -102,7 +102,7 @@ impl SchemaColumn {
         values.saturating_add(u32::from(self.na))
     }
 
-    /// The code of the missing token, the last one; `None` where missing is not allowed.
+    /// The code of the missing token, the last one; `None` if missing is not allowed.
     pub fn na_code(&self) -> Option<u32> {
         (self.na && self.kind.is_some()).then(|| self.cardinality() - 1)
     }
@@ -110,8 +110,8 @@ impl SchemaColumn {
 
 /// The columns of a table, and how each is coded.
 ///
-/// Read from `schema.json` (columns with roles, codes, edges) or from a `domain.json` as the field
-/// uses it (`{"name": size}` for integer-coded tables); which of the two is seen from the content.
+/// Read from `schema.json` (columns with roles, codes, edges) or from a `domain.json` as the field uses it (`{"name":
+/// size}` for integer-coded tables); the content shows which of the two it is.
 ///
 /// ```
 /// use jointly::domain::Schema;
@@ -134,9 +134,8 @@ impl Schema {
     /// Checks the columns. `na_token` is the text of a missing value, empty by default.
     ///
     /// # Errors
-    /// A column name twice, no attribute, an attribute that is not coded, no or too many codes
-    /// ([`MAX_CARDINALITY`]), a code twice, labels that do not run alongside, or a missing token that is
-    /// also a value.
+    /// A column name twice, no attribute, an attribute that is not coded, no or too many codes ([`MAX_CARDINALITY`]), a
+    /// code twice, labels that do not match the codes in number, or a missing token that is also a value.
     pub fn new(na_token: impl Into<String>, columns: Vec<SchemaColumn>) -> Result<Self> {
         Self::checked("schema", na_token.into(), columns, Rules::default())
     }

@@ -110,8 +110,8 @@ pub trait MarginalLoss: Sync {
     }
 }
 
-/// `L(μ) = ½ Σ_r w_r ‖μ_r - y_r‖₂²` (`McKenna`, Sheldon & Miklau 2019, equation 1). Measurements of the same clique are averaged first, which
-/// changes the loss by a constant that is kept.
+/// `L(μ) = ½ Σ_r w_r ‖μ_r - y_r‖₂²` (`McKenna`, Sheldon & Miklau 2019, equation 1). Measurements of the same clique are
+/// averaged first, which changes the loss by a constant that is kept.
 #[derive(Clone, Debug)]
 pub struct SquaredLoss {
     layout: Arc<CliqueLayout>,

@@ -204,7 +204,7 @@ impl WithSimd for JudgeTable<'_> {
         let [along, moved, value] = &mut sums;
         for (i, cell) in (whole..self.theta.len()).enumerate() {
             let (z, next_z, y) = (self.z[cell], self.next_z[cell], self.targets[cell]);
-            // A cell without records may hold minus infinity both times.
+            // A cell without records may be minus infinity in both.
             if next_z > 0.0 {
                 along[i] += (self.next[cell] - self.theta[cell]) * next_z;
             }

@@ -1,4 +1,4 @@
-//! How far the pairwise dependences of two tables are apart.
+//! Differences between the pairwise dependences of two tables.
 
 use serde::Serialize;
 
@@ -22,12 +22,12 @@ pub struct DependenceDifference {
 /// Differences of pairwise dependences between a real and a synthetic table, over all pairs of attributes.
 /// **Not private.**
 ///
-/// - Pearson's correlation of the codes, from −1 to 1, as SDNist shows it. It means something where the order of the
-///   codes does; a missing value is the last code.
+/// - Pearson's correlation of the codes, from −1 to 1, as SDNist shows it. It is meaningful if the order of the codes
+///   is; a missing value is the last code.
 /// - Cramér's V = `√(φ² / min(r − 1, c − 1))`, from 0 to 1, where `φ² = Σ (p_ij − p_i p_j)² / (p_i p_j)` and r, c count
 ///   the values that occur in the table (Cramér 1946, section 21.9). It does not depend on an order of the codes.
 ///
-/// Both are taken as 0 where one of the two attributes is constant in the table.
+/// Both are 0 if one of the two attributes is constant in the table.
 ///
 /// ```
 /// use jointly::{data::Dataset, domain::Domain, evaluation::CorrelationDifference};

@@ -1,4 +1,4 @@
-//! Edit rules: combinations of values that must not occur, as statistical offices check their records.
+//! Edit rules: combinations of values that must not occur, as used by statistical offices to check records.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,7 +31,7 @@ pub struct EditRules {
 #[derive(Clone, Debug)]
 struct Rule {
     name: String,
-    /// Attributes, and which of their codes are part of the forbidden combination.
+    /// Attributes, with their codes in the forbidden combination.
     forbidden: Vec<(usize, Vec<bool>)>,
 }
 
@@ -75,8 +75,8 @@ impl EditRules {
     /// `{"rules": [{"name": "...", "forbidden": {"AGEP": {"to": 15}, "MAR": {"not": ["5"]}}}]}`.
     ///
     /// A record violates a rule when the values of all attributes named in it are among the forbidden ones, given as a
-    /// list of texts as they stand in the table, as `not` with a list (all values but these), or as numbers `from`
-    /// (included) and `to` (not included), either of which may be missing; bounds inside a bin are refused.
+    /// list of texts as in the table, as `not` with a list (all other values), or as numbers `from` (included) and `to`
+    /// (excluded), either of which may be missing; bounds inside a bin are refused.
     ///
     /// # Errors
     /// Another form, no rule, a rule without attributes, an unknown attribute, a value outside the schema, or a range
@@ -109,10 +109,10 @@ impl EditRules {
         Ok(Self { domain, rules })
     }
 
-    /// Counts the records that violate the rules. Of a private table the result is **not private**.
+    /// Counts the records that violate the rules. For a private table, the result is **not private**.
     ///
     /// # Errors
-    /// A table over another domain than the schema's.
+    /// A table over a domain other than the schema's.
     pub fn violations(&self, table: &Dataset) -> Result<EditViolations> {
         self.domain.check_same(table.domain(), "the table under edit rules")?;
         let share = |count: u64| count as f64 / table.records().max(1) as f64;
@@ -173,7 +173,7 @@ struct Range {
 }
 
 impl Values {
-    /// Which codes of a column are meant.
+    /// The codes of a column in a rule.
     fn codes(&self, column: &SchemaColumn, na_token: &str, place: &str) -> Result<Vec<bool>> {
         let wrong = |found: String, expected: &str| {
             Err(Error::invalid_specification(place, found, expected))

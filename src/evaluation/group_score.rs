@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::evaluation::WorkloadError;
 use crate::query::{WeightedClique, Workload};
 
-/// The score of NIST's Temporal Map challenge for a synthetic table S beside a real table D. **Not private.**
+/// The score of NIST's Temporal Map challenge for a synthetic table S and a real table D. **Not private.**
 ///
 /// A group g is a combination of values of the grouping attributes that occurs in D or in S: of `n_g` records in D and
 /// `N_g` in S. Its distance is
@@ -37,7 +37,7 @@ use crate::query::{WeightedClique, Workload};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupScore {
-    /// Pairs of attributes that are drawn; all of them where there are no more.
+    /// Number of pairs of attributes that are drawn; all of them if there are no more.
     pub draws: usize,
     /// A group whose number of records is off by more than this has the distance 2.
     pub bias_penalty: u64,
@@ -58,9 +58,9 @@ pub struct GroupDistances {
     pub points: f64,
     /// Number of groups, in either table.
     pub groups: u64,
-    /// Groups that are in one table only, or whose number of records is off by more than the bias penalty.
+    /// Groups that occur in only one table, or whose number of records is off by more than the bias penalty.
     pub penalized: u64,
-    /// Marginals that each group's mean is taken over.
+    /// Marginals in each group's mean.
     pub marginals: u64,
     /// The groups, in the order of their codes.
     pub by_group: Vec<GroupDistance>,
@@ -83,8 +83,8 @@ impl GroupScore {
     /// The distances of all groups. `groups`: the grouping attributes. The random numbers draw the marginals only.
     ///
     /// # Errors
-    /// Tables over different domains, a table without records, no draw, a grouping attribute that the domain does not have,
-    /// fewer than two other attributes, or marginals too large to count.
+    /// Tables over different domains, a table without records, no draw, a grouping attribute that the domain does not
+    /// have, fewer than two other attributes, or marginals too large to count.
     pub fn between<R: Rng + ?Sized>(
         &self,
         real: &Dataset,
@@ -134,7 +134,7 @@ impl GroupScore {
         })
     }
 
-    /// The pairs that count: drawn without repetition, in lexicographic order.
+    /// The drawn pairs, without repetition, in lexicographic order.
     fn pairs<R: Rng + ?Sized>(
         &self,
         domain: &Domain,
@@ -156,7 +156,7 @@ impl GroupScore {
         let pairs = others.iter().enumerate();
         let pairs = pairs.flat_map(|(i, a)| others[i + 1..].iter().map(move |b| [*a, *b]));
         let mut pairs: Vec<[usize; 2]> = pairs.collect();
-        // Selection sampling: each pair in turn, with the share of the draws that are left.
+        // Selection sampling: takes each pair in turn with probability draws left over pairs left.
         let (mut left, mut wanted) = (pairs.len(), self.draws);
         pairs.retain(|_| {
             let chosen = rng.random_range(0..left) < wanted;

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::evaluation::WorkloadError;
 use crate::query::{WeightedClique, Workload};
 
-/// The k-marginal score of a synthetic table S beside a real table D. **Not private.**
+/// The k-marginal score of a synthetic table S for a real table D. **Not private.**
 ///
 /// `1000 (1 − mean_τ ½ ‖M_τ(D)/n − M_τ(S)/N‖₁)` over cliques τ of k attributes: from 0, all marginals disjoint, to
 /// 1000, all equal (NIST, SDNist; the score of its synthetic-data challenges).
@@ -31,15 +31,15 @@ use crate::query::{WeightedClique, Workload};
 pub struct KMarginalScore {
     /// Attributes of each marginal.
     pub k: usize,
-    /// Marginals that the mean is taken over.
+    /// Number of marginals in the mean.
     pub marginals: u64,
     /// The score, from 0 to 1000.
     pub score: f64,
 }
 
 impl KMarginalScore {
-    /// The score over all cliques of `k` attributes, or over as many different ones as `draws` says, drawn at random
-    /// (all of them where there are no more).
+    /// The score over all cliques of `k` attributes, or over `draws` different ones drawn at random (all of them if
+    /// there are no more).
     ///
     /// # Errors
     /// `k` or `draws` is 0, `k` is more than the number of attributes, tables over different domains, a table without
@@ -65,7 +65,7 @@ impl KMarginalScore {
     }
 }
 
-/// The binomial coefficient, saturating; 0 where `k` is 0 or more than `attributes`.
+/// The binomial coefficient, saturating; 0 if `k` is 0 or more than `attributes`.
 fn choices(attributes: usize, k: usize) -> u64 {
     if k == 0 || k > attributes {
         return 0;

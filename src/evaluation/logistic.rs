@@ -1,4 +1,4 @@
-//! Logistic regression on single attributes, by Newton's method: deterministic, with nothing to tune.
+//! Logistic regression on single attributes by Newton's method: deterministic, without tuning parameters.
 
 use rayon::prelude::*;
 
@@ -8,13 +8,13 @@ use crate::error::{Error, Result};
 /// Most parameters, so that their square is held in 128 MiB.
 const MOST_PARAMETERS: usize = 4096;
 
-/// Newton steps, at most. Where the tables can be told apart by one value, its coefficient grows by about one a step.
+/// Most Newton steps. If a single value separates the tables, its coefficient grows by about one per step.
 const MOST_STEPS: usize = 30;
 
-/// A pivot below this share of its diagonal is rounding: the parameter follows from earlier ones and stays 0.
+/// A pivot below this share of its diagonal is rounding error: the parameter follows from earlier ones and stays 0.
 const ALIASED: f64 = 1e-9;
 
-/// Records as indicators: an intercept, and one parameter for each value of an attribute but its most frequent one.
+/// Records as indicators: an intercept, and one parameter for each value of an attribute except its most frequent one.
 pub(super) struct Design {
     parameters: usize,
     attributes: usize,
@@ -91,7 +91,7 @@ pub(super) fn fit(design: &Design) -> Fit {
             rank = factor.rank;
         }
         factor.solve(&mut step);
-        // The likelihood is concave: halving the step ends, at the latest in rounding.
+        // The likelihood is concave, so halving the step ends, at the latest at rounding.
         let mut scale = 1.0;
         let (next, better) = loop {
             let tried: Vec<f64> = beta.iter().zip(&step).map(|(b, s)| b + scale * s).collect();

@@ -1,7 +1,7 @@
-//! How good a synthetic table is, beside the private table: errors on a workload, and what else offices ask for.
-//! Formulas and sources are in `docs/guide/evaluation.md`.
+//! Measures of a synthetic table against the private table: errors on a workload, and other measures used by
+//! statistical offices. Formulas and sources are in `docs/guide/evaluation.md`.
 //!
-//! What is computed here from private records is **not private**, and for the holder of the records alone.
+//! Everything computed here from private records is **not private**, and for the holder of the records only.
 
 mod correlation;
 mod edit_rules;

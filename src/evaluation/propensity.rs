@@ -1,4 +1,4 @@
-//! Can a record's table be told from its values? The propensity score's mean squared error.
+//! The propensity score's mean squared error: how well a record's values predict its table.
 
 use serde::Serialize;
 
@@ -6,18 +6,18 @@ use crate::data::{Dataset, Projectable};
 use crate::error::{Error, Result};
 use crate::evaluation::logistic::{Design, fit};
 
-/// The propensity score's mean squared error (pMSE) of a synthetic table of N₂ records beside a real table of N₁.
+/// The propensity score's mean squared error (pMSE) of a synthetic table with N₂ records and a real table with N₁.
 /// **Not private.**
 ///
 /// `pMSE = (1/N) Σ_i (p̂_i − c)²` over all N = N₁ + N₂ records, where c = N₂/N and p̂ is the fitted probability that a
-/// record is synthetic (Woo et al. 2009; Snoke et al. 2018, section 2): from 0, when nothing tells the tables apart,
-/// to c (1 − c), when everything does.
+/// record is synthetic (Woo et al. 2009; Snoke et al. 2018, section 2): from 0, when the tables are indistinguishable,
+/// to c (1 − c), when every record is recognized.
 ///
 /// The fit is a logistic regression on the single attributes, each value an indicator. Its expectation for synthetic
 /// records drawn from the real table itself is `(k − 1) (1 − c)² c / N` with k the number of parameters that do not
-/// follow from others (Snoke et al. 2018, Theorem 1), so that the ratio to it is near 1 for such records. Dependences
-/// between attributes do not enter: this measure is about single attributes taken together. (SDNist fits a tree
-/// of depth five instead, for which no such expectation is known.)
+/// follow from others (Snoke et al. 2018, Theorem 1), so the ratio to it is near 1 for such records. Dependences
+/// between attributes are ignored: the measure covers single attributes together. (SDNist fits a tree of depth five
+/// instead, for which no such expectation is known.)
 ///
 /// ```
 /// use jointly::{data::Dataset, domain::Domain, evaluation::PropensityScore};
@@ -35,7 +35,7 @@ pub struct PropensityScore {
     pub pmse: f64,
     /// Its expectation for records drawn from the real table.
     pub expected: f64,
-    /// `pmse / expected`; 0 where no attribute varies.
+    /// `pmse / expected`; 0 if no attribute varies.
     pub ratio: f64,
     /// k, the intercept included.
     pub parameters: usize,

@@ -9,9 +9,9 @@ use crate::error::Result;
 
 /// Unique exact matches, as SDNist counts them. **Not private.**
 ///
-/// A record that occurs once in the real table D, on all attributes, is unique; it is matched when the synthetic table S
-/// holds it, however often. A match is no breach of differential privacy, whose guarantee does not depend on it; many
-/// matches say that records are easily told from their marginals.
+/// A record that occurs once in the real table D, on all attributes, is unique; it is matched if the synthetic table S
+/// contains it, however often. A match does not violate differential privacy, whose guarantee does not depend on it.
+/// Many matches mean that marginals easily identify records.
 ///
 /// ```
 /// use jointly::{data::Dataset, domain::Domain, evaluation::UniqueMatches};
@@ -26,16 +26,16 @@ use crate::error::Result;
 pub struct UniqueMatches {
     /// Records that occur once in the real table.
     pub unique: u64,
-    /// How many of them the synthetic table holds.
+    /// The number of them in the synthetic table.
     pub matched: u64,
-    /// `matched / unique`, from 0 to 1; 0 where no record is unique.
+    /// `matched / unique`, from 0 to 1; 0 if no record is unique.
     pub share_of_unique: f64,
     /// `matched / n`, the share of all real records, from 0 to 1.
     pub share_of_records: f64,
 }
 
 impl UniqueMatches {
-    /// Counts them. Memory is that of the different real records.
+    /// Counts them. Memory grows with the distinct real records.
     ///
     /// # Errors
     /// Tables over different domains.

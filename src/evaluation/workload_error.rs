@@ -59,7 +59,7 @@ pub struct WorkloadError {
 }
 
 impl WorkloadError {
-    /// Errors of one table against another. Memory is that of a few million cells, however large the workload.
+    /// Errors of one table against another. Memory is that of a few million cells for any workload.
     ///
     /// `worst`: how many of the worst marginals to list.
     ///
@@ -75,12 +75,12 @@ impl WorkloadError {
         Self::with_frequencies(real, workload, worst, |cliques| frequencies(synthetic, cliques))
     }
 
-    /// Errors of a model's exact marginals: the error without that of drawing records.
+    /// Errors of a model's exact marginals, without the error of drawing records.
     ///
     /// `worst`: how many of the worst marginals to list.
     ///
     /// # Errors
-    /// Another domain than the table's, a table without records, or a marginal too large to compute.
+    /// A domain other than the table's, a table without records, or a marginal too large to compute.
     pub fn of_model(
         real: &dyn Projectable,
         model: &Model,
@@ -94,8 +94,8 @@ impl WorkloadError {
         })
     }
 
-    /// Errors of the table's own one-way marginals, taken as independent: what knowing no dependence costs, and so a
-    /// yardstick for any synthetic table.
+    /// Errors of the table's own one-way marginals, taken as independent. They show the cost of knowing no dependence,
+    /// for comparison with any synthetic table.
     ///
     /// `worst`: how many of the worst marginals to list.
     ///
@@ -182,7 +182,7 @@ impl Sums {
         self.worst.push(CliqueError { clique, cells: p.len() as u64, l1, max });
     }
 
-    /// Forgets all but the worst; of equals, the earlier in the workload stays.
+    /// Keeps only the worst; among equals, the earlier in the workload.
     fn keep_worst(&mut self, worst: usize) {
         self.worst.sort_by(|a, b| b.l1.total_cmp(&a.l1));
         self.worst.truncate(worst);

@@ -41,12 +41,12 @@ impl MoralGraph {
         AttributeSet::all(self.neighbors.len())
     }
 
-    /// Cells of the table of a clique; `u64::MAX` where they do not fit.
+    /// Cells of the table of a clique; `u64::MAX` if they do not fit.
     pub(super) fn cells_of(&self, clique: &Clique) -> u64 {
         clique.iter().fold(1, |n, a| n.saturating_mul(self.cardinalities[a]))
     }
 
-    /// Cells of a table over these attributes; `u64::MAX` where they do not fit.
+    /// Cells of a table over these attributes; `u64::MAX` if they do not fit.
     pub(super) fn cells(&self, set: &AttributeSet) -> u64 {
         set.iter().fold(1, |n, a| n.saturating_mul(self.cardinalities[a]))
     }
@@ -121,7 +121,7 @@ impl Elimination {
         }
     }
 
-    /// Eliminates one attribute; `None` where none is left. [`clique`](Self::clique) then is its elimination clique.
+    /// Eliminates one attribute; `None` if none is left. [`clique`](Self::clique) then is its elimination clique.
     pub(super) fn step(&mut self, graph: &MoralGraph) -> Option<usize> {
         let v = self.left.iter().min_by_key(|a| self.costs[*a])?;
         self.left.remove(v);
@@ -178,7 +178,7 @@ impl Elimination {
         &self.maximal[..self.found]
     }
 
-    /// Cells of the maximal cliques so far; `u64::MAX` where the sum does not fit.
+    /// Cells of the maximal cliques so far; `u64::MAX` if the sum does not fit.
     pub(super) fn cells(&self) -> u64 {
         self.cells
     }

@@ -108,7 +108,7 @@ impl JunctionTree {
         &self.triangulation
     }
 
-    /// Cells of all maximal cliques together; `u64::MAX` where the sum does not fit.
+    /// Cells of all maximal cliques together; `u64::MAX` if the sum does not fit.
     pub fn cells(&self) -> u64 {
         self.triangulation.cells
     }

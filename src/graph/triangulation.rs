@@ -14,7 +14,7 @@ pub struct Triangulation {
     pub elimination_cliques: Vec<Clique>,
     /// The maximal cliques of the triangulated graph, sorted.
     pub maximal_cliques: Vec<Clique>,
-    /// Cells of all maximal cliques; `u64::MAX` where the sum does not fit.
+    /// Cells of all maximal cliques; `u64::MAX` if the sum does not fit.
     pub cells: u64,
 }
 

@@ -58,7 +58,7 @@ pub struct BeliefPropagation {
     cells: u64,
 }
 
-/// What one contraction computes.
+/// The result of one contraction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Task<'s> {
     clique: &'s Clique,

@@ -79,7 +79,7 @@ impl Calibrated {
     /// The marginals on some cliques, each scaled to `total`, in the order of the cliques.
     ///
     /// # Errors
-    /// A table that does not fit memory, or a model that forbids every record.
+    /// A table that does not fit in memory, or a model that forbids every record.
     pub(crate) fn marginals(&self, cliques: &[Clique], total: f64) -> Result<Vec<Factor>> {
         let eliminations: Vec<Vec<Elimination>> =
             cliques.par_iter().map(|c| self.parts(c)).collect();

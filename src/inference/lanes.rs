@@ -30,7 +30,7 @@ pub(super) struct LaneOutput {
     pub step: usize,
 }
 
-/// What one walk over the innermost axis reads.
+/// Inputs of one walk over the innermost axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sweep<'a> {
     /// Steps of the axis.
@@ -43,7 +43,7 @@ pub(super) struct Sweep<'a> {
     pub outputs: &'a [LaneOutput],
 }
 
-/// Where it writes.
+/// Its outputs.
 #[derive(Debug)]
 pub(super) struct Sums<'a> {
     /// Accumulators of the outputs.

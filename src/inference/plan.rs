@@ -21,7 +21,7 @@ pub(super) struct Operand {
     pub spread_cells: usize,
     /// Whether its last axis is the lanes (otherwise it has one number per setting of its outer axes).
     pub has_lanes: bool,
-    /// Offset in the spread-out table for a step of each outer axis; 0 where it lacks the axis.
+    /// Offset in the spread-out table for a step of each outer axis; 0 if it lacks the axis.
     pub strides: Vec<usize>,
     /// Depth at which all of its outer axes are fixed; 0 when it has none.
     pub depth: usize,

@@ -58,7 +58,7 @@ impl WithSimd for ExpInPlace<'_> {
     }
 }
 
-/// The largest value (minus infinity without any), or `None` when one of them is NaN or plus infinity.
+/// The largest value (minus infinity without any), or `None` if one of them is NaN or plus infinity.
 pub(super) fn largest_log(logs: &[f64]) -> Option<f64> {
     Arch::new().dispatch(LargestLog { logs })
 }

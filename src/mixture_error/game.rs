@@ -1,27 +1,27 @@
-//! The zero-sum game of the mixture against the queries, on some rows and some cells.
+//! The zero-sum game between the mixture and the queries, on some rows and some cells.
 
 use rayon::prelude::*;
 
-/// From so many incidences on, products are worth several threads.
+/// Fewest incidences for which products use several threads.
 const PARALLEL: usize = 1 << 21;
-/// Parts of a product that is computed in parallel, whatever the number of threads.
+/// Parts of a product that is computed in parallel, for any number of threads.
 const PARTS: usize = 8;
 
-/// Relative entropies that are added to a game of N rows and C cells: γ KL(w‖uniform) − δ KL(y‖uniform), with prices above
-/// and below as 2C prices in one. None where both are zero.
+/// Relative entropies that are added to a game of N rows and C cells: γ KL(w‖uniform) − δ KL(y‖uniform), with prices
+/// above and below as one vector of 2C prices. No smoothing if both are zero.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Smoothing {
     /// γ.
     pub(super) weights: f64,
     /// δ.
     pub(super) prices: f64,
-    /// ln N and ln 2C, which a part of the game has of the whole.
+    /// ln N and ln 2C of the whole game, which a part of it keeps.
     log_sizes: [f64; 2],
 }
 
 impl Smoothing {
-    /// The two that move the value of a game of so many rows and cells by at most `most`, down or up: neither entropy
-    /// exceeds the logarithm of the number of its terms.
+    /// The smoothing that changes the value of a game with these numbers of rows and cells by at most `most`, down or
+    /// up: neither entropy exceeds the logarithm of its number of terms.
     fn within(most: f64, rows: usize, cells: usize) -> Self {
         let log_sizes = [rows, 2 * cells].map(|terms| (terms as f64).ln());
         let [weights, prices] = log_sizes.map(|log| most / log.max(0.5));
@@ -29,8 +29,8 @@ impl Smoothing {
     }
 }
 
-/// min over weights w ≥ 0, Σw = 1, of max over prices y, Σ|y| ≤ 1, of y · (A w − q): row x of Aᵀ holds a one for each
-/// cell that the record x is in.
+/// min over weights w ≥ 0, Σw = 1, of max over prices y, Σ|y| ≤ 1, of y · (A w − q): row x of Aᵀ has a one for each
+/// cell of record x.
 pub(super) struct Game {
     /// Where each row's cells begin in `hits`; one more entry at the end.
     starts: Vec<usize>,
@@ -38,7 +38,7 @@ pub(super) struct Game {
     hits: Vec<u32>,
     /// The answers q, as probabilities.
     pub(super) targets: Vec<f64>,
-    /// A lower bound on the value that is known from elsewhere.
+    /// A lower bound on the value, known from elsewhere.
     pub(super) floor: f64,
     pub(super) smoothing: Smoothing,
 }
@@ -66,7 +66,7 @@ impl Game {
         self.starts.len() - 1
     }
 
-    /// The part of some rows and some cells, both ascending: a row costs what it costs in these cells.
+    /// The part of the game on some rows and cells, both ascending: a row's cost counts only these cells.
     pub(super) fn part(&self, rows: &[u32], cells: &[u32]) -> Self {
         let mut places = vec![u32::MAX; self.targets.len()];
         (0..).zip(cells).for_each(|(place, cell)| places[*cell as usize] = place);
@@ -79,12 +79,12 @@ impl Game {
         Self { smoothing: self.smoothing, ..Self::new(&incidence, targets, self.floor) }
     }
 
-    /// Number of pairs of a row and a cell that it is in.
+    /// Number of pairs of a row and one of its cells.
     pub(super) fn incidences(&self) -> usize {
         self.hits.len()
     }
 
-    /// The cells that a row is in.
+    /// The cells of a row.
     fn cells(&self, row: usize) -> &[u32] {
         &self.hits[self.starts[row]..self.starts[row + 1]]
     }
@@ -129,7 +129,7 @@ impl Game {
         }
     }
 
-    /// What weights guarantee: the largest error of their masses.
+    /// The upper bound from weights: the largest error of their masses.
     pub(super) fn upper(&self, weights: &[f64], masses: &[f64]) -> f64 {
         let errors = masses.iter().zip(&self.targets).map(|(mass, target)| mass - target);
         let Smoothing { weights: gamma, prices: delta, log_sizes } = self.smoothing;
@@ -142,7 +142,7 @@ impl Game {
         self.floor.max(largest + delta * log_mean + gamma * (log_sizes[0] + plogp(weights)))
     }
 
-    /// What prices above and below guarantee that sum to one together, from the costs of the rows.
+    /// The lower bound from prices above and below that sum to one together, given the costs of the rows.
     pub(super) fn lower(&self, costs: &[f64], over: &[f64], under: &[f64]) -> f64 {
         let pairs = over.iter().zip(under).zip(&self.targets);
         let paid: f64 = pairs.map(|((over, under), target)| (over - under) * target).sum();

@@ -1,14 +1,14 @@
-//! The method with a proof of when it ends, for where a bracket of a given width is part of a privacy guarantee.
+//! A method with a proved number of iterations, for brackets of a given width that are part of a privacy guarantee.
 
 use super::game::Game;
 
-/// The norm of A between weights and prices that sum to one: its entries are 0 and 1, and it may be moved by ½ where
+/// The norm of A between weights and prices that sum to one: its entries are 0 and 1, and can be shifted by ½ since
 /// changes of weights sum to zero.
 pub(super) const NORM: f64 = 0.5;
-/// Iterations between two looks at the bounds.
+/// Iterations between two checks of the bounds.
 const CHECK: u64 = 64;
 
-/// Bounds of the value of a smoothed game, and the last averages that led to them.
+/// Bounds on the value of a smoothed game, and the last averages behind them.
 pub(super) struct Solution {
     /// The lower one and the upper one.
     pub(super) bracket: [f64; 2],
@@ -18,15 +18,16 @@ pub(super) struct Solution {
     pub(super) under: Vec<f64>,
 }
 
-/// A bracket of the value of a smoothed game that is no wider than `width` where `norm` is [`NORM`], however long it takes.
+/// A bracket of the value of a smoothed game. With `norm` = [`NORM`] it is at most `width` wide, however long that
+/// takes.
 ///
 /// Chambolle & Pock (2016), Algorithm 1 for strongly convex parts, with relative entropies as distances, from the
 /// uniform mixture of N rows and even prices on both sides of C cells. With a smoothing of γ and δ, steps τ = μ/γ and
 /// σ = μ/δ, μ = √(γδ) / norm, and an extrapolation by θ = 1/(1 + μ), averages with weights θ⁻ᵏ have a duality gap of at
-/// most (γ ln N + δ ln 2C) / ((1 + μ)ᵀ − 1) after T iterations (`docs/theory/sensitivities.md`, section 7). A smaller norm
-/// is faster, and works as long as no move meets a larger one, which only the gap can tell.
+/// most (γ ln N + δ ln 2C) / ((1 + μ)ᵀ − 1) after T iterations (`docs/theory/sensitivities.md`, section 7). A smaller
+/// norm is faster, and works as long as no move meets a larger one, which only the gap can show.
 ///
-/// The loop ends at a few more than the T of this bound, which exact arithmetic would not reach.
+/// The loop stops slightly after the T of this bound, which exact arithmetic would not reach.
 pub(super) fn close(game: &Game, width: f64, norm: f64) -> Solution {
     let (rows, cells) = (game.rows(), game.targets.len());
     let [gamma, delta] = [game.smoothing.weights, game.smoothing.prices];
@@ -94,7 +95,7 @@ impl Average {
         self.total = theta * self.total + 1.0;
     }
 
-    /// The averages, and what they prove.
+    /// The averages, and their bounds.
     fn solution(&self, game: &Game) -> Solution {
         let [weights, over, under] = [&self.weights, &self.over, &self.under]
             .map(|sums| sums.iter().map(|sum| sum / self.total).collect::<Vec<f64>>());
@@ -102,7 +103,7 @@ impl Average {
     }
 }
 
-/// What weights and prices prove of the value of a game.
+/// The bounds on the value of a game from weights and prices.
 pub(super) fn bounds(game: &Game, weights: &[f64], over: &[f64], under: &[f64]) -> [f64; 2] {
     let (mut masses, mut costs) = (vec![0.0; over.len()], vec![0.0; weights.len()]);
     game.masses(weights, &mut masses);

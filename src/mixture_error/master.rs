@@ -8,7 +8,7 @@ use super::working_set::keep_least;
 use crate::error::Result;
 use crate::program::{Comparison, Constraint, LinearProgram};
 
-/// Cells and rows that the first program takes, and the most that a round adds of each.
+/// Cells and rows of the first program, and the most that a round adds of each.
 const FIRST: usize = 200;
 const ADDED: usize = 100;
 /// Largest cells × rows of a program.
@@ -30,8 +30,8 @@ struct Master {
     rows: BTreeSet<u32>,
 }
 
-/// Brings the ends of a bracket within `tolerance`, as far as programs of a limited size can. A solver that fails ends
-/// the search, and leaves the bracket as it is. The number of programs solved.
+/// Narrows a bracket to `tolerance`, as far as programs of limited size can. A failing solver ends the search and
+/// leaves the bracket unchanged. Returns the number of programs solved.
 pub(super) fn refine(problem: &Problem<'_>, found: &mut Bracket, tolerance: f64) -> Result<u32> {
     let mut programs = 0;
     let mut master = Master::around(problem, found)?;
@@ -55,7 +55,7 @@ pub(super) fn refine(problem: &Problem<'_>, found: &mut Bracket, tolerance: f64)
 }
 
 impl Master {
-    /// The cells of the largest prices and errors, and the rows of the least costs and largest weights.
+    /// The cells with the largest prices and errors, and the rows with the lowest costs and largest weights.
     fn around(problem: &Problem<'_>, found: &mut Bracket) -> Result<Self> {
         let mut master = Self { cuts: BTreeSet::new(), rows: BTreeSet::new() };
         let mut priced = found.prices.clone();
@@ -81,7 +81,7 @@ impl Master {
         self.cuts.extend(new.into_iter().map(|(_, cut)| cut));
     }
 
-    /// Adds the rows of the least costs.
+    /// Adds the rows with the lowest costs.
     fn price(&mut self, costs: &[f64], count: usize) {
         let rows = costs.iter().copied().zip(0_u32..);
         let mut new: Vec<(f64, u32)> = rows.filter(|(_, row)| !self.rows.contains(row)).collect();
@@ -90,7 +90,7 @@ impl Master {
     }
 
     /// The smallest t with |mass − answer| ≤ t on the cuts: weights of the rows, and the prices that prove it. `None`
-    /// when the solver fails.
+    /// if the solver fails.
     fn solve(&self, problem: &Problem<'_>, rows: &[u32]) -> Result<Option<(Vec<f64>, Prices)>> {
         let mut cells: Vec<usize> = self.cuts.iter().map(|cut| cut.cell).collect();
         cells.dedup();

@@ -24,12 +24,12 @@ use problem::{Bracket, Problem};
 use support::Support;
 use working_set::WorkingSet;
 
-/// Iterations before linear programs are tried on what the bounds have left open, or before a working set grows.
+/// Iterations before linear programs are tried on the remaining gap, or before a working set grows.
 const FIRST_ITERATIONS: u32 = 8000;
 const ITERATIONS_A_ROUND: u32 = 400;
 /// Largest number of working sets.
 const MAX_ROUNDS: u32 = 16;
-/// Share of the tolerance that a search on a part of the instance may leave.
+/// Share of the tolerance that may remain after a search on a part of the instance.
 const INNER: f64 = 0.5;
 
 /// Which cells of the marginals count.
@@ -39,7 +39,7 @@ pub enum ScoredCells {
     /// All of them, as in the definition.
     #[default]
     All,
-    /// Those that at least one row of the support reaches: what the mixture can change.
+    /// Those that at least one row of the support reaches, which the mixture can change.
     Supported,
 }
 
@@ -51,7 +51,7 @@ pub enum ScoredCells {
 ///
 /// where q is every cell of every marginal of a workload, as a probability. No method that reweights the rows of S can
 /// have a smaller largest error. The answer is a bracket that is proved from the definition: its upper end is the error
-/// of the mixture at hand, its lower end follows from prices on the queries; weights of the workload play no part.
+/// of the mixture found, its lower end follows from prices on the queries. Weights of the workload are ignored.
 ///
 /// ```
 /// use jointly::{data::Dataset, domain::Domain, mixture_error::MixtureError, query::Workload};
@@ -69,8 +69,7 @@ pub struct MixtureError {
     pub tolerance: f64,
     /// Which cells count.
     pub cells: ScoredCells,
-    /// Most iterations of the first-order method; where they do not suffice the bracket is wider than the
-    /// tolerance.
+    /// Most iterations of the first-order method; if they do not suffice, the bracket is wider than the tolerance.
     pub iterations: u32,
 }
 
@@ -80,7 +79,7 @@ impl Default for MixtureError {
     }
 }
 
-/// What brought the ends of a bracket together.
+/// The method that closed a bracket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MixtureMethod {
@@ -109,7 +108,7 @@ pub struct MixtureBracket {
     pub support: usize,
     /// Number of cells that count.
     pub queries: u64,
-    /// What closed the bracket, or came closest to it.
+    /// The method that closed the bracket, or came closest to it.
     pub method: MixtureMethod,
     /// Iterations of the first-order method.
     pub iterations: u32,
@@ -129,7 +128,7 @@ impl MixtureBracket {
     }
 }
 
-/// What a search took.
+/// The effort of a search.
 #[derive(Clone, Copy, Debug, Default)]
 struct Effort {
     iterations: u32,
@@ -137,14 +136,14 @@ struct Effort {
 }
 
 impl MixtureError {
-    /// The tolerance of a release where nothing else is asked for: with less, noise is what matters in most tables.
+    /// The default tolerance of a release: at smaller ones, noise dominates in most tables.
     pub const RELEASED: f64 = 2.5e-4;
 
     /// The bracket for the distinct rows of a public table, on a workload over the common domain.
     ///
     /// # Errors
-    /// A tolerance or a number of iterations of 0, tables over different domains, a table without records, or a workload
-    /// too large to count.
+    /// A tolerance or a number of iterations of 0, tables over different domains, a table without records, or a
+    /// workload too large to count.
     pub fn solve(
         &self,
         public: &Dataset,
@@ -191,8 +190,8 @@ impl MixtureError {
         Ok(())
     }
 
-    /// Narrows a bracket: by the first-order method on growing parts of the instance, by linear programs where that leaves
-    /// a gap, and by more of the first where they are too large.
+    /// Narrows a bracket: by the first-order method on growing parts of the instance, then by linear programs if a gap
+    /// remains, and by more first-order iterations if the programs are too large.
     fn search(&self, problem: &Problem<'_>, found: &mut Bracket) -> Result<Effort> {
         let mut effort = Effort::default();
         let mut set = WorkingSet::new(problem, found);

@@ -1,37 +1,37 @@
-//! The fast search on a smoothed game: on all of it, and then on the few rows and cells that matter at its solution.
+//! The fast search on a smoothed game: first on all of it, then on the few rows and cells that matter at its solution.
 
 use super::game::Game;
 use super::guaranteed::{self, NORM, bounds};
 use super::primal_dual::{Pace, PrimalDual};
 use super::working_set::keep_least;
 
-/// Incidences that the iterations on the whole game read, and their least and largest number. They often suffice; where
-/// they do not, they show what matters.
+/// Incidences read by the iterations on the whole game, and the smallest and largest number of iterations. They often
+/// suffice; otherwise they show which rows and cells matter.
 const WHOLE: usize = 1 << 32;
 const LEAST_WHOLE: u32 = 400;
 const MOST_WHOLE: u32 = 20_000;
-/// Rows and cells that a part has to begin with, and the most that a round adds of each.
+/// Initial rows and cells of a part, and the most that a round adds of each.
 const ROWS: usize = 512;
 const CELLS: usize = 2048;
 /// Largest number of parts.
 const ROUNDS: u32 = 16;
-/// Share of the width that a part may leave.
+/// Share of the width that may remain after a part.
 const INNER: f64 = 0.5;
-/// What is left out weighs less than exp of minus this, relative to the most.
+/// Items left out weigh less than exp of minus this, relative to the largest.
 const NEGLIGIBLE: f64 = 28.0;
-/// Norms that are tried, relative to the one that is proved: moves seldom meet that.
+/// Norms to try, relative to the proved one, which moves seldom meet.
 const NORMS: [f64; 3] = [1.0 / 8.0, 1.0 / 3.0, 1.0];
 
 /// A bracket of the value of a smoothed game, which may be wider than `width`.
 ///
-/// Weights and prices of the solution are exponential in costs and errors, so most of them are nothing. Bounds are those
-/// of the whole game, whatever part led to them.
+/// Weights and prices of the solution are exponential in costs and errors, so most of them are negligible. Bounds hold
+/// for the whole game, whichever part led to them.
 pub(super) fn close(game: &Game, width: f64) -> [f64; 2] {
     let whole = u32::try_from(WHOLE / game.incidences().max(1)).unwrap_or(u32::MAX);
     close_after(game, width, whole.clamp(LEAST_WHOLE, MOST_WHOLE))
 }
 
-/// The same after so many iterations on the whole game.
+/// The same with a given number of iterations on the whole game.
 pub(super) fn close_after(game: &Game, width: f64, whole: u32) -> [f64; 2] {
     let even = vec![1.0 / game.rows() as f64; game.rows()];
     let mut search = PrimalDual::new(game, even, &vec![0.0; game.targets.len()], Pace::default());
@@ -83,7 +83,7 @@ impl Point {
     }
 }
 
-/// The items of the least keys below zero, ascending.
+/// The items with the lowest keys below zero, ascending.
 fn least(keys: impl Iterator<Item = f64>, count: usize) -> Vec<u32> {
     let mut items: Vec<(f64, u32)> = keys.zip(0..).filter(|(key, _)| *key < 0.0).collect();
     keep_least(&mut items, count);
@@ -92,7 +92,7 @@ fn least(keys: impl Iterator<Item = f64>, count: usize) -> Vec<u32> {
     items
 }
 
-/// Where any new item's key is near the least one of all, adds those of the least keys. Whether there was any.
+/// If any new item's key is near the lowest of all, adds those with the lowest keys. Returns whether there were any.
 fn add(items: &mut Vec<u32>, keys: impl Iterator<Item = f64> + Clone, most: usize) -> bool {
     let near = keys.clone().fold(f64::INFINITY, f64::min) + NEGLIGIBLE;
     let known = |item: &u32| items.binary_search(item).is_ok();

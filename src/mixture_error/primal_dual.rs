@@ -1,23 +1,23 @@
 //! A primal-dual method in the geometry of relative entropy, for games too large for a linear program.
 //!
-//! Chambolle & Pock (2016), Algorithm 1 with Bregman distances: weights move against the costs of the rows, prices along
-//! the errors of an extrapolated mixture, both multiplicatively. Steps adapt to the local curvature and the method
-//! restarts from its average or its last point, as in Applegate et al. (2021) for linear programs. The steps decide how
-//! fast the bounds meet, never whether they hold.
+//! Chambolle & Pock (2016), Algorithm 1 with Bregman distances: weights move against the costs of the rows, prices
+//! along the errors of an extrapolated mixture, both multiplicatively. Steps adapt to the local curvature and the
+//! method restarts from its average or its last point, as in Applegate et al. (2021) for linear programs. The steps
+//! affect how fast the bounds meet, never whether they hold.
 
 use super::game::Game;
 
-/// Iterations between two looks at the bounds.
+/// Iterations between two checks of the bounds.
 const CHECK: u32 = 10;
 /// A restart comes when the gap has fallen by this factor, or after this share of all iterations.
 const RESTART_FALL: f64 = 0.3;
 const RESTART_SHARE: f64 = 0.36;
-/// Least weight or price, so that none is lost for ever.
+/// Smallest weight or price, so that none vanishes permanently.
 const LEAST: f64 = 1e-40;
 /// Largest step.
 const LARGEST_STEP: f64 = 1e6;
 
-/// A mixture and prices, with the products that their bounds follow from.
+/// A mixture and prices, with the products from which their bounds follow.
 #[derive(Clone)]
 struct Point {
     weights: Vec<f64>,
@@ -61,7 +61,7 @@ impl Point {
     }
 }
 
-/// How fast weights and prices move.
+/// The rates of weights and prices.
 #[derive(Clone, Copy)]
 pub(super) struct Pace {
     step: f64,
@@ -96,8 +96,8 @@ pub(super) struct PrimalDual<'g> {
 }
 
 impl<'g> PrimalDual<'g> {
-    /// Starts from weights, which are positive and sum to one, and from prices of Σ|y| ≤ 1; what is left of them is spread
-    /// evenly.
+    /// Starts from weights, which are positive and sum to one, and from prices with Σ|y| ≤ 1; the rest of the prices is
+    /// spread evenly.
     pub(super) fn new(game: &'g Game, weights: Vec<f64>, prices: &[f64], pace: Pace) -> Self {
         let cells = game.targets.len();
         let mut masses = vec![0.0; cells];
@@ -130,7 +130,7 @@ impl<'g> PrimalDual<'g> {
         }
     }
 
-    /// Goes on until the bounds are within `gap`, or for so many iterations; how many there were.
+    /// Iterates until the bounds are within `gap`, or up to a number of iterations; returns their number.
     pub(super) fn run(&mut self, gap: f64, iterations: u32) -> u32 {
         let mut done = 0;
         while done < iterations && self.upper - self.lower > gap {
@@ -143,13 +143,13 @@ impl<'g> PrimalDual<'g> {
         done
     }
 
-    /// Where a later search on a game like this one had best start: prices, and the pace.
+    /// The best start for a later search on a similar game: prices, and the pace.
     pub(super) fn state(&self) -> (Vec<f64>, Pace) {
         let net = self.last.over.iter().zip(&self.last.under).map(|(over, under)| over - under);
         (net.collect(), self.pace)
     }
 
-    /// One step; too long a one is repeated with a shorter step.
+    /// Takes one step; a step that is too long is repeated with a shorter one.
     fn iterate(&mut self) {
         self.iterations += 1;
         self.since_restart += 1;
@@ -175,7 +175,7 @@ impl<'g> PrimalDual<'g> {
 
     /// Computes `next`; the relative entropies of its moves in weights and prices, and their coupling.
     ///
-    /// A smoothing γ adds γ ln(old) to what moves a weight or price, and makes a move at rate r one at rate r / (1 + r γ).
+    /// A smoothing γ adds γ ln(old) to the gradient of a weight or price, and changes a rate r to r / (1 + r γ).
     fn try_step(&mut self) -> (f64, f64, f64) {
         let Self { game, last, next, .. } = self;
         let drawn = |old: f64, smoothing: f64| {
@@ -199,7 +199,7 @@ impl<'g> PrimalDual<'g> {
         }
         game.masses(&next.weights, &mut next.masses);
 
-        // Prices move along the errors of a mixture as far beyond the new one as that is beyond the old.
+        // Prices move along the errors of the extrapolated mixture: the new one plus its difference from the old one.
         let delta = game.smoothing.prices;
         let rate = slowed(self.pace.step * self.pace.balance, delta);
         let errors = next.masses.iter().zip(&last.masses).zip(&game.targets);
@@ -234,7 +234,7 @@ impl<'g> PrimalDual<'g> {
         ((weights - total.ln()).max(0.0), (prices - sum.ln()).max(0.0), coupling)
     }
 
-    /// Looks at the bounds of the last point and of the average, keeps the best, and restarts when it is time.
+    /// Checks the bounds of the last point and of the average, keeps the best, and restarts when due.
     fn look(&mut self) {
         let mut average = self.sum.clone();
         let share = self.steps.recip();
@@ -264,7 +264,7 @@ impl<'g> PrimalDual<'g> {
     fn restart(&mut self, gap: f64) {
         let (weights, prices) = self.last.divergences(&self.restarted_from);
         if weights > 1e-12 && prices > 1e-12 {
-            // Half way, in logarithms, to the balance at which both would have moved alike.
+            // Moves halfway, in logarithms, to the balance at which both would have moved equally.
             self.pace.balance = (self.pace.balance * (prices / weights).sqrt()).sqrt();
         }
         self.restarted_from = self.last.clone();

@@ -3,16 +3,16 @@
 use super::support::{Answers, Prices, Support};
 use crate::error::Result;
 
-/// What is to be matched by what.
+/// The instance: a support and the answers to match.
 pub(super) struct Problem<'s> {
     pub(super) support: &'s Support,
     /// q(D) on every reached cell.
     pub(super) targets: Vec<f64>,
-    /// The largest probability of a cell without support, where such cells count: no mixture has a smaller error.
+    /// The largest probability of a cell without support, if such cells count: no mixture has a smaller error.
     pub(super) floor: f64,
 }
 
-/// A proved bracket. Both ends follow from the definition, whatever method gave the mixture and the prices.
+/// A proved bracket. Both ends follow from the definition, whichever method gave the mixture and the prices.
 pub(super) struct Bracket {
     pub(super) lower: f64,
     pub(super) upper: f64,
@@ -21,19 +21,19 @@ pub(super) struct Bracket {
     pub(super) weights: Vec<f64>,
     /// Its probability in every reached cell.
     pub(super) masses: Vec<f64>,
-    /// The prices behind `lower`; none where that is the floor.
+    /// The prices behind `lower`; none if that is the floor.
     pub(super) prices: Prices,
 }
 
 impl<'s> Problem<'s> {
-    /// `records`: n, or what stands for it.
+    /// `records`: n, or its estimate.
     pub(super) fn new(support: &'s Support, answers: &Answers, records: f64, floor: bool) -> Self {
         let share = |count: &u32| f64::from(*count) / records;
         let floor = if floor { share(&answers.unreached) } else { 0.0 };
         Self { support, targets: answers.counts.iter().map(share).collect(), floor }
     }
 
-    /// The bracket that the public frequencies and the floor give.
+    /// The bracket from the public frequencies and the floor.
     pub(super) fn bracket(&self) -> Result<Bracket> {
         let rows: Vec<u32> = (0_u32..).zip(&self.support.counts).map(|(row, _)| row).collect();
         let weights = self.support.frequencies();
@@ -42,7 +42,7 @@ impl<'s> Problem<'s> {
         Ok(Bracket { lower: self.floor, upper, rows, weights, masses, prices: Vec::new() })
     }
 
-    /// Signed errors of some masses: positive where the mixture has too much.
+    /// Signed errors of given masses: positive where the mixture has too much.
     pub(super) fn errors<'m>(&'m self, masses: &'m [f64]) -> impl Iterator<Item = f64> + 'm {
         masses.iter().zip(&self.targets).map(|(mass, target)| mass - target)
     }
@@ -57,7 +57,7 @@ impl Bracket {
         self.upper - self.lower
     }
 
-    /// Takes a mixture if it is better; its masses, in any case.
+    /// Keeps a mixture if it is better; returns its masses in any case.
     pub(super) fn offer_mixture(
         &mut self,
         problem: &Problem<'_>,
@@ -79,7 +79,7 @@ impl Bracket {
         Ok(masses)
     }
 
-    /// Takes prices if they prove more; the costs of all rows, in any case.
+    /// Keeps prices if they give a better bound; returns the costs of all rows in any case.
     ///
     /// For prices y with s = Σ|y| ≤ 1, every mixture w has an error of at least
     /// `y · (A w − q) + (1 − s) floor ≥ min_x (Aᵀ y)_x − y · q + (1 − s) floor`.

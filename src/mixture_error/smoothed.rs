@@ -1,4 +1,4 @@
-//! The best mixture error in the form that gets noise: smoothed, and solved to a fixed width.
+//! The best mixture error in the released form: smoothed, and solved to a fixed width.
 
 use super::game::Game;
 use super::problem::Problem;
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::query::{WeightedClique, Workload};
 
 /// The value of the game with relative entropies added on both sides (Nesterov 2005), which is within the smoothing of
-/// the best mixture error. Public, until answers are put in.
+/// the best mixture error. It is public until answers are added.
 pub(crate) struct SmoothedError {
     support: Support,
     incidence: Vec<Vec<u32>>,
@@ -21,7 +21,7 @@ pub(crate) struct SmoothedError {
     smoothing: f64,
 }
 
-/// Answers put in so far.
+/// Answers added so far.
 #[derive(Default)]
 pub(crate) struct SmoothedAnswers(Answers);
 
@@ -40,7 +40,7 @@ impl SmoothedError {
         smoothing: f64,
     ) -> Result<Self> {
         let support = Support::new(public.table(), &covered(public, workload)?)?;
-        // A larger instance could not be held as a whole: it might not come to its width in any reasonable time.
+        // A larger instance could not be held as a whole, and might not reach its width in reasonable time.
         let needed = support.rows.records().saturating_mul(support.cliques());
         if needed > MAX_INCIDENCES {
             return Err(Error::too_large(
@@ -61,7 +61,7 @@ impl SmoothedError {
         self.support.batches().iter().map(|batch| batch.iter().map(private).collect()).collect()
     }
 
-    /// Puts the next batch's tables in.
+    /// Adds the next batch's tables.
     pub(crate) fn extend(
         &self,
         mut answers: SmoothedAnswers,
@@ -71,7 +71,7 @@ impl SmoothedError {
         answers
     }
 
-    /// The value, in counts of `total` records: the middle of a bracket of [`WIDTH`](Self::WIDTH). Nothing in it can fail.
+    /// The value, in counts of `total` records: the middle of a bracket of [`WIDTH`](Self::WIDTH). It cannot fail.
     pub(crate) fn value(&self, answers: &SmoothedAnswers, total: f64) -> f64 {
         let floor = self.cells == ScoredCells::All;
         let Problem { targets, floor, .. } = Problem::new(&self.support, &answers.0, total, floor);

@@ -9,7 +9,7 @@ use crate::query::{WeightedClique, Workload, batches};
 
 /// Most cells with support, over all cliques.
 const MAX_REACHED: usize = 1 << 27;
-/// Parts in which reduced costs are added up, whatever the number of threads.
+/// Parts in which reduced costs are added up, for any number of threads.
 const PARTS: usize = 8;
 
 /// The distinct public rows S and the cells that they reach. Public: nothing here depends on private records.
@@ -25,7 +25,7 @@ pub(super) struct Support {
     cells: Vec<u32>,
 }
 
-/// What the private table has in the cells of a [`Support`].
+/// The private table's counts in the cells of a [`Support`].
 #[derive(Default)]
 pub(super) struct Answers {
     /// q(D) on every reached cell, as counts.
@@ -92,7 +92,7 @@ impl Support {
         batches(self.rows.domain(), &self.cliques).map(names).collect()
     }
 
-    /// The answers, from what `count` says of each of the [`batches`](Self::batches).
+    /// The answers, from what `count` returns for each of the [`batches`](Self::batches).
     pub(super) fn answers(
         &self,
         mut count: impl FnMut(&[Clique]) -> Result<Vec<Vec<u32>>>,
@@ -136,7 +136,7 @@ impl Support {
         Ok(masses)
     }
 
-    /// What every row costs at some prices: Σ of the prices of its cells.
+    /// The cost of every row at given prices: Σ of the prices of its cells.
     pub(super) fn costs(&self, prices: &[(usize, f64)]) -> Result<Vec<f64>> {
         let priced = self.by_clique(prices);
         let part = priced.len().div_ceil(PARTS).max(1);
@@ -160,7 +160,7 @@ impl Support {
         Ok(costs)
     }
 
-    /// For each of some rows, which of some reached cells it is in, by their places in `cells`, which ascend.
+    /// For each of some rows, its cells among some reached cells, by their positions in `cells`, which ascend.
     pub(super) fn incidence(&self, rows: &[u32], cells: &[usize]) -> Result<Vec<Vec<u32>>> {
         let some = self.select(rows)?;
         let table = some.as_ref().unwrap_or(&self.rows);
@@ -179,14 +179,14 @@ impl Support {
         Ok(incidence)
     }
 
-    /// For each row, the reached cells that it is in.
+    /// The reached cells of each row.
     pub(super) fn whole_incidence(&self) -> Result<Vec<Vec<u32>>> {
         let rows: Vec<u32> = (0_u32..).take(self.rows.records()).collect();
         let cells: Vec<usize> = (0..self.reached()).collect();
         self.incidence(&rows, &cells)
     }
 
-    /// Values on reached cells, which ascend, by the clique that they are in.
+    /// Values on reached cells, which ascend, grouped by clique.
     fn by_clique<'v, T>(&self, values: &'v [(usize, T)]) -> Vec<(usize, &'v [(usize, T)])> {
         let clique = |id: usize| self.starts.partition_point(|start| *start <= id) - 1;
         let same = values.chunk_by(|(a, _), (b, _)| clique(*a) == clique(*b));

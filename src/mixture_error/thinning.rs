@@ -1,4 +1,4 @@
-//! Some rows of a large public table that reach what all of them reach, as far as possible.
+//! Selects rows of a large public table that reach as many of its cells as possible.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +15,8 @@ const STEPS: usize = 16;
 
 /// At most `most` of the distinct rows of a table, over the private domain. Public.
 ///
-/// Half of them are in even distances in the order of their codes. The others are those that reach cells which none so
-/// far does, by the public frequencies of these cells; what is then left is in even distances again.
+/// Half of them are evenly spaced in the order of their codes. The others reach new cells, chosen by the public
+/// frequencies of these cells. The remaining ones are evenly spaced again.
 pub(crate) fn thinned(
     public: &PublicData,
     workload: &Workload,
@@ -52,7 +52,7 @@ pub(crate) fn thinned(
     PublicData::new(public.name(), table, domain)
 }
 
-/// So many of a list, in even distances.
+/// A number of items of a list, evenly spaced.
 fn even(rows: &[u32], count: usize) -> Vec<u32> {
     (0..count).map(|i| rows[i * rows.len() / count]).collect()
 }
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn rows_that_reach_rare_cells_are_among_the_few() {
         let domain = Domain::new([("a", 40), ("b", 40)]).unwrap();
-        // All pairs of the first thirty values, and each of the others with itself alone.
+        // All pairs of the first thirty values, and each other value with itself only.
         let common = (0..30_u32).flat_map(|a| (0..30_u32).map(move |b| [a, b]));
         let rows: Vec<[u32; 2]> = common.chain((30..40).map(|v| [v, v])).collect();
         let table = Dataset::from_rows(domain.clone(), &rows).unwrap();

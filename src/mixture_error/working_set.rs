@@ -1,4 +1,5 @@
-//! The part of an instance that the first-order method works on: all of it where that fits, else what matters most.
+//! The part of an instance for the first-order method: all of it if that fits, otherwise the rows and cells that matter
+//! most.
 
 use super::game::Game;
 use super::primal_dual::{Pace, PrimalDual};
@@ -8,18 +9,18 @@ use crate::error::Result;
 
 /// Most incidences of records with cells of a complete game: 128 MiB.
 pub(super) const MAX_INCIDENCES: usize = 1 << 25;
-/// Rows and cells to begin with where the instance is larger, and the most that a round adds of each.
+/// Initial rows and cells of a larger instance, and the most that a round adds of each.
 const FIRST_ROWS: usize = 1 << 13;
 const FIRST_CELLS: usize = 1 << 15;
 const ADDED_ROWS: usize = 1 << 11;
 const ADDED_CELLS: usize = 1 << 14;
-/// Share of the public frequencies in the weights that a search starts from, so that every row has some.
+/// Share of the public frequencies in the initial weights of a search, so that every row has some.
 const FREQUENCIES: f64 = 0.02;
 
-/// Share of earlier prices in those that a search starts from; the rest is even.
+/// Share of earlier prices in the initial ones of a search; the rest is even.
 const EARLIER: f64 = 0.9;
 
-/// Rows and cells, ascending, and where the last search on them ended.
+/// Rows and cells, ascending, and the end point of the last search on them.
 pub(super) struct WorkingSet {
     rows: Vec<u32>,
     cells: Vec<usize>,
@@ -28,7 +29,7 @@ pub(super) struct WorkingSet {
 }
 
 impl WorkingSet {
-    /// Everything, or rows in even distances and the cells with the largest errors.
+    /// Everything, or evenly spaced rows and the cells with the largest errors.
     pub(super) fn new(problem: &Problem<'_>, found: &Bracket) -> Self {
         let (rows, cells) = (problem.support.rows.records(), problem.support.reached());
         let size = rows.saturating_mul(problem.support.cliques());
@@ -45,7 +46,7 @@ impl WorkingSet {
         set
     }
 
-    /// Whether it is all of the instance.
+    /// Whether it is the whole instance.
     pub(super) fn is_complete(&self, problem: &Problem<'_>) -> bool {
         let support = problem.support;
         self.rows.len() == support.rows.records() && self.cells.len() == support.reached()
@@ -58,7 +59,7 @@ impl WorkingSet {
         Ok(Game::new(&incidence, targets, problem.floor))
     }
 
-    /// A search on its game, from where the last one ended.
+    /// A search on its game, starting where the last one ended.
     pub(super) fn search<'g>(
         &self,
         game: &'g Game,
@@ -74,7 +75,7 @@ impl WorkingSet {
         PrimalDual::new(game, self.start(problem, found), &prices, self.pace)
     }
 
-    /// Weights to start from: the best mixture, with some of the public frequencies.
+    /// Initial weights: the best mixture, with some of the public frequencies.
     fn start(&self, problem: &Problem<'_>, found: &Bracket) -> Vec<f64> {
         let mut best = vec![0.0; problem.support.rows.records()];
         for (row, weight) in found.rows.iter().zip(&found.weights) {
@@ -89,7 +90,7 @@ impl WorkingSet {
         mixed.map(|(best, some)| best + FREQUENCIES * (some - best)).collect()
     }
 
-    /// Offers what a search has found to the bracket, and takes in the cells and rows that object to it. Whether there
+    /// Offers the result of a search to the bracket, and adds the cells and rows that violate it. Returns whether there
     /// were any.
     pub(super) fn offer(
         &mut self,
@@ -108,7 +109,7 @@ impl WorkingSet {
         Ok(self.add_rows(&costs) | added)
     }
 
-    /// Adds the cells with the largest errors above `least`. Whether there were any.
+    /// Adds the cells with the largest errors above `least`. Returns whether there were any.
     fn add_cells(
         &mut self,
         problem: &Problem<'_>,
@@ -129,7 +130,7 @@ impl WorkingSet {
         !new.is_empty()
     }
 
-    /// Adds the rows that cost less than all it has. Whether there were any.
+    /// Adds the rows that cost less than all of its own. Returns whether there were any.
     fn add_rows(&mut self, costs: &[f64]) -> bool {
         let own = self.rows.iter().map(|row| costs[*row as usize]);
         let cheapest = own.fold(f64::INFINITY, f64::min);
@@ -142,7 +143,7 @@ impl WorkingSet {
     }
 }
 
-/// Keeps the items of the `count` least keys; equal keys by the items' order.
+/// Keeps the items with the `count` lowest keys; equal keys in the items' order.
 pub(super) fn keep_least<T: Ord>(items: &mut Vec<(f64, T)>, count: usize) {
     if count < items.len() {
         items.select_nth_unstable_by(count, |a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));

@@ -154,7 +154,7 @@ impl GroupedSupport {
     /// The marginals on any cliques, in counts that sum to the total.
     ///
     /// # Errors
-    /// An attribute outside the domain, or tables that do not fit memory.
+    /// An attribute outside the domain, or tables that do not fit in memory.
     pub fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
         let places = cliques.iter().map(|clique| self.place(clique)).collect::<Result<Vec<_>>>()?;
         let cells = places.iter().fold(0_u64, |sum, place| sum.saturating_add(place.cells));
@@ -230,7 +230,7 @@ impl GroupedSupport {
     /// for every record in it.
     ///
     /// # Errors
-    /// No record asked for, or more than fit 32 bits.
+    /// No records requested, or more than fit in 32 bits.
     pub fn sample<R: Rng + ?Sized>(
         &self,
         records: usize,
@@ -268,7 +268,7 @@ impl GroupedSupport {
 /// Positions of the cells of a marginal, row-major over the clique.
 struct Place {
     cells: u64,
-    /// Cells from one code of each group attribute to the next; `None` where it is not in the clique.
+    /// Cells from one code of each group attribute to the next; `None` if it is not in the clique.
     strides: Vec<Option<usize>>,
     /// The clique's other attributes, in terms of the rows.
     local: Clique,

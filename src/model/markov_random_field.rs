@@ -90,7 +90,7 @@ impl MarkovRandomField {
     /// calibrated tree, with shared work where cliques share a path.
     ///
     /// # Errors
-    /// A clique whose table does not fit memory.
+    /// A clique whose table does not fit in memory.
     pub fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
         match self.calibrated.marginals(cliques, self.total) {
             // A product of messages can underflow where the sweeps did not.

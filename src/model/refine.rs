@@ -1,8 +1,8 @@
 //! Changes values of drawn records until the records' marginals are close to the model's.
 //!
-//! Drawing records adds noise to every marginal, and most of it can be removed. With the residuals `R_c = M_c(records)
-//! - M_c(model)`, a record that moves from cell i to cell j of each clique c changes `Σ_c ‖R_c‖²` by `2 Σ_c (R_c[j] -
-//! R_c[i] + 1)`: one lookup per clique. A value is *better* if it reduces this sum.
+//! Drawing records adds noise to every marginal, and most of it can be removed. With the residuals `R_c =
+//! M_c(records) - M_c(model)`, a record that moves from cell i to cell j of each clique c changes `Σ_c ‖R_c‖²` by `2
+//! Σ_c (R_c[j] - R_c[i] + 1)`: one lookup per clique. A value is *better* if it reduces this sum.
 //!
 //! The new value is drawn, not the best one: from the current value and all better ones, each with the model's
 //! probability `p(value | rest of the record)`. If the neighbor y is better for records with the combination x, at most
@@ -239,7 +239,7 @@ impl WithSimd for Propose<'_> {
     }
 }
 
-/// A value with probability proportional to the exponential of its weight; `None` where none has a positive one.
+/// A value with probability proportional to the exponential of its weight; `None` if none has a positive one.
 ///
 /// `weights`: in logs; overwritten. `chance`: uniform in [0, 1).
 #[inline(always)]

@@ -14,8 +14,8 @@ use crate::table::row_major_strides;
 /// Expected records below which an empty cell stays empty.
 const CLOSED: f64 = 0.01;
 
-/// The table of one clique, with one of its attributes as the last axis: the entries of all values of that attribute lie
-/// side by side.
+/// The table of one clique, with one of its attributes as the last axis: the entries of all values of that attribute
+/// lie side by side.
 pub(super) struct Side {
     clique: usize,
     /// The other attributes, with their strides.

@@ -27,7 +27,7 @@ impl MarkovRandomField {
     /// are independent in the model stay independent.
     ///
     /// # Errors
-    /// No record asked for, or more than fit 32 bits.
+    /// No records requested, or more than fit in 32 bits.
     ///
     /// ```
     /// use jointly::{domain::Domain, model::{MarkovRandomField, Sampling}};

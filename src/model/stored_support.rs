@@ -37,7 +37,8 @@ pub(super) fn columns_of(rows: &Dataset) -> Vec<StoredColumn> {
 /// `records` records from their columns.
 ///
 /// # Errors
-/// Columns that are not those of the domain, in order and as long as there are records; codes that the domain does not have.
+/// Columns that are not those of the domain, in order and with one code per record; codes that the domain does not
+/// have.
 pub(super) fn rows_of(
     domain: &Domain,
     columns: Vec<StoredColumn>,
@@ -76,8 +77,8 @@ impl StoredSupport {
     /// The support, once all sizes fit.
     ///
     /// # Errors
-    /// Columns that are not those of the schema, in order and of equal length; more than the limits; codes that the schema
-    /// does not have; records out of order, repeated or forbidden; or as [`WeightedSupport::new`].
+    /// Columns that are not those of the schema, in order and of equal length; more than the limits; codes that the
+    /// schema does not have; records out of order, repeated or forbidden; or as [`WeightedSupport::new`].
     fn check(
         self,
         Reading { domain, total, place, limits }: Reading<'_>,

@@ -84,8 +84,8 @@ impl WeightedSupport {
     /// All records that a domain allows, equally likely.
     ///
     /// # Errors
-    /// A domain of more than [`MAX_CELLS`](Self::MAX_CELLS) cells, one that allows no record, or a total that is not positive
-    /// and finite.
+    /// A domain of more than [`MAX_CELLS`](Self::MAX_CELLS) cells, one that allows no record, or a total that is not
+    /// positive and finite.
     ///
     /// ```
     /// use jointly::{domain::Domain, model::WeightedSupport};
@@ -202,7 +202,7 @@ impl WeightedSupport {
     /// The marginals on any cliques, in counts that sum to the total.
     ///
     /// # Errors
-    /// An attribute outside the domain, or tables that do not fit memory.
+    /// An attribute outside the domain, or tables that do not fit in memory.
     pub fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
         let scale = self.total / self.sum;
         let counts: Vec<f64> = self.weights.iter().map(|weight| scale * weight).collect();
@@ -216,7 +216,7 @@ impl WeightedSupport {
     /// rounded up or down.
     ///
     /// # Errors
-    /// No record asked for, or more than fit 32 bits.
+    /// No records requested, or more than fit in 32 bits.
     pub fn sample<R: Rng + ?Sized>(
         &self,
         records: usize,

@@ -42,7 +42,8 @@ impl Workload {
     /// A workload of these cliques, in this order; the weights of equal cliques add up.
     ///
     /// # Errors
-    /// No clique, an empty one, one outside the domain or of more than 16 attributes, or a weight that is not positive and finite.
+    /// No clique, an empty one, one outside the domain or of more than 16 attributes, or a weight that is not positive
+    /// and finite.
     pub fn new(cliques: impl IntoIterator<Item = WeightedClique>, domain: &Domain) -> Result<Self> {
         let mut places: BTreeMap<Clique, usize> = BTreeMap::new();
         let mut distinct: Vec<WeightedClique> = Vec::new();

@@ -9,8 +9,8 @@
 //! M_W = Σ_{A ⊆ W}  (⊗_{i ∈ A} I) ⊗ (⊗_{j ∈ W∖A} 1/k_j)  r_A,        r_A = (⊗_{i ∈ A} (I − J/k_i)) M_A
 //! ```
 //!
-//! Let `r_A` be known with noise of covariance `σ_A² ⊗_{i ∈ A} (I − J/k_i)`, independently for each A. Then every cell of
-//! `M_W` has variance
+//! Let `r_A` be known with noise of covariance `σ_A² ⊗_{i ∈ A} (I − J/k_i)`, independently for each A. Then every cell
+//! of `M_W` has variance
 //!
 //! ```text
 //! Var_W = Σ_{A ⊆ W}  σ_A²  ∏_{i ∈ A} (k_i − 1)/k_i  ∏_{j ∈ W∖A} 1/k_j²

@@ -32,8 +32,8 @@ pub enum Objective {
 
 /// Residual queries with noise chosen for a workload (Xiao, He, Zhang & Kifer 2023, section 4.2).
 ///
-/// With `p_A = ∏_{i ∈ A} (k_i − 1)/k_i`, noise `σ_A²` on the residual of A costs `ρ = ½ p_A/σ_A²` under add-remove-one and
-/// adds `v_A σ_A²` to the objective, `v_A = Σ_{W ⊇ A} c_W k_W p_A ∏_{j ∈ W∖A} 1/k_j²`. The best choice is
+/// With `p_A = ∏_{i ∈ A} (k_i − 1)/k_i`, noise `σ_A²` on the residual of A costs `ρ = ½ p_A/σ_A²` under add-remove-one
+/// and adds `v_A σ_A²` to the objective, `v_A = Σ_{W ⊇ A} c_W k_W p_A ∏_{j ∈ W∖A} 1/k_j²`. The best choice is
 ///
 /// ```text
 /// σ_A² = √(p_A / v_A)  Σ_B √(p_B v_B) / (2ρ)

@@ -19,7 +19,7 @@ impl ResidualVariances {
         Self { domain: domain.clone(), by_clique }
     }
 
-    /// `σ_A²`, in squared counts; 0 where it is known exactly.
+    /// `σ_A²`, in squared counts; 0 if it is known exactly.
     pub fn of(&self, clique: &Clique) -> f64 {
         self.by_clique.get(clique).copied().unwrap_or(0.0)
     }
@@ -31,8 +31,8 @@ impl ResidualVariances {
 
     /// Variance of the noise in every cell of a marginal, in squared counts (the formula in [`crate::strategy`]).
     ///
-    /// It is exact for Gaussian noise; that of discrete Gaussian noise is never larger, and smaller by less than 10⁻⁶
-    /// of it for σ ≥ 1 (Canonne, Kamath & Steinke 2020, Corollary 9).
+    /// It is exact for Gaussian noise; that of discrete Gaussian noise is never larger, and smaller by less than a
+    /// relative 10⁻⁶ for σ ≥ 1 (Canonne, Kamath & Steinke 2020, Corollary 9).
     pub fn of_cell(&self, clique: &Clique) -> f64 {
         parts(clique).map(|part| self.of(&part) * share(&self.domain, &part, clique)).sum()
     }

@@ -1,4 +1,4 @@
-//! Tests of the invented table: the facts that it promises.
+//! Tests of the documented properties of the invented table.
 
 use super::*;
 use crate::data::{AbsentColumns, Labels, Projectable, read_csv_from, write_csv};
@@ -76,7 +76,7 @@ fn children_neither_work_nor_earn_nor_marry() {
     assert_eq!(share(&table, child, ("MAR", value("MAR", "Never married"))).to_string(), "1");
     let works = share(&table, |c| (6..11).contains(&c("AGEP")), ("ESR", value("ESR", "Employed")));
     assert!((0.7..0.95).contains(&works), "{works}");
-    // Hours are asked of those who work, and of nobody else.
+    // Only those who work are asked for hours.
     let idle = value("ESR", "Not in labor force");
     let hours = share(&table, |c| c("ESR") == idle, ("WKHP", value("WKHP", "NA")));
     assert_eq!(hours.to_string(), "1");

@@ -52,7 +52,7 @@ fn check<R: Semiring>(outputs: &[&[usize]], is_cut: impl Fn(&Contraction) -> boo
     assert!(plan.blocks > 1 && is_cut(&plan), "{} blocks of {}", plan.blocks, plan.cut);
     let mut workspace = ContractionWorkspace::new(&plan);
     let tables = inputs.each_ref().map(|(_, table)| &table[..]);
-    // Twice, so that what the first run leaves must not matter.
+    // Twice, to check that leftovers of the first run do not matter.
     for _ in 0..2 {
         plan.run::<R>(&tables, &mut workspace);
     }

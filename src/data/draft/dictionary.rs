@@ -129,7 +129,7 @@ impl Entry {
         few.then_some(Kind::Categorical { codes, labels: Some(labels), other: None })
     }
 
-    /// The bins of a numeric column; `None` when its values are no numbers.
+    /// The bins of a numeric column; `None` if its values are not numbers.
     fn bins(&self) -> Option<Kind> {
         let mut singles = Vec::new();
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);

@@ -34,7 +34,7 @@ pub(super) struct Observed {
     numbers: Numbers,
 }
 
-/// What kind of numbers all texts seen so far are.
+/// The kind of numbers of all texts so far.
 struct Numbers {
     all: bool,
     whole: bool,
@@ -109,7 +109,7 @@ impl Observed {
         texts
     }
 
-    /// Smallest and largest number; `None` when a text is no number. All missing is the empty range at 0.
+    /// Smallest and largest number; `None` if a text is not a number. If all are missing, the empty range at 0.
     pub(super) fn range(&self) -> Option<(f64, f64)> {
         if self.counts.is_empty() {
             return Some((f64::INFINITY, f64::NEG_INFINITY));
@@ -196,8 +196,8 @@ fn rounded(value: f64, whole: bool) -> f64 {
     }
 }
 
-/// An outer edge well beyond an extreme value: 0 where the values do not cross it, else ten times as far,
-/// and a power of ten.
+/// An outer edge well beyond an extreme value: 0 if the values do not cross it, else ten times as far, and a power of
+/// ten.
 fn widest(extreme: f64, side: f64) -> f64 {
     if extreme * side < 0.0 || (extreme == 0.0 && side < 0.0) {
         return 0.0;

@@ -7,9 +7,9 @@ use crate::program::{Comparison, Constraint, LinearProgram};
 /// `KL(y ‖ b)` to the current answers b, in closed form.
 ///
 /// With `a = max(y~, 0)`, the nearest distributions are all `y <= a` if a sums to at least 1, and all `y >= a`
-/// otherwise. Their distance does not depend on how the difference is distributed. Among them, `y = min(a, c b)` and `y
-/// = max(a, c b)` have the smallest relative entropy, with the c for which y sums to 1. In the first case, cells with
-/// `b = 0` get only what exceeds the other cells' limits, as evenly as `a` allows.
+/// otherwise. Their distance does not depend on how the difference is distributed. Among them, `y = min(a, c b)` and
+/// `y = max(a, c b)` have the smallest relative entropy, with the c for which y sums to 1. In the first case, cells
+/// with `b = 0` get only what exceeds the other cells' limits, as evenly as `a` allows.
 ///
 /// `answers`: noisy frequencies, finite. `current`: b, at least 0. `possible`: false for cells in which no record can
 /// lie; their y is 0. All three have the same length.

@@ -26,8 +26,8 @@ struct Posterior<'a> {
 impl PriorAware {
     /// The posterior of a graphical prior, such as a model of a public table: `q(x) ~ p(x) exp(Σ_s θ_s(x_s))` with one
     /// table of potentials for each marginal with answers, which is the form of every minimizer of `KL(q ‖ p)` under
-    /// such constraints. Steps are those of [`PriorAware::update`], each with one call of the oracle; cells that the current
-    /// model rules out stay empty.
+    /// such constraints. Steps are those of [`PriorAware::update`], each with one call of the oracle; cells that the
+    /// current model rules out stay empty.
     ///
     /// `size_limit_mib`: largest model, in MiB, over the prior's cliques and those with answers.
     ///

@@ -69,8 +69,8 @@ impl TwoStages {
     /// The posterior of a prior. Records of weight 0 are not in its support.
     ///
     /// # Errors
-    /// Answers that do not fit the prior's domain, a program above 60,000 variables and constraints, more than 3,000 queries
-    /// for Newton's method, or a solver that fails.
+    /// Answers that do not fit the prior's domain, a program above 60,000 variables and constraints, more than 3,000
+    /// queries for Newton's method, or a solver that fails.
     pub fn update(&self, prior: &WeightedSupport, answers: &[Answers]) -> Result<TwoStageEstimate> {
         check(prior.domain(), answers)?;
         let sum: f64 = prior.weights().iter().sum();
