@@ -283,11 +283,11 @@ impl Fit {
     /// attain.
     ///
     /// `iterations`: calls that a fit may take. `work`: of all fits, the sum of their calls times their model's MiB. The
-    /// certificate takes no more than that, and no more calls than two fits; but half the calls of a fit while it says nothing.
+    /// certificate takes no more than that, and no more calls than two fits; but those of one fit while it says nothing.
     pub(super) fn certify(&self, iterations: u32, work: f64) -> Result<Certificate> {
         let affordable = whole_calls(work.max(LITTLE_WORK) / self.model.size_mib());
         let soft = affordable.min(iterations.saturating_mul(2));
-        let calls = soft..=soft.max(iterations / 2);
+        let calls = soft..=soft.max(iterations);
         let Estimate { loss, lower_bound, potentials, marginals, .. } = &self.estimate;
         let (mut lower_bound, mut least_loss) = (*lower_bound, *loss);
         if self.loss.noise() > 0.0 {
