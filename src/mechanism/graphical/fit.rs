@@ -56,7 +56,7 @@ impl Fit {
     pub(super) fn certify(&self, iterations: u32, work: f64) -> Result<Certificate> {
         let affordable = whole_calls(work.max(LITTLE_WORK) / self.model.size_mib());
         let soft = affordable.min(iterations.saturating_mul(2));
-        let calls = soft..=soft.max(iterations / 2);
+        let calls = soft..=soft.max(iterations);
         let Estimate { loss, lower_bound, potentials, marginals, .. } = &self.estimate;
         let (mut lower_bound, mut least_loss) = (*lower_bound, *loss);
         if self.loss.noise() > 0.0 {
