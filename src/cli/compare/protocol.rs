@@ -328,21 +328,5 @@ const fn three() -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_match_whole_names() {
-        for (pattern, name, expected) in [
-            ("AGEP", "AGEP", true),
-            ("AGEP", "AGE", false),
-            ("F*P", "FOD1P", true),
-            ("F*P", "FP", true),
-            ("F*P", "FPX", false),
-            ("*", "anything", true),
-            ("A*B*C", "AxBBxC", true),
-        ] {
-            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
-        }
-    }
-}
+#[path = "../../../tests/unit/cli_compare_protocol.rs"]
+mod tests;

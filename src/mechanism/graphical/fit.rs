@@ -51,7 +51,7 @@ impl Fit {
     /// attain.
     ///
     /// `iterations`: calls that a fit may take. `work`: the sum over all fits of their calls times their model's MiB. The
-    /// certificate takes no more than that, and no more calls than two fits; but half the calls of a fit while it says
+    /// certificate takes no more than that, and no more calls than two fits; but those of one fit while it says
     /// nothing.
     pub(super) fn certify(&self, iterations: u32, work: f64) -> Result<Certificate> {
         let affordable = whole_calls(work.max(LITTLE_WORK) / self.model.size_mib());

@@ -1,0 +1,38 @@
+//! Unit tests of `src/linalg.rs`.
+
+use ndarray::array;
+use rand::rngs::ChaCha20Rng;
+use rand::{RngExt, SeedableRng};
+
+use super::*;
+
+#[test]
+fn random_systems_are_solved_whichever_back_end_is_built() {
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    for size in [0, 1, 2, 7, 40, 150] {
+        let root = Array2::from_shape_fn((size, size), |_| rng.random_range(-1.0..1.0));
+        let matrix: Array2<f64> = root.dot(&root.t()) + Array2::<f64>::eye(size);
+        let expected = Array1::from_shape_fn(size, |_| rng.random_range(-1.0..1.0));
+        let right_side = matrix.dot(&expected);
+        let found = solve_positive_definite(&matrix, &right_side).unwrap();
+        let furthest = (found - expected).iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+        assert!(furthest < 1e-10, "{size}: {furthest}");
+    }
+}
+
+#[test]
+fn only_the_lower_triangle_is_read() {
+    let matrix = array![[4.0, 99.0], [2.0, 3.0]];
+    let x = solve_positive_definite(&matrix, &array![2.0, 5.0]).unwrap();
+    assert!((x[0] + 0.5).abs() < 1e-15 && (x[1] - 2.0).abs() < 1e-15);
+}
+
+#[test]
+fn what_is_not_positive_definite_is_refused() {
+    let ones = array![1.0, 1.0];
+    for matrix in [array![[1.0, 2.0], [2.0, 1.0]], array![[0.0, 0.0], [0.0, 1.0]]] {
+        assert!(solve_positive_definite(&matrix, &ones).is_err());
+    }
+    assert!(solve_positive_definite(&array![[1.0], [2.0]], &ones).is_err());
+    assert!(solve_positive_definite(&Array2::eye(3), &ones).is_err());
+}
