@@ -95,7 +95,7 @@ pub(super) fn group_score(
 }
 
 impl Measured {
-    /// Names and values for readers, one call a line.
+    /// Names and values for readers, one call per line.
     pub(super) fn rows(&self, row: &mut impl FnMut(&str, &str)) {
         if let Some(found) = &self.k_marginal {
             row(&format!("{}-marginal score (0 to 1000)", found.k), &short(found.score));

@@ -112,11 +112,16 @@ impl Progress {
             }
             Event::Fitted { round, .. } => self.round_is_over(*round),
             Event::Notice(notice) => self.notice(notice),
-            Event::Certified(Certificate { loss, lower_bound, excess, .. }) => {
+            Event::Certified(certificate) => {
+                let Certificate { loss, lower_bound, excess, .. } = certificate;
+                let bound = if certificate.says_nothing() {
+                    "no useful lower bound".into()
+                } else {
+                    format!("certified that none is below {}", short(*lower_bound))
+                };
                 let text = format!(
-                    "fit: loss {}, certified that none is below {}; worst measurement {} sd beyond its noise",
+                    "fit: loss {}, {bound}; worst measurement {} sd beyond its noise",
                     short(*loss),
-                    short(*lower_bound),
                     short(*excess)
                 );
                 self.console.note("certified", &text, json!({}));

@@ -51,7 +51,7 @@ const FIRST_RELAXATION: f64 = 16.0;
 const ROUNDING: f64 = 1e-14;
 
 impl AcceleratedBregman {
-    /// The best model of so many oracle calls, none of them in log space, which is slow.
+    /// The best model after this number of oracle calls; ends early rather than continue in log space, which is slow.
     pub(super) fn in_linear_space(
         oracle: &BeliefPropagation,
         loss: &SquaredLoss,

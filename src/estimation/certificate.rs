@@ -24,45 +24,46 @@ use crate::table::Potentials;
 pub struct Certificate {
     /// Loss of the model.
     pub loss: f64,
-    /// The least loss of a model that was seen while the bound was looked for; at most `loss`. The fit ended before it on
-    /// purpose.
+    /// The least loss of any model seen during the search for the bound; at most `loss`, because fits end at the noise
+    /// level, before the minimum.
     pub least_loss: f64,
     /// No distribution has a smaller loss, but for rounding (a part in 10⁹).
     pub lower_bound: f64,
     /// Standard deviation of the loss at the true marginals from noise alone ([`SquaredLoss::noise`]); 0 when all
-    /// measurements are public. A gap below it cannot be told from none.
+    /// measurements are public. A smaller gap is not distinguishable from none.
     pub noise: f64,
-    /// How far the worst noisy measurement is from the model, in standard deviations beyond its noise ([`SquaredLoss::excess`]). At most [`Stopping::AGREEMENT`]: no
-    /// measurement by itself can tell the model from the truth, however large the gap.
+    /// How far the worst noisy measurement is from the model, in standard deviations beyond its noise
+    /// ([`SquaredLoss::excess`]). If it is at most [`Stopping::AGREEMENT`], no single measurement distinguishes the model
+    /// from the truth, however large the gap.
     ///
     /// [`Stopping::AGREEMENT`]: crate::estimation::Stopping::AGREEMENT
     pub excess: f64,
 }
 
 impl Certificate {
-    /// The most doubt of a bound that says something, in standard deviations of the loss's noise ...
+    /// A bound is useful if its [`doubt`](Self::doubt) is at most this many standard deviations of the loss's noise ...
     pub const DOUBT_IN_NOISE: f64 = 5.0;
-    /// ... or as a share of the least loss.
+    /// ... or at most this share of the least loss.
     pub const DOUBT_IN_LOSS: f64 = 0.1;
 
-    /// Whether the model is as near to every noisy measurement as the true marginals could be.
+    /// Whether the model is as close to every noisy measurement as the true marginals could be.
     pub fn agrees(&self) -> bool {
         self.excess <= Stopping::AGREEMENT
     }
 
-    /// How far the loss is from the least one, at most.
+    /// Upper bound on the difference between the loss and the least one.
     pub fn gap(&self) -> f64 {
         (self.loss - self.lower_bound).max(0.0)
     }
 
-    /// The part of the gap that nobody knows whose it is: between the least loss that was seen and the bound. The rest is
-    /// certain: the fit did leave it.
+    /// The part of the gap that may be due to the bound rather than to the fit: the difference between the least loss
+    /// seen and the bound. The rest of the gap is certainly the fit's.
     pub fn doubt(&self) -> f64 {
         (self.least_loss - self.lower_bound).max(0.0)
     }
 
-    /// Whether the bound is too far below the least loss that was seen to say anything: by more than both
-    /// [`Certificate::DOUBT_IN_NOISE`] and [`Certificate::DOUBT_IN_LOSS`] allow. Never where no measurement has noise.
+    /// Whether the bound is too low to be useful: its doubt exceeds both [`Certificate::DOUBT_IN_NOISE`] and
+    /// [`Certificate::DOUBT_IN_LOSS`]. Always false if no measurement has noise.
     pub fn says_nothing(&self) -> bool {
         self.noise > 0.0
             && self.doubt() > Self::DOUBT_IN_NOISE * self.noise

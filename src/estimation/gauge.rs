@@ -101,7 +101,7 @@ impl Gauge {
     }
 
     /// Brings potentials near zero where the distribution is largest, and changes it by nothing: moves half the difference
-    /// of two tables' largest values, given what they share, from one to the other, in so many passes over all pairs
+    /// of two tables' largest values, given what they share, from one to the other, in this number of passes over all pairs
     /// (max-sum diffusion), and takes its largest value off each table.
     pub(super) fn level(&self, theta: &mut Potentials, passes: u32) {
         for _ in 0..passes {

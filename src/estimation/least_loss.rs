@@ -1,5 +1,5 @@
-//! The search for the least loss of all distributions, from both sides: a model close to the best one, and from its
-//! gradient quasi-Newton steps on the smoothed dual, which is sharpened step by step.
+//! Bounds the least loss of all distributions from both sides: above, by a model close to the best one; below, by
+//! quasi-Newton steps on the smoothed dual, which start at that model's gradient while the smoothing is reduced.
 
 use std::ops::RangeInclusive;
 
@@ -9,38 +9,38 @@ use crate::estimation::{AcceleratedBregman, Certificate, MarginalLoss, SquaredLo
 use crate::inference::BeliefPropagation;
 use crate::table::Potentials;
 
-/// What is known of the least loss that any distribution has.
+/// Bounds on the least loss of any distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeastLoss {
     /// No distribution has a smaller loss, but for rounding (a part in 10⁹).
     pub lower_bound: f64,
-    /// A distribution was found that has this one.
+    /// The loss of a distribution that was found.
     pub upper_bound: f64,
-    /// Oracle calls made; a look at the bound counts as one.
+    /// Oracle calls made; each evaluation of the bound counts as one.
     pub oracle_calls: u32,
 }
 
-/// Share of the calls that look for a better model first, as a fraction.
+/// Fraction of the calls spent on a better model first.
 const PRIMAL: (u64, u64) = (3, 10);
-/// The first λ makes the distance of the two sides so many times `N/λ`.
+/// The first λ is this number times `N` over the distance between the two bounds.
 const BLUR: f64 = 10.0;
-/// Calls between two looks at the bound.
+/// Calls between two evaluations of the bound.
 const LOOK: u32 = 20;
-/// λ grows when the smoothed dual rose by less than a share of what lies between the sides: the first while that is more
-/// than [`Certificate::DOUBT_IN_NOISE`] allows, then the second ...
+/// λ grows when the smoothed dual rose by less than a share of the distance between the bounds: the first share while the
+/// distance exceeds [`Certificate::DOUBT_IN_NOISE`], the second afterwards ...
 const SLOW: (f64, f64) = (0.1, 0.03);
-/// ... by this factor, or by roots of it where that leaves the range of linear space, ...
+/// ... by this factor, or by roots of it if the marginals then leave the range of linear space, ...
 const GROWTH: f64 = 1.5;
 /// ... down to this one.
 const LEAST_GROWTH: f64 = 1.1;
 
 impl LeastLoss {
-    /// Share of the loss's noise to which the least loss is enclosed, where calls suffice.
+    /// Target distance between the bounds, as a share of the loss's noise.
     pub const SHARE: f64 = 0.25;
 
-    /// Encloses the least loss. `near` are the potentials of a model that is close to the best one; without them the search
-    /// starts from the uniform distribution. `calls`: the oracle calls after which the search ends once the sides are within
-    /// [`Certificate::DOUBT_IN_NOISE`], and those after which it ends in any case.
+    /// Bounds the least loss. `near` holds the potentials of a model close to the best one; without it the search starts
+    /// from the uniform distribution. `calls`: the number of oracle calls after which the search ends if the bounds are
+    /// within [`Certificate::DOUBT_IN_NOISE`], and the number after which it always ends.
     ///
     /// # Errors
     /// Potentials over other cliques than the loss's, or what the oracle reports.
@@ -98,7 +98,7 @@ impl LeastLoss {
     }
 }
 
-/// Raises λ; false where that leaves the range of linear space.
+/// Raises λ; false if the marginals then leave the range of linear space.
 fn sharpen(dual: &mut SmoothedDual<'_>) -> Result<bool> {
     let (before, mut growth) = (dual.sharpness(), GROWTH);
     while growth > LEAST_GROWTH {

@@ -49,7 +49,7 @@ impl Estimate {
     }
 }
 
-/// When a fit ends: after so many oracle calls, as soon as the loss hardly falls any more, or as soon as it is known to
+/// When a fit ends: after a number of oracle calls, as soon as the loss hardly falls any more, or as soon as it is known to
 /// be close to the least one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stopping {
@@ -63,7 +63,7 @@ pub struct Stopping {
     /// The fit also ends when the loss fell by less than this share of its standard deviation from noise
     /// ([`SquaredLoss::noise`]).
     pub noise_share: f64,
-    /// The fit also ends when every measured clique agrees with its measurement: its share of the loss is at most so many
+    /// The fit also ends when every measured clique agrees with its measurement: its share of the loss is at most this number of
     /// standard deviations above what is expected of it at the true marginals. Below 0: not for that reason.
     pub agreement: f64,
     /// The fit also ends when the loss is certified to be above the least one by no more than this share of its

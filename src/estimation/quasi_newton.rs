@@ -1,6 +1,6 @@
 //! The memory of a quasi-Newton method: L-BFGS with a diagonal to start from.
 
-/// The last steps and what they changed of the gradient (Nocedal & Wright 2006, Algorithm 7.4).
+/// The last steps and the changes of the gradient (Nocedal & Wright 2006, Algorithm 7.4).
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
     pairs: Vec<Pair>,
@@ -33,7 +33,7 @@ impl Memory {
         self.oldest = 0;
     }
 
-    /// Takes in a step, given as the points and gradients before and after it.
+    /// Adds a step, given as the points and gradients before and after it.
     pub(super) fn learn(&mut self, points: [&[f64]; 2], gradients: [&[f64]; 2]) {
         let step = difference(points);
         let change = difference(gradients);
@@ -50,7 +50,8 @@ impl Memory {
         }
     }
 
-    /// Replaces a gradient by the inverse Hessian's estimate times it; `diagonal` stands for the Hessian before the first pair.
+    /// Multiplies a gradient by the estimate of the inverse Hessian; `diagonal` is the Hessian's estimate before the first
+    /// pair.
     pub(super) fn precondition(&self, diagonal: &[f64], gradient: &mut [f64]) {
         let (before, after) = self.pairs.split_at(self.oldest);
         let in_order = || after.iter().chain(before);
@@ -74,7 +75,7 @@ impl Memory {
     }
 }
 
-/// The second vector less the first.
+/// The second vector minus the first.
 fn difference([from, to]: [&[f64]; 2]) -> Vec<f64> {
     from.iter().zip(to).map(|(from, to)| to - from).collect()
 }

@@ -1,4 +1,4 @@
-//! The dual of a fit, smoothed, and how to climb it.
+//! The smoothed dual of a fit and its maximization.
 //!
 //! ```text
 //! D_λ(g) = c - (N/λ) ln Σ_x exp(-λ Σ_r g_r(x_r)) - <g, y> - Σ_r ‖g_r‖²/(2 w_r)
@@ -16,7 +16,7 @@ use crate::estimation::quasi_newton::{Memory, add, dot};
 use crate::inference::{BeliefPropagation, BeliefWorkspace, MarginalOracle};
 use crate::table::{Marginals, Potentials};
 
-/// A dual point on its way up, by quasi-Newton steps on `c - D_λ`.
+/// A dual point that quasi-Newton steps on `c - D_λ` improve.
 #[derive(Debug)]
 pub(super) struct SmoothedDual<'a> {
     oracle: &'a BeliefPropagation,
@@ -28,20 +28,20 @@ pub(super) struct SmoothedDual<'a> {
     /// λ.
     sharpness: f64,
     gauge: Gauge,
-    /// Added to `-g`: changes the distribution by nothing, and keeps potentials near zero where it is largest.
+    /// Added to `-g`: leaves the distribution unchanged and keeps potentials near zero where it is largest.
     shift: Vec<f64>,
-    /// Cliques that no other measured clique holds.
+    /// Cliques contained in no other measured clique.
     maximal: Vec<usize>,
     /// Added to all potentials of these.
     lift: f64,
     memory: Memory,
-    /// The Hessian's diagonal when λ was set, save what cells have to do with each other.
+    /// The Hessian's diagonal when λ was set, without the covariances of cells.
     diagonal: Vec<f64>,
     at: Point,
     trial: Point,
     direction: Vec<f64>,
     theta: Potentials,
-    /// Marginals of the last distribution that the oracle was asked for.
+    /// Marginals from the last oracle call.
     mu: Marginals,
     calls: u32,
 }
@@ -54,7 +54,7 @@ struct Point {
     gradient: Vec<f64>,
 }
 
-/// A step is accepted when it brings this share of what the slope promises (Armijo).
+/// A step is accepted if it achieves this share of the decrease that the slope predicts (Armijo).
 const PROMISED: f64 = 1e-4;
 /// Lengths of a step that are tried.
 const TRIES: u32 = 20;

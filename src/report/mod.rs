@@ -159,6 +159,7 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
                 Some(certificate) if certificate.noise > 0.0 && certificate.agrees() => {
                     "agrees with its measurements".into()
                 }
+                Some(certificate) if certificate.says_nothing() => "not certified".into(),
                 Some(certificate) => {
                     format!("within {} of the best", percent(certificate.relative_gap()))
                 }
@@ -175,16 +176,18 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
 
 /// What a certificate says of a fit, next to the noise.
 fn certified(certificate: &Certificate) -> String {
-    if certificate.noise > 0.0 {
-        let share = certificate.gap() / certificate.noise;
-        format!(
-            "worst measurement {} sd beyond its noise; loss certified within {} times its noise",
-            short(certificate.excess),
-            short(share)
-        )
-    } else {
-        "certified; measurements without noise".into()
+    if certificate.noise == 0.0 {
+        return "certified; measurements without noise".into();
     }
+    let bound = if certificate.says_nothing() {
+        "the lower bound of the loss is too low to say anything".into()
+    } else {
+        format!(
+            "loss certified within {} times its noise",
+            short(certificate.gap() / certificate.noise)
+        )
+    };
+    format!("worst measurement {} sd beyond its noise; {bound}", short(certificate.excess))
 }
 
 fn grouped_f64(x: f64) -> String {

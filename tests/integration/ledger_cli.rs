@@ -1,4 +1,4 @@
-//! What commands spend, kept in ledgers that later runs heed, whether they succeed or fail.
+//! What commands spend, kept in ledgers that later runs obey, whether they succeed or fail.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -96,7 +96,7 @@ fn counts(rows: &Dataset, clique: &Clique) -> Vec<f64> {
     counts.iter().map(|c| f64::from(*c)).collect()
 }
 
-/// A marginal of the model, for so many records.
+/// A marginal of the model, for this number of records.
 fn expected(model: &MarkovRandomField, clique: &Clique, records: usize) -> Vec<f64> {
     let factor = &model.marginals(std::slice::from_ref(clique)).unwrap()[0];
     factor.values().iter().map(|c| c * records as f64 / model.total()).collect()

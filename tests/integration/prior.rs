@@ -76,7 +76,7 @@ fn projections_are_those_computed_by_hand() {
     close(y, [0.6, 0.4, 0.0, 0.0]);
     let y = l1_projection(&[0.3, 0.4, 0.5, 0.1], &[0.5, 0.5, 0.0, 0.0], &all).unwrap();
     close(y, [0.3, 0.4, 0.2, 0.1]);
-    // ... or when its answer says so and there is room.
+    // ... or when its answer requests it and there is room.
     let y = l1_projection(&[0.3, 0.2, 0.1, 0.0], &[0.5, 0.5, 0.0, 0.0], &all).unwrap();
     close(y, [0.45, 0.45, 0.1, 0.0]);
     assert!(l1_projection(&[0.5, f64::NAN], &[0.5, 0.5], &[true; 2]).is_err());

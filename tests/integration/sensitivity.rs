@@ -20,7 +20,7 @@ fn relations() -> [NeighboringRelation; 3] {
     [ReplaceOne, AddRemoveOne, AddRemoveUnit(RecordsPerUnit::new(UNIT).unwrap())]
 }
 
-/// All sorted lists of so many numbers below `below`, repetitions included.
+/// All sorted lists of this many numbers below `below`, repetitions included.
 fn choices(below: usize, length: usize) -> Vec<Vec<usize>> {
     (0..length).fold(vec![vec![]], |lists, _| {
         let longer = |list: Vec<usize>| {

@@ -48,7 +48,7 @@ pub(crate) fn budget(epsilon: f64) -> Rho {
     rho_from_epsilon_delta(Epsilon::new(epsilon).unwrap(), Delta::new(1e-9).unwrap()).unwrap()
 }
 
-/// JAM-PGM with so many rounds and fits short enough for tests.
+/// JAM-PGM with this number of rounds and fits short enough for tests.
 pub(crate) fn jam(rounds: u32) -> JamPgm {
     JamPgm { rounds: Some(rounds), iterations: 200, ..JamPgm::default() }
 }
