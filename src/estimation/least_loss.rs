@@ -37,10 +37,14 @@ const LEAST_GROWTH: f64 = 1.1;
 impl LeastLoss {
     /// Target distance between the bounds, as a share of the loss's noise.
     pub const SHARE: f64 = 0.25;
+    /// The same after the first number of calls.
+    pub const LATE_SHARE: f64 = 2.0;
 
     /// Bounds the least loss. `near` holds the potentials of a model close to the best one; without it the search starts
-    /// from the uniform distribution. `calls`: the number of oracle calls after which the search ends if the bounds are
-    /// within [`Certificate::DOUBT_IN_NOISE`], and the number after which it always ends.
+    /// from the uniform distribution.
+    ///
+    /// The search ends when the bounds are within [`LeastLoss::SHARE`] of the loss's noise. `calls`: the number of oracle
+    /// calls after which [`LeastLoss::LATE_SHARE`] is enough, and the number after which the search always ends.
     ///
     /// # Errors
     /// Potentials over other cliques than the loss's, or what the oracle reports.
@@ -72,9 +76,8 @@ impl LeastLoss {
         let mut dual = SmoothedDual::new(oracle, loss, total, gradient);
         let mut bound = dual.ray()?.best(loss).max(loss.constant());
         let far = Certificate::DOUBT_IN_NOISE * loss.noise();
-        let near_enough = Self::SHARE * loss.noise();
-        let mut goes_on =
-            least - bound > near_enough && dual.sharpen(BLUR * total / (least - bound))?;
+        let mut enough = Self::SHARE * loss.noise();
+        let mut goes_on = least - bound > enough && dual.sharpen(BLUR * total / (least - bound))?;
         while goes_on && others + dual.calls() < calls {
             let before = dual.value();
             let end = dual.calls() + LOOK.min(calls - others - dual.calls());
@@ -86,8 +89,10 @@ impl LeastLoss {
             others += 1;
             bound = bound.max(ray.best(loss));
             least = least.min(dual.loss());
+            if others + dual.calls() >= soft {
+                enough = Self::LATE_SHARE * loss.noise();
+            }
             // A smoothed dual above the exact one has lost records to underflow.
-            let enough = if others + dual.calls() < soft { near_enough } else { far };
             goes_on = least - bound > enough && dual.value() <= ray.here();
             let slow = if least - bound > far { SLOW.0 } else { SLOW.1 };
             if goes_on && (!moves || dual.value() - before < slow * (least - bound)) {

@@ -51,8 +51,8 @@ impl Fit {
     /// attain.
     ///
     /// `iterations`: calls that a fit may take. `work`: the sum over all fits of their calls times their model's MiB. The
-    /// certificate takes no more than that, and no more calls than two fits; but those of one fit while it says
-    /// nothing.
+    /// certificate takes no more than that, and no more calls than two fits; but those of one fit while it is
+    /// loose.
     pub(super) fn certify(&self, iterations: u32, work: f64) -> Result<Certificate> {
         let affordable = whole_calls(work.max(LITTLE_WORK) / self.model.size_mib());
         let soft = affordable.min(iterations.saturating_mul(2));
