@@ -28,8 +28,8 @@ use crate::privacy::{Curator, Ledger, NoiseMechanism};
 pub struct CheckpointFolder {
     /// The folder; created if it does not exist.
     pub folder: PathBuf,
-    /// Distinguishes private tables without using any number computed from their records. For example, the file's path
-    /// and modification time.
+    /// Distinguishes private tables without using any number computed from their records, for example by the file's
+    /// path and modification time.
     pub private_label: String,
 }
 
