@@ -51,7 +51,7 @@ impl Default for Aim {
 }
 
 impl Aim {
-    /// T = 16 d, as in the paper. Annealing makes most runs far shorter.
+    /// T = 16 d, as in the paper. Annealing makes runs far shorter.
     pub fn default_rounds(attributes: usize) -> u32 {
         u32::try_from(attributes).unwrap_or(u32::MAX).saturating_mul(16)
     }

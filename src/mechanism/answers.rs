@@ -68,7 +68,8 @@ impl Answers {
 
 /// A mechanism that answers all marginals of a workload at once, with noise planned in advance.
 pub trait AnswerWorkload {
-    /// Spends the curator's remaining budget, in round 1. Spends nothing if the workload reveals nothing about the records.
+    /// Spends the curator's remaining budget in round 1. Spends nothing if the workload reveals nothing about the
+    /// records.
     ///
     /// # Errors
     /// A budget too small for the workload, a curator that has begun its rounds, tables that do not fit in memory, or a

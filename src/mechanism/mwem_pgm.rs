@@ -1,4 +1,4 @@
-//! MWEM+PGM: each round measures a badly approximated marginal of the workload.
+//! MWEM+PGM: each round measures a workload marginal that the model approximates badly.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,11 +15,11 @@ use crate::privacy::{Curator, ScoreSensitivity};
 ///
 /// Each of `rounds` rounds draws a clique of the workload by the exponential mechanism with score
 /// `‖M_r(D) - M_r(model)‖₁ - n_r`, measures it, and fits a model to everything measured. The score and the equal
-/// budgets of rounds follow the variant in the AIM paper (2022, Algorithm 2), where the number of cells penalizes
-/// marginals that noise would drown out. As in the authors' code, but not in the papers, only cliques that keep the
-/// model within a size limit are candidates. The limit grows evenly to its full value in the last round. (If no clique
-/// fits the first round's share of the limit, that round uses the full limit.) The weights of the workload's cliques
-/// are ignored.
+/// budgets of rounds follow the variant that the AIM paper compares with (2022, Algorithm 2), where the number of cells
+/// penalizes marginals that noise would drown out. As in the authors' code, but not in the papers, only cliques that
+/// keep the model within a size limit are candidates. The limit grows evenly to its full value in the last round. (If
+/// no clique fits the first round's share of the limit, that round uses the full limit.) The weights of the workload's
+/// cliques are ignored.
 ///
 /// The number of records n is treated as in [`crate::mechanism::Aim`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -44,9 +44,9 @@ pub enum Iterate {
 ///
 /// As in the authors' code, a measured query is not selected again while unmeasured ones remain.
 ///
-/// A round of `T` costs `ρ/T`, of which `measure_share` pays for the noise. A share of 1/2 is the papers' `ε₀ = √(2ρ/(2T))`
-/// with permute-and-flip at ε₀; a share of `(1-α)² / (α² + (1-α)²)` is selection by the exponential mechanism at `2αε₀` and
-/// noise of `1/(n(1-α)ε₀)`, with `ε₀ = √(2ρ/(T(α² + (1-α)²)))`.
+/// Each of the `T` rounds costs `ρ/T`, of which `measure_share` pays for the noise. A share of 1/2 is the papers'
+/// `ε₀ = √(2ρ/(2T))` with permute-and-flip at ε₀; a share of `(1-α)² / (α² + (1-α)²)` is selection by the exponential
+/// mechanism at `2αε₀` and noise of `1/(n(1-α)ε₀)`, with `ε₀ = √(2ρ/(T(α² + (1-α)²)))`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct QueryRelease {
@@ -219,7 +219,7 @@ impl<'u> Fit<'u> {
 struct Candidates {
     cliques: Vec<Clique>,
     queries: Queries,
-    /// Queries of each clique, or 1 where marginals are chosen.
+    /// Number of queries of each clique, or 1 if whole marginals are selected.
     sizes: Vec<usize>,
     /// The measured queries, in order.
     taken: Vec<Vec<usize>>,

@@ -36,7 +36,7 @@ impl Fitting {
     /// The default maximum number of oracle calls per fit.
     pub const ITERATIONS: u32 = 1000;
 
-    /// Fits of at most `iterations` oracle calls, which weigh every measurement by `1/σ²`.
+    /// Fits of at most `iterations` oracle calls, which weight every measurement by `1/σ²`.
     pub fn new(size_limit_mib: f64, iterations: u32, estimator: EstimatorKind) -> Self {
         let stopping = Stopping::default().at_most(iterations);
         Self { size_limit_mib, estimator, stopping, weighting: Weighting::InverseVariance }

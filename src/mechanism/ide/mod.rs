@@ -291,7 +291,7 @@ impl Posterior<'_> {
 
     /// The cliques to measure at a level: as many as are worth their noise in a group of mean size.
     ///
-    /// `noise`: the variance on a cell when a number of cliques share the budget.
+    /// `noise`: the variance on a cell, as a function of the number of cliques that share the budget.
     fn worth_measuring(
         &self,
         groups: &[Group],
