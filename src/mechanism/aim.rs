@@ -1,4 +1,4 @@
-//! AIM: adaptive measurements, weighted by the workload, with noise that falls as the model learns.
+//! AIM: adaptive measurements, weighted by the workload, with noise that decreases as the model improves.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,29 +11,30 @@ use crate::observe::Observer;
 use crate::privacy::{Curator, Rho, ScoreSensitivity};
 use crate::query::Workload;
 
-/// AIM (`McKenna`, Mullins, Sheldon & Miklau 2022, Algorithm 4), which uses no public tables.
+/// AIM (`McKenna`, Mullins, Sheldon & Miklau 2022, Algorithm 4), without public tables.
 ///
-/// Measures all single attributes of the workload, then round after round the subset of a workload clique, small
-/// enough for the model, whose expected improvement is largest: the score is
-/// `w_r (‖M_r(D) - M_r(model)‖₁ - √(2/π) σ n_r)` with `w_r = Σ_s c_s |r ∩ s|`. Fits weigh measurements by `1/σ²`. When a
-/// measurement moved the model by less than its noise, σ is halved and ε doubled (annealing). The last round spends
-/// all that remains.
+/// First measures all single attributes of the workload. Each later round then selects, among the subsets of workload
+/// cliques that are small enough for the model, one with a large expected improvement. The score is
+/// `w_r (‖M_r(D) - M_r(model)‖₁ - √(2/π) σ n_r)` with `w_r = Σ_s c_s |r ∩ s|`. Fits weight measurements by `1/σ²`. If a
+/// measurement moves the model by less than its noise, σ is halved and ε doubled (annealing). The last round spends the
+/// remaining budget.
 ///
-/// n is public under [`crate::privacy::NeighboringRelation::ReplaceOne`], and used; otherwise it is estimated once, for
-/// one percent of the budget. Proofs: `docs/theory/sensitivities.md`, `docs/theory/run.md`.
+/// The number of records n is public under [`crate::privacy::NeighboringRelation::ReplaceOne`]; otherwise it is
+/// estimated once, for one percent of the budget. Proofs: `docs/theory/sensitivities.md`, `docs/theory/run.md`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Aim {
-    /// T, the most rounds, single attributes included; above the number of attributes. `None`:
+    /// T, the maximum number of rounds, including those for single attributes; above the number of attributes. `None`:
     /// [`Aim::default_rounds`].
     pub rounds: Option<u32>,
-    /// α, the share of a round's budget that the measurement gets; in (0, 1).
+    /// α, the share of a round's budget for the measurement; in (0, 1).
     pub measure_share: f64,
-    /// Largest model, in MiB (8 bytes a cell of every maximal clique); reached only when the budget is spent.
+    /// Maximum size of the model, in MiB (8 bytes per cell of every maximal clique); reached only when the budget is
+    /// spent.
     pub size_limit_mib: f64,
-    /// Most oracle calls of a fit.
+    /// Maximum number of oracle calls per fit.
     pub iterations: u32,
-    /// The method of the fits.
+    /// The estimation method.
     pub estimator: EstimatorKind,
 }
 
@@ -50,7 +51,7 @@ impl Default for Aim {
 }
 
 impl Aim {
-    /// T = 16 d, as in the paper. Annealing makes a run far shorter.
+    /// T = 16 d, as in the paper. Annealing makes runs far shorter.
     pub fn default_rounds(attributes: usize) -> u32 {
         u32::try_from(attributes).unwrap_or(u32::MAX).saturating_mul(16)
     }
@@ -94,12 +95,12 @@ impl Mechanism for Aim {
         let answers = run.marginals(&cliques)?;
         run.start(rounds, cliques.len());
 
-        // All single attributes, the first of the cliques.
+        // All single attributes, which come first among the cliques.
         run.measure_each(&singles, step.measure_times(singles.len()))?;
         if run.measurements().len() == singles.len() {
             model.fit(&mut run)?;
         } else {
-            // Resumed: the noise is where the last measurement had it.
+            // Resumed: the noise is that of the last measurement.
             step = step.raised_to(run.last_cost());
             step = step.fit_and_anneal(&mut model, &mut run)?;
         }
@@ -108,11 +109,11 @@ impl Mechanism for Aim {
             let cost = step.or_all(run.remaining(), self.measure_share)?;
             run.plan(round.saturating_add(step.rounds_after(run.remaining())));
 
-            // Candidates within the size limit, which grows with the budget spent, this round's included.
+            // Candidates within the size limit, which grows with the budget spent, including this round's.
             let share = run.spent_share_with(cost.0.sum());
             let wanted = model.within(&run, &cliques, self.size_limit_mib * share)?;
 
-            // Score: how far the model is off, less the noise of measuring, as much as it matters to the workload.
+            // Score: the model's error minus the expected noise, weighted by relevance to the workload.
             let errors = model.errors(&cliques, &wanted, &answers, round)?;
             let noise = run.expected_noise(cost.0.measure);
             let cells = |i: usize| run.domain().cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
@@ -123,7 +124,7 @@ impl Mechanism for Aim {
             let largest = wanted.iter().map(|i| weights[*i]).fold(0.0, f64::max);
             let sensitivity = ScoreSensitivity::l1_error(run.relation()).weighted(largest)?;
 
-            // Select, measure, fit, and anneal where nothing was learned.
+            // Select, measure, fit, and anneal if the model moved by no more than the noise.
             let choice =
                 model.select(&mut run, scores, wanted.len(), sensitivity, cost.0.select)?;
             run.measure(&cliques[wanted[choice]], cost.0.measure)?;
@@ -134,7 +135,7 @@ impl Mechanism for Aim {
     }
 }
 
-/// The single attributes take a round each, and the others need one at least.
+/// Each single attribute takes one round, and the other cliques need at least one.
 fn check_rounds(rounds: u32, singles: usize) -> Result<()> {
     if rounds as usize > singles {
         return Ok(());
@@ -143,7 +144,7 @@ fn check_rounds(rounds: u32, singles: usize) -> Result<()> {
     Err(Error::invalid_parameter("rounds", rounds, expected))
 }
 
-/// What a round costs: `1/(2σ²) Δ₂²` for measuring and `ε²/8` for choosing.
+/// The cost of a round: `1/(2σ²) Δ₂²` for measuring and `ε²/8` for choosing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Step(Shares);
 
@@ -159,18 +160,18 @@ impl Step {
         Rho::from_units(self.0.measure.units().saturating_mul(measurements as u64))
     }
 
-    /// Half of σ and twice ε.
+    /// Halves σ and doubles ε.
     fn annealed(self) -> Self {
         let times_four = |rho: Rho| Rho::from_units(rho.units().saturating_mul(4));
         Self(Shares { measure: times_four(self.0.measure), select: times_four(self.0.select) })
     }
 
-    /// Annealed as often as it takes for a measurement to cost that much.
+    /// Anneals until a measurement costs at least `measure`.
     fn raised_to(self, measure: Rho) -> Self {
         if self.0.measure < measure { self.annealed().raised_to(measure) } else { self }
     }
 
-    /// This step, or all that remains when that is less than two such steps.
+    /// This step, or everything that remains if that is less than two such steps.
     fn or_all(self, remaining: Rho, measure_share: f64) -> Result<Self> {
         if remaining.units() >= self.0.sum().units().saturating_mul(2) {
             return Ok(self);
@@ -192,14 +193,14 @@ impl Step {
         Ok(if moved <= noise { self.annealed() } else { self })
     }
 
-    /// Rounds that follow the next one if nothing more is annealed.
+    /// The number of rounds after the next one, without further annealing.
     fn rounds_after(self, remaining: Rho) -> u32 {
         let rounds = (remaining.units() / self.0.sum().units().max(1)).saturating_sub(1);
         u32::try_from(rounds).unwrap_or(u32::MAX)
     }
 }
 
-/// `w_r = Σ_s c_s |r ∩ s|`, for each clique r. Its attributes count one by one: `w_r = Σ_{a ∈ r} Σ_{s ∋ a} c_s`.
+/// `w_r = Σ_s c_s |r ∩ s|`, for each clique r. Summed by attribute: `w_r = Σ_{a ∈ r} Σ_{s ∋ a} c_s`.
 fn weights(workload: &Workload, cliques: &[Clique], domain: &Domain) -> Vec<f64> {
     let mut of_attribute = vec![0.0; domain.len()];
     for weighted in workload.weighted_cliques() {

@@ -1,4 +1,4 @@
-//! Mechanisms that answer a workload, and the model that their answers make.
+//! Mechanisms that answer a workload, and the model fitted to their answers.
 
 use serde::Serialize;
 
@@ -12,27 +12,28 @@ use crate::privacy::{Curator, Ledger, NeighboringRelation};
 use crate::query::Workload;
 use crate::strategy::{ResidualVariances, Residuals};
 
-/// Noisy marginals of a workload: unbiased, in agreement with one another on shared attributes, each with the exact
-/// standard deviation of its cells. Errors of overlapping marginals, and of the cells of one marginal, are correlated.
+/// Noisy marginals of a workload. They are unbiased and agree with one another on shared attributes, and each comes
+/// with the exact standard deviation of its cells. Errors of overlapping marginals, and of the cells of one marginal,
+/// are correlated.
 ///
-/// All of it may be published when [`Answers::is_private`] holds.
+/// All of it may be published if [`Answers::is_private`] is true.
 #[derive(Clone, Debug)]
 pub struct Answers {
     /// The mechanism's name.
     pub mechanism: &'static str,
     /// The attributes.
     pub domain: Domain,
-    /// The cliques that were asked for, in the workload's order.
+    /// The cliques of the workload, in its order.
     pub cliques: Vec<Clique>,
-    /// What the marginals are made of.
+    /// The residuals that the marginals are built from.
     pub residuals: Residuals,
-    /// How well that is known.
+    /// The variances of the residuals.
     pub variances: ResidualVariances,
-    /// What each access cost.
+    /// The cost of each access.
     pub ledger: Ledger,
-    /// Which tables the guarantee holds for.
+    /// The neighboring relation of the guarantee.
     pub relation: NeighboringRelation,
-    /// False when the noise came from a fixed seed: then nothing is private.
+    /// False if the noise came from a fixed seed; the answers are then not private.
     pub is_private: bool,
 }
 
@@ -40,7 +41,7 @@ impl Answers {
     /// The noisy marginal on a clique of the workload, or a subset of one, in counts. Cells may be negative.
     ///
     /// # Errors
-    /// A clique that is in none of the workload's, or a table that does not fit memory.
+    /// A clique that is not a subset of any workload clique, or a table that does not fit in memory.
     pub fn marginal(&self, clique: &Clique) -> Result<Measurement> {
         if !self.cliques.iter().any(|asked| clique.is_subset(asked)) {
             let names: Vec<String> =
@@ -56,7 +57,7 @@ impl Answers {
         })
     }
 
-    /// The number of records: public, or the noisy one.
+    /// The number of records, either public or noisy.
     ///
     /// # Errors
     /// None.
@@ -65,20 +66,21 @@ impl Answers {
     }
 }
 
-/// A mechanism that answers all marginals of a workload at once, with noise that is planned beforehand.
+/// A mechanism that answers all marginals of a workload at once, with noise planned in advance.
 pub trait AnswerWorkload {
-    /// Spends all that the curator has left, in round 1. Where the workload says nothing about the records, nothing is
-    /// spent.
+    /// Spends the curator's remaining budget in round 1. Spends nothing if the workload reveals nothing about the
+    /// records.
     ///
     /// # Errors
-    /// A budget too small for the workload, a curator that has begun its rounds, tables that do not fit memory, or a
-    /// failure of the system's random generator. Messages say nothing about the records.
+    /// A budget too small for the workload, a curator that has begun its rounds, tables that do not fit in memory, or a
+    /// failure of the system's random generator. Messages reveal nothing about the records.
     fn answer(&self, curator: &mut Curator<'_>, workload: &Workload) -> Result<Answers>;
 }
 
-/// Answers the workload and fits a model to what of the answers stands out of the noise, as far as the size limit allows:
-/// single attributes first, then the cliques of the downward closure by how much they differ from independence. All
-/// after the answers is post-processing. There is one round, and no checkpoint: all that is spent is spent at once.
+/// Answers the workload, and fits a model to the answers that stand out from the noise, as far as the size limit
+/// allows. Single attributes come first, then the cliques of the downward closure, ordered by their distance from
+/// independence. Everything after the answers is post-processing. The budget is spent at once, in a single round
+/// without a checkpoint.
 pub(super) fn release<M: AnswerWorkload + Mechanism + Serialize>(
     mechanism: &M,
     fitting: Fitting,
@@ -101,7 +103,7 @@ pub(super) fn release<M: AnswerWorkload + Mechanism + Serialize>(
     model.finish(run)
 }
 
-/// The plan of such a mechanism: one round. `variances`: of the answers.
+/// The plan of such a mechanism: one round. `variances`: the variances of the answers.
 pub(super) fn plan(
     about: &PlanFor<'_>,
     variances: &ResidualVariances,
@@ -112,7 +114,7 @@ pub(super) fn plan(
     RunPlan { rounds: 1, steps: vec![step], ..RunPlan::default() }.within(size_limit_mib)
 }
 
-/// The answers that a model is fitted to.
+/// The answers to which a model is fitted.
 fn worth_fitting(
     answers: &Answers,
     total: f64,
@@ -143,7 +145,8 @@ fn worth_fitting(
     Ok(chosen)
 }
 
-/// `‖y − n ∏_i y_i/n‖₁ − √(2/π) σ k`: how much more a noisy marginal differs from independence than by noise.
+/// `‖y − n ∏_i y_i/n‖₁ − √(2/π) σ k`: the distance of a noisy marginal from independence, minus the part expected from
+/// noise.
 ///
 /// `singles`: the noisy marginals of single attributes.
 fn dependence(domain: &Domain, answer: &Measurement, singles: &[Measurement], total: f64) -> f64 {

@@ -1,7 +1,7 @@
-//! The catalogue of mechanisms: the one place that knows them all.
+//! The catalogue of all mechanisms.
 //!
-//! The command line, comparisons, plans, the documentation's table and other languages read it, so that a mechanism
-//! that is entered here is known everywhere.
+//! The command line, comparisons, plans, the table in the documentation and the bindings for other languages read it. A
+//! mechanism needs to be entered only here.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,20 +15,20 @@ use crate::mechanism::{
     residual_planner,
 };
 
-/// A mechanism as the catalogue knows it.
+/// A mechanism's entry in the catalogue.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// The name under which the field knows it.
+    /// The mechanism's name in the literature.
     pub name: &'static str,
-    /// One sentence for help, without a full stop.
+    /// One sentence for `--help`, without a full stop.
     pub summary: &'static str,
-    /// What it does with public tables.
+    /// How it uses public tables.
     pub public_tables: PublicTables,
-    /// Whether it holds all cells of the domain, which must be small.
+    /// Whether it stores every cell of the domain, which must therefore be small.
     pub needs_small_domain: bool,
-    /// Whether it spends a budget.
+    /// Whether it spends privacy budget.
     pub spends: bool,
-    /// Whether it keeps checkpoints.
+    /// Whether it supports checkpoints.
     pub resumes: bool,
     /// Descriptions of the parameters that are not shared by many mechanisms.
     own_parameters: &'static [Parameter],
@@ -40,18 +40,18 @@ pub struct Entry {
 /// Builds a mechanism that answers a workload.
 type Answerer = fn(Map<String, Value>) -> Result<Box<dyn AnswerWorkload>>;
 
-/// What a mechanism does with public tables.
+/// How a mechanism uses public tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PublicTables {
-    /// Nothing.
+    /// Ignores them.
     Unused,
-    /// It takes what helps.
+    /// Uses them where they help.
     Used,
-    /// It has no run without one.
+    /// Needs at least one.
     Needed,
 }
 
-/// All mechanisms, the default one first.
+/// All mechanisms, starting with the default.
 pub const CATALOGUE: &[Entry] = &[
     Entry::of::<JamPgm>(
         "jam-pgm",
@@ -119,10 +119,10 @@ pub const CATALOGUE: &[Entry] = &[
     .with(PublicTables::Needed),
 ];
 
-/// The mechanism of a name.
+/// Finds a mechanism by name.
 ///
 /// # Errors
-/// A name that the catalogue does not have.
+/// A name that is not in the catalogue.
 ///
 /// ```
 /// let entry = jointly::mechanism::find("aim")?;
@@ -137,7 +137,7 @@ pub fn find(name: &str) -> Result<&'static Entry> {
     })
 }
 
-/// Descriptions of all parameters of all mechanisms, those that many share first.
+/// Descriptions of all parameters of all mechanisms, starting with the shared ones.
 pub fn parameters() -> impl Iterator<Item = &'static Parameter> {
     SHARED.iter().chain(CATALOGUE.iter().flat_map(|entry| entry.own_parameters))
 }
@@ -191,7 +191,7 @@ impl Entry {
     /// Its parameters by name, with their defaults; `null` where the default depends on the data's shape.
     ///
     /// # Errors
-    /// None that occurs: every mechanism of the catalogue has parameters that JSON can hold.
+    /// None in practice: JSON can represent the parameters of every mechanism in the catalogue.
     pub fn defaults(&self) -> Result<Map<String, Value>> {
         (self.defaults)()
     }
@@ -210,7 +210,7 @@ impl Entry {
         Ok(parameters().filter(|parameter| own.contains_key(parameter.name)).collect())
     }
 
-    /// The first of some parameters that the mechanism does not have.
+    /// The first of the given parameters that the mechanism does not have.
     ///
     /// # Errors
     /// As [`defaults`](Self::defaults).
@@ -219,10 +219,10 @@ impl Entry {
         Ok(given.keys().map(String::as_str).find(|name| !own.contains_key(*name)))
     }
 
-    /// The mechanism with the parameters given, and its defaults for all others.
+    /// Builds the mechanism with the given parameters, and defaults for all others.
     ///
     /// # Errors
-    /// A parameter that the mechanism does not have, one of another form, or one out of range.
+    /// A parameter that the mechanism does not have, has the wrong form, or is out of range.
     pub fn build(&self, given: &Map<String, Value>) -> Result<Box<dyn Mechanism>> {
         let mechanism = (self.build)(self.completed(given)?)?;
         mechanism.check()?;
@@ -234,7 +234,7 @@ impl Entry {
         self.answerer.is_some()
     }
 
-    /// The mechanism as one that answers a workload.
+    /// Builds the mechanism as one that answers a workload.
     ///
     /// # Errors
     /// As [`build`](Self::build), and a mechanism that does not answer workloads.
@@ -243,7 +243,7 @@ impl Entry {
         self.answerer.ok_or(unused)?(self.completed(given)?)
     }
 
-    /// The parameters given, and the defaults of all others.
+    /// The given parameters, and the defaults of all others.
     fn completed(&self, given: &Map<String, Value>) -> Result<Map<String, Value>> {
         let mut parameters = self.defaults()?;
         if let Some(unused) = self.unused(given)? {

@@ -1,12 +1,12 @@
-//! The state of a run on disk, so that a killed run resumes where it was and never pays twice.
+//! The state of a run on disk, so that a killed run can resume without paying twice.
 //!
-//! When a round ends, measurements and ledger replace the former file, durably. Nothing of the round is
-//! shown or written elsewhere before that: a draw that is lost with the process was never seen, so drawing it again
-//! costs nothing. The noise generator's state is never stored.
+//! When a round ends, its measurements and ledger durably replace the previous file. Nothing from the round is shown or
+//! written elsewhere before that. A draw that is lost with the process was never seen, so repeating it costs nothing.
+//! The noise generator's state is never stored.
 //!
-//! The file holds publishable numbers only. A hash of the parameters and the public tables identifies the inputs,
-//! together with the label that the caller gives to the private table (on the command line its path and time of change); a hash of
-//! private records would itself be an unpaid release.
+//! The file contains only publishable numbers. A hash of the parameters and the public tables identifies the inputs,
+//! together with the caller's label for the private table (on the command line, its path and modification time). A hash
+//! of the private records would itself be a release that nothing paid for.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -23,13 +23,13 @@ use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::{ModelState, RoundRecord, Task};
 use crate::privacy::{Curator, Ledger, NoiseMechanism};
 
-/// Where checkpoints are kept, and what the private table is called there.
+/// The folder of a checkpoint, and the private table's label in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckpointFolder {
-    /// The folder; made when it does not exist.
+    /// The folder; created if it does not exist.
     pub folder: PathBuf,
-    /// Tells one private table from another without a number computed from its records, for example the file's path
-    /// and time of change.
+    /// Distinguishes private tables without using any number computed from their records, for example by the file's
+    /// path and modification time.
     pub private_label: String,
 }
 
@@ -37,16 +37,16 @@ pub struct CheckpointFolder {
 const VERSION: u32 = 2;
 const FILE: &str = "checkpoint.json";
 const LOCK: &str = "lock";
-/// A lock that another run holds is tried again for a second.
+/// Number of attempts to lock the folder, over one second, while another run has the lock.
 const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
-/// State after the last durable round.
+/// The state after the last durable round.
 #[derive(Debug, Default)]
 pub(super) struct Checkpoint {
-    /// `None`: nothing is kept.
+    /// `None`: nothing is stored.
     path: Option<PathBuf>,
-    /// Held while the run lasts: two runs over one checkpoint would pay twice.
+    /// Held for the duration of the run: two runs on one checkpoint would pay twice.
     lock: Option<File>,
     fingerprint: String,
     pub(super) total: Option<f64>,
@@ -55,7 +55,7 @@ pub(super) struct Checkpoint {
     state: Option<StoredState>,
 }
 
-/// The state of a model, not looked into.
+/// The state of a model, opaque here.
 #[derive(Debug, Serialize, Deserialize)]
 struct StoredState {
     kind: String,
@@ -63,13 +63,13 @@ struct StoredState {
     value: Box<RawValue>,
 }
 
-/// What the files of all versions have.
+/// The part that files of all versions share.
 #[derive(Deserialize)]
 struct Header {
     version: u32,
 }
 
-/// The file, as it is written.
+/// The file as written.
 #[derive(Serialize)]
 struct Written<'a> {
     version: u32,
@@ -81,7 +81,7 @@ struct Written<'a> {
     ledger: &'a Ledger,
 }
 
-/// The file, as it is read.
+/// The file as read.
 #[derive(Deserialize)]
 struct Stored {
     fingerprint: String,
@@ -93,7 +93,7 @@ struct Stored {
 }
 
 impl Stored {
-    /// Whether all parts fit the domain and each other.
+    /// Checks that all parts match the domain and each other.
     fn check(&self, domain: &Domain) -> std::result::Result<(), &'static str> {
         let is_finite = |m: &Measurement| m.values.iter().all(|value| value.is_finite());
         let has_shape = |m: &Measurement| {
@@ -123,8 +123,8 @@ impl Stored {
         self.check_paid(domain)
     }
 
-    /// Whether the ledger has what was drawn from the records, no more and no less: otherwise the run would spend that
-    /// budget again.
+    /// Checks that the ledger lists exactly what was drawn from the records. Otherwise the run would spend that budget
+    /// again.
     fn check_paid(&self, domain: &Domain) -> std::result::Result<(), &'static str> {
         let (mut chosen, mut measured, mut counted) = (Vec::new(), Vec::new(), 0);
         for entry in self.ledger.entries() {
@@ -166,10 +166,10 @@ impl Stored {
 }
 
 impl Checkpoint {
-    /// An empty state, or the one found in the folder; then the curator resumes its ledger.
+    /// An empty state, or the one found in the folder. In the latter case the curator resumes its ledger.
     ///
     /// # Errors
-    /// A checkpoint that cannot be read, is of another version, or of other inputs.
+    /// A checkpoint that cannot be read, has another version, or belongs to other inputs.
     pub(super) fn open(
         mechanism: &str,
         parameters: &impl Serialize,
@@ -215,7 +215,7 @@ impl Checkpoint {
         Ok(Self { total, measurements, rounds, state, ..own })
     }
 
-    /// The state that was kept.
+    /// The stored state.
     pub(super) fn state<S: ModelState>(&self) -> Result<Option<S>> {
         let Some(stored) = &self.state else { return Ok(None) };
         if (stored.kind.as_str(), stored.version) != (S::KIND, S::VERSION) {
@@ -227,7 +227,7 @@ impl Checkpoint {
         state.map(Some).map_err(|error| self.refused(CheckpointFault::Unreadable(error)))
     }
 
-    /// Keeps a state for the next write.
+    /// Sets the state for the next write.
     pub(super) fn keep<S: ModelState>(&mut self, state: &S) -> Result<()> {
         if self.path.is_some() {
             let value = serde_json::value::to_raw_value(state).map_err(|e| self.unwritable(e))?;
@@ -236,7 +236,7 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Makes the state durable, together with what it cost.
+    /// Makes the state durable, together with its ledger.
     pub(super) fn write(&self, ledger: &Ledger) -> Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
         debug_assert!(self.lock.is_some(), "only the holder of the lock writes");
@@ -265,10 +265,10 @@ impl Checkpoint {
     }
 }
 
-/// Locks the folder for this process; the system frees the lock when the process ends, however it ends.
+/// Locks the folder for this process. The system releases the lock when the process ends, however it ends.
 ///
 /// # Errors
-/// Another run holds it.
+/// Another run has the lock.
 fn lock(folder: &Path) -> Result<File> {
     let path = folder.join(LOCK);
     let failed = |action| {
@@ -276,7 +276,7 @@ fn lock(folder: &Path) -> Result<File> {
         move |source| Error::Io { action, path, source }
     };
     let file = File::create(&path).map_err(failed("create"))?;
-    // A process that another thread is just starting holds a copy of the open file until it runs its own program.
+    // A process that another thread is starting has a copy of the open file until it executes its own program.
     for _ in 0..LOCK_TRIES {
         match file.try_lock() {
             Ok(()) => return Ok(file),
@@ -287,7 +287,7 @@ fn lock(folder: &Path) -> Result<File> {
     Err(Error::Checkpoint { path: folder.to_owned(), fault: CheckpointFault::InUse })
 }
 
-/// SHA-256 over everything that shapes a run, except the private records.
+/// SHA-256 of everything that determines a run, except the private records.
 fn fingerprint(
     mechanism: &str,
     parameters: &str,

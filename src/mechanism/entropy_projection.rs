@@ -9,28 +9,29 @@ use crate::mechanism::{Form, Mechanism, Parameter, PlanFor, Release, RunPlan, Ta
 use crate::observe::Observer;
 use crate::privacy::Curator;
 
-/// Answers are kept this far from 0 and 1, where a projection would be infinitely far.
+/// Minimum distance of answers from 0 and 1, where a projection would be infinitely far away.
 const MARGIN: f64 = 1e-6;
-/// An error that ends a round's projections: that of rounding.
+/// Error at which a round's projections end: the size of rounding errors.
 const MET: f64 = 1e-12;
 
-/// PEP, private entropy projection (Liu, Vietri & Wu 2021, Algorithm 2), over all cells of a small domain, which uses no public
-/// tables.
+/// PEP, private entropy projection (Liu, Vietri & Wu 2021, Algorithm 2), over all cells of a small domain, without
+/// public tables.
 ///
-/// Each round selects the query that the distribution A answers worst and measures it; then, up to `projections` times, the
-/// answered query i with the largest error is met exactly, at the least relative entropy: `A(x) ~ A(x) exp(l q_i(x))` with
-/// `l = ln(a (1-b) / ((1-a) b))`, `b = q_i(A)`, both kept in `[10⁻⁶, 1 - 10⁻⁶]`. By default whole marginals are selected, by
-/// their worst cell, and measured; all their cells are queries then. Queries and n as for [`crate::mechanism::Mwem`].
+/// Each round selects the query that the distribution A answers worst, and measures it. Then, up to `projections`
+/// times, A is projected onto the answered query i with the largest error, at the least relative entropy:
+/// `A(x) ~ A(x) exp(l q_i(x))` with `l = ln(a (1-b) / ((1-a) b))`, `b = q_i(A)`, both kept in `[10⁻⁶, 1 - 10⁻⁶]`. By
+/// default, rounds select whole marginals by their worst cell; all cells of a measured marginal are answered queries.
+/// Queries and the number of records n are treated as in [`crate::mechanism::Mwem`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pep {
     /// Rounds, selection, queries and output; by default 25 rounds of whole marginals.
     #[serde(flatten)]
     pub release: QueryRelease,
-    /// K, the most projections per round; at least 1.
+    /// K, the maximum number of projections per round; at least 1.
     pub projections: u32,
 }
 
-/// K where nothing else is asked for.
+/// The default K.
 const PROJECTIONS: u32 = 25;
 
 impl Default for Pep {
@@ -39,14 +40,14 @@ impl Default for Pep {
     }
 }
 
-/// PEP^Pub: the rounds of [`Pep`] over the distinct records of the public tables, which start at their public frequencies.
-/// Public tables as for [`crate::mechanism::PmwPub`].
+/// PEP^Pub: the rounds of [`Pep`] over the distinct records of the public tables, which start at their public
+/// frequencies. Public tables are treated as in [`crate::mechanism::PmwPub`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PepPub {
     /// Rounds, selection, queries and output; by default 25 rounds of single queries.
     #[serde(flatten)]
     pub release: QueryRelease,
-    /// K, the most projections per round; at least 1.
+    /// K, the maximum number of projections per round; at least 1.
     pub projections: u32,
 }
 
@@ -56,7 +57,7 @@ impl Default for PepPub {
     }
 }
 
-/// The update of both: projects on the worst answered query, up to `projections` times.
+/// The update of both mechanisms: projects onto the worst answered query, up to `projections` times.
 fn project(projections: u32, past: &PastQueries, weights: &mut Weights) -> u32 {
     for done in 0..projections {
         let Some((query, _)) = past.worst(weights).filter(|(_, error)| *error > MET) else {
@@ -140,7 +141,7 @@ impl Mechanism for PepPub {
     }
 }
 
-/// The parameter that no other mechanism has.
+/// The parameter specific to this mechanism.
 pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
     name: "projections",
     value_name: "K",

@@ -14,21 +14,21 @@ use crate::strategy::MarginalPlan;
 
 /// HDMM with the strategy `OPT_M` (`McKenna`, Miklau, Hay & Machanavajjhala 2018, section 7.2), for Gaussian noise:
 ///
-/// 1. *Select*: weights of marginals that make the workload's total squared error least ([`MarginalPlan`]).
+/// 1. *Select*: weights of marginals that minimize the workload's total squared error ([`MarginalPlan`]).
 /// 2. *Measure*: each of them, at its share of the budget.
 /// 3. *Reconstruct*: by least squares.
 ///
-/// As a [`Mechanism`] it fits a model to the answers that stand out of the noise.
+/// As a [`Mechanism`], it fits a model to the answers that stand out from the noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Hdmm {
-    /// Largest clique, in attributes, that may be measured although it is no subset of a clique of the workload.
+    /// Maximum number of attributes of a measured clique that is not a subset of a workload clique.
     pub widest: usize,
-    /// Largest model, in MiB (8 bytes a cell of every maximal clique).
+    /// Maximum size of the model, in MiB (8 bytes per cell of every maximal clique).
     pub size_limit_mib: f64,
-    /// Most oracle calls of the fit.
+    /// Maximum number of oracle calls of the fit.
     pub iterations: u32,
-    /// The method of the fit.
+    /// The estimation method.
     pub estimator: EstimatorKind,
 }
 
@@ -96,7 +96,7 @@ impl Hdmm {
     }
 }
 
-/// The parameter that no other mechanism has.
+/// The parameter specific to this mechanism.
 pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
     name: "widest",
     value_name: "K",

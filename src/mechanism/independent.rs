@@ -1,4 +1,4 @@
-//! The simplest private baseline: single attributes alone.
+//! The simplest private baseline: independent attributes.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,16 +10,16 @@ use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task};
 use crate::observe::Observer;
 use crate::privacy::Curator;
 
-/// Measures every attribute alone, at equal parts of the budget, and takes them as independent. It uses neither workload
-/// nor public tables. n as for [`crate::mechanism::Aim`].
+/// Measures every single attribute at an equal part of the budget, and models the attributes as independent. Uses
+/// neither workload nor public tables. The number of records n is treated as in [`crate::mechanism::Aim`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Independent {
-    /// Largest model, in MiB (8 bytes a value of every attribute).
+    /// Maximum size of the model, in MiB (8 bytes per value of every attribute).
     pub size_limit_mib: f64,
-    /// Most oracle calls of the fit.
+    /// Maximum number of oracle calls of the fit.
     pub iterations: u32,
-    /// The method of the fits.
+    /// The estimation method.
     pub estimator: EstimatorKind,
 }
 

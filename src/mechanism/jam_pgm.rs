@@ -1,4 +1,4 @@
-//! JAM-PGM: joint adaptive measurements of a private and of public tables.
+//! JAM-PGM: joint adaptive measurements of a private table and public tables.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,9 +15,9 @@ use crate::privacy::{Curator, Rho, ScoreSensitivity, Sensitive};
 /// JAM-PGM (Fuentes, Mullins, `McKenna`, Miklau & Sheldon 2024, Algorithm 2).
 ///
 /// Each of `rounds` rounds scores every small enough subset of a workload clique, once as a noisy measurement of the
-/// private table and once as a free marginal of each public table that covers it; draws one of them by the exponential
-/// mechanism; observes it; and fits a graphical model to everything observed. What a public choice does not spend is
-/// left for later rounds. As in the paper, the weights of the workload's cliques play no part in the score.
+/// private table and once as a free marginal of each public table that covers it. It draws one of them by the
+/// exponential mechanism, observes it, and fits a graphical model to everything observed. The budget that a public
+/// choice saves is left for later rounds. As in the paper, the score ignores the weights of the workload's cliques.
 ///
 /// Under [`crate::privacy::NeighboringRelation::AddRemoveOne`] the number of records is estimated once, for one
 /// percent of the budget. Proofs: `docs/theory/sensitivities.md`, `docs/theory/run.md`.
@@ -26,13 +26,14 @@ use crate::privacy::{Curator, Rho, ScoreSensitivity, Sensitive};
 pub struct JamPgm {
     /// T, at least 1; `None`: [`JamPgm::default_rounds`].
     pub rounds: Option<u32>,
-    /// α, the share of a round's budget that a private measurement gets; in (0, 1).
+    /// α, the share of a round's budget for a private measurement; in (0, 1).
     pub measure_share: f64,
-    /// Largest model, in MiB (8 bytes a cell of every maximal clique); reached only when the budget is spent.
+    /// Maximum size of the model, in MiB (8 bytes per cell of every maximal clique); reached only when the budget is
+    /// spent.
     pub size_limit_mib: f64,
-    /// Most oracle calls of a fit.
+    /// Maximum number of oracle calls per fit.
     pub iterations: u32,
-    /// The method of the fits.
+    /// The estimation method.
     pub estimator: EstimatorKind,
 }
 
@@ -49,15 +50,15 @@ impl Default for JamPgm {
 }
 
 impl JamPgm {
-    /// Rounds for a table of `attributes` attributes where none are asked for: two per attribute, and at least 30. The
-    /// paper's 30 rounds on the 15 attributes of Adult are two per attribute as well; see
+    /// The default number of rounds for a table of `attributes` attributes: two per attribute, and at least 30. The
+    /// paper's 30 rounds on the 15 attributes of Adult are also two per attribute; see
     /// `docs/adr/0007-two-rounds-an-attribute.md`.
     pub fn default_rounds(attributes: usize) -> u32 {
         parameters::two_per_attribute(attributes)
     }
 }
 
-/// A clique and the table to take it from.
+/// A clique, and the table that its marginal comes from.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     clique: usize,
@@ -113,7 +114,7 @@ impl Mechanism for JamPgm {
             let wanted = model.within(&run, &cliques, self.size_limit_mib * share)?;
             let candidates = candidates(&wanted, &cliques, task.public);
 
-            // Score: how far the model is off, less how far the new marginal would be off.
+            // Score: the model's error minus the error of the new marginal.
             let errors = model.errors(&cliques, &wanted, &answers, round)?;
             let noise = run.expected_noise(shares.measure);
             let scores = errors.zip(public_errors.as_ref()).map(|(errors, public_errors)| {
@@ -126,7 +127,7 @@ impl Mechanism for JamPgm {
                 candidates.iter().map(score).collect()
             });
 
-            // Select, then measure or take for free, and fit.
+            // Select, then measure privately or take the public marginal, and fit.
             let sensitivity = ScoreSensitivity::l1_error_difference(run.relation());
             let among = candidates.len();
             let choice = model.select(&mut run, scores, among, sensitivity, shares.select)?;
@@ -145,7 +146,7 @@ impl Mechanism for JamPgm {
 }
 
 impl JamPgm {
-    /// As in the paper, every measurement weighs the same, however noisy.
+    /// As in the paper, all measurements have equal weight, whatever their noise.
     fn fitting(&self) -> Fitting {
         let fitting = Fitting::new(self.size_limit_mib, self.iterations, self.estimator);
         Fitting { weighting: Weighting::Equal, ..fitting }
@@ -195,12 +196,12 @@ impl<'a> PublicAnswers<'a> {
         Ok(Self { tables, counts })
     }
 
-    /// n/m: what scales a table's counts to the private total.
+    /// n/m: the factor that scales a table's counts to the private total.
     fn scale(&self, table: usize, total: f64) -> f64 {
         total / (self.tables[table].records() as f64).max(1.0)
     }
 
-    /// `‖M_τ(D) - (n/m) M_τ(P)‖₁` for every table and clique; they do not change from round to round.
+    /// `‖M_τ(D) - (n/m) M_τ(P)‖₁` for every table and clique. Constant over the rounds.
     fn errors(
         &self,
         answers: &Sensitive<Vec<Vec<u32>>>,

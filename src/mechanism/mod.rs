@@ -1,4 +1,4 @@
-//! Mechanisms: from a curator and a task to a release.
+//! Mechanisms: each takes a curator and a task, and produces a release.
 
 mod aim;
 mod answers;
@@ -53,14 +53,14 @@ use crate::observe::Observer;
 use crate::privacy::{Curator, Ledger, NeighboringRelation};
 use crate::query::Workload;
 
-/// What a mechanism is asked for.
+/// The input of a mechanism, apart from the records.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
-    /// The cliques whose marginals must be good.
+    /// The cliques whose marginals must be accurate.
     pub workload: &'a Workload,
-    /// Public tables that may help; there may be none.
+    /// Public tables that the mechanism may use. May be empty.
     pub public: &'a [PublicData],
-    /// Where to keep the state after every round, so that a killed run can resume; `None`: nowhere.
+    /// Where to store the state after every round, so that a killed run can resume. `None`: no checkpoint.
     pub checkpoint: Option<&'a CheckpointFolder>,
 }
 
@@ -71,12 +71,12 @@ impl<'a> Task<'a> {
     }
 }
 
-/// A way from records to a model within a budget.
+/// An algorithm that turns records into a model within a privacy budget.
 pub trait Mechanism {
-    /// The name under which the field knows it, as on the command line.
+    /// The mechanism's name in the literature, as used on the command line.
     fn name(&self) -> &'static str;
 
-    /// Refuses parameters out of range. [`run`](Self::run) does so too.
+    /// Checks that the parameters are in range. [`run`](Self::run) performs the same check.
     ///
     /// # Errors
     /// A parameter out of range.
@@ -84,10 +84,10 @@ pub trait Mechanism {
         Ok(())
     }
 
-    /// What a run will do with a budget, as far as that is known before any data are read.
+    /// How a run will spend its budget, as far as this is known before it reads any data.
     ///
     /// # Errors
-    /// A parameter out of range, or a budget that leaves a step nothing.
+    /// A parameter out of range, or a budget too small to give every step a positive share.
     fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
         let _ = about;
         Ok(RunPlan::default())
@@ -96,10 +96,10 @@ pub trait Mechanism {
     /// Runs within the curator's remaining budget.
     ///
     /// # Errors
-    /// Parameters out of range, a workload that leaves no candidate, a table that does not fit memory, or a failure of
-    /// the checkpoint's files or of the system's random generator. Messages say nothing about the records. After an error
-    /// of a run with a checkpoint, the checkpoint's ledger counts: do not publish the curator's, which may name what was
-    /// drawn in a round that will be drawn again.
+    /// Parameters out of range, a workload that leaves no candidate, a table that does not fit in memory, or a failure
+    /// of the checkpoint's files or of the system's random generator. Messages reveal nothing about the records. If a
+    /// run with a checkpoint fails, the checkpoint's ledger is the valid one. Do not publish the curator's ledger: it
+    /// may name draws of a round that will be repeated.
     fn run(
         &self,
         curator: &mut Curator<'_>,
@@ -108,36 +108,37 @@ pub trait Mechanism {
     ) -> Result<Release>;
 }
 
-/// A finished run. All of it may be published when [`Release::is_private`] holds.
+/// The result of a run. All of it may be published if [`Release::is_private`] is true.
 #[derive(Clone, Debug)]
 pub struct Release {
     /// The mechanism's name.
     pub mechanism: &'static str,
     /// The fitted distribution.
     pub model: Model,
-    /// The workload that was asked for.
+    /// The workload of the task.
     pub workload: Workload,
-    /// How far the fit is from the best one, at most; `None` without measurements, and for weighted supports.
+    /// Upper bound on the distance of the fit from the best one; `None` without measurements, and for weighted
+    /// supports.
     pub certificate: Option<Certificate>,
-    /// What was measured, in order.
+    /// The measurements, in order.
     pub measurements: Vec<Measurement>,
-    /// What each round did.
+    /// The record of each round.
     pub rounds: Vec<RoundRecord>,
-    /// What each access cost.
+    /// The cost of each access.
     pub ledger: Ledger,
-    /// Which tables the guarantee holds for.
+    /// The neighboring relation of the guarantee.
     pub relation: NeighboringRelation,
-    /// False when the noise came from a fixed seed: then nothing is private.
+    /// False if the noise came from a fixed seed; the release is then not private.
     pub is_private: bool,
 }
 
 impl Release {
-    /// Synthetic records, drawn from the model and by default brought near its marginals on the workload. They cost no
-    /// privacy, however many there are. The same generator gives the same records, here and everywhere else in this
+    /// Draws synthetic records from the model and, by default, adjusts them to its marginals on the workload. Any
+    /// number of records can be drawn at no privacy cost. The same generator gives the same records everywhere in this
     /// program.
     ///
     /// # Errors
-    /// No record asked for, or more than 32 bits can count.
+    /// A number of records that is 0 or does not fit in 32 bits.
     pub fn rows<R: Rng + ?Sized>(
         &self,
         records: usize,
@@ -147,7 +148,7 @@ impl Release {
         self.model.rows(records, drawing, &self.workload.cliques(), rng)
     }
 
-    /// The number of records that the model stands for, as a whole number of at least 1.
+    /// The number of records that the model represents: a whole number of at least 1.
     pub fn records(&self) -> usize {
         self.model.records()
     }
@@ -157,14 +158,14 @@ impl Release {
         self.measurements.get(round.measurements.clone()).unwrap_or_default()
     }
 
-    /// How many marginals were measured privately, and how many were taken from public tables.
+    /// The number of marginals measured privately, and the number taken from public tables.
     pub fn provenances(&self) -> (usize, usize) {
         let is_private = |m: &&Measurement| m.provenance == Provenance::Private;
         let private = self.measurements.iter().filter(is_private).count();
         (private, self.measurements.len() - private)
     }
 
-    /// The model with its schema, to be kept in a file.
+    /// The model with its schema, ready to be saved to a file.
     pub fn model_file(&self, schema: Schema) -> ModelFile {
         ModelFile {
             schema,

@@ -1,4 +1,4 @@
-//! MST: a tree of pairs, chosen for the dependence they show.
+//! MST: a spanning tree of dependent pairs of attributes.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,23 +12,24 @@ use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task};
 use crate::observe::Observer;
 use crate::privacy::{Curator, Rho, ScoreSensitivity};
 
-/// MST (`McKenna`, Miklau & Sheldon 2021, Algorithm 2), which uses neither workload nor public tables.
+/// MST (`McKenna`, Miklau & Sheldon 2021, Algorithm 2), with neither workload nor public tables.
 ///
-/// A third of the budget measures all single attributes; a model of them alone is fitted. The other two thirds choose
-/// and measure a maximum spanning tree of pairs: `d - 1` times, the exponential mechanism draws a pair of attributes that
-/// are not connected yet, with score `‖M_ij(D) - M_ij(model)‖₁`, and the pair is measured. (The paper draws the whole
-/// tree first. No choice depends on a measured pair, so the order makes no difference.)
+/// One third of the budget measures all single attributes, and a model is fitted to them alone. The other two thirds
+/// choose and measure a maximum spanning tree of pairs: `d - 1` times, the exponential mechanism draws a pair of
+/// attributes that are not connected yet, with score `‖M_ij(D) - M_ij(model)‖₁`, and the pair is measured. (The paper
+/// draws the whole tree first. No choice depends on a measured pair, so the order makes no difference.)
 ///
-/// Only pairs of at most a `(d - 1)`-th of the size limit are considered, so that every tree of them fits. Where they
-/// connect no attributes at all, the whole budget goes to single attributes. n as for [`crate::mechanism::Aim`].
+/// A pair is a candidate only if it takes at most a `(d - 1)`-th of the size limit, so that every tree fits. If there
+/// is no such pair, the whole budget goes to single attributes. The number of records n is treated as in
+/// [`crate::mechanism::Aim`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Mst {
-    /// Largest model, in MiB (8 bytes a cell of every maximal clique).
+    /// Maximum size of the model, in MiB (8 bytes per cell of every maximal clique).
     pub size_limit_mib: f64,
-    /// Most oracle calls of a fit.
+    /// Maximum number of oracle calls per fit.
     pub iterations: u32,
-    /// The method of the fits.
+    /// The estimation method.
     pub estimator: EstimatorKind,
 }
 
@@ -80,14 +81,14 @@ impl Mechanism for Mst {
         let (first_pair, rounds) = (count(singles.len()) + 1, count(singles.len() + edges));
         run.start(rounds, singles.len() + pairs.len());
 
-        // All single attributes. A run that resumes after them has their model already.
+        // All single attributes. A run that resumes after them already has their model.
         let first_part = run.budget().split(1, singles_parts(edges)).unwrap_or_default().0;
         run.measure_each(&singles, first_part)?;
         if run.next_round() == first_pair {
             model.fit(&mut run)?;
         }
 
-        // How far every pair is from independence.
+        // The distance of every pair from independence.
         let answers = run.marginals(&pairs)?;
         let all: Vec<usize> = (0..pairs.len()).collect();
         let dependence = model.errors(&pairs, &all, &answers, first_pair)?;
@@ -121,13 +122,13 @@ impl Mst {
     }
 }
 
-/// Of how many parts of the budget the single attributes get one: of three, or all where no pair can be measured.
+/// The number of parts of the budget, of which single attributes get one: three, or one if no pair can be measured.
 const fn singles_parts(edges: usize) -> u64 {
     if edges == 0 { 1 } else { 3 }
 }
 
-/// All pairs that any spanning tree may hold within the size limit: the cells of its pairs, and of attributes that it
-/// does not reach, add up to at most that.
+/// All pairs that any spanning tree may contain within the size limit: the cells of its pairs, and of attributes that
+/// it does not reach, add up to at most that limit.
 fn pairs_within(domain: &Domain, limit_mib: f64) -> Vec<Clique> {
     let independent = JunctionTree::new(domain, &[]).cells();
     let for_pairs = graph::cells_within_mib(limit_mib).saturating_sub(independent);
@@ -137,7 +138,7 @@ fn pairs_within(domain: &Domain, limit_mib: f64) -> Vec<Clique> {
     pairs.map(Clique::new).filter(fits).collect()
 }
 
-/// Which attributes are connected by pairs.
+/// Sets of attributes connected by pairs.
 struct Components(Vec<usize>);
 
 impl Components {
@@ -151,7 +152,7 @@ impl Components {
         names.next() != names.next()
     }
 
-    /// Makes one component of two; whether they were apart.
+    /// Merges two components. Returns whether they were separate.
     fn join(&mut self, pair: &Clique) -> bool {
         let were_apart = self.are_apart(pair);
         let names: Vec<usize> = pair.iter().map(|attribute| self.0[attribute]).collect();
@@ -163,7 +164,7 @@ impl Components {
         were_apart
     }
 
-    /// Joins by all pairs; the number of them that connected something, the same in any order.
+    /// Joins by all pairs. Returns the number of pairs that merged two components, which does not depend on the order.
     fn join_all<'p>(&mut self, pairs: impl IntoIterator<Item = &'p Clique>) -> usize {
         pairs.into_iter().map(|pair| usize::from(self.join(pair))).sum()
     }

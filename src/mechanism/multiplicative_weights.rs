@@ -12,16 +12,17 @@ use crate::mechanism::{Mechanism, PlanFor, Release, RunPlan, Task};
 use crate::observe::Observer;
 use crate::privacy::Curator;
 
-/// Error of a past query that is used again, as a share of that of the round's own.
+/// Minimum error of a past query that is used again, as a share of the error of the round's own query.
 const USED_AGAIN: f64 = 0.5;
 
-/// MWEM (Hardt, Ligett & `McSherry` 2012) over all cells of a small domain, which uses no public tables.
+/// MWEM (Hardt, Ligett & `McSherry` 2012) over all cells of a small domain, without public tables.
 ///
 /// Each round selects the query that the distribution A answers worst, measures it, and multiplies A(x) by
-/// `exp(q_i(x) (a_i - q_i(A)) / 2)` for every answered query i whose error is at least half of the round's own, in random
-/// order, each with `q_i(A)` of that moment. (The paper uses the round's own alone; past ones are an improvement that its
-/// section 4 proposes.) The queries are the cells of the workload's marginals; its weights play no part. The distribution
-/// starts uniform. Structural zeros stay zero. n as for [`crate::mechanism::Aim`].
+/// `exp(q_i(x) (a_i - q_i(A)) / 2)` for every answered query i whose error is at least half that of the round's own
+/// query. It does so in random order, each time with the current `q_i(A)`. (The paper uses only the round's own query;
+/// reusing past ones is an improvement that its section 4 proposes.) The queries are the cells of the workload's
+/// marginals; the workload's weights are ignored. The distribution starts uniform. Structural zeros stay zero. The
+/// number of records n is treated as in [`crate::mechanism::Aim`].
 ///
 /// ```
 /// use jointly::mechanism::{Iterate, Mwem, QueryRelease};
@@ -41,10 +42,10 @@ impl Default for Mwem {
     }
 }
 
-/// PMW^Pub (Liu, Vietri, Steinke, Ullman & Wu 2021, Algorithm 1): the rounds of [`Mwem`] over the distinct records of the public
-/// tables, which start at their public frequencies. Several tables are taken as one, their records pooled.
+/// PMW^Pub (Liu, Vietri, Steinke, Ullman & Wu 2021, Algorithm 1): the rounds of [`Mwem`] over the distinct records of
+/// the public tables, which start at their public frequencies. The records of several tables are pooled.
 ///
-/// Every table must have all attributes. What no public record has gets no probability, whatever the budget.
+/// Every table must have all attributes. Records that are in no public table get no probability, whatever the budget.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PmwPub {
     /// Rounds, selection, queries and output; by default 50 rounds of single queries.
@@ -58,7 +59,7 @@ impl Default for PmwPub {
     }
 }
 
-/// The update of both: `A(x) ~ A(x) exp(q_i(x) (a_i - q_i(A)) / 2)`, query after query in random order.
+/// The update of both mechanisms: `A(x) ~ A(x) exp(q_i(x) (a_i - q_i(A)) / 2)`, one query at a time, in random order.
 fn multiply(round: u32, past: &PastQueries, weights: &mut Weights) -> u32 {
     let mut queries = past.as_bad_as_the_last(weights, USED_AGAIN);
     queries.shuffle(&mut ChaCha20Rng::seed_from_u64(u64::from(round)));

@@ -1,4 +1,4 @@
-//! MWEM+PGM: the worst approximated marginal of the workload, round after round.
+//! MWEM+PGM: each round measures a workload marginal that the model approximates badly.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,28 +11,29 @@ use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task, paramete
 use crate::observe::Observer;
 use crate::privacy::{Curator, ScoreSensitivity};
 
-/// MWEM with a graphical model (`McKenna`, Sheldon & Miklau 2019, section 5), which uses no public tables.
+/// MWEM with a graphical model (`McKenna`, Sheldon & Miklau 2019, section 5), without public tables.
 ///
 /// Each of `rounds` rounds draws a clique of the workload by the exponential mechanism with score
-/// `‖M_r(D) - M_r(model)‖₁ - n_r`, measures it, and fits a model to everything measured. Score and equal budgets of
-/// rounds are those of the form in which the AIM paper compares with it (2022, Algorithm 2), the cells being a penalty on
-/// marginals that noise would drown. As in the authors' code, and not in the papers, only cliques are considered that
-/// keep the model within a size limit, which grows evenly to its full value in the last round. (Where no clique fits the
-/// share of the first round, that round takes the full limit.) The weights of the workload's cliques play no part.
+/// `‖M_r(D) - M_r(model)‖₁ - n_r`, measures it, and fits a model to everything measured. The score and the equal
+/// budgets of rounds follow the variant that the AIM paper compares with (2022, Algorithm 2), where the number of cells
+/// penalizes marginals that noise would drown out. As in the authors' code, but not in the papers, only cliques that
+/// keep the model within a size limit are candidates. The limit grows evenly to its full value in the last round. (If
+/// no clique fits the first round's share of the limit, that round uses the full limit.) The weights of the workload's
+/// cliques are ignored.
 ///
-/// n as for [`crate::mechanism::Aim`].
+/// The number of records n is treated as in [`crate::mechanism::Aim`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MwemPgm {
-    /// T, at least 1; `None`: as many as attributes.
+    /// T, at least 1; `None`: the number of attributes.
     pub rounds: Option<u32>,
-    /// The share of a round's budget that the measurement gets; in (0, 1).
+    /// The share of a round's budget for the measurement; in (0, 1).
     pub measure_share: f64,
-    /// Largest model, in MiB (8 bytes a cell of every maximal clique); reached only in the last round.
+    /// Maximum size of the model, in MiB (8 bytes per cell of every maximal clique); reached only in the last round.
     pub size_limit_mib: f64,
-    /// Most oracle calls of a fit.
+    /// Maximum number of oracle calls per fit.
     pub iterations: u32,
-    /// The method of the fits.
+    /// The estimation method.
     pub estimator: EstimatorKind,
 }
 
@@ -109,7 +110,7 @@ impl MwemPgm {
     }
 }
 
-/// Refuses a size limit that no clique of the workload fits. A clique that does fits again in later rounds.
+/// Refuses a size limit that no clique of the workload fits. A clique that fits once also fits in later rounds.
 fn check_cliques(domain: &Domain, cliques: &[Clique], limit_mib: f64) -> Result<()> {
     let limit_cells = cells_within_mib(limit_mib);
     let fits =

@@ -1,23 +1,23 @@
-//! The parameters of mechanisms: their names and forms as the command line, files and other languages know them, and
-//! the checks that mechanisms share.
+//! The parameters of mechanisms: their names and forms as used on the command line, in files and in other languages,
+//! and the checks that mechanisms share.
 //!
-//! A mechanism's parameters are the fields of its type, in kebab case. Those that many share are described here, the
-//! others beside their mechanism; the catalogue knows both ([`crate::mechanism::all_parameters`]).
+//! A mechanism's parameters are the fields of its type, in kebab case. Shared parameters are described here, the others
+//! next to their mechanism; the catalogue lists both ([`crate::mechanism::all_parameters`]).
 
 use crate::error::{Error, Result};
 
 /// A parameter of one or more mechanisms.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
-    /// Its name, without dashes in front.
+    /// Its name, without leading dashes.
     pub name: &'static str,
-    /// Stands for the value in a line of usage.
+    /// Placeholder for the value in a usage line.
     pub value_name: &'static str,
-    /// One sentence for help, without a full stop.
+    /// One sentence for `--help`, without a full stop.
     pub help: &'static str,
     /// The form of its values.
     pub form: Form,
-    /// What holds where it is not given and has no fixed default.
+    /// Describes the default where it is not a fixed value.
     pub unset: &'static str,
 }
 
@@ -28,7 +28,7 @@ pub enum Form {
     Count,
     /// A number.
     Number,
-    /// One of some names, each with what it means.
+    /// One of several names, each with its meaning.
     Choice(&'static [(&'static str, &'static str)]),
     /// Names separated by commas.
     Names,
@@ -36,7 +36,7 @@ pub enum Form {
     Text,
 }
 
-/// The parameters that many mechanisms share.
+/// The shared parameters.
 pub(super) const SHARED: &[Parameter] = &[
     Parameter {
         name: "rounds",
@@ -78,7 +78,7 @@ pub(super) const SHARED: &[Parameter] = &[
     },
 ];
 
-/// Refuses a number of rounds of 0, or above 100,000.
+/// Checks that the number of rounds is between 1 and 100,000.
 pub(super) fn check_rounds(rounds: Option<u32>) -> Result<()> {
     match rounds {
         Some(found) if !(1..=100_000).contains(&found) => {
@@ -88,7 +88,7 @@ pub(super) fn check_rounds(rounds: Option<u32>) -> Result<()> {
     }
 }
 
-/// Refuses a share outside (0, 1).
+/// Checks that a share is in (0, 1).
 pub(super) fn check_share(name: &'static str, found: f64) -> Result<()> {
     if found > 0.0 && found < 1.0 {
         return Ok(());
@@ -96,7 +96,7 @@ pub(super) fn check_share(name: &'static str, found: f64) -> Result<()> {
     Err(Error::invalid_parameter(name, found, "strictly between 0 and 1"))
 }
 
-/// Two rounds per attribute, and at least 30 (`docs/adr/0007-two-rounds-an-attribute.md`).
+/// Two rounds per attribute, at least 30 (`docs/adr/0007-two-rounds-an-attribute.md`).
 pub(super) fn two_per_attribute(attributes: usize) -> u32 {
     count(attributes).saturating_mul(2).max(30)
 }

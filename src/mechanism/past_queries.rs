@@ -1,4 +1,4 @@
-//! Weights of a support, and the queries answered so far as lists of the records that they count.
+//! Weights of a support, and the queries answered so far, stored as lists of the records that they count.
 
 use rayon::prelude::*;
 
@@ -8,14 +8,14 @@ use crate::model::WeightedSupport;
 
 /// The distribution A over the records of a support.
 ///
-/// Logarithms are kept beside the weights, so that a record with almost no weight can regain it: no product underflows for
-/// good. A record that starts at weight 0 stays there.
+/// Logarithms are stored next to the weights, so that no product underflows for good and a record with almost no weight
+/// can regain it. A record that starts at weight 0 stays there.
 pub(super) struct Weights {
     logs: Vec<f64>,
     /// `exp(log - shift)`, of which `sum` is the sum.
     scaled: Vec<f64>,
     sum: f64,
-    /// The sum when it was last added up over all records.
+    /// The sum when it was last computed over all records.
     exact_sum: f64,
 }
 
@@ -28,7 +28,7 @@ impl Weights {
         own
     }
 
-    /// Computes all weights again from the logarithms, the largest being 1.
+    /// Recomputes all weights from the logarithms, scaled so that the largest is 1.
     pub(super) fn renormalize(&mut self) {
         let largest = self.logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         self.logs.iter_mut().for_each(|log| *log -= largest);
@@ -42,12 +42,12 @@ impl Weights {
         self.exact_sum = self.sum;
     }
 
-    /// `q(A)`: the probability of some records.
+    /// `q(A)`: the probability of the given records.
     pub(super) fn answer(&self, records: &[u32]) -> f64 {
         records.iter().map(|record| self.scaled[*record as usize]).sum::<f64>() / self.sum
     }
 
-    /// `A(x) ~ A(x) exp(log_factor)` for some records x.
+    /// `A(x) ~ A(x) exp(log_factor)` for the given records x.
     pub(super) fn scale(&mut self, records: &[u32], log_factor: f64) {
         let factor = log_factor.exp();
         let mut change = 0.0;
@@ -59,7 +59,7 @@ impl Weights {
             self.logs[record] += log_factor;
         }
         self.sum += change;
-        // A sum that moves far would carry the rounding error of what it was.
+        // A sum that changes a lot would carry the rounding error of its old value.
         if !(0.5..=2.0).contains(&(self.sum / self.exact_sum)) {
             self.add_up();
             if !(1e-100..=1e100).contains(&self.sum) {
@@ -68,18 +68,18 @@ impl Weights {
         }
     }
 
-    /// The probability of every record, times a number.
+    /// The probability of every record, times `total`.
     pub(super) fn times(&self, total: f64) -> Vec<f64> {
         let scale = total / self.sum;
         self.scaled.iter().map(|weight| scale * weight).collect()
     }
 }
 
-/// A measurement: queries that no record answers twice, with their answers.
+/// A measurement: disjoint queries, so that each record counts in at most one, with their answers.
 struct Answered {
-    /// Records of the support, query after query.
+    /// Records of the support, grouped by query.
     records: Vec<u32>,
-    /// Where the records of each query end.
+    /// The end of each query's records.
     ends: Vec<usize>,
     /// `a_i`, as probabilities.
     answers: Vec<f64>,
@@ -88,7 +88,7 @@ struct Answered {
 }
 
 impl Answered {
-    /// The cells of a noisy marginal, or the one that was measured.
+    /// The queries of a measurement: all cells of a noisy marginal, or the single measured cell.
     fn new(support: &WeightedSupport, measurement: &Measurement, total: f64) -> Result<Self> {
         let cells = support.rows().cells(&measurement.clique)?;
         let first = measurement.cell.unwrap_or(0);
@@ -113,7 +113,7 @@ impl Answered {
                 *next += 1;
             }
         }
-        // Each start has moved to the end of its query.
+        // Each start has moved to the end of its query's records.
         let answers = measurement.values.iter().map(|count| (count / total).clamp(0.0, 1.0));
         Ok(Self { records, ends: next, answers: answers.collect(), all: cells.len() })
     }
@@ -123,7 +123,7 @@ impl Answered {
         &self.records[start..self.ends[query]]
     }
 
-    /// Whether weights can change the answer: not where the query counts no record of the support, or all.
+    /// Whether weights can change the answer: false if the query counts no record of the support, or all of them.
     fn can_change(&self, query: usize) -> bool {
         (1..self.all).contains(&self.records(query).len())
     }
@@ -134,7 +134,7 @@ impl Answered {
     }
 }
 
-/// A query answered before: its measurement and its place there.
+/// An answered query: its measurement, and its position in the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Query(usize, usize);
 
@@ -143,7 +143,7 @@ pub(super) struct Query(usize, usize);
 pub(super) struct PastQueries(Vec<Answered>);
 
 impl PastQueries {
-    /// Adds a measurement's queries, each answer a clamped to [0, 1].
+    /// Adds a measurement's queries, with answers clamped to [0, 1].
     ///
     /// # Errors
     /// An attribute outside the domain.
@@ -177,7 +177,8 @@ impl PastQueries {
         self.errors(weights).iter().flatten().copied().fold(0.0, f64::max)
     }
 
-    /// The query of the largest error among those whose answer weights can change, and that error; the first among equals.
+    /// The query with the largest error among those whose answers the weights can change, and that error. Ties go to
+    /// the first.
     pub(super) fn worst(&self, weights: &Weights) -> Option<(Query, f64)> {
         let mut worst: Option<(Query, f64)> = None;
         for (i, errors) in self.errors(weights).iter().enumerate() {

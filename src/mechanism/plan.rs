@@ -1,4 +1,4 @@
-//! What a run will do with its budget, as far as that is known before any data are read.
+//! How a run will spend its budget, as far as this is known before it reads any data.
 
 use serde::Serialize;
 
@@ -8,31 +8,31 @@ use crate::mechanism::Shares;
 use crate::privacy::{Curator, MarginalSensitivity, NeighboringRelation, Rho};
 use crate::query::Workload;
 
-/// What a plan is made for.
+/// The input of a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanFor<'a> {
     /// The attributes.
     pub domain: &'a Domain,
-    /// The cliques whose marginals must be good.
+    /// The cliques whose marginals must be accurate.
     pub workload: &'a Workload,
-    /// Which tables are neighbors.
+    /// The neighboring relation.
     pub relation: NeighboringRelation,
     /// The budget.
     pub rho: Rho,
-    /// The number of records, or a guess at it.
+    /// The number of records, or a guess.
     pub records: u64,
 }
 
-/// What a mechanism will do with a budget.
+/// How a mechanism will spend a budget.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RunPlan {
-    /// Rounds, at most.
+    /// Maximum number of rounds.
     pub rounds: u32,
-    /// What is measured, and with how much noise, if everything that may be measured is.
+    /// The measurements and their noise, assuming that everything that may be measured is measured.
     pub steps: Vec<PlannedStep>,
-    /// Largest model, in MiB; `None` where there is no limit.
+    /// Maximum size of the model, in MiB; `None` if there is no limit.
     pub size_limit_mib: Option<f64>,
-    /// Whether that limit grows with the rounds, from an even share in the first one.
+    /// Whether that limit grows from round to round, starting from an even share.
     pub grows: bool,
 }
 
@@ -41,14 +41,14 @@ pub struct RunPlan {
 pub struct PlannedStep {
     /// What is measured.
     pub what: &'static str,
-    /// How many of them.
+    /// The number of measurements.
     pub measurements: u32,
     /// Standard deviation of the noise on each count.
     pub stddev: f64,
 }
 
 impl PlanFor<'_> {
-    /// What is left of the budget once the number of records is paid for, where that is private.
+    /// The budget that remains after paying for the number of records, where that number is private.
     pub fn after_total(&self) -> Rho {
         if self.relation.has_public_total() {
             return self.rho;
@@ -68,10 +68,10 @@ impl PlanFor<'_> {
         PlannedStep { what, measurements: super::parameters::count(measurements), stddev }
     }
 
-    /// Rounds that share the budget evenly, and measure one marginal each. The size limit grows.
+    /// Plans rounds that share the budget evenly and measure one marginal each. The size limit grows.
     ///
     /// # Errors
-    /// A share outside [0, 1], or a budget that leaves a round nothing.
+    /// A share outside [0, 1], or a budget too small for the rounds.
     pub fn even_rounds(&self, rounds: u32, measure_share: f64) -> Result<RunPlan> {
         let budget = self.after_total().split(1, rounds.max(1).into()).unwrap_or_default().0;
         let Shares { measure, .. } = Shares::of(budget, measure_share)?;
@@ -81,7 +81,7 @@ impl PlanFor<'_> {
 }
 
 impl RunPlan {
-    /// The same, with a limit of the model's size.
+    /// Adds a limit on the model's size.
     #[must_use]
     pub fn within(self, size_limit_mib: f64) -> Self {
         Self { size_limit_mib: Some(size_limit_mib), ..self }

@@ -11,24 +11,25 @@ use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task, paramete
 use crate::observe::Observer;
 use crate::privacy::Curator;
 
-/// A fit ends when its loss falls by less than a marginal's that moves by this share of its sampling error.
+/// A fit ends when its loss falls by less than the loss of one marginal that moves by this share of its sampling error.
 const SAMPLING_SHARE: f64 = 0.3;
 
 /// Fits a graphical model to marginals of the first public table, and spends nothing.
 ///
-/// Greedy: every round takes the marginal of the downward closure on which the model is furthest from the public
-/// table, among those that keep the model within the size limit. The private table gives its number of records, and
-/// only where that is public; otherwise the model stands for the public table's.
+/// The algorithm is greedy. Among the marginals of the downward closure that keep the model within the size limit,
+/// every round takes the one on which the model is furthest from the public table. The private table contributes only
+/// its number of records, and only if that number is public. Otherwise the model uses the public table's number of
+/// records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PublicOnly {
-    /// Marginals to take; `None`: two per attribute, at least 30.
+    /// Number of marginals to take; `None`: two per attribute, at least 30.
     pub rounds: Option<u32>,
-    /// Largest model, in MiB.
+    /// Maximum size of the model, in MiB.
     pub size_limit_mib: f64,
-    /// Most oracle calls of a fit.
+    /// Maximum number of oracle calls per fit.
     pub iterations: u32,
-    /// The method of the fits.
+    /// The estimation method.
     pub estimator: EstimatorKind,
 }
 
@@ -108,7 +109,7 @@ impl Mechanism for PublicOnly {
 }
 
 impl PublicOnly {
-    /// Closer than the public marginals themselves are to what they stand for there is nothing to gain.
+    /// Stops a fit at the sampling error of the public marginals, as a closer fit gains nothing.
     fn fitting(&self, records: u64) -> Fitting {
         let fitting = Fitting::new(self.size_limit_mib, self.iterations, self.estimator);
         let marginal_share = SAMPLING_SHARE / (records as f64).max(1.0).sqrt();

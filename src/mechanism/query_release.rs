@@ -15,56 +15,56 @@ use crate::model::WeightedSupport;
 use crate::observe::Observer;
 use crate::privacy::{Curator, MarginalSensitivity, ScoreSensitivity, Selection, Sensitive};
 
-/// Most queries of a workload: their private counts, model counts and scores are held, some 2 GiB.
+/// Maximum number of queries of a workload. Their private counts, model counts and scores are in memory: about 2 GiB.
 const MAX_QUERIES: u64 = 1 << 26;
 
-/// What a round selects and measures.
+/// The queries that a round selects and measures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Queries {
     /// One cell of one marginal.
     #[default]
     Single,
-    /// The marginal of the worst cell, with all of its cells (the marginal trick of Liu, Vietri & Wu 2021).
+    /// All cells of the marginal that contains the worst cell (the marginal trick of Liu, Vietri & Wu 2021).
     Marginals,
 }
 
-/// Which distribution is released.
+/// The distribution that is released.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Iterate {
-    /// That of the last round.
+    /// The distribution after the last round.
     #[default]
     Last,
-    /// The mean of those after each round.
+    /// The mean of the distributions after each round.
     Average,
 }
 
-/// What MWEM, PMW^Pub, PEP and PEP^Pub have in common.
+/// The parameters that MWEM, PMW^Pub, PEP and PEP^Pub share.
 ///
-/// As in the authors' code, what was measured is not selected again as long as there is anything else.
+/// As in the authors' code, a measured query is not selected again while unmeasured ones remain.
 ///
-/// A round of `T` costs `ρ/T`, of which `measure_share` pays for the noise. A share of 1/2 is the papers' `ε₀ = √(2ρ/(2T))`
-/// with permute-and-flip at ε₀; a share of `(1-α)² / (α² + (1-α)²)` is selection by the exponential mechanism at `2αε₀` and
-/// noise of `1/(n(1-α)ε₀)`, with `ε₀ = √(2ρ/(T(α² + (1-α)²)))`.
+/// Each of the `T` rounds costs `ρ/T`, of which `measure_share` pays for the noise. A share of 1/2 is the papers'
+/// `ε₀ = √(2ρ/(2T))` with permute-and-flip at ε₀; a share of `(1-α)² / (α² + (1-α)²)` is selection by the exponential
+/// mechanism at `2αε₀` and noise of `1/(n(1-α)ε₀)`, with `ε₀ = √(2ρ/(T(α² + (1-α)²)))`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct QueryRelease {
     /// T, at least 1.
     pub rounds: u32,
-    /// The share of a round's budget that the measurement gets; in (0, 1).
+    /// The share of a round's budget for the measurement; in (0, 1).
     pub measure_share: f64,
-    /// How a query is chosen by its score.
+    /// How a query is selected by its score.
     pub selection: Selection,
-    /// What is chosen and measured.
+    /// What is selected and measured.
     pub queries: Queries,
     /// What is released.
     pub iterate: Iterate,
 }
 
 impl QueryRelease {
-    /// Rounds of such queries; half of a round's budget for each step, the exponential mechanism, and the last
-    /// iterate.
+    /// Parameters with the given rounds and queries. Each step gets half of a round's budget, the exponential mechanism
+    /// selects, and the last iterate is released.
     pub const fn new(rounds: u32, queries: Queries) -> Self {
         Self {
             rounds,
@@ -75,13 +75,13 @@ impl QueryRelease {
         }
     }
 
-    /// Refuses parameters out of range.
+    /// Checks that the parameters are in range.
     pub(super) fn check(&self) -> Result<()> {
         parameters::check_rounds(Some(self.rounds))?;
         parameters::check_share("measure share", self.measure_share)
     }
 
-    /// Rounds that share the budget evenly, and measure one query or one marginal each.
+    /// Plans rounds that share the budget evenly and measure one query or one marginal each.
     pub(super) fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
         let budget = about.after_total().split(1, self.rounds.max(1).into());
         let measure = Shares::of(budget.unwrap_or_default().0, self.measure_share)?.measure;
@@ -97,8 +97,8 @@ impl QueryRelease {
     /// Runs the rounds of a mechanism with its update rule.
     ///
     /// # Errors
-    /// Parameters out of range, a workload of too many queries, a checkpoint that is refused or cannot be written, or a
-    /// budget too small for the rounds.
+    /// Parameters out of range, a workload with too many queries, a checkpoint that is refused or cannot be written, or
+    /// a budget too small for the rounds.
     pub(super) fn run<M: Mechanism + Serialize + Update>(
         &self,
         mechanism: &M,
@@ -113,7 +113,7 @@ impl QueryRelease {
         let mut run = Run::open(mechanism.name(), mechanism, curator, task, observer)?;
         let total = run.total()?;
         let mut fit = Fit::new(mechanism, support, total);
-        // Weights are not kept: they follow from the measurements.
+        // Weights are not stored: they follow from the measurements.
         let mut resumed = None;
         for (round, measurement) in (1..).zip(run.measurements()) {
             resumed = Some(fit.update(round, measurement)?);
@@ -148,17 +148,17 @@ impl QueryRelease {
     }
 }
 
-/// The records that are reweighted.
+/// The records to reweight.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Over {
-    /// All that the domain allows, equally likely at first.
+    /// All records that the domain allows, initially equally likely.
     AllCells,
-    /// Those of all public tables, as frequent at first as there.
+    /// The records of all public tables, initially with their public frequencies.
     PublicRecords,
 }
 
 impl Over {
-    /// The records with their first weights; they stand for one record until n is known.
+    /// The records with their initial weights, which sum to 1 until n is known.
     fn support(self, domain: &Domain, public: &[PublicData]) -> Result<WeightedSupport> {
         match self {
             Self::AllCells => WeightedSupport::all_cells(domain, 1.0),
@@ -167,10 +167,10 @@ impl Over {
     }
 }
 
-/// How the answers so far change the weights.
+/// An update rule: how the answers so far change the weights.
 pub(super) trait Update {
-    /// Reweights in a round by the queries of all measurements so far, the last of which is the round's own. Returns the
-    /// number of queries it reweighted by.
+    /// Reweights the records by the queries of all measurements so far, the last of which belongs to this round.
+    /// Returns the number of queries used.
     fn reweight(&self, round: u32, past: &PastQueries, weights: &mut Weights) -> u32;
 }
 
@@ -192,7 +192,7 @@ impl<'u> Fit<'u> {
         Self { rule, support, total, weights, past: PastQueries::default(), iterates }
     }
 
-    /// Takes in a round's measurement.
+    /// Updates the weights with a round's measurement.
     fn update(&mut self, round: u32, measurement: &Measurement) -> Result<FitRecord> {
         self.past.push(&self.support, measurement, self.total)?;
         let queries = self.rule.reweight(round, &self.past, &mut self.weights);
@@ -214,13 +214,14 @@ impl<'u> Fit<'u> {
     }
 }
 
-/// The queries that a round selects among: those of the workload that no round has measured, as long as there are any.
+/// The queries that a round selects from: those of the workload that no round has measured, or all queries if none is
+/// left.
 struct Candidates {
     cliques: Vec<Clique>,
     queries: Queries,
-    /// Queries of each clique, or 1 where marginals are chosen.
+    /// Number of queries of each clique, or 1 if whole marginals are selected.
     sizes: Vec<usize>,
-    /// Which of them were measured, in order.
+    /// The measured queries, in order.
     taken: Vec<Vec<usize>>,
 }
 
@@ -257,7 +258,7 @@ impl Candidates {
         self.sizes.iter().zip(&self.taken).map(|(size, taken)| size - taken.len())
     }
 
-    /// Removes what was measured. When nothing is left, everything is a candidate again.
+    /// Removes a measured query or marginal. When no candidate is left, all become candidates again.
     fn take_away(&mut self, measurement: &Measurement) {
         let clique = self.cliques.iter().position(|clique| *clique == measurement.clique);
         let Some(clique) = clique else { return };
@@ -270,7 +271,7 @@ impl Candidates {
         }
     }
 
-    /// A candidate: its clique, and its query there.
+    /// The clique of a candidate, and its query within the clique.
     fn at(&self, mut choice: usize) -> (usize, usize) {
         for (clique, left) in self.left_of_each().enumerate() {
             if choice < left {
@@ -283,7 +284,7 @@ impl Candidates {
         (0, 0)
     }
 
-    /// `|n q(A) - n q(D)|` in counts for every candidate, the largest of them where it is a marginal.
+    /// `|n q(A) - n q(D)|` in counts for every candidate; for a marginal, the maximum over its cells.
     fn scores(
         &self,
         fit: &Fit<'_>,
@@ -322,7 +323,7 @@ impl Candidates {
     }
 }
 
-/// The parameters of all mechanisms that release queries.
+/// The parameters of all query-release mechanisms.
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "selection",

@@ -1,4 +1,4 @@
-//! `ResidualPlanner`: a workload of marginals, answered with the best Gaussian noise there is.
+//! `ResidualPlanner`: a workload of marginals, answered with optimal Gaussian noise.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,17 +18,17 @@ use crate::strategy::{Objective, ResidualPlan, Residuals};
 /// 2. *Measure*: all residuals at once, for the whole budget.
 /// 3. *Reconstruct*: every marginal as the sum of the residuals of its subsets ([`Residuals`]).
 ///
-/// As a [`Mechanism`] it fits a model to the answers that stand out of the noise.
+/// As a [`Mechanism`], it fits a model to the answers that stand out from the noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ResidualPlanner {
-    /// What the noise is best for.
+    /// The objective that the noise minimizes.
     pub objective: Objective,
-    /// Largest model, in MiB (8 bytes a cell of every maximal clique).
+    /// Maximum size of the model, in MiB (8 bytes per cell of every maximal clique).
     pub size_limit_mib: f64,
-    /// Most oracle calls of the fit.
+    /// Maximum number of oracle calls of the fit.
     pub iterations: u32,
-    /// The method of the fit.
+    /// The estimation method.
     pub estimator: EstimatorKind,
 }
 
@@ -99,7 +99,7 @@ impl ResidualPlanner {
     }
 }
 
-/// The parameter that no other mechanism has.
+/// The parameter specific to this mechanism.
 pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
     name: "objective",
     value_name: "WHAT",

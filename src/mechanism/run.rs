@@ -1,9 +1,9 @@
-//! The driver of a run: a curator, an observer and a checkpoint, held together.
+//! The driver of a run, which connects a curator, an observer and a checkpoint.
 //!
-//! Every mechanism is written on it, and so can those of other crates be (`examples/own_mechanism.rs`). A run is a
-//! sequence of rounds. A round makes any number of choices and takes any number of measurements; what it did becomes
-//! durable when it ends, before anybody sees it. A run that was cut short resumes after its last durable round, and
-//! pays for no round twice.
+//! Every mechanism is built on it, and mechanisms of other crates can be too (`examples/own_mechanism.rs`). A run is a
+//! sequence of rounds. A round makes any number of choices and takes any number of measurements; its results become
+//! durable when it ends, before anyone sees them. An interrupted run resumes after its last durable round, and pays for
+//! no round twice.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -26,15 +26,15 @@ use crate::privacy::{
 pub struct RoundRecord {
     /// The round, counted from 1.
     pub round: u32,
-    /// For each choice that the round made, the number of candidates. Empty where the mechanism takes fixed marginals.
+    /// The number of candidates of each choice in the round. Empty if the mechanism measures fixed marginals.
     pub choices: Vec<u64>,
-    /// Where the round's measurements are in [`Release::measurements`].
+    /// The range of the round's measurements in [`Release::measurements`].
     pub measurements: std::ops::Range<usize>,
-    /// The fit after the round; `None` where the next round, or the end, came without one.
+    /// The fit after the round; `None` if the next round, or the end of the run, followed without a fit.
     pub fit: Option<FitRecord>,
 }
 
-/// What a fit came to.
+/// The result of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -52,7 +52,7 @@ pub enum FitRecord {
     WeightedSupport {
         /// The largest error on the answers so far, as a probability.
         largest_error: f64,
-        /// Number of queries by which the records were reweighted.
+        /// Number of queries used to reweight the records.
         queries: u32,
         /// Size of the support, in MiB.
         model_mib: f64,
@@ -70,16 +70,16 @@ impl FitRecord {
     }
 }
 
-/// The state of a model between rounds, which a checkpoint keeps and does not look into. A checkpoint with a state of
-/// another kind or version is refused.
+/// The state of a model between rounds, opaque to the checkpoint that stores it. A checkpoint with a state of another
+/// kind or version is refused.
 pub trait ModelState: Serialize + DeserializeOwned {
-    /// Names the form of the state.
+    /// Identifies the format of the state.
     const KIND: &'static str;
-    /// Counts its revisions.
+    /// The version of that format.
     const VERSION: u32;
 }
 
-/// A run under way.
+/// A run in progress.
 pub struct Run<'r, 'c> {
     mechanism: &'static str,
     curator: &'r mut Curator<'c>,
@@ -87,21 +87,21 @@ pub struct Run<'r, 'c> {
     task: Task<'r>,
     checkpoint: Checkpoint,
     domain: Domain,
-    /// What an earlier run had spent of the limit.
+    /// The part of the limit that was spent before this run.
     earlier: Rho,
     planned: u32,
-    /// The round that has begun and has not ended.
+    /// The round in progress, if any.
     current: Option<RoundRecord>,
 }
 
 impl<'r, 'c> Run<'r, 'c> {
-    /// Begins a run, or resumes the one that the task's checkpoint holds.
+    /// Begins a run, or resumes the one in the task's checkpoint.
     ///
-    /// `mechanism`: its name. `parameters`: all that shapes the run besides task, curator and seed; a checkpoint of
-    /// other parameters is refused.
+    /// `mechanism`: its name. `parameters`: everything that determines the run apart from the task, curator and seed. A
+    /// checkpoint with other parameters is refused.
     ///
     /// # Errors
-    /// A checkpoint that is refused, cannot be read, or is in use.
+    /// A checkpoint that is refused, unreadable or in use.
     pub fn open(
         mechanism: &'static str,
         parameters: &impl Serialize,
@@ -125,10 +125,10 @@ impl<'r, 'c> Run<'r, 'c> {
         })
     }
 
-    /// Refuses a checkpoint, for a mechanism that spends everything at once or nothing at all.
+    /// Refuses a checkpoint. For mechanisms that spend everything at once, or nothing.
     ///
     /// # Errors
-    /// A task that asks for a checkpoint.
+    /// A task with a checkpoint.
     pub fn refuse_checkpoint(mechanism: &'static str, task: &Task<'_>) -> Result<()> {
         match task.checkpoint {
             None => Ok(()),
@@ -139,11 +139,11 @@ impl<'r, 'c> Run<'r, 'c> {
         }
     }
 
-    /// The number of records n, at least 1: public under replace-one, otherwise a paid estimate
-    /// ([`Curator::total`]), which is made once and kept. Ask for it before the first round.
+    /// The number of records n, at least 1: public under replace-one, otherwise an estimate that costs budget
+    /// ([`Curator::total`]) and is made only once. Call this before the first round.
     ///
     /// # Errors
-    /// A budget too small, or a checkpoint whose rounds were run without it.
+    /// A budget that is too small, or a checkpoint whose rounds were run without this number.
     pub fn total(&mut self) -> Result<f64> {
         if let Some(known) = self.checkpoint.total {
             return Ok(known);
@@ -160,8 +160,8 @@ impl<'r, 'c> Run<'r, 'c> {
         Ok(total)
     }
 
-    /// Reports to the observer that the rounds begin. `planned`: how many there will be, as far as is known; `candidates`:
-    /// cliques that may be measured.
+    /// Reports to the observer that the rounds begin. `planned`: the expected number of rounds. `candidates`: the
+    /// number of cliques that may be measured.
     pub fn start(&mut self, planned: u32, candidates: usize) {
         self.planned = planned;
         self.observer.event(&Event::Started {
@@ -183,30 +183,30 @@ impl<'r, 'c> Run<'r, 'c> {
         &self.domain
     }
 
-    /// Which tables are neighbors.
+    /// The neighboring relation.
     pub fn relation(&self) -> NeighboringRelation {
         self.curator.relation()
     }
 
-    /// n where it is public.
+    /// The number of records n, if it is public.
     pub fn public_records(&self) -> Option<u64> {
         self.curator.records()
     }
 
-    /// What is left of the budget.
+    /// The remaining budget.
     pub fn remaining(&self) -> Rho {
         self.curator.remaining()
     }
 
-    /// What is left of a budget of pure ε, or √(2ρ) of what is left of ρ.
+    /// The remaining ε of a pure-ε budget, or √(2ρ) of the remaining ρ.
     ///
     /// # Errors
-    /// None that occurs.
+    /// None in practice.
     pub fn remaining_epsilon(&self) -> Result<Ratio> {
         self.curator.remaining_epsilon()
     }
 
-    /// The budget of all rounds together, spent or not: the limit without what was spent before the first round.
+    /// The budget of all rounds together, spent or not: the limit minus the cost of everything before the first round.
     pub fn budget(&self) -> Rho {
         let entries = self.curator.ledger().entries().iter();
         let before = entries.take_while(|entry| entry.round == 0);
@@ -214,7 +214,8 @@ impl<'r, 'c> Run<'r, 'c> {
         Rho::from_units(self.curator.ledger().limit().units().saturating_sub(before))
     }
 
-    /// Share that is spent, once `cost` is spent too, of what the limit left this run to spend.
+    /// The share of this run's budget that is spent once `cost` is spent too. This run's budget is the limit minus
+    /// earlier costs.
     pub fn spent_share_with(&self, cost: Rho) -> f64 {
         let own = |rho: Rho| rho.units().saturating_sub(self.earlier.units());
         let spent = own(self.curator.spent()).saturating_add(cost.units());
@@ -222,10 +223,10 @@ impl<'r, 'c> Run<'r, 'c> {
         Rho::from_units(spent).to_f64() / Rho::from_units(limit).to_f64()
     }
 
-    /// What each of `left` rounds may cost, in two parts: for measuring, the share asked for; and for choosing.
+    /// The budget of each of `left` rounds, in two parts: `measure_share` of it for measuring, the rest for choosing.
     ///
     /// # Errors
-    /// One of them is nothing.
+    /// A part that is zero.
     pub fn even_share(&self, left: u32, measure_share: f64) -> Result<Shares> {
         Shares::of(self.remaining().split(1, left.into()).unwrap_or_default().0, measure_share)
     }
@@ -237,12 +238,12 @@ impl<'r, 'c> Run<'r, 'c> {
         (2.0 * variance / std::f64::consts::PI).sqrt()
     }
 
-    /// What the last access cost.
+    /// The cost of the last access.
     pub fn last_cost(&self) -> Rho {
         self.curator.ledger().entries().last().map_or(Rho::ZERO, |entry| entry.rho)
     }
 
-    /// What was measured, in order, the round under way included.
+    /// The measurements, in order, including those of the round in progress.
     pub fn measurements(&self) -> &[Measurement] {
         &self.checkpoint.measurements
     }
@@ -257,7 +258,7 @@ impl<'r, 'c> Run<'r, 'c> {
         self.checkpoint.rounds.last().map_or(1, |record| record.round + 1)
     }
 
-    /// The exact marginals on some cliques, sealed. Free, as nothing leaves.
+    /// The exact marginals on the given cliques, sealed. They cost nothing, as none of them is released.
     ///
     /// # Errors
     /// A clique outside the domain, or a failure to count.
@@ -265,7 +266,7 @@ impl<'r, 'c> Run<'r, 'c> {
         self.curator.marginals(cliques)
     }
 
-    /// Begins the next round, with a noise generator of its own, and returns its number.
+    /// Begins the next round, which has its own noise generator, and returns its number.
     ///
     /// # Errors
     /// A failure of the system's random generator.
@@ -275,7 +276,7 @@ impl<'r, 'c> Run<'r, 'c> {
         Ok(self.current_round().round)
     }
 
-    /// The record of the round under way.
+    /// The record of the round in progress.
     fn current_round(&mut self) -> &mut RoundRecord {
         let (round, at) = (self.next_round(), self.checkpoint.measurements.len());
         let new = || RoundRecord { round, choices: Vec::new(), measurements: at..at, fit: None };
@@ -289,7 +290,7 @@ impl<'r, 'c> Run<'r, 'c> {
         self.observer.event(&Event::Scored { round, candidates, exact, sampled });
     }
 
-    /// Chooses a candidate by its score, large scores being likely, and returns its position.
+    /// Chooses a candidate at random, favoring high scores, and returns its position.
     ///
     /// # Errors
     /// As [`Curator::select`].
@@ -343,7 +344,7 @@ impl<'r, 'c> Run<'r, 'c> {
         Ok(())
     }
 
-    /// Takes a marginal that costs nothing into the round: one of a public table, or one that was released before.
+    /// Adds a marginal that costs nothing to the round: one of a public table, or one that was already released.
     pub fn take(&mut self, measurement: Measurement) {
         self.current_round();
         self.checkpoint.measurements.push(measurement);
@@ -351,7 +352,7 @@ impl<'r, 'c> Run<'r, 'c> {
         self.current_round().measurements.end = end;
     }
 
-    /// Ends the round: makes it durable, and then reports its measurements to the observer.
+    /// Ends the round: makes it durable, then reports its measurements to the observer.
     ///
     /// # Errors
     /// A checkpoint that cannot be written.
@@ -375,13 +376,13 @@ impl<'r, 'c> Run<'r, 'c> {
         Ok(())
     }
 
-    /// Measures each of some marginals, one per round, at equal parts of a budget. Rounds that are durable already are
-    /// not repeated.
+    /// Measures the given marginals, one per round, each at an equal part of the budget. Rounds that are already
+    /// durable are not repeated.
     ///
-    /// `cliques`: the first to be measured.
+    /// `cliques`: must be the first measurements of the run.
     ///
     /// # Errors
-    /// As [`measure`](Self::measure) and [`end_round`](Self::end_round); a part that is nothing.
+    /// As [`measure`](Self::measure) and [`end_round`](Self::end_round); a part that is zero.
     pub fn measure_each(&mut self, cliques: &[Clique], budget: Rho) -> Result<()> {
         let all = cliques.len() as u64;
         let up_to = |i: u64| budget.split(i, all).unwrap_or_default().0;
@@ -394,14 +395,14 @@ impl<'r, 'c> Run<'r, 'c> {
         Ok(())
     }
 
-    /// Records the fit after the last round that has ended, and reports it to the observer.
+    /// Records the fit after the last finished round, and reports it to the observer.
     pub fn fitted(&mut self, fit: FitRecord) {
         let Some(record) = self.checkpoint.rounds.last_mut() else { return };
         record.fit = Some(fit);
         self.observer.event(&Event::Fitted { round: record.round, fit });
     }
 
-    /// The state of the model that the resumed rounds left behind; `None` for a run that begins.
+    /// The model state at the end of the resumed rounds; `None` for a new run.
     ///
     /// # Errors
     /// A state of another kind or version.
@@ -409,15 +410,16 @@ impl<'r, 'c> Run<'r, 'c> {
         self.checkpoint.state()
     }
 
-    /// Keeps the state of the model with the next round that ends. Without a checkpoint nothing is done.
+    /// Stores the model state with the next round that ends. Does nothing without a checkpoint.
     ///
     /// # Errors
-    /// A state that JSON cannot hold.
+    /// A state that JSON cannot represent.
     pub fn keep<S: ModelState>(&mut self, state: &S) -> Result<()> {
         self.checkpoint.keep(state)
     }
 
-    /// An error for a checkpoint that does not fit this run; `why` holds no number from private rows.
+    /// An error for a checkpoint that does not match this run. `why` must not contain numbers computed from private
+    /// rows.
     pub fn refused(&self, why: &'static str) -> Error {
         self.checkpoint.refused(CheckpointFault::Inconsistent(why))
     }
@@ -451,10 +453,10 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Splits a round's budget; measuring gets the share asked for.
+    /// Splits a round's budget; measuring gets the share `measure_share`.
     ///
     /// # Errors
-    /// A part that is nothing, or a share outside [0, 1].
+    /// A part that is zero, or a share outside [0, 1].
     pub fn of(round: Rho, measure_share: f64) -> Result<Self> {
         let (measure, select) = round.fraction(measure_share)?;
         if measure.is_zero() || select.is_zero() {
@@ -465,7 +467,7 @@ impl Shares {
         Ok(Self { measure, select })
     }
 
-    /// The whole.
+    /// The sum of both parts.
     pub fn sum(self) -> Rho {
         Rho::from_units(self.measure.units().saturating_add(self.select.units()))
     }

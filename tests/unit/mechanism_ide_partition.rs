@@ -14,7 +14,7 @@ fn sizes_are_made_to_add_up_and_none_is_negative() {
 fn a_group_finds_its_cells_wherever_its_attributes_are() {
     let domain = Domain::new([("x", 2), ("puma", 3), ("y", 2), ("state", 2)]).unwrap();
     let partition = Partition::new(&domain, &["state".into(), "puma".into()]).unwrap();
-    // Each cell says which it is: x, puma, y, state as digits.
+    // Each cell's value encodes its position: x, puma, y, state as digits.
     let table: Vec<f64> = (0..24)
         .map(|i: u32| f64::from(1000 * (i / 12) + 100 * (i / 4 % 3) + 10 * (i / 2 % 2) + i % 2))
         .collect();

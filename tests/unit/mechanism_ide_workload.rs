@@ -13,7 +13,7 @@ fn single_attributes_come_first_and_then_the_most_dependent_pairs() {
     let pair = Clique::new([0, 1]);
     assert_eq!(candidates.choose(4, |_| 100.0), [a.clone(), b.clone(), c, pair.clone()]);
     assert_eq!(candidates.choose(3, |_| 2.0), [a.clone(), b.clone()]);
-    // Fewer cliques leave each more of the budget.
+    // With fewer cliques, each gets more of the budget.
     assert_eq!(candidates.choose(9, |n| 6.0 / n as f64), [a, b]);
     assert!(candidates.choose(5, |_| 1.0).is_empty());
     let found = mutual_information(prior.rows(), prior.weights(), &[pair, Clique::new([0, 2])]);

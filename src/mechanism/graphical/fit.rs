@@ -1,4 +1,4 @@
-//! One fit to all measurements, and what the next one starts from.
+//! One fit to all measurements, and the starting point of the next one.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::mechanism::ModelState;
 use crate::model::MarkovRandomField;
 use crate::table::{CliqueLayout, Potentials};
 
-/// A fitted model, what the fit says of itself, and what it takes to certify it.
+/// A fitted model, the fit's report, and the data needed to certify it.
 pub(super) struct Fit {
     pub(super) model: MarkovRandomField,
     pub(super) estimate: Estimate,
@@ -24,8 +24,8 @@ pub(super) struct Fit {
 }
 
 impl Fit {
-    /// Fits a model to all measurements, from the potentials of the model before; takes over what it can from the plans
-    /// of an earlier fit.
+    /// Fits a model to all measurements, starting from the potentials of the previous model. Reuses the plans of an
+    /// earlier fit where possible.
     pub(super) fn new(
         fitting: &Fitting,
         domain: &Domain,
@@ -47,12 +47,12 @@ impl Fit {
         Ok(Self { model, estimate, oracle, loss, total })
     }
 
-    /// How far from the least loss the fit is, at most. Without noise the bound is 0, which the marginals of one table
-    /// attain.
+    /// Upper bound on how far the fit is from the least loss. Without noise the lower bound is 0, which the marginals
+    /// of one table attain.
     ///
-    /// `iterations`: calls that a fit may take. `work`: the sum over all fits of their calls times their model's MiB. The
-    /// certificate takes no more than that, and no more calls than two fits; but those of one fit while it is
-    /// loose.
+    /// `iterations`: maximum number of calls of a fit. `work`: the sum over all fits of calls times model size in MiB.
+    /// The certificate takes no more work than that, and no more calls than two fits. While it is loose yet, it may
+    /// take the calls of one fit.
     pub(super) fn certify(&self, iterations: u32, work: f64) -> Result<Certificate> {
         let affordable = whole_calls(work.max(LITTLE_WORK) / self.model.size_mib());
         let soft = affordable.min(iterations.saturating_mul(2));
@@ -70,7 +70,7 @@ impl Fit {
     }
 }
 
-/// Oracle calls times MiB that a certificate may take in any case: some tenth of a second.
+/// Oracle calls times MiB that a certificate may always take: about a tenth of a second.
 const LITTLE_WORK: f64 = 1000.0;
 
 /// A number of calls, rounded down.
@@ -83,7 +83,7 @@ fn whole_calls(calls: f64) -> u32 {
     calls.clamp(0.0, f64::from(u32::MAX)) as u32
 }
 
-/// Potentials as a checkpoint keeps them: those of the last fit before the last measurement, where the next fit starts.
+/// Potentials as stored in a checkpoint: those of the last fit before the last measurement, where the next fit starts.
 #[derive(Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct PotentialsState(Vec<(Clique, Vec<f64>)>);
@@ -99,7 +99,7 @@ impl PotentialsState {
         Self(cliques.map(|(i, clique)| (clique.clone(), potentials.table(i).to_vec())).collect())
     }
 
-    /// The potentials, once they fit the domain and the measurements.
+    /// The potentials, after checking that they match the domain and the measurements.
     pub(super) fn potentials(
         &self,
         domain: &Domain,

@@ -1,4 +1,4 @@
-//! What mechanisms with a graphical model share: the size filter, model errors as scores, and fits.
+//! The common parts of mechanisms with a graphical model: the size filter, model errors as scores, and fits.
 
 mod fit;
 mod scores;
@@ -17,32 +17,32 @@ use fit::{Fit, PotentialsState};
 use scores::Coverage;
 pub(super) use scores::{l1_distance, table_distances};
 
-/// How large a model may become, and how it is fitted.
+/// The size limit of a model, and how it is fitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fitting {
-    /// Largest model, in MiB at 8 bytes per cell of every maximal clique.
+    /// Maximum size of the model, in MiB at 8 bytes per cell of every maximal clique.
     pub size_limit_mib: f64,
-    /// The method.
+    /// The estimation method.
     pub estimator: EstimatorKind,
-    /// When a fit ends.
+    /// The stopping rule of a fit.
     pub stopping: Stopping,
-    /// What a measurement weighs.
+    /// The weighting of measurements.
     pub weighting: Weighting,
 }
 
 impl Fitting {
     /// The default size limit, in MiB.
     pub const SIZE_LIMIT_MIB: f64 = 80.0;
-    /// The default number of oracle calls of a fit, at most.
+    /// The default maximum number of oracle calls per fit.
     pub const ITERATIONS: u32 = 1000;
 
-    /// Fits of at most `iterations` oracle calls, which weigh every measurement by `1/σ²`.
+    /// Fits of at most `iterations` oracle calls, which weight every measurement by `1/σ²`.
     pub fn new(size_limit_mib: f64, iterations: u32, estimator: EstimatorKind) -> Self {
         let stopping = Stopping::default().at_most(iterations);
         Self { size_limit_mib, estimator, stopping, weighting: Weighting::InverseVariance }
     }
 
-    /// Refuses settings out of range.
+    /// Checks that the settings are in range.
     ///
     /// # Errors
     /// A size limit or a number of iterations that is not above 0.
@@ -57,11 +57,11 @@ impl Fitting {
         Ok(())
     }
 
-    /// Refuses a size limit below the model of independent attributes and structural zeros, which every model
-    /// contains, and structural zeros that leave no record.
+    /// Refuses a size limit below the size of the model of independent attributes and structural zeros, which every
+    /// model contains. Also refuses structural zeros that allow no record.
     ///
     /// # Errors
-    /// Those, and settings out of range.
+    /// As above, and settings out of range.
     pub fn check_domain(&self, domain: &Domain) -> Result<()> {
         self.check()?;
         let needed_mib = graph::size_mib(JunctionTree::new(domain, &[]).cells());
@@ -72,7 +72,7 @@ impl Fitting {
     }
 }
 
-/// The graphical model of a run, fitted from round to round.
+/// The graphical model of a run, refitted from round to round.
 pub struct GraphicalModel {
     fitting: Fitting,
     total: f64,
@@ -82,18 +82,18 @@ pub struct GraphicalModel {
 }
 
 impl GraphicalModel {
-    /// The model of independent uniform attributes, or the one that the resumed rounds left behind. Settles the
+    /// The model of independent uniform attributes, or the model at the end of the resumed rounds. Determines the
     /// number of records ([`Run::total`]).
     ///
     /// # Errors
-    /// Settings out of range, a size limit below the smallest model, or a checkpoint that does not fit.
+    /// Settings out of range, a size limit below the smallest model, or a checkpoint that does not match.
     pub fn open(fitting: Fitting, run: &mut Run<'_, '_>) -> Result<Self> {
         fitting.check_domain(run.domain())?;
         let total = run.total()?;
         Self::with_total(fitting, run, total)
     }
 
-    /// The same, with a number of records known from elsewhere: nothing is spent.
+    /// As [`open`](Self::open), but with a known number of records, so nothing is spent.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -111,21 +111,21 @@ impl GraphicalModel {
         Ok(Self { fitting, total, model, last_fit: None, coverage: Coverage::default() })
     }
 
-    /// n, or its estimate.
+    /// The number of records n, or its estimate.
     pub fn total(&self) -> f64 {
         self.total
     }
 
-    /// The model of the last fit; uniform before the first. A resumed run begins with the model that its last round had
-    /// begun with.
+    /// The model of the last fit; uniform before the first fit. A resumed run starts from the model that its last round
+    /// started from.
     pub fn model(&self) -> &MarkovRandomField {
         &self.model
     }
 
-    /// Positions of the cliques that keep the model within a size when they are measured next.
+    /// Positions of the cliques that keep the model within a size limit if measured next.
     ///
     /// # Errors
-    /// No clique does.
+    /// No such clique.
     pub fn within(
         &self,
         run: &Run<'_, '_>,
@@ -143,11 +143,11 @@ impl GraphicalModel {
 
     /// `‖M_τ(D) - M_τ(model)‖₁` for the wanted cliques, in counts.
     ///
-    /// `answers`: the private marginals of all cliques. `wanted`: positions of those that are scored. `round` seeds the
-    /// records that are drawn from the model where its marginals would be costly.
+    /// `answers`: the private marginals of all cliques. `wanted`: the positions of the cliques to score. `round`: the
+    /// seed for records drawn from the model, used where its exact marginals would be costly.
     ///
     /// # Errors
-    /// A table that does not fit memory.
+    /// A table that does not fit in memory.
     pub fn errors(
         &mut self,
         cliques: &[Clique],
@@ -161,7 +161,7 @@ impl GraphicalModel {
         Ok(errors)
     }
 
-    /// Chooses one of `candidates` scores by the exponential mechanism.
+    /// Chooses one of the candidates by the exponential mechanism.
     ///
     /// # Errors
     /// As [`Run::select`].
@@ -177,11 +177,11 @@ impl GraphicalModel {
         run.select(Selection::Exponential, scores, sensitivity, rho, "choose a marginal")
     }
 
-    /// Fits all measurements of the run, from the potentials of the last fit. Without measurements the model stays
-    /// uniform.
+    /// Fits the model to all measurements of the run, starting from the potentials of the last fit. Without
+    /// measurements the model stays uniform.
     ///
     /// # Errors
-    /// A model that does not fit memory.
+    /// A model that does not fit in memory.
     pub fn fit(&mut self, run: &mut Run<'_, '_>) -> Result<()> {
         if run.measurements().is_empty() {
             return Ok(());
@@ -202,7 +202,7 @@ impl GraphicalModel {
     /// The release, with the certificate of the last fit.
     ///
     /// # Errors
-    /// A model that does not fit memory.
+    /// A model that does not fit in memory.
     pub fn finish(self, run: Run<'_, '_>) -> Result<Release> {
         let iterations = self.fitting.stopping.iterations;
         let work = run.rounds().iter().map(|record| match record.fit {
@@ -217,8 +217,8 @@ impl GraphicalModel {
     }
 }
 
-/// Which of the cliques keep the model within `limit_mib` when measured next to `measured`. A clique inside an existing
-/// maximal clique always does.
+/// Which of the cliques keep the model within `limit_mib` if measured in addition to `measured`. A clique inside an
+/// existing maximal clique always does.
 pub(super) fn tractable(
     domain: &Domain,
     measured: &[Clique],
@@ -235,7 +235,7 @@ pub(super) fn tractable(
         .collect()
 }
 
-/// Every attribute of a domain alone.
+/// The one-attribute cliques of a domain.
 pub(super) fn single_attributes(domain: &Domain) -> Vec<Clique> {
     (0..domain.len()).map(|attribute| Clique::new([attribute])).collect()
 }

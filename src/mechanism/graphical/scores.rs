@@ -1,4 +1,5 @@
-//! How far a model is from tables: the scores of candidates, exact where that is cheap, otherwise from drawn records.
+//! Distances between a model and tables: the scores of candidates, exact where that is cheap, otherwise estimated from
+//! drawn records.
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
@@ -10,19 +11,19 @@ use crate::error::Result;
 use crate::model::{MarkovRandomField, Sampling};
 use crate::privacy::Sensitive;
 
-/// Model cells that one round may walk over for marginals off the tree, before it samples the others.
+/// Maximum number of model cells that one round visits for marginals off the tree; it samples the other marginals.
 const EXACT_CELLS: u64 = 1 << 29;
-/// Cliques off the tree whose elimination is priced at all.
+/// Maximum number of cliques off the tree whose elimination cost is computed.
 const PRICED: usize = 1 << 16;
-/// Counted cells of sampled records per round: records times cliques.
+/// Maximum number of counts over sampled records per round: records times cliques.
 const SAMPLED_COUNTS: usize = 2_000_000_000;
 const MOST_SAMPLED_RECORDS: usize = 1 << 20;
-/// Model cells held at a time while scores are computed.
+/// Model cells in memory at a time while scores are computed.
 const BATCH_CELLS: u64 = 1 << 22;
-/// Cells summed before a partial sum is added to the others, which bounds the rounding error of a score.
+/// Number of cells in a partial sum. Summing in blocks bounds the rounding error of a score.
 const SUM_BLOCK: usize = 4096;
 
-/// How many model marginals were exact, and how many came from records drawn from the model.
+/// The number of exact model marginals, and the number estimated from records drawn from the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Coverage {
     pub(super) exact: usize,
@@ -31,7 +32,7 @@ pub(super) struct Coverage {
 
 /// `‖M_τ(D) - M_τ(model)‖₁` for some cliques, in counts.
 ///
-/// `answers` are the private marginals of all cliques, `wanted` the positions asked for.
+/// `answers`: the private marginals of all cliques. `wanted`: the positions of the cliques to score.
 pub(super) fn model_errors(
     model: &MarkovRandomField,
     cliques: &[Clique],
@@ -68,10 +69,10 @@ pub(in crate::mechanism) fn table_distances(
     Ok(wanted.iter().map(|i| found[*i]).collect())
 }
 
-/// Calls `visit` with positions of cliques and the model's marginals on them, batch by batch.
+/// Calls `visit` batch by batch, with positions of cliques and the model's marginals on them.
 ///
-/// Marginals off the tree that are costly are estimated from records drawn from the model: that is post-processing of
-/// what was released before, and leaves the sensitivity of an error against them as it is.
+/// Costly marginals off the tree are estimated from records drawn from the model. This is post-processing of earlier
+/// releases, and does not change the sensitivity of an error measured against them.
 fn for_each_batch(
     model: &MarkovRandomField,
     cliques: &[Clique],
@@ -152,7 +153,7 @@ fn batches<'i>(domain: &Domain, cliques: &[Clique], indices: &'i [usize]) -> Vec
     parts
 }
 
-/// Writes the distance of `scale` times each clique's counts to its table.
+/// Writes the distance between `scale` times each clique's counts and its table.
 fn distances(
     part: &[usize],
     tables: &[Vec<f64>],
@@ -180,7 +181,7 @@ fn whole_records(total: f64) -> usize {
     total.clamp(1.0, f64::from(u32::MAX)) as usize
 }
 
-/// `Σ |a - scale b|` of counts and a table.
+/// `Σ |a - scale b|` over counts and a table.
 pub(in crate::mechanism) fn l1_distance<T: Copy + Into<f64>>(
     counts: &[u32],
     table: &[T],

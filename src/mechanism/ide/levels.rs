@@ -1,4 +1,4 @@
-//! What each level of groups may cost.
+//! The budget of each level of groups.
 
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
@@ -14,16 +14,16 @@ use crate::privacy::NoiseForm;
 
 /// How the levels of groups share the budget, for sizes and answers together.
 ///
-/// A level of G groups has noise of stddev `σ` on each count, and so noise of `σ G/n` on a frequency within a group of mean
-/// size. Gaussian noise at the cost ρ has `σ ∝ 1/√ρ`, Laplace noise at ε `σ ∝ 1/ε`. With as many answers at all levels, the
-/// expected L1 errors of the levels, added up, are least at shares in proportion to
+/// A level of G groups has noise of stddev `σ` on each count, and thus noise of `σ G/n` on a frequency within a group
+/// of mean size. Gaussian noise at cost ρ has `σ ∝ 1/√ρ`, Laplace noise at cost ε has `σ ∝ 1/ε`. If all levels have
+/// equally many answers, the sum of the levels' expected L1 errors is least at shares proportional to
 ///
 /// ```text
 /// G^(2/3)   with Gaussian noise,      √G   with Laplace noise
 /// ```
 ///
-/// (`docs/theory/run.md`, section 9): one state of 95 areas has 0.046 of ρ, its areas the rest. Numbers of groups are those
-/// that the schema allows, and so are public.
+/// (`docs/theory/run.md`, section 9): one state with 95 areas gets 0.046 of ρ, and its areas get the rest. The numbers
+/// of groups follow from the schema, so they are public.
 ///
 /// ```
 /// use jointly::mechanism::LevelShares;
@@ -34,17 +34,17 @@ use crate::privacy::NoiseForm;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum LevelShares {
-    /// By the number of groups, as above.
+    /// Shares by the number of groups, as above.
     #[default]
     ByGroups,
-    /// As much for every level: as published.
+    /// Equal shares, as published.
     Equal,
-    /// These, outermost level first, in proportion: a number above 0 for each level.
+    /// Shares in proportion to these numbers, outermost level first; one number above 0 per level.
     Given(Vec<f64>),
 }
 
 impl LevelShares {
-    /// The share of each level, in proportion. `groups`: how many there are at each, outermost level first.
+    /// The weight of each level. `groups`: the number of groups at each level, outermost first.
     fn weights(&self, noise: NoiseForm, groups: &[u64]) -> Result<Vec<f64>> {
         let power = match noise {
             NoiseForm::Gaussian => 2.0 / 3.0,
@@ -98,7 +98,7 @@ impl TryFrom<String> for LevelShares {
 impl FromStr for LevelShares {
     type Err = Error;
 
-    /// `by-groups`, `equal`, or numbers separated by commas.
+    /// Parses `by-groups`, `equal`, or numbers separated by commas.
     fn from_str(text: &str) -> Result<Self> {
         match text {
             "by-groups" => Ok(Self::ByGroups),
@@ -115,26 +115,26 @@ impl FromStr for LevelShares {
     }
 }
 
-/// What one level may cost.
+/// The budget of one level.
 pub(super) struct LevelBudget {
     /// `None` where sizes are public.
     pub(super) sizes: Option<Cost>,
     pub(super) answers: Cost,
 }
 
-/// The parts of the budget, settled before anything is measured.
+/// The parts of the budget, fixed before the first measurement.
 pub(super) struct Levels {
     first: usize,
     budgets: Vec<LevelBudget>,
 }
 
 impl Levels {
-    /// Shares for all levels; those for sizes that are public are shared by all others.
+    /// Computes the shares of all levels. The shares of public sizes are divided among all other parts.
     ///
-    /// `records`: n, where it is public.
+    /// `records`: n, if public.
     ///
     /// # Errors
-    /// Shares that are none, or a part so small that it is nothing.
+    /// Invalid shares, or a part so small that it rounds to zero.
     pub(super) fn new(
         settings: &Ide,
         domain: &Domain,
@@ -145,7 +145,7 @@ impl Levels {
         let depths = partition.depths();
         let groups = depths.clone().map(|depth| partition.number(domain, depth));
         let weights = settings.level_shares.weights(settings.noise, &groups.collect::<Vec<_>>())?;
-        // There is one group, and the number of records is public.
+        // A single group, with a public number of records.
         let is_public =
             |depth| records.is_some() && domain.cells(&partition.clique(depth)) == Some(1);
         let share = settings.answer_share;
@@ -167,7 +167,7 @@ impl Levels {
         Ok(Self { first: *depths.start(), budgets })
     }
 
-    /// What a level may cost, and whether it is the last. `None`: no such level.
+    /// The budget of a level, and whether it is the last. `None`: no such level.
     pub(super) fn at(&self, depth: usize) -> Option<(&LevelBudget, bool)> {
         let level = depth.checked_sub(self.first)?;
         Some((self.budgets.get(level)?, level + 1 == self.budgets.len()))

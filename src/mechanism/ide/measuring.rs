@@ -1,33 +1,35 @@
-//! Measuring at a cost, durably, within what is left.
+//! Durable measurements within the remaining budget.
 
 use crate::domain::Clique;
 use crate::error::Result;
 use crate::mechanism::Run;
 use crate::mechanism::ide::noise::Cost;
 
-/// What the levels may still spend. One marginal is a round. A resumed run does not measure durable rounds again: all
-/// else follows from the measurements, and is computed again.
+/// The budget that the levels may still spend. Each marginal is one round. A resumed run does not repeat durable
+/// rounds; it recomputes everything else from their measurements.
 pub(super) struct Measuring {
-    /// The number of the last round, durable before or not.
+    /// The number of the last round, whether or not it was resumed.
     round: usize,
     left: Cost,
 }
 
 impl Measuring {
-    /// Nothing measured yet of a budget.
+    /// The state before the first measurement.
     pub(super) fn new(budget: Cost) -> Self {
         Self { round: 0, left: budget }
     }
 
-    /// What the measurements so far have left of the budget.
+    /// The budget that remains after the measurements so far.
     pub(super) fn left(&self) -> Cost {
         self.left
     }
 
-    /// Measures marginals that share a cost evenly; the last one has what rounding leaves. Noisy counts, row-major.
+    /// Measures marginals that share a cost evenly; the last one also gets the rounding remainder. Returns noisy
+    /// counts, row-major.
     ///
     /// # Errors
-    /// A part so small that it is nothing, a failure to count or to keep the state, or a checkpoint of other marginals.
+    /// A part so small that it rounds to zero, a failure to count or to store the state, or a checkpoint of other
+    /// marginals.
     pub(super) fn measure(
         &mut self,
         run: &mut Run<'_, '_>,

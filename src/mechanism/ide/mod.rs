@@ -1,4 +1,4 @@
-//! Hierarchical prior-aware release: each group's table is the public one, scaled to what was measured of the group.
+//! Hierarchical prior-aware release: each group's table is the public one, scaled to the group's measurements.
 
 mod levels;
 mod measuring;
@@ -32,23 +32,26 @@ use workload::Candidates;
 /// IDE (Tao, Bater & Machanavajjhala 2021, Algorithm 2), for groups within groups such as areas within states:
 ///
 /// 1. *Prior*: the distinct records of the public tables, without the group attributes.
-/// 2. *Sizes* of all groups of a level, and *answers* on some marginals within each, with noise.
-/// 3. *Posterior* of each group: its parent's, scaled to the group's answers ([`PriorAware`], Algorithm 1).
-/// 4. The same one level below, with what step 3 made as the prior.
+/// 2. Noisy *sizes* of all groups of a level, and noisy *answers* on some marginals within each group.
+/// 3. *Posterior* of each group: its parent's table, scaled to the group's answers ([`PriorAware`], Algorithm 1).
+/// 4. The same one level below, with the posterior of step 3 as the prior.
 ///
-/// Levels share the budget by [`LevelShares`], and each shares its part between sizes and answers. [`LevelShares::Equal`] and an
-/// `answer_share` of 1/2 are as published, ε₀ = ε/4 for each step of two levels. What a level leaves over, because no marginal was
-/// worth its noise, goes to the answers of the last level. The answers of all groups of a level form one marginal, on the group attributes and the clique.
-/// A record is in one cell of it, so one sensitivity covers all groups, even where one individual has records in several
-/// (`docs/theory/run.md`). Sizes below 0 become 0, and all are scaled to the size of the parent. A size that the relation
-/// makes public is not measured.
+/// [`LevelShares`] divides the budget among the levels. Each level divides its part between sizes and answers.
+/// [`LevelShares::Equal`] and an `answer_share` of 1/2 are as published, ε₀ = ε/4 for each step of two levels. If no
+/// marginal is worth its noise, the level's unspent part goes to the answers of the last level. The answers of all
+/// groups of a level form one marginal, on the group attributes and the clique. A record is in one cell of that
+/// marginal, so one sensitivity covers all groups, even if one individual has records in several groups
+/// (`docs/theory/run.md`). Negative sizes become 0, and all sizes are scaled to add up to the parent's size. Sizes that
+/// are public under the relation are not measured.
 ///
-/// *Which marginals*: single attributes, then the pairs that depend most on each other in the public table, as many as are
-/// worth their noise: when that many share the budget, the noise's variance on a cell is at most `noise_to_count` times
-/// the mean count of a cell in a group of mean size. At a ratio of 1 the noise equals the sampling error of
-/// that many records, at 4 it is twice as large. Released sizes, the public table and the budget determine this choice; the answers do not.
+/// *Which marginals*: single attributes, then the pairs that depend most on each other in the public table, as many as
+/// are worth their noise. That is, when that many share the budget, the noise's variance on a cell is at most
+/// `noise_to_count` times the mean count of a cell in a group of mean size. At a ratio of 1 the noise equals the
+/// sampling error of that many records, at 4 it is twice as large. Released sizes, the public table and the budget
+/// determine this choice; the answers do not.
 ///
-/// Every code of the group attributes is a group, so that none is lost or invented. The workload of the task plays no part.
+/// Every code of the group attributes is a group, so that no group is lost or invented. The task's workload is not
+/// used.
 ///
 /// ```
 /// use jointly::data::PublicData;
@@ -74,25 +77,25 @@ use workload::Candidates;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Ide {
-    /// Names of the group attributes, outermost first; none for one table of everyone.
+    /// Names of the group attributes, outermost first; empty for a single table of all records.
     pub groups: Vec<String>,
     /// Gaussian for zCDP, Laplace for pure ε.
     pub noise: NoiseForm,
     /// The share of the budget for each level.
     pub level_shares: LevelShares,
-    /// The share of a level's budget that pays for the answers; the rest is for sizes; in (0, 1).
+    /// The share of a level's budget for the answers; in (0, 1). The rest is for sizes.
     pub answer_share: f64,
-    /// Most marginals that are measured at a level; `None`: one for every attribute that is no group.
+    /// Maximum number of marginals measured per level; `None`: the number of attributes that are not group attributes.
     pub cliques: Option<usize>,
-    /// Largest variance of the noise on a cell, in mean counts of a cell; above 0.
+    /// Maximum variance of the noise on a cell, as a multiple of the mean count per cell; above 0.
     pub noise_to_count: f64,
-    /// How a group's answers are moved onto a distribution.
+    /// How a group's answers are projected onto a distribution.
     pub projection: GroupProjection,
-    /// Most passes over the answers of a group; at least 1.
+    /// Maximum number of passes over a group's answers; at least 1.
     pub passes: u32,
 }
 
-/// How a group's noisy answers are moved onto a distribution, to which its table is then scaled.
+/// How a group's noisy answers are projected onto a distribution, to which its table is then scaled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GroupProjection {
@@ -101,8 +104,8 @@ pub enum GroupProjection {
     ClosedForm,
     /// One marginal after the other, by a linear program ([`Projection::LinearProgram`]): Algorithm 1 as published.
     Lp,
-    /// All marginals together, by one linear program over the records, and then the weights nearest the prior
-    /// ([`TwoStages`]): section 3 of the paper. Only for small tables.
+    /// All marginals together: one linear program over the records, then the weights nearest the prior ([`TwoStages`]):
+    /// section 3 of the paper. Only for small tables.
     TwoStages,
 }
 
@@ -141,7 +144,7 @@ impl Mechanism for Ide {
         Ok(())
     }
 
-    /// The noise of the answers depends on sizes that are not known yet: only that of the sizes is planned.
+    /// The noise of the answers depends on sizes that are not known yet, so only the noise of the sizes is planned.
     fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
         let partition = Partition::new(about.domain, &self.groups)?;
         let records = about.relation.has_public_total().then_some(about.records);
@@ -176,7 +179,7 @@ impl Mechanism for Ide {
         let domain = curator.domain().clone();
         let partition = Partition::new(&domain, &self.groups)?;
         let prior = prior(&domain, &partition, task)?;
-        // Of the whole run, whatever a checkpoint says was spent of it.
+        // The budget of the whole run, including the part that a checkpoint has already spent.
         let budget = Cost::remaining(curator, self.noise)?;
         let mut run = Run::open(self.name(), self, curator, task, observer)?;
         let records = run.public_records();
@@ -194,14 +197,14 @@ impl Mechanism for Ide {
             let Some((level, is_last)) = levels.at(depth) else { continue };
             let own = partition.clique(depth);
 
-            // Sizes of the groups, within those of their parents; a size that is public as it is.
+            // Sizes of the groups, scaled to those of their parents. A public size is used as it is.
             let sizes = match level.sizes {
                 Some(cost) => measuring.measure(&mut run, &[own.clone()], cost)?.swap_remove(0),
                 None => total.into_iter().collect(),
             };
             groups = posterior.within(depth, &groups, total, &sizes);
 
-            // Answers on the cliques that are worth their noise; the last level has all that is left.
+            // Answers on the cliques that are worth their noise. The last level gets all that is left.
             let budget = if is_last { measuring.left() } else { level.answers };
             let noise = |cliques: usize| budget.variance(run.relation(), cliques);
             let cliques = posterior.worth_measuring(&groups, noise)?;
@@ -235,7 +238,7 @@ impl Ide {
         Ok(passes.update(prior, answers)?.model)
     }
 
-    /// Most marginals of a level.
+    /// Maximum number of marginals per level.
     fn most_cliques(&self, partition: &Partition) -> usize {
         self.cliques.unwrap_or(partition.others.len())
     }
@@ -254,7 +257,7 @@ fn prior(domain: &Domain, partition: &Partition, task: &Task<'_>) -> Result<Weig
     WeightedSupport::from_public(&own, &tables.collect::<Result<Vec<_>>>()?, 1.0)
 }
 
-/// How groups come by their weights: what follows from released numbers and the public table.
+/// Computes the weights of groups. Uses only released numbers and the public table.
 struct Posterior<'r> {
     settings: &'r Ide,
     domain: &'r Domain,
@@ -263,7 +266,7 @@ struct Posterior<'r> {
 }
 
 impl Posterior<'_> {
-    /// The groups of a level, with the sizes that add up to those of the groups they are in.
+    /// The groups of a level, with sizes that add up to those of their parent groups.
     fn within(
         &self,
         depth: usize,
@@ -286,9 +289,9 @@ impl Posterior<'_> {
         groups
     }
 
-    /// The cliques of a level: as many as are worth their noise in a group of mean size.
+    /// The cliques to measure at a level: as many as are worth their noise in a group of mean size.
     ///
-    /// `noise`: the variance on a cell when a number of cliques share the budget.
+    /// `noise`: the variance on a cell, as a function of the number of cliques that share the budget.
     fn worth_measuring(
         &self,
         groups: &[Group],
@@ -302,7 +305,7 @@ impl Posterior<'_> {
         Ok(candidates.choose(self.settings.most_cliques(self.partition), most_cells))
     }
 
-    /// Each group's weights, from those it has, scaled to its answers; a group without records keeps them.
+    /// Scales each group's weights to its answers. A group without records keeps its weights.
     fn of_each(
         &self,
         groups: Vec<Group>,
@@ -329,7 +332,7 @@ impl Posterior<'_> {
     }
 }
 
-/// The parameters that no other mechanism has.
+/// The parameters specific to this mechanism.
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "groups",

@@ -1,11 +1,11 @@
-//! Noise of either form, and what it costs.
+//! Gaussian and Laplace noise, and their costs.
 
 use crate::domain::Clique;
 use crate::error::{Error, Result};
 use crate::mechanism::Run;
 use crate::privacy::{Curator, MarginalSensitivity, NeighboringRelation, NoiseForm, Ratio, Rho};
 
-/// Binary digits of the fractions in which ε is split.
+/// Binary digits of the fractions into which ε is split.
 const EPSILON_BITS: u32 = 20;
 
 /// A budget in the currency of its noise: ρ for Gaussian noise, ε for Laplace noise.
@@ -17,7 +17,7 @@ pub(super) enum Cost {
 }
 
 impl Cost {
-    /// All that is left.
+    /// The remaining budget.
     pub(super) fn remaining(curator: &Curator<'_>, form: NoiseForm) -> Result<Self> {
         Ok(match form {
             NoiseForm::Gaussian => Self::Rho(curator.remaining()),
@@ -36,12 +36,12 @@ impl Cost {
         Self::Epsilon(u64::try_from(units).unwrap_or(u64::MAX))
     }
 
-    /// `part / whole` of it, rounded down, and never nothing.
+    /// The fraction `part / whole` of this cost, rounded down; never zero.
     ///
     /// # Errors
-    /// A part so small that it is nothing.
+    /// A part so small that it rounds to zero.
     pub(super) fn part(self, part: f64, whole: f64) -> Result<Self> {
-        // A little less, so that parts of floating-point shares never add up to more than the whole.
+        // Slightly less, so that rounded shares never add up to more than the whole.
         let share = if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 };
         let share = share * (1.0 - f64::EPSILON);
         let own = match self {
@@ -60,7 +60,7 @@ impl Cost {
         Ok(own)
     }
 
-    /// It without a part of it.
+    /// This cost minus a part of it.
     pub(super) fn less(self, part: Self) -> Self {
         match (self, part) {
             (Self::Rho(all), Self::Rho(part)) => {
@@ -71,7 +71,7 @@ impl Cost {
         }
     }
 
-    /// Variance of the noise on each cell of a marginal, in squared counts, of `marginals` that share the cost evenly.
+    /// Variance of the noise on each cell, in squared counts, when `marginals` marginals share the cost evenly.
     pub(super) fn variance(self, relation: NeighboringRelation, marginals: usize) -> f64 {
         let sensitivity = MarginalSensitivity::of(relation);
         let marginals = marginals.max(1) as f64;

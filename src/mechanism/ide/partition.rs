@@ -1,4 +1,4 @@
-//! The groups of each level, and where their cells are in a measured marginal.
+//! The groups of each level, and the positions of their cells in a measured marginal.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ pub(super) struct Partition {
 
 impl Partition {
     /// # Errors
-    /// A name that is no attribute, or twice; no attribute left; combinations of group and other attributes that the domain
-    /// forbids.
+    /// A name that is not an attribute or is given twice; no attribute left; combinations of group and other attributes
+    /// that the domain forbids.
     pub(super) fn new(domain: &Domain, names: &[String]) -> Result<Self> {
         let own = if names.is_empty() { Clique::default() } else { domain.clique(names)? };
         let attributes = names.iter().filter_map(|name| domain.position(name)).collect();
@@ -40,7 +40,8 @@ impl Partition {
         Ok(Self { attributes, others })
     }
 
-    /// The depths at which answers are measured: those of all group attributes, or everyone at once without any.
+    /// The depths at which answers are measured: one per group attribute, or, without group attributes, a single depth
+    /// for all records.
     pub(super) fn depths(&self) -> std::ops::RangeInclusive<usize> {
         self.attributes.len().min(1)..=self.attributes.len()
     }
@@ -50,7 +51,7 @@ impl Partition {
         Clique::new(self.attributes[..depth].iter().copied())
     }
 
-    /// How many groups there are at a depth: every combination of codes that the domain does not forbid.
+    /// The number of groups at a depth: the combinations of codes that the domain allows.
     pub(super) fn number(&self, domain: &Domain, depth: usize) -> u64 {
         let attributes = self.attributes.get(..depth).unwrap_or_default();
         let own = self.clique(depth);
@@ -72,8 +73,8 @@ impl Partition {
         (0..all).map(is_group).map(u64::from).sum()
     }
 
-    /// The groups at a depth within those one attribute above, which they have their weights of; sizes are not known yet.
-    /// Every code is a group, but for what the domain forbids.
+    /// The groups at a depth, within those one level above, whose weights they inherit. Sizes are not known yet. Every
+    /// code that the domain allows is a group.
     pub(super) fn children(
         &self,
         domain: &Domain,
@@ -97,7 +98,7 @@ impl Partition {
         children
     }
 
-    /// A clique of the other attributes alone, in the domain.
+    /// Converts a clique over the other attributes to the attributes of the domain.
     pub(super) fn in_domain(&self, clique: &Clique) -> Clique {
         let others = self.others.attributes();
         Clique::new(clique.iter().filter_map(|a| others.get(a).copied()))
@@ -140,10 +141,10 @@ impl Partition {
     }
 }
 
-/// Noisy sizes as sizes: at least 0, and in proportion so that they add up to the parent's. Without any above 0 the parent's
-/// records are shared evenly.
+/// Turns noisy sizes into consistent ones: at least 0, and scaled to add up to the parent's size. If none is above 0,
+/// the parent's records are shared evenly.
 ///
-/// `total`: `None` where it is not known; then the sizes say it, and it is 1 at least.
+/// `total`: the parent's size. `None` if unknown; it is then the sum of the sizes, at least 1.
 pub(super) fn consistent_sizes(noisy: &[f64], total: Option<f64>) -> Vec<f64> {
     let sizes: Vec<f64> = noisy.iter().map(|size| size.max(0.0)).collect();
     let sum: f64 = sizes.iter().sum();

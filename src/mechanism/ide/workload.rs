@@ -1,14 +1,15 @@
-//! Which marginals are worth their noise, said by the public table, the budget and the sizes alone.
+//! Selects the marginals that are worth their noise, from the public table, the budget and the sizes alone.
 
 use crate::data::Dataset;
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::model::WeightedSupport;
 
-/// Pairs whose marginals are held at once.
+/// Number of pairs whose marginals are in memory at a time.
 const PAIRS_AT_ONCE: usize = 64;
 
-/// What may be measured: single attributes, then pairs, the most dependent ones of the public table first.
+/// The cliques that may be measured: single attributes, then pairs, starting with those most dependent in the public
+/// table.
 pub(super) struct Candidates {
     /// Cliques of the listed records' domain, with their cells.
     ranked: Vec<(Clique, u64)>,
@@ -18,7 +19,7 @@ impl Candidates {
     /// All single attributes and pairs of at most `most_cells` cells.
     ///
     /// # Errors
-    /// Tables that do not fit memory.
+    /// Tables that do not fit in memory.
     pub(super) fn new(prior: &WeightedSupport, most_cells: u64) -> Result<Self> {
         let domain = prior.domain();
         let cells = |clique: &Clique| domain.cells(clique).unwrap_or(u64::MAX);
@@ -38,8 +39,8 @@ impl Candidates {
         Ok(Self { ranked: ranked.into_iter().map(with_cells).collect() })
     }
 
-    /// As many cliques as possible, `most` at most, each of which is worth its noise when that many share the budget:
-    /// at most `most_cells(number)` cells.
+    /// As many cliques as possible, at most `most`, such that each is worth its noise when that many share the budget:
+    /// it has at most `most_cells(number)` cells.
     pub(super) fn choose(&self, most: usize, most_cells: impl Fn(usize) -> f64) -> Vec<Clique> {
         for number in (1..=most.min(self.ranked.len())).rev() {
             let allowed = most_cells(number);
@@ -53,7 +54,7 @@ impl Candidates {
     }
 }
 
-/// `I(a; b) = Σ p(x, y) ln(p(x, y) / (p(x) p(y)))` in nats, of pairs of attributes.
+/// `I(a; b) = Σ p(x, y) ln(p(x, y) / (p(x) p(y)))` in nats, for pairs of attributes.
 fn mutual_information(rows: &Dataset, weights: &[f64], pairs: &[Clique]) -> Result<Vec<f64>> {
     let sum: f64 = weights.iter().sum();
     let shape = |clique: &Clique, domain: &Domain| domain.shape(clique);
