@@ -59,8 +59,8 @@ impl StatisticSensitivity {
     }
 
     /// The sensitivity of N f, where f is the best mixture error and N the constant that divides all counts. The
-    /// released number is the middle of a bracket of fixed width around N f. The sensitivity is 1 + width, and K +
-    /// width for units.
+    /// released number is the middle of a bracket of fixed width around N f. The sensitivity is `1 + width`, and
+    /// `K + width` for units.
     ///
     /// `width`: in counts, in (0, 1024]; rounded up to the grid.
     ///
