@@ -1,4 +1,4 @@
-//! The command-line tool `jointly`; see `docs/guide/command-line.md`.
+//! The command-line program `jointly`; see `docs/guide/command-line.md`.
 
 mod cli;
 

@@ -1,4 +1,4 @@
-//! `jointly answer`: the marginals of a workload with noise, and how much.
+//! `jointly answer`: the marginals of a workload with noise, and the size of the noise.
 
 use std::fmt::Write;
 
@@ -22,9 +22,9 @@ use super::spend::Spending;
 struct Marginal<'a> {
     attributes: Vec<&'a str>,
     shape: Vec<usize>,
-    /// Of the noise in every cell, in counts.
+    /// Standard deviation of the noise in every cell, in counts.
     stddev: f64,
-    /// Row-major, the last attribute's value changing fastest.
+    /// Row-major: the last attribute's value changes fastest.
     counts: Vec<f64>,
 }
 
@@ -82,7 +82,7 @@ fn described<'a>(answers: &'a Answers, marginals: &[Measurement]) -> Vec<Margina
     marginals.collect()
 }
 
-/// One line per cell: the marginal's attributes, the cell's codes, the noisy count, its standard deviation.
+/// Writes one line per cell: the marginal's attributes, the cell's codes, the noisy count and its standard deviation.
 fn table(answers: &Answers, marginals: &[Measurement]) -> String {
     let mut text = String::from("attributes,codes,count,stddev\n");
     for marginal in marginals {

@@ -1,4 +1,4 @@
-//! The command line as typed.
+//! The command-line arguments.
 
 mod mechanism;
 mod mixture;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub(super) use mechanism::{AnswererArgs, Chosen, MechanismArgs, MechanismName};
 pub(super) use mixture::{MixtureErrorArgs, TrustArgs};
 
-/// Differentially private synthetic tables with the help of public data.
+/// Create differentially private synthetic tables with the help of public data.
 #[derive(Debug, Parser)]
 #[command(name = "jointly", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub(super) struct Arguments {
@@ -36,13 +36,13 @@ Exit codes:
 Results go to standard output or to the files asked for; progress, warnings and errors go to
 standard error.";
 
-/// Flags of every command.
+/// Flags that every command accepts.
 #[derive(Args, Debug)]
 pub(super) struct GlobalArgs {
-    /// Form of progress, warnings and errors on standard error; json: one object per line
+    /// Format of progress, warnings and errors on standard error; json writes one object per line
     #[arg(long, global = true, value_enum, default_value = "text", value_name = "FORMAT")]
     pub(super) log_format: LogFormat,
-    /// No progress and no notes; warnings, errors and results remain
+    /// Hide progress and notes; still print warnings, errors and results
     #[arg(long, short, global = true)]
     pub(super) quiet: bool,
 }
@@ -55,24 +55,24 @@ pub(super) enum LogFormat {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Make up a private and a public table, run the whole job on them, and report
+    /// Generate an example private and public table, run a complete synthesis on them, and write a report
     Demo(DemoArgs),
-    /// Make a synthetic table from a private table, with the help of public tables
+    /// Create a synthetic table from a private table, with the help of public tables
     Synth(Box<SynthArgs>),
-    /// Answer a workload of marginals with noise, and say how much, without a model
+    /// Answer a workload of marginals with noise, without a model, and report the size of the noise
     Answer(AnswerArgs),
     /// Compare a synthetic table with the real one; the result is NOT private
     Evaluate(EvaluateArgs),
-    /// Bracket how well any weighting of a public table's rows can do; NOT private without --epsilon
+    /// Bound the smallest error that any weighting of a public table's rows can reach; NOT private without --epsilon
     MixtureError(Box<MixtureErrorArgs>),
-    /// Say which public table to trust, and with what, at a cost that a later synth counts
+    /// Show which public tables to trust, and for which marginals; a later synth can count the cost
     Trust(Box<TrustArgs>),
-    /// Run mechanisms over data sets, budgets and seeds, and compare; the results are NOT private
+    /// Compare mechanisms across data sets, budgets and seeds; the results are NOT private
     Compare(CompareArgs),
-    /// One run of a comparison, from standard input to standard output
+    /// Execute one run of a comparison, from standard input to standard output
     #[command(hide = true)]
     CompareRun,
-    /// Say what a budget will buy, before any data are touched
+    /// Show what accuracy a budget buys, without reading any data
     Plan(PlanArgs),
     /// Convert between (epsilon, delta) and rho
     Budget(BudgetArgs),
@@ -84,24 +84,24 @@ pub(super) enum Command {
 
 #[derive(Args, Debug)]
 pub(super) struct DemoArgs {
-    /// Folder for the files; made if it is not there
+    /// Folder for the files; created if missing
     #[arg(long, default_value = "jointly-demo", value_name = "DIR")]
     pub(super) dir: PathBuf,
     /// Privacy budget
     #[arg(long, default_value_t = 1.0, value_name = "E", allow_negative_numbers = true)]
     pub(super) epsilon: f64,
-    /// Number to repeat the run with: the noise can then be removed by whoever knows it
+    /// Seed for a reproducible run; anyone who knows the seed can remove the noise
     #[arg(long, value_name = "S")]
     pub(super) seed: Option<u64>,
 }
 
-/// What the synthetic table must be good at.
+/// The workload: the marginals that should be accurate.
 #[derive(Args, Clone, Debug)]
 pub(super) struct WorkloadArgs {
-    /// all-K-way (for instance all-3-way), or a file of cliques
+    /// Workload of marginals: all-K-way (for instance all-3-way), or a file of cliques
     #[arg(long, default_value = "all-3-way", value_name = "all-K-way|FILE")]
     pub(super) workload: String,
-    /// Leave out cliques of the workload with more cells than this
+    /// Leave out cliques of the workload with more than N cells
     #[arg(long, value_name = "N")]
     pub(super) max_cells: Option<u64>,
 }
@@ -115,14 +115,14 @@ impl WorkloadArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Neighbors {
-    /// One record has other values; the number of records is public
+    /// One record changes its values; the number of records is public
     ReplaceOne,
     /// One record is added or removed; the number of records is private
     AddRemoveOne,
 }
 
 impl Neighbors {
-    /// As the library has it.
+    /// The library's equivalent.
     pub(super) const fn relation(self) -> NeighboringRelation {
         match self {
             Self::ReplaceOne => NeighboringRelation::ReplaceOne,
@@ -133,14 +133,14 @@ impl Neighbors {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum DrawName {
-    /// Rounded and brought near the model's marginals on the workload: the smallest error
+    /// Round the model, then move records closer to its marginals on the workload; gives the smallest error
     Refined,
-    /// Every record independently, for methods that assume a random sample
+    /// Draw every record independently, for methods that assume a random sample
     Independent,
 }
 
 impl DrawName {
-    /// As the library has it.
+    /// The library's equivalent.
     pub(super) const fn drawing(self) -> Drawing {
         match self {
             Self::Refined => Drawing::Refined,
@@ -152,13 +152,13 @@ impl DrawName {
 /// What differs between neighboring tables.
 #[derive(Args, Clone, Debug)]
 pub(super) struct UnitArgs {
-    /// Which tables must be indistinguishable
+    /// Neighboring relation: which pairs of tables must be indistinguishable
     #[arg(long, value_enum, default_value = "replace-one", value_name = "RELATION")]
     pub(super) neighbors: Neighbors,
-    /// Column that names the unit of each record, such as a household; needs --neighbors add-remove-one
+    /// Column that identifies the unit of each record, such as a household; needs --neighbors add-remove-one
     #[arg(long, value_name = "COLUMN", requires = "max_records")]
     pub(super) unit: Option<String>,
-    /// Records of a unit that count, the first in the file; the rest is dropped
+    /// Maximum number of records per unit; keeps the first K in the file and drops the rest
     #[arg(long, value_name = "K", requires = "unit")]
     pub(super) max_records: Option<u32>,
 }
@@ -168,16 +168,17 @@ pub(super) struct SynthArgs {
     /// The private table: CSV, plain or gzip
     #[arg(long, value_name = "FILE")]
     pub(super) private: PathBuf,
-    /// A public table, named in the ledger by NAME or else by its file name; repeatable
+    /// A public table; the ledger calls it NAME [default: its file name]; repeatable
     #[arg(long, value_name = "[NAME=]FILE")]
     pub(super) public: Vec<String>,
-    /// schema.json or domain.json
+    /// The schema: schema.json or domain.json
     #[arg(long, value_name = "FILE")]
     pub(super) schema: PathBuf,
-    /// Privacy budget: epsilon, above 0; needed by every mechanism but public-only
+    /// Privacy budget: epsilon, above 0; required by every mechanism except public-only
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     pub(super) epsilon: Option<f64>,
-    /// Privacy budget: delta, between 0 and 1, far below 1 / number of records; needed as epsilon is, but for Laplace noise
+    /// Privacy budget: delta, between 0 and 1, far below 1 / number of records; required with epsilon, except for
+    /// Laplace noise
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(super) delta: Option<f64>,
     #[command(flatten)]
@@ -186,31 +187,31 @@ pub(super) struct SynthArgs {
     pub(super) workload: WorkloadArgs,
     #[command(flatten)]
     pub(super) unit: UnitArgs,
-    /// A ledger that another command has written: what it spent counts against the budget of this run
+    /// Ledger written by another command; its cost counts against the budget of this run
     #[arg(long, value_name = "FILE")]
     pub(super) ledger_from: Option<PathBuf>,
-    /// Records to draw [default: as many as the model stands for]
+    /// Number of records to draw [default: the number that the model represents]
     #[arg(long, value_name = "N")]
     pub(super) rows: Option<u64>,
-    /// How records are drawn
+    /// How to draw records
     #[arg(long, value_enum, default_value = "refined", value_name = "HOW")]
     pub(super) draw: DrawName,
-    /// Number to repeat the run with; the result is then NOT private
+    /// Seed for a reproducible run; the result is then NOT private
     #[arg(long, value_name = "S")]
     pub(super) seed: Option<u64>,
-    /// The synthetic table: CSV, gzip when it ends in .gz
+    /// Output file for the synthetic table: CSV, compressed with gzip if the name ends in .gz
     #[arg(long, value_name = "FILE")]
     pub(super) out: PathBuf,
-    /// The model, to draw more records from later
+    /// Output file for the model, for drawing more records later
     #[arg(long, value_name = "FILE")]
     pub(super) model: Option<PathBuf>,
-    /// What was spent, entry by entry, as JSON
+    /// Output file for the ledger: every privacy cost, as JSON
     #[arg(long, value_name = "FILE")]
     pub(super) ledger: Option<PathBuf>,
-    /// A one-page report, as HTML
+    /// Output file for a one-page HTML report
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
-    /// Folder that keeps the state after each round; an interrupted run continues from it
+    /// Folder for the state after each round; an interrupted run resumes from it
     #[arg(long, value_name = "DIR")]
     pub(super) checkpoint: Option<PathBuf>,
 }
@@ -220,7 +221,7 @@ pub(super) struct AnswerArgs {
     /// The private table: CSV, plain or gzip
     #[arg(long, value_name = "FILE")]
     pub(super) private: PathBuf,
-    /// schema.json or domain.json
+    /// The schema: schema.json or domain.json
     #[arg(long, value_name = "FILE")]
     pub(super) schema: PathBuf,
     #[command(flatten)]
@@ -229,12 +230,13 @@ pub(super) struct AnswerArgs {
     pub(super) mechanism: AnswererArgs,
     #[command(flatten)]
     pub(super) workload: WorkloadArgs,
-    /// The noisy marginals: JSON with the ledger when it ends in .json, otherwise CSV with one line per cell
+    /// Output file for the noisy marginals: JSON with the ledger if the name ends in .json, otherwise CSV with one line
+    /// per cell
     #[arg(long, value_name = "FILE")]
     pub(super) out: PathBuf,
 }
 
-/// The budget of a command that spends and makes no table.
+/// The budget of a command that spends but creates no table.
 #[derive(Args, Debug)]
 pub(super) struct SpendArgs {
     /// Privacy budget: epsilon, above 0
@@ -243,13 +245,13 @@ pub(super) struct SpendArgs {
     /// Privacy budget: delta, between 0 and 1, far below 1 / number of records
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(super) delta: f64,
-    /// Which tables must be indistinguishable
+    /// Neighboring relation: which pairs of tables must be indistinguishable
     #[arg(long, value_enum, default_value = "replace-one", value_name = "RELATION")]
     pub(super) neighbors: Neighbors,
-    /// Number to repeat the run with; the result is then NOT private
+    /// Seed for a reproducible run; the result is then NOT private
     #[arg(long, value_name = "S")]
     pub(super) seed: Option<u64>,
-    /// What was spent, entry by entry, as JSON, for synth --ledger-from
+    /// Output file for the ledger: every privacy cost, as JSON, for synth --ledger-from
     #[arg(long, value_name = "FILE")]
     pub(super) ledger: Option<PathBuf>,
 }
@@ -262,25 +264,26 @@ pub(super) struct EvaluateArgs {
     /// The synthetic table: CSV, plain or gzip
     #[arg(long, value_name = "FILE")]
     pub(super) synthetic: PathBuf,
-    /// schema.json or domain.json
+    /// The schema: schema.json or domain.json
     #[arg(long, value_name = "FILE")]
     pub(super) schema: PathBuf,
     #[command(flatten)]
     pub(super) workload: WorkloadArgs,
     #[command(flatten)]
     pub(super) measures: MeasureArgs,
-    /// Grouping attributes, separated by commas: the score of NIST's Temporal Map, from the marginals within each group
+    /// Grouping attributes, separated by commas; adds the score of NIST's Temporal Map, computed from the marginals
+    /// within each group
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub(super) groups: Vec<String>,
-    /// How many of the worst marginals to list
+    /// Number of worst marginals to list
     #[arg(long, default_value_t = 10, value_name = "K")]
     pub(super) worst: usize,
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     pub(super) json: bool,
 }
 
-/// A measure beside the workload error; see `docs/guide/evaluation.md`.
+/// A measure in addition to the workload error; see `docs/guide/evaluation.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Measure {
@@ -288,54 +291,54 @@ pub(super) enum Measure {
     KMarginal,
     /// Mean squared error of a propensity score, and its ratio to that of resampled real records
     Propensity,
-    /// Differences of Pearson's correlation and of Cramér's V, over all pairs
+    /// Differences in Pearson's correlation and in Cramér's V, over all pairs
     Correlation,
-    /// Unique real records that the synthetic table repeats
+    /// Unique real records that also occur in the synthetic table
     UniqueMatches,
 }
 
-/// What to measure beside the workload error.
+/// What to measure in addition to the workload error.
 #[derive(Args, Clone, Debug, Serialize, Deserialize)]
 pub(super) struct MeasureArgs {
-    /// Measures beside the workload error, separated by commas
+    /// Measures in addition to the workload error, separated by commas
     #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,...")]
     pub(super) measures: Vec<Measure>,
-    /// Attributes of each marginal of the k-marginal score
+    /// Number of attributes in each marginal of the k-marginal score
     #[arg(long, default_value_t = 3, value_name = "K")]
     pub(super) k: usize,
-    /// Marginals of the k-marginal score, drawn by a fixed seed [default: all]
+    /// Number of marginals in the k-marginal score, drawn with a fixed seed [default: all]
     #[arg(long, value_name = "N")]
     pub(super) draws: Option<usize>,
-    /// Edit rules, a JSON file of combinations that must not occur: violations in both tables
+    /// Edit rules: a JSON file of combinations that must not occur; counts violations in both tables
     #[arg(long, value_name = "FILE")]
     pub(super) rules: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct CompareArgs {
-    /// What to run on what: a TOML file
+    /// TOML file that lists the data sets, mechanisms, budgets and seeds to run
     #[arg(value_name = "PROTOCOL.toml")]
     pub(super) protocol: PathBuf,
-    /// Folder for results.csv and comparison.html; what it holds is not run again [default: the file's name with -results]
+    /// Folder for results.csv and comparison.html; skips runs already in it [default: the file's name with -results]
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
-    /// Run on these data sets only; separated by commas
+    /// Run only on these data sets, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub(super) data: Vec<String>,
-    /// Run these mechanisms only
+    /// Run only these mechanisms, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub(super) mechanism: Vec<MechanismName>,
-    /// Run at these epsilons only
+    /// Run only at these epsilons, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "E,...")]
     pub(super) epsilon: Vec<f64>,
-    /// Run these seeds only
+    /// Run only these seeds, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "S,...")]
     pub(super) seed: Vec<u64>,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct PlanArgs {
-    /// schema.json or domain.json
+    /// The schema: schema.json or domain.json
     #[arg(long, value_name = "FILE")]
     pub(super) schema: PathBuf,
     #[command(flatten)]
@@ -346,18 +349,18 @@ pub(super) struct PlanArgs {
     /// Privacy budget: delta, between 0 and 1
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(super) delta: f64,
-    /// Number of private records, or a guess at it
+    /// Number of private records, or an estimate of it
     #[arg(long, value_name = "N")]
     pub(super) records: u64,
     #[command(flatten)]
     pub(super) mechanism: MechanismArgs,
-    /// Which tables must be indistinguishable
+    /// Neighboring relation: which pairs of tables must be indistinguishable
     #[arg(long, value_enum, default_value = "replace-one", value_name = "RELATION")]
     pub(super) neighbors: Neighbors,
-    /// Cliques whose model's work and memory to show, as in a file of --workload [default: drawn at random]
+    /// File of cliques, as for --workload; shows the work and memory of their model [default: drawn at random]
     #[arg(long, value_name = "FILE")]
     pub(super) measured: Option<PathBuf>,
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -373,26 +376,26 @@ pub(super) struct BudgetArgs {
     /// rho of zero-concentrated differential privacy, above 0
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     pub(super) rho: Option<f64>,
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     pub(super) json: bool,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct SampleArgs {
-    /// A model that synth has saved
+    /// A model saved by synth
     #[arg(long, value_name = "FILE")]
     pub(super) model: PathBuf,
-    /// Records to draw
+    /// Number of records to draw
     #[arg(long, value_name = "N")]
     pub(super) rows: u64,
-    /// The table: CSV, gzip when it ends in .gz
+    /// Output file for the table: CSV, compressed with gzip if the name ends in .gz
     #[arg(long, value_name = "FILE")]
     pub(super) out: PathBuf,
-    /// How records are drawn
+    /// How to draw records
     #[arg(long, value_enum, default_value = "refined", value_name = "HOW")]
     pub(super) draw: DrawName,
-    /// Number to repeat the draw with; privacy does not depend on it
+    /// Seed for a reproducible draw; does not affect privacy
     #[arg(long, value_name = "S")]
     pub(super) seed: Option<u64>,
 }
@@ -402,10 +405,10 @@ pub(super) struct SchemaArgs {
     /// A public table: CSV, plain or gzip; repeatable
     #[arg(long, value_name = "FILE", required_unless_present = "dictionary")]
     pub(super) public: Vec<PathBuf>,
-    /// A data dictionary in the form of the census bureau's CSV
+    /// A data dictionary in the CSV format of the US Census Bureau
     #[arg(long, value_name = "FILE")]
     pub(super) dictionary: Option<PathBuf>,
-    /// Where to write the schema [default: standard output]
+    /// Output file for the schema [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
 }

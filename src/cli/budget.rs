@@ -1,4 +1,4 @@
-//! `jointly budget`: between (ε, δ) and ρ, both ways.
+//! `jointly budget`: converts between (ε, δ) and ρ.
 
 use jointly::Error;
 use jointly::privacy::{
@@ -17,7 +17,7 @@ struct Answer {
     rho: f64,
     /// ρ in whole units of 2⁻⁴⁰, as the ledger counts it.
     rho_units: u64,
-    /// Which of the three was computed.
+    /// Which of the three values was computed.
     computed: &'static str,
     /// Noise of one marginal, in counts, if all of ρ were spent on it.
     stddev_replace_one: f64,

@@ -1,4 +1,4 @@
-//! Where messages go: results to standard output, everything else to standard error.
+//! Writes messages: results to standard output, everything else to standard error.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use super::args::{GlobalArgs, LogFormat};
 use super::failure::{Failure, Outcome, Reason};
 
-/// How to speak to the one who runs the command.
+/// How to print messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Console {
     /// One JSON object per line on standard error, instead of text.
     pub(super) json: bool,
-    /// Neither progress nor notes; warnings and errors remain.
+    /// Hides progress and notes; warnings and errors are still printed.
     pub(super) quiet: bool,
-    /// Whether standard error is a terminal, on which a line can be redrawn.
+    /// Whether standard error is a terminal, where a line can be redrawn.
     pub(super) terminal: bool,
 }
 
@@ -28,14 +28,14 @@ impl Console {
         }
     }
 
-    /// A note on what is going on: `text` for readers, or `event` with the members of `facts`.
+    /// Prints a note on progress: `text` for readers, or `event` with the members of `facts`.
     pub(super) fn note(self, event: &str, text: &str, facts: Value) {
         if !self.quiet {
             self.line(event, text, facts);
         }
     }
 
-    /// A warning, shown even where notes are not.
+    /// Prints a warning, even if notes are hidden.
     pub(super) fn warning(self, text: &str) {
         self.line("warning", &format!("warning: {text}"), json!({ "message": text }));
     }
@@ -49,7 +49,7 @@ impl Console {
         }
     }
 
-    /// The end of a failed command.
+    /// Reports the failure of a command.
     pub(super) fn failure(self, failure: &Failure) {
         let facts = json!({
             "kind": failure.reason.name(),
@@ -59,14 +59,14 @@ impl Console {
         self.line("error", &format!("error: {}", failure.message), facts);
     }
 
-    /// One line on standard error. Failing to write there is no reason to stop.
+    /// Writes one line to standard error. A failure to write does not stop the command.
     fn line(self, event: &str, text: &str, facts: Value) {
         let line = if self.json { tagged(event, facts).to_string() } else { text.to_owned() };
         _ = writeln!(io::stderr().lock(), "{line}");
     }
 }
 
-/// Writes a result to standard output. A reader that has gone away ends the command, without a complaint.
+/// Writes a result to standard output. If the reader has closed the pipe, the command ends without an error message.
 pub(super) fn result(text: &str) -> Outcome {
     let mut out = io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -88,7 +88,7 @@ pub(super) fn json_result(result: &impl Serialize) -> Outcome {
     self::result(&(text + "\n"))
 }
 
-/// The facts with their event's name.
+/// The facts together with the name of their event.
 fn tagged(event: &str, mut facts: Value) -> Value {
     if let Value::Object(members) = &mut facts {
         members.insert("event".to_owned(), event.into());

@@ -1,4 +1,4 @@
-//! `jointly demo`: the whole job on made-up tables, with an account of it.
+//! `jointly demo`: a complete synthesis on example tables, with a summary.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,13 +18,13 @@ use super::failure::Outcome;
 use super::format::{duration, grouped, short};
 use super::run;
 
-/// δ of the demonstration, far below one over the number of records.
+/// δ of the demonstration, far below 1 / number of records.
 const DELTA: f64 = 1e-9;
 
-/// The private state.
+/// The generator of the private table, a fictional state.
 const PRIVATE: Generator = Generator { records: 40_000, seed: 1, drift: 0.0 };
 
-/// The public neighbor: smaller, and somewhat different.
+/// The generator of the public table, a neighboring state: smaller, and somewhat different.
 const PUBLIC: Generator = Generator { records: 20_000, seed: 2, drift: 0.3 };
 
 pub(super) fn run(args: &DemoArgs, console: Console) -> Outcome {
@@ -51,14 +51,14 @@ pub(super) fn run(args: &DemoArgs, console: Console) -> Outcome {
     console::result(&account.text(&job, &done, started.elapsed().as_secs_f64()))
 }
 
-/// The run as if typed.
+/// The job, as `jointly synth` would run it.
 fn job(args: &DemoArgs) -> Outcome<Synthesis> {
     let file = |name: &str| args.dir.join(name);
     let budget = Budget::approximate(args.epsilon, DELTA)?;
     let mut job = Synthesis::new(file("private.csv"), file("schema.json"), budget);
     job.public.push(PublicFile { name: "neighbor".into(), path: file("public.csv") });
     job.workload.max_cells = Some(10_000);
-    // One round per attribute is enough to show how it goes, and quick.
+    // One round per attribute is quick, and enough for a demonstration.
     job.parameters.insert("rounds".into(), 32.into());
     job.parameters.insert("size-limit-mib".into(), 20.0.into());
     job.seed = args.seed;
@@ -80,7 +80,7 @@ fn make_folder(folder: &Path) -> Outcome {
     Ok(())
 }
 
-/// Workload errors of the result and of two yardsticks.
+/// Workload errors of the result and of two baselines.
 struct Account {
     synthetic: f64,
     public: f64,

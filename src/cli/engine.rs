@@ -1,4 +1,4 @@
-//! What a model costs the engine: the size that the literature counts, the work of a call, and the memory held.
+//! The cost of a model in the engine: the model size as defined in the literature, the work per call, and the memory.
 
 use std::time::Instant;
 
@@ -12,26 +12,26 @@ use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
 use serde::Serialize;
 
-/// Calls timed, after one that is not; the fastest counts.
+/// Number of timed calls, after one untimed call. The fastest one counts.
 const TIMED_CALLS: usize = 3;
-/// Vectors of all measured cells that a fit holds: potentials, marginals and gradients, old, new and best.
+/// Number of vectors of all measured cells that a fit holds: potentials, marginals and gradients; old, new and best.
 const FIT_VECTORS: usize = 10;
 
 /// Sizes, work and memory of one model.
 #[derive(Serialize)]
 pub(super) struct EngineCost {
     pub(super) measured_cliques: usize,
-    /// Cells of the measured marginals, ...
+    /// Number of cells of the measured marginals.
     pub(super) measured_cells: usize,
-    /// ... and of all maximal cliques, which are never held.
+    /// Number of cells of all maximal cliques, which are never held in memory.
     pub(super) model_cells: u64,
-    /// The latter at 8 bytes a cell: the model size of the literature, in MiB.
+    /// `model_cells` at 8 bytes per cell, in MiB: the model size as defined in the literature.
     pub(super) model_mib: f64,
-    /// Cells that one oracle call walks over, in both sweeps.
+    /// Number of cells that one oracle call visits, in both sweeps.
     pub(super) work_cells: u64,
-    /// Bytes that a fit of the model holds.
+    /// Memory that a fit of the model holds, in bytes.
     pub(super) held_bytes: u64,
-    /// Seconds of one oracle call on this machine.
+    /// Time of one oracle call on this machine, in seconds.
     pub(super) seconds_per_call: f64,
 }
 
@@ -66,8 +66,8 @@ pub(super) fn check_size(domain: &Domain, measured: &[Clique], limit_mib: f64) -
     ))
 }
 
-/// Cliques that a run of `rounds` rounds could measure: drawn at random, with a fixed seed, and taken while the model
-/// stays within the limit; none where independent attributes are above it already.
+/// Cliques that a run of `rounds` rounds could measure. They are drawn at random with a fixed seed, and accepted if the
+/// model stays within the limit. Empty if independent attributes already exceed it.
 pub(super) fn example_run(
     domain: &Domain,
     candidates: &[Clique],
@@ -79,7 +79,7 @@ pub(super) fn example_run(
     let mut order: Vec<&Clique> = candidates.iter().collect();
     order.shuffle(&mut ChaCha20Rng::seed_from_u64(0));
     let mut measured: Vec<Clique> = Vec::new();
-    // As many refusals as rounds are enough: what still fits is small.
+    // Stop after as many rejections as rounds: only small cliques still fit.
     for clique in order.into_iter().take(rounds.saturating_mul(2)) {
         if measured.len() == rounds {
             break;

@@ -1,4 +1,4 @@
-//! `jointly evaluate`: how far a synthetic table is from the real one. Its output is not private.
+//! `jointly evaluate`: the errors of a synthetic table against the real one. Its output is not private.
 
 use std::fmt::Write;
 
@@ -19,15 +19,15 @@ struct Answer {
     private: bool,
     real_records: usize,
     synthetic_records: usize,
-    /// Cliques of the workload left out for their cells.
+    /// Number of cliques of the workload left out because they have too many cells.
     left_out: usize,
     error: WorkloadError,
-    /// The real table's one-way marginals taken as independent.
+    /// The error of the product of the real table's one-way marginals.
     independent_error: f64,
-    /// What `--measures` and `--rules` ask for.
+    /// The results of `--measures` and `--rules`.
     #[serde(flatten)]
     measured: Measured,
-    /// What `--groups` asks for.
+    /// The result of `--groups`.
     #[serde(skip_serializing_if = "Option::is_none")]
     by_groups: Option<GroupDistances>,
 }

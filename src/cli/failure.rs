@@ -1,4 +1,4 @@
-//! What ends a command: a message and an exit code that a script can rely on.
+//! Failures of a command: a message and an exit code that scripts can rely on.
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -8,15 +8,15 @@ use jointly::{Error, OutputFault};
 /// Why a command failed. The numbers are the exit codes, documented in `docs/guide/command-line.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// A file could not be read or written, or something that should not happen.
+    /// A file could not be read or written, or an internal error occurred.
     Internal = 1,
-    /// Flags that are missing, unknown or contradict each other.
+    /// Flags that are missing, unknown or contradictory.
     Usage = 2,
-    /// A table, schema, workload or model that does not say what it must.
+    /// A table, schema, workload or model that is not valid.
     Input = 3,
-    /// A privacy budget or parameter out of range, or a budget that does not suffice.
+    /// A privacy budget or parameter out of range, or an insufficient budget.
     Privacy = 4,
-    /// A checkpoint that cannot be continued.
+    /// A checkpoint that cannot be resumed.
     Checkpoint = 5,
 }
 
@@ -45,21 +45,21 @@ pub(super) struct Failure {
     pub(super) message: String,
 }
 
-/// What a command comes to.
+/// The result of a command.
 pub(super) type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
-    /// Flags that do not fit together.
+    /// A failure due to incompatible flags.
     pub(super) fn usage(message: impl Into<String>) -> Self {
         Self { reason: Reason::Usage, message: message.into() }
     }
 
-    /// What should not happen.
+    /// An internal error.
     pub(super) fn internal(message: impl Into<String>) -> Self {
         Self { reason: Reason::Internal, message: message.into() }
     }
 
-    /// The exit code as the system takes it.
+    /// The exit code in the system's type.
     pub(super) fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.reason.code())
     }
@@ -84,7 +84,7 @@ impl From<Error> for Failure {
             | Error::ShapeMismatch { .. }
             | Error::TooLarge { .. } => Reason::Input,
             Error::Checkpoint { .. } => Reason::Checkpoint,
-            // A truncated or damaged gzip file reads as bad data.
+            // A truncated or damaged gzip file counts as wrong input.
             Error::Io { action: "read", source, .. }
                 if matches!(
                     source.kind(),

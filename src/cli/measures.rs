@@ -1,4 +1,4 @@
-//! Measures beside the workload error, as `evaluate` and `compare` share them. Their results are not private.
+//! Measures in addition to the workload error, shared by `evaluate` and `compare`. Their results are not private.
 
 use jointly::data::Dataset;
 use jointly::domain::Schema;
@@ -14,16 +14,16 @@ use super::args::{Measure, MeasureArgs};
 use super::failure::Outcome;
 use super::format::{grouped, percent, short};
 
-/// The seed by which marginals of scores are drawn: the same ones for all tables.
+/// The seed for drawing the marginals of scores, so that all tables use the same ones.
 const DRAW_SEED: u64 = 1;
 
-/// What to measure, its files read.
+/// What to measure, with its files already read.
 pub(super) struct Measures<'a> {
     asked: &'a MeasureArgs,
     rules: Option<EditRules>,
 }
 
-/// What was measured; `None` for what was not asked for.
+/// The results; `None` for a measure that was not requested.
 #[derive(Default, Serialize)]
 pub(super) struct Measured {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ pub(super) struct Measured {
     pub(super) edit_rules: Option<EditComparison>,
 }
 
-/// Edit-rule violations of both tables.
+/// Edit-rule violations in both tables.
 #[derive(Serialize)]
 pub(super) struct EditComparison {
     pub(super) real: EditViolations,
@@ -80,7 +80,7 @@ impl<'a> Measures<'a> {
     }
 }
 
-/// The distances of all groups by some attributes; `None` where none is named.
+/// The distances of all groups by some attributes; `None` if no attribute is given.
 pub(super) fn group_score(
     groups: &[String],
     real: &Dataset,
@@ -95,7 +95,7 @@ pub(super) fn group_score(
 }
 
 impl Measured {
-    /// Names and values for readers, one call per line.
+    /// Passes names and values for readers to a function, one call per line.
     pub(super) fn rows(&self, row: &mut impl FnMut(&str, &str)) {
         if let Some(found) = &self.k_marginal {
             row(&format!("{}-marginal score (0 to 1000)", found.k), &short(found.score));

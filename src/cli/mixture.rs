@@ -1,4 +1,4 @@
-//! `jointly mixture-error`: how well any weighting of a public table's rows can do, exactly or with noise.
+//! `jointly mixture-error`: the smallest error of any weighting of a public table's rows, exactly or with noise.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -19,14 +19,14 @@ use super::failure::Outcome;
 use super::format::{duration, grouped, short};
 use super::spend::Spending;
 
-/// The exact answer: not private.
+/// The exact answer. It is not private.
 #[derive(Serialize)]
 struct Exact {
     private: bool,
     value: f64,
     lower: f64,
     upper: f64,
-    /// The largest probability of a cell that no row of the support reaches.
+    /// The largest probability of a cell that contains no row of the support.
     unreached: f64,
     cells: ScoredCells,
     queries: u64,
@@ -41,7 +41,7 @@ struct Exact {
 /// The private answer.
 #[derive(Serialize)]
 struct Noisy {
-    /// False when the noise came from a fixed seed.
+    /// False if the noise came from a fixed seed.
     private: bool,
     epsilon: f64,
     /// 0 for Laplace noise.
@@ -135,7 +135,7 @@ impl Exact {
     }
 }
 
-/// One line per row: its codes and its weight.
+/// Writes one line per row: its codes and its weight.
 fn mixture(found: &MixtureBracket) -> String {
     let mut text = String::new();
     for attribute in found.rows.domain().attributes() {

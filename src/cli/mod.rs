@@ -1,5 +1,5 @@
-//! The command-line tool: arguments, console and exit codes. A command turns its arguments into calls of the library; a
-//! [`failure::Failure`] ends it with a message and an exit code.
+//! The command-line program: arguments, console and exit codes. Each command translates its arguments into calls to the
+//! library. A [`failure::Failure`] ends it with a message and an exit code.
 
 mod answer;
 mod args;
@@ -30,7 +30,7 @@ use args::{Arguments, Command, GlobalArgs, LogFormat};
 use console::Console;
 use failure::{Failure, Outcome};
 
-/// Runs the command that the process was started with.
+/// Runs the command given on the command line.
 pub(crate) fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
@@ -63,7 +63,7 @@ fn dispatch(command: &Command, console: Console) -> Outcome {
     }
 }
 
-/// Help and version go to standard output; anything else is wrong usage, reported in the form asked for.
+/// Help and version go to standard output. Anything else is wrong usage, reported in the requested format.
 fn unparsed(error: &clap::Error) -> ExitCode {
     let help = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     let typed: Vec<String> =
@@ -78,7 +78,7 @@ fn unparsed(error: &clap::Error) -> ExitCode {
         Console::new(&global).failure(&failure);
         return failure.exit_code();
     }
-    // Nothing can be done where even the message cannot be written.
+    // Nothing can be done if even the message cannot be written.
     _ = error.print();
     if help { ExitCode::SUCCESS } else { Failure::usage("").exit_code() }
 }

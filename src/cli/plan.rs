@@ -1,4 +1,4 @@
-//! `jointly plan`: what a budget will buy, from the schema alone.
+//! `jointly plan`: the accuracy that a budget buys, from the schema alone.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,29 +17,29 @@ use super::failure::{Failure, Outcome};
 use super::format::{bytes, grouped, percent, short};
 use super::run;
 
-/// Cliques that do not fit shown in the text.
+/// Maximum number of cliques that do not fit to list in the text.
 const SHOWN: usize = 5;
 
-/// A marginal and the noise that one round's budget puts on it.
+/// A marginal and the noise that it gets with one round's budget.
 #[derive(Serialize)]
 struct NoisyClique {
     which: &'static str,
     clique: Vec<String>,
     cells: u64,
-    /// Expected L1 norm of the noise, `√(2/π) σ` times the cells, in counts, ...
+    /// Expected L1 norm of the noise, `√(2/π) σ` times the number of cells, in counts.
     expected_l1: f64,
-    /// ... and as a share of the records: comparable with a workload error.
+    /// The same norm as a share of the records, comparable with a workload error.
     expected_l1_share: f64,
 }
 
-/// The cliques of the downward closure of one size.
+/// The cliques of one size in the downward closure.
 #[derive(Default, Serialize)]
 struct SizeClass {
     cliques: u64,
     cells: u64,
-    /// Within the size limit of the whole run, alone.
+    /// Number of cliques that are, on their own, within the size limit of the whole run.
     fit_alone: u64,
-    /// Within the limit of the first round.
+    /// Number of cliques within the size limit of the first round.
     fit_first_round: u64,
 }
 
@@ -66,9 +66,9 @@ struct Plan {
     first_round_limit_mib: Option<f64>,
     #[serde(flatten)]
     run: RunPlan,
-    /// Marginals of the workload with the noise of the first step; none where nothing is measured.
+    /// Marginals of the workload with the noise of the first step; none if nothing is measured.
     noisy: Vec<NoisyClique>,
-    /// Whether the user named the measured cliques; else they are an example of a run.
+    /// Whether the user specified the measured cliques. Otherwise they are an example of a run.
     measured_given: bool,
     engine: EngineCost,
 }
@@ -231,7 +231,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// What the model of the measured cliques costs: its size, the work of a call, and the memory held.
+    /// The cost of the model of the measured cliques: its size, the work per call, and the memory.
     fn push_engine(&self, text: &mut String) {
         let engine = &self.engine;
         text.push_str(if self.measured_given {

@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use super::console::Console;
 use super::format::{duration, grouped, percent, short};
 
-/// Shows the events of a run. They hold publishable numbers only, and nothing else is shown.
+/// Shows the events of a run. They contain only publishable numbers, and nothing else is shown.
 pub(super) struct Progress {
     console: Console,
     started: Instant,
     rounds: u32,
     first_round: u32,
-    /// The round that was not shown yet and what it measured, for the line at its end.
+    /// The round not yet shown and what it measured, for the line printed at its end.
     measured: Option<(u32, String)>,
     bar: Option<ProgressBar>,
 }
@@ -35,14 +35,14 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(super) fn finish(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
     }
 
-    /// Seconds that the remaining rounds take if they take as long as those so far.
+    /// Estimated seconds for the remaining rounds, based on the average so far.
     fn seconds_left(&self, round: u32) -> f64 {
         let done = f64::from((round + 1).saturating_sub(self.first_round)).max(1.0);
         let left = f64::from(self.rounds.saturating_sub(round));
@@ -62,7 +62,7 @@ impl Progress {
         self.bar = Some(bar);
     }
 
-    /// Moves the bar, or writes the round's line.
+    /// Advances the bar, or writes the round's line.
     fn round_is_over(&mut self, round: u32) {
         let left = if round < self.rounds {
             format!(", about {} left", duration(self.seconds_left(round)))
@@ -130,7 +130,7 @@ impl Progress {
         }
     }
 
-    /// What the caller should know: a note, or a warning where a budget was spent in vain.
+    /// Prints information for the user: a note, or a warning if budget was wasted.
     fn notice(&self, notice: &Notice) {
         let console = self.console;
         match notice {
@@ -195,11 +195,11 @@ impl Observer for Progress {
             self.started = Instant::now();
         }
         if let Event::Measured { rounds, .. } = event {
-            // A mechanism may learn that it needs fewer.
+            // A mechanism may find that it needs fewer rounds.
             self.rounds = *rounds;
         }
         if self.console.quiet {
-            // Warnings remain.
+            // Warnings are still printed.
             if let Event::Notice(notice) = event {
                 self.notice(notice);
             }
@@ -217,7 +217,7 @@ impl Drop for Progress {
     }
 }
 
-/// Where a marginal was taken from, in JSON.
+/// The source of a marginal, in JSON.
 fn source(provenance: &Provenance) -> Value {
     match provenance {
         Provenance::Private => json!({ "kind": "private" }),

@@ -1,4 +1,4 @@
-//! `jointly synth`: the arguments as a job, its run, and a line about it.
+//! `jointly synth`: translates the arguments into a job, runs it, and prints a summary line.
 
 use std::time::Instant;
 
@@ -32,7 +32,7 @@ pub(super) fn synthesize(job: &Synthesis, console: Console) -> Outcome<Synthesiz
     Ok(done?)
 }
 
-/// The job that is asked for.
+/// The requested job.
 fn job(args: &SynthArgs) -> Outcome<Synthesis> {
     check_parameters(&args.mechanism)?;
     let entry = mechanism::find(&args.mechanism.mechanism)?;
@@ -66,7 +66,7 @@ fn job(args: &SynthArgs) -> Outcome<Synthesis> {
     })
 }
 
-/// Refuses a flag that the mechanism does not have: one rule for all of them.
+/// Refuses a flag that the mechanism does not support. The same rule applies to all flags.
 pub(super) fn check_parameters<const A: bool>(args: &Chosen<A>) -> Outcome {
     let entry = mechanism::find(&args.mechanism)?;
     match entry.unused(&args.parameters)? {
@@ -77,7 +77,7 @@ pub(super) fn check_parameters<const A: bool>(args: &Chosen<A>) -> Outcome {
     }
 }
 
-/// The unit of privacy, which changes what neighboring tables are.
+/// The unit of privacy, which determines the neighboring tables.
 fn unit(args: &UnitArgs) -> Outcome<PrivacyUnit> {
     let relation = args.neighbors.relation();
     let (Some(column), Some(most)) = (&args.unit, args.max_records) else {
@@ -91,7 +91,7 @@ fn unit(args: &UnitArgs) -> Outcome<PrivacyUnit> {
     Ok(PrivacyUnit::of_units(Units::new(column, most)?)?)
 }
 
-/// A number of records to draw.
+/// Checks a number of records to draw.
 pub(super) fn rows(rows: u64) -> Outcome<usize> {
     let fits = u32::try_from(rows).ok().filter(|rows| *rows > 0);
     fits.map(|rows| rows as usize)

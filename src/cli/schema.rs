@@ -1,4 +1,4 @@
-//! `jointly schema`: a draft to be read and corrected by someone who knows the table.
+//! `jointly schema`: a draft schema for someone who knows the table to check and correct.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What commands that spend and make no table have in common.
+//! Common code of commands that spend budget but create no table.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::args::{Neighbors, SpendArgs};
 use super::console::Console;
 use super::failure::Outcome;
 
-/// A budget to be spent at once.
+/// A budget to spend in one command.
 pub(super) struct Spending<'a> {
     pub(super) command: &'static str,
     pub(super) budget: Budget,
@@ -25,7 +25,7 @@ impl<'a> Spending<'a> {
         Ok(Self { command, budget, neighbors, seed, ledger })
     }
 
-    /// Spends on some records. The ledger is written in either case: what a failed run has spent is spent.
+    /// Spends the budget on some records. Writes the ledger even after a failure, as a failed run also spends budget.
     pub(super) fn run<T>(
         &self,
         data: &dyn Projectable,

@@ -1,4 +1,4 @@
-//! `jointly trust`: which public table to trust, and with what, at a stated cost.
+//! `jointly trust`: which public table to trust, and for which marginals, at a stated privacy cost.
 
 use std::fmt::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A privacy budget as it is asked for, and the curator that keeps to it.
+//! A requested privacy budget, and the curator that enforces it.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::privacy::{
     Curator, Delta, Epsilon, NeighboringRelation, NoiseForm, NoiseSeed, Rho, rho_from_epsilon_delta,
 };
 
-/// A budget of (ε, δ)-differential privacy, or of ε alone, with the ρ-zCDP in which the ledger counts it.
+/// A budget of (ε, δ)-differential privacy, or of ε alone, and its ρ-zCDP equivalent, which the ledger counts.
 ///
 /// ```
 /// use jointly::{Budget, demo::Generator};
@@ -28,7 +28,7 @@ pub struct Budget {
     rho: Rho,
 }
 
-/// How a budget is written.
+/// The serialized form of a budget.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -57,7 +57,7 @@ impl Budget {
         Ok(Self { epsilon, delta: None, rho })
     }
 
-    /// Of (ε, δ) where δ is given, otherwise of ε alone.
+    /// A budget of (ε, δ) if δ is given, otherwise of ε alone.
     ///
     /// # Errors
     /// As [`approximate`](Self::approximate) and [`pure`](Self::pure).
@@ -93,7 +93,7 @@ impl Budget {
         self.rho
     }
 
-    /// A curator of some records with nothing of the budget spent.
+    /// Creates a curator of some records that has not spent any of the budget.
     ///
     /// # Errors
     /// [`Error::Entropy`] when the system's random generator fails.

@@ -1,4 +1,4 @@
-//! Between zCDP and approximate differential privacy, rounded so that the guarantee holds.
+//! Conversion between zCDP and approximate differential privacy, rounded so that the guarantee holds.
 
 use std::fmt;
 
@@ -69,7 +69,7 @@ impl Delta {
 
 /// An upper bound on the δ at which ρ-zCDP implies (ε, δ)-differential privacy, in [0, 1]:
 /// `δ = min over α > 1 of exp((α−1)(αρ−ε)) / (α−1) · (1 − 1/α)^α` (Canonne, Kamath & Steinke 2020, Proposition 12),
-/// rounded up by a relative 10⁻¹² or so to cover floating point.
+/// rounded up by a relative error of about 10⁻¹² to cover floating-point errors.
 ///
 /// ```
 /// use jointly::privacy::{Epsilon, Rho, delta_from_rho_epsilon};
@@ -95,10 +95,10 @@ pub fn delta_from_rho_epsilon(rho: Rho, epsilon: Epsilon) -> f64 {
 /// # Ok::<(), jointly::Error>(())
 /// ```
 pub fn rho_from_epsilon_delta(epsilon: Epsilon, delta: Delta) -> Result<Rho> {
-    // A smaller ε promises more, and at this one all that ρ can be is allowed, at any δ: larger ones only overflow.
+    // A smaller ε is a stronger guarantee. This ε already allows every possible ρ at any δ; larger ones only overflow.
     let epsilon = Epsilon(epsilon.0.min(1e30));
     let holds = |units: u64| delta_from_rho_epsilon(Rho::from_units(units), epsilon) <= delta.0;
-    // Nothing spent always holds; δ grows with ρ.
+    // ρ = 0 always satisfies the bound; δ grows with ρ.
     let (mut holding, mut failing) = (0_u64, u64::MAX);
     if holds(failing) {
         return Ok(Rho::from_units(failing));
@@ -154,14 +154,14 @@ pub fn epsilon_from_rho_delta(rho: Rho, delta: Delta) -> Result<Epsilon> {
 /// Logarithm of the bound on δ, rounded up.
 ///
 /// With x = α − 1 the logarithm is `f(x) = x((x+1)ρ − ε) − ln(1+x) − x ln(1 + 1/x)`, which is convex, with
-/// `f'(x) = (2x+1)ρ − ε + ln(x / (1+x))`. Any x > 0 gives a valid bound, so that a minimizer found only nearly costs
-/// nothing but a little utility.
+/// `f'(x) = (2x+1)ρ − ε + ln(x / (1+x))`. Any x > 0 gives a valid bound, so an approximate minimizer costs only a
+/// little utility.
 fn log_delta(rho: f64, epsilon: f64) -> f64 {
     if rho == 0.0 {
         return f64::NEG_INFINITY;
     }
     let slope = |x: f64| (2.0 * x + 1.0) * rho - epsilon - (1.0 / x).ln_1p();
-    // At `low` the slope is negative or x is as small as it need be, at `high` it is positive.
+    // At `low` the slope is negative or x is small enough; at `high` the slope is positive.
     let (mut low, mut high) = (1e-300_f64, 1.0_f64);
     while slope(high) < 0.0 && high < 1e300 {
         high *= 2.0;
@@ -179,7 +179,7 @@ fn log_delta(rho: f64, epsilon: f64) -> f64 {
     let x = high;
     let terms = [x * (x + 1.0) * rho, -x * epsilon, -x.ln_1p(), -x * (1.0 / x).ln_1p()];
     let magnitude: f64 = terms.iter().map(|term| term.abs()).sum();
-    // Each term is right to a few parts in 10¹⁶, so is their sum relative to the sum of magnitudes.
+    // Each term is accurate to a few parts in 10¹⁶, and so is their sum, relative to the sum of magnitudes.
     terms.iter().sum::<f64>() + 1e-14 * magnitude + 1e-13
 }
 

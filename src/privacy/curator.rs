@@ -18,10 +18,10 @@ use crate::privacy::{
     Rho, Sensitive,
 };
 
-/// Private records, the budget that is left, and the noise generator.
+/// Holds the private records, the remaining budget and the noise generator.
 ///
-/// Every result is charged to the ledger before its noise is drawn, by one private function that all accesses share.
-/// Values that are not charged are [`Sensitive`]. Error messages say nothing that depends on the records.
+/// One private function, shared by all accesses, charges every result to the ledger before its noise is drawn.
+/// Values that are not charged are [`Sensitive`]. Error messages never depend on the records.
 ///
 /// Under [`NeighboringRelation::ReplaceOne`] the number of records is public; otherwise it must be measured. Under
 /// [`NeighboringRelation::AddRemoveUnit`] no unit may have more records than the relation allows:
@@ -32,12 +32,12 @@ pub struct Curator<'a> {
     ledger: Ledger,
     seed: NoiseSeed,
     round: u32,
-    /// `None` between a resumption and the first round after it.
+    /// `None` after resuming a run, until the next round begins.
     noise: Option<ChaCha20Rng>,
 }
 
 impl<'a> Curator<'a> {
-    /// A curator that has spent nothing of its limit, before the first round (round 0).
+    /// Creates a curator that has spent nothing. It starts at round 0, before the first round.
     ///
     /// # Errors
     /// [`Error::Entropy`] when the system's random generator fails.
@@ -50,10 +50,10 @@ impl<'a> Curator<'a> {
         Self::of_ledger(data, relation, Ledger::new(limit), seed)
     }
 
-    /// Sets the column of the file that names the units of privacy, so that ledgers of other units are refused.
+    /// Sets the column that names the units of privacy. The curator then refuses ledgers of other units.
     ///
     /// # Errors
-    /// A unit of another relation than the curator's.
+    /// A unit whose relation differs from the curator's.
     pub fn with_unit(mut self, unit: PrivacyUnit) -> Result<Self> {
         if unit.relation() != self.relation() {
             let found = unit.relation();
@@ -75,12 +75,11 @@ impl<'a> Curator<'a> {
         Ok(Self { data, unit, ledger, seed, round: 0, noise })
     }
 
-    /// Resumes the ledger of a run that was cut short.
-    /// [`begin_round`](Self::begin_round) must come before the next access.
+    /// Resumes the ledger of an interrupted run. Call [`begin_round`](Self::begin_round) before the next access.
     ///
     /// # Errors
-    /// A ledger of another limit or one that overruns it, an entry that its cost does not cover or that was measured
-    /// under another relation, or a curator that has spent something already.
+    /// A ledger with another limit or one that exceeds it, an entry whose cost does not cover its mechanism or that was
+    /// measured under another relation, or a curator that has already spent something.
     pub fn continue_from(&mut self, ledger: &Ledger) -> Result<()> {
         let limit = self.ledger().limit();
         let is_as_pure = ledger.epsilon_limit() == self.ledger().epsilon_limit();
@@ -100,13 +99,13 @@ impl<'a> Curator<'a> {
         Ok(())
     }
 
-    /// Counts what an earlier run has spent on the same records against this run's limit, before anything else: its
-    /// entries come first in the ledger, and count as of before the first round.
+    /// Counts what an earlier run spent on the same records against this run's limit. Its entries come first in the
+    /// ledger, dated before the first round. Call this before any other access.
     ///
     /// # Errors
-    /// A ledger with noise from a fixed seed, unless this run has one too; a ledger of another unit or another relation;
-    /// one that spends more than the limit, or has an entry that its cost does not cover; or a curator that has spent
-    /// something already.
+    /// A ledger with noise from a fixed seed, unless this run has a fixed seed too; a ledger of another unit or another
+    /// relation; a ledger that spends more than the limit, or has an entry whose cost does not cover its mechanism;
+    /// or a curator that has already spent something.
     pub fn charge_earlier(&mut self, earlier: &LedgerFile) -> Result<()> {
         let refused = |found: String, expected: String| {
             Error::invalid_specification("earlier ledger", found, expected)
@@ -137,7 +136,7 @@ impl<'a> Curator<'a> {
         Ok(())
     }
 
-    /// Refuses a ledger of another unit, or with an entry that was measured under another relation.
+    /// Refuses a ledger of another unit, or one with an entry that was measured under another relation.
     fn check_relation(&self, ledger: &Ledger) -> Result<()> {
         if ledger.records_per_unit() != self.relation().unit() {
             let of = |unit: Option<RecordsPerUnit>| match unit {
@@ -163,14 +162,14 @@ impl<'a> Curator<'a> {
         self.seed
     }
 
-    /// Begins a round with a noise generator of its own: fresh from the system, or derived from a fixed seed and the
-    /// round, so that a resumed run repeats the same draws.
+    /// Begins a round with its own noise generator. The generator is fresh from the system, or derived from a fixed
+    /// seed and the round, so that a resumed run repeats the same draws.
     ///
-    /// `round`: counted from 1, above the round before; directly after [`continue_from`](Self::continue_from) it may be the last
-    /// round of the ledger again.
+    /// `round`: counted from 1, above the previous round. Directly after [`continue_from`](Self::continue_from) it may
+    /// repeat the last round of the ledger.
     ///
     /// # Errors
-    /// A round that is not above the one before, or [`Error::Entropy`].
+    /// A round that is not above the previous one, or [`Error::Entropy`].
     pub fn begin_round(&mut self, round: u32) -> Result<()> {
         let first = if self.noise.is_some() { self.round.saturating_add(1) } else { self.round };
         if round < first.max(1) {
@@ -197,7 +196,7 @@ impl<'a> Curator<'a> {
         &self.unit
     }
 
-    /// Number of records where it is public: under replace-one.
+    /// The number of records where it is public, that is, under replace-one.
     pub fn records(&self) -> Option<u64> {
         self.relation().has_public_total().then(|| self.data.records())
     }
@@ -222,12 +221,12 @@ impl<'a> Curator<'a> {
         &self.ledger
     }
 
-    /// Whether the noise protects anything: not when its seed is fixed.
+    /// Whether the noise protects the records. False when its seed is fixed.
     pub fn is_private(&self) -> bool {
         self.seed.is_private()
     }
 
-    /// The exact marginals on some cliques, sealed. Free: nothing leaves the curator.
+    /// The exact marginals on some cliques, sealed. This costs nothing, as no value leaves the curator.
     ///
     /// # Errors
     /// A clique outside the domain, or a failure to count.

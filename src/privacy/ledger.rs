@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::privacy::{MarginalSensitivity, NeighboringRelation, Ratio, RecordsPerUnit, Rho};
 
-/// The noise behind an entry, with the parameters that its cost follows from.
+/// The noise of an entry, with the parameters that determine its cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 #[non_exhaustive]
@@ -27,7 +27,7 @@ pub enum NoiseMechanism {
         /// Δ₁ in counts.
         l1_sensitivity: u32,
     },
-    /// Discrete Gaussian noise on integer queries, measured at once, each with its own `σ_q²`:
+    /// Discrete Gaussian noise on integer queries measured together, each with its own `σ_q²`:
     /// `ρ = ½ max Σ_q ‖Δ_q‖²/σ_q²` over pairs of neighbors.
     JointDiscreteGaussian {
         /// Number of queries.
@@ -42,9 +42,9 @@ pub enum NoiseMechanism {
     ExponentialMechanism {
         /// ε, rounded down.
         epsilon: Ratio,
-        /// The most that a score differs between neighbors, before rounding to the grid.
+        /// The largest difference of a score between neighbors, before rounding to the grid.
         sensitivity: f64,
-        /// Step to which scores are rounded; twice as much is added to the sensitivity.
+        /// Grid step for rounding scores; two steps are added to the sensitivity.
         grid: f64,
         /// Number of candidates.
         candidates: u64,
@@ -54,20 +54,20 @@ pub enum NoiseMechanism {
     PermuteAndFlip {
         /// ε, rounded down.
         epsilon: Ratio,
-        /// The most that a score differs between neighbors, before rounding to the grid.
+        /// The largest difference of a score between neighbors, before rounding to the grid.
         sensitivity: f64,
-        /// Step to which scores are rounded; twice as much is added to the sensitivity.
+        /// Grid step for rounding scores; two steps are added to the sensitivity.
         grid: f64,
         /// Number of candidates.
         candidates: u64,
     },
-    /// Discrete Gaussian noise on real numbers rounded to a grid: ρ = Δ₂² / (2σ²), both in squared steps of it.
+    /// Discrete Gaussian noise on real numbers rounded to a grid: ρ = Δ₂² / (2σ²), both in squared grid steps.
     GridGaussian {
         /// The parameter σ², in squared steps.
         variance: Ratio,
-        /// Δ₂² of all numbers together, in squared steps, with what rounding adds.
+        /// Δ₂² of all numbers together, in squared steps, including the effect of rounding.
         squared_sensitivity: u64,
-        /// How many numbers.
+        /// Number of values.
         numbers: u64,
         /// Step of the grid, in counts.
         grid: f64,
@@ -78,9 +78,9 @@ pub enum NoiseMechanism {
     GridLaplace {
         /// The scale, in steps.
         scale: Ratio,
-        /// Δ₁ of all numbers together, in steps, with what rounding adds.
+        /// Δ₁ of all numbers together, in steps, including the effect of rounding.
         sensitivity: u64,
-        /// How many numbers.
+        /// Number of values.
         numbers: u64,
         /// Step of the grid, in counts.
         grid: f64,
@@ -90,7 +90,7 @@ pub enum NoiseMechanism {
 }
 
 impl NoiseMechanism {
-    /// Whether a budget pays for the mechanism, decided in integers.
+    /// Whether a budget covers the mechanism, decided in integer arithmetic.
     fn is_covered_by(&self, rho: Rho) -> bool {
         match self {
             Self::DiscreteGaussian { variance, squared_l2_sensitivity } => {
@@ -106,7 +106,7 @@ impl NoiseMechanism {
                 laplace_is_covered(u64::from(*l1_sensitivity), *scale, rho)
             }
             Self::JointDiscreteGaussian { squared_sensitivity, .. } => {
-                // The variances are in it: as if σ² were 1.
+                // It already includes the variances, so use σ² = 1.
                 let cost = u128::from(squared_sensitivity.numerator()) << Rho::UNIT_BITS;
                 let paid = (2 * u128::from(rho.units()))
                     .saturating_mul(squared_sensitivity.denominator().into());
@@ -117,7 +117,7 @@ impl NoiseMechanism {
         }
     }
 
-    /// ε of pure differential privacy in units of 2⁻⁴⁰, rounded up; `None` for Gaussian noise, which has none.
+    /// ε of pure differential privacy in units of 2⁻⁴⁰, rounded up; `None` for Gaussian noise, which has no such ε.
     fn pure_epsilon(&self) -> Option<u128> {
         let units = |numerator: u128, denominator: u64| {
             let scaled = numerator.checked_mul(1 << EPSILON_BITS)?;
@@ -142,12 +142,12 @@ impl NoiseMechanism {
     }
 }
 
-/// Binary digits of the fractions in which ε is added up.
+/// Number of fractional bits used to sum ε.
 const EPSILON_BITS: u32 = 40;
 
 /// Whether `Δ₂² / (2σ²) ≤ ρ`, in integers.
 fn gaussian_is_covered(squared_l2_sensitivity: u64, variance: Ratio, rho: Rho) -> bool {
-    // The right side saturates, the left must not.
+    // The right side may saturate; the left side must not.
     let cost = u128::from(squared_l2_sensitivity)
         .checked_mul(variance.denominator().into())
         .and_then(|cost| cost.checked_mul(1 << Rho::UNIT_BITS));
@@ -180,21 +180,21 @@ fn square_is_covered(epsilon: Ratio, divisor: u128, rho: Rho) -> bool {
 pub struct LedgerEntry {
     /// The round, counted from 1; 0 before the first.
     pub round: u32,
-    /// What the access was for.
+    /// The purpose of the access.
     pub purpose: String,
     /// Names of the measured attributes, in domain order; `None` when no marginal was measured.
     pub clique: Option<Vec<String>>,
-    /// The row-major cell of that marginal where it alone was measured; `None` for all cells.
+    /// The row-major index of the cell, if only one cell of that marginal was measured; `None` for all cells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<u64>,
     /// The noise and its parameters.
     pub mechanism: NoiseMechanism,
-    /// What it cost.
+    /// The cost.
     pub rho: Rho,
 }
 
 impl LedgerEntry {
-    /// Whether the entry may be of a relation: selections and single cells do not tell.
+    /// Whether the entry is compatible with a relation. Selections and single cells do not determine the relation.
     pub(in crate::privacy) fn is_of(&self, relation: NeighboringRelation) -> bool {
         match &self.mechanism {
             NoiseMechanism::DiscreteGaussian { squared_l2_sensitivity, .. } => {
@@ -229,7 +229,7 @@ impl LedgerEntry {
     }
 }
 
-/// What an access costs, or what is left, in the currency of the limit.
+/// The cost of an access, or the remaining budget, in the units of the limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Cost {
@@ -237,7 +237,7 @@ pub enum Cost {
     Rho(Rho),
     /// ε of pure differential privacy.
     PureEpsilon(f64),
-    /// Gaussian noise, which has no pure ε.
+    /// Gaussian noise, which has no finite pure ε.
     NotPure,
 }
 
@@ -251,9 +251,9 @@ impl fmt::Display for Cost {
     }
 }
 
-/// All entries of a run and the limit they stay within: the sum of their costs is at most the limit, exactly.
+/// All entries of a run and their limit. The exact sum of their costs is at most the limit.
 ///
-/// Written with serde together with what is spent and what remains; reading checks both, every entry and the limit.
+/// Serde writes the spent and remaining amounts too. Reading checks both of them, every entry and the limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct Ledger {
@@ -264,7 +264,7 @@ pub struct Ledger {
     entries: Vec<LedgerEntry>,
 }
 
-/// How a ledger is written.
+/// The serialized form of a ledger.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -290,35 +290,35 @@ impl Ledger {
         }
     }
 
-    /// An empty ledger of the same limits and the same unit.
+    /// An empty ledger with the same limits and the same unit.
     pub(in crate::privacy) fn emptied(&self) -> Self {
         Self { spent: Rho::ZERO, entries: Vec::new(), ..*self }
     }
 
-    /// For neighbors that differ by a unit of this many records, not by one record.
+    /// Sets the neighbors to differ by a unit of this many records instead of by one record.
     #[must_use]
     pub(in crate::privacy) fn of_unit(self, records_per_unit: Option<RecordsPerUnit>) -> Self {
         Self { records_per_unit, ..self }
     }
 
-    /// With a limit of pure ε too, which no Gaussian noise stays within.
+    /// Adds a limit of pure ε, which excludes all Gaussian noise.
     #[must_use]
     pub(in crate::privacy) fn of_pure_epsilon(self, limit: Ratio) -> Self {
         Self { epsilon_limit: Some(limit), ..self }
     }
 
-    /// K where neighbors differ by a unit; `None` where they differ by a record.
+    /// K if neighbors differ by a unit; `None` if they differ by a record.
     pub fn records_per_unit(&self) -> Option<RecordsPerUnit> {
         self.records_per_unit
     }
 
-    /// The most pure ε that may be spent, where there is such a limit.
+    /// The limit of pure ε, if there is one.
     pub fn epsilon_limit(&self) -> Option<Ratio> {
         self.epsilon_limit
     }
 
-    /// ε of the whole ledger where it is ε-differentially private, without δ: the sum over its entries, rounded up to
-    /// 2⁻⁴⁰ each; `None` with an entry of Gaussian noise.
+    /// ε of the whole ledger if it is ε-differentially private without δ: the sum over its entries, each rounded up to
+    /// 2⁻⁴⁰. `None` if an entry has Gaussian noise.
     pub fn pure_epsilon(&self) -> Option<f64> {
         let units = self.pure_units()?;
         let (epsilon, unit) = (units as f64, (1_u64 << EPSILON_BITS) as f64);
@@ -331,13 +331,13 @@ impl Ledger {
             .try_fold(0_u128, |sum, entry| sum.checked_add(entry.mechanism.pure_epsilon()?))
     }
 
-    /// What is left of the limit of pure ε, where there is one.
+    /// What remains of the limit of pure ε, if there is one.
     pub(in crate::privacy) fn remaining_epsilon(&self) -> Option<f64> {
         let limit = self.epsilon_limit?;
         Some((limit.to_f64() - self.pure_epsilon().unwrap_or(f64::INFINITY)).max(0.0))
     }
 
-    /// Whether an entry stays within the limit of pure ε, where there is one; decided in integers.
+    /// Whether an entry stays within the limit of pure ε, if there is one, decided in integer arithmetic.
     fn stays_pure(&self, entry: &LedgerEntry) -> bool {
         let Some(limit) = self.epsilon_limit else { return true };
         let sum = self.pure_units().zip(entry.mechanism.pure_epsilon());
@@ -346,17 +346,17 @@ impl Ledger {
         sum.is_some_and(|sum| sum <= u128::from(limit.numerator()) << EPSILON_BITS)
     }
 
-    /// The most that may be spent.
+    /// The limit of the whole ledger.
     pub fn limit(&self) -> Rho {
         self.limit
     }
 
-    /// The sum of the entries.
+    /// The sum of the entries' costs.
     pub fn spent(&self) -> Rho {
         self.spent
     }
 
-    /// What is left: `spent + remaining = limit`, exactly.
+    /// What remains: `spent + remaining = limit`, exactly.
     pub fn remaining(&self) -> Rho {
         Rho::from_units(self.limit.units().saturating_sub(self.spent.units()))
     }
@@ -366,15 +366,15 @@ impl Ledger {
         &self.entries
     }
 
-    /// Adds an entry, if its cost covers its mechanism and the sum stays within the limit; otherwise leaves everything as
-    /// it was.
+    /// Adds an entry if its cost covers its mechanism and the sum stays within the limit. Otherwise the ledger does not
+    /// change.
     ///
     /// This is the privacy filter of fully adaptive composition (Whitehouse, Ramdas, Rogers & Wu 2023): any sequence of
-    /// accesses, each chosen after seeing the ones before, is private at the limit as long as the sum of their costs
+    /// accesses, each chosen after seeing the previous ones, is private at the limit as long as the sum of their costs
     /// stays within it.
     ///
     /// # Errors
-    /// [`Error::BudgetExceeded`] when it would overrun the limit; an entry whose cost does not cover its mechanism.
+    /// [`Error::BudgetExceeded`] if the entry would exceed the limit; an entry whose cost does not cover its mechanism.
     ///
     /// ```
     /// use jointly::privacy::{Ledger, LedgerEntry, NoiseMechanism, Ratio, Rho};

@@ -1,4 +1,4 @@
-//! The ledger file: what was spent, by which command, and for which guarantee.
+//! The ledger file: the amount spent, the command that spent it, and the guarantee.
 
 use std::path::Path;
 
@@ -9,15 +9,15 @@ use crate::data::write_durably;
 use crate::error::{Error, Result};
 use crate::privacy::{Budget, Curator, Ledger, NeighboringRelation, PrivacyUnit};
 
-/// What the first member of a file says, and its version.
+/// The value of the first member of a file, and its version.
 const FORMAT: &str = "jointly-ledger";
 const VERSION: u32 = 2;
-/// Formats and versions that are read. Version 1 differed in `details` only, and answers had a format of their own.
+/// Supported formats and versions. Version 1 differed only in `details`, and answers had their own format.
 const READ: [(&str, u32); 3] = [(FORMAT, VERSION), (FORMAT, 1), ("jointly-answers", 1)];
 
-/// A ledger with what it takes to continue it: the one form in which every command writes what it has spent.
+/// A ledger with everything needed to continue it. Every command writes its spending in this format.
 ///
-/// It holds publishable numbers only. [`Curator::charge_earlier`] counts it against a new run's budget.
+/// It contains only publishable numbers. [`Curator::charge_earlier`] counts it against a new run's budget.
 ///
 /// ```
 /// use jointly::{Budget, demo::Generator, domain::Clique};
@@ -50,13 +50,13 @@ pub struct LedgerFile {
     pub epsilon: Option<f64>,
     /// δ of the budget; 0 for pure differential privacy.
     pub delta: Option<f64>,
-    /// ε of the entries, where the limit is of pure ε.
+    /// ε of the entries, if the limit is pure ε.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pure_epsilon: Option<f64>,
-    /// What differs between neighbors, where it is not one record.
+    /// What differs between neighbors, if not one record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<LedgerUnit>,
-    /// What else the command writes: rounds, public tables, answers.
+    /// Other output of the command: rounds, public tables, answers.
     #[serde(flatten)]
     pub details: Map<String, Value>,
     /// The entries.
@@ -66,9 +66,9 @@ pub struct LedgerFile {
 /// The unit of privacy of a ledger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerUnit {
-    /// The column that names the unit of each record.
+    /// The column that identifies the unit of each record.
     pub column: String,
-    /// The records of a unit that count, at most.
+    /// The maximum number of records counted per unit.
     pub max_records: u32,
 }
 
@@ -88,13 +88,13 @@ struct Stored {
 }
 
 impl LedgerFile {
-    /// What a curator has spent so far. `command`: what it was spent by.
+    /// What a curator has spent so far. `command`: the command that spent it.
     pub fn new(command: impl Into<String>, budget: Option<Budget>, curator: &Curator<'_>) -> Self {
         let is_private = curator.is_private();
         Self::of_release(command, budget, curator.unit(), is_private, curator.ledger())
     }
 
-    /// The same of a run that has ended.
+    /// The same for a finished run.
     pub fn of_release(
         command: impl Into<String>,
         budget: Option<Budget>,
@@ -143,7 +143,7 @@ impl LedgerFile {
     /// Adds a member that is not needed to continue the ledger.
     ///
     /// # Errors
-    /// A value that is no JSON.
+    /// A value that cannot be represented as JSON.
     pub fn with(mut self, name: &str, value: &impl Serialize) -> Result<Self> {
         let value = serde_json::to_value(value).map_err(|error| {
             Error::invalid_specification(name, error.to_string(), "a value that JSON can hold")
@@ -152,7 +152,7 @@ impl LedgerFile {
         Ok(self)
     }
 
-    /// Writes the file, whole or not at all; it is on disk when this returns.
+    /// Writes the file atomically. It is on disk when this returns.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -164,10 +164,10 @@ impl LedgerFile {
         })
     }
 
-    /// Reads a file that any command wrote, and adds up its entries again.
+    /// Reads a file written by any command, and recomputes the sum of its entries.
     ///
     /// # Errors
-    /// A file that cannot be read, is of another form, or whose entries contradict one another.
+    /// A file that cannot be read, has another format, or whose entries contradict one another.
     pub fn read(path: &Path) -> Result<Self> {
         let failed = |source| Error::Io { action: "read", path: path.into(), source };
         let text = std::fs::read_to_string(path).map_err(failed)?;

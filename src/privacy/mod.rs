@@ -1,9 +1,9 @@
 //! The privacy path: from records to publishable numbers.
 //!
-//! A [`Curator`] holds the private table, the [`Ledger`] and the noise generator, and is the only way from
-//! records to numbers that may be published. Before noise is added, its results are [`Sensitive`]: code can compute with
-//! them but cannot look at them. Every noisy result has an entry in the [`Ledger`], in exact units of [`Rho`]
-//! (zero-concentrated differential privacy).
+//! A [`Curator`] holds the private table, the [`Ledger`] and the noise generator. It is the only way from records to
+//! numbers that may be published. Before noise is added, its results are [`Sensitive`]: code can compute with them but
+//! cannot read them. Every noisy result has an entry in the [`Ledger`], in exact units of [`Rho`] (zero-concentrated
+//! differential privacy).
 //!
 //! Every access goes through one private function of the curator. It charges, and only its result can open sealed values
 //! and draw noise (`docs/adr/0012-the-curator-counts-after-the-charge.md`).

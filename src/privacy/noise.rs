@@ -1,24 +1,24 @@
-//! Where the noise comes from.
+//! The source of the noise.
 
 use rand::rngs::{ChaCha20Rng, SysRng};
 use rand::{SeedableRng, TryRng};
 
 use crate::error::{Error, Result};
 
-/// Source of the noise generators of a run: one fresh generator for each round.
+/// Source of a run's noise generators: one fresh generator for each round.
 ///
-/// A generator's state is never stored; a fixed seed makes the same generators again.
+/// A generator's state is never stored. A fixed seed recreates the same generators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoiseSeed {
-    /// The operating system's generator, asked again in each round.
+    /// The operating system's generator, which seeds each round.
     System,
-    /// A number, for tests and demonstrations: whoever knows it can remove the noise, so that nothing drawn with it
+    /// A fixed seed, for tests and demonstrations. Anyone who knows it can remove the noise, so nothing drawn with it
     /// is private.
     Fixed(u64),
 }
 
 impl NoiseSeed {
-    /// Whether the noise protects anything.
+    /// Whether the noise protects the records.
     pub fn is_private(self) -> bool {
         self == Self::System
     }
@@ -34,7 +34,7 @@ impl NoiseSeed {
                 .try_fill_bytes(&mut seed)
                 .map_err(|error| Error::Entropy { reason: error.to_string() })?,
             Self::Fixed(number) => {
-                // Distinct keys of one pseudo-random function: distinct rounds share nothing.
+                // Distinct keys of one pseudorandom function: the rounds have independent generators.
                 seed[..8].copy_from_slice(&number.to_le_bytes());
                 seed[8..12].copy_from_slice(&round.to_le_bytes());
                 seed[12..].copy_from_slice(b"jointly round noise.");

@@ -22,7 +22,7 @@ pub struct Ratio {
     denominator: u64,
 }
 
-/// How a ratio is written.
+/// The serialized form of a ratio.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parts {

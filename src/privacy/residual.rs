@@ -1,13 +1,13 @@
-//! Residuals of marginals: many integer queries, measured at once, whose joint cost is known exactly.
+//! Residuals of marginals: many integer queries, measured together, whose joint cost is known exactly.
 
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::privacy::sampler::{DiscreteGaussian, LARGEST_PART};
 use crate::privacy::{NeighboringRelation, Ratio, Rho};
 
-/// Binary digits of the fractions of a unit of ρ in which costs are added up, each rounded up.
+/// Number of fractional bits, per unit of ρ, used to sum costs. Each cost is rounded up.
 const FRACTION_BITS: u32 = 20;
-/// Sets of attributes times queries that are gone through for the joint sensitivity under replace-one.
+/// Maximum number of sets of attributes times queries to enumerate for the joint sensitivity under replace-one.
 const MOST_STEPS: u64 = 1 << 25;
 /// Largest product of the cardinalities of centered attributes: with fewer than 2³² records, values stay below 2⁶².
 const LARGEST_SCALE: u64 = 1 << 24;
@@ -16,7 +16,7 @@ const LARGEST_SCALE: u64 = 1 << 24;
 /// `T_i = I` for the others, measured with discrete Gaussian noise on every cell.
 ///
 /// Divided by its [`scale`](Self::scale) and centered along the other attributes too, it is an unbiased estimate of the
-/// residual of A: what the marginal on A says beyond the marginals on its subsets
+/// residual of A: the information in the marginal on A beyond the marginals on its subsets
 /// (`docs/theory/strategies.md`, section 3; Xiao, He, Zhang & Kifer 2023, section 4.4).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResidualQuery {
@@ -27,7 +27,7 @@ pub struct ResidualQuery {
 }
 
 impl ResidualQuery {
-    /// The query on a clique, centered along some of its attributes.
+    /// Creates the query on a clique, centered along some of its attributes.
     ///
     /// `clique`: may be empty, for the number of records. `variance`: σ² of the noise on v, in squared units of v, from
     /// 2⁻¹¹ to 2⁵⁰.
@@ -72,7 +72,7 @@ impl ResidualQuery {
         &self.centered
     }
 
-    /// By what v is larger than counts: the product of the cardinalities of the centered attributes.
+    /// The factor by which v is larger than counts: the product of the cardinalities of the centered attributes.
     pub fn scale(&self) -> u64 {
         self.scale
     }
@@ -82,7 +82,7 @@ impl ResidualQuery {
         self.noise.variance()
     }
 
-    /// Refuses a query that was made for another domain.
+    /// Refuses a query for another domain.
     pub(in crate::privacy) fn check_domain(&self, domain: &Domain) -> Result<()> {
         if domain.cells(&self.centered) == Some(self.scale) {
             return Ok(());
@@ -94,7 +94,7 @@ impl ResidualQuery {
         &self.noise
     }
 
-    /// v of an exact marginal.
+    /// Computes v from an exact marginal.
     ///
     /// `counts`: `M_A(D)`, row-major, with a sum below 2³².
     pub(in crate::privacy) fn apply(&self, domain: &Domain, counts: &[u32]) -> Vec<i64> {
@@ -148,13 +148,12 @@ impl ResidualQuery {
     }
 }
 
-/// What it costs to measure all of some queries at once, rounded up to units: `½ max Σ_q ‖Δ_q‖²/σ_q²` over all pairs
-/// of neighbors (`docs/theory/strategies.md`, sections 3 to 5).
+/// The cost of measuring some queries together, rounded up to units: `½ max Σ_q ‖Δ_q‖²/σ_q²` over all pairs of
+/// neighbors (`docs/theory/strategies.md`, sections 3 to 5).
 ///
 /// Under add-remove-one every pair of neighbors attains it; for units of K records it is K² times as much, attained by
-/// equal records. Under replace-one the maximum is over the sets of attributes
-/// in which two records differ, as long as sets times queries are at most 2²⁵; beyond, it is bounded by the sum over the
-/// queries of the maximum of each.
+/// equal records. Under replace-one the maximum is over the sets of attributes in which two records differ, as long as
+/// sets times queries are at most 2²⁵; beyond that, it is bounded by the sum of each query's own maximum.
 ///
 /// # Errors
 /// A cost beyond what [`Rho`] can hold.
@@ -166,7 +165,7 @@ pub fn residual_cost(
     let cost = match relation {
         NeighboringRelation::AddRemoveOne => sum(queries, |q| change(q, domain, None)),
         NeighboringRelation::AddRemoveUnit(unit) => {
-            // K equal records change every query K times as much as one.
+            // K equal records change every query K times as much as one record.
             let of_one = sum(queries, |q| change(q, domain, None));
             of_one.and_then(|cost| cost.checked_mul(u128::from(unit.get()).pow(2)))
         }
@@ -199,7 +198,7 @@ pub fn residual_cost(
     })
 }
 
-/// The cost of one query for records that differ in a set of attributes, or for one record more.
+/// The cost of one query for records that differ in a set of attributes, or for one additional record.
 fn change(query: &ResidualQuery, domain: &Domain, differ: Option<&Clique>) -> Option<u128> {
     let norm = query.inner_product(domain, |_| false)?;
     match differ {
@@ -216,13 +215,13 @@ fn sum(queries: &[ResidualQuery], cost: impl Fn(&ResidualQuery) -> Option<u128>)
     queries.iter().try_fold(0_u128, |sum, query| sum.checked_add(cost(query)?))
 }
 
-/// The smallest fraction that is not below a variance and has about 33 significant bits: numerators and denominators fit
+/// The smallest fraction with about 33 significant bits that is not below a variance. Its numerator and denominator fit
 /// the sampler.
 ///
 /// `variance`: above 0; below 2⁻¹¹ the result is 2⁻¹¹.
 ///
 /// # Errors
-/// A variance above 2⁵⁰, or none.
+/// A variance above 2⁵⁰, or one that is not a number.
 pub fn variance_at_least(variance: f64) -> Result<Ratio> {
     const BITS: i32 = 33;
     let least = variance.max(f64::from(2.0_f32.powi(-11)));

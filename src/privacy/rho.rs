@@ -1,4 +1,4 @@
-//! The currency of the privacy budget.
+//! The unit in which the privacy budget is counted.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 
 /// A budget of ρ-zCDP (Bun & Steinke 2016) in whole units of 2⁻⁴⁰: sums and differences are exact.
 ///
-/// Range: 0 to about 1.6 × 10⁷. Written with serde as `{"units": …, "rho": …}`; the units count, the readable
-/// value is checked against them.
+/// Range: 0 to about 1.6 × 10⁷. Serde writes `{"units": …, "rho": …}`. The units are authoritative; reading checks
+/// the readable value against them.
 ///
 /// ```
 /// use jointly::privacy::Rho;
@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 #[serde(try_from = "Written", into = "Written")]
 pub struct Rho(u64);
 
-/// How a budget is written.
+/// The serialized form of a budget.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -53,7 +53,7 @@ impl Rho {
     /// The largest budget that is not above `rho`.
     ///
     /// # Errors
-    /// A value that is negative, not finite, or 2²⁴ and more.
+    /// A value that is negative, not finite, or at least 2²⁴.
     pub fn from_f64(rho: f64) -> Result<Self> {
         let expected = "a finite number from 0 to below 2^24";
         // Scaling by a power of two is exact; the cast drops the fraction.
@@ -70,7 +70,7 @@ impl Rho {
         Ok(Self(units))
     }
 
-    /// ρ as a number, exact up to 2⁵³ units (ρ = 8192), to the nearest beyond.
+    /// ρ as a number: exact up to 2⁵³ units (ρ = 8192), rounded to the nearest above that.
     pub fn to_f64(self) -> f64 {
         self.0 as f64 / Self::UNITS
     }
@@ -90,8 +90,8 @@ impl Rho {
         self.0.checked_sub(other.0).map(Self)
     }
 
-    /// `numerator / denominator` of it, rounded down, and exactly the rest. `None` unless
-    /// `numerator ≤ denominator ≠ 0`.
+    /// Splits off `numerator / denominator` of the budget, rounded down, and returns it with the exact rest. `None`
+    /// unless `numerator ≤ denominator ≠ 0`.
     ///
     /// ```
     /// use jointly::privacy::Rho;
@@ -104,7 +104,7 @@ impl Rho {
         Some((Self(part), Self(self.0.checked_sub(part)?)))
     }
 
-    /// A share of it, rounded down, and exactly the rest.
+    /// Splits off a share of the budget, rounded down, and returns it with the exact rest.
     ///
     /// `share`: in [0, 1].
     ///

@@ -1,4 +1,4 @@
-//! Selections with scores, drawn exactly: the exponential mechanism and permute-and-flip.
+//! Exact sampling of selections by score: the exponential mechanism and permute-and-flip.
 
 use rand::CryptoRng;
 use rayon::prelude::*;
@@ -19,13 +19,13 @@ const EPSILON_BITS: u32 = 32;
 /// Scores are clamped to this many steps, so that differences are exact in `f64` and fit the arithmetic.
 const LARGEST_STEPS: f64 = (1_u64 << 52) as f64;
 
-/// Scores that one thread goes through in one go.
+/// Number of scores per parallel block.
 const PART: usize = 1 << 14;
 
-/// Trials after which the distribution over all candidates is computed instead.
+/// Number of trials after which the distribution over all candidates is computed instead.
 const TRIALS: usize = 512;
 
-/// How one of many candidates is chosen by noisy scores.
+/// How to choose one of many candidates by noisy scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Selection {
@@ -33,8 +33,8 @@ pub enum Selection {
     #[default]
     Exponential,
     /// Candidates in random order, each accepted with probability `exp(-ε (best - score_i) / (2 · sensitivity))`: ε-DP,
-    /// hence (ε²/2)-zCDP. At the same ε never worse in expectation than the exponential mechanism, at the same ρ its ε is
-    /// half as large (`McKenna` & Sheldon 2020, Algorithm 1).
+    /// hence (ε²/2)-zCDP. At the same ε it is never worse in expectation than the exponential mechanism; at the same
+    /// ρ its ε is half as large (`McKenna` & Sheldon 2020, Algorithm 1).
     PermuteAndFlip,
 }
 
@@ -54,9 +54,9 @@ pub(in crate::privacy) struct Selector {
     selection: Selection,
     /// ε in units of 2⁻³².
     epsilon: u64,
-    /// The most that a score differs between neighbors.
+    /// The largest difference of a score between neighbors.
     sensitivity: f64,
-    /// Score that one step stands for.
+    /// Size of one step.
     grid: f64,
 }
 
@@ -81,7 +81,7 @@ impl Selector {
         Ok(Self { selection, epsilon, sensitivity, grid })
     }
 
-    /// How the ledger has it.
+    /// The mechanism as an entry of the ledger.
     pub(in crate::privacy) fn noise_mechanism(&self, candidates: u64) -> Result<NoiseMechanism> {
         let epsilon = Ratio::new(self.epsilon, 1 << EPSILON_BITS)?;
         let Self { sensitivity, grid, .. } = *self;
@@ -95,12 +95,13 @@ impl Selector {
         })
     }
 
-    /// A candidate, drawn exactly from the distribution of the rounded scores.
+    /// Draws a candidate exactly from the distribution of the rounded scores.
     ///
-    /// A candidate is proposed uniformly and accepted with probability exp(−ε (best − score) / (2 · sensitivity)), the
-    /// sensitivity being that of the rounded scores. After a refusal the exponential mechanism proposes again among all,
-    /// and permute-and-flip among those that were not refused yet. Where many are refused, the rest of these trials is
-    /// drawn at once, from the same distribution ([`exponential`], [`permute_and_flip`]).
+    /// Each trial proposes a candidate uniformly and accepts it with probability
+    /// exp(−ε (best − score) / (2 · sensitivity)), with the sensitivity of the rounded scores. After a rejection, the
+    /// exponential mechanism proposes again among all candidates, and permute-and-flip among those not yet rejected.
+    /// After many rejections, the outcome of the remaining trials is drawn in one step, from the same distribution
+    /// ([`exponential`], [`permute_and_flip`]).
     ///
     /// # Errors
     /// No candidate, or a score that is not finite; the message does not say which.
@@ -139,7 +140,8 @@ impl Selector {
             }
             refused.push(proposal);
         }
-        // The trials so far change nothing for those to come, save that permute-and-flip is done with the refused ones.
+        // Earlier trials do not affect later ones, except that permute-and-flip does not propose rejected candidates
+        // again.
         Ok(match self.selection {
             Selection::Exponential => exponential(&gaps, rng),
             Selection::PermuteAndFlip => {
@@ -155,10 +157,10 @@ impl Selector {
         (self.epsilon, u128::from(2 * sensitivity) << EPSILON_BITS)
     }
 
-    /// A finite score in whole steps, to the nearest. Monotone, and never further apart than the scores by more than
-    /// one step.
+    /// Rounds a finite score to the nearest whole step. Rounding is monotone, and widens the gap between two scores
+    /// by at most one step.
     fn steps(&self, score: f64) -> i64 {
-        // Adding a number in whose range floats are 1 apart rounds, ties to even; `round_ties_even` is a slow call here.
+        // Adding a number large enough that floats are 1 apart rounds, ties to even; `round_ties_even` is slow here.
         const WHOLE: f64 = 3.0 * (1_u64 << 51) as f64;
         let quotient = (score / self.grid).clamp(-LARGEST_STEPS, LARGEST_STEPS);
         let is_small = quotient.abs() < (1_u64 << 50) as f64;
@@ -169,7 +171,7 @@ impl Selector {
     }
 }
 
-/// An index below a length, which is above 0; uniform.
+/// A uniform index below a length above 0.
 #[expect(clippy::cast_possible_truncation, reason = "below a length")]
 fn index_below<R: CryptoRng + ?Sized>(length: usize, rng: &mut R) -> usize {
     uniform_below(length as u64, rng) as usize

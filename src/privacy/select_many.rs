@@ -1,4 +1,4 @@
-//! Selections among many candidates of which few would be accepted, drawn exactly without trying them one by one.
+//! Exact selection among many candidates of which few would be accepted, without trying them one by one.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use rayon::prelude::*;
 
 use crate::privacy::sampler::{InverseE, bernoulli_exp_fraction, uniform_below};
 
-/// Bands of candidates: γ in [k, k + 1), the last one open.
+/// Number of bands of candidates. Band k has γ in [k, k + 1); the last band has no upper end.
 const BANDS: usize = 32;
 
-/// Candidates that one thread goes through in one go.
+/// Number of candidates per parallel block.
 const BLOCK: usize = 1 << 11;
 
-/// Candidates by how far their scores are below the best one.
+/// Candidates, described by the gap between their scores and the best score.
 pub(in crate::privacy) struct Gaps<G> {
     /// Steps below the best score.
     pub gap: G,
@@ -39,11 +39,11 @@ impl<G: Fn(usize) -> u64> Gaps<G> {
     }
 }
 
-/// Which gaps belong to which band.
+/// The bounds of the bands.
 struct Bands {
-    /// The least gap of each band after the first: γ ≥ k.
+    /// The smallest gap of each band after the first: γ ≥ k.
     bounds: Vec<u64>,
-    /// γ of a step, nearly.
+    /// Approximate γ of one step.
     per_step: f64,
 }
 
@@ -67,7 +67,7 @@ impl Bands {
     }
 }
 
-/// How many candidates of each block are in each band.
+/// The number of candidates of each block in each band.
 struct Census {
     blocks: Vec<[u32; BANDS]>,
 }
@@ -94,7 +94,7 @@ impl Census {
         weights
     }
 
-    /// Of the candidates of a band, the one at a place.
+    /// The candidate at a given position within a band.
     fn at<G: Fn(usize) -> u64>(
         &self,
         gaps: &Gaps<G>,
@@ -124,8 +124,8 @@ fn block_of(block: usize, candidates: usize) -> Range<usize> {
 /// The exponential mechanism: `P[i] ∝ exp(−γ_i)`.
 ///
 /// A trial proposes a candidate of band k with probability proportional to `2⁻ᵏ`, in whole numbers, and accepts it with probability
-/// `2ᵏ exp(−γ) = (2/e)ᵏ exp(−(γ − k))`. Trials are few even where one candidate of many millions has to be found: of n
-/// candidates that share the probability with the best one, some `n^0.31` are tried.
+/// `2ᵏ exp(−γ) = (2/e)ᵏ exp(−(γ − k))`. Few trials are needed even to find one candidate among many millions: if n
+/// candidates share the probability with the best one, about `n^0.31` are tried.
 pub(in crate::privacy) fn exponential<G, R>(gaps: &Gaps<G>, rng: &mut R) -> usize
 where
     G: Fn(usize) -> u64 + Sync,
@@ -152,13 +152,14 @@ where
     }
 }
 
-/// Permute-and-flip among the candidates that were not refused yet: uniform among those whose coin, of probability
-/// exp(−γ), comes up. (The first in random order that is accepted is a uniform one of all that would be.)
+/// Permute-and-flip among the candidates not yet rejected: flips a coin of probability exp(−γ) for each one and draws
+/// uniformly among the successes. (The first accepted candidate in random order is uniform among all that would be
+/// accepted.)
 ///
-/// Blocks of candidates are gone through at once, each with a generator of its own, seeded from `rng`; neither their size nor
-/// the draws depend on the number of threads.
+/// Blocks of candidates run in parallel, each with its own generator, seeded from `rng`. Neither the size of the blocks
+/// nor the draws depend on the number of threads.
 ///
-/// `refused`: in order. The best candidate is not among them.
+/// `refused`: sorted. It does not contain the best candidate.
 pub(in crate::privacy) fn permute_and_flip<G, R>(
     gaps: &Gaps<G>,
     refused: &[usize],
@@ -193,7 +194,7 @@ where
     0
 }
 
-/// How many candidates of a block are accepted, and a uniform one of them.
+/// The number of accepted candidates in a block, and one of them drawn uniformly.
 fn accepted_in<G: Fn(usize) -> u64, R: CryptoRng + ?Sized>(
     gaps: &Gaps<G>,
     block: Range<usize>,
@@ -209,7 +210,7 @@ fn accepted_in<G: Fn(usize) -> u64, R: CryptoRng + ?Sized>(
         if refused.next_if_eq(&candidate).is_some() {
             continue;
         }
-        // The coins of probability e⁻¹ that make up the whole part of γ come first: most fail one.
+        // First flip the coins of probability e⁻¹ for the whole part of γ: most candidates fail one of them.
         let gap = (gaps.gap)(candidate);
         let band = bounds.iter().take_while(|bound| **bound <= gap && coins.flip(rng)).count();
         if bounds.get(band).is_some_and(|bound| *bound <= gap) {

@@ -4,9 +4,9 @@ use crate::privacy::curator::Paid;
 
 /// A value computed from private records, sealed until noise is added and paid for.
 ///
-/// It can be computed with ([`map`](Self::map), [`zip`](Self::zip)) but not looked at: it has no `Debug`, `Display`,
-/// `Clone` or `Serialize`, and only the privacy path opens it. A closure handed to `map` must not carry what it
-/// sees elsewhere: no captured `&mut`, no printing, no panicking on a value, no list whose length depends on it.
+/// Code can compute with it ([`map`](Self::map), [`zip`](Self::zip)) but cannot read it: it has no `Debug`, `Display`,
+/// `Clone` or `Serialize`, and only the privacy path opens it. A closure passed to `map` must not leak the value: no
+/// captured `&mut`, no printing, no panicking on a value, no list whose length depends on it.
 ///
 /// ```compile_fail
 /// fn show(value: jointly::privacy::Sensitive<u32>) { println!("{value:?}"); }
@@ -26,7 +26,7 @@ impl<T> Sensitive<T> {
         Self(value)
     }
 
-    /// Opens the seal, for an access that the ledger has.
+    /// Opens the value for an access that the ledger has recorded.
     pub(in crate::privacy) fn open(self, _paid: &Paid<'_>) -> T {
         self.0
     }
@@ -48,8 +48,8 @@ impl<T> Sensitive<T> {
 }
 
 impl<T> Sensitive<Vec<T>> {
-    /// How many values there are. This number is fixed before any record is read, like the number of candidates or
-    /// queries, and is written into the ledger: a closure that made it depend on the records would break the seal.
+    /// The number of values. It is fixed before any record is read, like the number of candidates or queries, and is
+    /// written into the ledger. A closure that made it depend on the records would break the seal.
     pub(in crate::privacy) fn len(&self) -> usize {
         self.0.len()
     }

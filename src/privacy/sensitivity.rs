@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NeighboringRelation {
-    /// One record has other values (bounded privacy). The number of records is public.
+    /// One record changes its values (bounded privacy). The number of records is public.
     #[default]
     ReplaceOne,
     /// One record is added or removed (unbounded privacy). The number of records is private.
@@ -21,7 +21,7 @@ pub enum NeighboringRelation {
 }
 
 impl NeighboringRelation {
-    /// Most that all counts of one marginal together differ between neighbors: 2, 1 or K. It is `Δ₁`.
+    /// The largest L1 difference of one marginal's counts between neighbors, `Δ₁`: 2, 1 or K.
     const fn changed_counts(self) -> u32 {
         match self {
             Self::ReplaceOne => 2,
@@ -30,7 +30,7 @@ impl NeighboringRelation {
         }
     }
 
-    /// Most that one count differs between neighbors: 1 or K.
+    /// The largest difference of one count between neighbors: 1 or K.
     pub(in crate::privacy) const fn changed_cell(self) -> u32 {
         match self {
             Self::ReplaceOne | Self::AddRemoveOne => 1,
@@ -49,7 +49,7 @@ impl NeighboringRelation {
         matches!(self, Self::ReplaceOne)
     }
 
-    /// K where neighbors differ by a unit; `None` where they differ by a record.
+    /// K if neighbors differ by a unit; `None` if they differ by a record.
     pub const fn unit(self) -> Option<RecordsPerUnit> {
         match self {
             Self::ReplaceOne | Self::AddRemoveOne => None,
@@ -58,9 +58,9 @@ impl NeighboringRelation {
     }
 }
 
-/// K, the most records that a unit of privacy has: 1 to 32.
+/// K, the maximum number of records per unit of privacy: 1 to 32.
 ///
-/// The table must have been cut to it before anything is counted: see [`crate::data::read_units_csv`].
+/// Limit the table to K records per unit before counting anything: see [`crate::data::read_units_csv`].
 ///
 /// ```
 /// use jointly::privacy::{MarginalSensitivity, NeighboringRelation, RecordsPerUnit};
@@ -75,7 +75,7 @@ impl NeighboringRelation {
 pub struct RecordsPerUnit(u32);
 
 impl RecordsPerUnit {
-    /// Most that is allowed: σ² = K²/(2ρ) is a fraction that the sampler takes as it is up to there.
+    /// The largest value allowed. Up to it, the sampler accepts the fraction σ² = K²/(2ρ) unchanged.
     pub const MAX: u32 = 32;
 
     /// Checks the range.
@@ -137,7 +137,8 @@ pub struct MarginalSensitivity {
 }
 
 impl MarginalSensitivity {
-    /// Of a single cell of a marginal: no record counts twice in it, but all K records of a unit may lie there.
+    /// The sensitivity of a single cell of a marginal. Each record counts at most once, but all K records of a unit may
+    /// fall into the same cell.
     pub const fn one_cell(relation: NeighboringRelation) -> Self {
         let l1 = relation.changed_cell();
         Self { l1, squared_l2: l1 * l1 }
@@ -147,7 +148,7 @@ impl MarginalSensitivity {
     /// K records may all do so in the same cell.
     pub const fn of(relation: NeighboringRelation) -> Self {
         let (l1, one_cell) = (relation.changed_counts(), Self::one_cell(relation).squared_l2);
-        // Counts that rise and fall lie in different cells.
+        // Rising and falling counts are in different cells.
         let squared_l2 = if relation.has_public_total() { 2 * one_cell } else { one_cell };
         Self { l1, squared_l2 }
     }
@@ -170,7 +171,7 @@ impl MarginalSensitivity {
 
 /// Sensitivity of a list of scores: the most that any one score differs between neighbors.
 ///
-/// It is derived from the relation and the form of the score; there is no way to write it as a number.
+/// It is derived from the relation and the form of the score; callers cannot set it directly.
 ///
 /// ```
 /// use jointly::privacy::{NeighboringRelation::ReplaceOne, ScoreSensitivity};
@@ -188,28 +189,28 @@ pub struct ScoreSensitivity {
 }
 
 impl ScoreSensitivity {
-    /// Of `‖M(D) − v‖₁ + c`, where `v` and `c` do not depend on the records: 2 under replace-one, 1 under
-    /// add-remove-one, K for units.
+    /// The sensitivity of `‖M(D) − v‖₁ + c`, where `v` and `c` do not depend on the records: 2 under replace-one, 1
+    /// under add-remove-one, K for units.
     pub const fn l1_error(relation: NeighboringRelation) -> Self {
         Self { relation, counts: relation.changed_counts(), weight: 1.0 }
     }
 
-    /// Of `‖M(D) − v‖₁ − ‖M(D) − w‖₁ + c`, where `v`, `w` and `c` do not depend on the records, such as the score of
-    /// a public candidate in JAM-PGM: 4 under replace-one, 2 under add-remove-one, 2 K for units.
+    /// The sensitivity of `‖M(D) − v‖₁ − ‖M(D) − w‖₁ + c`, where `v`, `w` and `c` do not depend on the records, such as
+    /// the score of a public candidate in JAM-PGM: 4 under replace-one, 2 under add-remove-one, 2 K for units.
     ///
     /// It also covers lists in which some scores are of the form of [`l1_error`](Self::l1_error).
     pub const fn l1_error_difference(relation: NeighboringRelation) -> Self {
         Self { relation, counts: 2 * relation.changed_counts(), weight: 1.0 }
     }
 
-    /// Of `|M(D)_x − v| + c` for one cell x of a marginal, or the maximum of it over the cells of a marginal, where `v` and
-    /// `c` do not depend on the records: 1 when neighbors differ by a record, as no count changes by more than one, and K
-    /// when they differ by a unit.
+    /// The sensitivity of `|M(D)_x − v| + c` for one cell x of a marginal, or of its maximum over the cells of a
+    /// marginal, where `v` and `c` do not depend on the records: 1 if neighbors differ by a record, as no count
+    /// changes by more than one, and K if they differ by a unit.
     pub const fn cell_error(relation: NeighboringRelation) -> Self {
         Self { relation, counts: relation.changed_cell(), weight: 1.0 }
     }
 
-    /// Of scores that are multiplied by weights of at most `largest`.
+    /// The sensitivity of scores multiplied by weights of at most `largest`.
     ///
     /// `largest`: absolute value of the largest weight, finite and above 0.
     ///
@@ -233,8 +234,8 @@ impl ScoreSensitivity {
         self.counts
     }
 
-    /// The sensitivity. Exact where the counts are a power of two, and else within a rounding of the product, which the
-    /// grid of the selection outweighs (`docs/theory/sensitivities.md`, section 5).
+    /// The sensitivity. It is exact if the counts are a power of two. Otherwise the product has one rounding error,
+    /// which the grid of the selection outweighs (`docs/theory/sensitivities.md`, section 5).
     pub fn value(self) -> f64 {
         f64::from(self.counts) * self.weight
     }

@@ -10,17 +10,17 @@ use crate::privacy::{
 
 /// Steps of the grid in one count.
 const STEPS: u32 = 1 << 8;
-/// Steps added to what one record changes: one for the rounding of two values, one for their floating-point errors, which
-/// may be just below half a step each (`docs/theory/sensitivities.md`, section 7).
+/// Steps added to the sensitivity: one for the rounding of two values, one for their floating-point errors, each of
+/// which may be just below half a step (`docs/theory/sensitivities.md`, section 7).
 const ROUNDING_STEPS: u32 = 2;
 /// ε of Laplace noise is a fraction with this power of two as its denominator.
 const EPSILON_BITS: u32 = 20;
 /// Values are clamped to this many steps.
 const LARGEST_STEPS: f64 = (1_u64 << 52) as f64;
 
-/// How much one record changes a list of numbers, each of them in counts.
+/// How much one record changes a list of numbers, each in counts.
 ///
-/// It is derived from the relation and from what the numbers are; there is no way to write it as a number. Proofs:
+/// It is derived from the relation and the kind of numbers; callers cannot set it directly. Proofs:
 /// `docs/theory/sensitivities.md`, sections 3 and 7.
 ///
 /// ```
@@ -34,9 +34,9 @@ const LARGEST_STEPS: f64 = (1_u64 << 52) as f64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatisticSensitivity {
     relation: NeighboringRelation,
-    /// Numbers in the list.
+    /// Length of the list.
     numbers: u32,
-    /// Most that one of them changes, in steps of the grid, with rounding.
+    /// The largest change of one number, in grid steps, including rounding.
     steps: u32,
 }
 
@@ -44,8 +44,8 @@ impl StatisticSensitivity {
     /// Step of the grid, in counts.
     pub const GRID: f64 = 1.0 / STEPS as f64;
 
-    /// The sensitivity of `‖M_r(D) − v_r‖₁` on several cliques r, where no `v_r` depends on the records: each changes by 2 under
-    /// replace-one, by 1 under add-remove-one, by K for units.
+    /// The sensitivity of `‖M_r(D) − v_r‖₁` on several cliques r, where no `v_r` depends on the records. Each changes
+    /// by 2 under replace-one, by 1 under add-remove-one, by K for units.
     ///
     /// # Errors
     /// No number, or more than 2²⁴.
@@ -58,8 +58,9 @@ impl StatisticSensitivity {
         Ok(Self { relation, numbers, steps: counts * STEPS + ROUNDING_STEPS })
     }
 
-    /// Of N f, the best mixture error times a constant N by which all counts are divided, known to a bracket of a fixed
-    /// width whose middle is released: 1 + width, and K + width for units.
+    /// The sensitivity of N f, where f is the best mixture error and N the constant that divides all counts. The
+    /// released number is the middle of a bracket of fixed width around N f. The sensitivity is `1 + width`, and
+    /// `K + width` for units.
     ///
     /// `width`: in counts, in (0, 1024]; rounded up to the grid.
     ///
@@ -75,12 +76,12 @@ impl StatisticSensitivity {
         Ok(Self { relation, numbers: 1, steps: counts * STEPS + slack + ROUNDING_STEPS })
     }
 
-    /// Numbers in the list.
+    /// Length of the list.
     pub(in crate::privacy) fn numbers(self) -> usize {
         self.numbers as usize
     }
 
-    /// Most that one number changes, in steps of the grid of 2⁻⁸ counts, with rounding.
+    /// The largest change of one number, in grid steps of 2⁻⁸ counts, including rounding.
     pub fn steps(self) -> u32 {
         self.steps
     }
@@ -110,19 +111,20 @@ pub enum NoiseForm {
 /// Real numbers with noise: they may be published.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoisyStatistics {
-    /// The numbers with noise, in counts, in the order in which they were given.
+    /// The numbers with noise, in counts, in the given order.
     pub values: Vec<f64>,
-    /// Standard deviation of the noise of each, in counts.
+    /// Standard deviation of the noise in each number, in counts.
     pub stddev: f64,
     /// The form of the noise.
     pub form: NoiseForm,
 }
 
 impl NoisyStatistics {
-    /// Half the width, in counts, of intervals around `numbers` of these values which all cover, at once, what was measured
-    /// with a probability of `confidence` at least, by the union bound.
+    /// Half the width, in counts, of intervals around `numbers` of these values. With probability at least
+    /// `confidence`, all intervals cover the measured values simultaneously, by the union bound.
     ///
-    /// `confidence`: strictly between 0 and 1. It covers the noise; a width that the values had before it is not part of it.
+    /// `confidence`: strictly between 0 and 1. The intervals cover only the noise, not any uncertainty of the values
+    /// before noise.
     ///
     /// # Errors
     /// A confidence outside that range, or no number.
@@ -154,7 +156,7 @@ pub(in crate::privacy) struct GridNoise {
 }
 
 impl GridNoise {
-    /// The noise that a budget pays for, and what is written into the ledger.
+    /// The noise that a budget buys, and its entry in the ledger.
     ///
     /// # Errors
     /// A `rho` of 0, or one so small that the noise does not fit the sampler.
@@ -188,7 +190,7 @@ impl GridNoise {
                 Ok((Self { noise: IntegerNoise::Gaussian(noise), form, stddev }, entry))
             }
             NoiseForm::Laplace => {
-                // (ε 2²⁰)² = 2ρ 2⁴⁰ = 2 · units; more than 2⁶ is of no use.
+                // (ε 2²⁰)² = 2ρ 2⁴⁰ = 2 · units; an ε above 2⁶ is no use.
                 let epsilon = (2 * u128::from(rho.units())).isqrt();
                 let epsilon =
                     u64::try_from(epsilon).unwrap_or(u64::MAX).min(1 << (EPSILON_BITS + 6));
@@ -209,7 +211,7 @@ impl GridNoise {
         }
     }
 
-    /// Values in counts as whole steps; what is not finite counts as 0.
+    /// Converts values in counts to whole steps. Values that are not finite become 0.
     pub(in crate::privacy) fn steps(values: &[f64]) -> Vec<i64> {
         let step = |value: &f64| {
             let exact =
@@ -226,7 +228,7 @@ impl GridNoise {
         &self.noise
     }
 
-    /// Noisy steps as numbers in counts.
+    /// Converts noisy steps to counts.
     pub(in crate::privacy) fn in_counts(&self, noisy: &[i64]) -> NoisyStatistics {
         let steps = f64::from(STEPS);
         let values = noisy.iter().map(|value| *value as f64 / steps).collect();

@@ -4,7 +4,7 @@ use crate::data::Units;
 use crate::error::Result;
 use crate::privacy::{NeighboringRelation, RecordsPerUnit};
 
-/// What differs between neighboring tables: a record, or a unit of records that a column of the file names.
+/// What differs between neighboring tables: a record, or a unit of records identified by a column of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrivacyUnit {
     relation: NeighboringRelation,
@@ -12,12 +12,12 @@ pub struct PrivacyUnit {
 }
 
 impl PrivacyUnit {
-    /// A record, replaced by another one or added and removed.
+    /// A record that is replaced by another one, or added or removed.
     pub fn of_record(relation: NeighboringRelation) -> Self {
         Self { relation, units: None }
     }
 
-    /// A unit of several records, added or removed with all of them.
+    /// A unit of several records that are all added or removed together.
     ///
     /// # Errors
     /// More than [`RecordsPerUnit::MAX`] records per unit.
@@ -31,7 +31,7 @@ impl PrivacyUnit {
         self.relation
     }
 
-    /// The column that names the units, and how many records of each count.
+    /// The column that identifies the units, and the maximum number of records counted per unit.
     pub fn units(&self) -> Option<&Units> {
         self.units.as_ref()
     }

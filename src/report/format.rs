@@ -1,4 +1,4 @@
-//! Numbers for readers.
+//! Formats numbers for readers.
 
 /// Four significant digits: `0.01497`, `134300`, `1.2e-7`.
 pub fn short(x: f64) -> String {

@@ -1,4 +1,4 @@
-//! One-way marginals of the model, beside the public tables and what was measured.
+//! One-way marginals of the model, compared with the public tables and the measurements.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use crate::table::Factor;
 const WIDTH: f64 = 150.0;
 const HEIGHT: f64 = 56.0;
 
-/// Most bars of a chart; neighboring values share a bar beyond.
+/// Maximum number of bars in a chart. With more values, neighboring values share a bar.
 const MAX_BARS: usize = 32;
 
 /// The marginals of one attribute.
@@ -28,7 +28,7 @@ pub(super) struct Chart {
     bars: Vec<Bar>,
     /// Public tables: stepped lines.
     lines: Vec<Line>,
-    /// A noisy measurement: whiskers of one standard deviation to both sides.
+    /// A noisy measurement: whiskers of one standard deviation on both sides.
     whiskers: Vec<Whisker>,
 }
 
@@ -87,7 +87,7 @@ pub(super) fn charts(content: &Content<'_>) -> Result<Vec<Chart>> {
     Ok(charts)
 }
 
-/// The most precise measurement of an attribute: the one of least noise once other attributes are summed out.
+/// The most precise measurement of an attribute: the one with the least noise after summing out other attributes.
 fn measured(content: &Content<'_>, clique: &Clique, merge: usize) -> Result<Option<Measured>> {
     let domain = content.release.model.domain();
     let noisy = content.release.measurements.iter();
@@ -108,7 +108,7 @@ fn measured(content: &Content<'_>, clique: &Clique, merge: usize) -> Result<Opti
     }))
 }
 
-/// Shares of a total, `merge` neighboring values at a time.
+/// Shares of a total, merging `merge` neighboring values at a time.
 fn merged(counts: &[f64], total: f64, merge: usize) -> Vec<f64> {
     counts.chunks(merge.max(1)).map(|chunk| chunk.iter().sum::<f64>() / total).collect()
 }
@@ -174,7 +174,7 @@ fn round(x: f64) -> f64 {
     (x * 100.0).round() / 100.0
 }
 
-/// What the bars stand for: labels, codes or ranges.
+/// The labels of the bars: value labels, codes or ranges.
 fn value_names(schema: &Schema, attribute: &str, merge: usize) -> Vec<String> {
     let Some(column) = schema.column(attribute) else { return Vec::new() };
     let mut names: Vec<String> = match &column.kind {

@@ -1,6 +1,6 @@
-//! The one-page report of a run: what was spent on what, and what the model looks like.
+//! The one-page report of a run: how the budget was spent, and what the model looks like.
 //!
-//! It is made from the release and the public tables alone, so that it holds nothing that the ledger has not paid for.
+//! It is created only from the release and the public tables, so it contains nothing that the ledger has not paid for.
 
 pub mod comparison;
 pub mod format;
@@ -20,20 +20,20 @@ use crate::privacy::Budget;
 
 use format::{grouped, percent, short};
 
-/// What a report is made from. There are no records in it.
+/// The content of a report. It contains no private records.
 #[derive(Clone, Debug)]
 pub struct Content<'a> {
     /// The release.
     pub release: &'a Release,
-    /// Columns and what their codes stand for.
+    /// Columns and the meanings of their codes.
     pub schema: &'a Schema,
     /// The public tables.
     pub public: &'a [PublicData],
-    /// The budget; `None` when nothing could be spent.
+    /// The budget; `None` if nothing could be spent.
     pub budget: Option<Budget>,
-    /// Parameters of the run, names and values.
+    /// Names and values of the run's parameters.
     pub parameters: Vec<(String, String)>,
-    /// Records drawn.
+    /// Number of records drawn.
     pub rows: usize,
 }
 
@@ -45,7 +45,7 @@ struct Card {
     note: String,
 }
 
-/// A color and what it stands for.
+/// A color and its meaning.
 #[derive(Serialize)]
 struct Legend {
     color: usize,
@@ -66,10 +66,10 @@ struct Page<'a> {
     parameters: &'a [(String, String)],
 }
 
-/// The report as HTML that needs no other file. Names are escaped.
+/// Renders the report as self-contained HTML. Names are escaped.
 ///
 /// # Errors
-/// A marginal that does not fit memory, or a failure of the template engine.
+/// A marginal that does not fit in memory, or a failure of the template engine.
 pub fn render(content: &Content<'_>) -> Result<String> {
     let page = Page {
         version: env!("CARGO_PKG_VERSION"),
@@ -86,7 +86,7 @@ pub fn render(content: &Content<'_>) -> Result<String> {
     filled(include_str!("report.html"), &page)
 }
 
-/// A template with its values.
+/// Renders a template with its values.
 fn filled(template: &str, page: &impl Serialize) -> Result<String> {
     let mut environment = Environment::new();
     environment
@@ -174,7 +174,7 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
     ]
 }
 
-/// What a certificate says of a fit, next to the noise.
+/// The result of a fit's certificate, compared with the noise.
 fn certified(certificate: &Certificate) -> String {
     if certificate.noise == 0.0 {
         return "certified; measurements without noise".into();

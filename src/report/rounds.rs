@@ -1,4 +1,4 @@
-//! What each round took, from where, at what cost.
+//! The marginals that each round took, their sources and their cost.
 
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ pub(super) struct Row {
     model_mib: String,
 }
 
-/// A bar for each round: its height is the budget it spent, in two parts.
+/// A bar for each round. Its height shows the budget spent, in two parts.
 #[derive(Serialize)]
 pub(super) struct Timeline {
     width: f64,
@@ -38,7 +38,7 @@ pub(super) struct Timeline {
 struct Bar {
     x: f64,
     width: f64,
-    /// Of the part for measuring, which stands on that for choosing.
+    /// The top of the part for measuring, which is stacked on the part for choosing.
     measure_y: f64,
     measure_height: f64,
     choose_y: f64,
@@ -61,7 +61,7 @@ fn costs(content: &Content<'_>, round: u32) -> (f64, f64) {
     costs
 }
 
-/// The class of a round in the style sheet: that of the first marginal it took.
+/// The style-sheet class of a round, given by the first marginal it took.
 fn class(content: &Content<'_>, round: &RoundRecord) -> String {
     match content.release.measurements_of(round).first().map(|m| &m.provenance) {
         Some(Provenance::Public { source }) => format!("public{}", color(content, source)),
@@ -84,7 +84,7 @@ impl Timeline {
         let scale = if top > 0.0 { HEIGHT / top } else { 0.0 };
         let step = WIDTH / (rounds.len().max(1) as f64);
         let bars = rounds.iter().zip(&spent).enumerate().map(|(i, (round, (choose, measure)))| {
-            // Rounds without a cost still show where their marginal came from.
+            // Rounds without a cost still show the source of their marginal.
             let choose_height = (choose * scale).max(3.0);
             let measure_height = measure * scale;
             Bar {

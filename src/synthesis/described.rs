@@ -1,4 +1,4 @@
-//! A run as its ledger file and its report describe it.
+//! The description of a run in its ledger file and its report.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -11,18 +11,18 @@ use crate::report::Content;
 use crate::report::format::grouped;
 use crate::synthesis::{Synthesis, Tables};
 
-/// A public table, named.
+/// A public table and its name.
 #[derive(Serialize)]
 struct PublicTable<'a> {
     name: &'a str,
     records: u64,
 }
 
-/// A round, with names instead of positions.
+/// A round, with attribute names instead of positions.
 #[derive(Serialize)]
 struct Round<'a> {
     round: u32,
-    /// Candidates of each choice.
+    /// Number of candidates for each selection.
     candidates: &'a [u64],
     measurements: Vec<Measured<'a>>,
     fit: Option<FitRecord>,
@@ -73,7 +73,7 @@ impl Synthesis {
         .with("certificate", &release.certificate)
     }
 
-    /// What the report of a finished run is made from.
+    /// The content of a finished run's report.
     pub(super) fn content<'a>(
         &self,
         tables: &'a Tables,
@@ -90,7 +90,7 @@ impl Synthesis {
         }
     }
 
-    /// The parameters of the run for its report, names and values.
+    /// The names and values of the run's parameters, for its report.
     fn described(&self, tables: &Tables, release: &Release) -> Vec<(String, String)> {
         let public = tables.public.iter();
         let public =
@@ -144,7 +144,7 @@ impl Synthesis {
         rows
     }
 
-    /// The mechanism's parameters with their values, defaults included, where they are settled.
+    /// The mechanism's parameters and their values, including the defaults that are already determined.
     fn effective_parameters(&self) -> Vec<(String, String)> {
         let defaults = self.entry().and_then(|entry| entry.defaults()).unwrap_or_default();
         let own = |(name, default): (String, Value)| {

@@ -1,4 +1,4 @@
-//! The files of a job: found wrong before anything is spent.
+//! The files of a job, checked before any budget is spent.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,14 +10,14 @@ use crate::error::{Contradiction, Error, OutputFault, Result};
 use crate::mechanism::{CheckpointFolder, PublicTables};
 use crate::synthesis::Synthesis;
 
-/// A file with the name under which the user knows it, such as `--out`.
+/// A file and the name by which the user knows it, such as `--out`.
 pub type NamedFile<'a> = (&'static str, &'a Path);
 
-/// Checks that every output can be written: its folder exists and takes new files, it is no folder or device, no input
-/// and no other output.
+/// Checks that every output can be written: its folder exists and accepts new files, and the output is not a folder, a
+/// device, an input or another output.
 ///
 /// # Errors
-/// An output of which that is not so.
+/// An output that fails one of these checks.
 pub fn check_files(inputs: &[NamedFile<'_>], outputs: &[NamedFile<'_>]) -> Result<()> {
     let mut taken: Vec<(&str, PathBuf)> = Vec::new();
     for (name, path) in inputs {
@@ -36,7 +36,7 @@ pub fn check_files(inputs: &[NamedFile<'_>], outputs: &[NamedFile<'_>]) -> Resul
     Ok(())
 }
 
-/// Where an output will be, links followed, after a test file was made and removed beside it.
+/// The path of an output with links resolved. Creates and removes a test file next to it.
 fn probe(path: &Path) -> std::result::Result<PathBuf, OutputFault> {
     let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
         return Err(OutputFault::IsFolder);
@@ -77,7 +77,7 @@ impl Synthesis {
         all.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?))).collect()
     }
 
-    /// Refuses a job that lacks what its mechanism needs, or asks for what it does not have.
+    /// Refuses a job that lacks something its mechanism needs, or requests something the mechanism does not support.
     pub(super) fn check_needs(&self) -> Result<()> {
         let entry = self.entry()?;
         let mechanism = entry.name;
@@ -107,8 +107,8 @@ impl Synthesis {
         Ok(())
     }
 
-    /// The checkpoint's folder, made and tried. The private table is identified by its file's place and time of change,
-    /// never by its records or their number, and by the schema and the unit of privacy.
+    /// Creates and tests the checkpoint folder. The private table is identified by its file's path and modification
+    /// time, by the schema and by the unit of privacy, never by its records or their number.
     pub(super) fn checkpoint_folder(&self) -> Result<Option<CheckpointFolder>> {
         let Some(folder) = &self.checkpoint else { return Ok(None) };
         let failed = |action, path: &Path| {

@@ -1,4 +1,4 @@
-//! The whole job as a value: which tables, which budget, which mechanism, which outputs. The command line and other
+//! A complete synthesis job as a value: tables, budget, mechanism and outputs. The command line and bindings for other
 //! languages fill it in and run it.
 
 mod described;
@@ -23,10 +23,10 @@ use crate::report;
 pub use files::{NamedFile, check_files};
 pub use tables::{PublicFile, Tables, without_groups};
 
-/// The mechanism where none is asked for.
+/// The mechanism to use when none is specified.
 pub const DEFAULT_MECHANISM: &str = "jam-pgm";
 
-/// A synthetic table to be made, with everything that shapes it.
+/// A job that creates a synthetic table, with all its settings.
 ///
 /// ```no_run
 /// use jointly::{Budget, Synthesis, observe::Silent};
@@ -46,11 +46,11 @@ pub struct Synthesis {
     pub public: Vec<PublicFile>,
     /// `schema.json` or `domain.json`.
     pub schema: PathBuf,
-    /// What the synthetic table must be good at.
+    /// The marginals that the synthetic table should preserve.
     pub workload: WorkloadSource,
     /// Name of the mechanism, as in the catalogue.
     pub mechanism: String,
-    /// Its parameters by name; the others have their defaults.
+    /// The mechanism's parameters by name. Parameters not listed have their defaults.
     pub parameters: Map<String, Value>,
     /// `None`: nothing may be spent.
     pub budget: Option<Budget>,
@@ -58,13 +58,13 @@ pub struct Synthesis {
     pub unit: PrivacyUnit,
     /// A fixed seed for noise and records; the result is then **not private**. `None`: the system's generator.
     pub seed: Option<u64>,
-    /// Records to draw; `None`: as many as the model stands for.
+    /// Number of records to draw; `None`: the number that the model represents.
     pub rows: Option<usize>,
-    /// How they are drawn.
+    /// How to draw records.
     pub drawing: Drawing,
     /// A ledger whose entries count against the budget.
     pub ledger_from: Option<PathBuf>,
-    /// Folder that keeps the state after each round; a run that was cut short resumes from it.
+    /// Folder for the state after each round. An interrupted run resumes from it.
     pub checkpoint: Option<PathBuf>,
     /// Files to write.
     pub outputs: Outputs,
@@ -73,11 +73,11 @@ pub struct Synthesis {
 /// The files that a run writes; those that are `None` are not written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outputs {
-    /// The synthetic table: CSV, gzip when it ends in `.gz`.
+    /// The synthetic table: CSV, compressed with gzip if the name ends in `.gz`.
     pub table: Option<PathBuf>,
     /// The model with its schema.
     pub model: Option<PathBuf>,
-    /// What was spent, entry by entry, as JSON.
+    /// The ledger: every privacy cost, as JSON.
     pub ledger: Option<PathBuf>,
     /// A one-page report, as HTML.
     pub report: Option<PathBuf>,
@@ -86,7 +86,7 @@ pub struct Outputs {
 /// A finished run.
 #[derive(Clone, Debug)]
 pub struct Synthesized {
-    /// What was read. **Private** rows are among it.
+    /// The input tables, including the **private** rows.
     pub tables: Tables,
     /// The release.
     pub release: Release,
@@ -116,12 +116,12 @@ impl Synthesis {
         }
     }
 
-    /// Reads the tables, runs the mechanism, draws records and writes the files. Whatever can be found wrong is found
-    /// before the budget is spent.
+    /// Reads the tables, runs the mechanism, draws records and writes the files. All possible checks run before any
+    /// budget is spent.
     ///
     /// # Errors
-    /// A job that contradicts itself, a file that cannot be read or written, or a failure of the mechanism. What a
-    /// failed run has spent is in the ledger file, where one is asked for, or in the checkpoint.
+    /// A job that contradicts itself, a file that cannot be read or written, or a failure of the mechanism. The ledger
+    /// file, if requested, or the checkpoint records what a failed run has spent.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<Synthesized> {
         let mechanism = self.check()?;
         if self.entry()?.public_tables == PublicTables::Unused && !self.public.is_empty() {
@@ -138,10 +138,10 @@ impl Synthesis {
         Ok(Synthesized { rows: written?, tables, release })
     }
 
-    /// The mechanism, after a look at everything that can be wrong without reading a table.
+    /// Checks everything that can be checked without reading a table, and returns the mechanism.
     ///
     /// # Errors
-    /// An unknown mechanism or parameter, one out of range, a budget or table that is missing, files that collide or
+    /// An unknown mechanism or parameter, a parameter out of range, a missing budget or table, or files that collide or
     /// cannot be written.
     pub fn check(&self) -> Result<Box<dyn Mechanism>> {
         let mechanism = self.entry()?.build(&self.parameters)?;
@@ -153,7 +153,7 @@ impl Synthesis {
     /// The catalogue's entry of the mechanism.
     ///
     /// # Errors
-    /// A name that the catalogue does not have.
+    /// A name that is not in the catalogue.
     pub fn entry(&self) -> Result<&'static Entry> {
         mechanism::find(&self.mechanism)
     }
@@ -185,10 +185,10 @@ impl Synthesis {
         release
     }
 
-    /// Says what a failed run has spent, and writes it for a later run.
+    /// Reports what a failed run has spent, and writes it for a later run.
     ///
-    /// With a checkpoint nothing more is said than that: a round that did not get into it will be drawn again, so that
-    /// what was drawn for it, such as which marginal, must not be seen.
+    /// With a checkpoint it reports nothing else. A round missing from the checkpoint will be drawn again, so its
+    /// draws, such as the selected marginal, must stay hidden.
     fn failed(
         &self,
         command: &str,
@@ -207,7 +207,7 @@ impl Synthesis {
         }
     }
 
-    /// Draws the records and writes what is asked for, the ledger first.
+    /// Draws the records and writes the requested files, the ledger first.
     fn write(&self, tables: &Tables, release: &Release) -> Result<Dataset> {
         if let Some(path) = &self.outputs.ledger {
             self.ledger_file(tables, release)?.write(path)?;

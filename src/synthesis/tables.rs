@@ -1,4 +1,4 @@
-//! What a job reads.
+//! The tables that a job reads.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use crate::observe::{Event, Notice, Observer};
 use crate::query::Workload;
 use crate::synthesis::Synthesis;
 
-/// A public table to be read, with the name that ledger and report give it.
+/// A public table to read, with its name in the ledger and the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicFile {
     /// The name.
@@ -22,7 +22,7 @@ pub struct PublicFile {
 impl FromStr for PublicFile {
     type Err = Error;
 
-    /// `NAME=FILE`, or `FILE` named by its stem. A name holds no path separator.
+    /// `NAME=FILE`, or `FILE`, which uses the file's stem as the name. A name contains no path separator.
     fn from_str(text: &str) -> Result<Self> {
         let (name, path) = match text.split_once('=') {
             Some((name, path)) if !name.contains(['/', '\\']) => (name.to_owned(), path),
@@ -36,7 +36,7 @@ impl FromStr for PublicFile {
 }
 
 impl PublicFile {
-    /// A file's name without folder, `.gz` and `.csv`.
+    /// A file's name without its folder, `.gz` and `.csv`.
     pub fn stem(path: &Path) -> String {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.strip_suffix(".gz").unwrap_or(&name);
@@ -44,7 +44,7 @@ impl PublicFile {
     }
 }
 
-/// The tables of a job, read.
+/// The tables of a job after reading.
 #[derive(Clone, Debug)]
 pub struct Tables {
     /// Columns and their codes.
@@ -53,12 +53,12 @@ pub struct Tables {
     pub private: Dataset,
     /// The public tables.
     pub public: Vec<PublicData>,
-    /// What the synthetic table must be good at.
+    /// The marginals that the synthetic table should preserve.
     pub workload: Workload,
 }
 
 impl Tables {
-    /// Reads all of them; nothing is spent.
+    /// Reads all tables. This spends no budget.
     pub(super) fn read(job: &Synthesis, observer: &mut dyn Observer) -> Result<Self> {
         let schema = Schema::read(&job.schema)?;
         let domain = schema.domain();
@@ -81,7 +81,7 @@ impl Tables {
 }
 
 impl Synthesis {
-    /// The schema of public tables: group attributes, whose codes are another place's, are not read.
+    /// The schema for public tables. It omits group attributes, as their codes describe other places.
     fn public_schema(&self, schema: &Schema) -> Result<Schema> {
         let groups = self.parameters.get("groups").and_then(|groups| groups.as_array());
         let groups = groups.into_iter().flatten().filter_map(|name| name.as_str());
@@ -89,10 +89,10 @@ impl Synthesis {
     }
 }
 
-/// A schema without the attributes that name groups.
+/// A schema without the attributes that define groups.
 ///
 /// # Errors
-/// A name that the schema does not have.
+/// A name that is not in the schema.
 pub fn without_groups(groups: &[String], schema: &Schema) -> Result<Schema> {
     if groups.is_empty() {
         return Ok(schema.clone());

@@ -1,4 +1,4 @@
-//! Which public table to trust, and with what: private comparisons, paid for.
+//! Private comparisons that show which public table to trust, and for which marginals, at a privacy cost.
 
 mod release;
 
@@ -16,8 +16,8 @@ use crate::privacy::{
 };
 use crate::query::Workload;
 
-/// Compares public tables with the private one at a cost: by their best mixture errors, and by the errors of their one-way
-/// and two-way marginals.
+/// Compares public tables with the private one, at a privacy cost, by their best mixture errors and by the errors of
+/// their one-way and two-way marginals.
 ///
 /// ```
 /// use jointly::{data::PublicData, demo::Generator, query::Workload, trust::Trust};
@@ -39,15 +39,15 @@ use crate::query::Workload;
 pub struct Trust {
     /// Share of the budget for the best mixture errors; the rest is for the errors of marginals. In (0, 1).
     pub mixture_share: f64,
-    /// Which cells count in the best mixture error.
+    /// The cells to include in the best mixture error.
     pub cells: ScoredCells,
-    /// Most distinct rows of a table that are mixed: of a larger table, some that reach most of the cells that it
-    /// reaches. The mixture error is then that of these rows, which that of all rows is at most.
+    /// Maximum number of distinct rows of a table to mix. From a larger table, uses rows that cover most of the cells
+    /// that it covers. The mixture error is then that of these rows, an upper bound on that of all rows.
     pub rows: usize,
-    /// How far the quantity that gets the noise may be from the best mixture error, as a probability, where noise is less
-    /// than twice that. The smaller, the longer it takes.
+    /// Largest distance between the quantity that gets the noise and the best mixture error, as a probability, if the
+    /// noise is less than twice that. Smaller values take longer.
     pub tolerance: f64,
-    /// Probability, strictly between 0 and 1, with which all intervals of the report hold at once.
+    /// Probability, strictly between 0 and 1, that all intervals of the report hold simultaneously.
     pub confidence: f64,
 }
 
@@ -74,7 +74,7 @@ pub struct Interval {
     pub upper: f64,
 }
 
-/// How far one marginal of a public table is from the private one.
+/// The distance of one marginal of a public table from the private one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MarginalTrust {
     /// Names of the attributes.
@@ -83,7 +83,7 @@ pub struct MarginalTrust {
     pub l1: Interval,
 }
 
-/// What is known of one public table.
+/// The results for one public table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TableTrust {
     /// Its name.
@@ -92,45 +92,45 @@ pub struct TableTrust {
     pub records: u64,
     /// Private attributes that it lacks.
     pub missing: Vec<String>,
-    /// Cliques of the workload that it covers; its best mixture error is on these.
+    /// Number of cliques of the workload that it covers. Its best mixture error is over these.
     pub cliques: usize,
-    /// Number of distinct rows that were mixed: all of them, or as many as [`Trust::rows`] allows.
+    /// Number of distinct rows mixed: all of them, or the maximum set by [`Trust::rows`].
     pub mixed_rows: usize,
     /// The best mixture error of these rows, as a probability.
     pub mixture_error: Interval,
-    /// Mean L1 distance over the two-way marginals (one-way ones where it has a single attribute).
+    /// Mean L1 distance over the two-way marginals (one-way marginals if it has a single attribute).
     pub mean_l1: Interval,
     /// Every one-way and two-way marginal, worst first.
     pub marginals: Vec<MarginalTrust>,
 }
 
-/// A comparison of public tables. All of it may be published when [`TrustReport::is_private`] holds.
+/// A comparison of public tables. All of it may be published if [`TrustReport::is_private`] holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrustReport {
-    /// The tables, in the order in which they were given.
+    /// The tables, in the given order.
     pub tables: Vec<TableTrust>,
     /// Their positions by best mixture error, the smallest first; tables that cover fewer cliques come later.
     pub by_mixture_error: Vec<usize>,
     /// Their positions by mean L1 distance; tables with fewer attributes come later.
     pub by_marginals: Vec<usize>,
-    /// Probability with which all intervals hold at once.
+    /// Probability that all intervals hold simultaneously.
     pub confidence: f64,
     /// Number of intervals.
     pub intervals: usize,
-    /// Which tables the guarantee holds for.
+    /// The neighboring relation of the guarantee.
     pub relation: NeighboringRelation,
-    /// False when the noise came from a fixed seed.
+    /// False if the noise came from a fixed seed.
     pub is_private: bool,
-    /// What it cost.
+    /// The ledger of the comparison.
     pub ledger: Ledger,
 }
 
 impl Trust {
-    /// Spends all that a curator has left on the comparison.
+    /// Compares the tables and spends all of a curator's remaining budget.
     ///
     /// # Errors
-    /// No public table, a share or a confidence out of range, a table that covers no clique of the workload, or a budget
-    /// that does not suffice.
+    /// No public table, a share or a confidence out of range, a table that covers no clique of the workload, or an
+    /// insufficient budget.
     pub fn run(
         &self,
         curator: &mut Curator<'_>,
@@ -141,13 +141,13 @@ impl Trust {
         if public.is_empty() {
             return Err(Error::invalid_specification("public tables", "none", "at least one"));
         }
-        // What can fail for public reasons comes before anything is paid for.
+        // Steps that can fail for public reasons run before any budget is spent.
         let thinned = |table| thinned(table, workload, self.rows, curator.domain());
         let mixed = public.iter().map(thinned).collect::<Result<Vec<_>>>()?;
         let total = curator.total()?;
         let (of_mixtures, of_marginals) = curator.remaining().fraction(self.mixture_share)?;
         let cliques: Vec<Vec<Clique>> = public.iter().map(one_and_two_way).collect();
-        // A mixture error and a mean for each table, and every marginal.
+        // Intervals for a mixture error and a mean per table, and for every marginal.
         let intervals = 2 * public.len() + cliques.iter().map(Vec::len).sum::<usize>();
 
         let release = MixtureRelease {
@@ -209,7 +209,7 @@ impl Trust {
     }
 }
 
-/// The attributes that a table has, and their pairs.
+/// The attributes of a table, and their pairs.
 fn one_and_two_way(table: &PublicData) -> Vec<Clique> {
     let attributes = table.attributes();
     let ones = attributes.iter().map(|a| Clique::new([a]));
@@ -220,8 +220,8 @@ fn one_and_two_way(table: &PublicData) -> Vec<Clique> {
     ones.chain(pairs).collect()
 }
 
-/// `‖M_r(D) − (n/m) M_r(P)‖₁` of every clique of every table, with noise, in counts: one number changes by at most 2 under
-/// replace-one and by 1 under add-remove-one, each of them.
+/// `‖M_r(D) − (n/m) M_r(P)‖₁` of every clique of every table, with noise, in counts. Each number changes by at most 2
+/// under replace-one and by 1 under add-remove-one.
 fn measure_errors(
     curator: &mut Curator<'_>,
     public: &[PublicData],
@@ -253,7 +253,7 @@ fn measure_errors(
     curator.measure_statistics(sealed, sensitivity, NoiseForm::Gaussian, rho, purpose)
 }
 
-/// A released mixture error, and how many rows were mixed.
+/// A released mixture error, and the number of rows mixed.
 struct Mixed {
     found: NoisyMixtureError,
     rows: usize,
@@ -263,13 +263,13 @@ struct Mixed {
 struct Errors<'a> {
     cliques: &'a [Clique],
     values: &'a [f64],
-    /// Of the interval around each value.
+    /// Half the width of the interval around each value.
     half_width: f64,
-    /// Step to which values were rounded.
+    /// Grid step for rounding values.
     grid: f64,
 }
 
-/// What the released numbers say of a table: post-processing.
+/// Computes the results for a table from the released numbers, by post-processing.
 fn table_trust(
     domain: &Domain,
     table: &PublicData,
@@ -287,7 +287,7 @@ fn table_trust(
             l1: interval(*value, half_width, 2.0),
         })
         .collect();
-    // The mean of k numbers with independent noise is √k times as sharp, but for their rounding.
+    // The mean of k numbers with independent noise is √k times as precise, except for their rounding.
     let largest = cliques.iter().map(Clique::len).max().unwrap_or(0);
     let means = cliques.iter().zip(values).filter(|(clique, _)| clique.len() == largest);
     let (count, sum) = means.fold((0.0, 0.0), |(count, sum), (_, v)| (count + 1.0, sum + v));
@@ -307,14 +307,14 @@ fn table_trust(
     }
 }
 
-/// An interval around an estimate, clipped to what the number can be.
+/// An interval around an estimate, clipped to the range of the number.
 fn interval(value: f64, half_width: f64, most: f64) -> Interval {
     let clip = |x: f64| x.clamp(0.0, most);
     let (lower, upper) = (clip(value - half_width), clip(value + half_width));
     Interval { estimate: clip(value), lower, upper }
 }
 
-/// Positions by coverage, the largest first, and then by error, the smallest first.
+/// Positions sorted by coverage, largest first, and then by error, smallest first.
 fn ranked(tables: &[TableTrust], key: impl Fn(&TableTrust) -> (usize, f64)) -> Vec<usize> {
     let mut order: Vec<usize> = (0..tables.len()).collect();
     order.sort_by(|a, b| {

@@ -8,34 +8,35 @@ use crate::mixture_error::{MixtureError, ScoredCells, SmoothedAnswers, SmoothedE
 use crate::privacy::{Curator, NoiseForm, Rho, Sensitive, StatisticSensitivity};
 use crate::query::Workload;
 
-/// A best mixture error with noise: it may be published.
+/// A best mixture error with noise. It may be published.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct NoisyMixtureError {
     /// The error with noise, as a probability; it may be below 0 or above 1.
     pub value: f64,
     /// Standard deviation of the noise, as a probability.
     pub stddev: f64,
-    /// Half the width of an interval around the value that covers the error itself with the confidence asked for.
+    /// Half the width of an interval around the value that covers the exact error with the requested confidence.
     pub half_width: f64,
 }
 
-/// How a best mixture error is released.
+/// Settings for the release of a best mixture error.
 ///
-/// What is released is the value of a smoothed game, which is within [`tolerance`](Self::tolerance) of the best mixture
-/// error, or within half the standard deviation of the noise where that is more, and solved to a bracket of a quarter
-/// of a count. One record changes n times that value by at most 1, under both relations, and the middle of the bracket
-/// by at most 1.25; a unit of K records by K and K + 0.25 (`docs/theory/sensitivities.md`, section 7). The bracket does get
-/// that narrow: where the fast method does not bring it there, one with a proved number of iterations does. **The running
-/// time depends on the records** and should not be published with the result.
+/// The released quantity is the value of a smoothed game, solved to a bracket of a quarter of a count. It is within
+/// [`tolerance`](Self::tolerance) of the best mixture error, or within half the standard deviation of the noise if
+/// that is larger. One record changes n times that value by at most 1, under both relations, and the middle of the
+/// bracket by at most 1.25; a unit of K records by K and K + 0.25 (`docs/theory/sensitivities.md`, section 7). The
+/// bracket always gets that narrow: if the fast method does not reach the width, a method with a proved number of
+/// iterations does. **The running time depends on the records** and should not be published with the result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MixtureRelease {
-    /// How far the quantity that gets the noise may be from the best mixture error, as a probability; in (0, 1).
+    /// Largest distance between the quantity that gets the noise and the best mixture error, as a probability; in (0,
+    /// 1).
     pub tolerance: f64,
-    /// Which cells count.
+    /// The cells to include in the error.
     pub cells: ScoredCells,
-    /// Probability with which all intervals hold at once; in (0, 1).
+    /// Probability that all intervals hold simultaneously; in (0, 1).
     pub confidence: f64,
-    /// How many intervals there are.
+    /// Number of intervals.
     pub intervals: usize,
 }
 
@@ -53,12 +54,12 @@ impl Default for MixtureRelease {
 impl MixtureRelease {
     /// Releases the best mixture error of a public table for the private records, at a cost of `rho`.
     ///
-    /// Cliques of the workload that the table does not cover are left out. `total`: n where it is public, else what was
-    /// measured for it.
+    /// Cliques of the workload that the table does not cover are left out. `total`: n if it is public, otherwise its
+    /// measured value.
     ///
     /// # Errors
-    /// An instance of more than 2²⁵ distinct rows times cliques, a tolerance outside (0, 1), a total below 1, no clique of
-    /// the workload that the table covers, or a budget that does not suffice. No message depends on the records.
+    /// An instance of more than 2²⁵ distinct rows times cliques, a tolerance outside (0, 1), a total below 1, a table
+    /// that covers no clique of the workload, or an insufficient budget. No message depends on the records.
     pub fn run(
         &self,
         curator: &mut Curator<'_>,
@@ -92,7 +93,7 @@ impl MixtureRelease {
     }
 }
 
-/// What the private table has in the cells of a game, sealed.
+/// The private table's counts in the cells of a game, sealed.
 fn answers(curator: &Curator<'_>, smoothed: &SmoothedError) -> Result<Sensitive<SmoothedAnswers>> {
     let mut sealed: Option<Sensitive<SmoothedAnswers>> = None;
     for cliques in smoothed.batches() {

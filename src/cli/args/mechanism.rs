@@ -1,4 +1,4 @@
-//! Flags of mechanisms, as the catalogue has them.
+//! Flags for mechanisms and their parameters, generated from the catalogue.
 
 use std::str::FromStr;
 
@@ -8,10 +8,10 @@ use jointly::mechanism::{self, CATALOGUE, Entry, Form, Parameter};
 use jointly::synthesis::DEFAULT_MECHANISM;
 use serde_json::{Map, Value};
 
-/// A mechanism and the parameters that are given.
+/// A mechanism and the parameters given on the command line.
 pub(in crate::cli) type MechanismArgs = Chosen<false>;
 
-/// The same among those that answer a workload without a model, and without the parameters of fits.
+/// As [`MechanismArgs`], but only mechanisms that answer a workload without a model, and no parameters of fits.
 pub(in crate::cli) type AnswererArgs = Chosen<true>;
 
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ fn missing() -> clap::Error {
     clap::Error::new(clap::error::ErrorKind::MissingRequiredArgument)
 }
 
-/// The flag of a parameter. Its help ends with the mechanisms that have it and their defaults.
+/// The flag for a parameter. Its help ends with the mechanisms that accept it and their defaults.
 fn flag(parameter: &'static Parameter) -> Arg {
     let arg = Arg::new(parameter.name)
         .long(parameter.name)
@@ -99,7 +99,7 @@ fn flag(parameter: &'static Parameter) -> Arg {
     }
 }
 
-/// `[aim, ide: 0.9; jam-pgm: 0.8]`: which mechanisms have a parameter, by their defaults.
+/// `[aim, ide: 0.9; jam-pgm: 0.8]`: the mechanisms that accept a parameter, grouped by default.
 fn owners(parameter: &Parameter) -> String {
     let mut by_default: Vec<(String, Vec<&str>)> = Vec::new();
     for entry in CATALOGUE {
@@ -124,7 +124,7 @@ fn owners(parameter: &Parameter) -> String {
     format!("[{}]", parts.collect::<Vec<_>>().join("; "))
 }
 
-/// The value of a parameter's flag, where it is given.
+/// The value of a parameter's flag, if given.
 fn given(matches: &ArgMatches, parameter: &Parameter) -> Option<Value> {
     let name = parameter.name;
     match parameter.form {
@@ -140,7 +140,7 @@ fn given(matches: &ArgMatches, parameter: &Parameter) -> Option<Value> {
     }
 }
 
-/// A mechanism that compare is asked for by name.
+/// The name of a mechanism to compare.
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct MechanismName(pub(in crate::cli) String);
 

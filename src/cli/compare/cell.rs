@@ -1,4 +1,4 @@
-//! The runs of a comparison, in order, with digests that show whether a finished run is still that of the protocol.
+//! The runs of a comparison, in order, with digests that show whether a finished run still matches the protocol.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,22 +17,22 @@ use super::protocol::{DataSet, Protocol, Tables};
 use crate::cli::args::{CompareArgs, Neighbors};
 use crate::cli::failure::{Failure, Outcome};
 
-/// What one run is about.
+/// The subject of one run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub(super) enum Subject {
     /// A mechanism.
     Mechanism { name: String, parameters: Map<String, Value> },
-    /// A public table itself, by position: what it is worth without any mechanism.
+    /// A public table by position, used directly without any mechanism.
     PublicTable(usize),
-    /// The real table's one-way marginals, multiplied out: what knowing no dependence costs.
+    /// The product of the real table's one-way marginals: the error of ignoring all dependence.
     OneWay,
 }
 
-/// One run, with all that its process must know.
+/// One run, with all the information that its process needs.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Cell {
     pub(super) key: Key,
-    /// A digest of all that shapes the result.
+    /// A digest of everything that affects the result.
     pub(super) digest: String,
     pub(super) subject: Subject,
     pub(super) tables: Tables,
@@ -40,7 +40,7 @@ pub(super) struct Cell {
     pub(super) neighbors: Neighbors,
 }
 
-/// The runs of a protocol that the flags leave, first seeds first.
+/// The runs of a protocol that the flags select, in the order of the seeds.
 pub(super) fn cells(protocol: &Protocol, only: &CompareArgs) -> Outcome<Vec<Cell>> {
     check(protocol, only)?;
     let mut digests = Digests::default();
@@ -61,12 +61,12 @@ pub(super) fn cells(protocol: &Protocol, only: &CompareArgs) -> Outcome<Vec<Cell
             cells.push(cell);
         }
     }
-    // The first seed of everything comes first: a comparison cut short has something to show.
+    // Run the first seed of everything first, so that an interrupted comparison has useful results.
     cells.sort_by_key(|cell| protocol.seeds.iter().position(|s| Some(*s) == cell.key.seed));
     Ok(cells)
 }
 
-/// What is run on a data set, with its names: first what mechanisms are compared with, then the mechanisms.
+/// The subjects to run on a data set and their keys: first the baselines, then the mechanisms.
 fn subjects(
     protocol: &Protocol,
     set: &DataSet,
@@ -92,7 +92,7 @@ fn subjects(
         }
         let parameters = protocol.parameters(set, mechanism)?;
         let subject = Subject::Mechanism { name: mechanism.clone(), parameters };
-        // Where nothing is spent, no epsilon plays a part.
+        // If nothing is spent, epsilon does not matter.
         let epsilons: Vec<Option<f64>> = if mechanism::find(mechanism)?.spends {
             let asked = protocol.epsilons.iter().filter(|e| is_asked(only, **e));
             asked.copied().map(Some).collect()
@@ -112,7 +112,7 @@ fn is_asked(only: &CompareArgs, epsilon: f64) -> bool {
     only.epsilon.is_empty() || only.epsilon.iter().any(|asked| asked.total_cmp(&epsilon).is_eq())
 }
 
-/// Refuses flags that name what the protocol does not have.
+/// Refuses flags with names or values that are not in the protocol.
 fn check(protocol: &Protocol, only: &CompareArgs) -> Outcome {
     let refused = |flag: &str, found: String| {
         Err(Failure::usage(format!("{flag} is {found}, expected one that the protocol has")))
@@ -139,8 +139,8 @@ fn check(protocol: &Protocol, only: &CompareArgs) -> Outcome {
 struct Digests(BTreeMap<PathBuf, String>);
 
 impl Digests {
-    /// A digest of what shapes a run's result: the contents of its files, whatever their place, and its parameters.
-    /// Public tables count only where they are used, so that runs without them are shared between data sets.
+    /// A digest of everything that affects a run's result: the contents of its files, not their paths, and its
+    /// parameters. Public tables count only if they are used, so that data sets can share runs without them.
     fn of_cell(&mut self, cell: &Cell) -> Outcome<String> {
         let tables = &cell.tables;
         let uses_public = |name: &str| -> Outcome<bool> {

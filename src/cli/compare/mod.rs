@@ -1,4 +1,4 @@
-//! `jointly compare`: mechanisms over data sets, budgets and seeds, from one file. Its results are not private.
+//! `jointly compare`: mechanisms across data sets, budgets and seeds, from one file. Its results are not private.
 
 mod cell;
 mod protocol;
@@ -23,7 +23,7 @@ use cell::Cell;
 use protocol::Protocol;
 use results::Results;
 
-/// Runs what is missing, one run after the other; each is on disk before the next starts.
+/// Executes the missing runs one by one. Each result is on disk before the next run starts.
 pub(super) fn run(args: &CompareArgs, console: Console) -> Outcome {
     let protocol = Protocol::read(&args.protocol)?;
     let cells = cell::cells(&protocol, args)?;
@@ -81,7 +81,7 @@ pub(super) fn run(args: &CompareArgs, console: Console) -> Outcome {
     }
 }
 
-/// The protocol's name with `-results`, in the folder at hand.
+/// The protocol's name with `-results`, in the current folder.
 fn default_folder(protocol: &Path) -> PathBuf {
     let mut name = protocol.file_stem().unwrap_or_default().to_owned();
     name.push("-results");

@@ -1,5 +1,5 @@
-//! The protocol of a comparison: a TOML file, checked. Unknown keys are refused; errors name file, line and what was
-//! expected.
+//! Reads and checks the protocol of a comparison, a TOML file. Unknown keys are refused. Errors name the file, the line
+//! and the expected value.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use crate::cli::args::{Measure, MeasureArgs, Neighbors};
 use crate::cli::failure::Outcome;
 
-/// What to run on what. Keys are documented in `docs/guide/compare.md`.
+/// The data sets, mechanisms, budgets and seeds to run. Keys are documented in `docs/guide/compare.md`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Protocol {
@@ -42,11 +42,11 @@ pub(super) struct Protocol {
     #[serde(default = "three")]
     k: usize,
     draws: Option<usize>,
-    /// Parameters of mechanisms, by their names; `_` and `-` are the same.
+    /// Parameters of mechanisms, by name; `_` and `-` are equivalent.
     #[serde(default)]
     tuning: BTreeMap<String, Map<String, Value>>,
     pub(super) data: Vec<DataSet>,
-    /// The folder of the file, and of `JOINTLY_DATA`.
+    /// The folder of the file, and the folder named by `JOINTLY_DATA`.
     #[serde(skip)]
     folders: Vec<PathBuf>,
 }
@@ -63,7 +63,7 @@ pub(super) struct DataSet {
     #[serde(default)]
     public: Vec<PathBuf>,
     pub(super) split: Option<Split>,
-    /// Patterns of attributes that take no part, and of those that do even so.
+    /// Patterns of attributes to exclude, and of exceptions to include anyway.
     #[serde(default)]
     drop: Vec<String>,
     #[serde(default)]
@@ -71,7 +71,7 @@ pub(super) struct DataSet {
     workload: Option<String>,
     max_cells: Option<u64>,
     rules: Option<PathBuf>,
-    /// Grouping attributes of the group score, outermost first, which are the groups of `ide`.
+    /// Grouping attributes of the group score, outermost first. They are also the groups of `ide`.
     #[serde(default)]
     groups: Vec<String>,
     mechanisms: Option<Vec<String>>,
@@ -79,7 +79,7 @@ pub(super) struct DataSet {
     tuning: BTreeMap<String, Map<String, Value>>,
 }
 
-/// Which rows of one file are public; the others are private.
+/// The rows of one file that are public; the others are private.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(
     deny_unknown_fields,
@@ -100,7 +100,7 @@ pub(super) struct Tables {
     pub(super) private: PathBuf,
     pub(super) public: Vec<PathBuf>,
     pub(super) split: Option<Split>,
-    /// Names of the attributes that take part.
+    /// Names of the included attributes.
     pub(super) attributes: Vec<String>,
     pub(super) workload: String,
     pub(super) max_cells: Option<u64>,
@@ -110,7 +110,7 @@ pub(super) struct Tables {
 }
 
 impl Protocol {
-    /// Reads a protocol and checks what can be checked without data.
+    /// Reads a protocol and checks everything that can be checked without data.
     pub(super) fn read(path: &Path) -> Outcome<Self> {
         let failed = |source| Error::Io { action: "read", path: path.into(), source };
         let text = fs::read_to_string(path).map_err(failed)?;
@@ -171,7 +171,7 @@ impl Protocol {
         names
     }
 
-    /// The parameters of a mechanism on a data set: those that are given for it, and those of all mechanisms that it has.
+    /// The parameters of a mechanism on a data set: its own settings, and the common settings that it supports.
     pub(super) fn parameters(&self, set: &DataSet, name: &str) -> Outcome<Map<String, Value>> {
         let given = set.tuning.get(name).or_else(|| self.tuning.get(name));
         let given = given.into_iter().flatten();
@@ -192,7 +192,7 @@ impl Protocol {
         Ok(all)
     }
 
-    /// What the page is about.
+    /// The settings shown on the page.
     pub(super) fn comparison(&self) -> Comparison<'_> {
         Comparison {
             title: self.title.as_deref(),
@@ -203,7 +203,7 @@ impl Protocol {
         }
     }
 
-    /// Finds the files of a data set and the attributes that take part.
+    /// Finds the files of a data set and the included attributes.
     pub(super) fn tables(&self, set: &DataSet) -> Outcome<Tables> {
         let find = |file: &PathBuf| self.find(&set.folder.join(file));
         let schema = find(&set.schema)?;
@@ -239,7 +239,7 @@ impl Protocol {
         })
     }
 
-    /// A file beside the protocol, or else below the folder that `JOINTLY_DATA` names.
+    /// A file next to the protocol, or otherwise below the folder that `JOINTLY_DATA` names.
     fn find(&self, file: &Path) -> Outcome<PathBuf> {
         let places: Vec<PathBuf> = self.folders.iter().map(|folder| folder.join(file)).collect();
         if let Some(found) = places.iter().find(|place| place.is_file()) {
@@ -268,7 +268,7 @@ impl DataSet {
     }
 }
 
-/// Whether a name has the form of a pattern, in which `*` stands for any text.
+/// Whether a name matches a pattern, where `*` matches any text.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

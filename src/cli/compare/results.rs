@@ -1,4 +1,4 @@
-//! The results of a comparison: a CSV file to which every finished run is added at once.
+//! The results of a comparison: a CSV file. Every run is added as soon as it finishes.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -17,7 +17,7 @@ pub(super) struct Results {
 }
 
 impl Results {
-    /// Opens or makes the file. A last line that was cut short, by a run killed while writing it, is taken away.
+    /// Opens or creates the file. Removes an incomplete last line, left by a run that was killed while writing it.
     pub(super) fn open(path: &Path) -> Outcome<Self> {
         let failed = |source| Error::Io { action: "read", path: path.into(), source };
         let options = OpenOptions::new().read(true).append(true).create(true).clone();
@@ -58,7 +58,7 @@ impl Results {
         &self.rows
     }
 
-    /// The row of a run; an error where it is that of another protocol.
+    /// The row of a run; an error if the row comes from another protocol.
     pub(super) fn find(&self, cell: &Cell) -> Outcome<Option<&Row>> {
         let found = self.rows.iter().enumerate().find(|(_, row)| row.key() == cell.key);
         match found {
@@ -73,12 +73,12 @@ impl Results {
         }
     }
 
-    /// A finished run with the same result, whatever its name.
+    /// A finished run with the same result, under any key.
     pub(super) fn same(&self, cell: &Cell) -> Option<&Row> {
         self.rows.iter().find(|row| row.digest == cell.digest)
     }
 
-    /// Adds a row, in one write, and returns once it is on disk.
+    /// Adds a row in one write, and returns once it is on disk.
     pub(super) fn add(&mut self, row: Row) -> Outcome {
         lines(&row, self.rows.is_empty())
             .and_then(|line| self.file.write_all(&line).and_then(|()| self.file.sync_data()))
@@ -88,7 +88,7 @@ impl Results {
     }
 }
 
-/// A row as a line, after the names of its columns where they are asked for.
+/// A row as a line, preceded by a header line if requested.
 fn lines(row: &Row, names: bool) -> std::io::Result<Vec<u8>> {
     let mut writer = csv::WriterBuilder::new().has_headers(names).from_writer(Vec::new());
     writer.serialize(row).map_err(std::io::Error::other)?;

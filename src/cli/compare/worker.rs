@@ -1,4 +1,4 @@
-//! One run of a comparison, in a process of its own, so that its memory is its own.
+//! One run of a comparison, in a separate process, so that its memory can be measured separately.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -24,10 +24,10 @@ use crate::cli::console;
 use crate::cli::failure::{Failure, Outcome};
 use crate::cli::measures::{Measured, Measures, group_score};
 
-/// Added to a run's seed for the drawing of records.
+/// Offset added to a run's seed for drawing records.
 const SAMPLING_SEED: u64 = 1000;
 
-/// Runs a cell in a process of its own and waits for its row; `None` where there is nothing to measure.
+/// Runs a cell in a separate process and waits for its row; `None` if there is nothing to measure.
 pub(super) fn start(cell: &Cell) -> Outcome<Option<Row>> {
     let failed = |what: String| Failure::internal(format!("{}: {what}", cell.key));
     let mut child = std::env::current_exe()
@@ -42,7 +42,7 @@ pub(super) fn start(cell: &Cell) -> Outcome<Option<Row>> {
         .map_err(|error| failed(format!("cannot start a process: {error}")))?;
     if let Some(mut input) = child.stdin.take() {
         let text = serde_json::to_vec(cell).map_err(|error| failed(error.to_string()))?;
-        // A process that ended early says why itself.
+        // A process that ended early reports the reason itself.
         _ = input.write_all(&text);
     }
     let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
@@ -54,7 +54,7 @@ pub(super) fn start(cell: &Cell) -> Outcome<Option<Row>> {
     serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))
 }
 
-/// The process of one run: a cell on standard input, its row on standard output.
+/// The process of one run: reads a cell from standard input and writes its row to standard output.
 pub(in crate::cli) fn run() -> Outcome {
     let mut text = String::new();
     io::stdin()
@@ -65,7 +65,7 @@ pub(in crate::cli) fn run() -> Outcome {
     console::json_result(&cell.row()?)
 }
 
-/// The tables of a run, read.
+/// The tables of a run after reading.
 struct Inputs {
     schema: Schema,
     private: Dataset,
@@ -74,7 +74,7 @@ struct Inputs {
 }
 
 impl Inputs {
-    /// `subject`: a mechanism with groups does not read the group attributes of public tables.
+    /// `subject`: for a mechanism with groups, the group attributes of public tables are not read.
     fn read(tables: &Tables, subject: &Subject) -> Outcome<Self> {
         let schema = Schema::read(&tables.schema)?.select(&tables.attributes)?;
         let domain = schema.domain();
@@ -131,7 +131,7 @@ impl Split {
 }
 
 impl Cell {
-    /// Runs it; `None` for a public table that lacks attributes.
+    /// Runs the cell; `None` for a public table that lacks attributes.
     fn row(&self) -> Outcome<Option<Row>> {
         let inputs = Inputs::read(&self.tables, &self.subject)?;
         let measures = Measures::new(&self.tables.measures, &inputs.schema)?;
@@ -169,8 +169,8 @@ impl Cell {
         Ok(Some(row))
     }
 
-    /// Runs a mechanism and draws as many records as the private table has. Time is that of these two steps; memory is
-    /// the most that the process has held up to their end, its tables included.
+    /// Runs a mechanism and draws as many records as the private table has. The time covers these two steps. The
+    /// memory is the peak of the process up to the end of these steps, including its tables.
     fn synthesize(&self, inputs: &Inputs, row: &mut Row) -> Outcome<Dataset> {
         let Subject::Mechanism { name, parameters } = &self.subject else {
             return Err(Failure::internal("not a mechanism"));
@@ -223,7 +223,7 @@ fn set_measured(row: &mut Row, measured: &Measured) {
     row.edit_share_real = measured.edit_rules.as_ref().map(|found| found.real.share);
 }
 
-/// Seconds that the threads of this process have computed so far; `None` where the system does not tell.
+/// CPU seconds of all threads of this process so far; `None` if the system does not report them.
 fn cpu_seconds() -> Option<f64> {
     let threads = fs::read_dir("/proc/self/task").ok()?;
     let nanoseconds = threads.flatten().filter_map(|thread| {
@@ -233,7 +233,7 @@ fn cpu_seconds() -> Option<f64> {
     Some(1e-9 * nanoseconds.sum::<f64>())
 }
 
-/// The most memory that this process has held, in MiB; `None` where the system does not tell.
+/// Peak memory of this process, in MiB; `None` if the system does not report it.
 fn peak_mib() -> Option<f64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

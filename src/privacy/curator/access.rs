@@ -1,4 +1,4 @@
-//! Where everything that leaves the curator is paid for: the one charge, and the one place that adds noise to counts.
+//! The single function that charges every access, and the single place that adds noise to counts.
 
 use rand::rngs::ChaCha20Rng;
 
@@ -8,29 +8,30 @@ use crate::error::{Error, Result};
 use crate::privacy::sampler::IntegerNoise;
 use crate::privacy::{Curator, LedgerEntry, NoiseMechanism, Rho};
 
-/// What an access is called in the ledger.
+/// The description of an access in the ledger.
 #[derive(Default)]
 pub(super) struct Access {
     pub(super) purpose: String,
     /// Names of the measured attributes.
     pub(super) clique: Option<Vec<String>>,
-    /// The cell of that marginal where it alone is measured.
+    /// The cell of that marginal, if only one cell is measured.
     pub(super) cell: Option<u64>,
 }
 
-/// An access that the ledger has: the records and the noise generator, and what it takes to open a
-/// [`Sensitive`](crate::privacy::Sensitive). Only [`Curator::pay`] makes one.
+/// An access recorded in the ledger. It gives access to the records and the noise generator, and can open a
+/// [`Sensitive`](crate::privacy::Sensitive). Only [`Curator::pay`] creates one.
 pub(in crate::privacy) struct Paid<'p> {
     pub(super) data: &'p dyn Projectable,
     pub(super) noise: &'p mut ChaCha20Rng,
 }
 
 impl Curator<'_> {
-    /// Charges an access. **Everything computed from records that leaves does so by way of what this returns.**
+    /// Charges an access. **Every result computed from records leaves the curator through this function's return
+    /// value.**
     ///
     /// # Errors
     /// A cost above what is left, or one that does not cover the mechanism; a sensitivity of another relation; no round
-    /// begun after a resumption. Nothing is charged then, and nothing was computed from the records.
+    /// begun after resuming a run. In that case nothing is charged, and nothing was computed from the records.
     pub(super) fn pay(
         &mut self,
         access: Access,
@@ -55,7 +56,7 @@ impl Paid<'_> {
     /// The exact counts on a clique, row-major.
     ///
     /// # Errors
-    /// A failure to count, or counts that are no table over the clique.
+    /// A failure to count, or counts that do not form a table over the clique.
     pub(super) fn counts(&self, clique: &Clique) -> Result<Vec<u32>> {
         let (counts, domain) = (self.data.project(clique)?, self.data.domain());
         if domain.cells(clique) == Some(counts.len() as u64) {
@@ -68,7 +69,7 @@ impl Paid<'_> {
         })
     }
 
-    /// Integers with noise in each.
+    /// Adds noise to each integer.
     pub(super) fn add(
         &mut self,
         noise: &IntegerNoise,

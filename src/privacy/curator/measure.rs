@@ -1,4 +1,4 @@
-//! What may be asked of the curator. Every function states its noise and what it costs, pays, and draws.
+//! Measurements by the curator. Every function documents its noise and cost, charges the ledger, and draws the noise.
 
 use crate::domain::Clique;
 use crate::error::{Error, Result};
@@ -13,11 +13,11 @@ use crate::privacy::{
 };
 
 impl Curator<'_> {
-    /// Share of what is left that the number of records costs, where it is private: 1/100.
+    /// Share of the remaining budget spent on the number of records, if it is private: 1/100.
     pub const TOTAL_SHARE: (u64, u64) = (1, 100);
 
-    /// Measures the number of records, where it is private, at a cost of `rho`: discrete Gaussian noise with
-    /// σ² = 1/(2ρ), and K²/(2ρ) where neighbors differ by a unit of K records.
+    /// Measures the number of records, if it is private, at a cost of `rho`. Adds discrete Gaussian noise with
+    /// σ² = 1/(2ρ), or K²/(2ρ) if neighbors differ by a unit of K records.
     ///
     /// # Errors
     /// Under replace-one, where the number is public; a `rho` of 0 or above what is left.
@@ -40,10 +40,10 @@ impl Curator<'_> {
     }
 
     /// The number of records, at least 1: public under replace-one, otherwise measured at a cost of
-    /// [`TOTAL_SHARE`](Self::TOTAL_SHARE) of what is left. Every mechanism and command pays for it here.
+    /// [`TOTAL_SHARE`](Self::TOTAL_SHARE) of the remaining budget. Every mechanism and command pays for it here.
     ///
     /// # Errors
-    /// A share that is nothing.
+    /// A share that rounds to 0.
     pub fn total(&mut self) -> Result<f64> {
         if let Some(records) = self.records() {
             return Ok((records as f64).max(1.0));
@@ -72,9 +72,9 @@ impl Curator<'_> {
         Ok(paid.add(&noise, [records]).swap_remove(0))
     }
 
-    /// Measures a marginal at a cost of `rho`: discrete Gaussian noise in every cell, with σ² = Δ₂²/(2ρ), which is 1/ρ
-    /// under replace-one, 1/(2ρ) under add-remove-one and K²/(2ρ) for units. σ² is not below 2⁻¹¹ Δ₂², whatever the budget.
-    /// The records are counted here, after the charge.
+    /// Measures a marginal at a cost of `rho`. Adds discrete Gaussian noise to every cell, with σ² = Δ₂²/(2ρ), which
+    /// is 1/ρ under replace-one, 1/(2ρ) under add-remove-one and K²/(2ρ) for units. σ² is at least 2⁻¹¹ Δ₂² for any
+    /// budget. The records are counted here, after the charge.
     ///
     /// # Errors
     /// A clique outside the domain, a `rho` of 0 or above what is left, or a failure to count.
@@ -86,14 +86,14 @@ impl Curator<'_> {
         Ok(NoisyMarginal { clique: clique.clone(), values, variance })
     }
 
-    /// Measures one cell of a marginal at a cost of `rho`: discrete Gaussian noise with σ² = 1/(2ρ) where neighbors
-    /// differ by a record, which changes a single count by one at most, and K²/(2ρ) where they differ by a unit. σ² is not
-    /// below 2⁻¹¹, whatever the budget. The records are counted here, after the charge.
+    /// Measures one cell of a marginal at a cost of `rho`. Adds discrete Gaussian noise with σ² = 1/(2ρ) if neighbors
+    /// differ by a record, which changes a single count by at most one, and K²/(2ρ) if they differ by a unit. σ² is at
+    /// least 2⁻¹¹ for any budget. The records are counted here, after the charge.
     ///
     /// `cell`: row-major over the clique.
     ///
     /// # Errors
-    /// As [`measure`](Self::measure), and a cell that the marginal does not have.
+    /// As [`measure`](Self::measure), or a cell outside the marginal.
     pub fn measure_cell(&mut self, clique: &Clique, cell: usize, rho: Rho) -> Result<NoisyCell> {
         let access = self.marginal(clique)?;
         if self.domain().cells(clique).is_none_or(|cells| cell as u64 >= cells) {
@@ -110,9 +110,9 @@ impl Curator<'_> {
         Ok(NoisyCell { clique: clique.clone(), cell, value, variance })
     }
 
-    /// Measures a marginal at a cost of pure ε: discrete Laplace noise of scale Δ₁/ε in every cell, exactly, which is 2/ε
-    /// under replace-one, 1/ε under add-remove-one and K/ε for units. The ledger's entry costs ρ = ε²/2, rounded up. The
-    /// records are counted here, after the charge.
+    /// Measures a marginal at a cost of pure ε. Adds discrete Laplace noise to every cell, with scale exactly Δ₁/ε,
+    /// which is 2/ε under replace-one, 1/ε under add-remove-one and K/ε for units. The ledger's entry costs ρ = ε²/2,
+    /// rounded up. The records are counted here, after the charge.
     ///
     /// `epsilon`: above 0, at most 1024.
     ///
@@ -129,8 +129,8 @@ impl Curator<'_> {
         Ok(LaplaceMarginal { clique: clique.clone(), values, scale })
     }
 
-    /// Measures residuals, all at once, at a cost of `rho`: discrete Gaussian noise in every cell of every query, with the
-    /// variance of each. The records are counted here, after the charge.
+    /// Measures residuals together, at a cost of `rho`. Adds discrete Gaussian noise to every cell of every query,
+    /// with the query's variance. The records are counted here, after the charge.
     ///
     /// # Errors
     /// No query, queries that cost more than `rho` (by [`residual_cost`]), a `rho` of 0 or above what is left, or a
@@ -164,12 +164,12 @@ impl Curator<'_> {
         Ok(measured.collect())
     }
 
-    /// Measures real numbers, in counts, at a cost of `rho`, all at once and with the same noise: each is rounded to a grid
-    /// of 2⁻⁸ counts, whose rounding the sensitivity pays for, and gets exact noise on it.
+    /// Measures real numbers, in counts, together and with the same noise, at a cost of `rho`. Each number is rounded
+    /// to a grid of 2⁻⁸ counts and gets exact noise on the grid. The sensitivity includes the rounding.
     ///
     /// # Errors
-    /// Another number of values or another relation than the sensitivity's; a `rho` of 0, below what the sampler can
-    /// serve, or above what is left.
+    /// A number of values or a relation that differs from the sensitivity's; a `rho` of 0, too small for the sampler,
+    /// or above what is left.
     pub fn measure_statistics(
         &mut self,
         values: Sensitive<Vec<f64>>,
@@ -189,12 +189,11 @@ impl Curator<'_> {
         Ok(noise.in_counts(&paid.add(noise.of_steps(), values)))
     }
 
-    /// Selects a candidate at a cost of `rho`: the index of a score, large scores being likely. The exponential mechanism
-    /// has ε = √(8ρ), permute-and-flip ε = √(2ρ), rounded down.
+    /// Selects a candidate at a cost of `rho` and returns the index of its score. Larger scores are more likely. The
+    /// exponential mechanism has ε = √(8ρ), permute-and-flip ε = √(2ρ), rounded down.
     ///
-    /// Scores are rounded to a grid of 2⁻¹⁶ of the sensitivity, and two steps are added to it, which pays for the
-    /// rounding and for floating-point errors in the scores of up to half a step each
-    /// (`docs/theory/sensitivities.md`).
+    /// Scores are rounded to a grid of 2⁻¹⁶ of the sensitivity. Two steps are added to the sensitivity, to cover the
+    /// rounding and floating-point errors of up to half a step in each score (`docs/theory/sensitivities.md`).
     ///
     /// # Errors
     /// A sensitivity of another relation; a `rho` of 0 or above what is left. After the charge: no score, or one that is
@@ -227,13 +226,13 @@ impl Curator<'_> {
     }
 }
 
-/// Counts as the samplers take them.
+/// Converts counts to the integers of the samplers.
 fn integers(counts: &[u32]) -> impl Iterator<Item = i64> + '_ {
     counts.iter().map(|count| i64::from(*count))
 }
 
-/// Discrete Gaussian noise that a budget pays for: σ² = Δ₂² / (2ρ), exactly, but not below `Δ₂² / 2¹¹`: more noise than paid
-/// for, of no effect on counts.
+/// The discrete Gaussian noise that a budget buys: exactly σ² = Δ₂² / (2ρ), but at least `Δ₂² / 2¹¹`. That minimum is
+/// more noise than the budget requires, but has no effect on counts.
 fn gaussian(
     sensitivity: MarginalSensitivity,
     rho: Rho,

@@ -1,4 +1,4 @@
-//! What the curator hands out after noise.
+//! Noisy results that the curator returns.
 
 use crate::domain::Clique;
 use crate::measurement::{Measurement, Provenance};
@@ -64,7 +64,7 @@ impl NoisyCell {
 /// A residual query's answer with noise in every cell: it may be published.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoisyResidual {
-    /// What was asked.
+    /// The query.
     pub query: ResidualQuery,
     /// v with discrete Gaussian noise, in row-major order of the clique's sorted attributes.
     pub values: Vec<i64>,

@@ -32,16 +32,16 @@ impl<'a> Curator<'a> {
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 2^32")]
         let units = (found * f64::from(1 << PURE_BITS)).floor() as u64;
-        // (units / 2²⁰)² / 2, in whole units of 2⁻⁴⁰, rounded up as the cost of an entry is: it is ε that limits.
+        // (units / 2²⁰)² / 2, in whole units of 2⁻⁴⁰, rounded up like the cost of an entry; ε is the actual limit.
         let limit = Rho::from_units(units.saturating_mul(units).div_ceil(2));
         Ok((limit, Ratio::new(units, 1 << PURE_BITS)?))
     }
 
-    /// What may still be spent on noise of pure ε, rounded down to a multiple of 2⁻²⁰: what is left of the limit of
-    /// [`pure`](Self::pure), or else √(2ρ) of what is left of ρ.
+    /// The pure ε that may still be spent, rounded down to a multiple of 2⁻²⁰: the rest of the limit of
+    /// [`pure`](Self::pure), or √(2ρ) of the rest of ρ if there is no such limit.
     ///
     /// # Errors
-    /// None that occurs: the fraction's denominator is fixed.
+    /// Never fails in practice: the fraction's denominator is fixed.
     pub fn remaining_epsilon(&self) -> Result<Ratio> {
         let units = match self.ledger().remaining_epsilon() {
             #[expect(
@@ -58,10 +58,10 @@ impl<'a> Curator<'a> {
 }
 
 impl Curator<'_> {
-    /// What is left as the cost of one access with noise of this form: ρ, or ε²/2 of what is left of pure ε.
+    /// The remaining budget as the cost of one access with noise of this form: ρ, or ε²/2 for the remaining pure ε.
     ///
     /// # Errors
-    /// None that occurs.
+    /// Never fails in practice.
     pub fn remaining_for(&self, form: NoiseForm) -> Result<Rho> {
         if form == NoiseForm::Gaussian || self.ledger().epsilon_limit().is_none() {
             return Ok(self.remaining());
@@ -74,5 +74,5 @@ impl Curator<'_> {
     }
 }
 
-/// Binary digits of the fractions of pure ε in which budgets are rounded down.
+/// Number of fractional bits to which budgets of pure ε are rounded down.
 const PURE_BITS: u32 = 20;

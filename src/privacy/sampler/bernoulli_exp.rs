@@ -50,7 +50,7 @@ pub(super) fn bernoulli_exp_one<R: CryptoRng + ?Sized>(rng: &mut R) -> bool {
     round % 2 == 1
 }
 
-/// Many coins of probability exp(−1), exactly, at 16 random bits a step where these decide.
+/// Many exact coins of probability exp(−1), using 16 random bits per step where these suffice.
 #[derive(Default)]
 pub(in crate::privacy) struct InverseE {
     bits: u64,

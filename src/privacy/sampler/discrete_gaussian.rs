@@ -13,7 +13,7 @@ use crate::privacy::Ratio;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DiscreteGaussian {
     variance: Ratio,
-    /// ⌊σ⌋ + 1, the scale of the discrete Laplace that proposes.
+    /// ⌊σ⌋ + 1, the scale of the discrete Laplace proposal.
     scale: u64,
     /// σ² = numerator / denominator: `denominator · scale`.
     step: u128,
@@ -22,7 +22,7 @@ pub(crate) struct DiscreteGaussian {
 }
 
 impl DiscreteGaussian {
-    /// The distribution of a parameter σ² above 0.
+    /// Creates the distribution with a parameter σ² above 0.
     ///
     /// # Errors
     /// A σ² of 0, or one whose numerator or denominator, in lowest terms, is above 2⁵⁰.

@@ -14,7 +14,7 @@ pub(crate) struct DiscreteLaplace {
 }
 
 impl DiscreteLaplace {
-    /// The distribution of a scale above 0.
+    /// Creates the distribution with a scale above 0.
     ///
     /// # Errors
     /// A scale of 0, or one whose numerator or denominator, in lowest terms, is above 2⁵⁰.
@@ -35,10 +35,10 @@ impl DiscreteLaplace {
     }
 }
 
-/// A geometric variable: `P[x] ∝ exp(−x / scale)` on `x ≥ 0`, for a whole scale from 1 to 2⁵⁰; below 2⁶⁰ always.
+/// A geometric variable: `P[x] ∝ exp(−x / scale)` on `x ≥ 0`, for a whole scale from 1 to 2⁵⁰. It is always below 2⁶⁰.
 #[inline]
 pub(super) fn geometric<R: CryptoRng + ?Sized>(scale: u64, rng: &mut R) -> u64 {
-    // Past this the draw is repeated: an event of probability exp(−1024), below 2⁻¹⁴⁷⁷.
+    // Beyond this, repeat the draw: an event of probability exp(−1024), below 2⁻¹⁴⁷⁷.
     const LARGEST_WHOLE: u64 = 1 << 10;
     loop {
         let part = if scale == 1 { 0 } else { uniform_below(scale, rng) };

@@ -1,7 +1,7 @@
 //! Exact samplers: integer arithmetic only, no floating point (Canonne, Kamath & Steinke 2020).
 //!
-//! Given perfectly random bits, every sampler has exactly the distribution it names, but for events of probability
-//! below 2⁻¹⁴⁰⁰, where a geometric variable passes 1024 and the draw is repeated.
+//! Given perfectly random bits, every sampler has exactly the named distribution, except for events of probability
+//! below 2⁻¹⁴⁰⁰, where a geometric variable exceeds 1024 and the draw is repeated.
 
 mod bernoulli_exp;
 mod discrete_gaussian;
@@ -15,7 +15,7 @@ pub(in crate::privacy) use bernoulli_exp::{InverseE, bernoulli_exp_fraction};
 pub(super) use discrete_gaussian::DiscreteGaussian;
 pub(super) use discrete_laplace::DiscreteLaplace;
 
-/// Largest numerator and denominator that the samplers take: their products then fit 128 bits.
+/// Largest numerator and denominator that the samplers accept, so that their products fit 128 bits.
 pub(in crate::privacy) const LARGEST_PART: u64 = 1 << 50;
 
 /// Noise on integers, of either form.
@@ -50,7 +50,7 @@ pub(super) fn uniform_below<R: CryptoRng + ?Sized>(bound: u64, rng: &mut R) -> u
 
 /// True with probability `numerator / denominator`, exactly.
 ///
-/// A random binary fraction is compared with the ratio word by word; nearly always one word decides.
+/// Compares a random binary fraction with the ratio word by word. One word nearly always decides.
 ///
 /// Requires `numerator ≤ denominator`, `0 < denominator < 2¹²⁶`.
 #[inline]

@@ -1,5 +1,5 @@
-//! The page of a comparison: one plot and one table per data set, in HTML that needs no other file. Its numbers are
-//! errors against the real records: **not private**.
+//! The page of a comparison: one plot and one table per data set, as self-contained HTML. Its numbers are errors
+//! against the real records and are **not private**.
 
 mod plot;
 mod row;
@@ -13,14 +13,14 @@ use crate::error::Result;
 use plot::Plot;
 pub use row::{Key, Row};
 
-/// What a comparison is about.
+/// The settings of a comparison.
 #[derive(Clone, Debug)]
 pub struct Comparison<'a> {
     /// The title of the page.
     pub title: Option<&'a str>,
     /// δ of all runs.
     pub delta: f64,
-    /// The ε of the runs.
+    /// The values of ε.
     pub epsilons: &'a [f64],
     /// Names of the data sets, in order.
     pub data: Vec<&'a str>,
@@ -40,12 +40,12 @@ struct Page {
 struct Set {
     name: String,
     plot: Plot,
-    /// Names of the measures that were taken beside the workload error.
+    /// Names of the measures in addition to the workload error.
     measures: Vec<&'static str>,
     lines: Vec<Line>,
 }
 
-/// A row of the table: one mechanism at one epsilon, all seeds.
+/// A row of the table: one mechanism at one epsilon, over all seeds.
 #[derive(Serialize)]
 struct Line {
     color: Option<usize>,
@@ -67,7 +67,7 @@ pub(super) struct Group<'a> {
     pub(super) rows: Vec<&'a Row>,
 }
 
-/// A measure beside the workload error: its name and where a row has it.
+/// A measure in addition to the workload error: its name and a function that reads it from a row.
 type Extra = (&'static str, fn(&Row) -> Option<f64>);
 
 const EXTRAS: [Extra; 9] = [
@@ -82,7 +82,7 @@ const EXTRAS: [Extra; 9] = [
     ("group score", |row| row.group_score),
 ];
 
-/// The page of all finished runs.
+/// Renders the page of all finished runs.
 ///
 /// # Errors
 /// A failure of the template engine.
@@ -98,7 +98,7 @@ pub fn render(comparison: &Comparison<'_>, rows: &[Row]) -> Result<String> {
 }
 
 impl Set {
-    /// `None` while nothing of the data set is there.
+    /// `None` if the data set has no results yet.
     fn new(comparison: &Comparison<'_>, name: &str, rows: &[Row]) -> Option<Self> {
         let groups = groups(comparison, name, rows);
         let shown = |extra: &&Extra| groups.iter().any(|g| g.values(extra.1).is_some());
@@ -112,8 +112,8 @@ impl Set {
     }
 }
 
-/// The finished runs of a data set, by mechanism in the comparison's order, what they are compared with first, and then
-/// by epsilon.
+/// The finished runs of a data set: first the baselines, then the mechanisms in the comparison's order, each sorted by
+/// epsilon.
 fn groups<'a>(comparison: &Comparison<'_>, name: &str, rows: &'a [Row]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     for row in rows.iter().filter(|row| row.data == name) {
@@ -135,12 +135,12 @@ fn groups<'a>(comparison: &Comparison<'_>, name: &str, rows: &'a [Row]) -> Vec<G
     groups
 }
 
-/// The color of a mechanism, its place in the comparison; `None` for what mechanisms are compared with.
+/// The color of a mechanism, given by its position in the comparison; `None` for a baseline.
 pub(super) fn color(comparison: &Comparison<'_>, mechanism: &str) -> Option<usize> {
     comparison.mechanisms.iter().position(|name| *name == mechanism)
 }
 
-/// Mean, least and most of some values.
+/// Mean, minimum and maximum of some values.
 #[derive(Clone, Copy)]
 pub(super) struct Spread {
     pub(super) mean: f64,
@@ -149,7 +149,7 @@ pub(super) struct Spread {
 }
 
 impl Group<'_> {
-    /// The spread of a value over the seeds; `None` where no row has it.
+    /// The spread of a value over the seeds; `None` if no row has it.
     pub(super) fn values(&self, value: fn(&Row) -> Option<f64>) -> Option<Spread> {
         let values: Vec<f64> = self.rows.iter().filter_map(|row| value(row)).collect();
         let fold = |f: fn(f64, f64) -> f64| values.iter().copied().reduce(f);
@@ -174,7 +174,7 @@ impl Group<'_> {
     }
 }
 
-/// `0.1465 (0.1424 to 0.1495)`, or the value alone where there is but one.
+/// `0.1465 (0.1424 to 0.1495)`, or the value alone if there is only one.
 pub(super) fn described(Spread { mean, least, most }: Spread) -> String {
     if least < most {
         format!("{} ({} to {})", short(mean), short(least), short(most))

@@ -1,4 +1,4 @@
-//! The plot of a data set: workload error against epsilon, both on logarithmic axes, as the numbers of an SVG.
+//! The plot for a data set: workload error against epsilon on logarithmic axes, as SVG coordinates.
 
 use std::fmt::Write;
 
@@ -7,14 +7,14 @@ use serde::Serialize;
 use super::{Comparison, Group, color, described};
 use crate::report::format::short;
 
-/// Size of the area of the plot, in SVG units.
+/// Size of the plot area, in SVG units.
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 320.0;
 
-/// Horizontal distance of two mechanisms' marks at one epsilon, so that their bars do not overlap.
+/// Horizontal distance between two mechanisms' marks at one epsilon, so that their bars do not overlap.
 const DODGE: f64 = 3.0;
 
-/// What the template draws. Coordinates are SVG units, y downward.
+/// The content that the template draws. Coordinates are in SVG units, with y downward.
 #[derive(Serialize)]
 pub(super) struct Plot {
     width: f64,
@@ -32,7 +32,7 @@ struct Tick {
     label: String,
 }
 
-/// A mechanism over the epsilons.
+/// The curve of a mechanism over the epsilons.
 #[derive(Serialize)]
 struct Line {
     color: usize,
@@ -41,7 +41,7 @@ struct Line {
     marks: Vec<Mark>,
 }
 
-/// The mean of the seeds, with a bar from the least to the most.
+/// The mean over the seeds, with a bar from the minimum to the maximum.
 #[derive(Serialize)]
 struct Mark {
     x: f64,
@@ -51,20 +51,20 @@ struct Mark {
     title: String,
 }
 
-/// A value that no epsilon changes, as a horizontal line.
+/// A value that does not depend on epsilon, as a horizontal line.
 #[derive(Serialize)]
 struct Reference {
-    /// `None`: no mechanism.
+    /// `None` if it is not a mechanism.
     color: Option<usize>,
     y: f64,
-    /// Where its label stands: labels of near lines are moved apart.
+    /// Position of its label. Labels of nearby lines are moved apart.
     label_y: f64,
     label: String,
     title: String,
 }
 
 impl Plot {
-    /// `groups`: of one data set, sorted by mechanism and epsilon.
+    /// `groups`: the groups of one data set, sorted by mechanism and epsilon.
     pub(super) fn new(comparison: &Comparison<'_>, groups: &[Group<'_>]) -> Self {
         let errors = || groups.iter().filter_map(|g| g.values(|row| Some(row.workload_error)));
         let x = Axis::new(comparison.epsilons.iter().copied(), 1.25, [24.0, WIDTH - 24.0]);
@@ -115,7 +115,7 @@ impl Plot {
     }
 }
 
-/// Moves labels apart that would overlap, from the top downward.
+/// Moves overlapping labels apart, from the top downward.
 fn part_labels(references: &mut [Reference]) {
     const LINE: f64 = 12.0;
     references.sort_by(|a, b| a.y.total_cmp(&b.y));
@@ -135,7 +135,8 @@ struct Axis {
 }
 
 impl Axis {
-    /// Around positive values, `margin` times wider at either end; from one coordinate to another.
+    /// Creates an axis that covers the positive values with a factor of `margin` at either end, between two
+    /// coordinates.
     fn new(values: impl Iterator<Item = f64>, margin: f64, [from, to]: [f64; 2]) -> Self {
         let (low, high) = values
             .filter(|value| *value > 0.0)
@@ -144,14 +145,14 @@ impl Axis {
         Self { low: low / margin, high: high * margin, from, to }
     }
 
-    /// The coordinate of a value; of 0, the lower end's.
+    /// The coordinate of a value. A value of 0 goes to the lower end.
     fn place(&self, value: f64) -> f64 {
         let share = (value.max(self.low) / self.low).ln() / (self.high / self.low).ln();
         let at = self.from + share * (self.to - self.from);
         (10.0 * at).round() / 10.0
     }
 
-    /// Round values within, more of them where the range is small.
+    /// Round values within the range; more of them if the range is small.
     fn ticks(&self) -> Vec<Tick> {
         const STEPS: [&[f64]; 3] = [
             &[1.0, 2.0, 5.0],

@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What names a run in the table of results.
+/// The key of a run in the table of results.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Key {
     /// The data set.
     pub data: String,
-    /// A mechanism, or what it is compared with.
+    /// A mechanism or a baseline.
     pub mechanism: String,
-    /// ε; `None` where nothing is spent.
+    /// ε; `None` if nothing is spent.
     pub epsilon: Option<f64>,
-    /// The seed; `None` where nothing is drawn.
+    /// The seed; `None` if nothing is drawn.
     pub seed: Option<u64>,
 }
 
@@ -28,11 +28,11 @@ impl std::fmt::Display for Key {
 pub struct Row {
     /// The data set.
     pub data: String,
-    /// A mechanism, or what it is compared with.
+    /// A mechanism or a baseline.
     pub mechanism: String,
-    /// ε; `None` where nothing is spent.
+    /// ε; `None` if nothing is spent.
     pub epsilon: Option<f64>,
-    /// The seed; `None` where nothing is drawn.
+    /// The seed; `None` if nothing is drawn.
     pub seed: Option<u64>,
     /// Mean L1 distance of the workload's marginals.
     pub workload_error: f64,
@@ -48,21 +48,21 @@ pub struct Row {
     pub pmse: Option<f64>,
     /// Its ratio to that of resampled real records.
     pub pmse_ratio: Option<f64>,
-    /// Mean difference of Pearson's correlation.
+    /// Mean difference in Pearson's correlation.
     pub pearson_mean: Option<f64>,
     /// The largest one.
     pub pearson_max: Option<f64>,
-    /// Mean difference of Cramér's V.
+    /// Mean difference in Cramér's V.
     pub cramers_v_mean: Option<f64>,
     /// The largest one.
     pub cramers_v_max: Option<f64>,
-    /// Unique real records that the table repeats.
+    /// Unique real records that also occur in the table.
     pub unique_matches: Option<u64>,
-    /// Their share of all unique ones.
+    /// Their share of all unique real records.
     pub unique_share: Option<f64>,
-    /// Share of records against an edit rule.
+    /// Share of records that violate an edit rule.
     pub edit_share: Option<f64>,
-    /// The same of the real table.
+    /// The same for the real table.
     pub edit_share_real: Option<f64>,
     /// NIST's group score.
     pub group_score: Option<f64>,
@@ -72,22 +72,22 @@ pub struct Row {
     pub public_marginals: Option<usize>,
     /// ρ spent.
     pub rho_spent: Option<f64>,
-    /// Wall-clock seconds of run and drawing.
+    /// Wall-clock seconds of the run and the drawing of records.
     pub seconds: Option<f64>,
-    /// Seconds of all threads.
+    /// CPU seconds of all threads.
     pub cpu_seconds: Option<f64>,
-    /// The most memory held, in MiB.
+    /// Peak memory, in MiB.
     pub peak_mib: Option<f64>,
     /// Always false: seeds are fixed, and errors are those against the real records.
     pub private: bool,
     /// Version of the program.
     pub version: String,
-    /// A digest of all that shapes the result.
+    /// A digest of everything that affects the result.
     pub digest: String,
 }
 
 impl Row {
-    /// What names the run.
+    /// The key of the run.
     pub fn key(&self) -> Key {
         Key {
             data: self.data.clone(),
@@ -97,7 +97,7 @@ impl Row {
         }
     }
 
-    /// The same result under the key of another run of the same digest.
+    /// The same result under the key of another run with the same digest.
     pub fn under(&self, key: &Key) -> Self {
         let Key { data, mechanism, epsilon, seed } = key.clone();
         Self { data, mechanism, epsilon, seed, ..self.clone() }
