@@ -51,7 +51,7 @@ impl Fit {
     /// of one table attain.
     ///
     /// `iterations`: maximum number of calls of a fit. `work`: the sum over all fits of calls times model size in MiB.
-    /// The certificate takes no more work than that, and no more calls than two fits. While it is loose yet, it may
+    /// The certificate takes no more work than that, and no more calls than two fits. While the bound is loose, it may
     /// take the calls of one fit.
     pub(super) fn certify(&self, iterations: u32, work: f64) -> Result<Certificate> {
         let affordable = whole_calls(work.max(LITTLE_WORK) / self.model.size_mib());
