@@ -15,6 +15,9 @@ use crate::mechanism::{
     residual_planner,
 };
 
+/// Makes a mechanism of its parameters.
+type Build = fn(Map<String, Value>) -> Result<Box<dyn Mechanism>>;
+
 /// A mechanism's entry in the catalogue.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
@@ -33,7 +36,7 @@ pub struct Entry {
     /// Descriptions of the parameters that are not shared by many mechanisms.
     own_parameters: &'static [Parameter],
     defaults: fn() -> Result<Map<String, Value>>,
-    build: fn(Map<String, Value>) -> Result<Box<dyn Mechanism>>,
+    build: Build,
     answerer: Option<Answerer>,
 }
 

@@ -29,8 +29,8 @@ fn settings() -> Vec<QueryRelease> {
     let single = QueryRelease::new(6, Queries::Single);
     let marginals = QueryRelease::new(6, Queries::Marginals);
     vec![
-        QueryRelease { iterate: Iterate::Average, ..single.clone() },
-        QueryRelease { selection: Selection::Exponential, measure_share: 0.3, ..marginals.clone() },
+        QueryRelease { iterate: Iterate::Average, ..single },
+        QueryRelease { selection: Selection::Exponential, measure_share: 0.3, ..marginals },
         single,
         marginals,
     ]
@@ -38,11 +38,11 @@ fn settings() -> Vec<QueryRelease> {
 
 /// All four.
 fn mechanisms(release: &QueryRelease) -> [Box<dyn Mechanism + Send + Sync>; 4] {
-    let (release, projections) = (release.clone(), 10);
+    let (release, projections) = (*release, 10);
     [
-        Box::new(Mwem { release: release.clone() }),
-        Box::new(PmwPub { release: release.clone() }),
-        Box::new(Pep { release: release.clone(), projections }),
+        Box::new(Mwem { release: release }),
+        Box::new(PmwPub { release: release }),
+        Box::new(Pep { release: release, projections }),
         Box::new(PepPub { release, projections }),
     ]
 }
@@ -290,11 +290,11 @@ fn a_domain_or_a_workload_that_is_too_large_is_refused_before_anything_is_spent(
 fn parameters_out_of_range_are_refused() {
     let good = QueryRelease::new(2, Queries::Single);
     let refused = |mechanism: &dyn Mechanism| run().with(mechanism, &mut Silent).is_err();
-    assert!(refused(&Mwem { release: QueryRelease { rounds: 0, ..good.clone() } }));
+    assert!(refused(&Mwem { release: QueryRelease { rounds: 0, ..good } }));
     for share in [0.0, 1.0, f64::NAN] {
-        assert!(refused(&Mwem { release: QueryRelease { measure_share: share, ..good.clone() } }));
+        assert!(refused(&Mwem { release: QueryRelease { measure_share: share, ..good } }));
     }
-    assert!(refused(&Pep { release: good.clone(), projections: 0 }));
+    assert!(refused(&Pep { release: good, projections: 0 }));
     assert!(refused(&PepPub { release: good, projections: 0 }));
 }
 

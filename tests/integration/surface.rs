@@ -41,7 +41,7 @@ impl Module {
                     }
                 }
                 Item::Use(import) if is_public(&import.vis) => {
-                    self.list_import(&import.tree, &[], found)
+                    self.list_import(&import.tree, &[], found);
                 }
                 other => {
                     if let Some(name) = name_of(other) {
