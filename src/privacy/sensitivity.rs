@@ -169,7 +169,7 @@ impl MarginalSensitivity {
     }
 }
 
-/// Sensitivity of a list of scores: the most that any one score differs between neighbors.
+/// Sensitivity of a list of scores: the largest difference of any one score between neighbors.
 ///
 /// It is derived from the relation and the form of the score; callers cannot set it directly.
 ///
