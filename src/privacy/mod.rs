@@ -5,8 +5,8 @@
 //! cannot read them. Every noisy result has an entry in the [`Ledger`], in exact units of [`Rho`] (zero-concentrated
 //! differential privacy).
 //!
-//! Every access goes through one private function of the curator. It charges, and only its result can open sealed values
-//! and draw noise (`docs/adr/0012-the-curator-counts-after-the-charge.md`).
+//! Every access goes through one private function of the curator. It charges the ledger, and only its result can open
+//! sealed values and draw noise (`docs/adr/0012-the-curator-counts-after-the-charge.md`).
 //!
 //! All noise is drawn exactly, in integer arithmetic (`privacy/sampler`).
 

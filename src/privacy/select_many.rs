@@ -123,9 +123,9 @@ fn block_of(block: usize, candidates: usize) -> Range<usize> {
 
 /// The exponential mechanism: `P[i] ∝ exp(−γ_i)`.
 ///
-/// A trial proposes a candidate of band k with probability proportional to `2⁻ᵏ`, in whole numbers, and accepts it with probability
-/// `2ᵏ exp(−γ) = (2/e)ᵏ exp(−(γ − k))`. Few trials are needed even to find one candidate among many millions: if n
-/// candidates share the probability with the best one, about `n^0.31` are tried.
+/// A trial proposes a candidate of band k with probability proportional to `2⁻ᵏ`, in whole numbers, and accepts it
+/// with probability `2ᵏ exp(−γ) = (2/e)ᵏ exp(−(γ − k))`. Few trials are needed even to find one candidate among many
+/// millions: if n candidates share the probability with the best one, about `n^0.31` are tried.
 pub(in crate::privacy) fn exponential<G, R>(gaps: &Gaps<G>, rng: &mut R) -> usize
 where
     G: Fn(usize) -> u64 + Sync,

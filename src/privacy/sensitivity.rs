@@ -144,8 +144,8 @@ impl MarginalSensitivity {
         Self { l1, squared_l2: l1 * l1 }
     }
 
-    /// Under replace-one a record leaves one cell and enters another; under add-remove-one it does one of the two; a unit's
-    /// K records may all do so in the same cell.
+    /// Under replace-one a record leaves one cell and enters another. Under add-remove-one it does one of the two. A
+    /// unit's K records may all do so in the same cell.
     pub const fn of(relation: NeighboringRelation) -> Self {
         let (l1, one_cell) = (relation.changed_counts(), Self::one_cell(relation).squared_l2);
         // Rising and falling counts are in different cells.
@@ -169,7 +169,7 @@ impl MarginalSensitivity {
     }
 }
 
-/// Sensitivity of a list of scores: the most that any one score differs between neighbors.
+/// Sensitivity of a list of scores: the largest difference of any one score between neighbors.
 ///
 /// It is derived from the relation and the form of the score; callers cannot set it directly.
 ///

@@ -1,4 +1,4 @@
-//! Measurements by the curator. Every function documents its noise and cost, charges the ledger, and draws the noise.
+//! Measurements by the curator. Every function documents its noise and cost, charges the ledger and draws the noise.
 
 use crate::domain::Clique;
 use crate::error::{Error, Result};

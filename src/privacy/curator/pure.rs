@@ -7,8 +7,8 @@ use crate::privacy::{
 };
 
 impl<'a> Curator<'a> {
-    /// As [`new`](Self::new), but for pure differential privacy: the limit is ε itself, without δ, rounded down to a multiple of
-    /// 2⁻²⁰, and ρ = ε²/2. Gaussian noise is refused.
+    /// As [`new`](Self::new), but for pure differential privacy. The limit is ε itself, without δ, rounded down to a
+    /// multiple of 2⁻²⁰, and ρ = ε²/2. Gaussian noise is refused.
     ///
     /// # Errors
     /// [`Error::Entropy`], or an ε below 2⁻²⁰ or above 4096.

@@ -64,8 +64,8 @@ impl InverseE {
         self.flip_from(2, rng)
     }
 
-    /// True with probability 2 exp(−1): a coin of exp(−1) fails unless its round 2 succeeds, which it does with probability
-    /// 1/2; this is what the rounds after that decide.
+    /// True with probability 2 exp(−1). A coin of exp(−1) fails unless its round 2 succeeds, which has probability 1/2;
+    /// this function draws the outcome of the rounds after that.
     #[inline]
     pub(in crate::privacy) fn flip_twice_as_likely<R: CryptoRng + ?Sized>(
         &mut self,
