@@ -24,7 +24,7 @@ pub enum Labels {
 
 /// Writes a table to a CSV file, gzip when the name ends in `.gz`; see [`write_csv`].
 ///
-/// The file appears whole or not at all ([`write_durably`]). Same seed, same bytes.
+/// The file appears whole or not at all (a durable write). Same seed, same bytes.
 ///
 /// # Errors
 /// As [`write_csv`], or the file cannot be written.

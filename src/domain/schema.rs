@@ -249,7 +249,7 @@ fn check_column(place: &str, na_token: &str, column: &SchemaColumn) -> Result<()
     if column.cardinality() > MAX_CARDINALITY {
         return Err(Error::too_large(
             format!("{at} (an identifier?)"),
-            Some(column.cardinality() as f64),
+            Some(f64::from(column.cardinality())),
             f64::from(MAX_CARDINALITY),
             "codes",
         ));

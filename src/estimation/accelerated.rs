@@ -64,7 +64,7 @@ impl AcceleratedBregman {
         method.run(oracle, loss, total, warm_start, may_go_on)
     }
 
-    /// The method; `may_go_on` is asked before every call.
+    /// The method. It ends as soon as `may_go_on` is false before a call.
     fn run<O: MarginalOracle>(
         &self,
         oracle: &O,
@@ -176,14 +176,7 @@ impl AcceleratedBregman {
         if best.is_current {
             (best.potentials, best.marginals, best.log_partition) = (theta, z, log_partition);
         }
-        Ok(Estimate {
-            loss: best.misfit.value,
-            lower_bound: dual.lower_bound(),
-            potentials: best.potentials,
-            marginals: best.marginals,
-            log_partition: best.log_partition,
-            oracle_calls: calls,
-        })
+        Ok(best.estimate(dual.lower_bound(), calls))
     }
 }
 
@@ -208,4 +201,12 @@ struct Best {
     misfit: Misfit,
     calls: u32,
     is_current: bool,
+}
+
+impl Best {
+    fn estimate(self, lower_bound: f64, oracle_calls: u32) -> Estimate {
+        let Self { potentials, marginals, log_partition, misfit, .. } = self;
+        let loss = misfit.value;
+        Estimate { potentials, marginals, loss, lower_bound, log_partition, oracle_calls }
+    }
 }

@@ -29,11 +29,11 @@ pub struct Certificate {
     pub least_loss: f64,
     /// No distribution has a smaller loss, but for rounding (a part in 10⁹).
     pub lower_bound: f64,
-    /// Standard deviation of the loss at the true marginals from noise alone ([`SquaredLoss::noise`]); 0 when all
+    /// Standard deviation of the loss at the true marginals from noise alone ([`MarginalLoss::noise`]); 0 when all
     /// measurements are public. A smaller gap is not distinguishable from none.
     pub noise: f64,
     /// How far the worst noisy measurement is from the model, in standard deviations beyond its noise
-    /// ([`SquaredLoss::excess`]). If it is at most [`Stopping::AGREEMENT`], no single measurement distinguishes the model
+    /// (see `SquaredLoss::excess`). If it is at most [`Stopping::AGREEMENT`], no single measurement distinguishes the model
     /// from the truth, however large the gap.
     ///
     /// [`Stopping::AGREEMENT`]: crate::estimation::Stopping::AGREEMENT

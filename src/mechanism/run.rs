@@ -130,13 +130,11 @@ impl<'r, 'c> Run<'r, 'c> {
     /// # Errors
     /// A task with a checkpoint.
     pub fn refuse_checkpoint(mechanism: &'static str, task: &Task<'_>) -> Result<()> {
-        match task.checkpoint {
-            None => Ok(()),
-            Some(_) => {
-                let expected = "no checkpoint: the mechanism has no rounds to resume";
-                Err(Error::invalid_parameter("checkpoint", mechanism, expected))
-            }
+        if task.checkpoint.is_none() {
+            return Ok(());
         }
+        let expected = "no checkpoint: the mechanism has no rounds to resume";
+        Err(Error::invalid_parameter("checkpoint", mechanism, expected))
     }
 
     /// The number of records n, at least 1: public under replace-one, otherwise an estimate that costs budget

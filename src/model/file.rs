@@ -240,18 +240,18 @@ impl ModelFile {
             let missing = || wrong(format!("no member '{name}'"), "a model of this program");
             members.remove(name).ok_or_else(missing)
         };
-        let format: String = parse(&*take("format")?, place)?;
+        let format: String = parse(&take("format")?, place)?;
         if format != FORMAT {
             return Err(wrong(format!("format '{format}'"), FORMAT));
         }
-        let version: u32 = parse(&*take("version")?, place)?;
+        let version: u32 = parse(&take("version")?, place)?;
         if !(1..=VERSION).contains(&version) {
             return Err(wrong(format!("version {version}"), "version 1, 2, 3 or 4"));
         }
-        let mechanism: String = parse(&*take("mechanism")?, place)?;
-        let is_private: bool = parse(&*take("private")?, place)?;
-        let total: f64 = parse(&*take("total")?, place)?;
-        let schema: Schema = parse(&*take("schema")?, place)?;
+        let mechanism: String = parse(&take("mechanism")?, place)?;
+        let is_private: bool = parse(&take("private")?, place)?;
+        let total: f64 = parse(&take("total")?, place)?;
+        let schema: Schema = parse(&take("schema")?, place)?;
         let domain = schema.domain();
         let refined_on = take("refined_on").ok().map(|value| parse::<RefinedOn>(&value, place));
         let stored_zeros =

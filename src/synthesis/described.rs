@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::measurement::Provenance;
-use crate::mechanism::{FitRecord, PublicTables, Release};
+use crate::mechanism::{Entry, FitRecord, PublicTables, Release};
 use crate::privacy::LedgerFile;
 use crate::report::Content;
 use crate::report::format::grouped;
@@ -21,7 +21,8 @@ struct PublicTable<'a> {
 /// A round, with attribute names instead of positions.
 #[derive(Serialize)]
 struct Round<'a> {
-    round: u32,
+    #[serde(rename = "round")]
+    number: u32,
     /// Number of candidates for each selection.
     candidates: &'a [u64],
     measurements: Vec<Measured<'a>>,
@@ -46,7 +47,7 @@ impl Synthesis {
             .map(|table| PublicTable { name: table.name(), records: table.records() })
             .collect();
         let rounds = release.rounds.iter().map(|round| Round {
-            round: round.round,
+            number: round.round,
             candidates: &round.choices,
             measurements: release
                 .measurements_of(round)
@@ -146,7 +147,7 @@ impl Synthesis {
 
     /// The mechanism's parameters and their values, including the defaults that are already determined.
     fn effective_parameters(&self) -> Vec<(String, String)> {
-        let defaults = self.entry().and_then(|entry| entry.defaults()).unwrap_or_default();
+        let defaults = self.entry().and_then(Entry::defaults).unwrap_or_default();
         let own = |(name, default): (String, Value)| {
             let value = self.parameters.get(&name).unwrap_or(&default);
             let text = match value {

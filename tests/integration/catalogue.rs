@@ -88,8 +88,9 @@ fn every_mechanism_measures_what_it_did_before() {
                 .collect();
             let text = serde_json::to_string(&(taken, &release.ledger)).unwrap();
             let digest = Sha256::digest(text.as_bytes());
-            let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-            writeln!(lines, "{} {relation} {} {digest}", entry.name, release.rounds.len()).unwrap();
+            let digest = u64::from_be_bytes(digest[..8].try_into().unwrap());
+            let rounds = release.rounds.len();
+            writeln!(lines, "{} {relation} {rounds} {digest:016x}", entry.name).unwrap();
         }
     }
     let path = file("tests/golden/runs.txt");

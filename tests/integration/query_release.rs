@@ -40,9 +40,9 @@ fn settings() -> Vec<QueryRelease> {
 fn mechanisms(release: &QueryRelease) -> [Box<dyn Mechanism + Send + Sync>; 4] {
     let (release, projections) = (*release, 10);
     [
-        Box::new(Mwem { release: release }),
-        Box::new(PmwPub { release: release }),
-        Box::new(Pep { release: release, projections }),
+        Box::new(Mwem { release }),
+        Box::new(PmwPub { release }),
+        Box::new(Pep { release, projections }),
         Box::new(PepPub { release, projections }),
     ]
 }

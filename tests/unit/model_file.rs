@@ -136,7 +136,7 @@ fn by_hand(file: &serde_json::Value, names: &[&str], shape: &[usize]) -> Vec<f64
         for (code, k) in codes.iter_mut().zip(shape).rev() {
             (*code, rest) = (rest % k, rest / k);
         }
-        let tables = ["factors", "zeros"].iter().flat_map(|member| file[*member].as_array());
+        let tables = ["factors", "zeros"].iter().filter_map(|member| file[*member].as_array());
         let logs = tables.flatten().map(|table| {
             let own = table["attributes"].as_array().unwrap().iter();
             let at = own.fold(0, |at, name| {

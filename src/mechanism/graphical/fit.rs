@@ -41,7 +41,7 @@ impl Fit {
         let total = before.total();
         let warm = Some(before.potentials()).filter(|theta| !theta.layout().cliques().is_empty());
         let estimator = fitting.estimator;
-        let estimate = estimator.estimate(fitting.stopping, &*oracle, &loss, total, warm)?;
+        let estimate = estimator.estimate(fitting.stopping, &oracle, &loss, total, warm)?;
         let potentials = estimate.potentials.clone();
         let model = MarkovRandomField::with_oracle(Arc::clone(&oracle), potentials, total)?;
         Ok(Self { model, estimate, oracle, loss, total })

@@ -199,7 +199,9 @@ impl Mechanism for Ide {
 
             // Sizes of the groups, scaled to those of their parents. A public size is used as it is.
             let sizes = match level.sizes {
-                Some(cost) => measuring.measure(&mut run, &[own.clone()], cost)?.swap_remove(0),
+                Some(cost) => {
+                    measuring.measure(&mut run, std::slice::from_ref(&own), cost)?.swap_remove(0)
+                }
                 None => total.into_iter().collect(),
             };
             groups = posterior.within(depth, &groups, total, &sizes);

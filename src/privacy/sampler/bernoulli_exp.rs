@@ -14,7 +14,7 @@ pub(crate) fn bernoulli_exp<R: CryptoRng + ?Sized>(gamma: Ratio, rng: &mut R) ->
     bernoulli_exp_fraction(gamma.numerator().into(), gamma.denominator().into(), rng)
 }
 
-/// [`bernoulli_exp`] of `numerator / denominator`, which need not be in lowest terms.
+/// `bernoulli_exp` of `numerator / denominator`, which need not be in lowest terms.
 ///
 /// Requires `0 < denominator < 2¹¹⁰`.
 #[inline]

@@ -98,6 +98,7 @@ impl Row {
     }
 
     /// The same result under the key of another run with the same digest.
+    #[must_use]
     pub fn under(&self, key: &Key) -> Self {
         let Key { data, mechanism, epsilon, seed } = key.clone();
         Self { data, mechanism, epsilon, seed, ..self.clone() }
