@@ -31,8 +31,9 @@ const LOOK: u32 = 20;
 const SLOW: (f64, f64) = (0.1, 0.03);
 /// ... by this factor, or by roots of it where that leaves the range of linear space, ...
 const GROWTH: f64 = 1.5;
-/// ... down to this one.
+/// ... down to this one. Then λ stays, and the search ends when the rise is slower than this share.
 const LEAST_GROWTH: f64 = 1.1;
+const SLOWEST: f64 = 0.003;
 
 impl LeastLoss {
     /// Share of the loss's noise to which the least loss is enclosed, where calls suffice.
@@ -78,6 +79,8 @@ impl LeastLoss {
         let far = Certificate::DOUBT_IN_NOISE * loss.noise();
         let mut enough = Self::SHARE * loss.noise();
         let mut goes_on = least - bound > enough && dual.sharpen(BLUR * total / (least - bound))?;
+        // The point and λ before λ grew last, and whether it can grow no more.
+        let (mut kept, mut is_sharpest) = ((dual.point().to_vec(), dual.sharpness()), false);
         while goes_on && others + dual.calls() < calls {
             let before = dual.value();
             let end = dual.calls() + LOOK.min(calls - others - dual.calls());
@@ -92,11 +95,20 @@ impl LeastLoss {
             if others + dual.calls() >= soft {
                 enough = Self::LATE_SHARE * loss.noise();
             }
+            let apart = least - bound;
+            let rise = (dual.value() - before) / apart;
+            let slow = if apart > far { SLOW.0 } else { SLOW.1 };
             // A smoothed dual above the exact one has lost records to underflow.
-            goes_on = least - bound > enough && dual.value() <= ray.here();
-            let slow = if least - bound > far { SLOW.0 } else { SLOW.1 };
-            if goes_on && (!moves || dual.value() - before < slow * (least - bound)) {
-                goes_on = sharpen(&mut dual)?;
+            let is_whole = dual.value() <= ray.here();
+            goes_on = apart > enough && (is_whole || !is_sharpest);
+            if goes_on && !is_whole {
+                is_sharpest = true;
+                goes_on = dual.return_to(&kept.0, kept.1)?;
+            } else if goes_on && is_sharpest {
+                goes_on = moves && rise >= SLOWEST;
+            } else if goes_on && (!moves || rise < slow) {
+                kept = (dual.point().to_vec(), dual.sharpness());
+                is_sharpest = !sharpen(&mut dual)?;
             }
         }
         Ok(Self { lower_bound: bound, upper_bound: least, oracle_calls: others + dual.calls() })
