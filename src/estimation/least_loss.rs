@@ -79,8 +79,7 @@ impl LeastLoss {
         let far = Certificate::DOUBT_IN_NOISE * loss.noise();
         let mut enough = Self::SHARE * loss.noise();
         let mut goes_on = least - bound > enough && dual.sharpen(BLUR * total / (least - bound))?;
-        // The point and λ before λ grew last, and whether it can grow no more.
-        let (mut kept, mut is_sharpest) = ((dual.point().to_vec(), dual.sharpness()), false);
+        let mut is_sharpest = false;
         while goes_on && others + dual.calls() < calls {
             let before = dual.value();
             let end = dual.calls() + LOOK.min(calls - others - dual.calls());
@@ -95,19 +94,13 @@ impl LeastLoss {
             if others + dual.calls() >= soft {
                 enough = Self::LATE_SHARE * loss.noise();
             }
-            let apart = least - bound;
-            let rise = (dual.value() - before) / apart;
-            let slow = if apart > far { SLOW.0 } else { SLOW.1 };
             // A smoothed dual above the exact one has lost records to underflow.
-            let is_whole = dual.value() <= ray.here();
-            goes_on = apart > enough && (is_whole || !is_sharpest);
-            if goes_on && !is_whole {
-                is_sharpest = true;
-                goes_on = dual.return_to(&kept.0, kept.1)?;
-            } else if goes_on && is_sharpest {
+            goes_on = least - bound > enough && dual.value() <= ray.here();
+            let rise = (dual.value() - before) / (least - bound);
+            let slow = if least - bound > far { SLOW.0 } else { SLOW.1 };
+            if goes_on && is_sharpest {
                 goes_on = moves && rise >= SLOWEST;
             } else if goes_on && (!moves || rise < slow) {
-                kept = (dual.point().to_vec(), dual.sharpness());
                 is_sharpest = !sharpen(&mut dual)?;
             }
         }

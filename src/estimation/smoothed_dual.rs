@@ -124,12 +124,6 @@ impl<'a> SmoothedDual<'a> {
         Ok(false)
     }
 
-    /// Goes back to a point and its λ; false, and of no more use, when that is out of the range of linear space by now.
-    pub(super) fn return_to(&mut self, g: &[f64], sharpness: f64) -> Result<bool> {
-        self.at.g.copy_from_slice(g);
-        self.sharpen(sharpness)
-    }
-
     /// Moves the point by one quasi-Newton step; false when none is found.
     pub(super) fn step(&mut self) -> Result<bool> {
         self.direction.copy_from_slice(&self.at.gradient);
@@ -198,11 +192,6 @@ impl<'a> SmoothedDual<'a> {
     /// The smoothed dual at the point, but for c.
     pub(super) fn value(&self) -> f64 {
         -self.at.value
-    }
-
-    /// The dual point.
-    pub(super) fn point(&self) -> &[f64] {
-        &self.at.g
     }
 
     /// λ.
