@@ -31,8 +31,9 @@ const LOOK: u32 = 20;
 const SLOW: (f64, f64) = (0.1, 0.03);
 /// ... by this factor, or by roots of it if the marginals then leave the range of linear space, ...
 const GROWTH: f64 = 1.5;
-/// ... down to this one.
+/// ... down to this one. Then λ stays, and the search ends when the rise is slower than this share.
 const LEAST_GROWTH: f64 = 1.1;
+const SLOWEST: f64 = 0.003;
 
 impl LeastLoss {
     /// Target distance between the bounds, as a share of the loss's noise.
@@ -78,6 +79,7 @@ impl LeastLoss {
         let far = Certificate::DOUBT_IN_NOISE * loss.noise();
         let mut enough = Self::SHARE * loss.noise();
         let mut goes_on = least - bound > enough && dual.sharpen(BLUR * total / (least - bound))?;
+        let mut is_sharpest = false;
         while goes_on && others + dual.calls() < calls {
             let before = dual.value();
             let end = dual.calls() + LOOK.min(calls - others - dual.calls());
@@ -94,9 +96,12 @@ impl LeastLoss {
             }
             // A smoothed dual above the exact one has lost records to underflow.
             goes_on = least - bound > enough && dual.value() <= ray.here();
+            let rise = (dual.value() - before) / (least - bound);
             let slow = if least - bound > far { SLOW.0 } else { SLOW.1 };
-            if goes_on && (!moves || dual.value() - before < slow * (least - bound)) {
-                goes_on = sharpen(&mut dual)?;
+            if goes_on && is_sharpest {
+                goes_on = moves && rise >= SLOWEST;
+            } else if goes_on && (!moves || rise < slow) {
+                is_sharpest = !sharpen(&mut dual)?;
             }
         }
         Ok(Self { lower_bound: bound, upper_bound: least, oracle_calls: others + dual.calls() })
