@@ -1,5 +1,4 @@
 //! A mechanism of your own, on the library's driver: `cargo run --release --example own_mechanism`.
-//!
 //! It chooses and measures several cliques of the workload in one round.
 
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
@@ -40,7 +39,7 @@ impl Mechanism for AtOnce {
             let choice = model.select(&mut run, scores, left.len(), sensitivity, shares.select)?;
             run.measure(&cliques[left.swap_remove(choice)], shares.measure)?;
         }
-        run.end_round()?; // durable, then told to the observer
+        run.end_round()?; // durable, then reported to the observer
         model.fit(&mut run)?;
         model.finish(run)
     }
