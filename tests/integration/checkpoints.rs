@@ -1,4 +1,4 @@
-//! Checkpoints: a run that is cut short goes on as if nothing had happened, and never pays twice.
+//! Checkpoints: an interrupted run resumes as if nothing had happened, and never pays twice.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
@@ -267,7 +267,7 @@ impl Observer for Watch {
         let ledger = ledger(&self.folder);
         let entries = ledger.as_ref().map_or(&[][..], |ledger| ledger.entries());
         if let Event::Measured { round, spent, limit, .. } = event {
-            // Durable before it is told.
+            // Durable before it is reported.
             let ledger = ledger.as_ref().unwrap();
             assert_eq!((ledger.spent(), ledger.limit()), (*spent, *limit));
             self.measured = *round;
@@ -493,7 +493,7 @@ fn a_run_killed_at_random_moments_ends_as_an_undisturbed_one() {
         let folder = tempfile::tempdir().unwrap();
         cut += u32::from(kill_at(draw.random(), whole, folder.path(), false));
         if kill % 4 == 0 {
-            // Killed again while it goes on.
+            // Killed again after it resumed.
             kill_at(draw.random(), whole, folder.path(), false);
         }
         let release = kept(&run, folder.path()).release(&jam(KILLED_ROUNDS));

@@ -299,7 +299,7 @@ fn a_checkpoint_of_other_shares_is_refused() {
         assert!(matches!(error, Error::Checkpoint { .. }), "{error}");
     }
     assert!(matches!(run_with(&usual, 1.1).unwrap_err(), Error::Checkpoint { .. }));
-    // Passes shape the tables alone, and yet a run that goes on must be the one that began.
+    // Passes affect only the tables, but a resumed run must still be the one that began.
     let error = run_with(&Ide { passes: 3, ..usual.clone() }, 1.0).unwrap_err();
     assert!(matches!(error, Error::Checkpoint { .. }), "{error}");
 }

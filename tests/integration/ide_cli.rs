@@ -77,7 +77,7 @@ fn only_the_first_records_of_a_household_count_and_the_ledger_says_so() {
                 assert_eq!(entry["mechanism"]["squared-l2-sensitivity"], 4, "{entry}");
             }
         }
-        // About half of 400 records are left, and nobody is told how many.
+        // About half of 400 records are left; the number stays private.
         let rows = bench.read("out.csv").lines().count();
         assert!((120..280).contains(&rows), "{mechanism}: {rows}");
         assert!(!log.contains("dropped") && !log.contains("household"), "{log}");

@@ -234,7 +234,7 @@ fn the_noise_of_one_cell_is_that_of_its_cost_under_both_relations() {
         );
         let entry = &curator.ledger().entries()[0];
         assert_eq!((entry.cell, entry.rho), (Some(4), quarter));
-        // A ledger with it goes on, and one that says so of a whole marginal does not under replace-one.
+        // A ledger with it can be continued; one with this sensitivity for a whole marginal cannot, under replace-one.
         let written = serde_json::to_value(curator.ledger()).unwrap();
         let mut whole = written.clone();
         whole["entries"][0].as_object_mut().unwrap().remove("cell");

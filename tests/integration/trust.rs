@@ -1,4 +1,4 @@
-//! A private comparison of public tables: what it says, what it costs, and how a later run goes on from it.
+//! A private comparison of public tables: its results, its cost, and how a later run continues its ledger.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
