@@ -242,7 +242,7 @@ impl Plan {
         let mut row = |name: &str, value: String| _ = writeln!(text, "  {name:<44}{value}");
         row("measured cliques", grouped(engine.measured_cliques as u64));
         row("  cells of their marginals", grouped(engine.measured_cells as u64));
-        row("model size, 8 bytes a cell, never held", format!("{} MiB", short(engine.model_mib)));
+        row("model size, 8 bytes per cell, never held", format!("{} MiB", short(engine.model_mib)));
         row("  cells of its maximal cliques", grouped(engine.model_cells));
         row("work: cells walked over in a call", grouped(engine.work_cells));
         row(

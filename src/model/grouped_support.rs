@@ -98,7 +98,7 @@ impl GroupedSupport {
                 && sum.is_finite()
                 && (sum > 0.0 || *size == 0.0);
             if !(has_codes && is_number(size) && has_weights) {
-                let expected = "codes of the group attributes, a size, and a weight a record";
+                let expected = "codes of the group attributes, a size, and a weight per record";
                 return Err(wrong(format!("group {codes:?} of size {size}"), expected));
             }
         }
