@@ -179,13 +179,13 @@ fn certified(certificate: &Certificate) -> String {
     if certificate.noise == 0.0 {
         return "certified; measurements without noise".into();
     }
+    let in_noise = |difference: f64| short(difference / certificate.noise);
+    let least = in_noise(certificate.gap() - certificate.doubt());
     let bound = if certificate.says_nothing() {
-        "the lower bound of the loss is too low to say anything".into()
+        format!("loss at least {least} times its noise above the least; no useful upper limit")
     } else {
-        format!(
-            "loss certified within {} times its noise",
-            short(certificate.gap() / certificate.noise)
-        )
+        let most = in_noise(certificate.gap());
+        format!("loss at least {least} and at most {most} times its noise above the least")
     };
     format!("worst measurement {} sd beyond its noise; {bound}", short(certificate.excess))
 }
