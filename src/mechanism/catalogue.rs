@@ -20,6 +20,7 @@ type Build = fn(Map<String, Value>) -> Result<Box<dyn Mechanism>>;
 
 /// A mechanism's entry in the catalogue.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about a mechanism")]
 pub struct Entry {
     /// The mechanism's name in the literature.
     pub name: &'static str,
@@ -29,6 +30,8 @@ pub struct Entry {
     pub public_tables: PublicTables,
     /// Whether it stores every cell of the domain, which must therefore be small.
     pub needs_small_domain: bool,
+    /// Whether the workload changes its measurements or the records drawn from its model.
+    pub uses_workload: bool,
     /// Whether it spends privacy budget.
     pub spends: bool,
     /// Whether it supports checkpoints.
@@ -119,7 +122,8 @@ pub const CATALOGUE: &[Entry] = &[
         "Scales the public records to noisy answers of each group, level by level",
     )
     .parameters_of(ide::PARAMETERS)
-    .with(PublicTables::Needed),
+    .with(PublicTables::Needed)
+    .without_workload(),
 ];
 
 /// Finds a mechanism by name.
@@ -155,6 +159,7 @@ impl Entry {
             summary,
             public_tables: PublicTables::Unused,
             needs_small_domain: false,
+            uses_workload: true,
             spends: true,
             resumes: true,
             own_parameters: &[],
@@ -166,6 +171,10 @@ impl Entry {
 
     const fn with(self, public_tables: PublicTables) -> Self {
         Self { public_tables, ..self }
+    }
+
+    const fn without_workload(self) -> Self {
+        Self { uses_workload: false, ..self }
     }
 
     const fn parameters_of(self, own_parameters: &'static [Parameter]) -> Self {

@@ -8,6 +8,7 @@ use std::time::UNIX_EPOCH;
 use crate::data::Units;
 use crate::error::{Contradiction, Error, OutputFault, Result};
 use crate::mechanism::{CheckpointFolder, PublicTables};
+use crate::query::WorkloadSource;
 use crate::synthesis::Synthesis;
 
 /// A file and the name by which the user knows it, such as `--out`.
@@ -87,6 +88,12 @@ impl Synthesis {
         }
         if entry.public_tables == PublicTables::Needed && self.public.is_empty() {
             return Err(Contradiction::Missing { what: "a --public table", mechanism }.into());
+        }
+        if !entry.uses_workload && self.workload.name != WorkloadSource::default().name {
+            return Err(unused("--workload").into());
+        }
+        if !entry.uses_workload && self.workload.max_cells.is_some() {
+            return Err(unused("--max-cells").into());
         }
         if self.ledger_from.is_some() && !entry.spends {
             return Err(unused("--ledger-from").into());

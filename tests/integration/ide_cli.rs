@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::cli::{Bench, stderr};
 
 const SYNTH: &str = "synth --private private.csv --public near=public.csv --schema schema.json \
-     --workload all-1-way --epsilon 4 --out out.csv --ledger ledger.json";
+     --epsilon 4 --out out.csv --ledger ledger.json";
 
 fn ledger(bench: &Bench) -> Value {
     serde_json::from_str(&bench.read("ledger.json")).unwrap()
@@ -137,6 +137,8 @@ fn flags_that_contradict_one_another_are_refused() {
         (&format!("{ide} --delta 1e-6 --level-shares 1,2"), 4, "for each level"),
         ("--mechanism mst --delta 1e-6 --level-shares equal", 2, "--level-shares is of no use"),
         (&format!("{ide} --delta 1e-6 --rounds 3"), 2, "--rounds is of no use"),
+        (&format!("{ide} --delta 1e-6 --workload all-1-way"), 2, "--workload is of no use"),
+        (&format!("{ide} --delta 1e-6 --max-cells 9"), 2, "--max-cells is of no use"),
         ("--mechanism ide --delta 1e-6 --groups e", 3, "'e'"),
         (&format!("{ide} --delta 1e-6 --unit d --max-records 2"), 2, "--neighbors add-remove-one"),
         (
