@@ -157,7 +157,7 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
             name: "Fit",
             value: match &release.certificate {
                 Some(certificate) if certificate.noise > 0.0 && certificate.agrees() => {
-                    "agrees with its measurements".into()
+                    "within noise".into()
                 }
                 Some(certificate) if certificate.says_nothing() => "not certified".into(),
                 Some(certificate) => {
@@ -182,12 +182,12 @@ fn certified(certificate: &Certificate) -> String {
     let in_noise = |difference: f64| short(difference / certificate.noise);
     let least = in_noise(certificate.gap() - certificate.doubt());
     let bound = if certificate.says_nothing() {
-        format!("loss at least {least} times its noise above the least; no useful upper limit")
+        format!("loss at least {least} times its noise above the minimum; no useful upper limit")
     } else {
         let most = in_noise(certificate.gap());
-        format!("loss at least {least} and at most {most} times its noise above the least")
+        format!("loss {least} to {most} times its noise above the minimum")
     };
-    format!("worst measurement {} sd beyond its noise; {bound}", short(certificate.excess))
+    format!("no measurement more than {} sd beyond its noise; {bound}", short(certificate.excess))
 }
 
 fn grouped_f64(x: f64) -> String {
