@@ -329,6 +329,15 @@ pub enum Contradiction {
         /// The name.
         name: String,
     },
+    /// The private table, given as a public one.
+    #[error(
+        "public table {} is the private table, expected a table that may be published",
+        path.display()
+    )]
+    PrivateAsPublic {
+        /// The path.
+        path: PathBuf,
+    },
     /// A public table that is not named as it should be.
     #[error("public table '{text}', expected [NAME=]FILE")]
     PublicFile {

@@ -85,6 +85,32 @@ pub enum Notice {
         spent: Rho,
         /// The limit.
         limit: Rho,
+        /// The ledger file that says so, if there is one.
+        ledger: Option<PathBuf>,
+    },
+    /// The run will replace the ledger of an earlier one, whose cost it does not count.
+    LedgerReplaced {
+        /// The file.
+        ledger: PathBuf,
+        /// What the earlier run has spent.
+        spent: Rho,
+    },
+    /// δ is at least 1/n: a mechanism that publishes one random record has such a δ.
+    LargeDelta {
+        /// δ.
+        delta: f64,
+        /// n, public or measured.
+        records: usize,
+    },
+    /// ε is so large that it limits hardly anything.
+    LargeEpsilon {
+        /// ε.
+        epsilon: f64,
+    },
+    /// A public table has the rows of the private one. **This depends on the private rows**: it is for the operator alone.
+    SameRows {
+        /// Name of the public table.
+        table: String,
     },
     /// The run failed after it had spent, and can be resumed.
     SpentInCheckpoint {

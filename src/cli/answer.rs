@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use jointly::data::{read_csv, write_text};
+use jointly::data::write_text;
 use jointly::domain::Schema;
 use jointly::measurement::Measurement;
 use jointly::mechanism::{self, Answers};
@@ -40,7 +40,7 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     console.not_private(args.spend.seed);
     let schema = Schema::read(&args.schema)?;
     let (workload, _) = args.workload.source().read(&schema.domain())?;
-    let private = read_csv(&args.private, &schema)?;
+    let private = spending.read(&args.private, &schema, console)?;
     let (answers, file) = spending.run(&private, console, |curator| {
         let answers = answerer.answer(curator, &workload)?;
         let file = LedgerFile::new(answers.mechanism, Some(spending.budget), curator);

@@ -32,6 +32,7 @@ Exit codes:
   3  wrong input: a table, schema, workload or model
   4  privacy: a budget or parameter out of range, or a budget too small
   5  the checkpoint is refused
+  130  interrupted; the message says what was spent
 
 Results go to standard output or to the files asked for; progress, warnings and errors go to
 standard error.";
@@ -205,7 +206,7 @@ pub(super) struct SynthArgs {
     /// Output file for the model, for drawing more records later
     #[arg(long, value_name = "FILE")]
     pub(super) model: Option<PathBuf>,
-    /// Output file for the ledger: every privacy cost, as JSON
+    /// Output file for the ledger: every privacy cost, as JSON [default: OUT.ledger.json]
     #[arg(long, value_name = "FILE")]
     pub(super) ledger: Option<PathBuf>,
     /// Output file for a one-page HTML report

@@ -77,6 +77,8 @@ fn make_folder(folder: &Path) -> Outcome {
         path: PathBuf::from(folder),
         source,
     })?;
+    // The ledger of an earlier demonstration is about other invented people.
+    _ = fs::remove_file(folder.join("ledger.json"));
     Ok(())
 }
 

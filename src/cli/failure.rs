@@ -18,6 +18,8 @@ pub(super) enum Reason {
     Privacy = 4,
     /// A checkpoint that cannot be resumed.
     Checkpoint = 5,
+    /// Ctrl-C, or a request of the system to end.
+    Interrupted = 130,
 }
 
 impl Reason {
@@ -29,6 +31,7 @@ impl Reason {
             Self::Input => "input",
             Self::Privacy => "privacy",
             Self::Checkpoint => "checkpoint",
+            Self::Interrupted => "interrupted",
         }
     }
 

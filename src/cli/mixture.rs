@@ -9,7 +9,7 @@ use jointly::domain::Schema;
 use jointly::mixture_error::{MixtureBracket, MixtureError, MixtureMethod, ScoredCells};
 use jointly::privacy::Budget;
 use jointly::query::Workload;
-use jointly::synthesis::{PublicFile, check_files};
+use jointly::synthesis::{PublicFile, check_files, check_public_files};
 use jointly::trust::{MixtureRelease, NoisyMixtureError};
 use serde::Serialize;
 
@@ -63,11 +63,20 @@ pub(super) fn run(args: &MixtureErrorArgs, console: Console) -> Outcome {
     let schema = Schema::read(&args.schema)?;
     let (workload, _) = args.workload.source().read(&schema.domain())?;
     let support = read_csv(&args.public, &schema)?;
-    let real = read_csv(&args.private, &schema)?;
-    match args.epsilon {
-        None => exact(args, &support, &real, &workload),
-        Some(epsilon) => release(args, console, epsilon, support, &real, &workload),
-    }
+    let Some(epsilon) = args.epsilon else {
+        let real = read_csv(&args.private, &schema)?;
+        return exact(args, &support, &real, &workload);
+    };
+    check_public_files(&args.private, [&*args.public])?;
+    let spending = Spending {
+        command: "mixture-error",
+        budget: Budget::new(epsilon, args.delta)?,
+        neighbors: args.neighbors,
+        seed: args.seed,
+        ledger: args.ledger.as_deref(),
+    };
+    let real = spending.read(&args.private, &schema, console)?;
+    release(args, console, &spending, support, &real, &workload)
 }
 
 fn exact(
@@ -152,25 +161,18 @@ fn mixture(found: &MixtureBracket) -> String {
 fn release(
     args: &MixtureErrorArgs,
     console: Console,
-    epsilon: f64,
+    spending: &Spending<'_>,
     support: Dataset,
     real: &Dataset,
     workload: &Workload,
 ) -> Outcome {
-    let budget = Budget::new(epsilon, args.delta)?;
+    let budget = spending.budget;
     console.not_private(args.seed);
     let public = PublicData::new(PublicFile::stem(&args.public), support, real.domain())?;
     let release = MixtureRelease {
         tolerance: args.tolerance.unwrap_or(MixtureError::RELEASED),
         cells: args.cells.scored(),
         ..MixtureRelease::default()
-    };
-    let spending = Spending {
-        command: "mixture-error",
-        budget,
-        neighbors: args.neighbors,
-        seed: args.seed,
-        ledger: args.ledger.as_deref(),
     };
     let answer = spending.run(real, console, |curator| {
         let (total, form) = (curator.total()?, budget.noise_form());

@@ -145,9 +145,32 @@ impl Progress {
                 );
                 console.note("public", &text, json!({ "mechanism": mechanism, "used": false }));
             }
-            Notice::SpentBeforeFailure { spent, limit } => {
-                console.warning(&format!("rho = {spent} of {limit} was spent before the failure"));
+            Notice::SpentBeforeFailure { spent, limit, ledger } => {
+                let file = ledger.as_deref().map_or_else(
+                    || "no ledger could be written".to_owned(),
+                    |path| format!("{} says so", path.display()),
+                );
+                console.warning(&format!(
+                    "rho = {spent} of {limit} was spent before the failure; {file}"
+                ));
             }
+            Notice::LedgerReplaced { ledger, spent } => console.warning(&format!(
+                "{ledger} holds the ledger of an earlier run, which spent rho = {spent}; it will be replaced. If the \
+                 private records are the same, count it: keep a copy, and give it as --ledger-from",
+                ledger = ledger.display()
+            )),
+            Notice::LargeDelta { delta, records } => console.warning(&format!(
+                "delta {delta:e} is at least 1 / {}, the number of records: a mechanism that publishes a random \
+                 record has such a delta; expected one far below",
+                grouped(*records as u64)
+            )),
+            Notice::LargeEpsilon { epsilon } => console.warning(&format!(
+                "epsilon {epsilon} protects hardly anything; common values are 0.1 to 10"
+            )),
+            Notice::SameRows { table } => console.warning(&format!(
+                "public table {table} has the same rows as the private table; what it contributes is not protected. \
+                 This warning depends on the private rows: do not publish it"
+            )),
             Notice::SpentInCheckpoint { folder } => console.warning(&format!(
                 "what was spent is in {}: the same command resumes from it",
                 folder.display()

@@ -1,5 +1,6 @@
 //! `jointly synth`: translates the arguments into a job, runs it, and prints a summary line.
 
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use jointly::Error;
@@ -13,6 +14,7 @@ use super::args::{Chosen, SynthArgs, UnitArgs};
 use super::console::Console;
 use super::failure::{Failure, Outcome};
 use super::format::{duration, grouped, percent, short};
+use super::interrupt::{self, Noting, Told};
 use super::progress::Progress;
 
 pub(super) fn run(args: &SynthArgs, console: Console) -> Outcome {
@@ -26,9 +28,10 @@ pub(super) fn run(args: &SynthArgs, console: Console) -> Outcome {
 /// Runs a job and shows its progress.
 pub(super) fn synthesize(job: &Synthesis, console: Console) -> Outcome<Synthesized> {
     console.not_private(job.seed);
-    let mut progress = Progress::new(console);
+    interrupt::begin(Told::new(job.outputs.ledger.as_deref(), job.checkpoint.as_deref()));
+    let mut progress = Noting(Progress::new(console));
     let done = job.run(&mut progress);
-    progress.finish();
+    progress.0.finish();
     Ok(done?)
 }
 
@@ -60,7 +63,7 @@ fn job(args: &SynthArgs) -> Outcome<Synthesis> {
         outputs: Outputs {
             table: Some(args.out.clone()),
             model: args.model.clone(),
-            ledger: args.ledger.clone(),
+            ledger: args.ledger.clone().or_else(|| entry.spends.then(|| beside(&args.out))),
             report: args.report.clone(),
         },
     })
@@ -91,6 +94,12 @@ fn unit(args: &UnitArgs) -> Outcome<PrivacyUnit> {
     Ok(PrivacyUnit::of_units(Units::new(column, most)?)?)
 }
 
+/// The ledger's file if none is named: no run spends without leaving an account.
+fn beside(out: &Path) -> PathBuf {
+    let name = out.file_name().unwrap_or_default().to_string_lossy();
+    out.with_file_name(format!("{name}.ledger.json"))
+}
+
 /// Checks a number of records to draw.
 pub(super) fn rows(rows: u64) -> Outcome<usize> {
     let fits = u32::try_from(rows).ok().filter(|rows| *rows > 0);
@@ -109,16 +118,19 @@ fn summary(job: &Synthesis, done: &Synthesized, seconds: f64, console: Console) 
     let release = &done.release;
     let (spent, limit) = (release.ledger.spent(), release.ledger.limit());
     let (private, public) = release.provenances();
+    let ledger = job.outputs.ledger.as_deref();
     let out = job.outputs.table.as_deref().unwrap_or(std::path::Path::new("-")).display();
     let text = format!(
-        "{out}: {} records from {private} private and {public} public marginals; {} of rho {} spent; {}",
+        "{out}: {} records from {private} private and {public} public marginals; {} of rho {} spent{}; {}",
         grouped(done.rows.records() as u64),
         spent_share(done),
         short(limit.to_f64()),
+        ledger.map_or_else(String::new, |path| format!(", as {} says", path.display())),
         duration(seconds),
     );
     let facts = json!({
         "out": out.to_string(),
+        "ledger": ledger,
         "records": done.rows.records(),
         "private": release.is_private,
         "private_marginals": private,

@@ -2,12 +2,17 @@
 
 use std::path::Path;
 
-use jointly::data::Projectable;
-use jointly::privacy::{Budget, Curator, LedgerFile, NoiseSeed};
+use jointly::data::{Dataset, Projectable};
+use jointly::domain::Schema;
+use jointly::privacy::{Budget, Curator, LedgerFile, NoiseSeed, PrivacyUnit};
+use jointly::synthesis::warn_of_budget;
+use serde_json::json;
 
 use super::args::{Neighbors, SpendArgs};
 use super::console::Console;
 use super::failure::Outcome;
+use super::interrupt::{self, Told};
+use super::progress::Progress;
 
 /// A budget to spend in one command.
 pub(super) struct Spending<'a> {
@@ -25,6 +30,20 @@ impl<'a> Spending<'a> {
         Ok(Self { command, budget, neighbors, seed, ledger })
     }
 
+    /// Reads the private table.
+    pub(super) fn read(
+        &self,
+        private: &Path,
+        schema: &Schema,
+        console: Console,
+    ) -> Outcome<Dataset> {
+        let relation = self.neighbors.relation();
+        let table = PrivacyUnit::of_record(relation).read_csv(private, schema)?;
+        let records = relation.has_public_total().then(|| table.records());
+        warn_of_budget(self.budget, records, &mut Progress::new(console));
+        Ok(table)
+    }
+
     /// Spends the budget on some records. Writes the ledger even after a failure, as a failed run also spends budget.
     pub(super) fn run<T>(
         &self,
@@ -34,13 +53,26 @@ impl<'a> Spending<'a> {
     ) -> Outcome<T> {
         let seed = self.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed);
         let mut curator = self.budget.curator(data, self.neighbors.relation(), seed)?;
+        // Nothing is told before the ledger is written.
+        interrupt::begin(Told::default());
         let result = spend(&mut curator);
-        let has_spent = !curator.spent().is_zero();
-        if result.is_err() && has_spent {
-            console.warning(&format!("rho = {} was spent before the failure", curator.spent()));
+        let spent = curator.spent();
+        if spent.is_zero() {
+            return Ok(result?);
         }
-        if let Some(path) = self.ledger.filter(|_| has_spent) {
+        let place = self.ledger.map(Path::display);
+        if let Some(path) = self.ledger {
             LedgerFile::new(self.command, Some(self.budget), &curator).write(path)?;
+        }
+        let file = place.map_or_else(
+            || "no ledger was asked for (--ledger FILE)".to_owned(),
+            |path| format!("{path} says so"),
+        );
+        if result.is_err() {
+            console.warning(&format!("rho = {spent} was spent before the failure; {file}"));
+        } else {
+            let facts = json!({ "rho_spent": spent.to_f64(), "ledger": self.ledger });
+            console.note("spent", &format!("rho = {spent} was spent; {file}"), facts);
         }
         Ok(result?)
     }

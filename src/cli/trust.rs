@@ -3,12 +3,12 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use jointly::data::{PublicData, read_csv, read_public_csv};
+use jointly::data::{PublicData, read_public_csv};
 use jointly::domain::Schema;
 use jointly::mixture_error::MixtureError;
 use jointly::privacy::Budget;
 use jointly::query::WorkloadSource;
-use jointly::synthesis::{PublicFile, check_files};
+use jointly::synthesis::{PublicFile, check_files, check_public_files};
 use jointly::trust::{Interval, Trust, TrustReport};
 
 use super::args::TrustArgs;
@@ -34,6 +34,7 @@ pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
     let outputs: Vec<(&str, &Path)> =
         spending.ledger.iter().map(|path| ("--ledger", *path)).collect();
     check_files(&inputs, &outputs)?;
+    check_public_files(&args.private, files.iter().map(|file| &*file.path))?;
     console.not_private(args.spend.seed);
     let schema = Schema::read(&args.schema)?;
     let domain = schema.domain();
@@ -44,7 +45,7 @@ pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
         let table = read_public_csv(&file.path, &schema)?;
         public.push(PublicData::new(&file.name, table, &domain)?);
     }
-    let private = read_csv(&args.private, &schema)?;
+    let private = spending.read(&args.private, &schema, console)?;
     let report =
         spending.run(&private, console, |curator| trust.run(curator, &public, &workload))?;
     if args.json {

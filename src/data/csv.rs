@@ -34,6 +34,16 @@ pub fn read_csv(path: &Path, schema: &Schema) -> Result<Dataset> {
     read_csv_from(open(path)?, &path.display().to_string(), schema, AbsentColumns::Refuse)
 }
 
+/// Reads a table that may have no records; otherwise as [`read_csv`]. For private tables whose number of records is
+/// private too: an error would tell an empty table from one of one record.
+///
+/// # Errors
+/// As [`read_csv`], except for the number of records.
+pub fn read_csv_or_empty(path: &Path, schema: &Schema) -> Result<Dataset> {
+    let reading = Reading { absent: AbsentColumns::Refuse, units: None, least_records: 0 };
+    read(open(path)?, &path.display().to_string(), schema, reading)
+}
+
 /// Reads a public table, which may lack attributes of the schema; otherwise as [`read_csv`].
 ///
 /// # Errors
@@ -61,22 +71,39 @@ pub fn read_csv_from(
     schema: &Schema,
     absent: AbsentColumns,
 ) -> Result<Dataset> {
-    read(source, name, schema, absent, None)
+    read(source, name, schema, Reading { absent, units: None, least_records: 1 })
 }
 
-/// Reads a table, and of each unit only the records that count.
+/// What to read of a table.
+#[derive(Clone, Copy)]
+pub(super) struct Reading<'u> {
+    absent: AbsentColumns,
+    /// Limits the records of each unit to those that count.
+    units: Option<&'u Units>,
+    least_records: u64,
+}
+
+impl<'u> Reading<'u> {
+    /// A private table of units, which may be empty.
+    pub(super) fn units(units: &'u Units) -> Self {
+        Self { absent: AbsentColumns::Refuse, units: Some(units), least_records: 0 }
+    }
+}
+
+/// Reads a table.
 pub(super) fn read(
     source: impl Read,
     name: &str,
     schema: &Schema,
-    absent: AbsentColumns,
-    units: Option<&Units>,
+    reading: Reading<'_>,
 ) -> Result<Dataset> {
+    let Reading { absent, units, least_records } = reading;
     let mut table = RawTable::open(source, name)?;
     let layout = Layout::new(&table, schema, absent)?;
     let mut columns: Vec<Column> =
         (0..layout.domain.len()).map(|a| Column::new(layout.domain.cardinality(a))).collect();
-    let mut units = units.map(|units| UnitCounter::new(units, &table)).transpose()?;
+    let counter = |units| UnitCounter::new(units, schema.na_token(), &table);
+    let mut units = units.map(counter).transpose()?;
     let mut record = ByteRecord::new();
     let mut records = 0_u64;
     while table.next(&mut record)? {
@@ -105,7 +132,7 @@ pub(super) fn read(
             ));
         }
     }
-    if records == 0 {
+    if records < least_records {
         return Err(table.row_error(1, "a header without records".into(), "at least one record"));
     }
     Dataset::new(layout.domain, columns)

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use csv::ByteRecord;
 
-use crate::data::raw_table::{RawTable, open};
-use crate::data::{AbsentColumns, Dataset};
+use crate::data::Dataset;
+use crate::data::csv::Reading;
+use crate::data::raw_table::{RawTable, open, quoted};
 use crate::domain::Schema;
 use crate::error::{Error, Result};
 
@@ -50,9 +51,13 @@ impl Units {
     }
 }
 
+/// Texts that stand for a missing name, in any case. All records that have one would count as one unit.
+const MISSING: [&str; 9] = ["", "na", "n/a", "nan", "null", "none", "?", ".", "-"];
+
 /// How many records of each unit have been read.
 pub(super) struct UnitCounter<'u> {
     units: &'u Units,
+    na_token: &'u str,
     position: usize,
     seen: HashMap<Box<[u8]>, u32>,
 }
@@ -62,7 +67,11 @@ impl<'u> UnitCounter<'u> {
     ///
     /// # Errors
     /// A header that does not have it exactly once.
-    pub(super) fn new(units: &'u Units, table: &RawTable<impl Read>) -> Result<Self> {
+    pub(super) fn new(
+        units: &'u Units,
+        na_token: &'u str,
+        table: &RawTable<impl Read>,
+    ) -> Result<Self> {
         let is_it = |i: &usize| table.header.get(*i) == Some(units.column.as_bytes());
         let mut places = (0..table.header.len()).filter(is_it);
         let (Some(position), None) = (places.next(), places.next()) else {
@@ -72,7 +81,7 @@ impl<'u> UnitCounter<'u> {
                 "the column that names the unit of each record, once",
             ));
         };
-        Ok(Self { units, position, seen: HashMap::new() })
+        Ok(Self { units, na_token, position, seen: HashMap::new() })
     }
 
     /// Whether the next record counts.
@@ -85,13 +94,13 @@ impl<'u> UnitCounter<'u> {
         record: &ByteRecord,
     ) -> Result<bool> {
         let unit = record.get(self.position).unwrap_or_default();
-        if unit.is_empty() {
+        if self.is_missing(unit) {
             return Err(Error::InvalidCell {
                 file: table.name.clone(),
                 line: table.line(record),
                 column: self.units.column.clone(),
-                found: "''".to_owned(),
-                expected: "the unit that the record belongs to".to_owned(),
+                found: quoted(unit),
+                expected: "the unit that the record belongs to, not a missing value".to_owned(),
             });
         }
         if let Some(records) = self.seen.get_mut(unit) {
@@ -102,6 +111,12 @@ impl<'u> UnitCounter<'u> {
         self.seen.insert(unit.into(), 1);
         Ok(true)
     }
+
+    fn is_missing(&self, unit: &[u8]) -> bool {
+        let name = unit.trim_ascii();
+        name == self.na_token.as_bytes()
+            || MISSING.iter().any(|text| name.eq_ignore_ascii_case(text.as_bytes()))
+    }
 }
 
 /// Reads a CSV file, plain or gzip, in which only the first records of each unit count; otherwise as
@@ -111,7 +126,8 @@ impl<'u> UnitCounter<'u> {
 ///
 /// # Errors
 /// As [`read_csv`](crate::data::read_csv); a unit column that is an attribute of the schema, that the header lacks or
-/// repeats, or that is empty in some record.
+/// repeats, or that is empty or missing (`NA`, `?`, the schema's mark) in some record. A table without records is none:
+/// whether there are any is private.
 pub fn read_units_csv(path: &Path, schema: &Schema, units: &Units) -> Result<Dataset> {
     let source = open(path)?;
     read_units_csv_from(source, &path.display().to_string(), schema, units)
@@ -144,7 +160,7 @@ pub fn read_units_csv_from(
             "a column that is none: it names units and is not published",
         ));
     }
-    super::csv::read(source, name, schema, AbsentColumns::Refuse, Some(units))
+    super::csv::read(source, name, schema, Reading::units(units))
 }
 
 #[cfg(test)]

@@ -116,13 +116,16 @@ impl Mechanism for Aim {
             // Score: the model's error minus the expected noise, weighted by relevance to the workload.
             let errors = model.errors(&cliques, &wanted, &answers, round)?;
             let noise = run.expected_noise(cost.0.measure);
-            let cells = |i: usize| run.domain().cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
+            let domain = run.domain();
+            let cells = |i: usize| domain.cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
             let scores = errors.map(|errors| {
                 let score = |(i, error): (&usize, f64)| weights[*i] * (error - noise * cells(*i));
                 wanted.iter().zip(errors).map(score).collect()
             });
             let largest = wanted.iter().map(|i| weights[*i]).fold(0.0, f64::max);
-            let sensitivity = ScoreSensitivity::l1_error(run.relation()).weighted(largest)?;
+            let penalty = noise * model.most_cells(&cliques, &wanted);
+            let sensitivity = ScoreSensitivity::l1_error(run.relation()).less(penalty);
+            let sensitivity = sensitivity.weighted(largest)?;
 
             // Select, measure, fit, and anneal if the model moved by no more than the noise.
             let choice =

@@ -7,10 +7,11 @@ use crate::domain::Clique;
 use crate::error::Result;
 use crate::estimation::{EstimatorKind, Weighting};
 use crate::measurement::{Measurement, Provenance};
-use crate::mechanism::graphical::{Fitting, GraphicalModel, l1_distance};
+use crate::mechanism::graphical::{Fitting, GraphicalModel};
 use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task, parameters};
 use crate::observe::Observer;
 use crate::privacy::{Curator, Rho, ScoreSensitivity, Sensitive};
+use crate::table::l1_distance;
 
 /// JAM-PGM (Fuentes, Mullins, `McKenna`, Miklau & Sheldon 2024, Algorithm 2).
 ///
@@ -117,9 +118,10 @@ impl Mechanism for JamPgm {
             // Score: the model's error minus the error of the new marginal.
             let errors = model.errors(&cliques, &wanted, &answers, round)?;
             let noise = run.expected_noise(shares.measure);
+            let domain = run.domain();
             let scores = errors.zip(public_errors.as_ref()).map(|(errors, public_errors)| {
                 let of_model: Vec<f64> = spread(cliques.len(), &wanted, &errors);
-                let cells = |i: usize| run.domain().cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
+                let cells = |i: usize| domain.cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
                 let score = |c: &Candidate| match c.source {
                     Source::Private => of_model[c.clique] - noise * cells(c.clique),
                     Source::Public(p) => of_model[c.clique] - public_errors[p][c.clique],
@@ -129,6 +131,7 @@ impl Mechanism for JamPgm {
 
             // Select, then measure privately or take the public marginal, and fit.
             let sensitivity = ScoreSensitivity::l1_error_difference(run.relation());
+            let sensitivity = sensitivity.less(noise * model.most_cells(&cliques, &wanted));
             let among = candidates.len();
             let choice = model.select(&mut run, scores, among, sensitivity, shares.select)?;
             let Candidate { clique, source } = candidates[choice];

@@ -89,11 +89,13 @@ impl Mechanism for MwemPgm {
                 .or_else(|_| model.within(&run, &cliques, self.size_limit_mib))?;
 
             let errors = model.errors(&cliques, &wanted, &answers, round)?;
-            let cells = |i: usize| run.domain().cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
+            let domain = run.domain();
+            let cells = |i: usize| domain.cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
             let scores = errors.map(|errors| {
                 wanted.iter().zip(errors).map(|(i, error)| error - cells(*i)).collect()
             });
-            let sensitivity = ScoreSensitivity::l1_error(run.relation());
+            let penalty = model.most_cells(&cliques, &wanted);
+            let sensitivity = ScoreSensitivity::l1_error(run.relation()).less(penalty);
             let among = wanted.len();
             let choice = model.select(&mut run, scores, among, sensitivity, shares.select)?;
             run.measure(&cliques[wanted[choice]], shares.measure)?;

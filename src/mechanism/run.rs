@@ -350,16 +350,17 @@ impl<'r, 'c> Run<'r, 'c> {
         self.current_round().measurements.end = end;
     }
 
-    /// Ends the round: makes it durable, then reports its measurements to the observer.
+    /// Ends the round: makes it and the ledger durable, then reports its measurements to the observer.
     ///
     /// # Errors
-    /// A checkpoint that cannot be written.
+    /// A checkpoint or a ledger that cannot be written.
     pub fn end_round(&mut self) -> Result<()> {
         self.current_round();
         let Some(record) = self.current.take() else { return Ok(()) };
         let (round, measurements) = (record.round, record.measurements.clone());
         self.checkpoint.rounds.push(record);
         self.checkpoint.write(self.curator.ledger())?;
+        self.curator.save_ledger()?;
         for measurement in &self.checkpoint.measurements[measurements] {
             self.observer.event(&Event::Measured {
                 round,

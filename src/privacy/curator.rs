@@ -1,6 +1,7 @@
 //! The only way from records to a publishable number.
 
 mod access;
+mod ledger_on_disk;
 mod measure;
 mod noisy;
 mod pure;
@@ -13,6 +14,7 @@ use rand::rngs::ChaCha20Rng;
 use crate::data::{Projectable, Units};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
+use crate::privacy::curator::ledger_on_disk::LedgerOnDisk;
 use crate::privacy::{
     Ledger, LedgerEntry, LedgerFile, NeighboringRelation, NoiseSeed, PrivacyUnit, RecordsPerUnit,
     Rho, Sensitive,
@@ -34,6 +36,7 @@ pub struct Curator<'a> {
     round: u32,
     /// `None` after resuming a run, until the next round begins.
     noise: Option<ChaCha20Rng>,
+    on_disk: Option<LedgerOnDisk>,
 }
 
 impl<'a> Curator<'a> {
@@ -72,7 +75,7 @@ impl<'a> Curator<'a> {
         let noise = Some(seed.generator(0)?);
         let ledger = ledger.of_unit(relation.unit());
         let unit = PrivacyUnit::of_record(relation);
-        Ok(Self { data, unit, ledger, seed, round: 0, noise })
+        Ok(Self { data, unit, ledger, seed, round: 0, noise, on_disk: None })
     }
 
     /// Resumes the ledger of an interrupted run. Call [`begin_round`](Self::begin_round) before the next access.
@@ -88,6 +91,13 @@ impl<'a> Curator<'a> {
                 "ledger to continue",
                 format!("limit {}, after spending {}", ledger.limit(), self.spent()),
                 format!("limit {limit}, pure or not as in this run, before anything is spent"),
+            ));
+        }
+        if let Some(entry) = ledger.entries().iter().find(|entry| entry.lacks_score()) {
+            return Err(Error::invalid_specification(
+                format!("ledger to continue, round {}, {}", entry.round, entry.purpose),
+                "a selection without 'score'",
+                "the parts of its sensitivity",
             ));
         }
         self.check_relation(ledger)?;

@@ -11,9 +11,11 @@ use crate::privacy::{Budget, Curator, Ledger, NeighboringRelation, PrivacyUnit};
 
 /// The value of the first member of a file, and its version.
 const FORMAT: &str = "jointly-ledger";
-const VERSION: u32 = 2;
-/// Supported formats and versions. Version 1 differed only in `details`, and answers had their own format.
-const READ: [(&str, u32); 3] = [(FORMAT, VERSION), (FORMAT, 1), ("jointly-answers", 1)];
+const VERSION: u32 = 3;
+/// Supported formats and versions. Version 1 differed only in `details`, and answers had their own format. Before
+/// version 3, selections did not say what their sensitivity was made of.
+const READ: [(&str, u32); 4] =
+    [(FORMAT, VERSION), (FORMAT, 2), (FORMAT, 1), ("jointly-answers", 1)];
 
 /// A ledger with everything needed to continue it. Every command writes its spending in this format.
 ///
@@ -183,6 +185,14 @@ impl LedgerFile {
             let found = format!("format '{}', version {}", stored.format, stored.version);
             let expected = format!("format '{FORMAT}', version {VERSION}");
             return Err(Error::invalid_specification(place, found, expected));
+        }
+        let lacking = stored.ledger.entries().iter().find(|entry| entry.lacks_score());
+        if let Some(entry) = lacking.filter(|_| stored.version == VERSION) {
+            return Err(Error::invalid_specification(
+                format!("{place}, round {}, {}", entry.round, entry.purpose),
+                "a selection without 'score'",
+                "the parts of its sensitivity, as written by --ledger",
+            ));
         }
         Ok(Self::of(stored))
     }

@@ -16,6 +16,7 @@ mod curator;
 mod ledger;
 mod ledger_file;
 mod noise;
+mod noise_mechanism;
 mod ratio;
 mod residual;
 mod rho;
@@ -32,9 +33,10 @@ pub use conversion::{
     Delta, Epsilon, delta_from_rho_epsilon, epsilon_from_rho_delta, rho_from_epsilon_delta,
 };
 pub use curator::{Curator, LaplaceMarginal, NoisyCell, NoisyMarginal, NoisyResidual};
-pub use ledger::{Cost, Ledger, LedgerEntry, NoiseMechanism};
+pub use ledger::{Cost, Ledger, LedgerEntry};
 pub use ledger_file::{LedgerFile, LedgerUnit};
 pub use noise::NoiseSeed;
+pub use noise_mechanism::NoiseMechanism;
 pub use ratio::Ratio;
 pub use residual::{ResidualQuery, residual_cost, variance_at_least};
 pub use rho::Rho;

@@ -11,6 +11,8 @@ use crate::privacy::{NoiseMechanism, Ratio, Rho, ScoreSensitivity};
 
 /// Scores are rounded to whole steps of `sensitivity · 2^-STEP_BITS`.
 const STEP_BITS: u32 = 16;
+/// The sensitivity in such steps.
+pub(in crate::privacy) const GRID_STEPS: f64 = (1_u64 << STEP_BITS) as f64;
 /// Steps added to the sensitivity: one for the rounding of two scores, one for their floating-point errors, which may
 /// be just below half a step each (`docs/theory/sensitivities.md`, section 5).
 const ROUNDING_STEPS: u64 = 2;
@@ -55,7 +57,7 @@ pub(in crate::privacy) struct Selector {
     /// ε in units of 2⁻³².
     epsilon: u64,
     /// The largest difference of a score between neighbors.
-    sensitivity: f64,
+    sensitivity: ScoreSensitivity,
     /// Size of one step.
     grid: f64,
 }
@@ -76,21 +78,25 @@ impl Selector {
         if epsilon == 0 {
             return Err(Error::invalid_parameter("rho of a selection", rho, "above 0"));
         }
-        let sensitivity = sensitivity.value();
-        let grid = sensitivity / (1_u64 << STEP_BITS) as f64;
+        let grid = sensitivity.value() / GRID_STEPS;
         Ok(Self { selection, epsilon, sensitivity, grid })
     }
 
     /// The mechanism as an entry of the ledger.
     pub(in crate::privacy) fn noise_mechanism(&self, candidates: u64) -> Result<NoiseMechanism> {
         let epsilon = Ratio::new(self.epsilon, 1 << EPSILON_BITS)?;
-        let Self { sensitivity, grid, .. } = *self;
+        let (score, grid) = (Some(self.sensitivity.as_stated()), self.grid);
+        let sensitivity = self.sensitivity.value();
         Ok(match self.selection {
-            Selection::Exponential => {
-                NoiseMechanism::ExponentialMechanism { epsilon, sensitivity, grid, candidates }
-            }
+            Selection::Exponential => NoiseMechanism::ExponentialMechanism {
+                epsilon,
+                sensitivity,
+                grid,
+                candidates,
+                score,
+            },
             Selection::PermuteAndFlip => {
-                NoiseMechanism::PermuteAndFlip { epsilon, sensitivity, grid, candidates }
+                NoiseMechanism::PermuteAndFlip { epsilon, sensitivity, grid, candidates, score }
             }
         })
     }

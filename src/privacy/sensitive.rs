@@ -5,9 +5,34 @@ use crate::privacy::curator::Paid;
 /// A value computed from private records, sealed until noise is added and paid for.
 ///
 /// Code can compute with it ([`map`](Self::map), [`zip`](Self::zip)) but cannot read it: it has no `Debug`, `Display`,
-/// `Clone` or `Serialize`, and only the privacy path opens it. A closure passed to `map` must not leak the value: no
-/// captured `&mut`, no printing, no panicking on a value, no list whose length depends on it.
+/// `Clone` or `Serialize`, and only the privacy path opens it. The type of the closure passed to `map` excludes captured
+/// `&mut` and cells. The closure must not leak the value in ways that no type excludes: locks, atomics, files, printing,
+/// a panic on a value, a list whose length depends on it. `tests/audit/doors.rs` looks for these in the source.
 ///
+/// ```compile_fail
+/// fn carry(value: jointly::privacy::Sensitive<u32>) -> u32 {
+///     let mut out = 0;
+///     let _ = value.map(|value| out = value);
+///     out
+/// }
+/// ```
+/// ```compile_fail
+/// fn carry(value: jointly::privacy::Sensitive<u32>) -> u32 {
+///     let out = std::cell::Cell::new(0);
+///     let _ = value.map(|value| out.set(value));
+///     out.get()
+/// }
+/// ```
+/// ```compile_fail
+/// fn carry(value: jointly::privacy::Sensitive<u32>) -> Vec<u32> {
+///     let out = std::cell::RefCell::new(Vec::new());
+///     let _ = value.map(|value| out.borrow_mut().push(value));
+///     out.into_inner()
+/// }
+/// ```
+/// ```compile_fail
+/// fn copy(value: &jointly::privacy::Sensitive<u32>) -> jointly::privacy::Sensitive<u32> { value.clone() }
+/// ```
 /// ```compile_fail
 /// fn show(value: jointly::privacy::Sensitive<u32>) { println!("{value:?}"); }
 /// ```
@@ -32,7 +57,10 @@ impl<T> Sensitive<T> {
     }
 
     /// Computes with the value; the result stays sealed.
-    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Sensitive<U> {
+    ///
+    /// `f` can neither move nor change what it captures ([`Fn`]), nor change it through a cell ([`Sync`]), so that it
+    /// has no simple way to carry the value out.
+    pub fn map<U>(self, f: impl Fn(T) -> U + Sync) -> Sensitive<U> {
         Sensitive(f(self.0))
     }
 

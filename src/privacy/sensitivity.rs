@@ -169,6 +169,12 @@ impl MarginalSensitivity {
     }
 }
 
+/// The weights that scores may have.
+const WEIGHTS: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
+
+/// 2³⁶ / 5: errors of 5 · 2⁻⁵³ of such a magnitude are half a step of the grid, 2⁻¹⁷, for a sensitivity of one count.
+const MAGNITUDE: f64 = (1_u64 << 36) as f64 / 5.0;
+
 /// Sensitivity of a list of scores: the largest difference of any one score between neighbors.
 ///
 /// It is derived from the relation and the form of the score; callers cannot set it directly.
@@ -181,18 +187,22 @@ impl MarginalSensitivity {
 /// assert_eq!(ScoreSensitivity::l1_error(ReplaceOne).weighted(3.5)?.value(), 7.0);
 /// # Ok::<(), jointly::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ScoreSensitivity {
     relation: NeighboringRelation,
     counts: u32,
     weight: f64,
+    /// The largest |c|, in counts. It affects no sensitivity, only the precision of a score.
+    #[serde(skip)]
+    constant: f64,
 }
 
 impl ScoreSensitivity {
     /// The sensitivity of `‖M(D) − v‖₁ + c`, where `v` and `c` do not depend on the records: 2 under replace-one, 1
     /// under add-remove-one, K for units.
     pub const fn l1_error(relation: NeighboringRelation) -> Self {
-        Self { relation, counts: relation.changed_counts(), weight: 1.0 }
+        Self { relation, counts: relation.changed_counts(), weight: 1.0, constant: 0.0 }
     }
 
     /// The sensitivity of `‖M(D) − v‖₁ − ‖M(D) − w‖₁ + c`, where `v`, `w` and `c` do not depend on the records, such as
@@ -200,14 +210,14 @@ impl ScoreSensitivity {
     ///
     /// It also covers lists in which some scores are of the form of [`l1_error`](Self::l1_error).
     pub const fn l1_error_difference(relation: NeighboringRelation) -> Self {
-        Self { relation, counts: 2 * relation.changed_counts(), weight: 1.0 }
+        Self { relation, counts: 2 * relation.changed_counts(), weight: 1.0, constant: 0.0 }
     }
 
     /// The sensitivity of `|M(D)_x − v| + c` for one cell x of a marginal, or of its maximum over the cells of a
     /// marginal, where `v` and `c` do not depend on the records: 1 if neighbors differ by a record, as no count
     /// changes by more than one, and K if they differ by a unit.
     pub const fn cell_error(relation: NeighboringRelation) -> Self {
-        Self { relation, counts: relation.changed_cell(), weight: 1.0 }
+        Self { relation, counts: relation.changed_cell(), weight: 1.0, constant: 0.0 }
     }
 
     /// The sensitivity of scores multiplied by weights of at most `largest`.
@@ -218,10 +228,52 @@ impl ScoreSensitivity {
     /// A weight outside that range.
     pub fn weighted(self, largest: f64) -> Result<Self> {
         let weight = self.weight * largest;
-        if largest.is_nan() || largest <= 0.0 || !(1e-100..=1e100).contains(&weight) {
+        if largest.is_nan() || largest <= 0.0 || !WEIGHTS.contains(&weight) {
             return Err(Error::invalid_parameter("score weight", largest, "in [1e-100, 1e100]"));
         }
         Ok(Self { weight, ..self })
+    }
+
+    /// States that scores subtract a constant of at most `largest`, in counts before weights, from their errors, such
+    /// as a penalty for noise. It changes no sensitivity; very large ones cost precision, and a selection refuses them.
+    #[must_use]
+    pub fn less(self, largest: f64) -> Self {
+        Self { constant: largest.abs(), ..self }
+    }
+
+    /// The same without the constant, as a ledger states it.
+    pub(in crate::privacy) fn as_stated(self) -> Self {
+        Self { constant: 0.0, ..self }
+    }
+
+    /// Refuses scores whose floating-point errors may exceed what the selection allows for, half a step of its grid.
+    /// Such a score is `weight (Σ ± ‖M(D) − v‖₁ − c)`, with compensated sums, and computed with an error below
+    /// 5 · 2⁻⁵³ of the sum of the magnitudes in it (`docs/theory/sensitivities.md`, section 5).
+    ///
+    /// `norm`: a bound on each norm, in counts, the same for all tables.
+    ///
+    /// # Errors
+    /// Magnitudes of more than `counts · 2³⁶ / 5`.
+    pub(crate) fn check_precision(self, norm: f64) -> Result<()> {
+        let norms = f64::from(self.counts) / f64::from(self.relation.changed_counts());
+        let (sum, most) =
+            (norms.max(1.0) * norm + self.constant, f64::from(self.counts) * MAGNITUDE);
+        if sum < most {
+            return Ok(());
+        }
+        let expected = "below 1.37e10 times the sensitivity: more budget, or smaller marginals";
+        Err(Error::invalid_parameter(
+            "magnitude of scores, in counts",
+            format!("{sum:.3e}"),
+            expected,
+        ))
+    }
+
+    /// Whether it is one of those above, which a stored one need not be.
+    pub(in crate::privacy) fn is_valid(self) -> bool {
+        let forms = [Self::l1_error, Self::l1_error_difference, Self::cell_error];
+        let is_known = forms.iter().any(|form| form(self.relation).counts == self.counts);
+        is_known && (self.weight.to_bits() == 1_f64.to_bits() || WEIGHTS.contains(&self.weight))
     }
 
     /// Which tables are neighbors.

@@ -76,6 +76,11 @@ impl StatisticSensitivity {
         Ok(Self { relation, numbers: 1, steps: counts * STEPS + slack + ROUNDING_STEPS })
     }
 
+    /// The least change of one number, in grid steps, that any statistic of this kind states: that of one cell.
+    pub(in crate::privacy) const fn least_steps(relation: NeighboringRelation) -> u128 {
+        (relation.changed_cell() * STEPS + ROUNDING_STEPS) as u128
+    }
+
     /// Length of the list.
     pub(in crate::privacy) fn numbers(self) -> usize {
         self.numbers as usize

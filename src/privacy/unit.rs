@@ -1,6 +1,9 @@
 //! The unit of privacy.
 
-use crate::data::Units;
+use std::path::Path;
+
+use crate::data::{Dataset, Units, read_csv, read_csv_or_empty, read_units_csv};
+use crate::domain::Schema;
 use crate::error::Result;
 use crate::privacy::{NeighboringRelation, RecordsPerUnit};
 
@@ -24,6 +27,19 @@ impl PrivacyUnit {
     pub fn of_units(units: Units) -> Result<Self> {
         let records = RecordsPerUnit::new(units.most())?;
         Ok(Self { relation: NeighboringRelation::AddRemoveUnit(records), units: Some(units) })
+    }
+
+    /// Reads a private table. Of each unit, only the records that count are kept. Where the number of records is private,
+    /// the table may be empty, so that an error cannot tell whether it is.
+    ///
+    /// # Errors
+    /// As [`read_csv`] and [`read_units_csv`](crate::data::read_units_csv).
+    pub fn read_csv(&self, path: &Path, schema: &Schema) -> Result<Dataset> {
+        match &self.units {
+            Some(units) => read_units_csv(path, schema, units),
+            None if self.relation.has_public_total() => read_csv(path, schema),
+            None => read_csv_or_empty(path, schema),
+        }
     }
 
     /// The relation between neighboring tables.

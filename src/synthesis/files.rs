@@ -37,6 +37,33 @@ pub fn check_files(inputs: &[NamedFile<'_>], outputs: &[NamedFile<'_>]) -> Resul
     Ok(())
 }
 
+/// Refuses a public table that is the file of the private one, by whatever path.
+///
+/// # Errors
+/// Two paths of one file.
+pub fn check_public_files<'a>(
+    private: &Path,
+    public: impl IntoIterator<Item = &'a Path>,
+) -> Result<()> {
+    for path in public {
+        if is_same_file(private, path) {
+            let path = path.to_path_buf();
+            return Err(Contradiction::PrivateAsPublic { path }.into());
+        }
+    }
+    Ok(())
+}
+
+/// Whether two paths lead to one existing file, through links of either kind.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    #[cfg(unix)]
+    if let (Ok(one), Ok(other)) = (fs::metadata(one), fs::metadata(other)) {
+        use std::os::unix::fs::MetadataExt;
+        return (one.dev(), one.ino()) == (other.dev(), other.ino());
+    }
+    fs::canonicalize(one).is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
+}
+
 /// The path of an output with links resolved. Creates and removes a test file next to it.
 fn probe(path: &Path) -> std::result::Result<PathBuf, OutputFault> {
     let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
@@ -106,6 +133,7 @@ impl Synthesis {
             let why = "a run resumes from a ledger of its own";
             return Err(Contradiction::Together { first, second, why }.into());
         }
+        check_public_files(&self.private, self.public.iter().map(|file| &*file.path))?;
         for (i, file) in self.public.iter().enumerate() {
             if self.public[..i].iter().any(|earlier| earlier.name == file.name) {
                 return Err(Contradiction::SameName { name: file.name.clone() }.into());

@@ -4,6 +4,7 @@
 mod described;
 mod files;
 mod tables;
+mod warnings;
 
 use std::path::PathBuf;
 
@@ -20,8 +21,9 @@ use crate::privacy::{Budget, Curator, LedgerFile, NoiseSeed, PrivacyUnit, Rho};
 use crate::query::WorkloadSource;
 use crate::report;
 
-pub use files::{NamedFile, check_files};
+pub use files::{NamedFile, check_files, check_public_files};
 pub use tables::{PublicFile, Tables, without_groups};
+pub use warnings::warn_of_budget;
 
 /// The mechanism to use when none is specified.
 pub const DEFAULT_MECHANISM: &str = "jam-pgm";
@@ -130,7 +132,11 @@ impl Synthesis {
         }
         let checkpoint = self.checkpoint_folder()?;
         let tables = Tables::read(self, observer)?;
+        self.warn(&tables, observer);
         let release = self.release(&*mechanism, &tables, checkpoint.as_ref(), observer)?;
+        if let Some(budget) = self.budget.filter(|_| !self.unit.relation().has_public_total()) {
+            warnings::warn_of_delta(budget, release.records(), observer);
+        }
         let written = self.write(&tables, &release).inspect_err(|_| {
             let spent = release.ledger.spent();
             observer.event(&Event::Notice(Notice::OutputsMissing { spent }));
@@ -158,6 +164,23 @@ impl Synthesis {
         mechanism::find(&self.mechanism)
     }
 
+    /// Warns of an earlier ledger that is about to be replaced, of a budget that protects hardly anything, and of public
+    /// tables that are the private one.
+    fn warn(&self, tables: &Tables, observer: &mut dyn Observer) {
+        let earlier = self.outputs.ledger.as_deref().filter(|_| self.checkpoint.is_none());
+        if let Some((path, file)) =
+            earlier.and_then(|path| Some((path, LedgerFile::read(path).ok()?)))
+        {
+            let (ledger, spent) = (path.to_owned(), file.ledger.spent());
+            observer.event(&Event::Notice(Notice::LedgerReplaced { ledger, spent }));
+        }
+        let is_public = self.unit.relation().has_public_total();
+        if let Some(budget) = self.budget {
+            warn_of_budget(budget, is_public.then(|| tables.private.records()), observer);
+        }
+        warnings::warn_of_same_rows(tables, observer);
+    }
+
     /// The only step that spends.
     fn release(
         &self,
@@ -173,6 +196,9 @@ impl Synthesis {
             Some(budget) => budget.curator(data, relation, seed)?,
         };
         let mut curator = curator.with_unit(self.unit.clone())?;
+        if let Some(path) = &self.outputs.ledger {
+            curator = curator.with_ledger_at(path, mechanism.name(), self.budget);
+        }
         if let Some(path) = &self.ledger_from {
             curator.charge_earlier(&LedgerFile::read(path)?)?;
         }
@@ -180,7 +206,7 @@ impl Synthesis {
         let task = Task { checkpoint, ..Task::new(&tables.workload, &tables.public) };
         let release = mechanism.run(&mut curator, &task, observer);
         if release.is_err() && curator.spent() > earlier {
-            self.failed(mechanism.name(), &curator, observer)?;
+            self.failed(&mut curator, observer);
         }
         release
     }
@@ -189,22 +215,15 @@ impl Synthesis {
     ///
     /// With a checkpoint it reports nothing else. A round missing from the checkpoint will be drawn again, so its
     /// draws, such as the selected marginal, must stay hidden.
-    fn failed(
-        &self,
-        command: &str,
-        curator: &Curator<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<()> {
+    fn failed(&self, curator: &mut Curator<'_>, observer: &mut dyn Observer) {
         if let Some(folder) = &self.checkpoint {
             observer.event(&Event::Notice(Notice::SpentInCheckpoint { folder: folder.clone() }));
-            return Ok(());
+            return;
         }
+        let saved = curator.save_ledger();
         let (spent, limit) = (curator.spent(), curator.ledger().limit());
-        observer.event(&Event::Notice(Notice::SpentBeforeFailure { spent, limit }));
-        match &self.outputs.ledger {
-            Some(path) => LedgerFile::new(command, self.budget, curator).write(path),
-            None => Ok(()),
-        }
+        let ledger = self.outputs.ledger.clone().filter(|_| saved.is_ok());
+        observer.event(&Event::Notice(Notice::SpentBeforeFailure { spent, limit, ledger }));
     }
 
     /// Draws the records and writes the requested files, the ledger first.

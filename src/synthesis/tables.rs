@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::data::{Dataset, PublicData, read_csv, read_public_csv, read_units_csv};
+use crate::data::{Dataset, PublicData, read_public_csv};
 use crate::domain::Schema;
 use crate::error::{Contradiction, Error, Result};
 use crate::observe::{Event, Notice, Observer};
@@ -72,10 +72,7 @@ impl Tables {
             let table = read_public_csv(&file.path, &public_schema)?;
             public.push(PublicData::new(&file.name, table, &domain)?);
         }
-        let private = match job.unit.units() {
-            Some(units) => read_units_csv(&job.private, &schema, units)?,
-            None => read_csv(&job.private, &schema)?,
-        };
+        let private = job.unit.read_csv(&job.private, &schema)?;
         Ok(Self { schema, private, public, workload })
     }
 }

@@ -1,9 +1,11 @@
 //! Tables over cliques: one table (a factor), and one table for each clique of a set.
 
 mod clique_vector;
+mod distance;
 mod factor;
 mod layout;
 
 pub use clique_vector::{CliqueLayout, Marginals, Potentials};
+pub(crate) use distance::l1_distance;
 pub use factor::Factor;
 pub(crate) use layout::{Projection, row_major_strides, strides_within};

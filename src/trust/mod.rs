@@ -15,6 +15,7 @@ use crate::privacy::{
     StatisticSensitivity,
 };
 use crate::query::Workload;
+use crate::table::l1_distance;
 
 /// Compares public tables with the private one, at a privacy cost, by their best mixture errors and by the errors of
 /// their one-way and two-way marginals.
@@ -235,10 +236,8 @@ fn measure_errors(
     for (table, cliques) in public.iter().zip(cliques) {
         let expected = table.project_many(cliques)?;
         let scale = total / table.records() as f64;
-        let distance = |(exact, public): (&Vec<u32>, &Vec<u32>)| -> f64 {
-            let cells = exact.iter().zip(public);
-            cells.map(|(d, p)| (f64::from(*d) - scale * f64::from(*p)).abs()).sum()
-        };
+        let distance =
+            |(exact, public): (&Vec<u32>, &Vec<u32>)| -> f64 { l1_distance(exact, public, scale) };
         let errors = curator
             .marginals(cliques)?
             .map(|exact| exact.iter().zip(&expected).map(distance).collect::<Vec<f64>>());

@@ -134,7 +134,7 @@ fn wrong_usage_ends_with_code_2() {
     bench.fail("synth --private private.csv", 2, "required arguments");
     bench.fail("budget --epsilon 1", 2, "expected two of");
     bench.fail("budget --epsilon x --delta 1e-6", 2, "invalid value");
-    bench.fail(&format!("{SYNTH} --public near=private.csv"), 2, "distinct names");
+    bench.fail(&format!("{SYNTH} --public near=schema.json"), 2, "distinct names");
     bench.fail(&format!("{SYNTH} --rows 0"), 2, "--rows is 0");
     bench.fail(&SYNTH.replace("--epsilon 2 --delta 1e-6", "--epsilon 2"), 2, "--delta");
     bench.fail(&SYNTH.replace("out.csv", "./private.csv"), 2, "is the file of --private");
@@ -476,9 +476,11 @@ fn flags_that_a_mechanism_would_not_heed_are_refused() {
 fn names_are_escaped_in_the_report() {
     let bench = Bench::new();
     bench.write("odd.json", r#"{"<b>": 2, "x&y": 3}"#);
-    bench.write("odd.csv", "<b>,x&y\n0,1\n1,2\n0,0\n1,1\n");
+    for name in ["odd.csv", "even.csv"] {
+        bench.write(name, "<b>,x&y\n0,1\n1,2\n0,0\n1,1\n");
+    }
     bench.succeed(
-        "synth --private odd.csv --public <i>=odd.csv --schema odd.json --workload all-2-way \
+        "synth --private odd.csv --public <i>=even.csv --schema odd.json --workload all-2-way \
          --epsilon 1 --delta 1e-6 --rounds 2 --out out.csv --report r.html",
     );
     let report = bench.read("r.html");
@@ -494,7 +496,7 @@ fn progress_is_plain_lines_when_standard_error_is_no_terminal() {
     assert!(!log.contains('\u{1b}') && !log.contains('\r'), "{log}");
     assert_eq!(log.lines().filter(|line| line.starts_with("round ")).count(), 5, "{log}");
     assert!(output.stdout.is_empty());
-    let output = bench.run(&format!("{SYNTH} --quiet"));
+    let output = bench.run(&format!("{SYNTH} --quiet --ledger other.json"));
     assert!(output.stderr.is_empty(), "{}", stderr(&output));
 }
 

@@ -15,7 +15,7 @@ use crate::privacy::{Rho, ScoreSensitivity, Selection, Sensitive};
 
 use fit::{Fit, PotentialsState};
 use scores::Coverage;
-pub(super) use scores::{l1_distance, table_distances};
+pub(super) use scores::table_distances;
 
 /// The size limit of a model, and how it is fitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -161,10 +161,18 @@ impl GraphicalModel {
         Ok(errors)
     }
 
+    /// The number of cells of the largest wanted marginal.
+    pub fn most_cells(&self, cliques: &[Clique], wanted: &[usize]) -> f64 {
+        let domain = self.model.domain();
+        let cells = |i: &usize| domain.cells(&cliques[*i]).unwrap_or(u64::MAX) as f64;
+        wanted.iter().map(cells).fold(0.0, f64::max)
+    }
+
     /// Chooses one of the candidates by the exponential mechanism.
     ///
     /// # Errors
-    /// As [`Run::select`].
+    /// As [`Run::select`], and scores too large to be computed as precisely as their sensitivity assumes. Whether they
+    /// are does not depend on the records.
     pub fn select(
         &self,
         run: &mut Run<'_, '_>,
@@ -173,6 +181,8 @@ impl GraphicalModel {
         sensitivity: ScoreSensitivity,
         rho: Rho,
     ) -> Result<usize> {
+        let records = run.public_records().unwrap_or_else(|| u32::MAX.into()) as f64;
+        sensitivity.check_precision(records + self.total())?;
         run.scored(candidates, self.coverage.exact, self.coverage.sampled);
         run.select(Selection::Exponential, scores, sensitivity, rho, "choose a marginal")
     }

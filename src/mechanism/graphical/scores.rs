@@ -10,6 +10,7 @@ use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::model::{MarkovRandomField, Sampling};
 use crate::privacy::Sensitive;
+use crate::table::l1_distance;
 
 /// Maximum number of model cells that one round visits for marginals off the tree; it samples the other marginals.
 const EXACT_CELLS: u64 = 1 << 29;
@@ -20,8 +21,6 @@ const SAMPLED_COUNTS: usize = 2_000_000_000;
 const MOST_SAMPLED_RECORDS: usize = 1 << 20;
 /// Model cells in memory at a time while scores are computed.
 const BATCH_CELLS: u64 = 1 << 22;
-/// Number of cells in a partial sum. Summing in blocks bounds the rounding error of a score.
-const SUM_BLOCK: usize = 4096;
 
 /// The number of exact model marginals, and the number estimated from records drawn from the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -179,19 +178,4 @@ fn distances(
 )]
 fn whole_records(total: f64) -> usize {
     total.clamp(1.0, f64::from(u32::MAX)) as usize
-}
-
-/// `Σ |a - scale b|` over counts and a table.
-pub(in crate::mechanism) fn l1_distance<T: Copy + Into<f64>>(
-    counts: &[u32],
-    table: &[T],
-    scale: f64,
-) -> f64 {
-    let blocks = counts.chunks(SUM_BLOCK).zip(table.chunks(SUM_BLOCK));
-    blocks
-        .map(|(counts, table)| {
-            let cells = counts.iter().zip(table);
-            cells.map(|(a, b)| (f64::from(*a) - scale * (*b).into()).abs()).sum::<f64>()
-        })
-        .sum()
 }

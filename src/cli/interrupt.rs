@@ -1,0 +1,83 @@
+//! Ctrl-C and termination: a run that is interrupted says what it has spent, and where that is written.
+
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::{Mutex, PoisonError};
+
+use jointly::observe::{Event, Observer};
+use jointly::privacy::Rho;
+
+use super::console::Console;
+use super::failure::{Failure, Reason};
+
+/// What a command that spends has told so far. `None` while no such command runs.
+static TOLD: Mutex<Option<Told>> = Mutex::new(None);
+
+/// What has been told, and where it is written.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
+    ledger: Option<PathBuf>,
+    checkpoint: Option<PathBuf>,
+    /// What was spent on results that were told, and the limit.
+    spent: Option<(Rho, Rho)>,
+}
+
+/// Ends the process with a message when the user or the system interrupts it. Call this once.
+pub(super) fn install(console: Console) {
+    // Without a handler, the system's default ends the process too, only without a message.
+    _ = ctrlc::set_handler(move || {
+        let told = TOLD.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let message = told.map_or_else(|| "interrupted".to_owned(), |told| told.message());
+        let failure = Failure { reason: Reason::Interrupted, message };
+        console.failure(&failure);
+        process::exit(failure.reason.code().into());
+    });
+}
+
+/// Notes that a command that spends begins.
+pub(super) fn begin(told: Told) {
+    *TOLD.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
+}
+
+impl Told {
+    /// Nothing so far. `ledger`: the file that is written before anything is told. `checkpoint`: the folder from which
+    /// the run resumes.
+    pub(super) fn new(ledger: Option<&Path>, checkpoint: Option<&Path>) -> Self {
+        let owned = |path: Option<&Path>| path.map(Path::to_path_buf);
+        Self { ledger: owned(ledger), checkpoint: owned(checkpoint), spent: None }
+    }
+
+    fn message(&self) -> String {
+        let written = |spent: Rho, limit: Rho| {
+            let file = self.ledger.as_ref();
+            let file =
+                file.map_or_else(String::new, |path| format!(", as {} says", path.display()));
+            format!("rho = {spent} of {limit} was spent on what was shown{file}")
+        };
+        let spent = self.spent.map_or_else(
+            || {
+                "nothing computed from private rows was shown or written, so nothing is spent"
+                    .into()
+            },
+            |(spent, limit)| written(spent, limit),
+        );
+        let resume = self.checkpoint.as_ref().map_or_else(String::new, |folder| {
+            format!("; the same command resumes from {}", folder.display())
+        });
+        format!("interrupted: {spent}{resume}")
+    }
+}
+
+/// Passes events on, and notes what they tell.
+pub(super) struct Noting<O>(pub(super) O);
+
+impl<O: Observer> Observer for Noting<O> {
+    fn event(&mut self, event: &Event) {
+        if let Event::Measured { spent, limit, .. } = event
+            && let Some(told) = &mut *TOLD.lock().unwrap_or_else(PoisonError::into_inner)
+        {
+            told.spent = Some((*spent, *limit));
+        }
+        self.0.event(event);
+    }
+}
