@@ -1,7 +1,5 @@
 //! Integration tests, one module a subject.
 
-#[path = "integration/accounting.rs"]
-mod accounting;
 #[path = "integration/architecture.rs"]
 mod architecture;
 #[path = "integration/catalogue.rs"]
@@ -44,8 +42,6 @@ mod query_release_cli;
 mod real_data;
 #[path = "integration/refinement.rs"]
 mod refinement;
-#[path = "integration/sensitivity.rs"]
-mod sensitivity;
 #[path = "integration/strategies.rs"]
 mod strategies;
 #[path = "integration/structural_zeros.rs"]

@@ -1,0 +1,28 @@
+//! The privacy audit: what must hold for the guarantee to hold, checked by law, by brute force and by experiment.
+//!
+//! `cargo test --test audit` is the quick form. `cargo test --test kill_matrix` plants bugs and runs it against each
+//! (`docs/results/audit.md`).
+
+#[path = "audit/accounting.rs"]
+mod accounting;
+#[path = "audit/doors.rs"]
+mod doors;
+#[path = "audit/exact.rs"]
+mod exact;
+#[path = "audit/joint.rs"]
+mod joint;
+#[path = "audit/laws.rs"]
+mod laws;
+#[path = "audit/mechanisms.rs"]
+mod mechanisms;
+#[path = "audit/order.rs"]
+mod order;
+#[path = "audit/sensitivity.rs"]
+mod sensitivity;
+#[path = "audit/statistics.rs"]
+mod statistics;
+#[path = "audit/streams.rs"]
+mod streams;
+#[cfg(feature = "cli")]
+#[path = "audit/twins.rs"]
+mod twins;

@@ -1,0 +1,164 @@
+//! Order: nothing is computed from the records before the charge is accepted, and nothing is charged that was refused.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use jointly::data::Projectable;
+use jointly::domain::{Clique, Domain};
+use jointly::privacy::{
+    Curator, NeighboringRelation, NoiseForm, NoiseSeed, Ratio, ResidualQuery, Rho,
+    ScoreSensitivity, Selection, StatisticSensitivity,
+};
+
+use crate::statistics::relations;
+
+/// A table that counts how often it is read.
+struct Watched {
+    domain: Domain,
+    reads: AtomicUsize,
+}
+
+impl Watched {
+    fn new() -> Self {
+        let domain = Domain::new([("a", 2), ("b", 3)]).unwrap();
+        Self { domain, reads: AtomicUsize::new(0) }
+    }
+
+    fn reads(&self) -> usize {
+        self.reads.load(Ordering::SeqCst)
+    }
+}
+
+impl Projectable for Watched {
+    fn domain(&self) -> &Domain {
+        &self.domain
+    }
+    fn records(&self) -> u64 {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        6
+    }
+    fn project_many(&self, cliques: &[Clique]) -> jointly::Result<Vec<Vec<u32>>> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        let cells = |c: &Clique| self.domain.shape(c).iter().product::<usize>();
+        Ok(cliques.iter().map(|c| vec![1; cells(c)]).collect())
+    }
+}
+
+type Attempt = Box<dyn Fn(&mut Curator<'_>, Rho) -> bool>;
+
+/// Every access that reads the records after its charge, and whether it succeeded at a cost.
+fn accesses(domain: &Domain, relation: NeighboringRelation) -> Vec<(&'static str, Attempt)> {
+    let clique = || Clique::new([0, 1]);
+    let epsilon = |rho: Rho| Ratio::new((2 * u128::from(rho.units())).isqrt() as u64, 1 << 20);
+    let query = ResidualQuery::new(domain, clique(), clique(), Ratio::new(1 << 12, 1).unwrap());
+    let query = query.unwrap();
+    let mut accesses: Vec<(&str, Attempt)> = vec![
+        ("marginal", Box::new(move |c, rho| c.measure(&clique(), rho).is_ok())),
+        ("cell", Box::new(move |c, rho| c.measure_cell(&clique(), 1, rho).is_ok())),
+        (
+            "Laplace marginal",
+            Box::new(move |c, rho| {
+                epsilon(rho).is_ok_and(|epsilon| c.measure_laplace(&clique(), epsilon).is_ok())
+            }),
+        ),
+        ("residuals", Box::new(move |c, rho| c.measure_residuals(&[query.clone()], rho).is_ok())),
+    ];
+    if !relation.has_public_total() {
+        accesses.push(("records", Box::new(|c, rho| c.measure_total(rho).is_ok())));
+    }
+    accesses
+}
+
+#[test]
+fn a_refused_charge_reads_nothing_and_spends_nothing() {
+    for relation in relations() {
+        let table = Watched::new();
+        for (name, access) in accesses(&table.domain, relation) {
+            let limit = Rho::from_f64(1.0).unwrap();
+            let more = Rho::from_f64(1.5).unwrap();
+            let mut curator = Curator::new(&table, relation, limit, NoiseSeed::System).unwrap();
+            let before = table.reads();
+            assert!(!access(&mut curator, more), "{name}, {relation}: more than the limit");
+            assert!(!access(&mut curator, Rho::ZERO), "{name}, {relation}: for nothing");
+            assert_eq!(table.reads(), before, "{name}, {relation}: read before it was charged");
+            assert!(curator.spent().is_zero() && curator.ledger().entries().is_empty(), "{name}");
+
+            assert!(access(&mut curator, limit), "{name}, {relation}: within the limit");
+            assert!(table.reads() > before, "{name}: the watch works");
+            assert_eq!(curator.ledger().entries().len(), 1, "{name}, {relation}");
+            assert_eq!(curator.spent(), curator.ledger().entries()[0].rho, "{name}, {relation}");
+            let (spent, before) = (curator.spent(), table.reads());
+            assert!(!access(&mut curator, limit), "{name}, {relation}: a second time");
+            assert_eq!((curator.spent(), table.reads()), (spent, before), "{name}, {relation}");
+
+            // After resuming, a round must begin before anything is drawn.
+            let mut resumed = Curator::new(&table, relation, limit, NoiseSeed::System).unwrap();
+            resumed.continue_from(&jointly::privacy::Ledger::new(limit)).unwrap_or(());
+            let before = table.reads();
+            if resumed.begin_round(0).is_err() && table.reads() != before {
+                panic!("{name}: read by a round that did not begin");
+            }
+        }
+    }
+}
+
+#[test]
+fn sealed_values_are_charged_before_anything_is_drawn_from_them() {
+    for relation in relations() {
+        let table = Watched::new();
+        let limit = Rho::from_f64(1.0).unwrap();
+        let more = Rho::from_f64(1.5).unwrap();
+        let mut curator = Curator::new(&table, relation, limit, NoiseSeed::System).unwrap();
+        let sealed = || {
+            let found = Curator::new(&table, relation, limit, NoiseSeed::System).unwrap();
+            let found = found.marginals(&[Clique::new([0])]).unwrap();
+            found.map(|m| m[0].iter().map(|c| f64::from(*c)).collect::<Vec<_>>())
+        };
+        let score = ScoreSensitivity::l1_error(relation);
+        let select = |curator: &mut Curator<'_>, rho| {
+            curator.select(Selection::Exponential, sealed(), score, rho, "choose").is_ok()
+        };
+        let statistic = StatisticSensitivity::l1_errors(relation, 2).unwrap();
+        let measure = |curator: &mut Curator<'_>, form, rho| {
+            curator.measure_statistics(sealed(), statistic, form, rho, "numbers").is_ok()
+        };
+        for cost in [more, Rho::ZERO] {
+            assert!(!select(&mut curator, cost));
+            assert!(!measure(&mut curator, NoiseForm::Gaussian, cost));
+            assert!(!measure(&mut curator, NoiseForm::Laplace, cost));
+        }
+        assert!(curator.spent().is_zero(), "what was refused is not spent");
+        let third = Rho::from_f64(0.3).unwrap();
+        assert!(select(&mut curator, third));
+        assert_eq!(curator.spent(), third);
+        assert!(measure(&mut curator, NoiseForm::Gaussian, third));
+        assert!(measure(&mut curator, NoiseForm::Laplace, third));
+        assert_eq!(curator.spent(), Rho::from_units(3 * third.units()));
+        assert_eq!(curator.ledger().entries().len(), 3);
+        assert!(!select(&mut curator, third), "one tenth is left");
+    }
+}
+
+#[test]
+fn a_pure_budget_refuses_every_gaussian_access() {
+    for relation in relations() {
+        let table = Watched::new();
+        let epsilon = jointly::privacy::Epsilon::new(2.0).unwrap();
+        let mut curator = Curator::pure(&table, relation, epsilon, NoiseSeed::System).unwrap();
+        let before = table.reads();
+        let small = Rho::from_f64(0.01).unwrap();
+        for (name, access) in accesses(&table.domain, relation) {
+            if name != "Laplace marginal" {
+                assert!(!access(&mut curator, small), "{name}, {relation}");
+            }
+        }
+        assert_eq!((table.reads(), curator.spent()), (before, Rho::ZERO));
+        // ε 2 buys two measurements at ε 1, and no third at any ε.
+        let one = Ratio::new(1, 1).unwrap();
+        let clique = Clique::new([0]);
+        assert!(curator.measure_laplace(&clique, one).is_ok());
+        assert!(curator.measure_laplace(&clique, one).is_ok());
+        assert!(curator.measure_laplace(&clique, Ratio::new(1, 1 << 19).unwrap()).is_err());
+    }
+}
