@@ -31,6 +31,9 @@ mod mechanism;
 mod mixture_cli;
 #[path = "integration/models.rs"]
 mod models;
+#[cfg(all(feature = "cli", unix))]
+#[path = "integration/outputs.rs"]
+mod outputs;
 #[path = "integration/prior.rs"]
 mod prior;
 #[path = "integration/prior_real.rs"]
