@@ -218,8 +218,11 @@ pub enum CheckpointFault {
         expected: String,
     },
     /// It is damaged: not the form of a checkpoint.
-    #[error("not readable: {0}")]
+    #[error("not readable, it was changed or damaged: {0}")]
     Unreadable(serde_json::Error),
+    /// Its checksum is not that of its contents.
+    #[error("its checksum does not match, it was changed or damaged")]
+    Changed,
     /// Its parts do not fit the domain or each other.
     #[error("{0}")]
     Inconsistent(&'static str),

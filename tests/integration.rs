@@ -14,6 +14,12 @@ mod cli;
 #[cfg(feature = "cli")]
 #[path = "integration/compare.rs"]
 mod compare;
+#[cfg(all(feature = "cli", unix))]
+#[path = "integration/faults.rs"]
+mod faults;
+#[cfg(all(feature = "cli", unix))]
+#[path = "integration/faults_checkpoint.rs"]
+mod faults_checkpoint;
 #[path = "integration/ide.rs"]
 mod ide;
 #[cfg(feature = "cli")]

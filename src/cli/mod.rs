@@ -10,6 +10,7 @@ mod demo;
 mod engine;
 mod evaluate;
 mod failure;
+mod file_size;
 mod measures;
 mod mixture;
 mod plan;
@@ -37,6 +38,7 @@ pub(crate) fn main() -> ExitCode {
         Err(error) => return unparsed(&error),
     };
     let console = Console::new(&arguments.global);
+    file_size::survive_limit();
     match dispatch(&arguments.command, console) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

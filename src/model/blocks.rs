@@ -22,7 +22,7 @@ pub struct Blocks<'a> {
     cliques: &'a [Clique],
     records: u64,
     /// The number of blocks.
-    blocks: u64,
+    count: u64,
     /// How many blocks have been returned.
     returned: u64,
     first: Option<Dataset>,
@@ -65,18 +65,18 @@ impl<'a> Blocks<'a> {
             return Err(Error::invalid_parameter("rows", records, "at least 1"));
         }
         let most = (block_values / (model.domain().len() as u64).max(1)).max(1);
-        let blocks = records.div_ceil(most);
+        let count = records.div_ceil(most);
         let new =
-            Self { model, drawing, cliques, records, blocks, returned: 0, first: None, rng: None };
+            Self { model, drawing, cliques, records, count, returned: 0, first: None, rng: None };
         let first = Some(new.draw(new.records_of(0), rng)?);
-        let rng = (blocks > 1).then(|| ChaCha20Rng::from_rng(rng));
+        let rng = (count > 1).then(|| ChaCha20Rng::from_rng(rng));
         Ok(Self { first, rng, ..new })
     }
 
     /// The number of records in a block.
     fn records_of(&self, block: u64) -> usize {
         let before =
-            |block: u64| u128::from(self.records) * u128::from(block) / u128::from(self.blocks);
+            |block: u64| u128::from(self.records) * u128::from(block) / u128::from(self.count);
         usize::try_from(before(block + 1) - before(block)).unwrap_or(usize::MAX)
     }
 
@@ -106,7 +106,7 @@ impl Iterator for Blocks<'_> {
     type Item = Result<Dataset>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.returned == self.blocks {
+        if self.returned == self.count {
             return None;
         }
         let records = self.records_of(self.returned);
@@ -118,7 +118,7 @@ impl Iterator for Blocks<'_> {
         let drawn = self.draw(records, &mut rng);
         self.rng = Some(rng);
         if drawn.is_err() {
-            self.returned = self.blocks;
+            self.returned = self.count;
         }
         Some(drawn)
     }

@@ -99,7 +99,8 @@ impl Synthesis {
     }
 
     /// Creates and tests the checkpoint folder. The private table is identified by its file's path and modification
-    /// time, by the schema and by the unit of privacy, never by its records or their number.
+    /// time, by the schema and by the unit of privacy, never by its records or their number. The time is an identity
+    /// only: it may lie in the future or before 1970, and is never compared with the clock.
     pub(super) fn checkpoint_folder(&self) -> Result<Option<CheckpointFolder>> {
         let Some(folder) = &self.checkpoint else { return Ok(None) };
         let failed = |action, path: &Path| {
@@ -110,8 +111,11 @@ impl Synthesis {
         check_files(&[], &[("--checkpoint", &folder.join("state"))])?;
         let place = fs::canonicalize(&self.private).map_err(failed("read", &self.private))?;
         let about = fs::metadata(&place).map_err(failed("read", &place))?;
-        let changed = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let changed = changed.map_or(0, |time| time.as_nanos());
+        let changed = match about.modified().map(|time| time.duration_since(UNIX_EPOCH)) {
+            Ok(Ok(since)) => since.as_nanos().to_string(),
+            Ok(Err(earlier)) => format!("-{}", earlier.duration().as_nanos()),
+            Err(_) => "0".to_owned(),
+        };
         let schema = fs::read_to_string(&self.schema).map_err(failed("read", &self.schema))?;
         let unit = self.unit.units().map_or("", Units::column);
         let private_label = format!("{} {changed}\n{unit}\n{schema}", place.display());
