@@ -1,9 +1,11 @@
 //! Faults of the system: full disks, limits on files, folders that cannot be written, and the order of writes that a
 //! power cut could expose. Tests that need root or a tool say so and pass without them.
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a failing helper fails its test")]
+#![expect(clippy::unwrap_used, reason = "a failing helper fails its test")]
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -52,6 +54,11 @@ fn command((command, outputs): &Writer, folder: &str) -> String {
         .fold((*command).to_owned(), |text, (flag, file)| format!("{text} {flag} {folder}/{file}"))
 }
 
+/// Says that a test was skipped, past the capture of a passing test's output.
+fn skipped(why: &str) {
+    _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
+}
+
 /// A file system of a few pages, or a view of a folder, as long as this exists.
 struct Mounted(PathBuf);
 
@@ -62,7 +69,7 @@ impl Mounted {
         for (number, arguments) in commands.iter().enumerate() {
             let command = Command::new("mount").args(*arguments).arg(&place).output();
             if !command.is_ok_and(|done| done.status.success()) {
-                eprintln!("SKIPPED: this process cannot mount: {}", arguments.join(" "));
+                skipped(&format!("this process cannot mount: {}", arguments.join(" ")));
                 if number > 0 {
                     drop(Self(place));
                 }
@@ -230,7 +237,15 @@ fn a_folder_that_cannot_be_written_is_found_before_anything_is_spent() {
     let folder = bench.path("disk");
     let place = folder.to_str().unwrap();
     let bind: [&[&str]; 2] = [&["--bind", place], &["-o", "remount,ro,bind"]];
-    let Some(_read_only) = Mounted::new(folder.clone(), &bind) else { return };
+    let read_only = Mounted::new(folder.clone(), &bind);
+    if read_only.is_none() {
+        // Permissions bind whoever is not root.
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o555)).unwrap();
+        if fs::write(folder.join("x"), "").is_ok() {
+            skipped("permissions do not bind this process");
+            return;
+        }
+    }
     for writer in &WRITERS {
         let output = bench.run(&command(writer, "disk"));
         let message = stderr(&output);
@@ -287,7 +302,7 @@ impl<'a> Call<'a> {
 #[test]
 fn files_are_synced_before_they_are_moved_and_folders_after() {
     if !Command::new("strace").arg("-V").output().is_ok_and(|done| done.status.success()) {
-        eprintln!("SKIPPED: strace is not installed (apt-get install strace)");
+        skipped("strace is not installed (apt-get install strace)");
         return;
     }
     let bench = bench();
@@ -303,7 +318,7 @@ fn files_are_synced_before_they_are_moved_and_folders_after() {
         .output()
         .unwrap();
     if stderr(&output).contains("ptrace") {
-        eprintln!("SKIPPED: this process cannot trace: {}", stderr(&output));
+        skipped(&format!("this process cannot trace: {}", stderr(&output)));
         return;
     }
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
