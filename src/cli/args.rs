@@ -33,8 +33,8 @@ Exit codes:
   4  privacy: a budget or parameter out of range, or a budget too small
   5  the checkpoint is refused
 
-Results go to standard output or to the files asked for; progress, warnings and errors go to
-standard error.";
+Results go to standard output or to the files asked for (- is standard output); progress,
+warnings and errors go to standard error.";
 
 /// Flags that every command accepts.
 #[derive(Args, Debug)]
