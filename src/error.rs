@@ -218,8 +218,11 @@ pub enum CheckpointFault {
         expected: String,
     },
     /// It is damaged: not the form of a checkpoint.
-    #[error("not readable: {0}")]
+    #[error("not readable, it was changed or damaged: {0}")]
     Unreadable(serde_json::Error),
+    /// Its checksum is not that of its contents.
+    #[error("its checksum does not match, it was changed or damaged")]
+    Changed,
     /// Its parts do not fit the domain or each other.
     #[error("{0}")]
     Inconsistent(&'static str),
@@ -353,9 +356,15 @@ pub enum OutputFault {
     /// It is a folder.
     #[error(" is a folder, expected a file")]
     IsFolder,
-    /// It is neither a file nor a folder.
-    #[error(" is a device or pipe, expected an ordinary file")]
-    IsNotOrdinary,
+    /// It is neither a file nor anything that bytes can be sent to.
+    #[error(" is a socket or a block device, expected a file, a pipe or a character device")]
+    IsNotWritten,
+    /// It is standard output, and so is this other output.
+    #[error(" is standard output, as is {0}, expected a file")]
+    IsStandardOutputOf(&'static str),
+    /// It cannot be reached or opened.
+    #[error(" cannot be written: {0}")]
+    Unreachable(std::io::Error),
     /// It is an input or another output, of this name.
     #[error(" is the file of {0}, expected another file")]
     IsFileOf(&'static str),

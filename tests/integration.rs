@@ -12,6 +12,12 @@ mod cli;
 #[cfg(feature = "cli")]
 #[path = "integration/compare.rs"]
 mod compare;
+#[cfg(all(feature = "cli", unix))]
+#[path = "integration/faults.rs"]
+mod faults;
+#[cfg(all(feature = "cli", unix))]
+#[path = "integration/faults_checkpoint.rs"]
+mod faults_checkpoint;
 #[path = "integration/ide.rs"]
 mod ide;
 #[cfg(feature = "cli")]
@@ -29,6 +35,9 @@ mod mechanism;
 mod mixture_cli;
 #[path = "integration/models.rs"]
 mod models;
+#[cfg(all(feature = "cli", unix))]
+#[path = "integration/outputs.rs"]
+mod outputs;
 #[path = "integration/prior.rs"]
 mod prior;
 #[path = "integration/prior_real.rs"]

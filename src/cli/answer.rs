@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::args::AnswerArgs;
-use super::console::Console;
+use super::console::{self, Console};
 use super::failure::Outcome;
 use super::format::{grouped, short};
 use super::run;
@@ -56,7 +56,7 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     let rmse = answers.variances.workload_rmse(&workload);
     let text = format!(
         "{}: {} marginals, root mean squared error {} counts; all of rho {} spent",
-        args.out.display(),
+        console::name_of(&args.out),
         grouped(marginals.len() as u64),
         short(rmse),
         short(spending.budget.rho().to_f64()),

@@ -34,8 +34,8 @@ Exit codes:
   5  the checkpoint is refused
   130  interrupted; the message says what was spent
 
-Results go to standard output or to the files asked for; progress, warnings and errors go to
-standard error.";
+Results go to standard output or to the files asked for (- is standard output); progress,
+warnings and errors go to standard error.";
 
 /// Flags that every command accepts.
 #[derive(Args, Debug)]

@@ -1,6 +1,7 @@
 //! Writes messages: results to standard output, everything else to standard error.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -77,6 +78,22 @@ pub(super) fn result(text: &str) -> Outcome {
         }),
         _ => Ok(()),
     }
+}
+
+/// An output as notes name it.
+pub(super) fn name_of(out: &Path) -> String {
+    if out == Path::new("-") {
+        return "standard output".to_owned();
+    }
+    out.display().to_string()
+}
+
+/// Refuses `-` as the name of a folder: it stands for standard output.
+pub(super) fn check_folder(flag: &str, folder: &Path) -> Outcome {
+    if folder == Path::new("-") {
+        return Err(Failure::usage(format!("{flag} is -, standard output; expected a folder")));
+    }
+    Ok(())
 }
 
 /// Writes a result to standard output as indented JSON.

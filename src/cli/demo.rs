@@ -30,6 +30,7 @@ const PUBLIC: Generator = Generator { records: 20_000, seed: 2, drift: 0.3 };
 pub(super) fn run(args: &DemoArgs, console: Console) -> Outcome {
     let started = Instant::now();
     let job = job(args)?;
+    console::check_folder("--dir", &args.dir)?;
     make_folder(&args.dir)?;
     let tables = [("private.csv", PRIVATE), ("public.csv", PUBLIC)];
     let written = tables.map(|(name, _)| args.dir.join(name));

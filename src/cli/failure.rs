@@ -76,9 +76,11 @@ impl From<Error> for Failure {
             | Error::Parameters { .. }
             | Error::SizeLimit { .. }
             | Error::NoCandidates { .. } => Reason::Privacy,
-            Error::Contradiction(_) | Error::Output { fault: OutputFault::IsFileOf(_), .. } => {
-                Reason::Usage
-            }
+            Error::Contradiction(_)
+            | Error::Output {
+                fault: OutputFault::IsFileOf(_) | OutputFault::IsStandardOutputOf(_),
+                ..
+            } => Reason::Usage,
             Error::UnknownAttribute { .. }
             | Error::DuplicateAttribute { .. }
             | Error::InvalidSpecification { .. }

@@ -23,16 +23,27 @@ pub(super) struct Told {
 }
 
 /// Ends the process with a message when the user or the system interrupts it. Call this once.
+#[cfg(unix)]
 pub(super) fn install(console: Console) {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+
     // Without a handler, the system's default ends the process too, only without a message.
-    _ = ctrlc::set_handler(move || {
-        let told = TOLD.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let message = told.map_or_else(|| "interrupted".to_owned(), |told| told.message());
-        let failure = Failure { reason: Reason::Interrupted, message };
-        console.failure(&failure);
-        process::exit(failure.reason.code().into());
+    let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) else { return };
+    std::thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            let told = TOLD.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let message = told.map_or_else(|| "interrupted".to_owned(), |told| told.message());
+            let failure = Failure { reason: Reason::Interrupted, message };
+            console.failure(&failure);
+            process::exit(failure.reason.code().into());
+        }
     });
 }
+
+/// Elsewhere, the system's default ends the process.
+#[cfg(not(unix))]
+pub(super) fn install(_: Console) {}
 
 /// Notes that a command that spends begins.
 pub(super) fn begin(told: Told) {

@@ -56,7 +56,11 @@ struct Noisy {
 pub(super) fn run(args: &MixtureErrorArgs, console: Console) -> Outcome {
     let inputs =
         [("--private", &*args.private), ("--public", &*args.public), ("--schema", &*args.schema)];
-    let outputs = [("--ledger", args.ledger.as_deref()), ("--mixture", args.mixture.as_deref())];
+    let outputs = [
+        ("the result", Some(Path::new("-"))),
+        ("--ledger", args.ledger.as_deref()),
+        ("--mixture", args.mixture.as_deref()),
+    ];
     let outputs: Vec<(&str, &Path)> =
         outputs.into_iter().filter_map(|(flag, path)| Some((flag, path?))).collect();
     check_files(&inputs, &outputs)?;

@@ -10,6 +10,7 @@ mod demo;
 mod engine;
 mod evaluate;
 mod failure;
+mod file_size;
 mod interrupt;
 mod measures;
 mod mixture;
@@ -39,6 +40,7 @@ pub(crate) fn main() -> ExitCode {
     };
     let console = Console::new(&arguments.global);
     interrupt::install(console);
+    file_size::survive_limit();
     match dispatch(&arguments.command, console) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -1,5 +1,6 @@
 //! `jointly synth`: translates the arguments into a job, runs it, and prints a summary line.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -96,6 +97,10 @@ fn unit(args: &UnitArgs) -> Outcome<PrivacyUnit> {
 
 /// The ledger's file if none is named: no run spends without leaving an account.
 fn beside(out: &Path) -> PathBuf {
+    let is_stream = out == Path::new("-") || fs::metadata(out).is_ok_and(|there| !there.is_file());
+    if is_stream {
+        return PathBuf::from("jointly.ledger.json");
+    }
     let name = out.file_name().unwrap_or_default().to_string_lossy();
     out.with_file_name(format!("{name}.ledger.json"))
 }

@@ -32,7 +32,7 @@ pub(super) fn run(args: &SchemaArgs, console: Console) -> Outcome {
             let domain = schema.domain();
             let note = format!(
                 "{}: {} attributes of {} columns; a draft, to be read and corrected",
-                out.display(),
+                console::name_of(out),
                 domain.len(),
                 schema.columns().len()
             );

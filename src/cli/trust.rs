@@ -31,8 +31,8 @@ pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
     let files = files.collect::<jointly::Result<Vec<PublicFile>>>()?;
     let mut inputs = vec![("--private", &*args.private), ("--schema", &*args.schema)];
     inputs.extend(files.iter().map(|file| ("--public", &*file.path)));
-    let outputs: Vec<(&str, &Path)> =
-        spending.ledger.iter().map(|path| ("--ledger", *path)).collect();
+    let mut outputs = vec![("the result", Path::new("-"))];
+    outputs.extend(spending.ledger.iter().map(|path| ("--ledger", *path)));
     check_files(&inputs, &outputs)?;
     check_public_files(&args.private, files.iter().map(|file| &*file.path))?;
     console.not_private(args.spend.seed);

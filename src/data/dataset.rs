@@ -52,6 +52,16 @@ impl Column {
         }
     }
 
+    /// Appends the codes of another column of the same attribute.
+    fn append(&mut self, more: &Self) {
+        match (self, more) {
+            (Self::U8(codes), Self::U8(more)) => codes.extend_from_slice(more),
+            (Self::U16(codes), Self::U16(more)) => codes.extend_from_slice(more),
+            (Self::U32(codes), Self::U32(more)) => codes.extend_from_slice(more),
+            (codes, more) => more.iter().for_each(|code| codes.push(code)),
+        }
+    }
+
     /// The code of the last record.
     pub(super) fn last(&self) -> Option<u32> {
         match self {
@@ -200,6 +210,25 @@ impl Dataset {
             }
         }
         Self::new(domain, columns)
+    }
+
+    /// Appends the records of another table.
+    ///
+    /// # Errors
+    /// A table over another domain, or more than 2³² - 1 records in all.
+    pub(crate) fn append(&mut self, more: &Self) -> Result<()> {
+        if self.domain != more.domain {
+            let (found, expected) = ("another domain", "the domain of the records before");
+            return Err(Error::invalid_specification("records to append", found, expected));
+        }
+        let records = self.records.saturating_add(more.records);
+        if u32::try_from(records).is_err() {
+            let (needed, limit) = (Some(records as f64), f64::from(u32::MAX));
+            return Err(Error::too_large("the table", needed, limit, "records"));
+        }
+        self.records = records;
+        self.columns.iter_mut().zip(&more.columns).for_each(|(column, more)| column.append(more));
+        Ok(())
     }
 
     /// The attributes.

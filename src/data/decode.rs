@@ -1,5 +1,6 @@
 //! Codes back to the text of a table.
 
+use std::borrow::Borrow;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
@@ -9,7 +10,7 @@ use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
 use crate::data::{Column, Dataset, write_durably};
-use crate::domain::{Bins, Kind, Schema, SchemaColumn};
+use crate::domain::{Attribute, Bins, Kind, Schema, SchemaColumn};
 use crate::error::{Error, Result};
 
 /// The text written for a categorical value.
@@ -24,13 +25,28 @@ pub enum Labels {
 
 /// Writes a table to a CSV file, gzip when the name ends in `.gz`; see [`write_csv`].
 ///
-/// The file appears whole or not at all (a durable write). Same seed, same bytes.
+/// The file appears whole or not at all (a durable write); the path `-` is standard output, and pipes and character
+/// devices are written to as they are. Same seed, same bytes.
 ///
 /// # Errors
 /// As [`write_csv`], or the file cannot be written.
 pub fn write_csv_file(
     path: &Path,
     table: &Dataset,
+    schema: &Schema,
+    labels: Labels,
+    seed: u64,
+) -> Result<()> {
+    write_csv_blocks(path, [Ok(table)], schema, labels, seed)
+}
+
+/// Writes tables one after another to one file, as [`write_csv_file`] writes their records in one table.
+///
+/// # Errors
+/// As [`write_csv_file`], or the first error among the tables.
+pub fn write_csv_blocks<T: Borrow<Dataset>>(
+    path: &Path,
+    blocks: impl IntoIterator<Item = Result<T>>,
     schema: &Schema,
     labels: Labels,
     seed: u64,
@@ -43,10 +59,10 @@ pub fn write_csv_file(
     write_durably(path, |file| {
         if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz")) {
             let mut gzip = GzEncoder::new(file, Compression::default());
-            write_csv(&mut gzip, table, schema, labels, &mut rng).map_err(named)?;
+            write_blocks(&mut gzip, blocks, schema, labels, &mut rng).map_err(named)?;
             gzip.finish().map(drop).map_err(|e| failed(path, e))
         } else {
-            write_csv(file, table, schema, labels, &mut rng).map_err(named)
+            write_blocks(file, blocks, schema, labels, &mut rng).map_err(named)
         }
     })
 }
@@ -72,11 +88,50 @@ pub fn write_csv(
     labels: Labels,
     rng: &mut ChaCha20Rng,
 ) -> Result<()> {
+    write_blocks(out, [Ok(table)], schema, labels, rng)
+}
+
+/// Writes the records of tables over one domain under one header.
+fn write_blocks<T: Borrow<Dataset>>(
+    out: impl Write,
+    blocks: impl IntoIterator<Item = Result<T>>,
+    schema: &Schema,
+    labels: Labels,
+    rng: &mut ChaCha20Rng,
+) -> Result<()> {
     let place = Path::new("the table");
-    let wrong = |error: csv::Error| failed(place, std::io::Error::other(error));
+    let wrong = |error: csv::Error| {
+        let source = match error.into_kind() {
+            csv::ErrorKind::Io(source) => source,
+            other => std::io::Error::other(format!("{other:?}")),
+        };
+        failed(place, source)
+    };
     let mut writer = csv::WriterBuilder::new().buffer_capacity(1 << 16).from_writer(out);
-    let mut decoders = Vec::with_capacity(table.domain().len());
-    for (attribute, column) in table.domain().attributes().iter().zip(table.columns()) {
+    let mut drawn = String::new();
+    let mut has_header = false;
+    for block in blocks {
+        let block = block?;
+        let table = block.borrow();
+        let decoders = decoders(table, schema, labels)?;
+        if !has_header {
+            let names = table.domain().attributes().iter().map(|attribute| &attribute.name);
+            writer.write_record(names).map_err(wrong)?;
+            has_header = true;
+        }
+        for record in 0..table.records() {
+            for (column, decoder) in table.columns().iter().zip(&decoders) {
+                let code = Column::get(column, record).unwrap_or(0);
+                writer.write_field(decoder.text(code, &mut drawn, rng)).map_err(wrong)?;
+            }
+            writer.write_record(None::<&[u8]>).map_err(wrong)?;
+        }
+    }
+    writer.flush().map_err(|e| failed(place, e))
+}
+
+fn decoders<'s>(table: &Dataset, schema: &'s Schema, labels: Labels) -> Result<Vec<Decoder<'s>>> {
+    let decoder = |attribute: &Attribute| {
         let described = schema.attributes().find(|c| c.name == attribute.name);
         let described = described
             .ok_or_else(|| schema.domain().unknown(&attribute.name, "the table to be written"))?;
@@ -87,19 +142,9 @@ pub fn write_csv(
                 format!("{}, as in the schema", described.cardinality()),
             ));
         }
-        decoders.push((column, Decoder::new(described, schema.na_token(), labels)));
-        writer.write_field(&attribute.name).map_err(wrong)?;
-    }
-    writer.write_record(None::<&[u8]>).map_err(wrong)?;
-    let mut drawn = String::new();
-    for record in 0..table.records() {
-        for (column, decoder) in &decoders {
-            let code = Column::get(column, record).unwrap_or(0);
-            writer.write_field(decoder.text(code, &mut drawn, rng)).map_err(wrong)?;
-        }
-        writer.write_record(None::<&[u8]>).map_err(wrong)?;
-    }
-    writer.flush().map_err(|e| failed(place, e))
+        Ok(Decoder::new(described, schema.na_token(), labels))
+    };
+    table.domain().attributes().iter().map(decoder).collect()
 }
 
 /// How the codes of one column become text.

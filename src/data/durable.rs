@@ -1,59 +1,106 @@
-//! Files that appear whole or not at all, and are on disk when they appear.
+//! Files that appear whole or not at all, and are on disk when they appear; and streams, which cannot.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use crate::data::destination::{Destination, open_stream};
 use crate::error::{Error, Result};
+
+const BUFFER: usize = 1 << 16;
 
 /// Writes a file beside its place, under a name that nobody can guess, and moves it there once it is complete and on
 /// disk; then syncs the folder, so that the file is still there after a power cut.
 ///
 /// Whoever reads `path` sees the former file or the new one, never a part. A failure leaves the former file and removes
-/// the part. The folder must exist, and what is at `path` must be an ordinary file: moving over a device or a pipe would
-/// put a file in its place.
+/// the part. The folder must exist. A link is followed: the file that it leads to is written.
+///
+/// Standard output (`-`), pipes and character devices get the bytes as they are made. A reader that closes a pipe has
+/// seen what it wanted: that ends the writing, and is no error.
 ///
 /// # Errors
-/// Those of `write`, something at `path` that is no ordinary file, or a file that cannot be created, written or moved.
+/// Those of `write`, a path that leads to nothing that can be written, or a file that cannot be created, written or
+/// moved.
 pub(crate) fn write_durably(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<()>,
 ) -> Result<()> {
     let failed = |action| move |source| Error::Io { action, path: path.into(), source };
-    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-        let other = io::Error::new(io::ErrorKind::InvalidInput, "it is no ordinary file");
-        return Err(failed("write")(other));
+    let destination = Destination::of(path).map_err(|fault| Error::Output {
+        name: "output",
+        path: path.into(),
+        fault,
+    })?;
+    match destination {
+        Destination::StandardOutput => write_stream(io::stdout().lock(), write, failed("write")),
+        Destination::Stream(stream) => {
+            write_stream(open_stream(&stream).map_err(failed("open"))?, write, failed("write"))
+        }
+        Destination::File { folder, file } => {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let prefix = format!(".{name}.");
+            let mut builder = tempfile::Builder::new();
+            builder.prefix(&prefix).suffix(".tmp");
+            // As for any new file, the process's mask decides who may read it.
+            #[cfg(unix)]
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+            // Dropped on failure, the part removes itself.
+            let part = builder.tempfile_in(&folder).map_err(failed("create"))?;
+            let mut buffered = BufWriter::with_capacity(BUFFER, part);
+            write(&mut buffered)?;
+            let part =
+                buffered.into_inner().map_err(|error| failed("write")(error.into_error()))?;
+            part.as_file().sync_all().map_err(failed("write"))?;
+            part.persist(&file).map_err(|error| failed("write")(error.error))?;
+            // Folders cannot be opened and synced everywhere.
+            if cfg!(unix) {
+                File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("write"))?;
+            }
+            Ok(())
+        }
     }
-    let Some(name) = path.file_name() else {
-        let nameless = io::Error::new(io::ErrorKind::InvalidInput, "the path names no file");
-        return Err(failed("create")(nameless));
-    };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or_else(|| Path::new("."));
-    let prefix = format!(".{}.", name.to_string_lossy());
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".tmp");
-    // As for any new file, the process's mask decides who may read it.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    // Dropped on failure, the part removes itself.
-    let part = builder.tempfile_in(folder).map_err(failed("create"))?;
-    let mut buffered = BufWriter::with_capacity(1 << 16, part);
-    write(&mut buffered)?;
-    let part = buffered.into_inner().map_err(|error| failed("write")(error.into_error()))?;
-    part.as_file().sync_all().map_err(failed("write"))?;
-    part.persist(path).map_err(|error| failed("write")(error.error))?;
-    // Folders cannot be opened and synced everywhere.
-    if cfg!(unix) {
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("write"))?;
-    }
-    Ok(())
 }
 
-/// Writes a text file, whole or not at all; it is on disk when this returns.
+fn write_stream(
+    out: impl Write,
+    write: impl FnOnce(&mut dyn Write) -> Result<()>,
+    failed: impl FnOnce(io::Error) -> Error,
+) -> Result<()> {
+    let mut out = UntilClosed { out: BufWriter::with_capacity(BUFFER, out), closed: false };
+    let written = write(&mut out).and_then(|()| out.flush().map_err(failed));
+    if out.closed { Ok(()) } else { written }
+}
+
+/// A stream that remembers whether its reader has closed it.
+struct UntilClosed<W> {
+    out: W,
+    closed: bool,
+}
+
+impl<W> UntilClosed<W> {
+    fn note<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        self.closed |= done.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::BrokenPipe);
+        done
+    }
+}
+
+impl<W: Write> Write for UntilClosed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let done = self.out.write(bytes);
+        self.note(done)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let done = self.out.flush();
+        self.note(done)
+    }
+}
+
+/// Writes a text file, whole or not at all; it is on disk when this returns. The path `-` is standard output, and pipes
+/// and character devices are written to as they are.
 ///
 /// # Errors
-/// Something at `path` that is no ordinary file, or a file that cannot be created, written or moved.
+/// A path that leads to nothing that can be written, or a file that cannot be created, written or moved.
 pub fn write_text(path: &Path, text: &str) -> Result<()> {
     write_durably(path, |file| {
         let failed = |source| Error::Io { action: "write", path: path.into(), source };

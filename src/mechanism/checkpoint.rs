@@ -33,8 +33,10 @@ pub struct CheckpointFolder {
     pub private_label: String,
 }
 
-/// Version of the file's format. Version 1 had one choice and one measurement per round.
-const VERSION: u32 = 2;
+/// Version of the file's format. Version 1 had one choice and one measurement per round, version 2 no checksum.
+const VERSION: u32 = 3;
+/// Digits of a checksum.
+const CHECKSUM: usize = 64;
 const FILE: &str = "checkpoint.json";
 const LOCK: &str = "lock";
 /// Number of attempts to lock the folder, over one second, while another run has the lock.
@@ -69,10 +71,9 @@ struct Header {
     version: u32,
 }
 
-/// The file as written.
+/// The file as written, after the version and the checksum.
 #[derive(Serialize)]
 struct Written<'a> {
-    version: u32,
     fingerprint: &'a str,
     total: Option<f64>,
     measurements: &'a [Measurement],
@@ -81,7 +82,7 @@ struct Written<'a> {
     ledger: &'a Ledger,
 }
 
-/// The file as read.
+/// The file as read, without the version and the checksum.
 #[derive(Deserialize)]
 struct Stored {
     fingerprint: String,
@@ -197,9 +198,15 @@ impl Checkpoint {
             Err(error) => return Err(failed("read", &path)(error)),
         };
         let unreadable = |error| own.refused(CheckpointFault::Unreadable(error));
-        let Header { version } = serde_json::from_slice(&text).map_err(unreadable)?;
-        if version != VERSION {
-            let fault = CheckpointFault::Version { found: version, expected: VERSION };
+        if !is_sealed(&text) {
+            let fault = match serde_json::from_slice(&text) {
+                Ok(Header { version: VERSION }) => CheckpointFault::Changed,
+                Ok(Header { version: found }) => {
+                    CheckpointFault::Version { found, expected: VERSION }
+                }
+                Err(_) if text.starts_with(opening().as_bytes()) => CheckpointFault::Changed,
+                Err(error) => CheckpointFault::Unreadable(error),
+            };
             return Err(own.refused(fault));
         }
         let stored: Stored = serde_json::from_slice(&text).map_err(unreadable)?;
@@ -241,7 +248,6 @@ impl Checkpoint {
         let Some(path) = &self.path else { return Ok(()) };
         debug_assert!(self.lock.is_some(), "only the holder of the lock writes");
         let written = Written {
-            version: VERSION,
             fingerprint: &self.fingerprint,
             total: self.total,
             measurements: &self.measurements,
@@ -249,8 +255,11 @@ impl Checkpoint {
             state: self.state.as_ref(),
             ledger,
         };
+        let text = serde_json::to_string(&written).map_err(|error| self.unwritable(error))?;
+        let rest = text.strip_prefix('{').unwrap_or(&text);
+        let failed = |source| Error::Io { action: "write", path: path.clone(), source };
         write_durably(path, |out| {
-            serde_json::to_writer(out, &written).map_err(|error| self.unwritable(error))
+            write!(out, "{}{}\",{rest}", opening(), checksum(rest.as_bytes())).map_err(failed)
         })
     }
 
@@ -263,6 +272,25 @@ impl Checkpoint {
         let path = self.path.clone().unwrap_or_default();
         Error::Io { action: "write", path, source: error.into() }
     }
+}
+
+/// The beginning of every file of this version, up to the checksum of what follows it.
+fn opening() -> String {
+    format!("{{\"version\":{VERSION},\"checksum\":\"")
+}
+
+/// Whether a file is, byte for byte, one that this version has written. It finds damage and edits by hand. It proves
+/// nothing against someone who computes the checksum anew.
+fn is_sealed(text: &[u8]) -> bool {
+    let sealed = text.strip_prefix(opening().as_bytes());
+    let sealed = sealed.and_then(|sealed| sealed.split_at_checked(CHECKSUM));
+    let rest = sealed.and_then(|(found, rest)| Some((found, rest.strip_prefix(b"\",")?)));
+    rest.is_some_and(|(found, rest)| found == checksum(rest).as_bytes())
+}
+
+/// SHA-256 in hexadecimal digits.
+fn checksum(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
 }
 
 /// Locks the folder for this process. The system releases the lock when the process ends, however it ends.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::Dataset;
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
+use crate::model::blocks::check_rows;
 use crate::model::file::StoredForm;
 use crate::model::{GroupedSupport, MarkovRandomField, Sampling, WeightedSupport};
 use crate::table::Factor;
@@ -130,10 +131,11 @@ impl Model {
     }
 
     /// Synthetic records. Those of a graphical model are by default refined on some cliques; those of listed records stay
-    /// as they are, since a changed record may not be listed. They cost no privacy.
+    /// as they are, since a changed record may not be listed. They cost no privacy. Many records are drawn in
+    /// [`blocks`](Self::blocks).
     ///
     /// # Errors
-    /// As [`sample`](Self::sample), and a clique outside the domain.
+    /// As [`sample`](Self::sample), a clique outside the domain, or a table of more than 8 GiB.
     pub fn rows<R: Rng + ?Sized>(
         &self,
         records: usize,
@@ -141,13 +143,13 @@ impl Model {
         cliques: &[Clique],
         rng: &mut R,
     ) -> Result<Dataset> {
-        match drawing {
-            Drawing::Refined => {
-                let drawn = self.sample(records, Sampling::Rounded, rng)?;
-                self.0.refine(drawn, cliques)
-            }
-            Drawing::Independent => self.sample(records, Sampling::Independent, rng),
-        }
+        check_rows(self.domain(), records as u64)?;
+        self.blocks(records as u64, drawing, cliques, rng)?.joined()
+    }
+
+    /// Brings drawn records near the marginals on some cliques, where the kind of model allows it.
+    pub(super) fn refine(&self, records: Dataset, cliques: &[Clique]) -> Result<Dataset> {
+        self.0.refine(records, cliques)
     }
 
     /// What a file holds of it.

@@ -1,5 +1,6 @@
 //! Fitted models: computing marginals, drawing records, reading and writing files.
 
+mod blocks;
 mod distribution;
 mod file;
 mod grouped_support;
@@ -12,6 +13,8 @@ mod stored_groups;
 mod stored_support;
 mod weighted_support;
 
+pub use blocks::Blocks;
+pub(crate) use blocks::check_rows;
 pub use distribution::{Distribution, Drawing, Model};
 pub use file::{ModelFile, ModelLimits, StoredForm};
 pub use grouped_support::{Group, GroupedSupport};

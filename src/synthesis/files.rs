@@ -1,11 +1,10 @@
 //! The files of a job, checked before any budget is spent.
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use crate::data::Units;
+use crate::data::{Destination, Units};
 use crate::error::{Contradiction, Error, OutputFault, Result};
 use crate::mechanism::{CheckpointFolder, PublicTables};
 use crate::query::WorkloadSource;
@@ -14,8 +13,8 @@ use crate::synthesis::Synthesis;
 /// A file and the name by which the user knows it, such as `--out`.
 pub type NamedFile<'a> = (&'static str, &'a Path);
 
-/// Checks that every output can be written: its folder exists and accepts new files, and the output is not a folder, a
-/// device, an input or another output.
+/// Checks that every output can be written: its folder exists and accepts new files, and the output is not a folder, an
+/// input or another output. Only one output may be standard output, which is named `-`.
 ///
 /// # Errors
 /// An output that fails one of these checks.
@@ -28,9 +27,13 @@ pub fn check_files(inputs: &[NamedFile<'_>], outputs: &[NamedFile<'_>]) -> Resul
     }
     for (name, path) in outputs {
         let refused = |fault| Error::Output { name, path: path.to_path_buf(), fault };
-        let place = probe(path).map_err(refused)?;
+        let destination = Destination::of(path).map_err(refused)?;
+        let Some(place) = destination.probe().map_err(refused)? else { continue };
         if let Some((other, _)) = taken.iter().find(|(_, used)| *used == place) {
-            return Err(refused(OutputFault::IsFileOf(other)));
+            return Err(refused(match destination {
+                Destination::StandardOutput => OutputFault::IsStandardOutputOf(other),
+                _ => OutputFault::IsFileOf(other),
+            }));
         }
         taken.push((name, place));
     }
@@ -62,25 +65,6 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
         return (one.dev(), one.ino()) == (other.dev(), other.ino());
     }
     fs::canonicalize(one).is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
-}
-
-/// The path of an output with links resolved. Creates and removes a test file next to it.
-fn probe(path: &Path) -> std::result::Result<PathBuf, OutputFault> {
-    let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
-        return Err(OutputFault::IsFolder);
-    };
-    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-        return Err(OutputFault::IsNotOrdinary);
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or_else(|| Path::new("."));
-    let unwritable = |source| OutputFault::FolderNotWritable { folder: folder.to_owned(), source };
-    let known = fs::canonicalize(folder).map_err(unwritable)?;
-    let mut prefix = OsString::from(".");
-    prefix.push(name);
-    let probe = tempfile::Builder::new().prefix(&prefix).suffix(".probe").tempfile_in(&known);
-    probe.and_then(tempfile::NamedTempFile::close).map_err(unwritable)?;
-    Ok(fs::canonicalize(path).unwrap_or_else(|_| known.join(name)))
 }
 
 impl Synthesis {
@@ -143,7 +127,8 @@ impl Synthesis {
     }
 
     /// Creates and tests the checkpoint folder. The private table is identified by its file's path and modification
-    /// time, by the schema and by the unit of privacy, never by its records or their number.
+    /// time, by the schema and by the unit of privacy, never by its records or their number. The time is an identity
+    /// only: it may lie in the future or before 1970, and is never compared with the clock.
     pub(super) fn checkpoint_folder(&self) -> Result<Option<CheckpointFolder>> {
         let Some(folder) = &self.checkpoint else { return Ok(None) };
         let failed = |action, path: &Path| {
@@ -154,8 +139,11 @@ impl Synthesis {
         check_files(&[], &[("--checkpoint", &folder.join("state"))])?;
         let place = fs::canonicalize(&self.private).map_err(failed("read", &self.private))?;
         let about = fs::metadata(&place).map_err(failed("read", &place))?;
-        let changed = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let changed = changed.map_or(0, |time| time.as_nanos());
+        let changed = match about.modified().map(|time| time.duration_since(UNIX_EPOCH)) {
+            Ok(Ok(since)) => since.as_nanos().to_string(),
+            Ok(Err(earlier)) => format!("-{}", earlier.duration().as_nanos()),
+            Err(_) => "0".to_owned(),
+        };
         let schema = fs::read_to_string(&self.schema).map_err(failed("read", &self.schema))?;
         let unit = self.unit.units().map_or("", Units::column);
         let private_label = format!("{} {changed}\n{unit}\n{schema}", place.display());

@@ -206,7 +206,7 @@ impl Synthesis {
         let task = Task { checkpoint, ..Task::new(&tables.workload, &tables.public) };
         let release = mechanism.run(&mut curator, &task, observer);
         if release.is_err() && curator.spent() > earlier {
-            self.failed(&mut curator, observer);
+            self.failed(mechanism.name(), &curator, observer);
         }
         release
     }
@@ -215,14 +215,14 @@ impl Synthesis {
     ///
     /// With a checkpoint it reports nothing else. A round missing from the checkpoint will be drawn again, so its
     /// draws, such as the selected marginal, must stay hidden.
-    fn failed(&self, curator: &mut Curator<'_>, observer: &mut dyn Observer) {
+    fn failed(&self, command: &str, curator: &Curator<'_>, observer: &mut dyn Observer) {
         if let Some(folder) = &self.checkpoint {
             observer.event(&Event::Notice(Notice::SpentInCheckpoint { folder: folder.clone() }));
             return;
         }
-        let saved = curator.save_ledger();
         let (spent, limit) = (curator.spent(), curator.ledger().limit());
-        let ledger = self.outputs.ledger.clone().filter(|_| saved.is_ok());
+        let file = LedgerFile::new(command, self.budget, curator);
+        let ledger = self.outputs.ledger.clone().filter(|path| file.write(path).is_ok());
         observer.event(&Event::Notice(Notice::SpentBeforeFailure { spent, limit, ledger }));
     }
 

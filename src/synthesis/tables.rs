@@ -6,6 +6,7 @@ use std::str::FromStr;
 use crate::data::{Dataset, PublicData, read_public_csv};
 use crate::domain::Schema;
 use crate::error::{Contradiction, Error, Result};
+use crate::model::check_rows;
 use crate::observe::{Event, Notice, Observer};
 use crate::query::Workload;
 use crate::synthesis::Synthesis;
@@ -62,6 +63,9 @@ impl Tables {
     pub(super) fn read(job: &Synthesis, observer: &mut dyn Observer) -> Result<Self> {
         let schema = Schema::read(&job.schema)?;
         let domain = schema.domain();
+        if let Some(rows) = job.rows {
+            check_rows(&domain, rows as u64)?;
+        }
         let (workload, left_out) = job.workload.read(&domain)?;
         if left_out > 0 {
             observer.event(&Event::Notice(Notice::CliquesLeftOut { left_out }));

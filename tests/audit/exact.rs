@@ -1,6 +1,7 @@
 //! Exact assertions: what a budget buys, to the last unit, from constants that are written out here a second time.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::float_cmp, reason = "exact numbers")]
 
 use jointly::domain::Clique;
 use jointly::privacy::NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
@@ -71,7 +72,7 @@ fn every_sensitivity_is_the_one_that_is_proved() {
 /// `Δ² / 2ρ` with ρ in units of 2⁻⁴⁰, compared in integers.
 fn is_variance(variance: Ratio, squared_sensitivity: u32, rho: Rho) -> bool {
     let left = u128::from(variance.numerator()) * 2 * u128::from(rho.units());
-    let right = u128::from(squared_sensitivity) * u128::from(variance.denominator()) << 40;
+    let right = (u128::from(squared_sensitivity) * u128::from(variance.denominator())) << 40;
     left == right
 }
 
@@ -165,7 +166,7 @@ fn a_selection_has_the_largest_exponent_that_its_cost_covers() {
             assert_eq!((sensitivity, grid, candidates), (4.0, 4.0 / 65_536.0, 3));
             // ε in units of 2⁻³²: ε² ≤ divisor · ρ < (ε + 2⁻³²)², all times 2⁶⁴.
             let scaled = u128::from(epsilon.numerator()) << 32 >> epsilon.denominator().ilog2();
-            let square = divisor * u128::from(units) << 24;
+            let square = (divisor * u128::from(units)) << 24;
             assert!(scaled * scaled <= square, "{how:?}, {units}: more than is paid");
             assert!((scaled + 1) * (scaled + 1) > square, "{how:?}, {units}: less than is paid");
         }

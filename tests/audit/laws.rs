@@ -227,8 +227,9 @@ fn check_selection(
             sealed.map(|_| scores.iter().map(|s| s * sensitivity.value()).collect::<Vec<_>>());
         let choice = curator.select(how, sealed, sensitivity, cost, "choose").unwrap();
         observed[choice] += 1.0;
-        pairs.extend(before.map(|before| (before, choice as i64)));
-        before = Some(choice as i64);
+        let choice = i64::try_from(choice).unwrap();
+        pairs.extend(before.map(|before| (before, choice)));
+        before = Some(choice);
     }
     let entry = &curator.ledger().entries().last().unwrap().mechanism;
     let (NoiseMechanism::ExponentialMechanism { epsilon, sensitivity: stated, .. }

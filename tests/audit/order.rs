@@ -1,6 +1,7 @@
 //! Order: nothing is computed from the records before the charge is accepted, and nothing is charged that was refused.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::cast_possible_truncation, reason = "roots of small numbers")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -62,7 +63,10 @@ fn accesses(domain: &Domain, relation: NeighboringRelation) -> Vec<(&'static str
                 epsilon(rho).is_ok_and(|epsilon| c.measure_laplace(&clique(), epsilon).is_ok())
             }),
         ),
-        ("residuals", Box::new(move |c, rho| c.measure_residuals(&[query.clone()], rho).is_ok())),
+        (
+            "residuals",
+            Box::new(move |c, rho| c.measure_residuals(std::slice::from_ref(&query), rho).is_ok()),
+        ),
     ];
     if !relation.has_public_total() {
         accesses.push(("records", Box::new(|c, rho| c.measure_total(rho).is_ok())));
@@ -94,11 +98,12 @@ fn a_refused_charge_reads_nothing_and_spends_nothing() {
 
             // After resuming, a round must begin before anything is drawn.
             let mut resumed = Curator::new(&table, relation, limit, NoiseSeed::System).unwrap();
-            resumed.continue_from(&jointly::privacy::Ledger::new(limit)).unwrap_or(());
+            resumed.continue_from(&jointly::privacy::Ledger::new(limit)).unwrap();
             let before = table.reads();
-            if resumed.begin_round(0).is_err() && table.reads() != before {
-                panic!("{name}: read by a round that did not begin");
-            }
+            assert!(!access(&mut resumed, limit), "{name}, {relation}: before a round begins");
+            assert_eq!((resumed.spent(), table.reads()), (Rho::ZERO, before), "{name}, {relation}");
+            resumed.begin_round(1).unwrap();
+            assert!(access(&mut resumed, limit), "{name}, {relation}: in a round");
         }
     }
 }

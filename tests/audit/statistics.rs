@@ -22,7 +22,7 @@ pub(crate) fn relations() -> [NeighboringRelation; 3] {
 /// A table with given counts on its first attribute; its other attributes are constant.
 pub(crate) struct Counts {
     domain: Domain,
-    counts: Vec<u32>,
+    cells: Vec<u32>,
     records: u64,
 }
 
@@ -31,7 +31,7 @@ impl Counts {
     #[expect(clippy::unwrap_used, reason = "a domain of one attribute")]
     pub(crate) fn new(counts: Vec<u32>, records: u64) -> Self {
         let domain = Domain::new([("x", u32::try_from(counts.len()).unwrap())]).unwrap();
-        Self { domain, counts, records }
+        Self { domain, cells: counts, records }
     }
 }
 
@@ -44,7 +44,7 @@ impl Projectable for Counts {
     }
     fn project_many(&self, cliques: &[Clique]) -> jointly::Result<Vec<Vec<u32>>> {
         let sum = || vec![u32::try_from(self.records).unwrap_or(u32::MAX)];
-        let project = |c: &Clique| if c.is_empty() { sum() } else { self.counts.clone() };
+        let project = |c: &Clique| if c.is_empty() { sum() } else { self.cells.clone() };
         Ok(cliques.iter().map(project).collect())
     }
 }

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::fs;
 use std::process::Command;
 
@@ -134,7 +135,8 @@ fn no_unit_and_one_unit_look_alike() {
 #[test]
 fn a_unit_more_looks_alike() {
     let relation = "--neighbors add-remove-one --unit h --max-records 2";
-    let some: String = (0..60).map(|i| format!("h{},{},{}\n", i / 3, i % 2, i % 3)).collect();
+    let mut some = String::new();
+    (0..60).for_each(|i| writeln!(some, "h{},{},{}", i / 3, i % 2, i % 3).unwrap());
     let (some, more) =
         (format!("{UNITS}{some}"), format!("{UNITS}{some}new,1,1\nnew,1,1\nnew,0,0\n"));
     check(relation, [&some, &more]);

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
+use std::fmt::Write;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ use jointly::{Error, Result};
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use crate::support::{NAMES, Run, budget, bytes, jam, people, select, turned_round};
 
@@ -358,6 +360,20 @@ fn a_checkpoint_of_other_inputs_is_refused() {
     assert_eq!(bytes(&run.release(&mechanism)), bytes(&undisturbed(&run).release(&mechanism)));
 }
 
+/// A checkpoint with the checksum of its contents, in the form in which it is written.
+fn sealed(mut stored: Value) -> Vec<u8> {
+    let members = stored.as_object_mut().unwrap();
+    let version = members.remove("version").unwrap();
+    members.remove("checksum");
+    let text = stored.to_string();
+    let rest = &text[1..];
+    let checksum = Sha256::digest(rest).iter().fold(String::new(), |mut hex, byte| {
+        write!(hex, "{byte:02x}").unwrap();
+        hex
+    });
+    format!("{{\"version\":{version},\"checksum\":\"{checksum}\",{rest}").into_bytes()
+}
+
 /// What is done to a stored checkpoint.
 type Change<'a> = &'a dyn Fn(&mut Value);
 
@@ -378,12 +394,12 @@ fn a_damaged_or_newer_checkpoint_is_refused() {
     }
     try_with(b"\xff\xfe not text", "garbled");
     try_with(b"[]", "no object");
-    let newer = br#"{"version": 3, "everything": "different"}"#;
-    assert!(try_with(newer, "newer").contains("version 3, expected 2"));
-    let older = br#"{"version": 1, "everything": "different"}"#;
-    assert!(try_with(older, "older").contains("version 1, expected 2"));
-    let changes: [(&str, Change); 15] = [
-        ("version", &|s| s["version"] = 1.into()),
+    let newer = br#"{"version": 4, "everything": "different"}"#;
+    assert!(try_with(newer, "newer").contains("version 4, expected 3"));
+    let older = br#"{"version": 2, "everything": "different"}"#;
+    assert!(try_with(older, "older").contains("version 2, expected 3"));
+    // Damage that the checksum would find first, were it not computed anew.
+    let changes: [(&str, Change); 14] = [
         ("fingerprint", &|s| s["fingerprint"] = "00".into()),
         ("a cell less", &|s| drop(s["measurements"][0]["values"].as_array_mut().unwrap().pop())),
         ("an attribute outside", &|s| {
@@ -412,13 +428,16 @@ fn a_damaged_or_newer_checkpoint_is_refused() {
     for (what, change) in changes {
         let mut stored: Value = serde_json::from_slice(&good).unwrap();
         change(&mut stored);
-        try_with(&serde_json::to_vec(&stored).unwrap(), what);
+        let message = try_with(&sealed(stored.clone()), what);
+        assert!(!message.contains("checksum"), "{what}: {message}");
+        let message = try_with(&serde_json::to_vec(&stored).unwrap(), what);
+        assert!(message.ends_with("its checksum does not match, it was changed or damaged"));
     }
     // Entries taken off the ledger, which would give their budget back.
     let mut stored: Value = serde_json::from_slice(&good).unwrap();
     let cut: Ledger = serde_json::from_value(stored["ledger"].clone()).unwrap();
     stored["ledger"] = serde_json::to_value(Ledger::new(cut.limit())).unwrap();
-    try_with(&serde_json::to_vec(&stored).unwrap(), "an empty ledger");
+    try_with(&sealed(stored), "an empty ledger");
     fs::write(&file, &good).unwrap();
     assert_eq!(bytes(&run.release(&mechanism)), bytes(&undisturbed(&run).release(&mechanism)));
 }
@@ -429,7 +448,7 @@ fn what_a_killed_write_leaves_behind_does_no_harm() {
     let folder = tempfile::tempdir().unwrap();
     let (mechanism, run) = (jam(ROUNDS), kept(&run, folder.path()));
     stop(&run, &mechanism, "measured", 2);
-    fs::write(folder.path().join(".checkpoint.json.x.tmp"), "{\"version\": 2, \"finger").unwrap();
+    fs::write(folder.path().join(".checkpoint.json.x.tmp"), "{\"version\": 3, \"check").unwrap();
     assert_eq!(bytes(&run.release(&mechanism)), bytes(&undisturbed(&run).release(&mechanism)));
 }
 

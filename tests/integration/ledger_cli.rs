@@ -117,12 +117,12 @@ fn a_checkpoint_goes_on_for_its_own_unit_and_schema_only() {
 
 #[cfg(unix)]
 #[test]
-fn an_output_that_is_no_ordinary_file_is_refused_before_anything_is_read() {
+fn an_output_that_takes_no_bytes_is_refused_before_anything_is_read() {
     let bench = Bench::new();
     let _listener = std::os::unix::net::UnixListener::bind(bench.path("socket")).unwrap();
     let command = "synth --private missing.csv --schema schema.json --epsilon 1 --delta 1e-9 --out";
-    bench.fail(&format!("{command} socket"), 1, "expected an ordinary file");
-    bench.fail(&format!("{command} out.csv --ledger socket"), 1, "--ledger socket is a device");
+    bench.fail(&format!("{command} socket"), 1, "expected a file, a pipe");
+    bench.fail(&format!("{command} out.csv --ledger socket"), 1, "--ledger socket is a socket");
 }
 
 #[test]

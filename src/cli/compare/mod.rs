@@ -28,6 +28,7 @@ pub(super) fn run(args: &CompareArgs, console: Console) -> Outcome {
     let protocol = Protocol::read(&args.protocol)?;
     let cells = cell::cells(&protocol, args)?;
     let folder = args.out.clone().unwrap_or_else(|| default_folder(&args.protocol));
+    console::check_folder("--out", &folder)?;
     fs::create_dir_all(&folder).map_err(|source| Error::Io {
         action: "create",
         path: folder.clone(),

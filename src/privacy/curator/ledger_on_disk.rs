@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::data::Destination;
 use crate::error::Result;
 use crate::privacy::{Budget, Curator, LedgerFile};
 
@@ -17,7 +18,7 @@ pub(super) struct LedgerOnDisk {
 
 impl Curator<'_> {
     /// Names the file in which the ledger is kept up to date ([`save_ledger`](Self::save_ledger)), so that a run that is
-    /// killed leaves an account of what it has told.
+    /// killed leaves an account of what it has told. A pipe or a device is not kept up to date: it cannot be replaced.
     #[must_use]
     pub fn with_ledger_at(
         mut self,
@@ -26,7 +27,8 @@ impl Curator<'_> {
         budget: Option<Budget>,
     ) -> Self {
         let (path, command) = (path.into(), command.into());
-        self.on_disk = Some(LedgerOnDisk { path, command, budget, entries: 0 });
+        self.on_disk = matches!(Destination::of(&path), Ok(Destination::File { .. }))
+            .then_some(LedgerOnDisk { path, command, budget, entries: 0 });
         self
     }
 

@@ -1,0 +1,344 @@
+//! Faults around a checkpoint: kills at random moments, two runs at once, files edited or damaged, times that change.
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a failing helper fails its test")]
+
+use std::fs::{self, File};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+use jointly::Error;
+use jointly::mechanism::{CATALOGUE, CheckpointFolder, Entry, Independent, PublicTables};
+use jointly::observe::Silent;
+use jointly::privacy::{Ledger, LedgerFile};
+use rand::rngs::ChaCha20Rng;
+use rand::{RngExt, SeedableRng};
+use serde_json::Value;
+
+use crate::cli::{Bench, stderr};
+use crate::support::{Run, people, select};
+
+const SYNTH: &str = "synth --private private.csv --schema schema.json --epsilon 3 --delta 1e-6";
+const JAM: &str = "synth --private private.csv --public near=public.csv --schema schema.json \
+                   --workload all-2-way --epsilon 2 --delta 1e-6 --rounds 4 --seed 1";
+
+/// A run of a mechanism with a checkpoint.
+fn command(entry: &Entry) -> String {
+    let defaults = entry.defaults().unwrap();
+    let mut command = format!("{SYNTH} --mechanism {}", entry.name);
+    let mut add = |text: &str| {
+        command.push(' ');
+        command.push_str(text);
+    };
+    if entry.public_tables != PublicTables::Unused {
+        add("--public near=public.csv");
+    }
+    if entry.uses_workload {
+        add("--workload all-2-way");
+    }
+    if defaults.contains_key("rounds") {
+        add("--rounds 8");
+    }
+    if defaults.contains_key("groups") {
+        add("--groups a --noise-to-count 1000");
+    }
+    command
+}
+
+fn start(bench: &Bench, command: &str) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_jointly"))
+        .current_dir(bench.path(""))
+        .args(command.split_whitespace())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The ledger of a checkpoint; `None` before the first.
+fn kept(bench: &Bench, folder: &str) -> Option<Ledger> {
+    let text = fs::read_to_string(bench.path(folder).join("checkpoint.json")).ok()?;
+    let stored: Value = serde_json::from_str(&text).unwrap();
+    Some(serde_json::from_value(stored["ledger"].clone()).unwrap())
+}
+
+/// The number of rounds in a checkpoint.
+fn rounds(bench: &Bench, folder: &str) -> u64 {
+    let text = fs::read_to_string(bench.path(folder).join("checkpoint.json")).unwrap_or_default();
+    let stored: Value = serde_json::from_str(&text).unwrap_or_default();
+    stored["rounds"].as_array().map_or(0, |rounds| rounds.len() as u64)
+}
+
+/// The last round whose measurements a run has told, in lines of JSON.
+fn told(log: &str) -> u64 {
+    let events = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let measured = events.filter(|event| event["event"] == "measured");
+    measured.filter_map(|event| event["round"].as_u64()).max().unwrap_or(0)
+}
+
+/// What kills have hit.
+#[derive(Default)]
+struct Hits {
+    kills: u32,
+    /// Kills between the first round on disk and the last.
+    between: u32,
+    /// Kills after which nothing was on disk.
+    before: u32,
+}
+
+/// Kills and resumes a run until a number of kills have hit it; a run that ends is begun again in another folder. After
+/// each kill, the ledger on disk begins with the one before. `ended` sees every run that ends.
+fn killed(
+    bench: &Bench,
+    command: &str,
+    kills: u32,
+    whole: Duration,
+    draw: &mut ChaCha20Rng,
+    mut ended: impl FnMut(&str),
+) -> Hits {
+    let mut hits = Hits::default();
+    let mut attempt = 0;
+    while hits.kills < kills {
+        attempt += 1;
+        let folder = format!("state-{attempt}");
+        let command = format!("{command} --checkpoint {folder} --log-format json");
+        let mut before: Option<Ledger> = None;
+        loop {
+            let mut child = start(bench, &command);
+            let kills = hits.kills < kills;
+            if kills {
+                std::thread::sleep(whole.mul_f64(draw.random::<f64>()));
+                child.kill().unwrap();
+            }
+            let output = child.wait_with_output().unwrap();
+            let now = kept(bench, &folder);
+            let begins =
+                |now: &Ledger, before: &Ledger| now.entries().starts_with(before.entries());
+            match (&now, &before) {
+                (Some(now), Some(before)) => assert!(begins(now, before), "{command}"),
+                (now, before) => assert!(now.is_some() >= before.is_some(), "{command}"),
+            }
+            // A round was on disk before it was told.
+            let (told, stored) = (told(&stderr(&output)), rounds(bench, &folder));
+            assert!(told <= stored, "{command}: told round {told}, and {stored} are on disk");
+            if let Some(now) = &now {
+                assert!(now.spent() <= now.limit(), "{command}");
+            }
+            let change = now.is_some() && before != now;
+            before = now;
+            if output.status.success() {
+                break;
+            }
+            assert_eq!(output.status.code(), None, "{command}: {}", stderr(&output));
+            hits.kills += 1;
+            hits.between += u32::from(change);
+            hits.before += u32::from(before.is_none());
+        }
+        ended(&folder);
+        fs::remove_dir_all(bench.path(&folder)).unwrap();
+        _ = fs::remove_file(bench.path("out.csv"));
+        _ = fs::remove_file(bench.path("ledger.json"));
+    }
+    hits
+}
+
+/// Every mechanism with a checkpoint, killed with a fixed seed and with the system's noise.
+fn every_mechanism_killed(kills: u32) {
+    let mut draw = ChaCha20Rng::seed_from_u64(7);
+    let mut between = 0;
+    for entry in CATALOGUE.iter().filter(|entry| entry.resumes) {
+        let bench = Bench::new();
+        let command = format!("{} --out out.csv --ledger ledger.json", command(entry));
+        let fixed = format!("{command} --seed 3");
+        let started = Instant::now();
+        bench.succeed(&format!("{fixed} --checkpoint whole"));
+        let whole = started.elapsed();
+        let (table, ledger) = (bench.read("out.csv"), bench.read("ledger.json"));
+        let hits = killed(&bench, &fixed, kills, whole, &mut draw, |_| {
+            assert_eq!(bench.read("out.csv"), table, "{fixed}");
+            assert_eq!(bench.read("ledger.json"), ledger, "{fixed}");
+        });
+        let file = LedgerFile::read(&bench.path("ledger.json"));
+        assert!(file.is_err(), "removed after each run");
+        bench.succeed(&command);
+        let counted = entries(&bench.read("ledger.json"));
+        let system = killed(&bench, &command, kills, whole, &mut draw, |folder| {
+            let text = bench.read("ledger.json");
+            let stored: Value = serde_json::from_str(&text).unwrap();
+            let own: Ledger = serde_json::from_value(stored["ledger"].clone()).unwrap();
+            assert_eq!(Some(&own), kept(&bench, folder).as_ref(), "{command}");
+            if entry.name != "ide" && entry.name != "jam-pgm" && entry.name != "aim" {
+                // These pay for the same steps whatever the noise.
+                assert_eq!(entries(&text), counted, "{command}");
+            }
+        });
+        eprintln!(
+            "{}: a run takes {whole:?}; fixed seed: {} kills, {} after a new round, {} before any; \
+             system noise: {}, {}, {}",
+            entry.name,
+            hits.kills,
+            hits.between,
+            hits.before,
+            system.kills,
+            system.between,
+            system.before
+        );
+        between += hits.between + system.between;
+    }
+    assert!(between > 0, "no kill hit a run between two rounds");
+}
+
+/// Rounds and purposes of the entries of a ledger file.
+fn entries(text: &str) -> Vec<(u64, String)> {
+    let stored: Value = serde_json::from_str(text).unwrap();
+    let entries = stored["ledger"]["entries"].as_array().unwrap().iter();
+    let kind = |entry: &Value| entry["mechanism"]["kind"].as_str().unwrap().to_owned();
+    entries.map(|entry| (entry["round"].as_u64().unwrap(), kind(entry))).collect()
+}
+
+#[test]
+fn every_mechanism_killed_a_few_times_ends_as_an_undisturbed_one() {
+    every_mechanism_killed(10);
+}
+
+#[test]
+#[ignore = "the long form of the test above"]
+fn every_mechanism_killed_fifty_times_ends_as_an_undisturbed_one() {
+    every_mechanism_killed(50);
+}
+
+fn signal(child: &Child, name: &str) {
+    let number = child.id().to_string();
+    assert!(Command::new("kill").args([name, &number]).status().unwrap().success());
+}
+
+#[test]
+fn a_second_run_is_refused_while_the_first_lives_and_not_once_it_is_killed() {
+    let bench = Bench::new();
+    bench.succeed(&format!("{JAM} --out new.csv --ledger new.json"));
+    let command = format!("{JAM} --out out.csv --ledger ledger.json --checkpoint state");
+    let lock = bench.path("state").join("lock");
+    let held = |file: &File| matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock));
+    // A first run that is stopped while it has the lock. It may end before the signal: then another is started.
+    let mut first = loop {
+        _ = fs::remove_dir_all(bench.path("state"));
+        let child = start(&bench, &command);
+        while !lock.exists() {
+            std::thread::yield_now();
+        }
+        signal(&child, "-STOP");
+        if held(&File::open(&lock).unwrap()) {
+            break child;
+        }
+        signal(&child, "-KILL");
+        child.wait_with_output().unwrap();
+    };
+    bench.fail(&command, 5, "another run is using it");
+    signal(&first, "-KILL");
+    first.wait().unwrap();
+    bench.succeed(&command);
+    assert_eq!(bench.read("out.csv"), bench.read("new.csv"));
+    assert_eq!(bench.read("ledger.json"), bench.read("new.json"));
+}
+
+/// The private file's time is compared with the one noted before, never with the clock.
+#[test]
+fn a_time_in_the_future_or_the_past_is_as_good_as_any_and_a_changed_one_is_refused() {
+    let bench = Bench::new();
+    let set = |time: SystemTime| {
+        let file = File::options().write(true).open(bench.path("private.csv")).unwrap();
+        file.set_modified(time).unwrap();
+    };
+    let day = Duration::from_secs(86_400);
+    let times = [
+        SystemTime::now() + 365 * day,
+        SystemTime::now() - 365 * day,
+        SystemTime::UNIX_EPOCH,
+        SystemTime::UNIX_EPOCH - day,
+        SystemTime::UNIX_EPOCH - 2 * day,
+    ];
+    for (number, time) in times.into_iter().enumerate() {
+        let command = format!("{JAM} --out out.csv --ledger ledger.json --checkpoint s{number}");
+        set(time);
+        bench.succeed(&command);
+        let ledger = bench.read("ledger.json");
+        bench.succeed(&command);
+        for other in times.into_iter().filter(|other| *other != time) {
+            set(other);
+            bench.fail(&command, 5, "it belongs to other inputs or parameters");
+        }
+        set(time);
+        // The checkpoint's own times mean nothing.
+        for file in ["checkpoint.json", "lock"] {
+            let path = bench.path(&format!("s{number}/{file}"));
+            File::options().write(true).open(path).unwrap().set_modified(other_than(time)).unwrap();
+        }
+        bench.succeed(&command);
+        assert_eq!(bench.read("ledger.json"), ledger);
+    }
+}
+
+fn other_than(time: SystemTime) -> SystemTime {
+    time + Duration::from_secs(40 * 86_400)
+}
+
+#[test]
+fn a_checkpoint_edited_by_hand_is_refused_and_stays_as_it_is() {
+    let bench = Bench::new();
+    let command = format!("{JAM} --out out.csv --ledger ledger.json --checkpoint state");
+    bench.succeed(&command);
+    let good = bench.read("state/checkpoint.json");
+    let edits: [(&str, &str); 4] = [
+        // A number, white space, a line's end, and a member that no one reads.
+        ("\"values\":[", "\"values\":[1"),
+        ("\"rounds\":", "\"rounds\": "),
+        ("\"state\":", "\n\"state\":"),
+        ("\"total\":", "\"note\":\"mine\",\"total\":"),
+    ];
+    for (from, to) in edits {
+        let edited = good.replacen(from, to, 1);
+        assert_ne!(edited, good, "{from}");
+        bench.write("state/checkpoint.json", &edited);
+        let part = "checkpoint state/checkpoint.json: its checksum does not match, it was changed \
+                    or damaged";
+        bench.fail(&command, 5, part);
+        assert_eq!(bench.read("state/checkpoint.json"), edited);
+    }
+    bench.write("state/checkpoint.json", &good);
+    bench.succeed(&command);
+}
+
+#[test]
+fn every_flipped_byte_and_every_cut_of_a_checkpoint_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let private = select(&people(50, 1, 0.0), &["SEX", "SCH"]);
+    let folder = CheckpointFolder { folder: folder.path().into(), private_label: "people".into() };
+    let run = Run { checkpoint: Some(folder.clone()), ..Run::new(&private, &[]) };
+    let mechanism = Independent { iterations: 10, ..Independent::default() };
+    run.release(&mechanism);
+    let file = folder.folder.join("checkpoint.json");
+    let good = fs::read(&file).unwrap();
+    let refused = |bytes: &[u8], what: &str| {
+        fs::write(&file, bytes).unwrap();
+        let found = catch_unwind(AssertUnwindSafe(|| run.with(&mechanism, &mut Silent).map(drop)));
+        let error = found.unwrap_or_else(|_| panic!("{what}: a panic")).unwrap_err();
+        assert!(matches!(error, Error::Checkpoint { .. }), "{what}: {error}");
+        let message = error.to_string();
+        let told = ["changed or damaged", ": version "].iter().any(|part| message.contains(part));
+        assert!(told, "{what}: {message}");
+        assert_eq!(fs::read(&file).unwrap(), bytes, "{what}");
+    };
+    for at in 0..good.len() {
+        let mut bytes = good.clone();
+        bytes[at] ^= 1 << (at % 8);
+        refused(&bytes, &format!("byte {at}"));
+    }
+    for length in 0..good.len().min(400) {
+        refused(&good[..length], &format!("the first {length} bytes"));
+    }
+    refused(&[&good[..], b" "].concat(), "a byte more");
+    refused(&[&good[..], &good[..]].concat(), "twice");
+    fs::write(&file, &good).unwrap();
+    run.release(&mechanism);
+    assert!(Path::new(&file).exists());
+}
