@@ -35,8 +35,11 @@ impl Progress {
         }
     }
 
-    /// Removes the bar.
+    /// Shows the last round if no fit followed it, and removes the bar.
     pub(super) fn finish(&mut self) {
+        if let Some((round, _)) = self.measured {
+            self.round_is_over(round);
+        }
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
