@@ -28,9 +28,9 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  a file could not be read or written, or an internal error
-  2  wrong usage: unknown, missing or contradictory flags
-  3  wrong input: a table, schema, workload or model
-  4  privacy: a budget or parameter out of range, or a budget too small
+  2  wrong usage: flags that are unknown, missing, contradictory or out of range
+  3  wrong input: a file, or a flag that asks for what the files do not have
+  4  privacy: a budget out of range, too small or used up
   5  the checkpoint is refused
 
 Results go to standard output or to the files asked for; progress, warnings and errors go to
@@ -45,6 +45,9 @@ pub(super) struct GlobalArgs {
     /// Hide progress and notes; still print warnings, errors and results
     #[arg(long, short, global = true)]
     pub(super) quiet: bool,
+    /// Number of threads, 1 to 256 [default: one per core]; the result does not depend on it
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(super) threads: Option<u16>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

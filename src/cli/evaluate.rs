@@ -33,6 +33,7 @@ struct Answer {
 }
 
 pub(super) fn run(args: &EvaluateArgs) -> Outcome {
+    args.measures.check()?;
     let schema = Schema::read(&args.schema)?;
     let (workload, left_out) = args.workload.source().read(&schema.domain())?;
     let measures = Measures::new(&args.measures, &schema)?;

@@ -56,6 +56,13 @@ struct Noisy {
 pub(super) fn run(args: &MixtureErrorArgs, console: Console) -> Outcome {
     let inputs =
         [("--private", &*args.private), ("--public", &*args.public), ("--schema", &*args.schema)];
+    let budget = args.epsilon.map(|epsilon| Budget::new(epsilon, args.delta)).transpose()?;
+    if let Some(found) = args.tolerance {
+        match budget {
+            None => MixtureError { tolerance: found, ..MixtureError::default() }.check()?,
+            Some(_) => MixtureRelease { tolerance: found, ..MixtureRelease::default() }.check()?,
+        }
+    }
     let outputs = [("--ledger", args.ledger.as_deref()), ("--mixture", args.mixture.as_deref())];
     let outputs: Vec<(&str, &Path)> =
         outputs.into_iter().filter_map(|(flag, path)| Some((flag, path?))).collect();
@@ -64,9 +71,9 @@ pub(super) fn run(args: &MixtureErrorArgs, console: Console) -> Outcome {
     let (workload, _) = args.workload.source().read(&schema.domain())?;
     let support = read_csv(&args.public, &schema)?;
     let real = read_csv(&args.private, &schema)?;
-    match args.epsilon {
+    match budget {
         None => exact(args, &support, &real, &workload),
-        Some(epsilon) => release(args, console, epsilon, support, &real, &workload),
+        Some(budget) => release(args, console, budget, support, &real, &workload),
     }
 }
 
@@ -152,12 +159,11 @@ fn mixture(found: &MixtureBracket) -> String {
 fn release(
     args: &MixtureErrorArgs,
     console: Console,
-    epsilon: f64,
+    budget: Budget,
     support: Dataset,
     real: &Dataset,
     workload: &Workload,
 ) -> Outcome {
-    let budget = Budget::new(epsilon, args.delta)?;
     console.not_private(args.seed);
     let public = PublicData::new(PublicFile::stem(&args.public), support, real.domain())?;
     let release = MixtureRelease {

@@ -18,6 +18,7 @@ mod run;
 mod sample;
 mod schema;
 mod spend;
+mod threads;
 mod trust;
 
 use std::process::ExitCode;
@@ -37,7 +38,9 @@ pub(crate) fn main() -> ExitCode {
         Err(error) => return unparsed(&error),
     };
     let console = Console::new(&arguments.global);
-    match dispatch(&arguments.command, console) {
+    let done = threads::start(arguments.global.threads, console)
+        .and_then(|()| dispatch(&arguments.command, console));
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             console.failure(&failure);
@@ -74,7 +77,7 @@ fn unparsed(error: &clap::Error) -> ExitCode {
         let text = error.to_string();
         let message = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
         let failure = Failure::usage(message);
-        let global = GlobalArgs { log_format: LogFormat::Json, quiet: false };
+        let global = GlobalArgs { log_format: LogFormat::Json, quiet: false, threads: None };
         Console::new(&global).failure(&failure);
         return failure.exit_code();
     }

@@ -6,7 +6,7 @@
 mod dictionary;
 mod tables;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use crate::data::draft::tables::{Observed, observe};
@@ -49,12 +49,13 @@ pub fn draft_from_public(tables: &[&Path]) -> Result<Schema> {
 /// As [`draft_from_dictionary`] and [`draft_from_public`].
 pub fn draft(dictionary: &Path, tables: &[&Path]) -> Result<Schema> {
     let described = dictionary::read(dictionary)?;
-    let columns = observe(tables)?.into_iter().map(|observed| {
-        match described.iter().find(|column| column.name == observed.name) {
-            Some(column) => widened(column.clone(), observed),
+    let by_name: HashMap<&str, &SchemaColumn> =
+        described.iter().map(|column| (column.name.as_str(), column)).collect();
+    let columns =
+        observe(tables)?.into_iter().map(|observed| match by_name.get(observed.name.as_str()) {
+            Some(column) => widened((*column).clone(), observed),
             None => observed.into_column(),
-        }
-    });
+        });
     Schema::new("", columns.collect())
 }
 

@@ -1,6 +1,7 @@
 //! Rows of text, plain or gzip, with the lines on which they start.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -46,6 +47,8 @@ pub(super) struct RawTable<R> {
     reader: csv::Reader<Source<R>>,
     /// The names of the columns, distinct.
     pub(super) header: ByteRecord,
+    /// The position of each name.
+    positions: HashMap<Vec<u8>, usize>,
     crlf: Rc<Cell<bool>>,
     /// Bytes that may still be read for the current row.
     left: Rc<Cell<usize>>,
@@ -64,20 +67,27 @@ impl<R: Read> RawTable<R> {
         let mut builder = csv::ReaderBuilder::new();
         let reader =
             builder.has_headers(false).flexible(true).buffer_capacity(BUFFER).from_reader(source);
-        let mut table = Self { name: name.into(), reader, header: ByteRecord::new(), crlf, left };
+        let (header, positions) = (ByteRecord::new(), HashMap::new());
+        let mut table = Self { name: name.into(), reader, header, positions, crlf, left };
         let mut header = ByteRecord::new();
         if !table.read(&mut header)? {
             return Err(table.row_error(1, "an empty file".into(), "a header and records"));
         }
-        for (i, column) in header.iter().enumerate() {
+        for (position, column) in header.iter().enumerate() {
+            let is_new = table.positions.insert(column.to_owned(), position).is_none();
             // Nameless columns (row numbers of other tools) may repeat.
-            if !column.is_empty() && header.iter().take(i).any(|earlier| earlier == column) {
+            if !is_new && !column.is_empty() {
                 let found = format!("column {} twice in the header", quoted(column));
                 return Err(table.row_error(1, found, "distinct names"));
             }
         }
         table.header = header;
         Ok(table)
+    }
+
+    /// The position of a column.
+    pub(super) fn position(&self, name: &str) -> Option<usize> {
+        self.positions.get(name.as_bytes()).copied()
     }
 
     /// Reads the next row; `false` at the end.

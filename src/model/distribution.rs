@@ -11,6 +11,7 @@ use crate::data::Dataset;
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::model::file::StoredForm;
+use crate::model::sampling::check_room;
 use crate::model::{GroupedSupport, MarkovRandomField, Sampling, WeightedSupport};
 use crate::table::Factor;
 
@@ -141,6 +142,7 @@ impl Model {
         cliques: &[Clique],
         rng: &mut R,
     ) -> Result<Dataset> {
+        check_room(records, self.domain().len())?;
         match drawing {
             Drawing::Refined => {
                 let drawn = self.sample(records, Sampling::Rounded, rng)?;

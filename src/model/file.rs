@@ -232,6 +232,10 @@ impl ModelFile {
     /// # Errors
     /// As [`ModelFile::read`].
     pub fn from_json(text: &str, place: &str, limits: ModelLimits) -> Result<Self> {
+        Self::parsed(text, place, limits).map_err(|error| error.in_file(place))
+    }
+
+    fn parsed(text: &str, place: &str, limits: ModelLimits) -> Result<Self> {
         let wrong =
             |found: String, expected: &str| Error::invalid_specification(place, found, expected);
         let mut members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text)

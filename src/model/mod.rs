@@ -17,6 +17,7 @@ pub use file::{ModelFile, ModelLimits, StoredForm};
 pub use grouped_support::{Group, GroupedSupport};
 pub use markov_random_field::MarkovRandomField;
 pub use sampling::Sampling;
+pub(crate) use sampling::check_room;
 pub use weighted_support::WeightedSupport;
 
 use file::FileForm;

@@ -8,6 +8,9 @@ use crate::domain::Clique;
 use crate::error::{Error, Result};
 use crate::model::MarkovRandomField;
 
+/// Most bytes for a table that is drawn: more would not end in reasonable time.
+const MOST_BYTES: usize = 1 << 37;
+
 /// How records are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sampling {
@@ -77,7 +80,24 @@ impl MarkovRandomField {
 
 fn check_records(records: usize) -> Result<u32> {
     let fits = u32::try_from(records).ok().filter(|records| *records > 0);
-    fits.ok_or_else(|| Error::invalid_parameter("rows", records, "1 to 4,294,967,295"))
+    fits.ok_or_else(|| Error::invalid_parameter("rows", records, "from 1 to 4,294,967,295"))
+}
+
+/// Refuses a number of records for which the system does not give the memory, before anything is drawn.
+///
+/// # Errors
+/// More than 32 bits can count, or [`Error::OutOfMemory`].
+pub(crate) fn check_room(records: usize, attributes: usize) -> Result<()> {
+    // Codes as drawn, as refined and in the table, and the order of the records.
+    let bytes = (12 * attributes as u128 + 32) * u128::from(check_records(records)?);
+    let room = usize::try_from(bytes).is_ok_and(|bytes| {
+        bytes <= MOST_BYTES && Vec::<u8>::new().try_reserve_exact(bytes).is_ok()
+    });
+    if room {
+        return Ok(());
+    }
+    let what = format!("{records} records of {attributes} attributes");
+    Err(Error::OutOfMemory { what, gib: bytes as f64 / f64::from(1 << 30) })
 }
 
 /// One position in a list of weights per record, in random order, each as often as its weight requires.

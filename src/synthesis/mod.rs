@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::data::{Dataset, Labels, Projectable, write_csv_file, write_text};
 use crate::error::Result;
 use crate::mechanism::{self, CheckpointFolder, Entry, Mechanism, PublicTables, Release, Task};
-use crate::model::Drawing;
+use crate::model::{Drawing, check_room};
 use crate::observe::{Event, Notice, Observer};
 use crate::privacy::{Budget, Curator, LedgerFile, NoiseSeed, PrivacyUnit, Rho};
 use crate::query::WorkloadSource;
@@ -130,6 +130,9 @@ impl Synthesis {
         }
         let checkpoint = self.checkpoint_folder()?;
         let tables = Tables::read(self, observer)?;
+        if let Some(rows) = self.rows {
+            check_room(rows, tables.schema.domain().len())?;
+        }
         let release = self.release(&*mechanism, &tables, checkpoint.as_ref(), observer)?;
         let written = self.write(&tables, &release).inspect_err(|_| {
             let spent = release.ledger.spent();
@@ -174,7 +177,8 @@ impl Synthesis {
         };
         let mut curator = curator.with_unit(self.unit.clone())?;
         if let Some(path) = &self.ledger_from {
-            curator.charge_earlier(&LedgerFile::read(path)?)?;
+            let charged = curator.charge_earlier(&LedgerFile::read(path)?);
+            charged.map_err(|error| error.in_file(&path.display().to_string()))?;
         }
         let earlier = curator.spent();
         let task = Task { checkpoint, ..Task::new(&tables.workload, &tables.public) };

@@ -4,11 +4,14 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::data::{Dataset, PublicData, read_csv, read_public_csv, read_units_csv};
-use crate::domain::Schema;
+use crate::domain::{Domain, Schema};
 use crate::error::{Contradiction, Error, Result};
 use crate::observe::{Event, Notice, Observer};
 use crate::query::Workload;
 use crate::synthesis::Synthesis;
+
+/// Cells of a workload's marginals above which counting them takes many seconds and more than half a GiB.
+const LARGE_CELLS: u64 = 1 << 27;
 
 /// A public table to read, with its name in the ledger and the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +69,9 @@ impl Tables {
         if left_out > 0 {
             observer.event(&Event::Notice(Notice::CliquesLeftOut { left_out }));
         }
+        if let Some(notice) = large(&workload, &domain) {
+            observer.event(&Event::Notice(notice));
+        }
         let public_schema = job.public_schema(&schema)?;
         let mut public = Vec::with_capacity(job.public.len());
         for file in &job.public {
@@ -78,6 +84,15 @@ impl Tables {
         };
         Ok(Self { schema, private, public, workload })
     }
+}
+
+/// The notice of a workload whose marginals have too many cells to be counted quickly.
+fn large(workload: &Workload, domain: &Domain) -> Option<Notice> {
+    let sizes = workload.weighted_cliques().iter().map(|c| domain.cells(&c.clique));
+    let cells = sizes.fold(0_u64, |sum, cells| sum.saturating_add(cells.unwrap_or(u64::MAX)));
+    let largest = domain.attributes().iter().max_by_key(|attribute| attribute.cardinality)?;
+    let (attribute, values) = (largest.name.clone(), largest.cardinality.into());
+    (cells > LARGE_CELLS).then_some(Notice::LargeWorkload { cells, attribute, values })
 }
 
 impl Synthesis {

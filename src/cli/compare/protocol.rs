@@ -134,6 +134,9 @@ impl Protocol {
         if self.data.is_empty() {
             return wrong("data", "no data set".into(), "at least one [[data]]");
         }
+        if self.k == 0 || self.draws == Some(0) {
+            return wrong("k and draws", "0".into(), "at least 1");
+        }
         for (i, set) in self.data.iter().enumerate() {
             let at = format!("data set '{}'", set.name);
             if set.name.is_empty() || self.data[..i].iter().any(|other| other.name == set.name) {
