@@ -126,7 +126,7 @@ pub enum Error {
         unit: &'static str,
     },
     /// Something that takes more memory than the machine gives.
-    #[error("{what} would take {gib:.1} GiB of memory, expected at most what the machine has")]
+    #[error("{what} would take {gib:.1} GiB of memory, expected no more than the machine gives")]
     OutOfMemory {
         /// The object.
         what: String,
