@@ -279,6 +279,9 @@ impl fmt::Display for Fact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Count(count) => count.fmt(f),
+            Self::Number(number) if *number != 0.0 && !(1e-4..1e15).contains(&number.abs()) => {
+                write!(f, "{number:e}")
+            }
             Self::Number(number) => number.fmt(f),
             Self::Rho(rho) => rho.fmt(f),
             Self::Relation(relation) => relation.fmt(f),

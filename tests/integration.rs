@@ -14,6 +14,11 @@ mod cli;
 #[cfg(feature = "cli")]
 #[path = "integration/compare.rs"]
 mod compare;
+#[path = "integration/corpus.rs"]
+mod corpus;
+#[cfg(feature = "cli")]
+#[path = "integration/hostile.rs"]
+mod hostile;
 #[path = "integration/ide.rs"]
 mod ide;
 #[cfg(feature = "cli")]

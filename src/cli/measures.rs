@@ -103,7 +103,15 @@ pub(super) fn group_score(
     if groups.is_empty() {
         return Ok(None);
     }
-    let groups = real.domain().clique(groups)?;
+    let groups = real.domain().clique(groups).map_err(|error| match error {
+        Error::UnknownAttribute { name, known, .. } => {
+            Error::UnknownAttribute { name, place: "--groups".into(), known }
+        }
+        Error::DuplicateAttribute { name, .. } => {
+            Error::DuplicateAttribute { name, place: "--groups".into() }
+        }
+        other => other,
+    })?;
     let mut rng = ChaCha20Rng::seed_from_u64(DRAW_SEED);
     Ok(Some(GroupScore::default().between(real, synthetic, &groups, &mut rng)?))
 }

@@ -68,7 +68,7 @@ pub(super) fn run(args: &MixtureErrorArgs, console: Console) -> Outcome {
         outputs.into_iter().filter_map(|(flag, path)| Some((flag, path?))).collect();
     check_files(&inputs, &outputs)?;
     let schema = Schema::read(&args.schema)?;
-    let (workload, _) = args.workload.source().read(&schema.domain())?;
+    let (workload, _) = args.workload.source()?.read(&schema.domain())?;
     let support = read_csv(&args.public, &schema)?;
     let real = read_csv(&args.private, &schema)?;
     match budget {

@@ -25,7 +25,8 @@ pub(super) fn start(asked: Option<u16>, console: Console) -> Outcome {
     };
     if number > most {
         let why = format!("{MOST_PER_CORE} for each of {cores} cores");
-        console.warning(&format!("{name} is {number}, expected at most {most}, {why}: using {most}"));
+        console
+            .warning(&format!("{name} is {number}, expected at most {most}, {why}: using {most}"));
     }
     let number = number.min(most);
     let built = ThreadPoolBuilder::new().num_threads(number).build_global();

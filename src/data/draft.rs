@@ -23,7 +23,7 @@ use crate::error::Result;
 /// # Errors
 /// An unreadable file, a row of another form, or no attribute.
 pub fn draft_from_dictionary(dictionary: &Path) -> Result<Schema> {
-    Schema::new("", dictionary::read(dictionary)?)
+    of(dictionary, dictionary::read(dictionary)?)
 }
 
 /// Drafts a schema from the rows of public tables (CSV, plain or gzip), with each column as it appears in any of them.
@@ -36,7 +36,8 @@ pub fn draft_from_dictionary(dictionary: &Path) -> Result<Schema> {
 /// No table, an unreadable one, or no attribute.
 pub fn draft_from_public(tables: &[&Path]) -> Result<Schema> {
     let observed = observe(tables)?;
-    Schema::new("", observed.into_iter().map(Observed::into_column).collect())
+    let columns = observed.into_iter().map(Observed::into_column).collect();
+    tables.first().map_or_else(|| Schema::new("", Vec::new()), |table| of(table, columns))
 }
 
 /// Drafts a schema for the columns that public tables have, as the dictionary describes them.
@@ -56,7 +57,13 @@ pub fn draft(dictionary: &Path, tables: &[&Path]) -> Result<Schema> {
             Some(column) => widened((*column).clone(), observed),
             None => observed.into_column(),
         });
-    Schema::new("", columns.collect())
+    of(dictionary, columns.collect())
+}
+
+/// The schema of some columns; errors name the file that they come from.
+fn of(file: &Path, columns: Vec<SchemaColumn>) -> Result<Schema> {
+    let file = file.display().to_string();
+    Schema::new("", columns).map_err(|error| error.in_file(&file))
 }
 
 /// A column of a dictionary, extended to accept the observed values.

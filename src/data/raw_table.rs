@@ -11,6 +11,7 @@ use csv::ByteRecord;
 use flate2::bufread::MultiGzDecoder;
 
 use crate::error::{Error, Result};
+use crate::text::encoding;
 
 /// Bytes read at a time.
 const BUFFER: usize = 1 << 17;
@@ -70,7 +71,11 @@ impl<R: Read> RawTable<R> {
         let (header, positions) = (ByteRecord::new(), HashMap::new());
         let mut table = Self { name: name.into(), reader, header, positions, crlf, left };
         let mut header = ByteRecord::new();
-        if !table.read(&mut header)? {
+        let is_there = table.read(&mut header)?;
+        if let Some(found) = header.get(0).and_then(encoding) {
+            return Err(table.row_error(1, found.into(), "CSV in UTF-8, plain or gzip"));
+        }
+        if !is_there {
             return Err(table.row_error(1, "an empty file".into(), "a header and records"));
         }
         for (position, column) in header.iter().enumerate() {
@@ -101,8 +106,11 @@ impl<R: Read> RawTable<R> {
         if record.len() == self.header.len() {
             return Ok(true);
         }
-        let found = format!("{} cells", record.len());
-        let expected = format!("{}, as in the header", self.header.len());
+        let found = format!("{} cell{}", record.len(), if record.len() == 1 { "" } else { "s" });
+        let mut expected = format!("{}, as in the header", self.header.len());
+        if record.as_slice().contains(&b'\n') {
+            expected.push_str(" (a cell has several lines: is a quote not closed?)");
+        }
         Err(self.row_error(self.line(record), found, &expected))
     }
 
@@ -147,7 +155,17 @@ impl<R: Read> RawTable<R> {
         if self.header.len() > SHOWN {
             names.push(format!("... ({} columns in all)", self.header.len()));
         }
-        format!("columns {}", names.join(", "))
+        let hint = match self.header.get(0) {
+            Some(only) if self.header.len() == 1 && only.contains(&b';') => {
+                "; cells are separated by commas, not semicolons"
+            }
+            Some(only) if self.header.len() == 1 && only.contains(&b'\t') => {
+                "; cells are separated by commas, not tabs"
+            }
+            _ if self.header.as_slice().contains(&b'\n') => "; is a quote not closed?",
+            _ => "",
+        };
+        format!("columns {}{hint}", names.join(", "))
     }
 }
 

@@ -112,9 +112,14 @@ pub fn without_groups(groups: &[String], schema: &Schema) -> Result<Schema> {
     if groups.is_empty() {
         return Ok(schema.clone());
     }
-    schema.domain().clique(groups)?;
+    schema.domain().clique(groups).map_err(|error| error.in_file("groups"))?;
     let names = schema.attributes().map(|attribute| attribute.name.clone());
     let others: Vec<String> = names.filter(|name| !groups.contains(name)).collect();
+    if others.is_empty() {
+        let found = format!("all {} attributes", groups.len());
+        let expected = "at least one attribute that is no group";
+        return Err(Error::invalid_specification("groups", found, expected));
+    }
     schema.select(&others)
 }
 
