@@ -25,6 +25,26 @@ pub enum Error {
         /// The range or form expected.
         expected: &'static str,
     },
+    /// A privacy budget, or a part of one, that is outside its range or too small for what it must pay for.
+    #[error("{name} is {found}, expected {expected}")]
+    InvalidBudget {
+        /// The budget as the caller knows it.
+        name: &'static str,
+        /// The value found.
+        found: Fact,
+        /// The range expected.
+        expected: &'static str,
+    },
+    /// An earlier ledger that leaves nothing to spend.
+    #[error(
+        "the earlier ledger has spent {spent} of this run's whole budget of {limit}: nothing is left, expected a larger budget"
+    )]
+    BudgetUsedUp {
+        /// What the entries of the earlier ledger cost together.
+        spent: Cost,
+        /// The budget.
+        limit: Cost,
+    },
     /// A name that is not an attribute of the domain.
     #[error("unknown attribute '{name}' in {place}, expected one of: {known}")]
     UnknownAttribute {
@@ -254,6 +274,9 @@ impl fmt::Display for Fact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Count(count) => count.fmt(f),
+            Self::Number(number) if *number != 0.0 && !(1e-4..1e15).contains(&number.abs()) => {
+                write!(f, "{number:e}")
+            }
             Self::Number(number) => number.fmt(f),
             Self::Rho(rho) => rho.fmt(f),
             Self::Relation(relation) => relation.fmt(f),
@@ -386,6 +409,47 @@ impl Error {
         expected: &'static str,
     ) -> Self {
         Self::InvalidParameter { name, found: found.into(), expected }
+    }
+
+    /// An [`Error::InvalidBudget`].
+    pub fn invalid_budget(
+        name: &'static str,
+        found: impl Into<Fact>,
+        expected: &'static str,
+    ) -> Self {
+        Self::InvalidBudget { name, found: found.into(), expected }
+    }
+
+    /// An error about a value that came from a file, with the file's name: a parameter out of range is then wrong
+    /// input.
+    pub(crate) fn in_file(self, file: &str) -> Self {
+        let at = |what: &str| format!("{file}, {what}");
+        match self {
+            Self::InvalidParameter { name, found, expected }
+            | Self::InvalidBudget { name, found, expected } => {
+                Self::invalid_specification(at(name), found.to_string(), expected)
+            }
+            Self::InvalidSpecification { place, found, expected } if !place.starts_with(file) => {
+                Self::invalid_specification(at(&place), found, expected)
+            }
+            Self::UnknownAttribute { name, place, known } if !place.starts_with(file) => {
+                Self::UnknownAttribute { name, place: at(&place), known }
+            }
+            Self::DuplicateAttribute { name, place } if !place.starts_with(file) => {
+                Self::DuplicateAttribute { name, place: at(&place) }
+            }
+            Self::ShapeMismatch { clique, expected, found } => Self::invalid_specification(
+                at(&format!("table over {clique}")),
+                format!("{found} cells"),
+                expected.to_string(),
+            ),
+            Self::EmptyModel { reason } => Self::invalid_specification(
+                file,
+                format!("a model that gives every record probability zero ({reason})"),
+                "at least one possible record",
+            ),
+            other => other,
+        }
     }
 
     /// An [`Error::TooLarge`].

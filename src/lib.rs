@@ -87,6 +87,7 @@
 //! | --- | --- |
 //! | [`Error`] | the one error type, facts in fields |
 //! | [`observe`] | progress as events, which hold publishable numbers only |
+//! | `text` | text files, and where they are wrong |
 //! | `linalg` | dense solves, by our own code or by LAPACK |
 //! | `program` | linear programs, by `good_lp` |
 //! | [`domain`] | attributes, cliques, and the schema that turns text into codes |
@@ -131,6 +132,7 @@ pub mod report;
 pub mod strategy;
 pub mod synthesis;
 pub mod table;
+mod text;
 pub mod trust;
 
 pub use data::{Dataset, PublicData};

@@ -74,6 +74,15 @@ pub enum Notice {
         /// How many.
         left_out: usize,
     },
+    /// The workload's marginals are so large that counting them takes much time and memory.
+    LargeWorkload {
+        /// Cells of all of them.
+        cells: u64,
+        /// The attribute with the most values.
+        attribute: String,
+        /// Its number of values.
+        values: u64,
+    },
     /// Public tables are read for the report alone.
     PublicTablesUnused {
         /// The mechanism, which makes no use of them.

@@ -12,12 +12,17 @@ mod cli;
 #[cfg(feature = "cli")]
 #[path = "integration/compare.rs"]
 mod compare;
+#[path = "integration/corpus.rs"]
+mod corpus;
 #[cfg(all(feature = "cli", unix))]
 #[path = "integration/faults.rs"]
 mod faults;
 #[cfg(all(feature = "cli", unix))]
 #[path = "integration/faults_checkpoint.rs"]
 mod faults_checkpoint;
+#[cfg(feature = "cli")]
+#[path = "integration/hostile.rs"]
+mod hostile;
 #[path = "integration/ide.rs"]
 mod ide;
 #[cfg(feature = "cli")]

@@ -39,7 +39,7 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     let answerer = entry.build_answerer(&args.mechanism.parameters)?;
     console.not_private(args.spend.seed);
     let schema = Schema::read(&args.schema)?;
-    let (workload, _) = args.workload.source().read(&schema.domain())?;
+    let (workload, _) = args.workload.source()?.read(&schema.domain())?;
     let private = spending.read(&args.private, &schema, console)?;
     let (answers, file) = spending.run(&private, console, |curator| {
         let answers = answerer.answer(curator, &workload)?;

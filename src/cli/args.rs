@@ -11,6 +11,8 @@ use jointly::privacy::NeighboringRelation;
 use jointly::query::WorkloadSource;
 use serde::{Deserialize, Serialize};
 
+use super::failure::{Failure, Outcome};
+
 pub(super) use mechanism::{AnswererArgs, Chosen, MechanismArgs, MechanismName};
 pub(super) use mixture::{MixtureErrorArgs, TrustArgs};
 
@@ -28,9 +30,9 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  a file could not be read or written, or an internal error
-  2  wrong usage: unknown, missing or contradictory flags
-  3  wrong input: a table, schema, workload or model
-  4  privacy: a budget or parameter out of range, or a budget too small
+  2  wrong usage: flags that are unknown, missing, contradictory or out of range
+  3  wrong input: a file, or a flag that asks for what the files do not have
+  4  privacy: a budget out of range, too small or used up
   5  the checkpoint is refused
   130  interrupted; the message says what was spent
 
@@ -46,6 +48,9 @@ pub(super) struct GlobalArgs {
     /// Hide progress and notes; still print warnings, errors and results
     #[arg(long, short, global = true)]
     pub(super) quiet: bool,
+    /// Number of threads, 1 to 256 [default: one per core]; the result does not depend on it
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), allow_negative_numbers = true)]
+    pub(super) threads: Option<u16>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -92,7 +97,7 @@ pub(super) struct DemoArgs {
     #[arg(long, default_value_t = 1.0, value_name = "E", allow_negative_numbers = true)]
     pub(super) epsilon: f64,
     /// Seed for a reproducible run; anyone who knows the seed can remove the noise
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(super) seed: Option<u64>,
 }
 
@@ -103,14 +108,29 @@ pub(super) struct WorkloadArgs {
     #[arg(long, default_value = "all-3-way", value_name = "all-K-way|FILE")]
     pub(super) workload: String,
     /// Leave out cliques of the workload with more than N cells
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) max_cells: Option<u64>,
 }
 
 impl WorkloadArgs {
-    pub(super) fn source(&self) -> WorkloadSource {
-        WorkloadSource { name: self.workload.clone(), max_cells: self.max_cells }
+    pub(super) fn source(&self) -> Outcome<WorkloadSource> {
+        if self.max_cells == Some(0) {
+            return Err(Failure::usage("--max-cells is 0, expected at least 1"));
+        }
+        workload(&self.workload, self.max_cells)
     }
+}
+
+/// The workload of a flag, whose form is checked.
+pub(super) fn workload(name: &str, max_cells: Option<u64>) -> Outcome<WorkloadSource> {
+    let source = WorkloadSource { name: name.to_owned(), max_cells };
+    let size = name.strip_prefix("all-").and_then(|rest| rest.strip_suffix("-way"));
+    let size = size.and_then(|size| size.parse::<usize>().ok());
+    if source.file().is_some() || size.is_some_and(|size| size > 0) {
+        return Ok(source);
+    }
+    let expected = "all-K-way with a whole number K of at least 1, or a file";
+    Err(Failure::usage(format!("--workload is '{name}', expected {expected}")))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -160,7 +180,7 @@ pub(super) struct UnitArgs {
     #[arg(long, value_name = "COLUMN", requires = "max_records")]
     pub(super) unit: Option<String>,
     /// Maximum number of records per unit; keeps the first K in the file and drops the rest
-    #[arg(long, value_name = "K", requires = "unit")]
+    #[arg(long, value_name = "K", requires = "unit", allow_negative_numbers = true)]
     pub(super) max_records: Option<u32>,
 }
 
@@ -192,13 +212,13 @@ pub(super) struct SynthArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) ledger_from: Option<PathBuf>,
     /// Number of records to draw [default: the number that the model represents]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) rows: Option<u64>,
     /// How to draw records
     #[arg(long, value_enum, default_value = "refined", value_name = "HOW")]
     pub(super) draw: DrawName,
     /// Seed for a reproducible run; the result is then NOT private
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(super) seed: Option<u64>,
     /// Output file for the synthetic table: CSV, compressed with gzip if the name ends in .gz
     #[arg(long, value_name = "FILE")]
@@ -250,7 +270,7 @@ pub(super) struct SpendArgs {
     #[arg(long, value_enum, default_value = "replace-one", value_name = "RELATION")]
     pub(super) neighbors: Neighbors,
     /// Seed for a reproducible run; the result is then NOT private
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(super) seed: Option<u64>,
     /// Output file for the ledger: every privacy cost, as JSON, for synth --ledger-from
     #[arg(long, value_name = "FILE")]
@@ -277,7 +297,7 @@ pub(super) struct EvaluateArgs {
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub(super) groups: Vec<String>,
     /// Number of worst marginals to list
-    #[arg(long, default_value_t = 10, value_name = "K")]
+    #[arg(long, default_value_t = 10, value_name = "K", allow_negative_numbers = true)]
     pub(super) worst: usize,
     /// Print JSON instead of text
     #[arg(long)]
@@ -305,10 +325,10 @@ pub(super) struct MeasureArgs {
     #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,...")]
     pub(super) measures: Vec<Measure>,
     /// Number of attributes in each marginal of the k-marginal score
-    #[arg(long, default_value_t = 3, value_name = "K")]
+    #[arg(long, default_value_t = 3, value_name = "K", allow_negative_numbers = true)]
     pub(super) k: usize,
     /// Number of marginals in the k-marginal score, drawn with a fixed seed [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) draws: Option<usize>,
     /// Edit rules: a JSON file of combinations that must not occur; counts violations in both tables
     #[arg(long, value_name = "FILE")]
@@ -351,7 +371,7 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(super) delta: f64,
     /// Number of private records, or an estimate of it
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) records: u64,
     #[command(flatten)]
     pub(super) mechanism: MechanismArgs,
@@ -388,7 +408,7 @@ pub(super) struct SampleArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) model: PathBuf,
     /// Number of records to draw
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) rows: u64,
     /// Output file for the table: CSV, compressed with gzip if the name ends in .gz
     #[arg(long, value_name = "FILE")]
@@ -397,7 +417,7 @@ pub(super) struct SampleArgs {
     #[arg(long, value_enum, default_value = "refined", value_name = "HOW")]
     pub(super) draw: DrawName,
     /// Seed for a reproducible draw; does not affect privacy
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(super) seed: Option<u64>,
 }
 

@@ -31,7 +31,7 @@ impl Answer {
         let rho = args.rho.map(Rho::from_f64).transpose()?;
         if rho.is_some_and(Rho::is_zero) {
             let found = args.rho.unwrap_or(0.0);
-            return Err(Error::invalid_parameter("rho", found, "at least 2^-40").into());
+            return Err(Error::invalid_budget("rho", found, "at least 2^-40").into());
         }
         let (epsilon, delta, rho, computed) = match (epsilon, delta, rho) {
             (Some(epsilon), Some(delta), None) => {

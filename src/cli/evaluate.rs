@@ -33,8 +33,9 @@ struct Answer {
 }
 
 pub(super) fn run(args: &EvaluateArgs) -> Outcome {
+    args.measures.check()?;
     let schema = Schema::read(&args.schema)?;
-    let (workload, left_out) = args.workload.source().read(&schema.domain())?;
+    let (workload, left_out) = args.workload.source()?.read(&schema.domain())?;
     let measures = Measures::new(&args.measures, &schema)?;
     let real: Dataset = read_csv(&args.private, &schema)?;
     let synthetic = read_csv(&args.synthetic, &schema)?;

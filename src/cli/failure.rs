@@ -3,18 +3,21 @@
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
+use clap::{Command, CommandFactory};
 use jointly::{Error, OutputFault};
+
+use super::args::Arguments;
 
 /// Why a command failed. The numbers are the exit codes, documented in `docs/guide/command-line.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
     /// A file could not be read or written, or an internal error occurred.
     Internal = 1,
-    /// Flags that are missing, unknown or contradictory.
+    /// Flags that are missing, unknown, contradictory or out of range, whatever the files hold.
     Usage = 2,
-    /// A table, schema, workload or model that is not valid.
+    /// A file that is not valid, or a flag that asks for what the files do not have or allow.
     Input = 3,
-    /// A privacy budget or parameter out of range, or an insufficient budget.
+    /// A privacy budget that is out of range, too small for what it must pay for, or used up.
     Privacy = 4,
     /// A checkpoint that cannot be resumed.
     Checkpoint = 5,
@@ -33,6 +36,12 @@ impl Reason {
             Self::Checkpoint => "checkpoint",
             Self::Interrupted => "interrupted",
         }
+    }
+
+    /// The reason with an exit code.
+    pub(super) fn of_code(code: i32) -> Option<Self> {
+        let all = [Self::Internal, Self::Usage, Self::Input, Self::Privacy, Self::Checkpoint];
+        all.into_iter().find(|reason| i32::from(reason.code()) == code)
     }
 
     /// The exit code.
@@ -68,15 +77,23 @@ impl Failure {
     }
 }
 
+/// The flag of a parameter as the library names it: `measure share` is `--measure-share`.
+fn flag(parameter: &str) -> Option<String> {
+    let name = parameter.replace(' ', "-");
+    let command = Arguments::command();
+    let has = |command: &Command| command.get_arguments().any(|arg| arg.get_long() == Some(&name));
+    command.get_subcommands().any(has).then(|| format!("--{name}"))
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let reason = match &error {
-            Error::InvalidParameter { .. }
+            Error::InvalidBudget { .. }
             | Error::BudgetExceeded { .. }
+            | Error::BudgetUsedUp { .. } => Reason::Privacy,
+            Error::InvalidParameter { .. }
             | Error::Parameters { .. }
-            | Error::SizeLimit { .. }
-            | Error::NoCandidates { .. } => Reason::Privacy,
-            Error::Contradiction(_)
+            | Error::Contradiction(_)
             | Error::Output {
                 fault: OutputFault::IsFileOf(_) | OutputFault::IsStandardOutputOf(_),
                 ..
@@ -87,6 +104,9 @@ impl From<Error> for Failure {
             | Error::InvalidCell { .. }
             | Error::InvalidRow { .. }
             | Error::ShapeMismatch { .. }
+            | Error::EmptyModel { .. }
+            | Error::SizeLimit { .. }
+            | Error::NoCandidates { .. }
             | Error::TooLarge { .. } => Reason::Input,
             Error::Checkpoint { .. } => Reason::Checkpoint,
             // A truncated or damaged gzip file counts as wrong input.
@@ -100,6 +120,18 @@ impl From<Error> for Failure {
             }
             _ => Reason::Internal,
         };
-        Self { reason, message: error.to_string() }
+        let flag = match &error {
+            Error::InvalidParameter { name, .. } | Error::InvalidBudget { name, .. } => flag(name),
+            _ => None,
+        };
+        let message = match flag {
+            Some(flag) => {
+                let text = error.to_string();
+                let rest = text.split_once(" is ").map_or(text.as_str(), |(_, rest)| rest);
+                format!("{flag} is {rest}")
+            }
+            None => error.to_string(),
+        };
+        Self { reason, message }
     }
 }

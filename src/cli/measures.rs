@@ -1,5 +1,6 @@
 //! Measures in addition to the workload error, shared by `evaluate` and `compare`. Their results are not private.
 
+use jointly::Error;
 use jointly::data::Dataset;
 use jointly::domain::Schema;
 use jointly::evaluation::{
@@ -43,6 +44,19 @@ pub(super) struct Measured {
 pub(super) struct EditComparison {
     pub(super) real: EditViolations,
     pub(super) synthetic: EditViolations,
+}
+
+impl MeasureArgs {
+    /// Refuses numbers out of range.
+    pub(super) fn check(&self) -> jointly::Result<()> {
+        if self.k == 0 {
+            return Err(Error::invalid_parameter("k", 0, "at least 1"));
+        }
+        if self.draws == Some(0) {
+            return Err(Error::invalid_parameter("draws", 0, "at least 1"));
+        }
+        Ok(())
+    }
 }
 
 impl<'a> Measures<'a> {
@@ -89,7 +103,15 @@ pub(super) fn group_score(
     if groups.is_empty() {
         return Ok(None);
     }
-    let groups = real.domain().clique(groups)?;
+    let groups = real.domain().clique(groups).map_err(|error| match error {
+        Error::UnknownAttribute { name, known, .. } => {
+            Error::UnknownAttribute { name, place: "--groups".into(), known }
+        }
+        Error::DuplicateAttribute { name, .. } => {
+            Error::DuplicateAttribute { name, place: "--groups".into() }
+        }
+        other => other,
+    })?;
     let mut rng = ChaCha20Rng::seed_from_u64(DRAW_SEED);
     Ok(Some(GroupScore::default().between(real, synthetic, &groups, &mut rng)?))
 }

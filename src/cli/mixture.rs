@@ -56,6 +56,13 @@ struct Noisy {
 pub(super) fn run(args: &MixtureErrorArgs, console: Console) -> Outcome {
     let inputs =
         [("--private", &*args.private), ("--public", &*args.public), ("--schema", &*args.schema)];
+    let budget = args.epsilon.map(|epsilon| Budget::new(epsilon, args.delta)).transpose()?;
+    if let Some(found) = args.tolerance {
+        match budget {
+            None => MixtureError { tolerance: found, ..MixtureError::default() }.check()?,
+            Some(_) => MixtureRelease { tolerance: found, ..MixtureRelease::default() }.check()?,
+        }
+    }
     let outputs = [
         ("the result", Some(Path::new("-"))),
         ("--ledger", args.ledger.as_deref()),
@@ -65,16 +72,16 @@ pub(super) fn run(args: &MixtureErrorArgs, console: Console) -> Outcome {
         outputs.into_iter().filter_map(|(flag, path)| Some((flag, path?))).collect();
     check_files(&inputs, &outputs)?;
     let schema = Schema::read(&args.schema)?;
-    let (workload, _) = args.workload.source().read(&schema.domain())?;
+    let (workload, _) = args.workload.source()?.read(&schema.domain())?;
     let support = read_csv(&args.public, &schema)?;
-    let Some(epsilon) = args.epsilon else {
+    let Some(budget) = budget else {
         let real = read_csv(&args.private, &schema)?;
         return exact(args, &support, &real, &workload);
     };
     check_public_files(&args.private, [&*args.public])?;
     let spending = Spending {
         command: "mixture-error",
-        budget: Budget::new(epsilon, args.delta)?,
+        budget,
         neighbors: args.neighbors,
         seed: args.seed,
         ledger: args.ledger.as_deref(),

@@ -20,6 +20,7 @@ mod run;
 mod sample;
 mod schema;
 mod spend;
+mod threads;
 mod trust;
 
 use std::process::ExitCode;
@@ -41,7 +42,9 @@ pub(crate) fn main() -> ExitCode {
     let console = Console::new(&arguments.global);
     interrupt::install(console);
     file_size::survive_limit();
-    match dispatch(&arguments.command, console) {
+    let done = threads::start(arguments.global.threads, console)
+        .and_then(|()| dispatch(&arguments.command, console));
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             console.failure(&failure);
@@ -75,14 +78,30 @@ fn unparsed(error: &clap::Error) -> ExitCode {
     let json = typed.iter().any(|text| text == "--log-format=json")
         || typed.windows(2).any(|pair| pair == ["--log-format", "json"]);
     if json && !help {
-        let text = error.to_string();
+        let text = said(error);
         let message = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
         let failure = Failure::usage(message);
-        let global = GlobalArgs { log_format: LogFormat::Json, quiet: false };
+        let global = GlobalArgs { log_format: LogFormat::Json, quiet: false, threads: None };
         Console::new(&global).failure(&failure);
         return failure.exit_code();
     }
     // Nothing can be done if even the message cannot be written.
-    _ = error.print();
-    if help { ExitCode::SUCCESS } else { Failure::usage("").exit_code() }
+    if help {
+        _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    _ = std::io::Write::write_all(&mut std::io::stderr(), said(error).as_bytes());
+    Failure::usage("").exit_code()
+}
+
+/// The message about a flag, with what was expected in a reader's words.
+fn said(error: &clap::Error) -> String {
+    let words = [
+        ("invalid digit found in string", "expected a whole number of at least 0"),
+        ("cannot parse integer from empty string", "expected a whole number of at least 0"),
+        ("number too large to fit in target type", "expected a smaller whole number"),
+        ("invalid float literal", "expected a number"),
+        ("cannot parse float from empty string", "expected a number"),
+    ];
+    words.iter().fold(error.to_string(), |text, (from, to)| text.replace(from, to))
 }

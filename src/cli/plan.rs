@@ -82,7 +82,7 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
         mechanism::find(&args.mechanism.mechanism)?.build(&args.mechanism.parameters)?;
     let budget = Budget::approximate(args.epsilon, args.delta)?;
     let domain = Schema::read(&args.schema)?.domain();
-    let (workload, left_out) = args.workload.source().read(&domain)?;
+    let (workload, left_out) = args.workload.source()?.read(&domain)?;
     let relation = args.neighbors.relation();
     let (rho, records) = (budget.rho(), args.records);
     let about = PlanFor { domain: &domain, workload: &workload, relation, rho, records };

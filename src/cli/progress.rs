@@ -10,7 +10,7 @@ use jointly::privacy::Rho;
 use serde_json::{Value, json};
 
 use super::console::Console;
-use super::format::{duration, grouped, percent, short};
+use super::format::{bytes, duration, grouped, percent, short};
 
 /// Shows the events of a run. They contain only publishable numbers, and nothing else is shown.
 pub(super) struct Progress {
@@ -142,6 +142,14 @@ impl Progress {
                     format!("{} cliques of the workload left out", grouped(*left_out as u64));
                 console.note("workload", &text, json!({ "left_out": left_out }));
             }
+            Notice::LargeWorkload { cells, attribute, values } => console.warning(&format!(
+                "the marginals of the workload have {} cells, {} a table: this takes time and memory; \
+                 attribute '{attribute}' alone has {} values (fewer values, or --max-cells to leave large \
+                 marginals out, would help)",
+                grouped(*cells),
+                bytes(4.0 * *cells as f64),
+                grouped(*values),
+            )),
             Notice::PublicTablesUnused { mechanism } => {
                 let text = format!(
                     "{mechanism} makes no use of public tables: they are read for the report alone"

@@ -51,7 +51,7 @@ fn job(args: &SynthArgs) -> Outcome<Synthesis> {
         private: args.private.clone(),
         public: args.public.iter().map(|text| text.parse()).collect::<Result<_, Error>>()?,
         schema: args.schema.clone(),
-        workload: args.workload.source(),
+        workload: args.workload.source()?,
         mechanism: args.mechanism.mechanism.clone(),
         parameters: args.mechanism.parameters.clone(),
         budget,
@@ -92,6 +92,9 @@ fn unit(args: &UnitArgs) -> Outcome<PrivacyUnit> {
                        number of records, which is then private";
         return Err(Failure::usage(message));
     }
+    if column.is_empty() {
+        return Err(Failure::usage("--unit is empty, expected the name of a column"));
+    }
     Ok(PrivacyUnit::of_units(Units::new(column, most)?)?)
 }
 
@@ -109,7 +112,7 @@ fn beside(out: &Path) -> PathBuf {
 pub(super) fn rows(rows: u64) -> Outcome<usize> {
     let fits = u32::try_from(rows).ok().filter(|rows| *rows > 0);
     fits.map(|rows| rows as usize)
-        .ok_or_else(|| Failure::usage(format!("--rows is {rows}, expected 1 to {}", u32::MAX)))
+        .ok_or_else(|| Failure::usage(format!("--rows is {rows}, expected from 1 to {}", u32::MAX)))
 }
 
 /// The share of the budget that was spent, as a percentage.

@@ -7,11 +7,10 @@ use jointly::data::{PublicData, read_public_csv};
 use jointly::domain::Schema;
 use jointly::mixture_error::MixtureError;
 use jointly::privacy::Budget;
-use jointly::query::WorkloadSource;
 use jointly::synthesis::{PublicFile, check_files, check_public_files};
 use jointly::trust::{Interval, Trust, TrustReport};
 
-use super::args::TrustArgs;
+use super::args::{self, TrustArgs};
 use super::console::{self, Console};
 use super::failure::Outcome;
 use super::format::{grouped, short};
@@ -27,6 +26,7 @@ pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
         confidence: args.confidence,
     };
     trust.check()?;
+    let source = args::workload(&args.workload, None)?;
     let files = args.public.iter().map(|text| text.parse());
     let files = files.collect::<jointly::Result<Vec<PublicFile>>>()?;
     let mut inputs = vec![("--private", &*args.private), ("--schema", &*args.schema)];
@@ -38,7 +38,6 @@ pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
     console.not_private(args.spend.seed);
     let schema = Schema::read(&args.schema)?;
     let domain = schema.domain();
-    let source = WorkloadSource { name: args.workload.clone(), max_cells: None };
     let (workload, _) = source.read(&domain)?;
     let mut public = Vec::with_capacity(files.len());
     for file in &files {

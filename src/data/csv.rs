@@ -155,9 +155,7 @@ impl Layout {
         let mut fields = Vec::new();
         let mut names = Vec::new();
         for column in schema.attributes() {
-            let mut places = (0..table.header.len())
-                .filter(|i| table.header.get(*i) == Some(column.name.as_bytes()));
-            let Some(position) = places.next() else {
+            let Some(position) = table.position(&column.name) else {
                 if absent == AbsentColumns::LeaveOut {
                     continue;
                 }

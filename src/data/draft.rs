@@ -6,7 +6,7 @@
 mod dictionary;
 mod tables;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use crate::data::draft::tables::{Observed, observe};
@@ -23,7 +23,7 @@ use crate::error::Result;
 /// # Errors
 /// An unreadable file, a row of another form, or no attribute.
 pub fn draft_from_dictionary(dictionary: &Path) -> Result<Schema> {
-    Schema::new("", dictionary::read(dictionary)?)
+    of(dictionary, dictionary::read(dictionary)?)
 }
 
 /// Drafts a schema from the rows of public tables (CSV, plain or gzip), with each column as it appears in any of them.
@@ -36,7 +36,8 @@ pub fn draft_from_dictionary(dictionary: &Path) -> Result<Schema> {
 /// No table, an unreadable one, or no attribute.
 pub fn draft_from_public(tables: &[&Path]) -> Result<Schema> {
     let observed = observe(tables)?;
-    Schema::new("", observed.into_iter().map(Observed::into_column).collect())
+    let columns = observed.into_iter().map(Observed::into_column).collect();
+    tables.first().map_or_else(|| Schema::new("", Vec::new()), |table| of(table, columns))
 }
 
 /// Drafts a schema for the columns that public tables have, as the dictionary describes them.
@@ -49,13 +50,20 @@ pub fn draft_from_public(tables: &[&Path]) -> Result<Schema> {
 /// As [`draft_from_dictionary`] and [`draft_from_public`].
 pub fn draft(dictionary: &Path, tables: &[&Path]) -> Result<Schema> {
     let described = dictionary::read(dictionary)?;
-    let columns = observe(tables)?.into_iter().map(|observed| {
-        match described.iter().find(|column| column.name == observed.name) {
-            Some(column) => widened(column.clone(), observed),
+    let by_name: HashMap<&str, &SchemaColumn> =
+        described.iter().map(|column| (column.name.as_str(), column)).collect();
+    let columns =
+        observe(tables)?.into_iter().map(|observed| match by_name.get(observed.name.as_str()) {
+            Some(column) => widened((*column).clone(), observed),
             None => observed.into_column(),
-        }
-    });
-    Schema::new("", columns.collect())
+        });
+    of(dictionary, columns.collect())
+}
+
+/// The schema of some columns; errors name the file that they come from.
+fn of(file: &Path, columns: Vec<SchemaColumn>) -> Result<Schema> {
+    let file = file.display().to_string();
+    Schema::new("", columns).map_err(|error| error.in_file(&file))
 }
 
 /// A column of a dictionary, extended to accept the observed values.

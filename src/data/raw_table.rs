@@ -1,6 +1,7 @@
 //! Rows of text, plain or gzip, with the lines on which they start.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -10,6 +11,7 @@ use csv::ByteRecord;
 use flate2::bufread::MultiGzDecoder;
 
 use crate::error::{Error, Result};
+use crate::text::encoding;
 
 /// Bytes read at a time.
 const BUFFER: usize = 1 << 17;
@@ -46,6 +48,8 @@ pub(super) struct RawTable<R> {
     reader: csv::Reader<Source<R>>,
     /// The names of the columns, distinct.
     pub(super) header: ByteRecord,
+    /// The position of each name.
+    positions: HashMap<Vec<u8>, usize>,
     crlf: Rc<Cell<bool>>,
     /// Bytes that may still be read for the current row.
     left: Rc<Cell<usize>>,
@@ -64,20 +68,31 @@ impl<R: Read> RawTable<R> {
         let mut builder = csv::ReaderBuilder::new();
         let reader =
             builder.has_headers(false).flexible(true).buffer_capacity(BUFFER).from_reader(source);
-        let mut table = Self { name: name.into(), reader, header: ByteRecord::new(), crlf, left };
+        let (header, positions) = (ByteRecord::new(), HashMap::new());
+        let mut table = Self { name: name.into(), reader, header, positions, crlf, left };
         let mut header = ByteRecord::new();
-        if !table.read(&mut header)? {
+        let is_there = table.read(&mut header)?;
+        if let Some(found) = header.get(0).and_then(encoding) {
+            return Err(table.row_error(1, found.into(), "CSV in UTF-8, plain or gzip"));
+        }
+        if !is_there {
             return Err(table.row_error(1, "an empty file".into(), "a header and records"));
         }
-        for (i, column) in header.iter().enumerate() {
+        for (position, column) in header.iter().enumerate() {
+            let is_new = table.positions.insert(column.to_owned(), position).is_none();
             // Nameless columns (row numbers of other tools) may repeat.
-            if !column.is_empty() && header.iter().take(i).any(|earlier| earlier == column) {
+            if !is_new && !column.is_empty() {
                 let found = format!("column {} twice in the header", quoted(column));
                 return Err(table.row_error(1, found, "distinct names"));
             }
         }
         table.header = header;
         Ok(table)
+    }
+
+    /// The position of a column.
+    pub(super) fn position(&self, name: &str) -> Option<usize> {
+        self.positions.get(name.as_bytes()).copied()
     }
 
     /// Reads the next row; `false` at the end.
@@ -91,8 +106,11 @@ impl<R: Read> RawTable<R> {
         if record.len() == self.header.len() {
             return Ok(true);
         }
-        let found = format!("{} cells", record.len());
-        let expected = format!("{}, as in the header", self.header.len());
+        let found = format!("{} cell{}", record.len(), if record.len() == 1 { "" } else { "s" });
+        let mut expected = format!("{}, as in the header", self.header.len());
+        if record.as_slice().contains(&b'\n') {
+            expected.push_str(" (a cell has several lines: is a quote not closed?)");
+        }
         Err(self.row_error(self.line(record), found, &expected))
     }
 
@@ -137,7 +155,17 @@ impl<R: Read> RawTable<R> {
         if self.header.len() > SHOWN {
             names.push(format!("... ({} columns in all)", self.header.len()));
         }
-        format!("columns {}", names.join(", "))
+        let hint = match self.header.get(0) {
+            Some(only) if self.header.len() == 1 && only.contains(&b';') => {
+                "; cells are separated by commas, not semicolons"
+            }
+            Some(only) if self.header.len() == 1 && only.contains(&b'\t') => {
+                "; cells are separated by commas, not tabs"
+            }
+            _ if self.header.as_slice().contains(&b'\n') => "; is a quote not closed?",
+            _ => "",
+        };
+        format!("columns {}{hint}", names.join(", "))
     }
 }
 

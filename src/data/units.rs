@@ -35,7 +35,7 @@ impl Units {
     /// No record.
     pub fn new(column: impl Into<String>, most: u32) -> Result<Self> {
         if most == 0 {
-            return Err(Error::invalid_parameter("records of a unit", most, "at least 1"));
+            return Err(Error::invalid_parameter("max records", most, "1 to 32"));
         }
         Ok(Self { column: column.into(), most })
     }
@@ -72,15 +72,14 @@ impl<'u> UnitCounter<'u> {
         na_token: &'u str,
         table: &RawTable<impl Read>,
     ) -> Result<Self> {
-        let is_it = |i: &usize| table.header.get(*i) == Some(units.column.as_bytes());
-        let mut places = (0..table.header.len()).filter(is_it);
-        let (Some(position), None) = (places.next(), places.next()) else {
-            return Err(table.row_error(
+        let named = Some(&units.column).filter(|name| !name.is_empty());
+        let position = named.and_then(|name| table.position(name)).ok_or_else(|| {
+            table.row_error(
                 1,
-                format!("a header without one column '{}' ({})", units.column, table.names()),
-                "the column that names the unit of each record, once",
-            ));
-        };
+                format!("a header without a column '{}' ({})", units.column, table.names()),
+                "the column that names the unit of each record",
+            )
+        })?;
         Ok(Self { units, na_token, position, seen: HashMap::new() })
     }
 

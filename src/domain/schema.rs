@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::Domain;
 use crate::error::{Error, Result};
+use crate::text::read_text;
 
 use rules::Rules;
 
@@ -174,11 +175,7 @@ impl Schema {
     /// # Errors
     /// As [`Schema::from_json`], or the file cannot be read.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::Io {
-            action: "read",
-            path: path.into(),
-            source,
-        })?;
+        let text = read_text(path)?;
         Self::from_json(&text, &path.display().to_string())
     }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::{Dataset, Encoder};
 use crate::domain::{Domain, Kind, Schema, SchemaColumn};
 use crate::error::{Error, Result};
+use crate::text::read_text;
 
 /// Combinations of values that must not occur, read from JSON against a schema.
 ///
@@ -63,11 +64,7 @@ impl EditRules {
     /// # Errors
     /// An unreadable file, or as [`EditRules::from_json`].
     pub fn read(path: &Path, schema: &Schema) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::Io {
-            action: "read",
-            path: path.into(),
-            source,
-        })?;
+        let text = read_text(path)?;
         Self::from_json(&text, &path.display().to_string(), schema)
     }
 
@@ -85,7 +82,8 @@ impl EditRules {
         let expected = "{\"rules\": [{\"name\": ..., \"forbidden\": {attribute: [values] or \
                         {\"not\": [values]} or {\"from\": number, \"to\": number}}}]}";
         let wrong = |found: String| Error::invalid_specification(place, found, expected);
-        let file: File = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        let file: File = serde_json::from_str(text)
+            .map_err(|error| Error::wrong_json(place, &error, true, expected))?;
         if file.rules.is_empty() {
             return Err(wrong("no rule".into()));
         }

@@ -142,7 +142,7 @@ impl GroupScore {
         rng: &mut R,
     ) -> Result<Workload> {
         if self.draws == 0 {
-            return Err(Error::invalid_parameter("draws of marginals", 0, "at least 1"));
+            return Err(Error::invalid_parameter("draws", 0, "at least 1"));
         }
         if let Some(outside) = groups.iter().find(|a| *a >= domain.len()) {
             return Err(domain.unknown(&format!("#{outside}"), "the grouping attributes"));

@@ -53,7 +53,7 @@ impl KMarginalScore {
     ) -> Result<Self> {
         let workload = match draws {
             Some(0) => {
-                return Err(Error::invalid_parameter("draws of marginals", 0, "at least 1"));
+                return Err(Error::invalid_parameter("draws", 0, "at least 1"));
             }
             Some(draws) if (draws as u64) < choices(real.domain().len(), k) => {
                 Workload::new(draw(real.domain().len(), k, draws, rng), real.domain())?

@@ -143,8 +143,9 @@ fn check_rounds(rounds: u32, singles: usize) -> Result<()> {
     if rounds as usize > singles {
         return Ok(());
     }
-    let expected = "more than the workload has attributes, each of which takes a round";
-    Err(Error::invalid_parameter("rounds", rounds, expected))
+    let found = format!("{rounds} rounds for a workload of {singles} attributes");
+    let expected = "more rounds than attributes, each of which takes a round";
+    Err(Error::invalid_specification("aim", found, expected))
 }
 
 /// The cost of a round: `1/(2σ²) Δ₂²` for measuring and `ε²/8` for choosing.

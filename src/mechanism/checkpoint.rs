@@ -96,7 +96,11 @@ struct Stored {
 impl Stored {
     /// Checks that all parts match the domain and each other.
     fn check(&self, domain: &Domain) -> std::result::Result<(), &'static str> {
-        let is_finite = |m: &Measurement| m.values.iter().all(|value| value.is_finite());
+        let is_finite = |m: &Measurement| {
+            m.stddev.is_finite()
+                && m.stddev >= 0.0
+                && m.values.iter().all(|value| value.is_finite())
+        };
         let has_shape = |m: &Measurement| {
             let cells = domain.cells(&m.clique);
             m.clique.iter().all(|a| a < domain.len())

@@ -461,7 +461,7 @@ impl Shares {
         if measure.is_zero() || select.is_zero() {
             let expected =
                 "a positive rho for each step of each round: more budget or fewer rounds";
-            return Err(Error::invalid_parameter("budget of a round", round, expected));
+            return Err(Error::invalid_budget("budget of a round", round, expected));
         }
         Ok(Self { measure, select })
     }

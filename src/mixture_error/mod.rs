@@ -180,7 +180,11 @@ impl MixtureError {
         })
     }
 
-    fn check(&self) -> Result<()> {
+    /// Refuses parameters out of range. [`solve`](Self::solve) does so too.
+    ///
+    /// # Errors
+    /// A tolerance or a number of iterations that is not above 0.
+    pub fn check(&self) -> Result<()> {
         if !(self.tolerance > 0.0 && self.tolerance.is_finite()) {
             return Err(Error::invalid_parameter("tolerance", self.tolerance, "above 0"));
         }

@@ -13,6 +13,7 @@ use crate::domain::{Clique, Domain, Schema};
 use crate::error::{Error, Result};
 use crate::model::{FORMS, Model};
 use crate::query::Workload;
+use crate::text::read_text;
 
 /// What a file's first member says.
 const FORMAT: &str = "jointly-model";
@@ -66,6 +67,8 @@ pub(super) struct Reading<'a> {
     pub(super) total: f64,
     /// Stands for the file in errors.
     pub(super) place: &'a str,
+    /// Name of the member that is read.
+    pub(super) member: &'static str,
     pub(super) limits: ModelLimits,
 }
 
@@ -94,14 +97,14 @@ impl StoredForm {
 impl Reading<'_> {
     /// A member of the file.
     pub(super) fn parse<T: DeserializeOwned>(&self, value: &RawValue) -> Result<T> {
-        parse(value, self.place)
+        parse(value, self.place, self.member)
     }
 }
 
-fn parse<T: DeserializeOwned>(value: &RawValue, place: &str) -> Result<T> {
+fn parse<T: DeserializeOwned>(value: &RawValue, place: &str, member: &str) -> Result<T> {
     serde_json::from_str(value.get()).map_err(|error| {
-        let expected = "the members of a model, as in docs/guide/model-file.md";
-        Error::invalid_specification(place, error.to_string(), expected)
+        let form = "a model as in docs/guide/model-file.md";
+        Error::wrong_json(&format!("{place}, member '{member}'"), &error, false, form)
     })
 }
 
@@ -122,7 +125,7 @@ struct Header<'a> {
 
 /// A table over some attributes.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table {\"attributes\": [...], \"potentials\": [...]}")]
 pub(super) struct StoredFactor {
     pub(super) attributes: Vec<String>,
     /// Log-potentials, row-major; null forbids a cell.
@@ -131,7 +134,7 @@ pub(super) struct StoredFactor {
 
 /// Cliques, in short where they are all of one size.
 #[derive(Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "no list of cliques and no {\"all\": K, \"max_cells\": N}")]
 enum RefinedOn {
     /// All cliques of `all` attributes, of at most `max_cells` cells.
     All {
@@ -223,7 +226,7 @@ impl ModelFile {
                 "bytes",
             ));
         }
-        let text = fs::read_to_string(path).map_err(io)?;
+        let text = read_text(path)?;
         Self::from_json(&text, &place, limits)
     }
 
@@ -232,30 +235,36 @@ impl ModelFile {
     /// # Errors
     /// As [`ModelFile::read`].
     pub fn from_json(text: &str, place: &str, limits: ModelLimits) -> Result<Self> {
+        Self::parsed(text, place, limits).map_err(|error| error.in_file(place))
+    }
+
+    fn parsed(text: &str, place: &str, limits: ModelLimits) -> Result<Self> {
         let wrong =
             |found: String, expected: &str| Error::invalid_specification(place, found, expected);
+        let form = "a model as in docs/guide/model-file.md";
         let mut members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text)
-            .map_err(|error| wrong(format!("no model ({error})"), "a model of this program"))?;
+            .map_err(|error| Error::wrong_json(place, &error, true, form))?;
         let mut take = |name: &str| {
             let missing = || wrong(format!("no member '{name}'"), "a model of this program");
             members.remove(name).ok_or_else(missing)
         };
-        let format: String = parse(&take("format")?, place)?;
+        let format: String = parse(&take("format")?, place, "format")?;
         if format != FORMAT {
             return Err(wrong(format!("format '{format}'"), FORMAT));
         }
-        let version: u32 = parse(&take("version")?, place)?;
+        let version: u32 = parse(&take("version")?, place, "version")?;
         if !(1..=VERSION).contains(&version) {
             return Err(wrong(format!("version {version}"), "version 1, 2, 3 or 4"));
         }
-        let mechanism: String = parse(&take("mechanism")?, place)?;
-        let is_private: bool = parse(&take("private")?, place)?;
-        let total: f64 = parse(&take("total")?, place)?;
-        let schema: Schema = parse(&take("schema")?, place)?;
+        let mechanism: String = parse(&take("mechanism")?, place, "mechanism")?;
+        let is_private: bool = parse(&take("private")?, place, "private")?;
+        let total: f64 = parse(&take("total")?, place, "total")?;
+        let schema: Schema = parse(&take("schema")?, place, "schema")?;
         let domain = schema.domain();
-        let refined_on = take("refined_on").ok().map(|value| parse::<RefinedOn>(&value, place));
+        let refined_on =
+            take("refined_on").ok().map(|value| parse::<RefinedOn>(&value, place, "refined_on"));
         let stored_zeros =
-            take("zeros").ok().map(|value| parse::<Vec<StoredFactor>>(&value, place));
+            take("zeros").ok().map(|value| parse::<Vec<StoredFactor>>(&value, place, "zeros"));
         if version == VERSION && stored_zeros.transpose()?.unwrap_or_default() != zeros(&domain) {
             return Err(wrong(
                 "other zeros".into(),
@@ -275,7 +284,10 @@ impl ModelFile {
             let found = format!("'{}' in version {version}", form.member);
             return Err(wrong(found, &format!("version {}", form.only_in)));
         }
-        let model = (form.read)(value, Reading { domain: &domain, total, place, limits })?;
+        let model = (form.read)(
+            value,
+            Reading { domain: &domain, total, place, member: form.member, limits },
+        )?;
         let refined_on = match refined_on.transpose()? {
             Some(stored) => stored.cliques(&domain)?,
             None => without_list(&domain, &model)?,

@@ -45,6 +45,8 @@ const MOST_ATTRIBUTES: usize = 8;
 const MOST_CELLS: u64 = 1 << 27;
 /// Most residuals read in one sweep: about ten seconds of work.
 const MOST_READ: u64 = 1 << 35;
+/// Most values of one attribute looked at in one sweep, over all records: a longer attribute stays as drawn.
+const MOST_VALUES: u64 = 1 << 32;
 /// Most model cells visited for marginals off the tree.
 const MOST_WORK: u64 = 1 << 30;
 
@@ -57,8 +59,9 @@ impl MarkovRandomField {
     /// record, among those that improve the marginals, so attributes that are independent in the model stay independent
     /// and rare combinations stay rare. It never creates a combination of values on one of the cliques that no record
     /// has and that the model expects in fewer than one of a hundred tables. Structural zeros stay empty. Cliques of
-    /// more than eight attributes are left out. So are the largest cliques, those with most attributes first, if all of
-    /// them would take more than a few seconds or half a GiB.
+    /// more than eight attributes are left out, and so are cliques with an attribute of more than 2³² values over all
+    /// records together. So are the largest cliques, those with most attributes first, if all of them would take more
+    /// than a few seconds or half a GiB.
     ///
     /// `records`: over the model's domain, as of [`MarkovRandomField::sample`]. The result depends only on them, the
     /// model and the cliques, not on the number of threads: the generator is `ChaCha20Rng`, seeded by the SHA-256 of
@@ -106,6 +109,10 @@ impl MarkovRandomField {
                         values: self.domain().cardinality(attribute),
                     };
                     proposals.fill_with(|| Proposal { chance: rng.random(), value: None });
+                    // Nothing to come closer to.
+                    if tables.residuals.is_empty() {
+                        continue;
+                    }
                     let chunks = batch.par_chunks(CHUNK * attributes);
                     chunks.zip(proposals.par_chunks_mut(CHUNK)).for_each(|(rows, proposals)| {
                         Arch::new().dispatch(Propose { tables, rows, attributes, proposals });
@@ -134,7 +141,9 @@ impl MarkovRandomField {
             if let Some(outside) = clique.iter().find(|a| *a >= domain.len()) {
                 return Err(domain.unknown(&format!("#{outside}"), format!("the clique {clique}")));
             }
-            if clique.len() <= MOST_ATTRIBUTES {
+            let is_long =
+                |a| (records as u64).saturating_mul(domain.cardinality(a) as u64) > MOST_VALUES;
+            if clique.len() <= MOST_ATTRIBUTES && !clique.iter().any(is_long) {
                 wanted.extend(clique.subsets());
             }
         }

@@ -77,7 +77,7 @@ impl MarkovRandomField {
 
 fn check_records(records: usize) -> Result<u32> {
     let fits = u32::try_from(records).ok().filter(|records| *records > 0);
-    fits.ok_or_else(|| Error::invalid_parameter("rows", records, "1 to 4,294,967,295"))
+    fits.ok_or_else(|| Error::invalid_parameter("rows", records, "from 1 to 4,294,967,295"))
 }
 
 /// One position in a list of weights per record, in random order, each as often as its weight requires.

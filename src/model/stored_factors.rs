@@ -22,7 +22,7 @@ pub(super) fn factors(model: &MarkovRandomField) -> Vec<StoredFactor> {
 
 /// A graphical model, once all sizes fit.
 pub(super) fn read(value: &RawValue, reading: Reading<'_>) -> Result<Model> {
-    let Reading { domain, total, place, limits } = reading;
+    let Reading { domain, total, place, limits, .. } = reading;
     let factors: Vec<StoredFactor> = reading.parse(value)?;
     let mut cliques: Vec<Clique> = Vec::with_capacity(factors.len());
     for factor in &factors {

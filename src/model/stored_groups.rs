@@ -63,7 +63,7 @@ impl StoredGroups {
     /// [`GroupedSupport::new`].
     fn check(
         self,
-        Reading { domain, total, place, limits }: Reading<'_>,
+        Reading { domain, total, place, limits, .. }: Reading<'_>,
     ) -> Result<GroupedSupport> {
         let wrong =
             |found: String, expected: &str| Error::invalid_specification(place, found, expected);

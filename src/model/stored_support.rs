@@ -81,7 +81,7 @@ impl StoredSupport {
     /// schema does not have; records out of order, repeated or forbidden; or as [`WeightedSupport::new`].
     fn check(
         self,
-        Reading { domain, total, place, limits }: Reading<'_>,
+        Reading { domain, total, place, limits, .. }: Reading<'_>,
     ) -> Result<WeightedSupport> {
         let wrong =
             |found: String, expected: &str| Error::invalid_specification(place, found, expected);

@@ -40,7 +40,7 @@ impl Epsilon {
         if epsilon.is_finite() && epsilon > 0.0 {
             return Ok(Self(epsilon));
         }
-        Err(Error::invalid_parameter("epsilon", epsilon, "a finite number above 0"))
+        Err(Error::invalid_budget("epsilon", epsilon, "a finite number above 0"))
     }
 
     /// The number.
@@ -58,7 +58,7 @@ impl Delta {
         if delta > 0.0 && delta < 1.0 {
             return Ok(Self(delta));
         }
-        Err(Error::invalid_parameter("delta", delta, "a number strictly between 0 and 1"))
+        Err(Error::invalid_budget("delta", delta, "a number strictly between 0 and 1"))
     }
 
     /// The number.
@@ -113,7 +113,7 @@ pub fn rho_from_epsilon_delta(epsilon: Epsilon, delta: Delta) -> Result<Rho> {
     }
     if holding == 0 {
         let expected = "an epsilon that allows a rho of at least 2^-40";
-        return Err(Error::invalid_parameter("epsilon", epsilon.0, expected));
+        return Err(Error::invalid_budget("epsilon", epsilon.0, expected));
     }
     Ok(Rho::from_units(holding))
 }
@@ -131,7 +131,7 @@ pub fn rho_from_epsilon_delta(epsilon: Epsilon, delta: Delta) -> Result<Rho> {
 /// ```
 pub fn epsilon_from_rho_delta(rho: Rho, delta: Delta) -> Result<Epsilon> {
     if rho.is_zero() {
-        return Err(Error::invalid_parameter("rho", 0, "above 0"));
+        return Err(Error::invalid_budget("rho", 0, "above 0"));
     }
     let holds = |epsilon: f64| delta_from_rho_epsilon(rho, Epsilon(epsilon)) <= delta.0;
     let (mut failing, mut holding) = (0.0, 1.0);

@@ -16,8 +16,8 @@ use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::privacy::curator::ledger_on_disk::LedgerOnDisk;
 use crate::privacy::{
-    Ledger, LedgerEntry, LedgerFile, NeighboringRelation, NoiseSeed, PrivacyUnit, RecordsPerUnit,
-    Rho, Sensitive,
+    Cost, Ledger, LedgerEntry, LedgerFile, NeighboringRelation, NoiseSeed, PrivacyUnit,
+    RecordsPerUnit, Rho, Sensitive,
 };
 
 /// Holds the private records, the remaining budget and the noise generator.
@@ -139,8 +139,18 @@ impl<'a> Curator<'a> {
         }
         self.check_relation(&earlier.ledger)?;
         let mut charged = self.ledger.emptied();
+        let used_up = |spent: Cost, limit: Cost| Err(Error::BudgetUsedUp { spent, limit });
         for entry in earlier.ledger.entries() {
-            charged.charge(LedgerEntry { round: 0, ..entry.clone() })?;
+            match charged.charge(LedgerEntry { round: 0, ..entry.clone() }) {
+                Err(Error::BudgetExceeded { remaining: Cost::Rho(_), .. }) => {
+                    let spent = Cost::Rho(earlier.ledger.spent());
+                    return used_up(spent, Cost::Rho(charged.limit()));
+                }
+                done => done?,
+            }
+        }
+        if charged.remaining().is_zero() {
+            return used_up(Cost::Rho(charged.spent()), Cost::Rho(charged.limit()));
         }
         self.ledger = charged;
         Ok(())

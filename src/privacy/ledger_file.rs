@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::data::write_durably;
 use crate::error::{Error, Result};
 use crate::privacy::{Budget, Curator, Ledger, NeighboringRelation, PrivacyUnit};
+use crate::text::read_text;
 
 /// The value of the first member of a file, and its version.
 const FORMAT: &str = "jointly-ledger";
@@ -171,15 +172,16 @@ impl LedgerFile {
     /// # Errors
     /// A file that cannot be read, has another format, or whose entries contradict one another.
     pub fn read(path: &Path) -> Result<Self> {
-        let failed = |source| Error::Io { action: "read", path: path.into(), source };
-        let text = std::fs::read_to_string(path).map_err(failed)?;
-        let place = path.display().to_string();
-        let stored: Stored = serde_json::from_str(&text).map_err(|error| {
-            Error::invalid_specification(
-                &place,
-                error.to_string(),
-                "a ledger as written by --ledger",
-            )
+        Self::from_json(&read_text(path)?, &path.display().to_string())
+    }
+
+    /// Reads the text of a file; `place` stands for the file in errors.
+    ///
+    /// # Errors
+    /// As [`LedgerFile::read`].
+    pub fn from_json(text: &str, place: &str) -> Result<Self> {
+        let stored: Stored = serde_json::from_str(text).map_err(|error| {
+            Error::wrong_json(place, &error, true, "a ledger as written by --ledger")
         })?;
         if !READ.contains(&(stored.format.as_str(), stored.version)) {
             let found = format!("format '{}', version {}", stored.format, stored.version);

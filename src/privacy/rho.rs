@@ -59,7 +59,7 @@ impl Rho {
         // Scaling by a power of two is exact; the cast drops the fraction.
         let units = rho * Self::UNITS;
         if !(units >= 0.0 && units < u64::MAX as f64) {
-            return Err(Error::invalid_parameter("rho", rho, expected));
+            return Err(Error::invalid_budget("rho", rho, expected));
         }
         #[expect(
             clippy::cast_possible_truncation,

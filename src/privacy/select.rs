@@ -76,7 +76,7 @@ impl Selector {
         let largest = 1_u64 << (EPSILON_BITS + 10);
         let epsilon = u64::try_from(square.isqrt()).unwrap_or(largest).min(largest);
         if epsilon == 0 {
-            return Err(Error::invalid_parameter("rho of a selection", rho, "above 0"));
+            return Err(Error::invalid_budget("rho of a selection", rho, "above 0"));
         }
         let grid = sensitivity.value() / GRID_STEPS;
         Ok(Self { selection, epsilon, sensitivity, grid })

@@ -86,7 +86,7 @@ impl RecordsPerUnit {
         if (1..=Self::MAX).contains(&records) {
             return Ok(Self(records));
         }
-        Err(Error::invalid_parameter("records of a unit", records, "1 to 32"))
+        Err(Error::invalid_parameter("max records", records, "1 to 32"))
     }
 
     /// The number.

@@ -171,7 +171,7 @@ impl GridNoise {
         rho: Rho,
     ) -> Result<(Self, NoiseMechanism)> {
         let too_small =
-            || Error::invalid_parameter("rho of a measurement", rho, "enough for the sampler");
+            || Error::invalid_budget("rho of a measurement", rho, "enough for the sampler");
         if rho.is_zero() {
             return Err(too_small());
         }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
+use crate::text::read_text;
 
 /// Largest number of cliques of one workload.
 const MAX_CLIQUES: u64 = 1 << 24;
@@ -147,11 +148,7 @@ impl Workload {
     /// # Errors
     /// An unreadable file, or as [`Workload::from_text`].
     pub fn read(path: &Path, domain: &Domain) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::Io {
-            action: "read",
-            path: path.into(),
-            source,
-        })?;
+        let text = read_text(path)?;
         Self::from_text(&text, &path.display().to_string(), domain)
     }
 
@@ -298,14 +295,14 @@ fn clique(names: &[String], place: &str, domain: &Domain) -> Result<Clique> {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a clique that is no list of names and has no clique and weight")]
 enum Entry {
     Plain(Vec<String>),
     Weighted { clique: Vec<String>, weight: f64 },
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "no list of cliques")]
 enum File {
     Object { cliques: Vec<Entry> },
     List(Vec<Entry>),
@@ -313,7 +310,7 @@ enum File {
 
 fn from_json(text: &str, place: &str, domain: &Domain) -> Result<Vec<WeightedClique>> {
     let expected = "{\"cliques\": [[\"name\", ...], {\"clique\": [...], \"weight\": 2.0}, ...]}";
-    let wrong = |e: serde_json::Error| Error::invalid_specification(place, e.to_string(), expected);
+    let wrong = |error: serde_json::Error| Error::wrong_json(place, &error, true, expected);
     let (File::Object { cliques: entries } | File::List(entries)) =
         serde_json::from_str(text).map_err(wrong)?;
     let mut cliques = Vec::with_capacity(entries.len());

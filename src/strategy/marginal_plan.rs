@@ -70,7 +70,7 @@ impl MarginalPlan {
         if plan.variances().iter().all(|(_, variance)| variance.is_finite()) {
             return Ok(plan);
         }
-        Err(Error::invalid_parameter("rho of a plan", rho, "enough for every part of the workload"))
+        Err(Error::invalid_budget("rho of a plan", rho, "enough for every part of the workload"))
     }
 
     /// The cliques to measure, with their costs, which add up to the budget. The empty clique is the number of records.
@@ -162,7 +162,7 @@ fn split(rho: Rho, shares: Vec<(Clique, f64)>) -> Result<Vec<(Clique, Rho)>> {
         rest -= share;
         if own.is_zero() {
             let expected = "enough for every marginal of the plan";
-            return Err(Error::invalid_parameter("rho of a plan", rho, expected));
+            return Err(Error::invalid_budget("rho of a plan", rho, expected));
         }
         measured.push((clique, own));
     }

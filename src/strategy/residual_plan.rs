@@ -60,7 +60,7 @@ impl ResidualPlan {
         rho: Rho,
     ) -> Result<Self> {
         if rho.is_zero() {
-            return Err(Error::invalid_parameter("rho of a plan", rho, "above 0"));
+            return Err(Error::invalid_budget("rho of a plan", rho, "above 0"));
         }
         let mut cliques = needed(domain, workload);
         if relation.has_public_total() {

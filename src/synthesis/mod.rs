@@ -168,9 +168,8 @@ impl Synthesis {
     /// tables that are the private one.
     fn warn(&self, tables: &Tables, observer: &mut dyn Observer) {
         let earlier = self.outputs.ledger.as_deref().filter(|_| self.checkpoint.is_none());
-        if let Some((path, file)) =
-            earlier.and_then(|path| Some((path, LedgerFile::read(path).ok()?)))
-        {
+        let earlier = earlier.and_then(|path| Some((path, LedgerFile::read(path).ok()?)));
+        if let Some((path, file)) = earlier.filter(|(_, file)| file.private) {
             let (ledger, spent) = (path.to_owned(), file.ledger.spent());
             observer.event(&Event::Notice(Notice::LedgerReplaced { ledger, spent }));
         }
@@ -200,7 +199,8 @@ impl Synthesis {
             curator = curator.with_ledger_at(path, mechanism.name(), self.budget);
         }
         if let Some(path) = &self.ledger_from {
-            curator.charge_earlier(&LedgerFile::read(path)?)?;
+            let charged = curator.charge_earlier(&LedgerFile::read(path)?);
+            charged.map_err(|error| error.in_file(&path.display().to_string()))?;
         }
         let earlier = curator.spent();
         let task = Task { checkpoint, ..Task::new(&tables.workload, &tables.public) };

@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::data::{Dataset, PublicData, read_public_csv};
-use crate::domain::Schema;
+use crate::domain::{Domain, Schema};
 use crate::error::{Contradiction, Error, Result};
 use crate::model::check_rows;
 use crate::observe::{Event, Notice, Observer};
 use crate::query::Workload;
 use crate::synthesis::Synthesis;
+
+/// Cells of a workload's marginals above which counting them takes many seconds and more than half a GiB.
+const LARGE_CELLS: u64 = 1 << 27;
 
 /// A public table to read, with its name in the ledger and the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +73,9 @@ impl Tables {
         if left_out > 0 {
             observer.event(&Event::Notice(Notice::CliquesLeftOut { left_out }));
         }
+        if let Some(notice) = large(&workload, &domain) {
+            observer.event(&Event::Notice(notice));
+        }
         let public_schema = job.public_schema(&schema)?;
         let mut public = Vec::with_capacity(job.public.len());
         for file in &job.public {
@@ -79,6 +85,15 @@ impl Tables {
         let private = job.unit.read_csv(&job.private, &schema)?;
         Ok(Self { schema, private, public, workload })
     }
+}
+
+/// The notice of a workload whose marginals have too many cells to be counted quickly.
+fn large(workload: &Workload, domain: &Domain) -> Option<Notice> {
+    let sizes = workload.weighted_cliques().iter().map(|c| domain.cells(&c.clique));
+    let cells = sizes.fold(0_u64, |sum, cells| sum.saturating_add(cells.unwrap_or(u64::MAX)));
+    let largest = domain.attributes().iter().max_by_key(|attribute| attribute.cardinality)?;
+    let (attribute, values) = (largest.name.clone(), largest.cardinality.into());
+    (cells > LARGE_CELLS).then_some(Notice::LargeWorkload { cells, attribute, values })
 }
 
 impl Synthesis {
@@ -98,9 +113,14 @@ pub fn without_groups(groups: &[String], schema: &Schema) -> Result<Schema> {
     if groups.is_empty() {
         return Ok(schema.clone());
     }
-    schema.domain().clique(groups)?;
+    schema.domain().clique(groups).map_err(|error| error.in_file("groups"))?;
     let names = schema.attributes().map(|attribute| attribute.name.clone());
     let others: Vec<String> = names.filter(|name| !groups.contains(name)).collect();
+    if others.is_empty() {
+        let found = format!("all {} attributes", groups.len());
+        let expected = "at least one attribute that is no group";
+        return Err(Error::invalid_specification("groups", found, expected));
+    }
     schema.select(&others)
 }
 

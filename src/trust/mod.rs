@@ -196,7 +196,7 @@ impl Trust {
     /// A share or a confidence out of range, or no row to mix.
     pub fn check(&self) -> Result<()> {
         if self.rows == 0 {
-            return Err(Error::invalid_parameter("rows to mix", 0, "at least 1"));
+            return Err(Error::invalid_parameter("rows", 0, "at least 1"));
         }
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
             let expected = "strictly between 0 and 1";

@@ -69,9 +69,7 @@ impl MixtureRelease {
         form: NoiseForm,
         rho: Rho,
     ) -> Result<NoisyMixtureError> {
-        if !(self.tolerance > 0.0 && self.tolerance < 1.0) {
-            return Err(Error::invalid_parameter("tolerance", self.tolerance, "above 0, below 1"));
-        }
+        self.check()?;
         if !(total >= 1.0 && total.is_finite()) {
             return Err(Error::invalid_parameter("total", total, "at least 1"));
         }
@@ -90,6 +88,17 @@ impl MixtureRelease {
             stddev: noisy.stddev / total,
             half_width: (half_width + 0.5 * width) / total + smoothing,
         })
+    }
+
+    /// Refuses parameters out of range. [`run`](Self::run) does so too.
+    ///
+    /// # Errors
+    /// A tolerance outside (0, 1).
+    pub fn check(&self) -> Result<()> {
+        if self.tolerance > 0.0 && self.tolerance < 1.0 {
+            return Ok(());
+        }
+        Err(Error::invalid_parameter("tolerance", self.tolerance, "strictly between 0 and 1"))
     }
 }
 

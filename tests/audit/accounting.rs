@@ -476,11 +476,11 @@ fn delta_is_never_below_its_high_precision_reference() {
 fn parameters_that_promise_nothing_are_refused() {
     for epsilon in [0.0, -1.0, f64::INFINITY, f64::NAN] {
         let error = Epsilon::new(epsilon).unwrap_err();
-        assert!(matches!(error, Error::InvalidParameter { name: "epsilon", .. }), "{error}");
+        assert!(matches!(error, Error::InvalidBudget { name: "epsilon", .. }), "{error}");
     }
     for delta in [0.0, 1.0, -0.1, 2.0, f64::NAN] {
         let error = Delta::new(delta).unwrap_err();
-        assert!(matches!(error, Error::InvalidParameter { name: "delta", .. }), "{error}");
+        assert!(matches!(error, Error::InvalidBudget { name: "delta", .. }), "{error}");
     }
     let huge = |epsilon| {
         rho_from_epsilon_delta(Epsilon::new(epsilon).unwrap(), Delta::new(1e-9).unwrap()).unwrap()

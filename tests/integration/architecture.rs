@@ -6,9 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules of the library, each allowed to name the ones before it and itself.
-const ORDER: [&str; 22] = [
+const ORDER: [&str; 23] = [
     "error",
     "observe",
+    "text",
     "linalg",
     "program",
     "domain",

@@ -85,9 +85,9 @@ fn tables_that_cannot_be_read_say_why() {
         ),
         ("SEX,ID\n01,3\n", "a header without 'AGE' (columns 'SEX', 'ID')"),
         ("SEX,AGE,SEX\n01,3,01\n", "column 'SEX' twice in the header, expected distinct names"),
-        ("SEX,AGE\n01,3\n01\n", "t.csv, line 3: found 1 cells, expected 2, as in the header"),
+        ("SEX,AGE\n01,3\n01\n", "t.csv, line 3: found 1 cell, expected 2, as in the header"),
         ("SEX,AGE\n01,3,4\n", "t.csv, line 2: found 3 cells, expected 2"),
-        ("SEX,AGE\n\"01,3\n02,4\n", "t.csv, line 2: found 1 cells, expected 2"),
+        ("SEX,AGE\n\"01,3\n02,4\n", "t.csv, line 2: found 1 cell, expected 2"),
         (
             "SEX,AGE\n01,3\n1,3\n",
             "t.csv, line 3, column 'SEX': found '1', expected one of '01', '02', or nothing (missing)",

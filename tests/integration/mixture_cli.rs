@@ -86,7 +86,7 @@ fn a_run_after_trust_stays_within_its_own_budget() {
     let first = &ledger["entries"][0];
     assert_eq!(first["purpose"], "best mixture error of near");
     assert_eq!(first["round"], 0);
-    bench.fail(&synth("0.4", ""), 4, "exceeds the remaining budget");
+    bench.fail(&synth("0.4", ""), 4, "nothing is left");
     bench.fail(&synth("1", "--neighbors add-remove-one"), 3, "as in this run");
     bench.fail(&synth("1", "--checkpoint state"), 2, "--checkpoint");
     bench.succeed(&format!("{TRUST} --seed 7"));

@@ -59,7 +59,7 @@ fn flags_that_would_not_be_heeded_are_refused() {
     ] {
         bench.fail(&format!("{SYNTH} {flags}"), 2, part);
     }
-    bench.fail(&format!("{SYNTH} --mechanism pep --projections 0"), 4, "projections is 0");
+    bench.fail(&format!("{SYNTH} --mechanism pep --projections 0"), 2, "projections is 0");
     let alone = SYNTH.replace("--public near=public.csv ", "");
     bench.fail(&format!("{alone} --mechanism pmw-pub"), 2, "needs a --public table");
     bench.write("part.csv", "a,b\n0,1\n1,2\n");

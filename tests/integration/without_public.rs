@@ -341,7 +341,12 @@ fn parameters_that_make_no_sense_are_refused_before_anything_is_spent() {
             let run = Run { relation, ..Run::new(&private, &[]) };
             let error = run.with(&**mechanism, &mut seen).unwrap_err();
             assert!(
-                matches!(error, Error::InvalidParameter { .. } | Error::NoCandidates { .. }),
+                matches!(
+                    error,
+                    Error::InvalidParameter { .. }
+                        | Error::InvalidSpecification { .. }
+                        | Error::NoCandidates { .. }
+                ),
                 "{}: {error}",
                 mechanism.name()
             );

@@ -50,7 +50,7 @@ fn a_domain_attribute_may_be_called_columns() {
 fn bad_schemas_are_told_apart() {
     for (text, part) in [
         ("hello".into(), "not JSON"),
-        ("[1]".into(), "JSON object"),
+        ("[1]".into(), "a list, expected an object"),
         ("{}".into(), "an empty object"),
         (r#"{"a": 0}"#.into(), "column 'a': size 0, expected at least 1"),
         (r#"{"a": -1}"#.into(), "attribute 'a': size -1"),

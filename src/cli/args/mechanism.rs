@@ -79,6 +79,12 @@ fn missing() -> clap::Error {
     clap::Error::new(clap::error::ErrorKind::MissingRequiredArgument)
 }
 
+/// A number that JSON can hold.
+fn finite(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| "expected a finite number".to_owned())
+}
+
 /// The flag for a parameter. Its help ends with the mechanisms that accept it and their defaults.
 fn flag(parameter: &'static Parameter) -> Arg {
     let arg = Arg::new(parameter.name)
@@ -87,8 +93,8 @@ fn flag(parameter: &'static Parameter) -> Arg {
         .allow_hyphen_values(matches!(parameter.form, Form::Text | Form::Number | Form::Count))
         .help(format!("{} {}", parameter.help, owners(parameter)));
     match parameter.form {
-        Form::Count => arg.value_parser(clap::value_parser!(u64)),
-        Form::Number => arg.value_parser(clap::value_parser!(f64)),
+        Form::Count => arg.value_parser(clap::value_parser!(u64).range(..=u64::from(u32::MAX))),
+        Form::Number => arg.value_parser(finite),
         Form::Choice(choices) => {
             let value =
                 |(name, help): &(&'static str, &'static str)| PossibleValue::new(*name).help(*help);

@@ -55,7 +55,7 @@ pub(in crate::cli) struct MixtureErrorArgs {
     #[arg(long, value_enum, default_value = "replace-one", value_name = "RELATION")]
     pub(in crate::cli) neighbors: Neighbors,
     /// Seed for a reproducible release; the result is then NOT private
-    #[arg(long, value_name = "S", requires = "epsilon")]
+    #[arg(long, value_name = "S", requires = "epsilon", allow_negative_numbers = true)]
     pub(in crate::cli) seed: Option<u64>,
     /// Output file for the ledger: every privacy cost, as JSON
     #[arg(long, value_name = "FILE", requires = "epsilon")]
@@ -92,13 +92,13 @@ pub(in crate::cli) struct TrustArgs {
     pub(in crate::cli) mixture_share: f64,
     /// Maximum number of distinct rows of a public table to mix; from a larger table, uses rows that cover most of its
     /// cells
-    #[arg(long, default_value_t = 2048, value_name = "N")]
+    #[arg(long, default_value_t = 2048, value_name = "N", allow_negative_numbers = true)]
     pub(in crate::cli) rows: usize,
     /// Probability that all intervals hold simultaneously
     #[arg(long, default_value_t = 0.95, value_name = "P", allow_negative_numbers = true)]
     pub(in crate::cli) confidence: f64,
     /// Number of worst marginals to list for each table
-    #[arg(long, default_value_t = 10, value_name = "K")]
+    #[arg(long, default_value_t = 10, value_name = "K", allow_negative_numbers = true)]
     pub(in crate::cli) worst: usize,
     /// Print JSON instead of text
     #[arg(long)]

@@ -2,10 +2,10 @@
 //! and the expected value.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use jointly::Error;
+use jointly::data::read_text;
 use jointly::domain::Schema;
 use jointly::mechanism;
 use jointly::privacy::{Delta, Epsilon};
@@ -112,13 +112,19 @@ pub(super) struct Tables {
 impl Protocol {
     /// Reads a protocol and checks everything that can be checked without data.
     pub(super) fn read(path: &Path) -> Outcome<Self> {
-        let failed = |source| Error::Io { action: "read", path: path.into(), source };
-        let text = fs::read_to_string(path).map_err(failed)?;
+        let text = read_text(path)?;
         let mut protocol: Self = toml::from_str(&text).map_err(|error| {
             let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
             let place = format!("{}, line {line}", path.display());
             let message = error.message().replace('\n', ", ");
-            Error::invalid_specification(place, message, "a protocol as in docs/guide/compare.md")
+            let form = "a protocol as in docs/guide/compare.md";
+            match message.split_once(", expected ") {
+                Some((found, expected)) => {
+                    let expected = format!("{}, in {form}", plain(expected));
+                    Error::invalid_specification(place, found, expected)
+                }
+                None => Error::invalid_specification(place, message, form),
+            }
         })?;
         let here = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
         protocol.folders = vec![here];
@@ -133,6 +139,9 @@ impl Protocol {
         };
         if self.data.is_empty() {
             return wrong("data", "no data set".into(), "at least one [[data]]");
+        }
+        if self.k == 0 || self.draws == Some(0) {
+            return wrong("k and draws", "0".into(), "at least 1");
         }
         for (i, set) in self.data.iter().enumerate() {
             let at = format!("data set '{}'", set.name);
@@ -264,7 +273,23 @@ impl DataSet {
         }
         let any = |patterns: &[String], name: &str| patterns.iter().any(|p| matches(p, name));
         let kept = |name: &String| !any(&self.drop, name) || any(&self.keep, name);
-        Ok(names.iter().filter(|name| kept(name)).cloned().collect())
+        let kept: Vec<String> = names.iter().filter(|name| kept(name)).cloned().collect();
+        if kept.is_empty() {
+            let place = format!("data set '{}', drop", self.name);
+            let expected = "at least one attribute that stays";
+            return Err(Error::invalid_specification(place, "all attributes", expected).into());
+        }
+        Ok(kept)
+    }
+}
+
+/// The parser's words for types, in those of a reader.
+fn plain(expected: &str) -> String {
+    match expected {
+        "u32" | "u64" | "usize" => "a whole number of at least 0".into(),
+        "f64" => "a number".into(),
+        "a sequence" => "a list".into(),
+        other => other.into(),
     }
 }
 

@@ -21,7 +21,7 @@ use rand::rngs::ChaCha20Rng;
 use super::cell::{Cell, Subject};
 use super::protocol::{Split, Tables};
 use crate::cli::console;
-use crate::cli::failure::{Failure, Outcome};
+use crate::cli::failure::{Failure, Outcome, Reason};
 use crate::cli::measures::{Measured, Measures, group_score};
 
 /// Offset added to a run's seed for drawing records.
@@ -33,7 +33,7 @@ pub(super) fn start(cell: &Cell) -> Outcome<Option<Row>> {
     let mut child = std::env::current_exe()
         .and_then(|program| {
             Command::new(program)
-                .arg("compare-run")
+                .args(["compare-run", "--threads", &rayon::current_num_threads().to_string()])
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped())
@@ -49,7 +49,9 @@ pub(super) fn start(cell: &Cell) -> Outcome<Option<Row>> {
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let why = said.lines().find_map(|line| line.strip_prefix("error: "));
-        return Err(failed(why.map_or_else(|| output.status.to_string(), str::to_owned)));
+        let failure = failed(why.map_or_else(|| output.status.to_string(), str::to_owned));
+        let reason = output.status.code().and_then(Reason::of_code);
+        return Err(Failure { reason: reason.unwrap_or(failure.reason), ..failure });
     }
     serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))
 }

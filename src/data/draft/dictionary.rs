@@ -44,7 +44,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<SchemaColumn>> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut row = StringRecord::new();
-    while reader.read_record(&mut row).map_err(|e| failed(std::io::Error::other(e)))? {
+    while reader.read_record(&mut row).map_err(|error| unread(path, error))? {
         let cell = |i: usize| row.get(i).unwrap_or_default().trim().to_string();
         let known = places.get(&cell(1)).copied();
         match (row.get(0).unwrap_or_default().trim(), known) {
@@ -69,6 +69,20 @@ pub(super) fn read(path: &Path) -> Result<Vec<SchemaColumn>> {
         }
     }
     Ok(entries.into_iter().map(Entry::into_column).collect())
+}
+
+/// The error of a row that cannot be read.
+fn unread(path: &Path, error: csv::Error) -> Error {
+    let line = error.position().map_or(1, csv::Position::line);
+    match error.into_kind() {
+        csv::ErrorKind::Io(source) => Error::Io { action: "read", path: path.into(), source },
+        _ => Error::InvalidRow {
+            file: path.display().to_string(),
+            line,
+            found: "bytes that are not UTF-8".into(),
+            expected: "text in UTF-8".into(),
+        },
+    }
 }
 
 impl Entry {

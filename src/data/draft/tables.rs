@@ -1,6 +1,6 @@
 //! Observations about the columns of public tables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use csv::ByteRecord;
@@ -51,14 +51,14 @@ pub(super) fn observe(tables: &[&Path]) -> Result<Vec<Observed>> {
         return Err(Error::invalid_parameter("number of public tables", 0, "at least one"));
     }
     let mut columns: Vec<Observed> = Vec::new();
+    let mut positions: HashMap<String, usize> = HashMap::new();
     for path in tables {
         let mut table = RawTable::open(open(path)?, &path.display().to_string())?;
         let mut places = Vec::with_capacity(table.header.len());
         for name in &table.header {
             let name = String::from_utf8_lossy(name).into_owned();
-            let known = columns.iter().position(|column| column.name == name);
-            let place = known.unwrap_or(columns.len());
-            if known.is_none() {
+            let place = *positions.entry(name.clone()).or_insert(columns.len());
+            if place == columns.len() {
                 columns.push(Observed::new(name));
             }
             places.push(place);

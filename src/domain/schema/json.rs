@@ -83,10 +83,7 @@ impl Schema {
     pub fn from_json(text: &str, place: &str) -> Result<Self> {
         const EXPECTED: &str = "a schema {\"columns\": [...]} or a domain {\"name\": size, ...}";
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let wrong = |error: serde_json::Error| {
-            let what = if error.is_data() { "a wrong member" } else { "text that is not JSON" };
-            Error::invalid_specification(place, format!("{what} ({error})"), EXPECTED)
-        };
+        let wrong = |error: serde_json::Error| Error::wrong_json(place, &error, true, EXPECTED);
         let Members(members) = serde_json::from_str(text).map_err(wrong)?;
         if members.iter().any(|(name, value)| name == "columns" && !value.is_number()) {
             let raw: RawSchema = serde_json::from_str(text).map_err(wrong)?;

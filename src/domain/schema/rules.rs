@@ -29,7 +29,7 @@ struct Dependency {
 
 /// One value or several; a range of numbers is `{"from": a, "below": b}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "no value and no list of values")]
 enum ValueSet {
     Several(Vec<OneValue>),
     One(OneValue),
@@ -76,6 +76,9 @@ impl Rules {
         let mut combinations = Vec::new();
         for (number, rule) in (1..).zip(&self.forbidden) {
             let at = format!("{place}, forbidden combination {number}");
+            if rule.is_empty() {
+                return Err(Error::invalid_specification(at, "no attribute", "at least one"));
+            }
             let mut combination = Combination::new();
             for (name, values) in rule {
                 let column = attribute(&at, columns, name)?;

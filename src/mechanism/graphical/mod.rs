@@ -49,7 +49,7 @@ impl Fitting {
     pub fn check(&self) -> Result<()> {
         if !(self.size_limit_mib > 0.0 && self.size_limit_mib.is_finite()) {
             let found = self.size_limit_mib;
-            return Err(Error::invalid_parameter("size limit", found, "above 0 MiB"));
+            return Err(Error::invalid_parameter("size limit mib", found, "above 0"));
         }
         if self.stopping.iterations == 0 {
             return Err(Error::invalid_parameter("iterations", 0, "at least 1"));

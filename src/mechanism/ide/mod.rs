@@ -132,7 +132,7 @@ impl Mechanism for Ide {
     fn check(&self) -> Result<()> {
         parameters::check_share("answer share", self.answer_share)?;
         if self.cliques == Some(0) {
-            return Err(Error::invalid_parameter("cliques of a level", 0, "at least 1"));
+            return Err(Error::invalid_parameter("cliques", 0, "at least 1"));
         }
         if !(self.noise_to_count > 0.0 && self.noise_to_count.is_finite()) {
             let found = self.noise_to_count;

@@ -55,7 +55,7 @@ impl Cost {
         };
         if matches!(own, Self::Rho(Rho::ZERO) | Self::Epsilon(0)) {
             let expected = "enough for every marginal of every level";
-            return Err(Error::invalid_parameter("budget", format!("{self:?}"), expected));
+            return Err(Error::invalid_budget("budget of a level", format!("{self:?}"), expected));
         }
         Ok(own)
     }

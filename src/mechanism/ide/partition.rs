@@ -25,7 +25,7 @@ impl Partition {
         let others = domain.everything().difference(&own);
         if others.is_empty() {
             let expected = "at least one attribute that is no group";
-            return Err(Error::invalid_parameter("groups", names.join(","), expected));
+            return Err(Error::invalid_specification("groups", names.join(","), expected));
         }
         for zero in domain.structural_zeros() {
             let clique = zero.clique();

@@ -146,7 +146,7 @@ impl Curator<'_> {
         let cost = residual_cost(self.domain(), queries, self.relation())?;
         if queries.is_empty() || rho.is_zero() || cost > rho {
             let expected = "above 0, and what the queries' noise costs";
-            return Err(Error::invalid_parameter("rho of residuals", rho, expected));
+            return Err(Error::invalid_budget("rho of residuals", rho, expected));
         }
         let mechanism = NoiseMechanism::JointDiscreteGaussian {
             queries: queries.len() as u64,
@@ -239,7 +239,7 @@ fn gaussian(
 ) -> Result<(IntegerNoise, Ratio, NoiseMechanism)> {
     if rho.is_zero() {
         let expected = "above 0: more budget, or fewer measurements";
-        return Err(Error::invalid_parameter("rho of a measurement", rho, expected));
+        return Err(Error::invalid_budget("rho of a measurement", rho, expected));
     }
     let squared_l2_sensitivity = sensitivity.squared_l2();
     let numerator = u64::from(squared_l2_sensitivity) << (Rho::UNIT_BITS - 1);
@@ -252,7 +252,7 @@ fn gaussian(
 fn laplace_scale(l1_sensitivity: u32, epsilon: Ratio) -> Result<(Ratio, Rho)> {
     let refused = || {
         let expected = "above 0 and at most 1024, in parts of at most 2^40";
-        Error::invalid_parameter("epsilon of a measurement", epsilon, expected)
+        Error::invalid_budget("epsilon of a measurement", epsilon, expected)
     };
     let (numerator, denominator) = (epsilon.numerator(), epsilon.denominator());
     if numerator == 0 || denominator > 1 << 40 || numerator.div_ceil(denominator) > 1024 {

@@ -28,7 +28,7 @@ impl<'a> Curator<'a> {
         let expected = "from 2^-20 to 4096";
         let found = epsilon.value();
         if !(0.000_001..=4096.0).contains(&found) {
-            return Err(Error::invalid_parameter("epsilon", found, expected));
+            return Err(Error::invalid_budget("epsilon", found, expected));
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 2^32")]
         let units = (found * f64::from(1 << PURE_BITS)).floor() as u64;
