@@ -195,13 +195,15 @@ fn plant(to: &Path) {
         }
     }
     // Patches of a file from its end to its beginning, so that places stay valid.
-    let mut places: BTreeMap<&str, Vec<(usize, &str, String)>> = BTreeMap::new();
+    let (mut places, mut wrong): (BTreeMap<&str, Vec<(usize, &str, String)>>, Vec<String>) =
+        (BTreeMap::new(), Vec::new());
     for ((file, find), all) in patches {
         let name = all[0].0;
         let text = files.get(Path::new(file)).unwrap_or_else(|| panic!("{name}: no file {file}"));
         let found: Vec<usize> = text.match_indices(find).map(|(at, _)| at).collect();
         let [at] = found[..] else {
-            panic!("{name}: {file} has {} times, expected once: {find}", found.len())
+            wrong.push(format!("{name}: {file} has {} times, expected once: {find}", found.len()));
+            continue;
         };
         let krate = if file.starts_with("cli/") { "jointly" } else { "crate" };
         let planted = all.iter().fold(find.to_owned(), |same, (name, replace)| {
@@ -215,11 +217,15 @@ fn plant(to: &Path) {
         let text = files.get_mut(Path::new(file)).unwrap();
         let mut before = text.len();
         for (at, find, planted) in places {
-            assert!(at + find.len() <= before, "{file}: patches overlap at: {find}");
+            if at + find.len() > before {
+                wrong.push(format!("{file}: patches overlap at: {find}"));
+                continue;
+            }
             text.replace_range(at..at + find.len(), &planted);
             before = at;
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     for (path, text) in &mut files {
         if path.starts_with("privacy") && !path.starts_with("privacy/sampler") {
             // A switch is read at run time.

@@ -162,8 +162,11 @@ fn left_by(folder: &Path, records: usize) -> (String, usize) {
 fn the_true_number_of_records_is_nowhere_in_what_a_run_leaves() {
     let runs: Vec<(String, usize)> =
         (0..6).map(|_| left_by(tempfile::tempdir().unwrap().path(), 4_217)).collect();
-    for number in ["4217", "4,217", "4 217", "4_217"] {
-        assert!(!runs.iter().all(|(all, _)| all.contains(number)), "every run tells {number}");
-    }
+    let tells = |(all, _): &(String, usize)| {
+        let words = all.split(|c: char| !(c.is_ascii_digit() || ",._".contains(c)));
+        let number = |word: &str| word.replace([',', '_'], "").trim_matches('.') == "4217";
+        words.into_iter().any(number)
+    };
+    assert!(!runs.iter().all(tells), "every run tells the true number of records");
     assert!(!runs.iter().all(|(_, rows)| *rows == 4_217), "every table has as many rows");
 }

@@ -4,6 +4,7 @@ use super::{Bug, bug};
 
 const CURATOR: &str = "privacy/curator.rs";
 const ENTRY: &str = "privacy/ledger.rs";
+const RESUMED: &str = "!self.spent().is_zero() || ledger.limit() != limit || !is_as_pure";
 const MEASURE: &str = "privacy/curator/measure.rs";
 
 pub(super) const BUGS: &[Bug] = &[
@@ -88,23 +89,23 @@ pub(super) const BUGS: &[Bug] = &[
         "resumed-with-another-limit",
         "a ledger with another limit is resumed",
         "accounting::a_tampered",
-        &[(CURATOR, "|| ledger.limit() != limit ||", "|| !BUG && ledger.limit() != limit ||")],
+        &[(CURATOR, RESUMED, "(if BUG { !self.spent().is_zero() || !is_as_pure } else { SAME })")],
     ),
     bug(
         "resumed-pure-or-not",
         "a run of pure epsilon resumes a ledger without that limit",
-        "entries::",
-        &[(CURATOR, "|| !is_as_pure {", "|| !BUG && !is_as_pure {")],
+        "entries::a_pure",
+        &[(
+            CURATOR,
+            RESUMED,
+            "(if BUG { !self.spent().is_zero() || ledger.limit() != limit } else { SAME })",
+        )],
     ),
     bug(
         "resumed-after-spending",
         "a curator that has spent something resumes another ledger, and forgets what it spent",
         "accounting::a_tampered",
-        &[(
-            CURATOR,
-            "if !self.spent().is_zero() || ledger.limit()",
-            "if !BUG && !self.spent().is_zero() || ledger.limit()",
-        )],
+        &[(CURATOR, RESUMED, "(if BUG { ledger.limit() != limit || !is_as_pure } else { SAME })")],
     ),
     bug(
         "resumed-of-another-relation",

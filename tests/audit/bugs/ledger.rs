@@ -31,8 +31,8 @@ pub(super) const BUGS: &[Bug] = &[
         "accounting::",
         &[(
             LEDGER,
-            "let spent = self.spent.checked_add(entry.rho).filter(|spent|",
-            "let spent = self.spent.checked_add(entry.rho).filter(|spent| BUG && spent.units() == self.limit.units().saturating_add(1) ||",
+            "*spent <= self.limit",
+            "BUG && spent.units() == self.limit.units().saturating_add(1) || SAME",
         )],
     ),
     bug(

@@ -58,7 +58,7 @@ pub(super) const BUGS: &[Bug] = &[
     ),
     bug(
         "query-release-halved",
-        "the scores of MWEM, PMW-Pub and PEP-Pub have half their sensitivity",
+        "the scores of MWEM, PMW-Pub, PEP and PEP-Pub have half their sensitivity",
         "entries::",
         &[(
             "mechanism/query_release.rs",

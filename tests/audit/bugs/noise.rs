@@ -84,8 +84,8 @@ pub(super) const BUGS: &[Bug] = &[
         "laws::a_cell",
         &[(
             MEASURE,
-            "IntegerNoise::Gaussian(DiscreteGaussian::new(variance)?)",
-            "IntegerNoise::Gaussian(DiscreteGaussian::new(if BUG { Ratio::new(variance.numerator(), 4 * variance.denominator())? } else { variance })?)",
+            "let noise = IntegerNoise::Gaussian(DiscreteGaussian::new(variance)?);",
+            "SAME let noise = if BUG { IntegerNoise::Gaussian(DiscreteGaussian::new(Ratio::new(variance.numerator(), 4 * variance.denominator())?)?) } else { noise };",
         )],
     ),
     bug(
