@@ -300,7 +300,7 @@ fn a_checkpoint_whose_ledger_lacks_a_measurement_is_refused() {
         let rest = serde_json::to_string(&value).unwrap();
         let rest = rest.strip_prefix('{').unwrap();
         let sum = Sha256::digest(rest.as_bytes());
-        let sum: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
+        let sum = sum.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
         let head = &head[..head.len() - sum.len()];
         std::fs::write(&path, format!("{head}{sum}\",{rest}")).unwrap();
     };

@@ -138,7 +138,7 @@ pub(super) const BUGS: &[Bug] = &[
     bug(
         "earlier-ledger-not-counted",
         "an earlier ledger is checked and not counted",
-        "sensitivity::a_ledger",
+        "entries::an_earlier",
         &[(CURATOR, "self.ledger = charged;", "if !BUG { SAME }")],
     ),
     bug(
