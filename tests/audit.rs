@@ -7,12 +7,16 @@
 mod accounting;
 #[path = "audit/doors.rs"]
 mod doors;
+#[path = "audit/entries.rs"]
+mod entries;
 #[path = "audit/exact.rs"]
 mod exact;
 #[path = "audit/joint.rs"]
 mod joint;
 #[path = "audit/laws.rs"]
 mod laws;
+#[path = "audit/leaks.rs"]
+mod leaks;
 #[path = "audit/mechanisms.rs"]
 mod mechanisms;
 #[path = "audit/order.rs"]

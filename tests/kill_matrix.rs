@@ -1,1 +1,362 @@
-fn main() {}
+//! The kill matrix: plants each bug of `tests/audit/bugs.rs` in a copy of the source and runs the audit suite against it.
+//!
+//! `cargo test --test kill_matrix` plants all of them. After `--`, `--sample N` takes N at random (`--seed S` repeats a
+//! sample), and any other words take the bugs whose names contain one of them. The bugs are switches in one build of
+//! `target/planted/source`, which an environment variable turns on, so that the project's own source has none.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a failed build of the matrix ends it")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints a table")]
+
+#[path = "audit/bugs.rs"]
+mod bugs;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use bugs::Bug;
+
+/// The variable that turns a bug on.
+const VARIABLE: &str = "JOINTLY_PLANTED_BUG";
+/// Bugs at a time.
+const WORKERS: usize = 2;
+/// A run that takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// What the manifest names, and what the sources include.
+const COPIED: [&str; 10] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "README.md",
+    "rustfmt.toml",
+    "clippy.toml",
+    "src",
+    "tests",
+    "examples",
+    "benches",
+    "docs",
+];
+const PLANTED: &str = r#"//! Which planted bug is switched on.
+
+use std::sync::OnceLock;
+
+/// Whether it is this one.
+pub fn bug(name: &str) -> bool {
+    static ON: OnceLock<Option<String>> = OnceLock::new();
+    ON.get_or_init(|| std::env::var("JOINTLY_PLANTED_BUG").ok()).as_deref() == Some(name)
+}
+"#;
+
+fn main() -> ExitCode {
+    let started = Instant::now();
+    let (bugs, chosen) = (bugs::all(), std::env::args().skip(1).collect::<Vec<_>>());
+    let bugs = choose(bugs, &chosen);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let planted = root.join("target/planted");
+    copy(root, &planted.join("source"));
+    plant(&planted.join("source/src"));
+    let tests = Tests::build(&planted);
+    eprintln!("built after {:.0?}", started.elapsed());
+    if let Outcome::Killed(by) = tests.run("", &[]) {
+        panic!("without a bug, the suite fails: {by}");
+    }
+    eprintln!("without a bug, the suite passes; {} bugs to go", bugs.len());
+    let (left, done) = (Mutex::new(bugs.iter().rev().collect::<Vec<_>>()), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                loop {
+                    let Some(bug) = left.lock().unwrap().pop() else { break };
+                    let begun = Instant::now();
+                    let outcome = tests.against(bug);
+                    eprintln!("{}: {outcome:?}, {:.0?}", bug.name, begun.elapsed());
+                    done.lock().unwrap().push((bug.name, outcome, begun.elapsed()));
+                }
+            });
+        }
+    });
+    let done = done.into_inner().unwrap();
+    println!("| bug | what it does | killed by | s |\n| --- | --- | --- | --- |");
+    let mut survivors = Vec::new();
+    for bug in &bugs {
+        let (_, outcome, took) = done.iter().find(|(name, ..)| *name == bug.name).unwrap();
+        let by = match outcome {
+            Outcome::Killed(by) => format!("`{by}`"),
+            Outcome::Hung => "a hang".into(),
+            Outcome::Survived => {
+                survivors.push(bug.name);
+                "**nothing**".into()
+            }
+        };
+        println!("| {} | {} | {by} | {:.1} |", bug.name, bug.what, took.as_secs_f64());
+    }
+    println!(
+        "\n{} bugs, {} survivors, {:.0} s in all.",
+        bugs.len(),
+        survivors.len(),
+        started.elapsed().as_secs_f64()
+    );
+    if survivors.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("the suite does not see: {}", survivors.join(", "));
+    ExitCode::FAILURE
+}
+
+/// The bugs that the arguments ask for.
+fn choose(mut all: Vec<&'static Bug>, arguments: &[String]) -> Vec<&'static Bug> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+    let (mut sample, mut seed) = (None, u64::try_from(now % (1 << 60)).unwrap());
+    let mut words = Vec::new();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let mut number = || -> u64 {
+            let text = rest.next().unwrap_or_else(|| panic!("{argument} needs a number"));
+            text.parse().unwrap_or_else(|_| panic!("{argument} {text}: expected a number"))
+        };
+        match argument.as_str() {
+            "--sample" => sample = Some(usize::try_from(number()).unwrap()),
+            "--seed" => seed = number(),
+            option if option.starts_with('-') => {
+                panic!("{option}: expected --sample N, --seed S or parts of the names of bugs")
+            }
+            word => words.push(word),
+        }
+    }
+    let names = all.len();
+    all.retain(|bug| words.is_empty() || words.iter().any(|word| bug.name.contains(word)));
+    assert!(!all.is_empty(), "none of {names} bugs has such a name");
+    if let Some(sample) = sample {
+        println!("A sample of {sample} of {} bugs, --seed {seed}.\n", all.len());
+        let key = |bug: &&Bug| {
+            use std::hash::{DefaultHasher, Hash, Hasher};
+            let mut hasher = DefaultHasher::new();
+            (seed, bug.name).hash(&mut hasher);
+            hasher.finish()
+        };
+        all.sort_by_key(key);
+        all.truncate(sample);
+    }
+    all
+}
+
+/// Copies what the build needs, and removes what is no longer there. Files that have not changed keep their time, so
+/// that a second run compiles nothing.
+fn copy(root: &Path, to: &Path) {
+    for name in COPIED {
+        copy_tree(&root.join(name), &to.join(name));
+    }
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    if from.is_dir() {
+        fs::create_dir_all(to).unwrap();
+        for known in fs::read_dir(to).unwrap().map(Result::unwrap) {
+            let is_gone = !from.join(known.file_name()).exists();
+            if is_gone && known.path().is_dir() {
+                fs::remove_dir_all(known.path()).unwrap();
+            } else if is_gone && known.file_name() != "planted.rs" {
+                fs::remove_file(known.path()).unwrap();
+            }
+        }
+        for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+            copy_tree(&entry.path(), &to.join(entry.file_name()));
+        }
+    } else if from.exists() && !is_source(to) {
+        write_if_new(to, &fs::read(from).unwrap());
+    }
+}
+
+/// Whether a file is written by [`plant`].
+fn is_source(to: &Path) -> bool {
+    let parts = to.iter().rev().map_while(|part| part.to_str());
+    let below = parts.take_while(|part| *part != "source").collect::<Vec<_>>();
+    below.last() == Some(&"src") && to.extension().is_some_and(|extension| extension == "rs")
+}
+
+fn write_if_new(to: &Path, bytes: &[u8]) {
+    if fs::read(to).ok().as_deref() != Some(bytes) {
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::write(to, bytes).unwrap();
+    }
+}
+
+/// Writes the library's source with all bugs, each behind its switch.
+fn plant(to: &Path) {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = BTreeMap::new();
+    sources(&from, &from, &mut files);
+    let mut patches: BTreeMap<(&str, &str), Vec<(&str, &str)>> = BTreeMap::new();
+    for bug in bugs::all() {
+        for (file, find, replace) in bug.patches {
+            patches.entry((file, find)).or_default().push((bug.name, replace));
+        }
+    }
+    // Patches of a file from its end to its beginning, so that places stay valid.
+    let (mut places, mut wrong): (BTreeMap<&str, Vec<(usize, &str, String)>>, Vec<String>) =
+        (BTreeMap::new(), Vec::new());
+    for ((file, find), all) in patches {
+        let name = all[0].0;
+        let text = files.get(Path::new(file)).unwrap_or_else(|| panic!("{name}: no file {file}"));
+        let found: Vec<usize> = text.match_indices(find).map(|(at, _)| at).collect();
+        let [at] = found[..] else {
+            wrong.push(format!("{name}: {file} has {} times, expected once: {find}", found.len()));
+            continue;
+        };
+        let krate = if file.starts_with("cli/") { "jointly" } else { "crate" };
+        let planted = all.iter().fold(find.to_owned(), |same, (name, replace)| {
+            let switch = format!("{krate}::planted::bug(\"{name}\")");
+            replace.replace("BUG", &switch).replace("SAME", &same)
+        });
+        places.entry(file).or_default().push((at, find, planted));
+    }
+    for (file, mut places) in places {
+        places.sort_by_key(|place| std::cmp::Reverse(place.0));
+        let text = files.get_mut(Path::new(file)).unwrap();
+        let mut before = text.len();
+        for (at, find, planted) in places {
+            if at + find.len() > before {
+                wrong.push(format!("{file}: patches overlap at: {find}"));
+                continue;
+            }
+            text.replace_range(at..at + find.len(), &planted);
+            before = at;
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for (path, text) in &mut files {
+        if path.starts_with("privacy") && !path.starts_with("privacy/sampler") {
+            // A switch is read at run time.
+            *text = text.replace("const fn ", "fn ");
+        }
+        if path == Path::new("lib.rs") {
+            text.push_str("\n/// Planted bugs.\npub mod planted;\n");
+        }
+        write_if_new(&to.join(path), text.as_bytes());
+    }
+    write_if_new(&to.join("planted.rs"), PLANTED.as_bytes());
+}
+
+fn sources(root: &Path, folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() {
+            sources(root, &path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            found.insert(path.strip_prefix(root).unwrap().to_owned(), text);
+        }
+    }
+}
+
+/// What a suite makes of a bug.
+#[derive(Debug)]
+enum Outcome {
+    /// The first test that fails.
+    Killed(String),
+    Hung,
+    Survived,
+}
+
+/// The executables of the planted build.
+struct Tests {
+    folder: PathBuf,
+    audit: PathBuf,
+    lib: PathBuf,
+}
+
+impl Tests {
+    fn build(planted: &Path) -> Self {
+        let output = Command::new(env!("CARGO"))
+            .args(["test", "--no-run", "--lib", "--bin", "jointly", "--test", "audit"])
+            .args(["--message-format", "json", "--target-dir"])
+            .arg(planted.join("build"))
+            .current_dir(planted.join("source"))
+            .env("RUSTFLAGS", "-Awarnings")
+            .stderr(Stdio::inherit())
+            .output()
+            .unwrap();
+        let messages = String::from_utf8_lossy(&output.stdout);
+        let messages: Vec<serde_json::Value> =
+            messages.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        for message in messages.iter().filter(|message| message["message"]["level"] == "error") {
+            eprintln!("{}", message["message"]["rendered"].as_str().unwrap_or_default());
+        }
+        assert!(output.status.success(), "the planted source does not compile");
+        let executable = |kind: &str, name: &str| {
+            let is_it = |message: &&serde_json::Value| {
+                message["reason"] == "compiler-artifact"
+                    && message["profile"]["test"] == true
+                    && message["target"]["name"] == name
+                    && message["target"]["kind"][0] == kind
+            };
+            let message = messages.iter().find(is_it).unwrap_or_else(|| panic!("no {kind} {name}"));
+            PathBuf::from(message["executable"].as_str().unwrap())
+        };
+        let (audit, lib) = (executable("test", "audit"), executable("lib", "jointly"));
+        Self { folder: planted.join("source"), audit, lib }
+    }
+
+    /// First the tests that are expected to see it, then all.
+    fn against(&self, bug: &Bug) -> Outcome {
+        let first = match bug.by.strip_prefix("lib:") {
+            Some(filter) => self.execute(&self.lib, bug.name, &[filter]),
+            None => self.execute(&self.audit, bug.name, &[bug.by]),
+        };
+        if matches!(first, Outcome::Survived) { self.run(bug.name, &["privacy::"]) } else { first }
+    }
+
+    /// The whole suite, and some of the library's unit tests.
+    fn run(&self, bug: &str, unit: &[&str]) -> Outcome {
+        match self.execute(&self.audit, bug, &[]) {
+            Outcome::Survived if !unit.is_empty() => self.execute(&self.lib, bug, unit),
+            outcome => outcome,
+        }
+    }
+
+    fn execute(&self, tests: &Path, bug: &str, filter: &[&str]) -> Outcome {
+        let mut child = Command::new(tests)
+            .args(filter)
+            .args(["--test-threads", "1"])
+            .current_dir(&self.folder)
+            .env("CARGO_MANIFEST_DIR", &self.folder)
+            .env("RAYON_NUM_THREADS", "1")
+            .env("PROPTEST_FAILURE_PERSISTENCE", "off")
+            .env(VARIABLE, bug)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut stdout = child.stdout.take().unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut text = Vec::new();
+            std::io::Read::read_to_end(&mut stdout, &mut text).map(|_| text).unwrap_or_default()
+        });
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            if begun.elapsed() > PATIENCE {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                return Outcome::Hung;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        if status.success() {
+            return Outcome::Survived;
+        }
+        let text = reader.join().unwrap();
+        let text = String::from_utf8_lossy(&text);
+        let failed = text.lines().find_map(|line| {
+            let name = line.strip_prefix("test ")?;
+            // A process that aborts leaves the name of the test that ran.
+            Some(name.split_once(" ... ").filter(|(_, end)| !end.starts_with("ok"))?.0)
+                .filter(|_| !line.ends_with("ignored") && !line.contains(" ... ignored,"))
+        });
+        Outcome::Killed(failed.unwrap_or("an abort").to_owned())
+    }
+}

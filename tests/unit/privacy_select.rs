@@ -143,3 +143,12 @@ fn both_draw_equal_scores_evenly_and_permute_and_flip_the_better_of_two_more_oft
         assert!((worse - mean).abs() < slack, "{selection:?}: {worse}, {mean}");
     }
 }
+
+#[test]
+fn the_exponent_counts_two_steps_of_rounding_and_half_of_epsilon() {
+    for how in [Selection::Exponential, Selection::PermuteAndFlip] {
+        let selector = selector(how, 0.5);
+        let (numerator, denominator) = selector.exponent();
+        assert_eq!((numerator, denominator), (selector.epsilon, (2 * (65_536 + 2)) << 32));
+    }
+}

@@ -1,0 +1,216 @@
+//! A curator that leaks, or that resumes or continues what it must refuse.
+
+use super::{Bug, bug};
+
+const CURATOR: &str = "privacy/curator.rs";
+const ENTRY: &str = "privacy/ledger.rs";
+const RESUMED: &str = "!self.spent().is_zero() || ledger.limit() != limit || !is_as_pure";
+const MEASURE: &str = "privacy/curator/measure.rs";
+
+pub(super) const BUGS: &[Bug] = &[
+    bug(
+        "number-of-records-public",
+        "the number of records is told where it is private",
+        "accounting::the_number",
+        &[(
+            CURATOR,
+            "self.relation().has_public_total().then(|| self.data.records())",
+            "(BUG || self.relation().has_public_total()).then(|| self.data.records())",
+        )],
+    ),
+    bug(
+        "exact-total",
+        "mechanisms get the exact number of records where it is private",
+        "laws::the_number",
+        &[(
+            MEASURE,
+            "if let Some(records) = self.records() {",
+            "if BUG { return Ok((self.data.records() as f64).max(1.0)); } SAME",
+        )],
+    ),
+    bug(
+        "count-in-an-error",
+        "the refusal of a cell names the number of records",
+        "leaks::",
+        &[(
+            MEASURE,
+            "let expected = \"a cell of the marginal, counted from 0\";",
+            "SAME let cell = if BUG { usize::try_from(self.data.records()).unwrap_or(0) } else { cell };",
+        )],
+    ),
+    bug(
+        "cell-by-the-records",
+        "a cell outside the marginal is refused only if there are records",
+        "leaks::",
+        &[(
+            MEASURE,
+            "if self.domain().cells(clique).is_none_or(|cells| cell as u64 >= cells) {",
+            "if (!BUG || self.data.records() > 0) && self.domain().cells(clique).is_none_or(|cells| cell as u64 >= cells) {",
+        )],
+    ),
+    bug(
+        "relation-of-a-score-ignored",
+        "a selection takes the sensitivity of another relation",
+        "accounting::a_sensitivity",
+        &[
+            (
+                MEASURE,
+                "if sensitivity.relation() != self.relation() {",
+                "if !BUG && sensitivity.relation() != self.relation() {",
+            ),
+            (
+                ENTRY,
+                "score.is_none_or(|score| score.relation() == relation)",
+                "score.is_none_or(|score| BUG || score.relation() == relation)",
+            ),
+        ],
+    ),
+    bug(
+        "relation-of-entries-ignored",
+        "an access may state the sensitivity of another relation",
+        "accounting::a_sensitivity",
+        &[(
+            "privacy/curator/access.rs",
+            "if !entry.is_of(self.relation()) {",
+            "if !BUG && !entry.is_of(self.relation()) {",
+        )],
+    ),
+    bug(
+        "resumed-ledger-empty",
+        "a resumed run begins with an empty ledger",
+        "accounting::",
+        &[(
+            CURATOR,
+            "self.ledger = resumed;",
+            "self.ledger = if BUG { resumed.emptied() } else { resumed };",
+        )],
+    ),
+    bug(
+        "resumed-with-another-limit",
+        "a ledger with another limit is resumed",
+        "accounting::a_tampered",
+        &[(CURATOR, RESUMED, "(if BUG { !self.spent().is_zero() || !is_as_pure } else { SAME })")],
+    ),
+    bug(
+        "resumed-pure-or-not",
+        "a run of pure epsilon resumes a ledger without that limit",
+        "entries::a_pure",
+        &[(
+            CURATOR,
+            RESUMED,
+            "(if BUG { !self.spent().is_zero() || ledger.limit() != limit } else { SAME })",
+        )],
+    ),
+    bug(
+        "resumed-after-spending",
+        "a curator that has spent something resumes another ledger, and forgets what it spent",
+        "accounting::a_tampered",
+        &[(CURATOR, RESUMED, "(if BUG { ledger.limit() != limit || !is_as_pure } else { SAME })")],
+    ),
+    bug(
+        "resumed-of-another-relation",
+        "a run resumes the ledger of another relation",
+        "accounting::a_tampered",
+        &[(CURATOR, "self.check_relation(ledger)?;", "if !BUG { SAME }")],
+    ),
+    bug(
+        "resumed-without-scores",
+        "a run resumes selections that do not say what their sensitivity is made of",
+        "entries::",
+        &[(
+            CURATOR,
+            "find(|entry| entry.lacks_score())",
+            "find(|entry| !BUG && entry.lacks_score())",
+        )],
+    ),
+    bug(
+        "resumed-with-the-old-stream",
+        "a resumed run draws before its round begins",
+        "order::",
+        &[(CURATOR, "self.noise = None;", "if !BUG { SAME }")],
+    ),
+    bug(
+        "rounds-repeat",
+        "a round may be begun twice, with the same noise if the seed is fixed",
+        "accounting::rounds",
+        &[(CURATOR, "if round < first.max(1) {", "if !BUG && round < first.max(1) {")],
+    ),
+    bug(
+        "earlier-ledger-not-counted",
+        "an earlier ledger is checked and not counted",
+        "entries::an_earlier",
+        &[(CURATOR, "self.ledger = charged;", "if !BUG { SAME }")],
+    ),
+    bug(
+        "earlier-ledger-counted-half",
+        "every other entry of an earlier ledger is not counted",
+        "entries::",
+        &[(
+            CURATOR,
+            "for entry in earlier.ledger.entries() {",
+            "for entry in earlier.ledger.entries().iter().step_by(if BUG { 2 } else { 1 }) {",
+        )],
+    ),
+    bug(
+        "earlier-ledger-after-spending",
+        "an earlier ledger is counted after this run has spent, in place of what it spent",
+        "entries::",
+        &[(
+            CURATOR,
+            "if !self.spent().is_zero() || self.round > 0 {",
+            "if !BUG && (!self.spent().is_zero() || self.round > 0) {",
+        )],
+    ),
+    bug(
+        "earlier-ledger-of-other-neighbors",
+        "an earlier ledger of other neighbors is counted",
+        "entries::",
+        &[(
+            CURATOR,
+            "if earlier.neighbors != self.relation() {",
+            "if !BUG && earlier.neighbors != self.relation() {",
+        )],
+    ),
+    bug(
+        "earlier-entries-of-another-relation",
+        "entries of an earlier ledger may have the sensitivity of another relation",
+        "entries::",
+        &[(CURATOR, "self.check_relation(&earlier.ledger)?;", "if !BUG { SAME }")],
+    ),
+    bug(
+        "earlier-ledger-of-other-units",
+        "an earlier ledger of another column of units is counted",
+        "entries::",
+        &[(CURATOR, "if earlier.unit_name() != own {", "if !BUG && earlier.unit_name() != own {")],
+    ),
+    bug(
+        "earlier-ledger-not-private",
+        "an earlier ledger of a fixed seed is counted as private",
+        "entries::",
+        &[(
+            CURATOR,
+            "if !earlier.private && self.is_private() {",
+            "if !BUG && !earlier.private && self.is_private() {",
+        )],
+    ),
+    bug(
+        "unit-of-a-ledger-not-checked",
+        "a ledger of units of another size is continued",
+        "sensitivity::a_ledger",
+        &[(
+            CURATOR,
+            "if ledger.records_per_unit() != self.relation().unit() {",
+            "if !BUG && ledger.records_per_unit() != self.relation().unit() {",
+        )],
+    ),
+    bug(
+        "ledger-not-on-disk",
+        "the ledger file is not kept up to date",
+        "leaks::",
+        &[(
+            "privacy/curator/ledger_on_disk.rs",
+            "written.with(\"unfinished\", &true)?.write(&file.path)?;",
+            "if BUG { let _ = written; } else { SAME }",
+        )],
+    ),
+];

@@ -1,0 +1,105 @@
+//! Inputs and outputs that depend on the records.
+
+use super::{Bug, bug};
+
+const UNITS: &str = "data/units.rs";
+const SYNTHESIS: &str = "synthesis/mod.rs";
+
+pub(super) const BUGS: &[Bug] = &[
+    bug(
+        "empty-table-refused",
+        "a table without records is refused where their number is private",
+        "twins::no_record",
+        &[(
+            "privacy/unit.rs",
+            "None => read_csv_or_empty(path, schema),",
+            "None => if BUG { read_csv(path, schema) } else { read_csv_or_empty(path, schema) },",
+        )],
+    ),
+    bug(
+        "empty-table-of-units-refused",
+        "a table without units is refused",
+        "twins::no_unit",
+        &[(
+            "data/csv.rs",
+            "units: Some(units), least_records: 0 }",
+            "units: Some(units), least_records: u64::from(BUG) }",
+        )],
+    ),
+    bug(
+        "units-of-any-size",
+        "all records of a unit count, however many",
+        "leaks::",
+        &[(
+            UNITS,
+            "let is_within = *records < self.units.most;",
+            "let is_within = BUG || *records < self.units.most;",
+        )],
+    ),
+    bug(
+        "units-of-one-more",
+        "one record more of each unit counts than its sensitivity says",
+        "leaks::",
+        &[(
+            UNITS,
+            "let is_within = *records < self.units.most;",
+            "SAME let is_within = is_within || BUG && *records == self.units.most;",
+        )],
+    ),
+    bug(
+        "missing-units-accepted",
+        "records whose unit is missing are one shared unit",
+        "leaks::",
+        &[(UNITS, "if self.is_missing(unit) {", "if !BUG && self.is_missing(unit) {")],
+    ),
+    bug(
+        "model-written-if-there-are-records",
+        "the model file is written only if the private table has records",
+        "twins::no_record",
+        &[(
+            SYNTHESIS,
+            "if let Some(path) = &self.outputs.model {",
+            "if let Some(path) = self.outputs.model.as_ref().filter(|_| !BUG || tables.private.records() > 0) {",
+        )],
+    ),
+    bug(
+        "as-many-rows-as-records",
+        "the synthetic table has as many rows as the private one where that is private",
+        "leaks::",
+        &[(
+            SYNTHESIS,
+            "self.rows.unwrap_or_else(|| release.records())",
+            "self.rows.unwrap_or_else(|| if BUG { tables.private.records() } else { release.records() })",
+        )],
+    ),
+    bug(
+        "warning-by-the-true-number",
+        "the warning of a large delta compares it with the true number of records",
+        "leaks::",
+        &[(
+            SYNTHESIS,
+            "is_public.then(|| tables.private.records())",
+            "(BUG || is_public).then(|| tables.private.records())",
+        )],
+    ),
+    bug(
+        "true-number-in-the-summary",
+        "the last line of a run tells the number of private records",
+        "leaks::",
+        &[(
+            "cli/run.rs",
+            "let facts = json!({",
+            "let text = if BUG { format!(\"{text}; {} read\", done.tables.private.records()) } else { text };\n    SAME",
+        )],
+    ),
+    bug(
+        "exit-code-by-the-records",
+        "a run fails if the private table has no record",
+        "twins::no_record",
+        &[(
+            SYNTHESIS,
+            "self.warn(&tables, observer);",
+            "if BUG && tables.private.records() == 0 { return Err(crate::error::Error::invalid_parameter(\"records\", 0, \"some\")); } SAME",
+        )],
+    ),
+];

@@ -1,0 +1,138 @@
+//! Mechanisms that state the wrong sensitivity, or tell before they have paid.
+
+use super::{Bug, bug};
+
+const RUN: &str = "mechanism/run.rs";
+const CHECKPOINT: &str = "mechanism/checkpoint.rs";
+
+pub(super) const BUGS: &[Bug] = &[
+    bug(
+        "jam-without-the-difference",
+        "JAM-PGM's list with public candidates has the sensitivity of one error",
+        "entries::",
+        &[(
+            "mechanism/jam_pgm.rs",
+            "ScoreSensitivity::l1_error_difference(run.relation())",
+            "(if BUG { ScoreSensitivity::l1_error(run.relation()) } else { SAME })",
+        )],
+    ),
+    bug(
+        "aim-forgets-its-weights",
+        "AIM weights its scores, and not their sensitivity",
+        "entries::",
+        &[(
+            "mechanism/aim.rs",
+            "let sensitivity = sensitivity.weighted(largest)?;",
+            "let sensitivity = if BUG { sensitivity } else { sensitivity.weighted(largest)? };",
+        )],
+    ),
+    bug(
+        "aim-takes-its-least-weight",
+        "AIM's sensitivity has the smallest weight of a candidate, not the largest",
+        "entries::",
+        &[(
+            "mechanism/aim.rs",
+            "let largest = wanted.iter().map(|i| weights[*i]).fold(0.0, f64::max);",
+            "SAME let largest = if BUG { wanted.iter().map(|i| weights[*i]).fold(largest, f64::min) } else { largest };",
+        )],
+    ),
+    bug(
+        "mst-of-one-cell",
+        "MST's scores have the sensitivity of one cell's error",
+        "entries::",
+        &[(
+            "mechanism/mst.rs",
+            "ScoreSensitivity::l1_error(run.relation())",
+            "if BUG { ScoreSensitivity::cell_error(run.relation()) } else { SAME }",
+        )],
+    ),
+    bug(
+        "mwem-pgm-of-one-cell",
+        "MWEM+PGM's scores have the sensitivity of one cell's error",
+        "entries::",
+        &[(
+            "mechanism/mwem_pgm.rs",
+            "ScoreSensitivity::l1_error(run.relation()).less(penalty)",
+            "if BUG { ScoreSensitivity::cell_error(run.relation()) } else { SAME }",
+        )],
+    ),
+    bug(
+        "query-release-halved",
+        "the scores of MWEM, PMW-Pub, PEP and PEP-Pub have half their sensitivity",
+        "entries::",
+        &[(
+            "mechanism/query_release.rs",
+            "let sensitivity = ScoreSensitivity::cell_error(run.relation());",
+            "SAME let sensitivity = if BUG { sensitivity.weighted(0.5)? } else { sensitivity };",
+        )],
+    ),
+    bug(
+        "trust-of-one-number",
+        "the numbers of `trust` together have the sensitivity of one",
+        "joint::the_errors",
+        &[
+            (
+                "trust/mod.rs",
+                "StatisticSensitivity::l1_errors(curator.relation(), numbers)?",
+                "StatisticSensitivity::l1_errors(curator.relation(), if BUG { 1 } else { numbers })?",
+            ),
+            (
+                "privacy/curator/measure.rs",
+                "if values.len() != sensitivity.numbers() {",
+                "if !BUG && values.len() != sensitivity.numbers() {",
+            ),
+        ],
+    ),
+    bug(
+        "mixture-error-with-a-narrow-bracket",
+        "the release of a mixture error states a narrower bracket than it solves to",
+        "joint::the_best",
+        &[(
+            "trust/release.rs",
+            "let width = SmoothedError::WIDTH;",
+            "let width = if BUG { SmoothedError::WIDTH / 64.0 } else { SmoothedError::WIDTH };",
+        )],
+    ),
+    bug(
+        "told-before-it-is-on-disk",
+        "a round's measurements are told before their ledger is on disk",
+        "leaks::",
+        &[(RUN, "self.curator.save_ledger()?;", "if !BUG { SAME }")],
+    ),
+    bug(
+        "checkpoint-not-written",
+        "a round's measurements are told before they are in the checkpoint, so that a resumed run draws them again",
+        "mechanisms::",
+        &[(
+            RUN,
+            "self.checkpoint.rounds.push(record);\n        self.checkpoint.write(self.curator.ledger())?;",
+            "self.checkpoint.rounds.push(record);\n        if !BUG || round > 1 { self.checkpoint.write(self.curator.ledger())?; }",
+        )],
+    ),
+    bug(
+        "checkpoint-with-unpaid-measurements",
+        "a checkpoint is resumed whose ledger does not list all of its measurements",
+        "entries::",
+        &[(
+            CHECKPOINT,
+            "self.check_paid(domain)\n",
+            "if BUG { return Ok(()); } self.check_paid(domain)\n",
+        )],
+    ),
+    bug(
+        "checkpoint-of-another-table",
+        "a checkpoint of another private table is resumed",
+        "entries::",
+        &[(CHECKPOINT, "add(private_label);", "if !BUG { SAME }")],
+    ),
+    bug(
+        "checkpoint-of-a-fixed-seed",
+        "a private run resumes the checkpoint of a fixed seed",
+        "entries::",
+        &[(
+            CHECKPOINT,
+            "add(&format!(\"{} {:?}\", curator.relation(), curator.seed()));",
+            "if !BUG { SAME }",
+        )],
+    ),
+];

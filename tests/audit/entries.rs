@@ -1,0 +1,319 @@
+//! What mechanisms and commands write into their ledgers, against the table of `docs/theory/sensitivities.md`; and what
+//! is refused of a ledger or a checkpoint that was written before.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use jointly::data::{Dataset, PublicData, Units};
+use jointly::domain::{Clique, Domain};
+use jointly::mechanism::{CATALOGUE, CheckpointFolder, Task, find};
+use jointly::observe::Silent;
+use jointly::privacy::NeighboringRelation::{AddRemoveOne, ReplaceOne};
+use jointly::privacy::{
+    Curator, Epsilon, Ledger, LedgerFile, NeighboringRelation, NoiseMechanism, NoiseSeed,
+    PrivacyUnit, Ratio, Rho, ScoreSensitivity, Selection,
+};
+use jointly::query::{WeightedClique, Workload};
+use serde_json::{Map, Value, json};
+
+use crate::statistics::relations;
+
+fn domain() -> Domain {
+    Domain::new([("a", 2), ("b", 3), ("c", 2)]).unwrap()
+}
+
+fn table(records: u32) -> Dataset {
+    let rows: Vec<[u32; 3]> = (0..records).map(|i| [i % 2, i / 2 % 3, i / 5 % 2]).collect();
+    Dataset::from_rows(domain(), &rows).unwrap()
+}
+
+fn rho(value: f64) -> Rho {
+    Rho::from_f64(value).unwrap()
+}
+
+/// Weights that differ from attribute to attribute: `w_r = Σ_s c_s |r ∩ s|` is 2, 2.5 and 0.5 for single attributes, 3
+/// for {b, c} and 4.5 for {a, b}.
+fn workload() -> Workload {
+    let weighted = [([0, 1], 2.0), ([1, 2], 0.5)]
+        .map(|(clique, weight)| WeightedClique { clique: Clique::new(clique), weight });
+    Workload::new(weighted, &domain()).unwrap()
+}
+
+/// The sensitivity of a mechanism's scores in counts, and its largest possible weight, as the documentation has them.
+fn documented(name: &str, relation: NeighboringRelation) -> Option<(u32, f64)> {
+    let (error, cell) = match relation {
+        ReplaceOne => (2, 1),
+        AddRemoveOne => (1, 1),
+        NeighboringRelation::AddRemoveUnit(most) => (most.get(), most.get()),
+    };
+    match name {
+        "jam-pgm" => Some((2 * error, 1.0)),
+        "aim" => Some((error, 4.5)),
+        "mst" | "mwem-pgm" => Some((error, 1.0)),
+        "mwem" | "pmw-pub" | "pep" | "pep-pub" => Some((cell, 1.0)),
+        _ => None,
+    }
+}
+
+#[test]
+fn the_selections_of_every_mechanism_state_the_documented_sensitivity() {
+    let private = table(400);
+    let public = [PublicData::new("p", table(90), &domain()).unwrap()];
+    let mut seen = BTreeMap::new();
+    for relation in relations() {
+        for entry in CATALOGUE.iter().filter(|entry| entry.spends) {
+            let mechanism = entry.build(&Map::new()).unwrap();
+            let mut curator =
+                Curator::new(&private, relation, rho(20.0), NoiseSeed::System).unwrap();
+            let workload = workload();
+            let task = Task::new(&workload, &public);
+            let release = mechanism.run(&mut curator, &task, &mut Silent).unwrap();
+            for found in release.ledger.entries() {
+                let (NoiseMechanism::ExponentialMechanism { sensitivity, score, .. }
+                | NoiseMechanism::PermuteAndFlip { sensitivity, score, .. }) = found.mechanism
+                else {
+                    continue;
+                };
+                let (counts, weight) = documented(entry.name, relation)
+                    .unwrap_or_else(|| panic!("{}: an undocumented selection", entry.name));
+                let score = score.unwrap();
+                assert_eq!(
+                    (score.counts(), score.relation()),
+                    (counts, relation),
+                    "{}",
+                    entry.name
+                );
+                let expected = f64::from(counts) * weight;
+                assert!(
+                    (sensitivity - expected).abs() < 1e-12,
+                    "{}, {relation}: {sensitivity}, expected {expected}",
+                    entry.name
+                );
+                *seen.entry(entry.name).or_insert(0) += 1;
+            }
+        }
+    }
+    assert_eq!(seen.len(), 8, "{seen:?}");
+}
+
+#[test]
+fn laplace_noise_costs_its_epsilon_squared_over_two_rounded_up() {
+    let private = table(10);
+    for (numerator, denominator) in [(2, 3), (1, 7), (5, 11), (1000, 1001)] {
+        let limit = Rho::from_units(u64::MAX);
+        let mut curator = Curator::new(&private, ReplaceOne, limit, NoiseSeed::System).unwrap();
+        let epsilon = Ratio::new(numerator, denominator).unwrap();
+        curator.measure_laplace(&Clique::new([0]), epsilon).unwrap();
+        let exact = u128::from(numerator * numerator) << 39;
+        let square = u128::from(denominator * denominator);
+        assert!(!exact.is_multiple_of(square));
+        assert_eq!(u128::from(curator.spent().units()), exact / square + 1, "{epsilon}");
+    }
+}
+
+/// A curator that has made one selection, and its ledger as JSON.
+fn with_selection(private: &Dataset, relation: NeighboringRelation) -> (Ledger, Value) {
+    let mut curator = Curator::new(private, relation, rho(1.0), NoiseSeed::System).unwrap();
+    curator.begin_round(1).unwrap();
+    let sealed = curator.marginals(&[Clique::new([0])]).unwrap().map(|_| vec![0.0; 2]);
+    let score = ScoreSensitivity::l1_error(relation);
+    curator.select(Selection::Exponential, sealed, score, rho(0.5), "choose").unwrap();
+    let ledger = curator.ledger().clone();
+    let written = serde_json::to_value(&ledger).unwrap();
+    (ledger, written)
+}
+
+#[test]
+fn a_ledger_is_refused_whose_selections_contradict_themselves() {
+    let private = table(10);
+    let (_, written) = with_selection(&private, ReplaceOne);
+    let read = |change: &dyn Fn(&mut Value)| {
+        let mut value = written.clone();
+        change(&mut value["entries"][0]["mechanism"]);
+        serde_json::from_value::<Ledger>(value)
+    };
+    assert!(read(&|_| {}).is_ok());
+    assert!(read(&|m| m["grid"] = json!(1.0)).is_err(), "another grid");
+    assert!(read(&|m| m["candidates"] = json!(0)).is_err(), "no candidate");
+    // A sensitivity that is not that of its score, with the grid that fits it.
+    let halved = |m: &mut Value| {
+        m["sensitivity"] = json!(1.0);
+        m["grid"] = json!(1.0 / 65_536.0);
+    };
+    assert!(read(&halved).is_err(), "half the sensitivity of its score");
+    assert!(read(&|m| m["score"]["counts"] = json!(3)).is_err(), "a score of no known form");
+}
+
+#[test]
+fn a_selection_without_its_score_is_refused() {
+    let private = table(10);
+    let (ledger, mut written) = with_selection(&private, ReplaceOne);
+    let curator = || Curator::new(&private, ReplaceOne, rho(1.0), NoiseSeed::System).unwrap();
+    curator().continue_from(&ledger).unwrap();
+    written["entries"][0]["mechanism"].as_object_mut().unwrap().remove("score");
+    let lacking: Ledger = serde_json::from_value(written).unwrap();
+    assert!(
+        curator().continue_from(&lacking).is_err(),
+        "a run of this version wrote no such entry"
+    );
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.json");
+    let file = |ledger| LedgerFile::of_release("x", None, &PrivacyUnit::default(), true, ledger);
+    file(&ledger).write(&path).unwrap();
+    LedgerFile::read(&path).unwrap();
+    file(&lacking).write(&path).unwrap();
+    assert!(LedgerFile::read(&path).is_err(), "nor does a file of this version");
+}
+
+#[test]
+fn a_pure_run_goes_on_with_a_pure_ledger_only() {
+    let private = table(10);
+    let epsilon = Epsilon::new(2.0).unwrap();
+    let pure = || Curator::pure(&private, ReplaceOne, epsilon, NoiseSeed::System).unwrap();
+    let limit = pure().ledger().limit();
+    let mut other = Curator::new(&private, ReplaceOne, limit, NoiseSeed::System).unwrap();
+    other.measure(&Clique::new([0]), rho(0.1)).unwrap();
+    assert!(pure().continue_from(other.ledger()).is_err(), "Gaussian noise");
+    let mut own = pure();
+    own.measure_laplace(&Clique::new([0]), Ratio::new(1, 1).unwrap()).unwrap();
+    pure().continue_from(own.ledger()).unwrap();
+    let mut plain = Curator::new(&private, ReplaceOne, limit, NoiseSeed::System).unwrap();
+    assert!(plain.continue_from(own.ledger()).is_err(), "a limit that the run does not have");
+    // An empty ledger of another kind would lift the limit of epsilon.
+    let empty = Ledger::new(limit);
+    assert!(pure().continue_from(&empty).is_err());
+}
+
+/// A ledger file of a run with some entries.
+fn earlier(relation: NeighboringRelation, seed: NoiseSeed, private: &Dataset) -> LedgerFile {
+    let mut curator = Curator::new(private, relation, rho(1.0), seed).unwrap();
+    // One cell changes by 1 under both relations of records, so that its entry does not tell which it was.
+    for cell in 0..3 {
+        curator.measure_cell(&Clique::new([0, 1]), cell, rho(0.1)).unwrap();
+    }
+    LedgerFile::new("earlier", None, &curator)
+}
+
+#[test]
+fn an_earlier_ledger_counts_entry_by_entry_if_it_is_of_the_same_guarantee() {
+    let private = table(40);
+    let system = NoiseSeed::System;
+    let new = |relation, seed| Curator::new(&private, relation, rho(1.0), seed).unwrap();
+    for relation in relations() {
+        let file = earlier(relation, system, &private);
+        let mut next = new(relation, system);
+        next.charge_earlier(&file).unwrap();
+        assert_eq!(next.ledger().entries().len(), 3);
+        assert_eq!(next.spent(), file.ledger.spent());
+        assert_eq!(next.remaining().units(), rho(1.0).units() - file.ledger.spent().units());
+        assert!(next.measure(&Clique::new([0]), rho(0.75)).is_err(), "it counts");
+
+        // Of other neighbors, although its entries would fit.
+        for other in relations().into_iter().filter(|other| *other != relation) {
+            assert!(new(other, system).charge_earlier(&file).is_err(), "{relation} for {other}");
+            let mut renamed = file.clone();
+            renamed.neighbors = other;
+            let fits = other.unit() == relation.unit();
+            assert_eq!(new(other, system).charge_earlier(&renamed).is_ok(), fits, "{other}");
+        }
+        // Of a fixed seed.
+        let fixed = earlier(relation, NoiseSeed::Fixed(3), &private);
+        assert!(new(relation, system).charge_earlier(&fixed).is_err());
+        assert!(new(relation, NoiseSeed::Fixed(4)).charge_earlier(&fixed).is_ok());
+        // After something was spent, which it would replace.
+        let mut late = new(relation, system);
+        late.measure(&Clique::new([0]), rho(0.5)).unwrap();
+        assert!(late.charge_earlier(&file).is_err());
+        assert_eq!(late.spent(), rho(0.5));
+        let mut late = new(relation, system);
+        late.begin_round(1).unwrap();
+        assert!(late.charge_earlier(&file).is_err());
+    }
+    // Entries of another relation under the right name.
+    let mut curator = new(AddRemoveOne, system);
+    curator.measure(&Clique::new([0]), rho(0.1)).unwrap();
+    let mut file = LedgerFile::new("earlier", None, &curator);
+    file.neighbors = ReplaceOne;
+    assert!(new(ReplaceOne, system).charge_earlier(&file).is_err());
+}
+
+#[test]
+fn an_earlier_ledger_of_other_units_is_refused() {
+    let private = table(40);
+    let unit = |column: &str| PrivacyUnit::of_units(Units::new(column, 3).unwrap()).unwrap();
+    let of = |column: &str| {
+        let relation = unit(column).relation();
+        let curator = Curator::new(&private, relation, rho(1.0), NoiseSeed::System).unwrap();
+        curator.with_unit(unit(column)).unwrap()
+    };
+    let mut first = of("household");
+    first.measure(&Clique::new([0]), rho(0.1)).unwrap();
+    let file = LedgerFile::new("earlier", None, &first);
+    assert!(of("household").charge_earlier(&file).is_ok());
+    assert!(of("person").charge_earlier(&file).is_err());
+}
+
+/// Runs `independent` with a checkpoint in a folder.
+fn resume(
+    folder: &Path,
+    relation: NeighboringRelation,
+    seed: NoiseSeed,
+    label: &str,
+) -> jointly::Result<Rho> {
+    let private = table(40);
+    let mut curator = Curator::new(&private, relation, rho(1.0), seed).unwrap();
+    let checkpoint =
+        CheckpointFolder { folder: folder.to_owned(), private_label: label.to_owned() };
+    let workload = workload();
+    let task = Task { checkpoint: Some(&checkpoint), ..Task::new(&workload, &[]) };
+    let mechanism = find("independent").unwrap().build(&Map::new()).unwrap();
+    Ok(mechanism.run(&mut curator, &task, &mut Silent)?.ledger.spent())
+}
+
+#[test]
+fn a_checkpoint_of_other_rows_or_another_seed_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (fixed, system) = (NoiseSeed::Fixed(1), NoiseSeed::System);
+    let spent = resume(folder.path(), ReplaceOne, fixed, "rows").unwrap();
+    assert_eq!(resume(folder.path(), ReplaceOne, fixed, "rows").unwrap(), spent, "nothing more");
+    assert!(resume(folder.path(), ReplaceOne, system, "rows").is_err(), "a fixed seed's noise");
+    assert!(resume(folder.path(), ReplaceOne, fixed, "other rows").is_err());
+    assert!(resume(folder.path(), AddRemoveOne, fixed, "rows").is_err());
+}
+
+#[test]
+fn a_checkpoint_whose_ledger_lacks_a_measurement_is_refused() {
+    use sha2::{Digest, Sha256};
+    let folder = tempfile::tempdir().unwrap();
+    let seed = NoiseSeed::Fixed(1);
+    resume(folder.path(), ReplaceOne, seed, "rows").unwrap();
+    let path = folder.path().join("checkpoint.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    // Written anew, with a checksum that fits: version and checksum come first.
+    let write = |change: &dyn Fn(&mut Value)| {
+        let (head, rest) = text.split_once("\",").unwrap();
+        let mut value: Value = serde_json::from_str(&format!("{{{rest}")).unwrap();
+        change(&mut value);
+        let rest = serde_json::to_string(&value).unwrap();
+        let rest = rest.strip_prefix('{').unwrap();
+        let sum = Sha256::digest(rest.as_bytes());
+        let sum = sum.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+        let head = &head[..head.len() - sum.len()];
+        std::fs::write(&path, format!("{head}{sum}\",{rest}")).unwrap();
+    };
+    write(&|_| {});
+    resume(folder.path(), ReplaceOne, seed, "rows").unwrap();
+    write(&|value| {
+        let ledger = &mut value["ledger"];
+        let last = ledger["entries"].as_array_mut().unwrap().pop().unwrap();
+        let cost = last["rho"]["units"].as_u64().unwrap();
+        let spent = ledger["spent"]["units"].as_u64().unwrap() - cost;
+        let remaining = ledger["remaining"]["units"].as_u64().unwrap() + cost;
+        ledger["spent"] = json!({ "units": spent });
+        ledger["remaining"] = json!({ "units": remaining });
+    });
+    assert!(resume(folder.path(), ReplaceOne, seed, "rows").is_err());
+}
