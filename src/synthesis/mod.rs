@@ -168,6 +168,8 @@ impl Synthesis {
     /// tables that are the private one.
     fn warn(&self, tables: &Tables, observer: &mut dyn Observer) {
         let earlier = self.outputs.ledger.as_deref().filter(|_| self.checkpoint.is_none());
+        // Not a pipe, whose other end may never write.
+        let earlier = earlier.filter(|path| path.metadata().is_ok_and(|there| there.is_file()));
         let earlier = earlier.and_then(|path| Some((path, LedgerFile::read(path).ok()?)));
         if let Some((path, file)) = earlier.filter(|(_, file)| file.private) {
             let (ledger, spent) = (path.to_owned(), file.ledger.spent());
