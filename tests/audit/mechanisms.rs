@@ -7,7 +7,7 @@
 //!
 //! Pure ε is tested by the most telling event `f > t`, with Clopper-Pearson bounds.
 //!
-//! The quick form makes 12,000 runs of each mechanism. `AUDIT_RUNS=100000 cargo test --release --test audit -- --ignored
+//! The quick form makes 12,000 runs of each mechanism. `AUDIT_RUNS=100000 cargo test --test audit -- --ignored
 //! --nocapture the_whole_table` is the long one; its table is in `docs/results/audit.md`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -476,7 +476,7 @@ fn no_mechanism_tells_neighbors_apart_by_more_than_its_ledger_claims_second_part
 }
 
 #[test]
-#[ignore = "the long form: AUDIT_RUNS=100000, in release, prints the table of docs/results/audit.md"]
+#[ignore = "the long form: AUDIT_RUNS=100000 prints the table of docs/results/audit.md"]
 fn the_whole_table() {
     let runs = std::env::var("AUDIT_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000);
     println!(
