@@ -30,6 +30,9 @@ mod ide;
 mod ide_cli;
 #[path = "integration/input.rs"]
 mod input;
+#[cfg(all(feature = "cli", unix))]
+#[path = "integration/interrupts.rs"]
+mod interrupts;
 #[cfg(feature = "cli")]
 #[path = "integration/ledger_cli.rs"]
 mod ledger_cli;

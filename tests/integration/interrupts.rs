@@ -1,0 +1,97 @@
+//! Ctrl-C and termination: what was spent is told, and is on disk.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::cli::Bench;
+
+/// A bench with twelve attributes, on which a thousand rounds take much longer than this test.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    let names: Vec<String> = (0..12).map(|a| format!("x{a}")).collect();
+    let members: Vec<String> = names.iter().map(|name| format!("\"{name}\": 6")).collect();
+    bench.write("wide.json", &format!("{{{}}}", members.join(", ")));
+    let mut table = names.join(",") + "\n";
+    for row in 0..500_u64 {
+        let codes: Vec<String> = (0..12).map(|a| ((row * (a + 3) / 7) % 6).to_string()).collect();
+        writeln!(table, "{}", codes.join(",")).unwrap();
+    }
+    bench.write("wide.csv", &table);
+    bench
+}
+
+const RUN: &str = "synth --private wide.csv --schema wide.json --epsilon 1 --delta 1e-6 --mechanism mwem-pgm \
+                   --rounds 1000 --out out.csv";
+
+/// Starts a run, sends a signal once a round has been told, and returns code, messages and the spent part of the ledger.
+fn interrupted(bench: &Bench, more: &str, signal: &str) -> (Option<i32>, String, Value) {
+    let mut run = Command::new(env!("CARGO_BIN_EXE_jointly"))
+        .current_dir(bench.path("."))
+        .args(RUN.split_whitespace())
+        .args(more.split_whitespace())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut messages = BufReader::new(run.stderr.take().unwrap());
+    let mut text = String::new();
+    while !text.contains("round 2 of") {
+        assert!(messages.read_line(&mut text).unwrap() > 0, "it ended early: {text}");
+    }
+    let sent = Command::new("kill").args([signal, &run.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    messages.read_to_string(&mut text).unwrap();
+    let code = run.wait().unwrap().code();
+    let ledger = serde_json::from_str(&bench.read("out.csv.ledger.json")).unwrap();
+    (code, text, ledger)
+}
+
+#[test]
+fn an_interrupted_run_says_what_it_spent_and_where_that_is_written() {
+    for signal in ["-INT", "-TERM"] {
+        let bench = bench();
+        let (code, text, ledger) = interrupted(&bench, "", signal);
+        assert_eq!(code, Some(130), "{text}");
+        let last = text.lines().last().unwrap();
+        assert!(
+            last.starts_with("error: interrupted: rho = ") && last.contains(" was spent on what"),
+            "{text}"
+        );
+        assert!(last.ends_with("as out.csv.ledger.json says"), "{last}");
+        assert_eq!(ledger["unfinished"], true);
+        let told = text.lines().filter(|line| line.starts_with("round ")).count();
+        let entries = ledger["ledger"]["entries"].as_array().unwrap();
+        let measured = entries.iter().filter(|entry| entry["purpose"] == "marginal").count();
+        assert!(measured >= told && told >= 2, "{measured} in the ledger, {told} told");
+        assert!(!bench.path("out.csv").exists());
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_at_once_leaves_a_ledger_of_all_that_it_told() {
+    let bench = bench();
+    let (code, text, ledger) = interrupted(&bench, "", "-KILL");
+    assert_eq!(code, None);
+    let told = text.lines().filter(|line| line.starts_with("round ")).count();
+    let entries = ledger["ledger"]["entries"].as_array().unwrap();
+    let measured = entries.iter().filter(|entry| entry["purpose"] == "marginal").count();
+    assert!(measured >= told && told >= 2, "{measured} in the ledger, {told} told");
+    // A later run counts it.
+    bench.succeed(
+        "synth --private wide.csv --schema wide.json --epsilon 1 --delta 1e-6 --mechanism independent \
+         --ledger-from out.csv.ledger.json --out next.csv",
+    );
+}
+
+#[test]
+fn an_interrupted_run_with_a_checkpoint_says_how_it_resumes() {
+    let bench = bench();
+    let (code, text, ledger) = interrupted(&bench, "--checkpoint state", "-INT");
+    assert_eq!(code, Some(130), "{text}");
+    assert!(text.trim_end().ends_with("the same command resumes from state"), "{text}");
+    assert_eq!(ledger["unfinished"], true);
+}
