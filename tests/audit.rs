@@ -5,6 +5,9 @@
 
 #[path = "audit/accounting.rs"]
 mod accounting;
+#[cfg(feature = "cli")]
+#[path = "audit/commands.rs"]
+mod commands;
 #[path = "audit/doors.rs"]
 mod doors;
 #[path = "audit/entries.rs"]

@@ -62,7 +62,7 @@ fn text(report: &TrustReport, budget: Budget, worst: usize) -> String {
     _ = writeln!(
         text,
         "Spent: rho {} (epsilon {}, delta {:e}, {}). All {} intervals hold at once with\nprobability {}; \
-         they are those of the noise that was added.\n",
+         they account for the noise alone.\n",
         short(report.ledger.spent().to_f64()),
         budget.epsilon(),
         budget.delta(),

@@ -1,0 +1,112 @@
+//! From the flags to the ledger: for every command and form of noise, the limit is what (ε, δ) buys, and the entries
+//! stay within it. Two processes never share noise.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::process::Command;
+
+use jointly::mechanism::CATALOGUE;
+use jointly::privacy::{Budget, LedgerFile};
+use tempfile::TempDir;
+
+const PUBLIC: &str = "a,b\n0,0\n0,1\n1,2\n1,1\n0,2\n1,0\n0,0\n";
+
+fn folder() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let rows = "0,0\n0,2\n1,1\n1,2\n".repeat(20);
+    for (name, text) in [
+        ("schema.json", r#"{"a": 2, "b": 3}"#),
+        ("public.csv", PUBLIC),
+        ("private.csv", &format!("a,b\n{rows}")),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+/// Runs a command that must succeed. Its ledger, and the marginals or the table that it made.
+fn run(command: &str) -> (LedgerFile, Vec<u8>) {
+    let folder = folder();
+    let output = Command::new(env!("CARGO_BIN_EXE_jointly"))
+        .current_dir(folder.path())
+        .args(command.split_whitespace())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    let ledger = LedgerFile::read(&folder.path().join("ledger.json")).unwrap();
+    (ledger, fs::read(folder.path().join("out.csv")).unwrap_or(output.stdout))
+}
+
+/// Every command that spends, without its budget; and whether its noise may be Laplace noise.
+fn commands() -> Vec<(String, bool)> {
+    let all = "--private private.csv --schema schema.json --ledger ledger.json";
+    let mut commands: Vec<(String, bool)> = Vec::new();
+    for entry in CATALOGUE.iter().filter(|entry| entry.spends) {
+        let few = if entry.name == "ide" { "--groups a" } else { "--workload all-2-way" };
+        let name = entry.name;
+        commands.push((
+            format!("synth {all} --public near=public.csv --mechanism {name} --out out.csv {few}"),
+            false,
+        ));
+    }
+    let ide = "--mechanism ide --groups a --noise laplace --out out.csv";
+    commands.push((format!("synth {all} --public near=public.csv {ide}"), true));
+    for name in ["residual-planner", "hdmm"] {
+        let more = format!("--mechanism {name} --workload all-2-way --out out.csv");
+        commands.push((format!("answer {all} {more}"), false));
+    }
+    commands.push((format!("trust {all} --public public.csv --workload all-2-way"), false));
+    let mixture = format!("mixture-error {all} --public public.csv --workload all-2-way");
+    commands.push((mixture.clone(), false));
+    commands.push((mixture, true));
+    commands
+}
+
+#[test]
+fn every_command_spends_within_what_its_flags_buy() {
+    for (command, pure) in commands() {
+        for neighbors in ["replace-one", "add-remove-one"] {
+            let (epsilon, delta) = (1.25, 1e-7);
+            let budget = Budget::new(epsilon, (!pure).then_some(delta)).unwrap();
+            let delta = if pure { String::new() } else { format!("--delta {delta}") };
+            let command = format!("{command} --epsilon {epsilon} {delta} --neighbors {neighbors}");
+            let (file, _) = run(&command);
+            let ledger = &file.ledger;
+            assert_eq!(ledger.limit(), budget.rho(), "{command}");
+            assert_eq!(file.epsilon, Some(epsilon), "{command}");
+            assert_eq!(file.delta, Some(budget.delta()), "{command}");
+            assert_eq!(file.neighbors.to_string(), neighbors, "{command}");
+            assert!(file.private, "{command}");
+            let sum: u64 = ledger.entries().iter().map(|entry| entry.rho.units()).sum();
+            assert_eq!(sum, ledger.spent().units(), "{command}");
+            assert!(sum > 0 && sum <= budget.rho().units(), "{command}");
+            assert_eq!(ledger.epsilon_limit().is_some(), pure, "{command}");
+            if pure {
+                let spent = ledger.pure_epsilon().unwrap();
+                assert!(spent > 0.9 * epsilon && spent <= epsilon, "{command}: {spent}");
+            }
+            let counted = ledger.entries().iter().filter(|e| e.purpose == "number of records");
+            // Mechanisms that measure a partition of the records first take n from it.
+            let counted = counted.count();
+            let most = usize::from(neighbors == "add-remove-one");
+            assert!(counted <= most, "{command}");
+            let adds_up = ["residual-planner", "hdmm", "--mechanism ide"];
+            assert!(
+                counted == most || adds_up.iter().any(|name| command.contains(name)),
+                "{command}"
+            );
+        }
+    }
+}
+
+#[test]
+fn processes_that_start_together_draw_different_noise() {
+    let command = "answer --private private.csv --schema schema.json --ledger ledger.json --epsilon 0.001 \
+                   --delta 1e-9 --workload all-2-way --out out.csv";
+    let threads: Vec<_> = (0..6).map(|_| std::thread::spawn(move || run(command).1)).collect();
+    let mut drawn: Vec<Vec<u8>> = threads.into_iter().map(|t| t.join().unwrap()).collect();
+    drawn.sort();
+    drawn.dedup();
+    assert_eq!(drawn.len(), 6, "two processes made the same answers");
+}
