@@ -136,6 +136,18 @@ fn left_whole(
     false
 }
 
+/// Writes a file. The system may take a moment to give back the pages of files that were removed.
+fn fill(file: &Path, bytes: &[u8]) {
+    for _ in 0..100 {
+        if fs::write(file, bytes).is_ok() {
+            return;
+        }
+        _ = fs::remove_file(file);
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    fs::write(file, bytes).unwrap();
+}
+
 #[test]
 fn on_a_full_disk_every_output_is_the_former_file_or_the_whole_new_one() {
     const PAGES: u32 = 128;
@@ -151,9 +163,9 @@ fn on_a_full_disk_every_output_is_the_former_file_or_the_whole_new_one() {
         let (mut failures, mut free) = (0, 0);
         loop {
             files(&disk.0).keys().for_each(|file| fs::remove_file(disk.0.join(file)).unwrap());
-            names().for_each(|file| fs::write(disk.0.join(file), "former").unwrap());
+            names().for_each(|file| fill(&disk.0.join(file), b"former"));
             let taken = PAGES - free - u32::try_from(writer.1.len()).unwrap();
-            fs::write(&filler, vec![0; 4096 * taken as usize]).unwrap();
+            fill(&filler, &vec![0; 4096 * taken as usize]);
             let before = files(&disk.0);
             let command = command(writer, "disk");
             let output = bench.run(&command);
