@@ -14,12 +14,21 @@ use super::failure::{Failure, Reason};
 static TOLD: Mutex<Option<Told>> = Mutex::new(None);
 
 /// What has been told, and where it is written.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Told {
     ledger: Option<PathBuf>,
     checkpoint: Option<PathBuf>,
-    /// What was spent on results that were told, and the limit.
-    spent: Option<(Rho, Rho)>,
+    /// `None`: this process has shown nothing.
+    spent: Option<Spent>,
+}
+
+/// What was spent, and the limit.
+#[derive(Clone, Copy, Debug)]
+enum Spent {
+    /// On the rounds that were shown.
+    OnRounds(Rho, Rho),
+    /// At once, by a command without rounds.
+    AtOnce(Rho, Rho),
 }
 
 /// Ends the process with a message when the user or the system interrupts it. Call this once.
@@ -50,6 +59,17 @@ pub(super) fn begin(told: Told) {
     *TOLD.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
 }
 
+/// Notes that a command without rounds has spent, and has written its ledger.
+pub(super) fn spent_at_once(spent: Rho, limit: Rho) {
+    note(Spent::AtOnce(spent, limit));
+}
+
+fn note(spent: Spent) {
+    if let Some(told) = &mut *TOLD.lock().unwrap_or_else(PoisonError::into_inner) {
+        told.spent = Some(spent);
+    }
+}
+
 impl Told {
     /// Nothing so far. `ledger`: the file that is written before anything is told. `checkpoint`: the folder from which
     /// the run resumes.
@@ -59,22 +79,26 @@ impl Told {
     }
 
     fn message(&self) -> String {
-        let written = |spent: Rho, limit: Rho| {
-            let file = self.ledger.as_ref();
-            let file =
-                file.map_or_else(String::new, |path| format!(", as {} says", path.display()));
-            format!("rho = {spent} of {limit} was spent on what was shown{file}")
-        };
-        let spent = self.spent.map_or_else(
-            || {
+        let ledger = self.ledger.as_ref();
+        let ledger =
+            ledger.map_or_else(String::new, |path| format!(", as {} says", path.display()));
+        let folder = self.checkpoint.as_ref().map(|folder| folder.display());
+        let spent = match (self.spent, &folder) {
+            (Some(Spent::OnRounds(spent, limit)), _) => {
+                format!("rho = {spent} of {limit} was spent on what was shown{ledger}")
+            }
+            (Some(Spent::AtOnce(spent, limit)), _) => {
+                format!("rho = {spent} of {limit} was spent{ledger}")
+            }
+            // An earlier run, or a total that is not shown, may have spent.
+            (None, Some(folder)) => format!("what was spent so far, if anything, is in {folder}"),
+            (None, None) => {
                 "nothing computed from private rows was shown or written, so nothing is spent"
-                    .into()
-            },
-            |(spent, limit)| written(spent, limit),
-        );
-        let resume = self.checkpoint.as_ref().map_or_else(String::new, |folder| {
-            format!("; the same command resumes from {}", folder.display())
-        });
+                    .to_owned()
+            }
+        };
+        let resume = folder
+            .map_or_else(String::new, |folder| format!("; the same command resumes from {folder}"));
         format!("interrupted: {spent}{resume}")
     }
 }
@@ -84,11 +108,13 @@ pub(super) struct Noting<O>(pub(super) O);
 
 impl<O: Observer> Observer for Noting<O> {
     fn event(&mut self, event: &Event) {
-        if let Event::Measured { spent, limit, .. } = event
-            && let Some(told) = &mut *TOLD.lock().unwrap_or_else(PoisonError::into_inner)
-        {
-            told.spent = Some((*spent, *limit));
+        if let Event::Measured { spent, limit, .. } = event {
+            note(Spent::OnRounds(*spent, *limit));
         }
         self.0.event(event);
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/cli_interrupt.rs"]
+mod tests;

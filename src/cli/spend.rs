@@ -54,7 +54,7 @@ impl<'a> Spending<'a> {
         let seed = self.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed);
         let mut curator = self.budget.curator(data, self.neighbors.relation(), seed)?;
         // Nothing is told before the ledger is written.
-        interrupt::begin(Told::default());
+        interrupt::begin(Told::new(self.ledger, None));
         let result = spend(&mut curator);
         let spent = curator.spent();
         if spent.is_zero() {
@@ -64,6 +64,7 @@ impl<'a> Spending<'a> {
         if let Some(path) = self.ledger {
             LedgerFile::new(self.command, Some(self.budget), &curator).write(path)?;
         }
+        interrupt::spent_at_once(spent, curator.ledger().limit());
         let file = place.map_or_else(
             || "no ledger was asked for (--ledger FILE)".to_owned(),
             |path| format!("{path} says so"),

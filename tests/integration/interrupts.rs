@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader, Read, Write as _};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
@@ -28,6 +28,11 @@ fn bench() -> Bench {
 const RUN: &str = "synth --private wide.csv --schema wide.json --epsilon 1 --delta 1e-6 --mechanism mwem-pgm \
                    --rounds 1000 --out out.csv";
 
+fn send(run: &Child, signal: &str) {
+    let sent = Command::new("kill").args([signal, &run.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
 /// Starts a run, sends a signal once a round has been told, and returns code, messages and the spent part of the ledger.
 fn interrupted(bench: &Bench, more: &str, signal: &str) -> (Option<i32>, String, Value) {
     let mut run = Command::new(env!("CARGO_BIN_EXE_jointly"))
@@ -42,8 +47,7 @@ fn interrupted(bench: &Bench, more: &str, signal: &str) -> (Option<i32>, String,
     while !text.contains("round 2 of") {
         assert!(messages.read_line(&mut text).unwrap() > 0, "it ended early: {text}");
     }
-    let sent = Command::new("kill").args([signal, &run.id().to_string()]).status().unwrap();
-    assert!(sent.success());
+    send(&run, signal);
     messages.read_to_string(&mut text).unwrap();
     let code = run.wait().unwrap().code();
     let ledger = serde_json::from_str(&bench.read("out.csv.ledger.json")).unwrap();
@@ -94,4 +98,58 @@ fn an_interrupted_run_with_a_checkpoint_says_how_it_resumes() {
     assert_eq!(code, Some(130), "{text}");
     assert!(text.trim_end().ends_with("the same command resumes from state"), "{text}");
     assert_eq!(ledger["unfinished"], true);
+}
+
+#[test]
+fn a_resumed_run_that_has_shown_nothing_yet_does_not_say_that_nothing_is_spent() {
+    let bench = Bench::new();
+    let synth = "synth --private private.csv --schema schema.json --epsilon 1 --delta 1e-6 --mechanism jam-pgm \
+                 --rounds 2 --out out.csv --checkpoint state";
+    bench.succeed(&format!("{synth} --public public.csv"));
+    let mut run = Command::new(env!("CARGO_BIN_EXE_jointly"))
+        .current_dir(bench.path("."))
+        .args(synth.split_whitespace())
+        .args(["--public", "public=/dev/stdin"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // More than a pipe holds: once all of it is written, the run is reading. It waits for the rest.
+    let mut table = run.stdin.take().unwrap();
+    table.write_all("a,b,c,d\n".as_bytes()).unwrap();
+    table.write_all("0,1,1,3\n".repeat(1 << 18).as_bytes()).unwrap();
+    send(&run, "-INT");
+    let output = run.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{text}");
+    let expected =
+        "what was spent so far, if anything, is in state; the same command resumes from state";
+    assert!(text.trim_end().ends_with(expected), "{text}");
+}
+
+#[test]
+fn a_command_without_rounds_that_is_interrupted_after_its_ledger_says_what_it_spent() {
+    let bench = Bench::new();
+    bench.write("wide.json", r#"{"a": 150, "b": 150}"#);
+    bench.write("wide.csv", "a,b\n3,4\n5,6\n");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_jointly"))
+        .current_dir(bench.path("."))
+        .args("answer --private wide.csv --schema wide.json --workload all-2-way".split(' '))
+        .args("--epsilon 1 --delta 1e-6 --ledger l.json --out -".split(' '))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The ledger is written before the answers, of which a pipe holds only a part: the run waits for a reader.
+    let mut answers = run.stdout.take().unwrap();
+    answers.read_exact(&mut [0]).unwrap();
+    send(&run, "-INT");
+    let output = run.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{text}");
+    let last = text.lines().last().unwrap();
+    let ledger: Value = serde_json::from_str(&bench.read("l.json")).unwrap();
+    let spent = ledger["ledger"]["spent"]["rho"].as_f64().unwrap();
+    assert!(last.starts_with(&format!("error: interrupted: rho = {spent} of ")), "{last}");
+    assert!(last.ends_with(" was spent, as l.json says"), "{last}");
 }
