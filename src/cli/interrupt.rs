@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jointly::observe::{Event, Observer};
 use jointly::privacy::Rho;
@@ -14,7 +14,7 @@ use super::failure::{Failure, Reason};
 static TOLD: Mutex<Option<Told>> = Mutex::new(None);
 
 /// What has been told, and where it is written.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Told {
     ledger: Option<PathBuf>,
     checkpoint: Option<PathBuf>,
@@ -41,8 +41,9 @@ pub(super) fn install(console: Console) {
     let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) else { return };
     std::thread::spawn(move || {
         if signals.forever().next().is_some() {
-            let told = TOLD.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let message = told.map_or_else(|| "interrupted".to_owned(), |told| told.message());
+            // Kept until the process ends, so that no event is shown after the message.
+            let told = lock();
+            let message = told.as_ref().map_or_else(|| "interrupted".to_owned(), Told::message);
             let failure = Failure { reason: Reason::Interrupted, message };
             console.failure(&failure);
             process::exit(failure.reason.code().into());
@@ -56,18 +57,22 @@ pub(super) fn install(_: Console) {}
 
 /// Notes that a command that spends begins.
 pub(super) fn begin(told: Told) {
-    *TOLD.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
+    *lock() = Some(told);
 }
 
 /// Notes that a command without rounds has spent, and has written its ledger.
 pub(super) fn spent_at_once(spent: Rho, limit: Rho) {
-    note(Spent::AtOnce(spent, limit));
+    note(&mut lock(), Spent::AtOnce(spent, limit));
 }
 
-fn note(spent: Spent) {
-    if let Some(told) = &mut *TOLD.lock().unwrap_or_else(PoisonError::into_inner) {
+fn note(told: &mut Option<Told>, spent: Spent) {
+    if let Some(told) = told {
         told.spent = Some(spent);
     }
+}
+
+fn lock() -> MutexGuard<'static, Option<Told>> {
+    TOLD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Told {
@@ -108,8 +113,9 @@ pub(super) struct Noting<O>(pub(super) O);
 
 impl<O: Observer> Observer for Noting<O> {
     fn event(&mut self, event: &Event) {
+        let mut told = lock();
         if let Event::Measured { spent, limit, .. } = event {
-            note(Spent::OnRounds(*spent, *limit));
+            note(&mut told, Spent::OnRounds(*spent, *limit));
         }
         self.0.event(event);
     }
