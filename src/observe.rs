@@ -1,4 +1,7 @@
 //! Progress without printing: the events of a run. Events hold publishable numbers only.
+//!
+//! One exception: whether [`Notice::SameRows`] is sent depends on the private rows, and no ledger entry pays for it. It
+//! warns the operator of a mistake. Do not publish it, or a log that could contain it.
 
 use std::path::PathBuf;
 
@@ -7,7 +10,8 @@ use crate::measurement::Provenance;
 use crate::mechanism::FitRecord;
 use crate::privacy::Rho;
 
-/// What happened. Every number in it was paid for in the ledger, or comes from public data or the model.
+/// What happened. Every number in it was paid for in the ledger, or comes from public data or the model; the exception
+/// is [`Notice::SameRows`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
@@ -135,7 +139,8 @@ pub enum Notice {
 
 /// Receives the events of a run.
 pub trait Observer {
-    /// Called in the order of the run, never with a number that was not paid for.
+    /// Called in the order of the run, never with a number that was not paid for. One event depends on the private rows
+    /// without a charge: [`Notice::SameRows`].
     fn event(&mut self, event: &Event);
 }
 

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use super::console::Console;
 use super::format::{bytes, duration, grouped, percent, short};
 
-/// Shows the events of a run. They contain only publishable numbers, and nothing else is shown.
+/// Shows the events of a run, and nothing else. They contain only publishable numbers; the exception is
+/// [`Notice::SameRows`], which says so.
 pub(super) struct Progress {
     console: Console,
     started: Instant,
