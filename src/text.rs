@@ -1,4 +1,4 @@
-//! Reading files of text, and telling where they are wrong.
+//! Reading files of text, and saying where they are wrong.
 
 use std::fs;
 use std::path::Path;

@@ -10,10 +10,10 @@ use jointly::privacy::Rho;
 use super::console::Console;
 use super::failure::{Failure, Reason};
 
-/// What a command that spends has told so far. `None` while no such command runs.
+/// What a command that spends has reported so far. `None` while no such command runs.
 static TOLD: Mutex<Option<Told>> = Mutex::new(None);
 
-/// What has been told, and where it is written.
+/// What has been reported, and where it is written.
 #[derive(Debug)]
 pub(super) struct Told {
     ledger: Option<PathBuf>,
@@ -76,7 +76,7 @@ fn lock() -> MutexGuard<'static, Option<Told>> {
 }
 
 impl Told {
-    /// Nothing so far. `ledger`: the file that is written before anything is told. `checkpoint`: the folder from which
+    /// Nothing so far. `ledger`: the file that is written before anything is shown. `checkpoint`: the folder from which
     /// the run resumes.
     pub(super) fn new(ledger: Option<&Path>, checkpoint: Option<&Path>) -> Self {
         let owned = |path: Option<&Path>| path.map(Path::to_path_buf);
@@ -108,7 +108,7 @@ impl Told {
     }
 }
 
-/// Passes events on, and notes what they tell.
+/// Passes events on, and notes what they say was spent.
 pub(super) struct Noting<O>(pub(super) O);
 
 impl<O: Observer> Observer for Noting<O> {

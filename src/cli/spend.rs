@@ -53,7 +53,7 @@ impl<'a> Spending<'a> {
     ) -> Outcome<T> {
         let seed = self.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed);
         let mut curator = self.budget.curator(data, self.neighbors.relation(), seed)?;
-        // Nothing is told before the ledger is written.
+        // Nothing is shown before the ledger is written.
         interrupt::begin(Told::new(self.ledger, None));
         let result = spend(&mut curator);
         let spent = curator.spent();

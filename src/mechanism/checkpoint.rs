@@ -284,7 +284,7 @@ fn opening() -> String {
 }
 
 /// Whether a file is, byte for byte, one that this version has written. It finds damage and edits by hand. It proves
-/// nothing against someone who computes the checksum anew.
+/// nothing against someone who recomputes the checksum.
 fn is_sealed(text: &[u8]) -> bool {
     let sealed = text.strip_prefix(opening().as_bytes());
     let sealed = sealed.and_then(|sealed| sealed.split_at_checked(CHECKSUM));

@@ -1,5 +1,5 @@
 //! Values that must not leave: numbers of records, in errors, sizes of outputs and messages; and what must be on disk
-//! before anyone is told.
+//! before it is reported.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -97,7 +97,7 @@ fn a_record_without_a_unit_is_refused() {
     }
 }
 
-/// Reads the ledger file whenever a measurement is told.
+/// Reads the ledger file whenever a measurement is reported.
 struct Reader {
     ledger: PathBuf,
     told: usize,
@@ -108,7 +108,7 @@ impl Observer for Reader {
         if let Event::Measured { spent, .. } = event {
             self.told += 1;
             let file = LedgerFile::read(&self.ledger).unwrap();
-            assert_eq!(file.ledger.spent(), *spent, "told before it was on disk");
+            assert_eq!(file.ledger.spent(), *spent, "reported before it was on disk");
         }
     }
 }
@@ -167,6 +167,6 @@ fn the_true_number_of_records_is_nowhere_in_what_a_run_leaves() {
         let number = |word: &str| word.replace([',', '_'], "").trim_matches('.') == "4217";
         words.into_iter().any(number)
     };
-    assert!(!runs.iter().all(tells), "every run tells the true number of records");
+    assert!(!runs.iter().all(tells), "every run reveals the true number of records");
     assert!(!runs.iter().all(|(_, rows)| *rows == 4_217), "every table has as many rows");
 }

@@ -116,7 +116,7 @@ fn left_whole(
         if Some(content) == before.get(name) {
             kept.push(name);
         } else if Some(content) != new.get(name) {
-            // The ledger is written before each round is told. After a failure it is the last such state.
+            // The ledger is written before each round is reported. After a failure it is the last such state.
             let ledger: serde_json::Value = serde_json::from_slice(content).unwrap_or_default();
             assert_eq!(ledger["unfinished"], true, "{what}: {name} is neither old nor new");
             assert_eq!(output.status.code(), Some(1), "{what}: {message}");

@@ -69,7 +69,7 @@ fn rounds(bench: &Bench, folder: &str) -> u64 {
     stored["rounds"].as_array().map_or(0, |rounds| rounds.len() as u64)
 }
 
-/// The last round whose measurements a run has told, in lines of JSON.
+/// The last round whose measurements a run has reported, in lines of JSON.
 fn told(log: &str) -> u64 {
     let events = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let measured = events.filter(|event| event["event"] == "measured");
@@ -118,7 +118,7 @@ fn killed(
                 (Some(now), Some(before)) => assert!(begins(now, before), "{command}"),
                 (now, before) => assert!(now.is_some() >= before.is_some(), "{command}"),
             }
-            // A round was on disk before it was told.
+            // A round was on disk before it was reported.
             let (told, stored) = (told(&stderr(&output)), rounds(bench, &folder));
             assert!(told <= stored, "{command}: told round {told}, and {stored} are on disk");
             if let Some(now) = &now {

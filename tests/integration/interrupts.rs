@@ -1,4 +1,4 @@
-//! Ctrl-C and termination: what was spent is told, and is on disk.
+//! Ctrl-C and termination: what was spent is reported, and is on disk.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -33,7 +33,7 @@ fn send(run: &Child, signal: &str) {
     assert!(sent.success());
 }
 
-/// Starts a run, sends a signal once a round has been told, and returns code, messages and the spent part of the ledger.
+/// Starts a run, sends a signal once a round has been shown, and returns code, messages and the spent part of the ledger.
 fn interrupted(bench: &Bench, more: &str, signal: &str) -> (Option<i32>, String, Value) {
     let mut run = Command::new(env!("CARGO_BIN_EXE_jointly"))
         .current_dir(bench.path("."))

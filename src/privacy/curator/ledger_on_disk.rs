@@ -6,7 +6,7 @@ use crate::data::Destination;
 use crate::error::Result;
 use crate::privacy::{Budget, Curator, LedgerFile};
 
-/// A file that holds every entry whose result has been told to anyone.
+/// A file that holds every entry whose result has been reported to anyone.
 pub(super) struct LedgerOnDisk {
     path: PathBuf,
     /// The command that spends.
@@ -18,7 +18,7 @@ pub(super) struct LedgerOnDisk {
 
 impl Curator<'_> {
     /// Names the file in which the ledger is kept up to date ([`save_ledger`](Self::save_ledger)), so that a run that is
-    /// killed leaves an account of what it has told. A pipe or a device is not kept up to date: it cannot be replaced.
+    /// killed leaves an account of what it has reported. A pipe or a device is not kept up to date: it cannot be replaced.
     #[must_use]
     pub fn with_ledger_at(
         mut self,

@@ -10,7 +10,7 @@ const MEASURE: &str = "privacy/curator/measure.rs";
 pub(super) const BUGS: &[Bug] = &[
     bug(
         "number-of-records-public",
-        "the number of records is told where it is private",
+        "the number of records is public where it should be private",
         "accounting::the_number",
         &[(
             CURATOR,
@@ -153,7 +153,7 @@ pub(super) const BUGS: &[Bug] = &[
     ),
     bug(
         "earlier-ledger-after-spending",
-        "an earlier ledger is counted after this run has spent, in place of what it spent",
+        "an earlier ledger replaces what this run has spent",
         "entries::",
         &[(
             CURATOR,

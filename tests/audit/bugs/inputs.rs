@@ -84,7 +84,7 @@ pub(super) const BUGS: &[Bug] = &[
     ),
     bug(
         "true-number-in-the-summary",
-        "the last line of a run tells the number of private records",
+        "the last line of a run states the number of private records",
         "leaks::",
         &[(
             "cli/run.rs",

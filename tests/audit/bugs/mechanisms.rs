@@ -1,4 +1,4 @@
-//! Mechanisms that state the wrong sensitivity, or tell before they have paid.
+//! Mechanisms that state the wrong sensitivity, or report before they have paid.
 
 use super::{Bug, bug};
 
@@ -95,13 +95,13 @@ pub(super) const BUGS: &[Bug] = &[
     ),
     bug(
         "told-before-it-is-on-disk",
-        "a round's measurements are told before their ledger is on disk",
+        "a round's measurements are reported before their ledger is on disk",
         "leaks::",
         &[(RUN, "self.curator.save_ledger()?;", "if !BUG { SAME }")],
     ),
     bug(
         "checkpoint-not-written",
-        "a round's measurements are told before they are in the checkpoint, so that a resumed run draws them again",
+        "a round's measurements are reported before they are in the checkpoint, so that a resumed run draws them again",
         "mechanisms::",
         &[(
             RUN,

@@ -74,7 +74,7 @@ pub(super) const BUGS: &[Bug] = &[
     ),
     bug(
         "same-noise-for-each-access",
-        "the generator begins anew with each access",
+        "the generator restarts with each access",
         "laws::a_cell",
         &[(ACCESS, "self.ledger.charge(entry)?;", "SAME if BUG { noise.set_word_pos(0); }")],
     ),

@@ -44,7 +44,7 @@ pub(super) const BUGS: &[Bug] = &[
     ),
     bug(
         "rounds-begin-the-stream-anew",
-        "each round begins the stream of the first one again",
+        "each round restarts the stream of the first",
         "streams::rounds",
         &[(
             "privacy/curator.rs",
