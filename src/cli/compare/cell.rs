@@ -146,10 +146,14 @@ impl Digests {
         let uses_public = |name: &str| -> Outcome<bool> {
             Ok(mechanism::find(name)?.public_tables != PublicTables::Unused)
         };
-        let public: &[PathBuf] = match &cell.subject {
-            Subject::Mechanism { name, .. } if uses_public(name)? => &tables.public,
-            Subject::PublicTable(table) => tables.public.get(*table..=*table).unwrap_or_default(),
-            _ => &[],
+        let (public, spoil): (&[PathBuf], _) = match &cell.subject {
+            Subject::Mechanism { name, .. } if uses_public(name)? => {
+                (&tables.public, &tables.spoil)
+            }
+            Subject::PublicTable(table) => {
+                (tables.public.get(*table..=*table).unwrap_or_default(), &tables.spoil)
+            }
+            _ => (&[], &None),
         };
         let mut files: Vec<&PathBuf> = vec![&tables.schema, &tables.private];
         files.extend(public.iter().chain(&tables.measures.rules));
@@ -168,8 +172,12 @@ impl Digests {
             (workload, tables.max_cells, measures, &cell.subject, cell.key.epsilon, cell.key.seed),
             (cell.delta, cell.neighbors, &tables.groups),
         );
-        let text = serde_json::to_string(&parts)
-            .map_err(|error| Failure::internal(format!("cannot write JSON: {error}")))?;
+        let failed = |error| Failure::internal(format!("cannot write JSON: {error}"));
+        let mut text = serde_json::to_string(&parts).map_err(failed)?;
+        // Runs without it keep the digest that they had before there was any.
+        if let Some(spoil) = spoil {
+            text += &serde_json::to_string(spoil).map_err(failed)?;
+        }
         let mut digest = hex(&Sha256::digest(text.as_bytes()));
         digest.truncate(16);
         Ok(digest)

@@ -3,6 +3,7 @@
 mod cell;
 mod protocol;
 mod results;
+mod spoil;
 pub(super) mod worker;
 
 use std::fs;

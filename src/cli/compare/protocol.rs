@@ -14,6 +14,7 @@ use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::spoil::Spoil;
 use crate::cli::args::{Measure, MeasureArgs, Neighbors};
 use crate::cli::failure::Outcome;
 
@@ -63,6 +64,7 @@ pub(super) struct DataSet {
     #[serde(default)]
     public: Vec<PathBuf>,
     pub(super) split: Option<Split>,
+    spoil: Option<Spoil>,
     /// Patterns of attributes to exclude, and of exceptions to include anyway.
     #[serde(default)]
     drop: Vec<String>,
@@ -100,6 +102,8 @@ pub(super) struct Tables {
     pub(super) private: PathBuf,
     pub(super) public: Vec<PathBuf>,
     pub(super) split: Option<Split>,
+    #[serde(default)]
+    pub(super) spoil: Option<Spoil>,
     /// Names of the included attributes.
     pub(super) attributes: Vec<String>,
     pub(super) workload: String,
@@ -153,6 +157,16 @@ impl Protocol {
             }
             if let Some(Split::Every { every: 0 | 1 }) = set.split {
                 return wrong(&at, "a split that leaves no row private".into(), "'every' above 1");
+            }
+            if let Some(spoil) = &set.spoil {
+                if set.split.is_none() && set.public.is_empty() {
+                    return wrong(
+                        &at,
+                        "'spoil' without a public table".into(),
+                        "'public' or 'split'",
+                    );
+                }
+                spoil.check(&format!("{place}, {at}"))?;
             }
             for name in self.mechanisms(set) {
                 let parameters = self.parameters(set, name)?;
@@ -224,11 +238,14 @@ impl Protocol {
             self.find(Path::new(workload))?.display().to_string()
         };
         let attributes = set.attributes(&Schema::read(&schema)?)?;
-        if let Some(unknown) = set.groups.iter().find(|name| !attributes.contains(name)) {
-            let place = format!("data set '{}', groups", set.name);
-            let expected = "attributes that take part";
-            let found = format!("'{unknown}'");
-            return Err(Error::invalid_specification(place, found, expected).into());
+        let spoiled = set.spoil.as_ref().map_or(&[][..], Spoil::names);
+        for (key, names) in [("groups", &set.groups[..]), ("spoil", spoiled)] {
+            if let Some(unknown) = names.iter().find(|name| !attributes.contains(name)) {
+                let place = format!("data set '{}', {key}", set.name);
+                let expected = "attributes that take part";
+                let found = format!("'{unknown}'");
+                return Err(Error::invalid_specification(place, found, expected).into());
+            }
         }
         Ok(Tables {
             attributes,
@@ -237,6 +254,7 @@ impl Protocol {
             private: find(&set.private)?,
             public: set.public.iter().map(find).collect::<Outcome<_>>()?,
             split: set.split.clone(),
+            spoil: set.spoil.clone(),
             workload,
             max_cells: set.max_cells.or(self.max_cells),
             measures: MeasureArgs {

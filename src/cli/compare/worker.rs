@@ -83,9 +83,13 @@ impl Inputs {
         let (name, max_cells) = (tables.workload.clone(), tables.max_cells);
         let (workload, _) = WorkloadSource { name, max_cells }.read(&domain)?;
         let table = read_csv(&tables.private, &schema)?;
+        let spoiled = |table: Dataset| match &tables.spoil {
+            Some(spoil) => spoil.apply(&table),
+            None => Ok(table),
+        };
         if let Some(split) = &tables.split {
             let [private, public] = split.apply(&table)?;
-            let public = vec![PublicData::new("part", public, &domain)?];
+            let public = vec![PublicData::new("part", spoiled(public)?, &domain)?];
             return Ok(Self { schema, private, public, workload });
         }
         let public_schema = match subject {
@@ -97,7 +101,7 @@ impl Inputs {
         let read = |path| -> Outcome<PublicData> {
             Ok(PublicData::new(
                 PublicFile::stem(path),
-                read_public_csv(path, &public_schema)?,
+                spoiled(read_public_csv(path, &public_schema)?)?,
                 &domain,
             )?)
         };
