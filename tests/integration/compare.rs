@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a failing helper fails its test")]
 
+use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -220,10 +222,9 @@ fn spoiled_public_tables_are_used_and_never_mistaken_for_others() {
         ("part", "split = { every = 4 }", "\"reversed-codes\""),
         ("part-constant", "split = { every = 4 }", "\"constant\""),
     ] {
-        protocol += &format!(
-            "\n[[data]]\nname = \"{name}\"\nschema = \"schema.json\"\nprivate = \"private.csv\"\n\
-             {source}\nspoil = {spoil}\n"
-        );
+        let files = "schema = \"schema.json\"\nprivate = \"private.csv\"";
+        writeln!(protocol, "\n[[data]]\nname = \"{name}\"\n{files}\n{source}\nspoil = {spoil}")
+            .unwrap();
     }
     let bench = bench(&protocol);
     bench.succeed("compare small.toml --out out");
@@ -246,15 +247,8 @@ fn spoiled_public_tables_are_used_and_never_mistaken_for_others() {
     for name in ["public table", "jam-pgm"] {
         let [all, near] = ["all", "near"].map(|set| of(set, name));
         assert_eq!(errors[all], errors[near]);
-        let mut own: Vec<&String> = data
-            .iter()
-            .zip(&mechanism)
-            .zip(&digests)
-            .filter(|((_, m), _)| m.starts_with(name))
-            .map(|(_, digest)| digest)
-            .collect();
-        own.sort();
-        own.dedup();
+        let of_name = mechanism.iter().zip(&digests).filter(|(m, _)| m.starts_with(name));
+        let own: HashSet<&String> = of_name.map(|(_, digest)| digest).collect();
         assert_eq!(own.len(), 9, "{name}");
     }
     // Another spoil under the same name is another protocol.

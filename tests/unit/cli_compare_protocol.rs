@@ -29,8 +29,8 @@ fn data_set(lines: &str) -> Result<DataSet, String> {
 fn a_spoil_is_a_word_or_a_table_of_one_member() {
     use crate::cli::compare::spoil::Codes;
     for (text, expected) in [
-        ("\"reversed-codes\"", Spoil::Codes(Codes::ReversedCodes)),
-        ("\"shuffled-columns\"", Spoil::Codes(Codes::ShuffledColumns)),
+        ("\"reversed-codes\"", Spoil::Codes(Codes::Reversed)),
+        ("\"shuffled-columns\"", Spoil::Codes(Codes::Shuffled)),
         ("\"constant\"", Spoil::Codes(Codes::Constant)),
         ("{ swapped = [\"a\", \"b\"] }", Spoil::Swapped { swapped: ["a".into(), "b".into()] }),
         ("{ records = 30 }", Spoil::Records { records: 30 }),

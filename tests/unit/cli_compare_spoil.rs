@@ -42,7 +42,7 @@ fn shuffled_columns_keep_one_way_marginals_and_lose_the_others() {
 #[test]
 fn a_column_is_shuffled_alike_whatever_the_other_columns() {
     let narrow = table().select(&[2, 1]).unwrap();
-    let narrow = Spoil::Codes(Codes::ShuffledColumns).apply(&narrow).unwrap();
+    let narrow = Spoil::Codes(Codes::Shuffled).apply(&narrow).unwrap();
     assert_eq!(narrow, spoiled("\"shuffled-columns\"").select(&[2, 1]).unwrap());
 }
 

@@ -30,13 +30,15 @@ pub(super) enum Spoil {
 
 /// Changes of the codes of every attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub(super) enum Codes {
     /// Code c of k values becomes k - 1 - c.
-    ReversedCodes,
+    #[serde(rename = "reversed-codes")]
+    Reversed,
     /// Every column is in a random order of its own. One-way marginals stay as they are.
-    ShuffledColumns,
+    #[serde(rename = "shuffled-columns")]
+    Shuffled,
     /// Every code becomes 0.
+    #[serde(rename = "constant")]
     Constant,
 }
 
@@ -68,12 +70,12 @@ impl Spoil {
         let mut columns: Vec<Vec<u32>> =
             table.columns().iter().map(|column| column.iter().collect()).collect();
         match self {
-            Self::Codes(Codes::ReversedCodes) => {
+            Self::Codes(Codes::Reversed) => {
                 for (column, size) in columns.iter_mut().zip(&sizes) {
                     column.iter_mut().for_each(|code| *code = size - 1 - *code);
                 }
             }
-            Self::Codes(Codes::ShuffledColumns) => {
+            Self::Codes(Codes::Shuffled) => {
                 for (column, attribute) in columns.iter_mut().zip(domain.attributes()) {
                     column.shuffle(&mut generator("shuffled-columns", &attribute.name));
                 }
