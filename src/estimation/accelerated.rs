@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::estimation::certificate::DualBound;
 use crate::estimation::gauge::{Gauge, RECENTER};
+use crate::estimation::pull::Pull;
 use crate::estimation::{
     Descent, Estimate, Estimator, MarginalLoss, Misfit, Move, Points, SquaredLoss, Stopping, Watch,
 };
@@ -28,11 +29,15 @@ pub struct AcceleratedBregman {
     /// Oracle calls without a better model after which the momentum is dropped. Short patience gives a better model
     /// sooner, long patience a tighter certificate.
     pub patience: u32,
+    /// κ, at least 0: adds `κ KL(p ‖ p₀)` to the loss, where p₀ is the oracle's distribution for potentials of zero. It
+    /// pulls the fit towards p₀ as strongly as κ records of it would. The lower bound is then exact at every step
+    /// ([`MarginalLoss::pulled_gap`]), and `Estimate::loss` includes the new term.
+    pub pull: f64,
 }
 
 impl Default for AcceleratedBregman {
     fn default() -> Self {
-        Self { stopping: Stopping::default(), patience: Self::PATIENCE }
+        Self { stopping: Stopping::default(), patience: Self::PATIENCE, pull: 0.0 }
     }
 }
 
@@ -59,7 +64,7 @@ impl AcceleratedBregman {
         warm_start: Option<&Potentials>,
         calls: u32,
     ) -> Result<Estimate> {
-        let method = Self { stopping: Stopping::after(calls), patience: Self::PATIENCE };
+        let method = Self { stopping: Stopping::after(calls), ..Self::default() };
         let may_go_on = |workspace: &BeliefWorkspace| !workspace.has_left_linear_space();
         method.run(oracle, loss, total, warm_start, may_go_on)
     }
@@ -95,9 +100,12 @@ impl AcceleratedBregman {
         let mut averaged = 0.0;
         let mut gauge = None;
         let mut calls = 1;
-        let misfit = loss.misfit(z.values());
+        let pull = Pull { strength: self.pull, total };
+        let mut misfit = loss.misfit(z.values());
+        misfit.value += pull.value(&theta, &z, log_partition);
         let mut watch = Watch::new(self.stopping, loss, total, misfit.value);
         let mut dual = DualBound::new(loss);
+        dual.raise(pull.lower_bound(loss, &theta, &z, misfit.value));
         let mut best = Best {
             potentials: theta.clone(),
             marginals: z.clone(),
@@ -107,7 +115,7 @@ impl AcceleratedBregman {
             is_current: true,
         };
         loop {
-            if watch.wants_certificate(calls) {
+            if self.pull == 0.0 && watch.wants_certificate(calls) {
                 dual.update(oracle, &mut workspace, loss, total)?;
             }
             if watch.is_over(calls, best.misfit, dual.lower_bound()) || !may_go_on(&workspace) {
@@ -119,7 +127,8 @@ impl AcceleratedBregman {
                 0.5 * ((ratio * ratio + 4.0 * ratio).sqrt() - ratio)
             });
             let step = total / (t * smoothness);
-            let descent = Descent { t, averaged, z: z.values(), theta: theta.values(), step };
+            let kept = pull.kept(t * smoothness);
+            let descent = Descent { t, averaged, z: z.values(), theta: theta.values(), step, kept };
             loss.descend(descent, &mut x, &mut gradient, next.values_mut());
             averaged = 0.0;
             let next_log = oracle.marginals(&next, total, &mut workspace, &mut next_z)?;
@@ -130,19 +139,21 @@ impl AcceleratedBregman {
                 z: z.values(),
                 next_z: next_z.values(),
             };
-            let Move { along, moved, misfit } = loss.judge(points);
+            let Move { along, moved, mut misfit } = loss.judge(points);
             let rounding = ROUNDING * (along.abs() / total + next_log.abs() + log_partition.abs());
             let divergence = along / total - (next_log - log_partition);
             if moved > smoothness * (divergence + rounding) && smoothness < worst_case {
                 smoothness *= 2.0;
                 continue;
             }
-            if self.stopping.certified_share > 0.0 {
+            if self.pull == 0.0 && self.stopping.certified_share > 0.0 {
                 dual.average(&gradient, 1.0 / (t * smoothness));
             }
             averaged = t;
             std::mem::swap(&mut theta, &mut next);
             std::mem::swap(&mut z, &mut next_z);
+            misfit.value += pull.value(&theta, &z, next_log);
+            dual.raise(pull.lower_bound(loss, &theta, &z, misfit.value));
             momentum = Some(smoothness * t * t);
             smoothness /= RELAXATION;
             if misfit.value < best.misfit.value {
@@ -164,13 +175,14 @@ impl AcceleratedBregman {
                 momentum = None;
                 (best.calls, best.is_current) = (calls, true);
             }
-            if calls % RECENTER == 0 && Gauge::is_due(&theta) {
+            // Moving means between tables would change the pull, which keeps potentials small by itself.
+            if self.pull == 0.0 && calls % RECENTER == 0 && Gauge::is_due(&theta) {
                 gauge.get_or_insert_with(|| Gauge::new(layout)).recenter(&mut theta, &z);
                 log_partition = oracle.marginals(&theta, total, &mut workspace, &mut z)?;
                 calls += 1;
             }
         }
-        if self.stopping.certified_share > 0.0 {
+        if self.pull == 0.0 && self.stopping.certified_share > 0.0 {
             dual.update(oracle, &mut workspace, loss, total)?;
         }
         if best.is_current {

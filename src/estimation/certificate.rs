@@ -122,6 +122,11 @@ impl DualBound {
         step::average(&mut self.window, gradient, window_share);
     }
 
+    /// Takes in a lower bound that was found elsewhere.
+    pub(super) fn raise(&mut self, bound: f64) {
+        self.lower_bound = self.lower_bound.max(bound);
+    }
+
     /// The greatest lower bound so far.
     pub(super) fn lower_bound(&self) -> f64 {
         self.lower_bound

@@ -99,6 +99,15 @@ pub trait MarginalLoss: Sync {
         None
     }
 
+    /// How far `L(μ) + κ KL(p ‖ p₀)` may be above its least value, for the distribution p with marginals μ and potentials θ
+    /// over p₀; `None` for a loss for which this is not known.
+    ///
+    /// `per_record`: κ/N. The least value also has no distribution further away than `KL(p ‖ p*) <= gap/κ`.
+    fn pulled_gap(&self, mu: &[f64], theta: &[f64], per_record: f64) -> Option<f64> {
+        let _ = (mu, theta, per_record);
+        None
+    }
+
     /// One step of the potentials along the gradient: writes x, the gradient and the new potentials.
     fn descend(&self, by: Descent<'_>, x: &mut [f64], gradient: &mut [f64], next: &mut [f64]) {
         by.along_gradient(self, x, gradient, next);
@@ -215,6 +224,11 @@ impl SquaredLoss {
         noisy.map(|(clique, share)| self.excess_of(clique, share)).fold(0.0, f64::max)
     }
 
+    /// The part of each clique, `½ w_r ‖μ_r - y_r‖²`.
+    pub fn of_cliques(&self, mu: &Marginals) -> Vec<f64> {
+        self.shares(mu.values()).collect()
+    }
+
     /// `½ w_r ‖μ_r - y_r‖²`, clique by clique.
     fn shares(&self, mu: &[f64]) -> impl Iterator<Item = f64> {
         self.parts().map(|(weight, range)| {
@@ -302,6 +316,18 @@ impl MarginalLoss for SquaredLoss {
 
     fn dual_parts(&self, g: &[f64]) -> Option<(f64, f64)> {
         Some(self.along_and_squares(g))
+    }
+
+    /// `Σ_r ½ w_r ‖μ_r - y_r + (κ/N) θ_r / w_r‖²`: zero where the gradient is. Proof: `docs/theory/pull.md`.
+    fn pulled_gap(&self, mu: &[f64], theta: &[f64], per_record: f64) -> Option<f64> {
+        let gap = self.parts().map(|(weight, range)| {
+            let scale = per_record / weight;
+            let fitted = mu[range.clone()].iter().zip(&self.targets[range.clone()]);
+            let cells = fitted.zip(&theta[range]);
+            let off = |((m, y), t): ((&f64, &f64), &f64)| (m - y + scale * t).powi(2);
+            0.5 * weight * cells.map(off).sum::<f64>()
+        });
+        Some(gap.sum())
     }
 
     fn descend(&self, by: Descent<'_>, x: &mut [f64], gradient: &mut [f64], next: &mut [f64]) {

@@ -8,6 +8,7 @@ mod least_loss;
 mod loss;
 mod mirror_descent;
 pub mod prior;
+mod pull;
 mod quasi_newton;
 mod smoothed_dual;
 mod step;

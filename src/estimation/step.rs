@@ -35,6 +35,8 @@ pub struct Descent<'a> {
     pub theta: &'a [f64],
     /// Length of the step.
     pub step: f64,
+    /// The share of the new potentials that is kept, in (0, 1]; below 1 where potentials are pulled to zero.
+    pub kept: f64,
 }
 
 /// Two points of a fit, potentials with their marginals.
@@ -76,13 +78,14 @@ impl Descent<'_> {
         gradient: &mut [f64],
         next: &mut [f64],
     ) {
-        let Self { t, averaged, z, theta, step } = self;
+        let Self { t, averaged, z, theta, step, kept } = self;
         x.iter_mut().zip(z).for_each(|(x, z)| *x += averaged * (z - *x));
         let middle: Vec<f64> = x.iter().zip(z).map(|(x, z)| (1.0 - t) * x + t * z).collect();
         loss.gradient(&middle, gradient);
         let cells = z.iter().zip(gradient).zip(theta);
         for (n, ((z, g), p)) in next.iter_mut().zip(cells) {
-            *n = if is_dying(*z, *g) { *p } else { p - step * *g };
+            let left_alone = kept >= 1.0 && is_dying(*z, *g);
+            *n = if left_alone { *p } else { kept * (p - step * *g) };
         }
     }
 
@@ -125,14 +128,15 @@ impl WithSimd for DescentOfTable<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Descent { t, averaged, z, theta, step } = self.descent;
+        let Descent { t, averaged, z, theta, step, kept } = self.descent;
+        let is_free = kept >= 1.0;
         let read = z.iter().zip(self.targets).zip(theta);
         let written = self.x.iter_mut().zip(self.gradient).zip(self.next);
         for (((x, g), n), ((z, y), p)) in written.zip(read) {
             *x += averaged * (z - *x);
             let middle = (1.0 - t) * *x + t * z;
             *g = self.weight * (middle - y);
-            *n = if is_dying(*z, *g) { *p } else { p - step * *g };
+            *n = if is_free && is_dying(*z, *g) { *p } else { kept * (p - step * *g) };
         }
     }
 }

@@ -7,7 +7,9 @@ mod calibrated;
 mod conditional;
 mod kernel;
 mod lanes;
+mod listed_records;
 mod log_space;
+mod over_base;
 mod plan;
 mod search;
 mod semiring;
@@ -18,8 +20,10 @@ pub use belief_propagation::{BeliefPropagation, BeliefWorkspace};
 #[cfg(test)]
 pub(crate) use brute_force::BruteForce;
 pub(crate) use calibrated::Calibrated;
+pub use listed_records::ListedRecords;
 #[cfg(test)]
 pub(crate) use log_space::LogSpace;
+pub use over_base::{OverBase, OverBaseWorkspace};
 
 use crate::error::Result;
 use crate::table::{Marginals, Potentials};

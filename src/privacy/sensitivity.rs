@@ -213,6 +213,13 @@ impl ScoreSensitivity {
         Self { relation, counts: 2 * relation.changed_counts(), weight: 1.0, constant: 0.0 }
     }
 
+    /// The sensitivity of `Σ_r a_r ‖M_r(D) − v_r‖₁ + c` with weights `a_r >= 0` that sum to 1, such as the mean error of a
+    /// whole model on a workload, where `v` and `c` do not depend on the records: that of a single marginal, whatever
+    /// their number, because each of the distances changes by no more (`docs/theory/sensitivities.md`, section 8).
+    pub const fn mean_workload_error(relation: NeighboringRelation) -> Self {
+        Self::l1_error(relation)
+    }
+
     /// The sensitivity of `|M(D)_x − v| + c` for one cell x of a marginal, or of its maximum over the cells of a
     /// marginal, where `v` and `c` do not depend on the records: 1 if neighbors differ by a record, as no count
     /// changes by more than one, and K if they differ by a unit.
