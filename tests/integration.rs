@@ -1,5 +1,7 @@
 //! Integration tests, one module a subject.
 
+#[path = "integration/anchor.rs"]
+mod anchor;
 #[path = "integration/architecture.rs"]
 mod architecture;
 #[path = "integration/catalogue.rs"]

@@ -76,7 +76,8 @@ impl ListedRecords {
             let reason = "the potentials forbid every listed record".to_owned();
             return Err(Error::EmptyModel { reason });
         }
-        let exp = |block: &mut [f64]| block.iter_mut().for_each(|log| *log = (*log - largest).exp());
+        let exp =
+            |block: &mut [f64]| block.iter_mut().for_each(|log| *log = (*log - largest).exp());
         weights.par_chunks_mut(BLOCK).for_each(exp);
         Ok((weights, largest))
     }

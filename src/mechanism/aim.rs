@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::estimation::EstimatorKind;
+use crate::mechanism::annealing::Step;
 use crate::mechanism::graphical::{Fitting, GraphicalModel};
-use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Shares, Task, parameters};
+use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task, parameters};
 use crate::observe::Observer;
-use crate::privacy::{Curator, Rho, ScoreSensitivity};
+use crate::privacy::{Curator, ScoreSensitivity};
 use crate::query::Workload;
 
 /// AIM (`McKenna`, Mullins, Sheldon & Miklau 2022, Algorithm 4), without public tables.
@@ -53,7 +54,7 @@ impl Default for Aim {
 impl Aim {
     /// T = 16 d, as in the paper. Annealing makes runs far shorter.
     pub fn default_rounds(attributes: usize) -> u32 {
-        u32::try_from(attributes).unwrap_or(u32::MAX).saturating_mul(16)
+        parameters::sixteen_per_attribute(attributes)
     }
 
     fn fitting(&self) -> Fitting {
@@ -86,9 +87,9 @@ impl Mechanism for Aim {
         self.check()?;
         let rounds = self.rounds.unwrap_or_else(|| Self::default_rounds(curator.domain().len()));
         let cliques = task.workload.downward_closure();
-        let weights = weights(task.workload, &cliques, curator.domain());
+        let weights = relevance(task.workload, &cliques, curator.domain());
         let singles: Vec<Clique> = cliques.iter().take_while(|c| c.len() == 1).cloned().collect();
-        check_rounds(rounds, singles.len())?;
+        check_rounds(self.name(), rounds, singles.len())?;
         let mut run = Run::open(self.name(), self, curator, task, observer)?;
         let mut model = GraphicalModel::open(self.fitting(), &mut run)?;
         let mut step = Step::first(run.budget(), rounds, self.measure_share)?;
@@ -102,7 +103,7 @@ impl Mechanism for Aim {
         } else {
             // Resumed: the noise is that of the last measurement.
             step = step.raised_to(run.last_cost());
-            step = step.fit_and_anneal(&mut model, &mut run)?;
+            step = fit_and_anneal(step, &mut model, &mut run)?;
         }
         while !run.remaining().is_zero() {
             let round = run.begin_round()?;
@@ -132,80 +133,38 @@ impl Mechanism for Aim {
                 model.select(&mut run, scores, wanted.len(), sensitivity, cost.0.select)?;
             run.measure(&cliques[wanted[choice]], cost.0.measure)?;
             run.end_round()?;
-            step = step.fit_and_anneal(&mut model, &mut run)?;
+            step = fit_and_anneal(step, &mut model, &mut run)?;
         }
         model.finish(run)
     }
 }
 
 /// Each single attribute takes one round, and the other cliques need at least one.
-fn check_rounds(rounds: u32, singles: usize) -> Result<()> {
+pub(super) fn check_rounds(mechanism: &'static str, rounds: u32, singles: usize) -> Result<()> {
     if rounds as usize > singles {
         return Ok(());
     }
     let found = format!("{rounds} rounds for a workload of {singles} attributes");
     let expected = "more rounds than attributes, each of which takes a round";
-    Err(Error::invalid_specification("aim", found, expected))
+    Err(Error::invalid_specification(mechanism, found, expected))
 }
 
-/// The cost of a round: `1/(2σ²) Δ₂²` for measuring and `ε²/8` for choosing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Step(Shares);
-
-impl Step {
-    /// One of T equal parts: `σ² = T Δ₂²/(2 α ρ)`, `ε² = 8 (1 - α) ρ / T`.
-    fn first(budget: Rho, rounds: u32, measure_share: f64) -> Result<Self> {
-        let part = budget.split(1, rounds.into()).unwrap_or_default().0;
-        Shares::of(part, measure_share).map(Self)
-    }
-
-    /// The cost of several measurements.
-    fn measure_times(self, measurements: usize) -> Rho {
-        Rho::from_units(self.0.measure.units().saturating_mul(measurements as u64))
-    }
-
-    /// Halves σ and doubles ε.
-    fn annealed(self) -> Self {
-        let times_four = |rho: Rho| Rho::from_units(rho.units().saturating_mul(4));
-        Self(Shares { measure: times_four(self.0.measure), select: times_four(self.0.select) })
-    }
-
-    /// Anneals until a measurement costs at least `measure`.
-    fn raised_to(self, measure: Rho) -> Self {
-        if self.0.measure < measure { self.annealed().raised_to(measure) } else { self }
-    }
-
-    /// This step, or everything that remains if that is less than two such steps.
-    fn or_all(self, remaining: Rho, measure_share: f64) -> Result<Self> {
-        if remaining.units() >= self.0.sum().units().saturating_mul(2) {
-            return Ok(self);
-        }
-        Shares::of(remaining, measure_share).map(Self)
-    }
-
-    /// Fits, and anneals if the last measurement, on r, moved the model by no more than its noise:
-    /// `‖M_r(new) - M_r(old)‖₁ ≤ √(2/π) σ n_r`.
-    fn fit_and_anneal(self, model: &mut GraphicalModel, run: &mut Run<'_, '_>) -> Result<Self> {
-        let Some(last) = run.measurements().last() else { return Ok(self) };
-        let noise = (2.0 / std::f64::consts::PI).sqrt() * last.stddev * last.values.len() as f64;
-        let measured = [last.clique.clone()];
-        let old = model.model().marginals(&measured)?;
-        model.fit(run)?;
-        let new = model.model().marginals(&measured)?;
-        let cells = new[0].values().iter().zip(old[0].values());
-        let moved: f64 = cells.map(|(new, old)| (new - old).abs()).sum();
-        Ok(if moved <= noise { self.annealed() } else { self })
-    }
-
-    /// The number of rounds after the next one, without further annealing.
-    fn rounds_after(self, remaining: Rho) -> u32 {
-        let rounds = (remaining.units() / self.0.sum().units().max(1)).saturating_sub(1);
-        u32::try_from(rounds).unwrap_or(u32::MAX)
-    }
+/// Fits, and anneals if the last measurement, on r, moved the model by no more than its noise:
+/// `‖M_r(new) - M_r(old)‖₁ ≤ √(2/π) σ n_r`.
+fn fit_and_anneal(step: Step, model: &mut GraphicalModel, run: &mut Run<'_, '_>) -> Result<Step> {
+    let Some(last) = run.measurements().last() else { return Ok(step) };
+    let noise = (2.0 / std::f64::consts::PI).sqrt() * last.stddev * last.values.len() as f64;
+    let measured = [last.clique.clone()];
+    let old = model.model().marginals(&measured)?;
+    model.fit(run)?;
+    let new = model.model().marginals(&measured)?;
+    let cells = new[0].values().iter().zip(old[0].values());
+    let moved: f64 = cells.map(|(new, old)| (new - old).abs()).sum();
+    Ok(if moved <= noise { step.annealed() } else { step })
 }
 
-/// `w_r = Σ_s c_s |r ∩ s|`, for each clique r. Summed by attribute: `w_r = Σ_{a ∈ r} Σ_{s ∋ a} c_s`.
-fn weights(workload: &Workload, cliques: &[Clique], domain: &Domain) -> Vec<f64> {
+/// `w_r = Σ_s c_s |r ∩ s|`: the relevance of each clique r to the workload. Summed by attribute: `w_r = Σ_{a ∈ r} Σ_{s ∋ a} c_s`.
+pub(super) fn relevance(workload: &Workload, cliques: &[Clique], domain: &Domain) -> Vec<f64> {
     let mut of_attribute = vec![0.0; domain.len()];
     for weighted in workload.weighted_cliques() {
         for attribute in weighted.clique.iter() {

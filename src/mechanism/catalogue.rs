@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::parameters::SHARED;
 use crate::mechanism::{
-    Aim, AnswerWorkload, Hdmm, Ide, Independent, JamPgm, Mechanism, Mst, Mwem, MwemPgm, Parameter,
-    Pep, PepPub, PmwPub, PublicOnly, ResidualPlanner, entropy_projection, hdmm, ide, query_release,
-    residual_planner,
+    Aim, AnchorPgm, AnswerWorkload, Hdmm, Ide, Independent, JamPgm, Mechanism, Mst, Mwem, MwemPgm,
+    Parameter, Pep, PepPub, PmwPub, PublicOnly, ResidualPlanner, entropy_projection, hdmm, ide,
+    query_release, residual_planner,
 };
 
 /// Makes a mechanism of its parameters.
@@ -62,6 +62,11 @@ pub const CATALOGUE: &[Entry] = &[
     Entry::of::<JamPgm>(
         "jam-pgm",
         "Chooses in every round between measuring privately and taking a public marginal",
+    )
+    .with(PublicTables::Used),
+    Entry::of::<AnchorPgm>(
+        "anchor-pgm",
+        "Measures what public tables do not tell, as far as they can be trusted",
     )
     .with(PublicTables::Used),
     Entry::of::<Aim>(

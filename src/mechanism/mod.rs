@@ -1,6 +1,8 @@
 //! Mechanisms: each takes a curator and a task, and produces a release.
 
 mod aim;
+mod anchor_pgm;
+mod annealing;
 mod answers;
 mod catalogue;
 mod checkpoint;
@@ -22,6 +24,7 @@ mod residual_planner;
 mod run;
 
 pub use aim::Aim;
+pub use anchor_pgm::{AnchorExpert, AnchorPgm};
 pub use answers::{AnswerWorkload, Answers};
 pub use catalogue::{CATALOGUE, Entry, PublicTables, find, parameters as all_parameters};
 pub use checkpoint::CheckpointFolder;
@@ -42,9 +45,10 @@ pub use residual_planner::ResidualPlanner;
 pub use run::{FitRecord, ModelState, RoundRecord, Run, Shares};
 
 use rand::Rng;
+use serde::Serialize;
 
 use crate::data::{Dataset, PublicData};
-use crate::domain::Schema;
+use crate::domain::{Clique, Schema};
 use crate::error::Result;
 use crate::estimation::Certificate;
 use crate::measurement::{Measurement, Provenance};
@@ -124,12 +128,24 @@ pub struct Release {
     pub measurements: Vec<Measurement>,
     /// The record of each round.
     pub rounds: Vec<RoundRecord>,
+    /// How far the public tables were trusted; `None` if the mechanism does not say.
+    pub public_trust: Option<PublicTrust>,
     /// The cost of each access.
     pub ledger: Ledger,
     /// The neighboring relation of the guarantee.
     pub relation: NeighboringRelation,
     /// False if the noise came from a fixed seed; the release is then not private.
     pub is_private: bool,
+}
+
+/// What a run found about its public tables. It follows from paid releases.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PublicTrust {
+    /// What was published, in words.
+    pub published: &'static str,
+    /// The cliques whose measurements contradict the public tables, with the share of the public tables' weight that was
+    /// left there, below 1.
+    pub contradicted: Vec<(Clique, f64)>,
 }
 
 impl Release {

@@ -101,6 +101,11 @@ pub(super) fn two_per_attribute(attributes: usize) -> u32 {
     count(attributes).saturating_mul(2).max(30)
 }
 
+/// 16 rounds per attribute, as in AIM.
+pub(super) fn sixteen_per_attribute(attributes: usize) -> u32 {
+    count(attributes).saturating_mul(16)
+}
+
 /// A number of rounds or measurements.
 pub(super) fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)

@@ -13,7 +13,7 @@ use crate::error::{CheckpointFault, Error, Result};
 use crate::estimation::Certificate;
 use crate::measurement::Measurement;
 use crate::mechanism::checkpoint::Checkpoint;
-use crate::mechanism::{Release, Task};
+use crate::mechanism::{AnchorExpert, Release, Task};
 use crate::model::Model;
 use crate::observe::{Event, Observer};
 use crate::privacy::{
@@ -48,6 +48,17 @@ pub enum FitRecord {
         /// Model size, in MiB at 8 bytes per cell of every maximal clique.
         model_mib: f64,
     },
+    /// Several graphical models were fitted to all measurements.
+    Experts {
+        /// The one that drives the next round.
+        driver: AnchorExpert,
+        /// The number of cliques whose measurements contradict its base.
+        contradicted: u32,
+        /// Oracle calls of its fit.
+        oracle_calls: u32,
+        /// Its size, in MiB at 8 bytes per cell of every maximal clique.
+        model_mib: f64,
+    },
     /// Listed records were reweighted.
     WeightedSupport {
         /// The largest error on the answers so far, as a probability.
@@ -63,9 +74,9 @@ impl FitRecord {
     /// Model size, in MiB.
     pub fn model_mib(&self) -> f64 {
         match self {
-            Self::GraphicalModel { model_mib, .. } | Self::WeightedSupport { model_mib, .. } => {
-                *model_mib
-            }
+            Self::GraphicalModel { model_mib, .. }
+            | Self::Experts { model_mib, .. }
+            | Self::WeightedSupport { model_mib, .. } => *model_mib,
         }
     }
 }
@@ -189,6 +200,11 @@ impl<'r, 'c> Run<'r, 'c> {
     /// The number of records n, if it is public.
     pub fn public_records(&self) -> Option<u64> {
         self.curator.records()
+    }
+
+    /// The largest number of records that the private table may have: n where it is public, otherwise 2³² - 1.
+    pub(super) fn largest_records(&self) -> f64 {
+        self.public_records().unwrap_or_else(|| u32::MAX.into()) as f64
     }
 
     /// The remaining budget.
@@ -435,6 +451,7 @@ impl<'r, 'c> Run<'r, 'c> {
             certificate,
             measurements: self.checkpoint.measurements,
             rounds: self.checkpoint.rounds,
+            public_trust: None,
             ledger: self.curator.ledger().clone(),
             relation: self.curator.relation(),
             is_private: self.curator.is_private(),

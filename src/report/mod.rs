@@ -127,7 +127,7 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
         format!("{} \u{2013} {}", short(low), short(high))
     };
     let domain = release.model.domain();
-    vec![
+    let mut cards = vec![
         Card {
             name: "Budget spent",
             value: format!("\u{3c1} = {}", short(spent.to_f64())),
@@ -168,11 +168,29 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
             note: match &release.certificate {
                 Some(certificate) => certified(certificate),
                 None if release.measurements.is_empty() => "no measurement".into(),
-                None => "reweighted records, not certified".into(),
+                None => "not certified".into(),
             },
         },
-    ]
+    ];
+    cards.extend(release.public_trust.as_ref().map(|trust| Card {
+        name: "Published",
+        value: trust.published.into(),
+        note: match &trust.contradicted[..] {
+            [] => "no measurement contradicts the public tables".into(),
+            cliques => {
+                let names: Vec<String> =
+                    cliques.iter().take(SHOWN).map(|(clique, _)| domain.describe(clique)).collect();
+                let more = cliques.len().saturating_sub(SHOWN);
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                format!("the public tables are contradicted on {}{more}", names.join(", "))
+            }
+        },
+    }));
+    cards
 }
+
+/// Contradicted marginals that are listed.
+const SHOWN: usize = 6;
 
 /// The result of a fit's certificate, compared with the noise.
 fn certified(certificate: &Certificate) -> String {

@@ -241,7 +241,7 @@ fn rho(value: f64) -> Rho {
 fn parameters(name: &str) -> Map<String, Value> {
     let own = find(name).unwrap().defaults().unwrap();
     let small = [
-        ("rounds", json!(if name == "aim" { 4 } else { 2 })),
+        ("rounds", json!(if ["aim", "anchor-pgm"].contains(&name) { 4 } else { 2 })),
         ("iterations", json!(20)),
         ("groups", json!(["a"])),
         ("measure-share", json!(0.8)),

@@ -93,7 +93,11 @@ fn commands(relation: &str) -> Vec<String> {
             command.push_str(" --groups a");
         }
         if own.contains_key("rounds") {
-            command.push_str(if entry.name == "aim" { " --rounds 4" } else { " --rounds 2" });
+            command.push_str(if ["aim", "anchor-pgm"].contains(&entry.name) {
+                " --rounds 4"
+            } else {
+                " --rounds 2"
+            });
         }
         commands.push(command);
     }

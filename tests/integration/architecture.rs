@@ -213,6 +213,7 @@ fn names(text: &str, name: &str) -> bool {
 fn a_mechanism_is_named_in_its_file_the_module_and_the_catalogue_alone() {
     let types = [
         ("JamPgm", "jam_pgm.rs"),
+        ("AnchorPgm", "anchor_pgm"),
         ("Aim", "aim.rs"),
         ("Mst", "mst.rs"),
         ("MwemPgm", "mwem_pgm.rs"),

@@ -13,8 +13,8 @@ use jointly::data::Dataset;
 use jointly::domain::Clique;
 use jointly::measurement::Provenance;
 use jointly::mechanism::{
-    Aim, CheckpointFolder, Ide, Independent, Iterate, JamPgm, Mechanism, Mst, Mwem, MwemPgm, Pep,
-    PepPub, PmwPub, Queries, QueryRelease, Task,
+    Aim, AnchorPgm, CheckpointFolder, Ide, Independent, Iterate, JamPgm, Mechanism, Mst, Mwem,
+    MwemPgm, Pep, PepPub, PmwPub, Queries, QueryRelease, Task,
 };
 use jointly::observe::{Event, Observer, Silent};
 use jointly::privacy::{
@@ -99,7 +99,8 @@ fn a_run_stopped_anywhere_goes_on_to_the_very_same_release() {
 /// A mechanism other than JAM-PGM.
 type Make = fn() -> Box<dyn Mechanism>;
 
-const OTHERS: [Make; 9] = [
+const OTHERS: [Make; 10] = [
+    || Box::new(AnchorPgm { rounds: Some(20), iterations: 200, ..AnchorPgm::default() }),
     || Box::new(Aim { rounds: Some(20), iterations: 200, ..Aim::default() }),
     || Box::new(Mst { iterations: 200, ..Mst::default() }),
     || Box::new(MwemPgm { iterations: 200, ..MwemPgm::default() }),

@@ -8,7 +8,7 @@ fn weights_count_the_attributes_shared_with_the_workload() {
     let text = r#"[{"clique": ["a", "b", "c"], "weight": 2.0}, ["c", "d"], ["a", "d"]]"#;
     let workload = Workload::from_text(text, "w", &domain).unwrap();
     let cliques = workload.downward_closure();
-    let found = weights(&workload, &cliques, &domain);
+    let found = relevance(&workload, &cliques, &domain);
     for (r, weight) in cliques.iter().zip(found) {
         let overlap = |s: &Clique| s.iter().filter(|a| r.iter().any(|b| b == *a)).count();
         let all = workload.weighted_cliques().iter();

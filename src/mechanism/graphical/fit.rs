@@ -15,9 +15,9 @@ use crate::model::MarkovRandomField;
 use crate::table::{CliqueLayout, Potentials};
 
 /// A fitted model, the fit's report, and the data needed to certify it.
-pub(super) struct Fit {
-    pub(super) model: MarkovRandomField,
-    pub(super) estimate: Estimate,
+pub(in crate::mechanism) struct Fit {
+    pub(in crate::mechanism) model: MarkovRandomField,
+    pub(in crate::mechanism) estimate: Estimate,
     oracle: Arc<BeliefPropagation>,
     loss: SquaredLoss,
     total: f64,
@@ -26,7 +26,7 @@ pub(super) struct Fit {
 impl Fit {
     /// Fits a model to all measurements, starting from the potentials of the previous model. Reuses the plans of an
     /// earlier fit where possible.
-    pub(super) fn new(
+    pub(in crate::mechanism) fn new(
         fitting: &Fitting,
         domain: &Domain,
         measurements: &[Measurement],
@@ -53,7 +53,7 @@ impl Fit {
     /// `iterations`: maximum number of calls of a fit. `work`: the sum over all fits of calls times model size in MiB.
     /// The certificate takes no more work than that, and no more calls than two fits. While the bound is loose, it may
     /// take the calls of one fit.
-    pub(super) fn certify(&self, iterations: u32, work: f64) -> Result<Certificate> {
+    pub(in crate::mechanism) fn certify(&self, iterations: u32, work: f64) -> Result<Certificate> {
         let affordable = whole_calls(work.max(LITTLE_WORK) / self.model.size_mib());
         let soft = affordable.min(iterations.saturating_mul(2));
         let calls = soft..=soft.max(iterations);

@@ -13,9 +13,10 @@ use crate::mechanism::{FitRecord, Release, Run};
 use crate::model::MarkovRandomField;
 use crate::privacy::{Rho, ScoreSensitivity, Selection, Sensitive};
 
-use fit::{Fit, PotentialsState};
+pub(super) use fit::Fit;
+use fit::PotentialsState;
 use scores::Coverage;
-pub(super) use scores::table_distances;
+pub(super) use scores::{model_errors, table_distances};
 
 /// The size limit of a model, and how it is fitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -181,8 +182,7 @@ impl GraphicalModel {
         sensitivity: ScoreSensitivity,
         rho: Rho,
     ) -> Result<usize> {
-        let records = run.public_records().unwrap_or_else(|| u32::MAX.into()) as f64;
-        sensitivity.check_precision(records + self.total())?;
+        sensitivity.check_precision(run.largest_records() + self.total())?;
         run.scored(candidates, self.coverage.exact, self.coverage.sampled);
         run.select(Selection::Exponential, scores, sensitivity, rho, "choose a marginal")
     }

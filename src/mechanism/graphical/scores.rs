@@ -24,15 +24,15 @@ const BATCH_CELLS: u64 = 1 << 22;
 
 /// The number of exact model marginals, and the number estimated from records drawn from the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Coverage {
-    pub(super) exact: usize,
-    pub(super) sampled: usize,
+pub(in crate::mechanism) struct Coverage {
+    pub(in crate::mechanism) exact: usize,
+    pub(in crate::mechanism) sampled: usize,
 }
 
 /// `‖M_τ(D) - M_τ(model)‖₁` for some cliques, in counts.
 ///
 /// `answers`: the private marginals of all cliques. `wanted`: the positions of the cliques to score.
-pub(super) fn model_errors(
+pub(in crate::mechanism) fn model_errors(
     model: &MarkovRandomField,
     cliques: &[Clique],
     wanted: &[usize],

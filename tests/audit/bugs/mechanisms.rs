@@ -37,6 +37,26 @@ pub(super) const BUGS: &[Bug] = &[
         )],
     ),
     bug(
+        "anchor-forgets-its-weights",
+        "Anchor-PGM weights its scores, and not their sensitivity",
+        "entries::",
+        &[(
+            "mechanism/anchor_pgm/mod.rs",
+            "let sensitivity = sensitivity.weighted(of_wanted(&|i| relevance[i]))?;",
+            "let sensitivity = if BUG { sensitivity } else { sensitivity.weighted(of_wanted(&|i| relevance[i]))? };",
+        )],
+    ),
+    bug(
+        "anchor-picks-of-one-cell",
+        "Anchor-PGM's choices among whole models have the sensitivity of one cell's error",
+        "entries::",
+        &[(
+            "mechanism/anchor_pgm/pick.rs",
+            "ScoreSensitivity::mean_workload_error(run.relation())",
+            "(if BUG { ScoreSensitivity::cell_error(run.relation()) } else { SAME })",
+        )],
+    ),
+    bug(
         "mst-of-one-cell",
         "MST's scores have the sensitivity of one cell's error",
         "entries::",

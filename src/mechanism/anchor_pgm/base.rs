@@ -1,0 +1,242 @@
+//! Step 0, free: the public base measure.
+
+use std::sync::Arc;
+
+use crate::data::PublicData;
+use crate::domain::{Clique, Domain};
+use crate::error::Result;
+use crate::estimation::{AcceleratedBregman, Estimator, SquaredLoss, Stopping, Weighting};
+use crate::graph::{self, JunctionTree};
+use crate::inference::OverBase;
+use crate::measurement::{Measurement, Provenance};
+use crate::mechanism::graphical::{table_distances, tractable};
+use crate::model::MarkovRandomField;
+use crate::table::{CliqueLayout, Potentials};
+
+/// Score, as a frequency, below which a marginal of the public tables adds nothing to the base.
+const LEAST_SCORE: f64 = 0.002;
+/// A cell with a single public record has this many records of sampling error: as much as the empty cells around it.
+const SINGLE: f64 = 1.5;
+/// Oracle calls for the fit after each step of the greedy choice, and for the last one.
+const CALLS: (u32, u32) = (20, 100);
+/// Steps of the greedy choice over which its size limit grows to the whole one. With the whole limit at once, the first
+/// marginals would be large ones that leave no room for others.
+const PASSES: f64 = 50.0;
+/// The pull of the base towards the uniform distribution, in records.
+const PULL: f64 = 1.0;
+
+/// The marginals of all public tables together, as frequencies, on the cliques that some table has.
+#[derive(Debug)]
+pub(super) struct PublicMarginals {
+    /// Position among all cliques.
+    pub(super) positions: Vec<usize>,
+    pub(super) cliques: Vec<Clique>,
+    /// Counts, pooled over the tables that have the clique.
+    pub(super) counts: Vec<Vec<u32>>,
+    /// m, the number of records of those tables.
+    pub(super) records: Vec<f64>,
+}
+
+impl PublicMarginals {
+    pub(super) fn count(tables: &[PublicData], cliques: &[Clique]) -> Result<Self> {
+        let is_covered = |i: &usize| tables.iter().any(|table| table.covers(&cliques[*i]));
+        let positions: Vec<usize> = (0..cliques.len()).filter(is_covered).collect();
+        let covered: Vec<Clique> = positions.iter().map(|i| cliques[*i].clone()).collect();
+        let mut counts: Vec<Vec<u32>> = vec![Vec::new(); covered.len()];
+        let mut records = vec![0.0; covered.len()];
+        for table in tables {
+            let own: Vec<usize> =
+                (0..covered.len()).filter(|i| table.covers(&covered[*i])).collect();
+            let asked: Vec<Clique> = own.iter().map(|i| covered[*i].clone()).collect();
+            for (i, found) in own.into_iter().zip(table.project_many(&asked)?) {
+                records[i] += table.records() as f64;
+                if counts[i].is_empty() {
+                    counts[i] = found;
+                } else {
+                    let sums = counts[i].iter_mut().zip(found);
+                    sums.for_each(|(sum, count)| *sum = sum.saturating_add(count));
+                }
+            }
+        }
+        Ok(Self { positions, cliques: covered, counts, records })
+    }
+
+    /// m: the largest number of records behind a marginal; 0 without tables.
+    pub(super) fn total(&self) -> f64 {
+        self.records.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// The expected sampling error of a marginal's frequencies: `Σ √(2k/π)/m` over its counts k.
+    fn sampling_error(&self, clique: usize) -> f64 {
+        let of_cell = |count: &u32| match count {
+            0 => 0.0,
+            1 => SINGLE,
+            k => (2.0 * f64::from(*k) / std::f64::consts::PI).sqrt(),
+        };
+        self.counts[clique].iter().map(of_cell).sum::<f64>() / self.records[clique]
+    }
+
+    /// The marginal as a measurement of `total` records, with the mean sampling variance of its cells as noise.
+    fn measurement(&self, clique: usize, total: f64) -> Measurement {
+        let scale = total / self.records[clique];
+        let cells = self.counts[clique].len() as f64;
+        Measurement {
+            clique: self.cliques[clique].clone(),
+            cell: None,
+            values: self.counts[clique].iter().map(|count| scale * f64::from(*count)).collect(),
+            stddev: scale * (self.records[clique] / cells).sqrt(),
+            provenance: Provenance::Public { source: String::new() },
+        }
+    }
+}
+
+/// `p_pub`: the model of the public tables that measurements of the private table correct.
+#[derive(Clone, Debug)]
+pub(super) struct Base {
+    /// Its potentials.
+    pub(super) potentials: Arc<Potentials>,
+    /// The distribution, standing for the private number of records.
+    pub(super) model: MarkovRandomField,
+}
+
+impl Base {
+    /// Greedily adds the marginals with the largest `w_r (‖q_r - M_r p‖₁ - s_r)`, at most one of each attribute at a time,
+    /// within the size limit.
+    ///
+    /// `relevance`: `w_r` of all cliques. `total`: the private number of records.
+    pub(super) fn build(
+        domain: &Domain,
+        public: &PublicMarginals,
+        relevance: &[f64],
+        limit_mib: f64,
+        total: f64,
+    ) -> Result<Self> {
+        let records = public.total().max(1.0);
+        let largest = relevance.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        let relevance: Vec<f64> =
+            public.positions.iter().map(|i| relevance[*i] / largest).collect();
+        let is_single = |i: &usize| public.cliques[*i].len() == 1;
+        let mut chosen: Vec<usize> = (0..public.cliques.len()).filter(is_single).collect();
+        let sampling: Vec<f64> =
+            (0..public.cliques.len()).map(|i| public.sampling_error(i)).collect();
+        let mut fit = Fitted::start(domain, records)?;
+        for pass in 1.. {
+            fit.refit(domain, public, &chosen, records, CALLS.0)?;
+            let cliques: Vec<Clique> = chosen.iter().map(|i| public.cliques[*i].clone()).collect();
+            let grown = (f64::from(pass) / PASSES).min(1.0) * limit_mib;
+            let limit = graph::cells_within_mib(grown);
+            let fits = tractable(domain, &cliques, &public.cliques, grown);
+            let open = |i: &usize| fits[*i] && !chosen.contains(i);
+            let wanted: Vec<usize> = (0..public.cliques.len()).filter(open).collect();
+            let mut scores = fit.scores(public, &wanted, &sampling, &relevance, pass)?;
+            scores.retain(|(_, score)| *score > LEAST_SCORE);
+            scores.sort_by(|(i, a), (j, b)| b.total_cmp(a).then(i.cmp(j)));
+            let (mut cliques, mut taken, before) = (cliques, Clique::default(), chosen.len());
+            for (i, _) in scores {
+                let clique = &public.cliques[i];
+                if !clique.intersection(&taken).is_empty() {
+                    continue;
+                }
+                cliques.push(clique.clone());
+                if JunctionTree::new(domain, &cliques).cells() > limit {
+                    cliques.pop();
+                    continue;
+                }
+                taken = taken.union(clique);
+                chosen.push(i);
+            }
+            if chosen.len() == before && grown >= limit_mib {
+                break;
+            }
+        }
+        fit.refit(domain, public, &chosen, records, CALLS.1)?;
+        let potentials = fit.model.potentials().clone();
+        let model = MarkovRandomField::new(domain, potentials.clone(), total)?;
+        Ok(Self { potentials: Arc::new(potentials), model })
+    }
+
+    /// Its cliques.
+    pub(super) fn cliques(&self) -> &[Clique] {
+        self.potentials.layout().cliques()
+    }
+}
+
+/// The base so far.
+struct Fitted {
+    model: MarkovRandomField,
+    uniform: Potentials,
+    oracle: Option<OverBase>,
+}
+
+impl Fitted {
+    fn start(domain: &Domain, records: f64) -> Result<Self> {
+        let model = MarkovRandomField::uniform(domain, records)?;
+        let uniform = Potentials::zeros(&CliqueLayout::new(domain, [])?);
+        Ok(Self { model, uniform, oracle: None })
+    }
+
+    /// Fits the chosen marginals, pulled to the uniform distribution.
+    fn refit(
+        &mut self,
+        domain: &Domain,
+        public: &PublicMarginals,
+        chosen: &[usize],
+        records: f64,
+        calls: u32,
+    ) -> Result<()> {
+        if chosen.is_empty() {
+            return Ok(());
+        }
+        let measurements: Vec<Measurement> =
+            chosen.iter().map(|i| public.measurement(*i, records)).collect();
+        let loss = SquaredLoss::new(domain, &measurements, Weighting::InverseVariance)?;
+        let oracle = match &self.oracle {
+            Some(earlier) => OverBase::following(domain, &self.uniform, loss.layout(), earlier)?,
+            None => OverBase::new(domain, &self.uniform, loss.layout())?,
+        };
+        let warm = Some(self.model.potentials()).filter(|t| !t.layout().cliques().is_empty());
+        let stopping = Stopping::certified(GAP, calls);
+        let method = AcceleratedBregman { stopping, pull: PULL, ..AcceleratedBregman::default() };
+        let estimate = method.estimate(&oracle, &loss, records, warm)?;
+        self.model = MarkovRandomField::with_oracle(
+            Arc::clone(oracle.inner()),
+            oracle.potentials(&estimate.potentials),
+            records,
+        )?;
+        self.oracle = Some(oracle);
+        Ok(())
+    }
+
+    /// The candidates with their scores.
+    fn scores(
+        &self,
+        public: &PublicMarginals,
+        wanted: &[usize],
+        sampling: &[f64],
+        relevance: &[f64],
+        pass: u32,
+    ) -> Result<Vec<(usize, f64)>> {
+        let total = self.model.total();
+        let mut found = Vec::with_capacity(wanted.len());
+        // Tables that lack attributes have other numbers of records.
+        let mut sizes: Vec<f64> = wanted.iter().map(|i| public.records[*i]).collect();
+        sizes.sort_by(f64::total_cmp);
+        sizes.dedup();
+        for size in sizes {
+            let own: Vec<usize> =
+                wanted.iter().copied().filter(|i| public.records[*i] == size).collect();
+            let (cliques, counts) = (&public.cliques, &public.counts);
+            let distances =
+                table_distances(&self.model, cliques, &own, counts, total / size, pass)?;
+            found.extend(
+                own.into_iter()
+                    .zip(distances)
+                    .map(|(i, distance)| (i, relevance[i] * (distance / total - sampling[i]))),
+            );
+        }
+        Ok(found)
+    }
+}
+
+/// Fits end when they are certified to be within this share of the noise of the loss.
+const GAP: f64 = 0.1;

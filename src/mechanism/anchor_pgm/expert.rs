@@ -1,0 +1,237 @@
+//! Steps 1 and 2: experts, models of the same measurements that believe the public base more or less.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{Clique, Domain};
+use crate::error::Result;
+use crate::estimation::{
+    AcceleratedBregman, Certificate, Estimator, SquaredLoss, Stopping, Weighting,
+};
+use crate::inference::OverBase;
+use crate::measurement::Measurement;
+use crate::mechanism::anchor_pgm::base::Base;
+use crate::mechanism::graphical::{Fit, Fitting, tractable};
+use crate::model::MarkovRandomField;
+use crate::table::Potentials;
+
+/// Fits end when they are certified to be within this share of the noise of the loss, ...
+const GAP: f64 = 0.1;
+/// ... or after this number of oracle calls.
+const CALLS: u32 = 60;
+/// t of the contradiction test: by chance alone, a measurement fails it with a probability of `e⁻ᵗ`.
+const DOUBT: f64 = 6.0;
+/// Most quarterings of a clique's κ.
+const MOST_QUARTERED: u32 = 12;
+
+/// An expert of [`crate::mechanism::AnchorPgm`]: a model of the measurements that trusts the public base more or less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum AnchorExpert {
+    /// Pulled to the base as by m records of it.
+    Base,
+    /// Pulled to it as by m/10 records.
+    TenthOfBase,
+    /// Starts at the base, and ends as soon as it agrees with the measurements.
+    FromBase,
+    /// Knows nothing of the public tables.
+    Alone,
+}
+
+impl AnchorExpert {
+    /// What it is called in reports.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Base => "public base",
+            Self::TenthOfBase => "a tenth of the public base",
+            Self::FromBase => "from the public base",
+            Self::Alone => "without public tables",
+        }
+    }
+
+    /// Whether its fit shrinks noise towards the base.
+    pub(super) const fn is_pulled(self) -> bool {
+        matches!(self, Self::Base | Self::TenthOfBase)
+    }
+}
+
+/// A model of the measurements.
+pub(super) struct Expert {
+    pub(super) which: AnchorExpert,
+    /// The base with κ.
+    base: Option<(Base, f64)>,
+    pub(super) model: MarkovRandomField,
+    /// Positions of the measurements that the size limit lets it take.
+    held: Vec<usize>,
+    /// How often the κ of a clique was quartered, because its measurement contradicts the base.
+    quartered: BTreeMap<Clique, u32>,
+    /// `Σ |y - M_r p|²/(2σ²)` over the measurements, each before it was used: minus the log of the probability that it
+    /// gave to them, but for a constant.
+    pub(super) surprise: f64,
+    /// The last fit over the base.
+    over: Option<(OverBase, Potentials)>,
+    /// The last fit without it.
+    alone: Option<Fit>,
+    /// Oracle calls of the last fit.
+    pub(super) oracle_calls: u32,
+    /// Oracle calls times MiB of all fits.
+    work: f64,
+    /// What is known of the last pulled fit.
+    pulled: Option<Certificate>,
+}
+
+impl Expert {
+    /// `pull`: κ.
+    pub(super) fn over_base(which: AnchorExpert, base: &Base, pull: f64) -> Self {
+        Self::new(which, Some((base.clone(), pull)), base.model.clone())
+    }
+
+    pub(super) fn alone(domain: &Domain, total: f64) -> Result<Self> {
+        Ok(Self::new(AnchorExpert::Alone, None, MarkovRandomField::uniform(domain, total)?))
+    }
+
+    fn new(which: AnchorExpert, base: Option<(Base, f64)>, model: MarkovRandomField) -> Self {
+        Self {
+            which,
+            base,
+            model,
+            held: Vec::new(),
+            quartered: BTreeMap::new(),
+            surprise: 0.0,
+            over: None,
+            alone: None,
+            oracle_calls: 0,
+            work: 0.0,
+            pulled: None,
+        }
+    }
+
+    /// The cliques of its model.
+    pub(super) fn cliques(&self, measurements: &[Measurement]) -> Vec<Clique> {
+        let of_base = self.base.iter().flat_map(|(base, _)| base.cliques().iter().cloned());
+        of_base.chain(self.held.iter().map(|i| measurements[*i].clique.clone())).collect()
+    }
+
+    /// The size limit of its model once a share of the budget is spent: that of the base, and the share of what is left
+    /// above it.
+    pub(super) fn limit_mib(&self, limit_mib: f64, share: f64) -> f64 {
+        let base = self.base.as_ref().map_or(0.0, |(base, _)| base.model.size_mib().min(limit_mib));
+        base + (limit_mib - base) * share
+    }
+
+    /// The cliques whose measurements contradict the base, with the share of κ that is left there.
+    pub(super) fn contradicted(&self) -> impl Iterator<Item = (&Clique, f64)> {
+        self.quartered.iter().map(|(clique, times)| (clique, 1.0 / f64::from(4_u32.pow(*times))))
+    }
+
+    /// How far the last fit is from the best one; `None` for one that ends as soon as it agrees, over a base.
+    pub(super) fn certificate(&self, fitting: &Fitting) -> Result<Option<Certificate>> {
+        match &self.alone {
+            Some(fit) => fit.certify(fitting.stopping.iterations, self.work).map(Some),
+            None => Ok(self.pulled),
+        }
+    }
+
+    /// Compares a measurement with what the model expected.
+    pub(super) fn observe(&mut self, measurement: &Measurement) -> Result<()> {
+        let expected = self.model.marginals(std::slice::from_ref(&measurement.clique))?;
+        let squares = squares(&measurement.values, expected[0].values());
+        self.surprise += squares / (2.0 * measurement.stddev * measurement.stddev);
+        Ok(())
+    }
+
+    /// Fits all measurements that fit in the size limit.
+    pub(super) fn fit(&mut self, fitting: &Fitting, measurements: &[Measurement]) -> Result<()> {
+        let domain = self.model.domain().clone();
+        for new in self.held.last().map_or(0, |last| last + 1)..measurements.len() {
+            let clique = std::slice::from_ref(&measurements[new].clique);
+            if tractable(&domain, &self.cliques(measurements), clique, fitting.size_limit_mib)[0] {
+                self.held.push(new);
+            }
+        }
+        if self.held.is_empty() {
+            return Ok(());
+        }
+        self.oracle_calls = 0;
+        let Some((base, pull)) = self.base.clone() else {
+            let earlier = self.alone.as_ref();
+            let fit = Fit::new(fitting, &domain, measurements, &self.model, earlier)?;
+            self.model = fit.model.clone();
+            self.oracle_calls = fit.estimate.oracle_calls;
+            self.work += f64::from(self.oracle_calls) * self.model.size_mib();
+            self.alone = Some(fit);
+            return Ok(());
+        };
+        if self.fit_over(&base, pull, measurements)? && pull > 0.0 {
+            self.fit_over(&base, pull, measurements)?;
+        }
+        Ok(())
+    }
+
+    /// Fits, and quarters the κ of cliques whose measurements contradict the base. Returns whether there were any.
+    fn fit_over(&mut self, base: &Base, pull: f64, measurements: &[Measurement]) -> Result<bool> {
+        let domain = &self.model.domain().clone();
+        // Less κ on a clique is the same as less noise in its measurements.
+        let believed: Vec<Measurement> = self
+            .held
+            .iter()
+            .map(|i| {
+                let measurement = measurements[*i].clone();
+                let times = self.quartered.get(&measurement.clique).copied().unwrap_or(0);
+                let stddev = measurement.stddev / f64::from(1_u32 << times);
+                Measurement { stddev, ..measurement }
+            })
+            .collect();
+        let loss = SquaredLoss::new(domain, &believed, Weighting::InverseVariance)?;
+        let total = self.model.total();
+        let (oracle, warm) = match &self.over {
+            Some((earlier, delta)) => {
+                let found = OverBase::following(domain, &base.potentials, loss.layout(), earlier)?;
+                (found, Some(delta))
+            }
+            None => (OverBase::new(domain, &base.potentials, loss.layout())?, None),
+        };
+        let stopping = if pull > 0.0 {
+            Stopping::certified(GAP, CALLS)
+        } else {
+            Stopping::default().at_most(CALLS)
+        };
+        let method = AcceleratedBregman { stopping, pull, ..AcceleratedBregman::default() };
+        let estimate = method.estimate(&oracle, &loss, total, warm)?;
+        self.model = MarkovRandomField::with_oracle(
+            Arc::clone(oracle.inner()),
+            oracle.potentials(&estimate.potentials),
+            total,
+        )?;
+        self.oracle_calls += estimate.oracle_calls;
+        let mut contradicted = false;
+        let shares = loss.of_cliques(&estimate.marginals);
+        for (index, (clique, share)) in loss.layout().cliques().iter().zip(shares).enumerate() {
+            let times = self.quartered.get(clique).copied().unwrap_or(0);
+            let squares = 2.0 * share / f64::from(4_u32.pow(times));
+            let cells = loss.layout().range(index).len() as f64;
+            let most = cells + 2.0 * (cells * DOUBT).sqrt() + 2.0 * DOUBT;
+            if squares > most && times < MOST_QUARTERED {
+                self.quartered.insert(clique.clone(), times + 1);
+                contradicted = true;
+            }
+        }
+        self.pulled = (pull > 0.0).then(|| Certificate {
+            loss: estimate.loss,
+            least_loss: estimate.loss,
+            lower_bound: estimate.lower_bound,
+            noise: loss.noise(),
+            excess: loss.excess(&estimate.marginals),
+        });
+        self.over = Some((oracle, estimate.potentials));
+        Ok(contradicted)
+    }
+}
+
+/// `‖y - x‖²`.
+pub(super) fn squares(y: &[f64], x: &[f64]) -> f64 {
+    y.iter().zip(x).map(|(y, x)| (y - x) * (y - x)).sum()
+}

@@ -1,0 +1,257 @@
+//! Anchor-PGM: adaptive measurements of a model that is anchored at public tables.
+
+mod base;
+mod expert;
+mod panel;
+mod pick;
+mod rows;
+mod setting;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::Clique;
+use crate::error::{Error, Result};
+use crate::estimation::EstimatorKind;
+use crate::mechanism::aim;
+use crate::mechanism::graphical::{Fitting, model_errors, tractable};
+use crate::mechanism::{
+    Mechanism, ModelState, PlanFor, PublicTrust, Release, Run, RunPlan, Task, parameters,
+};
+use crate::observe::Observer;
+use crate::privacy::{Curator, ScoreSensitivity, Selection};
+
+use base::{Base, PublicMarginals};
+pub use expert::AnchorExpert;
+use panel::Panel;
+use pick::{Candidate, Compared, Form};
+use setting::{Regime, Setting};
+
+/// Anchor-PGM, this library's own mechanism for public tables that may be good or bad.
+///
+/// Public data are never a target of the fit. A model of the public tables is the *base measure* that fits to noisy
+/// measurements are pulled to, `½ Σ_r ‖n M_r p - y_r‖²/σ_r² + κ KL(p ‖ p_pub)`, where κ is the weight of the public data in
+/// records. Several *experts* fit the same measurements with κ of m, m/10 and 0, and one without public tables.
+///
+/// ```text
+/// 0. free:    p_pub: greedily fit public marginals that are further from the model than their sampling error
+/// 1. pay:     measure all single attributes; fit all experts
+/// 2. pay 1 %: choose the first driver by mean workload error
+/// 3. repeat:  choose a marginal r by the driver's gain w_r e (1 - a/√(e² + a²)), e = ‖M_r(D) - M_r(driver)‖₁,
+///             a = √(2/π) σ n_r; measure it; every expert is charged how badly it predicted it; fit all experts;
+///             the expert charged least drives; anneal as AIM does
+/// 4. pay 2 %: publish the best by mean workload error of: experts, p_pub, public records, reweighted public records
+/// ```
+///
+/// A measured marginal that contradicts the base by a chi-square test lowers κ there to a quarter, and again as long as
+/// it does. One record changes the mean workload error of a model by Δ₁ = 2 at most, whatever the number of marginals, so
+/// comparing whole models is cheap. Where n or the budget is so small that the choices of steps 2 and 4 would be noise, no
+/// budget is spent on them: half of it measures the single attributes, there are two experts, κ = m and no public tables,
+/// and the one that predicted the measurements best drives and is published. Where private measurements beat the public
+/// tables on every marginal of use, there is no base. Without public tables the mechanism is [`crate::mechanism::Aim`]. All of these are
+/// decided from the budget, n and m alone, which are public (`docs/guide/mechanisms.md`).
+///
+/// The number of records n is treated as in [`crate::mechanism::Aim`]. Proofs: `docs/theory/pull.md`, `docs/theory/sensitivities.md`,
+/// `docs/theory/run.md`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct AnchorPgm {
+    /// T, which sets the cost of the first rounds, single attributes included; above the number of attributes. `None`:
+    /// [`AnchorPgm::default_rounds`], or that of [`crate::mechanism::Aim`] without public tables.
+    pub rounds: Option<u32>,
+    /// α, the share of a round's budget for the measurement; in (0, 1).
+    pub measure_share: f64,
+    /// Maximum size of the model, in MiB (8 bytes per cell of every maximal clique); reached only when the budget is
+    /// spent.
+    pub size_limit_mib: f64,
+    /// Maximum number of oracle calls per fit of the expert without public tables.
+    pub iterations: u32,
+}
+
+impl Default for AnchorPgm {
+    fn default() -> Self {
+        Self {
+            rounds: None,
+            measure_share: 0.9,
+            size_limit_mib: Fitting::SIZE_LIMIT_MIB,
+            iterations: Fitting::ITERATIONS,
+        }
+    }
+}
+
+/// The outcomes of the paid picks, which a checkpoint must keep; the models follow from the measurements.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Picks {
+    first: Option<usize>,
+    last: Option<usize>,
+}
+
+impl ModelState for Picks {
+    const KIND: &'static str = "picks";
+    const VERSION: u32 = 1;
+}
+
+impl Mechanism for AnchorPgm {
+    fn name(&self) -> &'static str {
+        "anchor-pgm"
+    }
+
+    fn check(&self) -> Result<()> {
+        parameters::check_rounds(self.rounds)?;
+        parameters::check_share("measure share", self.measure_share)?;
+        self.fitting().check()
+    }
+
+    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
+        let rounds = self.rounds.unwrap_or_else(|| Self::default_rounds(about.domain.len()));
+        Ok(about.even_rounds(rounds, self.measure_share)?.within(self.size_limit_mib))
+    }
+
+    fn run(
+        &self,
+        curator: &mut Curator<'_>,
+        task: &Task<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Release> {
+        self.check()?;
+        let rounds = self.rounds_of(curator.domain().len(), task);
+        let cliques = task.workload.downward_closure();
+        let singles: Vec<Clique> = cliques.iter().take_while(|c| c.len() == 1).cloned().collect();
+        aim::check_rounds(self.name(), rounds, singles.len())?;
+        let fitting = self.fitting();
+        fitting.check_domain(curator.domain())?;
+        let mut run = Run::open(self.name(), self, curator, task, observer)?;
+        let total = run.total()?;
+
+        // 0. The base, from public tables alone.
+        let relevance = aim::relevance(task.workload, &cliques, run.domain());
+        let public = PublicMarginals::count(task.public, &cliques)?;
+        let records = public.total();
+        let setting = Setting::new(run.budget(), total, records, self.size_limit_mib);
+        let mut schedule = setting.schedule(rounds, singles.len(), self.measure_share)?;
+        let build = || Base::build(run.domain(), &public, &relevance, setting.base_mib, total);
+        let base = setting.has_base().then(build).transpose()?;
+        let mut panel = Panel::new(fitting, run.domain(), base, &setting, records, total)?;
+        let answers = run.marginals(&cliques)?;
+        let compared = Compared::new(task.workload, &cliques, &answers);
+        run.start(rounds, cliques.len());
+
+        // 1. All single attributes, which come first among the cliques.
+        run.measure_each(&singles, schedule.singles)?;
+        let resumed = run.measurements().len();
+        let first = &run.measurements()[..singles.len()];
+        if setting.regime == Regime::Predicted {
+            first.iter().try_for_each(|measurement| panel.observe(measurement))?;
+        }
+        panel.fit(first)?;
+
+        // 2. The first driver. Then what an interrupted run did.
+        let mut picks: Picks = run.restored()?.unwrap_or_default();
+        if setting.regime == Regime::Picked && picks.first.is_none() {
+            let models = panel.models();
+            picks.first = Some(compared.choose(&mut run, &models, None, setting.first_pick())?);
+            run.keep(&picks)?;
+            run.end_round()?;
+        }
+        panel.favor(picks.first.unwrap_or(0));
+        for taken in singles.len() + 1..=resumed {
+            let cost = schedule.next()?;
+            schedule.advance(cost, panel.take(&run.measurements()[..taken])?);
+        }
+        if picks.last.is_none() {
+            run.fitted(panel.record());
+        }
+
+        // 3. Rounds as AIM's, on the driver's model.
+        while !schedule.left.is_zero() {
+            let round = run.begin_round()?;
+            let cost = schedule.next()?;
+            run.plan(round.saturating_add(schedule.rounds_after()));
+            let driver = panel.driver();
+            let share = run.spent_share_with(cost.0.sum());
+            let limit_mib = driver.limit_mib(self.size_limit_mib, share);
+            let in_model = driver.cliques(run.measurements());
+            let kept = tractable(run.domain(), &in_model, &cliques, limit_mib);
+            let wanted: Vec<usize> = (0..cliques.len()).filter(|i| kept[*i]).collect();
+            if wanted.is_empty() {
+                return Err(Error::NoCandidates { round, limit_mib });
+            }
+
+            // Score: what a fit gains by the measurement.
+            let (errors, coverage) =
+                model_errors(&driver.model, &cliques, &wanted, &answers, round)?;
+            let noise = run.expected_noise(cost.0.measure);
+            let gain = setting.gain(driver.which);
+            let domain = run.domain();
+            let expected = |i: usize| noise * domain.cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
+            let scores = errors.map(|errors| {
+                let score = |(i, e): (&usize, f64)| relevance[*i] * gain.of(e, expected(*i));
+                wanted.iter().zip(errors).map(score).collect()
+            });
+            let of_wanted =
+                |value: &dyn Fn(usize) -> f64| wanted.iter().map(|i| value(*i)).fold(0.0, f64::max);
+            let sensitivity = ScoreSensitivity::l1_error(run.relation()).less(of_wanted(&expected));
+            sensitivity.check_precision(run.largest_records() + total)?;
+            let sensitivity = sensitivity.weighted(of_wanted(&|i| relevance[i]))?;
+
+            // Select, measure, fit all experts, and anneal.
+            run.scored(wanted.len(), coverage.exact, coverage.sampled);
+            let (how, purpose) = (Selection::Exponential, "choose a marginal");
+            let choice = run.select(how, scores, sensitivity, cost.0.select, purpose)?;
+            run.measure(&cliques[wanted[choice]], cost.0.measure)?;
+            run.keep(&picks)?;
+            run.end_round()?;
+            schedule.advance(cost, panel.take(run.measurements())?);
+            run.fitted(panel.record());
+        }
+
+        // 4. The published model.
+        let mut models = panel.models();
+        models.extend(panel.base.iter().map(|base| Candidate {
+            name: "public tables alone",
+            form: Form::Graphical(base.model.clone()),
+        }));
+        models.extend(rows::candidates(run.domain(), task.public, run.measurements(), total)?);
+        let leader = panel.leader();
+        let published = if setting.last_pick().is_zero() {
+            leader
+        } else if let Some(published) = picks.last {
+            published
+        } else {
+            let rho = run.remaining();
+            let published = compared.choose(&mut run, &models, Some(leader), rho)?;
+            picks.last = Some(published);
+            run.keep(&picks)?;
+            run.end_round()?;
+            published
+        };
+        if published >= models.len() {
+            return Err(run.refused("a pick that names no model"));
+        }
+        let certificate = panel.certificate(published)?;
+        let published = models.swap_remove(published);
+        let name = published.name;
+        let mut release = run.finish(published.into_model(), certificate);
+        if setting.regime != Regime::NoPublicTables {
+            let contradicted = panel.contradicted();
+            release.public_trust = Some(PublicTrust { published: name, contradicted });
+        }
+        Ok(release)
+    }
+}
+
+impl AnchorPgm {
+    /// The default T with public tables: four rounds an attribute.
+    pub fn default_rounds(attributes: usize) -> u32 {
+        parameters::count(attributes).saturating_mul(4)
+    }
+
+    fn rounds_of(&self, attributes: usize, task: &Task<'_>) -> u32 {
+        let as_in_aim = parameters::sixteen_per_attribute;
+        let default = if task.public.is_empty() { as_in_aim } else { Self::default_rounds };
+        self.rounds.unwrap_or_else(|| default(attributes))
+    }
+
+    fn fitting(&self) -> Fitting {
+        Fitting::new(self.size_limit_mib, self.iterations, EstimatorKind::default())
+    }
+}

@@ -1,0 +1,128 @@
+//! The experts of a run, and which of them drives.
+
+use crate::domain::{Clique, Domain};
+use crate::error::Result;
+use crate::estimation::Certificate;
+use crate::measurement::Measurement;
+use crate::mechanism::FitRecord;
+use crate::mechanism::anchor_pgm::base::Base;
+use crate::mechanism::anchor_pgm::expert::{AnchorExpert, Expert, squares};
+use crate::mechanism::anchor_pgm::pick::{Candidate, Form};
+use crate::mechanism::anchor_pgm::setting::{Regime, Setting};
+use crate::mechanism::graphical::Fitting;
+
+/// Nats by which the first driver starts ahead.
+const HEAD_START: f64 = 2.0;
+/// A measurement told a shrunk fit nothing if its squared distance from what was expected is at most this many times that
+/// of noise alone.
+const TOLD_NOTHING: f64 = 2.0;
+
+/// All experts. The one with public data that is trusted most comes first, the one without public data last.
+pub(super) struct Panel {
+    fitting: Fitting,
+    pub(super) base: Option<Base>,
+    pub(super) experts: Vec<Expert>,
+}
+
+impl Panel {
+    /// `records`: m.
+    pub(super) fn new(
+        fitting: Fitting,
+        domain: &Domain,
+        base: Option<Base>,
+        setting: &Setting,
+        records: f64,
+        total: f64,
+    ) -> Result<Self> {
+        let mut experts = Vec::new();
+        if let Some(base) = &base {
+            let with = |which, pull| Expert::over_base(which, base, pull);
+            experts.push(with(AnchorExpert::Base, records));
+            if setting.regime == Regime::Picked {
+                experts.push(with(AnchorExpert::TenthOfBase, 0.1 * records));
+                experts.push(with(AnchorExpert::FromBase, 0.0));
+            }
+        }
+        experts.push(Expert::alone(domain, total)?);
+        Ok(Self { fitting, base, experts })
+    }
+
+    /// Gives one expert its head start.
+    pub(super) fn favor(&mut self, expert: usize) {
+        self.experts[expert].surprise -= HEAD_START;
+    }
+
+    /// The position of the expert that predicted the measurements best.
+    pub(super) fn leader(&self) -> usize {
+        let all = self.experts.iter().enumerate();
+        all.min_by(|(_, a), (_, b)| a.surprise.total_cmp(&b.surprise)).map_or(0, |(i, _)| i)
+    }
+
+    /// The expert whose model is scored in the next round.
+    pub(super) fn driver(&self) -> &Expert {
+        &self.experts[self.leader()]
+    }
+
+    /// Compares a measurement with what every expert expected, before it is used.
+    pub(super) fn observe(&mut self, measurement: &Measurement) -> Result<()> {
+        self.experts.iter_mut().try_for_each(|expert| expert.observe(measurement))
+    }
+
+    /// Fits all experts.
+    pub(super) fn fit(&mut self, measurements: &[Measurement]) -> Result<()> {
+        let fitting = self.fitting;
+        self.experts.iter_mut().try_for_each(|expert| expert.fit(&fitting, measurements))
+    }
+
+    /// Takes in the last measurement. Returns whether it told the driver nothing but noise.
+    pub(super) fn take(&mut self, measurements: &[Measurement]) -> Result<bool> {
+        let Some(last) = measurements.last() else { return Ok(false) };
+        let asked = std::slice::from_ref(&last.clique);
+        let driver = self.leader();
+        let old = self.experts[driver].model.marginals(asked)?;
+        self.observe(last)?;
+        self.fit(measurements)?;
+        let cells = last.values.len() as f64;
+        if self.experts[driver].which.is_pulled() {
+            let noise = cells * last.stddev * last.stddev;
+            return Ok(squares(&last.values, old[0].values()) <= TOLD_NOTHING * noise);
+        }
+        // AIM's rule: the model moved by no more than the noise.
+        let new = self.experts[driver].model.marginals(asked)?;
+        let pairs = new[0].values().iter().zip(old[0].values());
+        let moved: f64 = pairs.map(|(new, old)| (new - old).abs()).sum();
+        Ok(moved <= (2.0 / std::f64::consts::PI).sqrt() * last.stddev * cells)
+    }
+
+    /// The experts' models.
+    pub(super) fn models(&self) -> Vec<Candidate> {
+        let candidate = |expert: &Expert| Candidate {
+            name: expert.which.label(),
+            form: Form::Graphical(expert.model.clone()),
+        };
+        self.experts.iter().map(candidate).collect()
+    }
+
+    /// The fit after a round.
+    pub(super) fn record(&self) -> FitRecord {
+        let driver = self.driver();
+        FitRecord::Experts {
+            driver: driver.which,
+            contradicted: u32::try_from(driver.contradicted().count()).unwrap_or(u32::MAX),
+            oracle_calls: driver.oracle_calls,
+            model_mib: driver.model.size_mib(),
+        }
+    }
+
+    /// The cliques whose measurements contradict the base, with the share of κ that is left there.
+    pub(super) fn contradicted(&self) -> Vec<(Clique, f64)> {
+        let first = self.experts.first().into_iter().flat_map(Expert::contradicted);
+        first.map(|(clique, share)| (clique.clone(), share)).collect()
+    }
+
+    /// The certificate of an expert's fit.
+    pub(super) fn certificate(&self, published: usize) -> Result<Option<Certificate>> {
+        let expert = self.experts.get(published);
+        expert.map_or(Ok(None), |expert| expert.certificate(&self.fitting))
+    }
+}

@@ -1,0 +1,188 @@
+//! What a run does by rules that depend only on public numbers: the budget, n, and the size of the public tables.
+
+use crate::error::Result;
+use crate::mechanism::Shares;
+use crate::mechanism::anchor_pgm::expert::AnchorExpert;
+use crate::mechanism::annealing::Step;
+use crate::privacy::Rho;
+
+/// Percent of the budget for the choice of the first driver.
+const FIRST_PICK: u64 = 1;
+/// Percent of the budget for the choice of the published model.
+const LAST_PICK: u64 = 2;
+/// The unit of the last pick, as a mean error, above which picks would be noise.
+const PICK_UNIT: f64 = 0.05;
+/// K* above which there is no base.
+const MOST_BEATEN: f64 = 5e4;
+/// Size limit of the base, in MiB, up to this K*. Above, it falls with the root of K*.
+const BASE_MIB: f64 = 20.0;
+const FEW_BEATEN: f64 = 100.0;
+/// The base never takes more than this share of the size limit.
+const BASE_SHARE: f64 = 0.25;
+
+/// How a run uses its public tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Regime {
+    /// There are none: AIM.
+    NoPublicTables,
+    /// Private measurements beat the public tables on every marginal of use: a model of its own, and the public tables
+    /// only in the last pick.
+    Alone,
+    /// Experts, driven and published by paid picks.
+    Picked,
+    /// The same where n or the budget is so small that picks would be noise: the expert that predicts the measurements
+    /// best drives and is published.
+    Predicted,
+}
+
+/// The public rules of a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Setting {
+    pub(super) regime: Regime,
+    /// Size limit of the base, in MiB.
+    pub(super) base_mib: f64,
+    budget: Rho,
+}
+
+impl Setting {
+    /// `records`: m, of the public tables; 0 without any.
+    pub(super) fn new(budget: Rho, total: f64, records: f64, limit_mib: f64) -> Self {
+        let rho = budget.to_f64();
+        // K*: a marginal of this many cells has the same expected error from a twentieth of the budget as from m public
+        // records.
+        let beaten = 0.9 * rho * total * total / (20.0 * records.max(1.0));
+        let unit = 4.0 / ((8.0 * rho * LAST_PICK as f64 / 100.0).sqrt() * total);
+        let regime = if records == 0.0 {
+            Regime::NoPublicTables
+        } else if unit > PICK_UNIT {
+            Regime::Predicted
+        } else if beaten > MOST_BEATEN {
+            Regime::Alone
+        } else {
+            Regime::Picked
+        };
+        let base_mib = BASE_MIB * (FEW_BEATEN / beaten).sqrt().min(1.0);
+        Self { regime, base_mib: base_mib.min(BASE_SHARE * limit_mib), budget }
+    }
+
+    pub(super) fn has_base(&self) -> bool {
+        matches!(self.regime, Regime::Picked | Regime::Predicted)
+    }
+
+    /// ρ of the first pick.
+    pub(super) fn first_pick(&self) -> Rho {
+        if self.regime == Regime::Picked { self.percent(FIRST_PICK) } else { Rho::ZERO }
+    }
+
+    /// ρ of the last pick.
+    pub(super) fn last_pick(&self) -> Rho {
+        if matches!(self.regime, Regime::Picked | Regime::Alone) {
+            self.percent(LAST_PICK)
+        } else {
+            Rho::ZERO
+        }
+    }
+
+    /// ρ of all rounds, single attributes included.
+    pub(super) fn rounds(&self) -> Rho {
+        let picks = self.first_pick().units().saturating_add(self.last_pick().units());
+        Rho::from_units(self.budget.units().saturating_sub(picks))
+    }
+
+    /// ρ of all single attributes, where it is not that of ordinary rounds: half of the budget.
+    pub(super) fn singles(&self) -> Option<Rho> {
+        let half = || self.budget.split(1, 2).unwrap_or_default().0;
+        (self.regime == Regime::Predicted).then(half)
+    }
+
+    fn percent(&self, percent: u64) -> Rho {
+        self.budget.split(percent, 100).unwrap_or_default().0
+    }
+
+    /// How a driver scores errors. The expert without public tables does as AIM does; but where private measurements beat
+    /// the public tables, the gain of a shrunk fit is the better score for it too.
+    pub(super) fn gain(&self, driver: AnchorExpert) -> Gain {
+        match self.regime {
+            Regime::Alone => Gain::Shrunk,
+            _ if driver == AnchorExpert::Alone => Gain::AboveNoise,
+            _ => Gain::Shrunk,
+        }
+    }
+
+    /// The costs of the rounds. `rounds`: T, in which the budget of the rounds is split at first.
+    pub(super) fn schedule(&self, rounds: u32, singles: usize, share: f64) -> Result<Schedule> {
+        let budget = self.rounds();
+        let step = Step::first(budget, rounds, share)?;
+        let singles = self.singles().unwrap_or(step.measure_times(singles));
+        let left = budget.checked_sub(singles).unwrap_or_default();
+        let least_left = if self.regime == Regime::NoPublicTables { 1 } else { ROUNDS_LEFT };
+        Ok(Schedule { singles, step, left, share, least_left })
+    }
+}
+
+/// What a fit gains by measuring a marginal that its model misses by `e`, with noise `a`, both as L1 norms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gain {
+    /// `e - a`, as in AIM.
+    AboveNoise,
+    /// `e (1 - a/√(e² + a²))`: the gain of a fit that shrinks the noise. Its derivative in e is in [0, 1).
+    Shrunk,
+}
+
+impl Gain {
+    pub(super) fn of(self, error: f64, noise: f64) -> f64 {
+        match self {
+            Self::AboveNoise => error - noise,
+            Self::Shrunk => {
+                let both = error.hypot(noise);
+                if both > 0.0 { error * (1.0 - noise / both) } else { 0.0 }
+            }
+        }
+    }
+}
+
+/// Annealing leaves the budget for at least this many rounds, where there are public tables: fits that shrink noise
+/// towards them hardly move, so AIM's rule alone would spend everything in a few rounds.
+const ROUNDS_LEFT: u64 = 12;
+
+/// What the rounds cost. It follows from the budget and the measurements, so a resumed run finds the same.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Schedule {
+    /// ρ of all single attributes.
+    pub(super) singles: Rho,
+    /// ρ of all rounds to come.
+    pub(super) left: Rho,
+    step: Step,
+    share: f64,
+    least_left: u64,
+}
+
+impl Schedule {
+    /// The cost of the next round.
+    pub(super) fn next(&self) -> Result<Step> {
+        self.step.or_all(self.left, self.share)
+    }
+
+    /// The number of rounds after the next one, without further annealing.
+    pub(super) fn rounds_after(&self) -> u32 {
+        self.step.rounds_after(self.left)
+    }
+
+    /// A round of this cost is over. Anneals if it told nothing.
+    pub(super) fn advance(&mut self, cost: Step, told_nothing: bool) {
+        self.left = self.left.checked_sub(cost.0.sum()).unwrap_or_default();
+        if !told_nothing {
+            return;
+        }
+        self.step = self.step.annealed();
+        let most = self.left.split(1, self.least_left).unwrap_or_default().0;
+        if self.least_left > 1 && self.step.0.sum() > most {
+            let capped = Shares::of(most, self.share).ok().map(Step);
+            self.step = capped.filter(|step| step.0.sum() > cost.0.sum()).unwrap_or(cost);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "../../../tests/unit/mechanism_anchor_setting.rs"]
+mod tests;

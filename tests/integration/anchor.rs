@@ -1,0 +1,164 @@
+//! Anchor-PGM: what public tables give, that bad ones do little harm, and that a run is what its checkpoint and its
+//! threads have no part in.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use jointly::data::{Dataset, Projectable, PublicData};
+use jointly::domain::{Clique, Domain};
+use jointly::mechanism::{Aim, AnchorExpert, AnchorPgm, FitRecord, Mechanism, Release, Task};
+use jointly::observe::Silent;
+use jointly::privacy::{Curator, NeighboringRelation, NoiseSeed, RecordsPerUnit};
+use jointly::query::Workload;
+
+use crate::support::{NAMES, Run, budget, bytes, people, select, turned_round};
+
+const SEEDS: std::ops::Range<u64> = 0..3;
+
+fn anchor() -> AnchorPgm {
+    AnchorPgm { size_limit_mib: 4.0, iterations: 200, ..AnchorPgm::default() }
+}
+
+fn aim() -> Aim {
+    Aim { size_limit_mib: 4.0, iterations: 200, ..Aim::default() }
+}
+
+/// Mean error over some seeds.
+fn mean_error(run: &Run, mechanism: &dyn Mechanism) -> f64 {
+    let error = |seed| {
+        let run = Run { seed: NoiseSeed::Fixed(seed), ..run.clone() };
+        run.error(&run.release(mechanism).model)
+    };
+    SEEDS.map(error).sum::<f64>() / 3.0
+}
+
+fn drivers(release: &Release) -> Vec<AnchorExpert> {
+    let driver = |fit: FitRecord| match fit {
+        FitRecord::Experts { driver, .. } => Some(driver),
+        _ => None,
+    };
+    release.rounds.iter().filter_map(|round| round.fit).filter_map(driver).collect()
+}
+
+#[test]
+fn without_public_tables_it_is_aim() {
+    let private = people(3_000, 1, 0.0);
+    let run = Run::new(&private, &[]);
+    let (anchored, alone) = (run.release(&anchor()), run.release(&aim()));
+    assert_eq!(anchored.measurements, alone.measurements);
+    assert_eq!(anchored.ledger.entries(), alone.ledger.entries());
+    assert!((run.error(&anchored.model) - run.error(&alone.model)).abs() < 1e-12);
+    assert_eq!(anchored.public_trust, None);
+    assert_eq!(anchored.certificate, alone.certificate);
+}
+
+#[test]
+fn a_fair_public_table_helps_and_a_reversed_one_hardly_hurts() {
+    let (private, near) = (people(10_000, 1, 0.0), people(10_000, 2, 0.0));
+    for epsilon in [0.3, 3.0] {
+        let with = |table: &Dataset| Run { epsilon, ..Run::new(&private, &[("near", table)]) };
+        let alone = mean_error(&Run { epsilon, ..Run::new(&private, &[]) }, &aim());
+        let fair = mean_error(&with(&near), &anchor());
+        let reversed = mean_error(&with(&turned_round(&near)), &anchor());
+        eprintln!("epsilon {epsilon}: AIM {alone:.4}, fair {fair:.4}, reversed {reversed:.4}");
+        assert!(fair < 0.8 * alone, "epsilon {epsilon}: {fair}, alone {alone}");
+        assert!(reversed < 1.3 * alone, "epsilon {epsilon}: {reversed}, alone {alone}");
+    }
+}
+
+#[test]
+fn contradictions_are_named() {
+    let (private, near) = (people(20_000, 1, 0.0), people(20_000, 2, 0.0));
+    let run = |table: &Dataset| {
+        let run = Run { epsilon: 3.0, ..Run::new(&private, &[("near", table)]) };
+        run.release(&anchor())
+    };
+    let (fair, reversed) = (run(&near), run(&turned_round(&near)));
+    let trust = |release: &Release| release.public_trust.clone().unwrap();
+    assert!(trust(&fair).contradicted.len() <= 1, "{:?}", trust(&fair));
+    assert!(!trust(&reversed).contradicted.is_empty());
+    assert!(trust(&reversed).contradicted.iter().all(|(_, share)| *share > 0.0 && *share < 1.0));
+    assert!(drivers(&fair).iter().all(|driver| *driver != AnchorExpert::Alone));
+}
+
+#[test]
+fn the_ledger_holds_the_picks_and_spends_everything() {
+    let (private, near) = (people(10_000, 1, 0.0), people(10_000, 2, 0.0));
+    let release = Run::new(&private, &[("near", &near)]).release(&anchor());
+    let picks: Vec<_> = release
+        .ledger
+        .entries()
+        .iter()
+        .filter(|entry| entry.purpose == "choose a model")
+        .map(|entry| (100.0 * entry.rho.to_f64() / release.ledger.limit().to_f64()).round())
+        .collect();
+    assert_eq!(picks, [1.0, 2.0]);
+    assert_eq!(release.ledger.spent(), release.ledger.limit());
+    assert_eq!(release.rounds[NAMES.len()].choices, [4], "four experts");
+    // Experts, the base, the records as they are and reweighted.
+    assert_eq!(release.rounds.last().unwrap().choices, [7]);
+
+    // Too few records for picks.
+    let few = people(300, 1, 0.0);
+    let release = Run { epsilon: 0.3, ..Run::new(&few, &[("near", &near)]) }.release(&anchor());
+    assert!(release.ledger.entries().iter().all(|entry| entry.purpose != "choose a model"));
+    assert_eq!(release.ledger.spent(), release.ledger.limit());
+}
+
+#[test]
+fn public_tables_may_lack_attributes_and_be_several() {
+    let (private, near) = (people(10_000, 1, 0.0), people(10_000, 2, 0.0));
+    let (some, others) = (select(&near, &NAMES[..4]), select(&near, &NAMES[2..]));
+    let both = Run::new(&private, &[("some", &some), ("others", &others)]);
+    let alone = mean_error(&Run::new(&private, &[]), &aim());
+    assert!(mean_error(&both, &anchor()) < alone);
+    let one = Run::new(&private, &[("some", &some)]).release(&anchor());
+    // No table has all attributes, so there are no public records to publish.
+    assert_eq!(one.rounds.last().unwrap().choices, [5]);
+}
+
+#[test]
+fn the_threads_change_nothing() {
+    let (private, near) = (people(5_000, 1, 0.0), people(5_000, 2, 0.0));
+    let run = Run::new(&private, &[("near", &near)]);
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| bytes(&run.release(&anchor())))
+    };
+    assert!(on(1) == on(2));
+}
+
+#[test]
+fn a_private_number_of_records_and_units() {
+    let (private, near) = (people(10_000, 1, 0.0), people(10_000, 2, 0.0));
+    for relation in [
+        NeighboringRelation::AddRemoveOne,
+        NeighboringRelation::AddRemoveUnit(RecordsPerUnit::new(3).unwrap()),
+    ] {
+        let run = Run { relation, ..Run::new(&private, &[("near", &near)]) };
+        let release = run.release(&anchor());
+        assert_eq!(release.ledger.spent(), release.ledger.limit());
+        let independent = Run { public: Vec::new(), ..run.clone() };
+        let alone = independent.error(&independent.release(&aim()).model);
+        assert!(run.error(&release.model) < alone, "{relation}");
+    }
+}
+
+#[test]
+fn structural_zeros_stay_empty() {
+    let free = Domain::new([("a", 3), ("b", 3), ("c", 2)]).unwrap();
+    let domain = free.clone().forbid([vec![("a", vec![0]), ("b", vec![1, 2])]]).unwrap();
+    let rows: Vec<[u32; 3]> =
+        (0..3_000).map(|i| [i % 3, if i % 3 == 0 { 0 } else { i / 3 % 3 }, i / 7 % 2]).collect();
+    let private = Dataset::from_rows(domain.clone(), &rows).unwrap();
+    let public = Dataset::from_rows(free, &rows[..900]).unwrap();
+    let public = [PublicData::new("near", public, &domain).unwrap()];
+    let workload = Workload::all_k_way(&domain, 2).unwrap();
+    let relation = NeighboringRelation::ReplaceOne;
+    let mut curator = Curator::new(&private, relation, budget(1.0), NoiseSeed::Fixed(3)).unwrap();
+    let task = Task::new(&workload, &public);
+    let release = anchor().run(&mut curator, &task, &mut Silent).unwrap();
+    let pair = Clique::new([0, 1]);
+    let found = &release.model.marginals(std::slice::from_ref(&pair)).unwrap()[0];
+    assert_eq!(found.values()[1..3], [0.0, 0.0]);
+    assert!(private.project(&pair).unwrap()[0] > 0 && found.values()[0] > 0.0);
+}
