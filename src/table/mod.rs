@@ -7,5 +7,7 @@ mod layout;
 
 pub use clique_vector::{CliqueLayout, Marginals, Potentials};
 pub(crate) use distance::l1_distance;
+#[expect(unused_imports, reason = "for the choice among whole models")]
+pub(crate) use distance::weighted_sum;
 pub use factor::Factor;
 pub(crate) use layout::{Projection, row_major_strides, strides_within};
