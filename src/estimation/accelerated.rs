@@ -115,8 +115,8 @@ impl AcceleratedBregman {
             is_current: true,
         };
         loop {
-            if self.pull == 0.0 && watch.wants_certificate(calls) {
-                dual.update(oracle, &mut workspace, loss, total)?;
+            if watch.wants_certificate(calls) {
+                pull.update(&mut dual, oracle, &mut workspace, loss, best.seen(&z))?;
             }
             if watch.is_over(calls, best.misfit, dual.lower_bound()) || !may_go_on(&workspace) {
                 break;
@@ -180,8 +180,8 @@ impl AcceleratedBregman {
                 calls += 1;
             }
         }
-        if self.pull == 0.0 && self.stopping.certified_share > 0.0 {
-            dual.update(oracle, &mut workspace, loss, total)?;
+        if self.stopping.certified_share > 0.0 {
+            pull.update(&mut dual, oracle, &mut workspace, loss, best.seen(&z))?;
         }
         if best.is_current {
             (best.potentials, best.marginals, best.log_partition) = (theta, z, log_partition);
@@ -214,6 +214,11 @@ struct Best {
 }
 
 impl Best {
+    /// Its marginals; `current`: those of the current point.
+    fn seen<'a>(&'a self, current: &'a Marginals) -> &'a Marginals {
+        if self.is_current { current } else { &self.marginals }
+    }
+
     fn estimate(self, lower_bound: f64, oracle_calls: u32) -> Estimate {
         let Self { potentials, marginals, log_partition, misfit, .. } = self;
         let loss = misfit.value;

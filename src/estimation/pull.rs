@@ -5,7 +5,9 @@
 //! potentials (`docs/theory/pull.md`).
 
 use crate::error::{Error, Result};
+use crate::estimation::certificate::DualBound;
 use crate::estimation::{MarginalLoss, Misfit};
+use crate::inference::MarginalOracle;
 use crate::table::{Marginals, Potentials};
 
 /// κ and N.
@@ -35,6 +37,33 @@ impl Pull {
         // A cell without records may hold minus infinity.
         let along: f64 = cells.map(|(t, m)| if *m > 0.0 { t * m } else { 0.0 }).sum();
         self.strength * (along / self.total - log_partition).max(0.0)
+    }
+
+    /// Raises the lower bound: with a pull, to the value at the potentials that would be optimal for the marginals `mu`,
+    /// `-(N/κ) ∇L(μ)`. The steps reach these slowly where different potentials have the same distribution.
+    ///
+    /// # Errors
+    /// What the oracle reports.
+    pub(super) fn update<O: MarginalOracle>(
+        self,
+        dual: &mut DualBound,
+        oracle: &O,
+        workspace: &mut O::Workspace,
+        loss: &impl MarginalLoss,
+        mu: &Marginals,
+    ) -> Result<()> {
+        if self.strength == 0.0 {
+            return dual.update(oracle, workspace, loss, self.total);
+        }
+        let mut theta = Potentials::zeros(loss.layout());
+        loss.gradient(mu.values(), theta.values_mut());
+        let scale = -self.total / self.strength;
+        theta.values_mut().iter_mut().for_each(|value| *value *= scale);
+        let mut at_theta = mu.clone();
+        let log_partition = oracle.marginals(&theta, self.total, workspace, &mut at_theta)?;
+        let mut misfit = loss.misfit(at_theta.values());
+        dual.raise(self.join(&mut misfit, loss, &theta, &at_theta, log_partition));
+        Ok(())
     }
 
     /// The share of the new potentials that a mirror step with curvature `curvature` keeps.

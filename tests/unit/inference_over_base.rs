@@ -33,8 +33,10 @@ fn random(layout: &Arc<CliqueLayout>, forbidden: f64, rng: &mut ChaCha20Rng) -> 
     theta
 }
 
+type Cliques = &'static [&'static [usize]];
+
 /// Cliques of the base and measured ones: equal, contained, overlapping, and apart.
-const CASES: [(&[&[usize]], &[&[usize]]); 4] = [
+const CASES: [(Cliques, Cliques); 4] = [
     (&[&[0, 1], &[1, 2]], &[&[0, 1], &[2]]),
     (&[&[0, 1, 2]], &[&[2, 3], &[3, 4], &[0]]),
     (&[&[0], &[1], &[2]], &[&[0, 1], &[1, 2], &[0, 2], &[3, 4]]),
