@@ -29,8 +29,9 @@ pub struct AcceleratedBregman {
     /// Oracle calls without a better model after which the momentum is dropped. Short patience gives a better model
     /// sooner, long patience a tighter certificate.
     pub patience: u32,
-    /// κ, at least 0: adds `κ KL(p ‖ p₀)` to the loss, where p₀ is the oracle's distribution for potentials of zero. It
-    /// pulls the fit towards p₀ as strongly as κ records of it would. The lower bound is then exact at every step
+    /// κ, at least 0: adds `κ KL(p ‖ p₀)` to the loss, where p₀ is the oracle's distribution for potentials of zero; the oracle's
+    /// log-partition value must be 0 there. It pulls the fit towards p₀ about as strongly as κ records drawn from p₀ would
+    /// (`docs/theory/pull.md`). There is then a proved lower bound at every step, which is exact at the optimum
     /// ([`MarginalLoss::pulled_gap`]), and `Estimate::loss` includes the new term.
     pub pull: f64,
 }
@@ -78,6 +79,7 @@ impl AcceleratedBregman {
         warm_start: Option<&Potentials>,
         may_go_on: impl Fn(&O::Workspace) -> bool,
     ) -> Result<Estimate> {
+        let pull = Pull::new(self.pull, total)?;
         let layout = loss.layout();
         let mut workspace = oracle.workspace();
         let mut theta = match warm_start {
@@ -100,12 +102,10 @@ impl AcceleratedBregman {
         let mut averaged = 0.0;
         let mut gauge = None;
         let mut calls = 1;
-        let pull = Pull { strength: self.pull, total };
         let mut misfit = loss.misfit(z.values());
-        misfit.value += pull.value(&theta, &z, log_partition);
-        let mut watch = Watch::new(self.stopping, loss, total, misfit.value);
         let mut dual = DualBound::new(loss);
-        dual.raise(pull.lower_bound(loss, &theta, &z, misfit.value));
+        dual.raise(pull.join(&mut misfit, loss, &theta, &z, log_partition));
+        let mut watch = Watch::new(self.stopping, loss, total, misfit.value);
         let mut best = Best {
             potentials: theta.clone(),
             marginals: z.clone(),
@@ -115,8 +115,8 @@ impl AcceleratedBregman {
             is_current: true,
         };
         loop {
-            if self.pull == 0.0 && watch.wants_certificate(calls) {
-                dual.update(oracle, &mut workspace, loss, total)?;
+            if watch.wants_certificate(calls) {
+                pull.update(&mut dual, oracle, &mut workspace, loss, best.seen(&z))?;
             }
             if watch.is_over(calls, best.misfit, dual.lower_bound()) || !may_go_on(&workspace) {
                 break;
@@ -126,8 +126,7 @@ impl AcceleratedBregman {
                 let ratio = m / smoothness;
                 0.5 * ((ratio * ratio + 4.0 * ratio).sqrt() - ratio)
             });
-            let step = total / (t * smoothness);
-            let kept = pull.kept(t * smoothness);
+            let (step, kept) = (total / (t * smoothness), pull.kept(t * smoothness));
             let descent = Descent { t, averaged, z: z.values(), theta: theta.values(), step, kept };
             loss.descend(descent, &mut x, &mut gradient, next.values_mut());
             averaged = 0.0;
@@ -152,8 +151,7 @@ impl AcceleratedBregman {
             averaged = t;
             std::mem::swap(&mut theta, &mut next);
             std::mem::swap(&mut z, &mut next_z);
-            misfit.value += pull.value(&theta, &z, next_log);
-            dual.raise(pull.lower_bound(loss, &theta, &z, misfit.value));
+            dual.raise(pull.join(&mut misfit, loss, &theta, &z, next_log));
             momentum = Some(smoothness * t * t);
             smoothness /= RELAXATION;
             if misfit.value < best.misfit.value {
@@ -182,8 +180,8 @@ impl AcceleratedBregman {
                 calls += 1;
             }
         }
-        if self.pull == 0.0 && self.stopping.certified_share > 0.0 {
-            dual.update(oracle, &mut workspace, loss, total)?;
+        if self.stopping.certified_share > 0.0 {
+            pull.update(&mut dual, oracle, &mut workspace, loss, best.seen(&z))?;
         }
         if best.is_current {
             (best.potentials, best.marginals, best.log_partition) = (theta, z, log_partition);
@@ -216,6 +214,11 @@ struct Best {
 }
 
 impl Best {
+    /// Its marginals; `current`: those of the current point.
+    fn seen<'a>(&'a self, current: &'a Marginals) -> &'a Marginals {
+        if self.is_current { current } else { &self.marginals }
+    }
+
     fn estimate(self, lower_bound: f64, oracle_calls: u32) -> Estimate {
         let Self { potentials, marginals, log_partition, misfit, .. } = self;
         let loss = misfit.value;

@@ -4,7 +4,10 @@
 //! `A(0) = 0`. Then `KL(p ‖ p₀) = <θ, μ/N> - A(θ)`, and the mirror step with the term is exact: it shortens the new
 //! potentials (`docs/theory/pull.md`).
 
-use crate::estimation::MarginalLoss;
+use crate::error::{Error, Result};
+use crate::estimation::certificate::DualBound;
+use crate::estimation::{MarginalLoss, Misfit};
+use crate::inference::MarginalOracle;
 use crate::table::{Marginals, Potentials};
 
 /// κ and N.
@@ -17,14 +20,50 @@ pub(super) struct Pull {
 }
 
 impl Pull {
-    /// `κ KL(p ‖ p₀)`.
-    pub(super) fn value(self, theta: &Potentials, mu: &Marginals, log_partition: f64) -> f64 {
-        if self.strength == 0.0 {
-            return 0.0;
+    /// Checks κ.
+    ///
+    /// # Errors
+    /// A κ that is negative or not finite.
+    pub(super) fn new(strength: f64, total: f64) -> Result<Self> {
+        if strength >= 0.0 && strength.is_finite() {
+            return Ok(Self { strength, total });
         }
+        Err(Error::invalid_parameter("pull", strength, "finite and at least 0"))
+    }
+
+    /// `κ KL(p ‖ p₀)`.
+    fn value(self, theta: &Potentials, mu: &Marginals, log_partition: f64) -> f64 {
         let cells = theta.values().iter().zip(mu.values());
-        let along: f64 = cells.map(|(t, m)| t * m).sum();
+        // A cell without records may hold minus infinity.
+        let along: f64 = cells.map(|(t, m)| if *m > 0.0 { t * m } else { 0.0 }).sum();
         self.strength * (along / self.total - log_partition).max(0.0)
+    }
+
+    /// Raises the lower bound: with a pull, to the value at the potentials that would be optimal for the marginals `mu`,
+    /// `-(N/κ) ∇L(μ)`. The steps reach these slowly where different potentials have the same distribution.
+    ///
+    /// # Errors
+    /// What the oracle reports.
+    pub(super) fn update<O: MarginalOracle>(
+        self,
+        dual: &mut DualBound,
+        oracle: &O,
+        workspace: &mut O::Workspace,
+        loss: &impl MarginalLoss,
+        mu: &Marginals,
+    ) -> Result<()> {
+        if self.strength == 0.0 {
+            return dual.update(oracle, workspace, loss, self.total);
+        }
+        let mut theta = Potentials::zeros(loss.layout());
+        loss.gradient(mu.values(), theta.values_mut());
+        let scale = -self.total / self.strength;
+        theta.values_mut().iter_mut().for_each(|value| *value *= scale);
+        let mut at_theta = mu.clone();
+        let log_partition = oracle.marginals(&theta, self.total, workspace, &mut at_theta)?;
+        let mut misfit = loss.misfit(at_theta.values());
+        dual.raise(self.join(&mut misfit, loss, &theta, &at_theta, log_partition));
+        Ok(())
     }
 
     /// The share of the new potentials that a mirror step with curvature `curvature` keeps.
@@ -32,18 +71,24 @@ impl Pull {
         if self.strength == 0.0 { 1.0 } else { curvature / (curvature + self.strength) }
     }
 
-    /// A number that the loss and the pull together are never below; `value` is theirs at θ.
-    pub(super) fn lower_bound(
+    /// Adds the pull at θ to the loss, and gives a number that the two together are never below.
+    pub(super) fn join(
         self,
+        misfit: &mut Misfit,
         loss: &impl MarginalLoss,
         theta: &Potentials,
         mu: &Marginals,
-        value: f64,
+        log_partition: f64,
     ) -> f64 {
         if self.strength == 0.0 {
             return f64::NEG_INFINITY;
         }
+        misfit.value += self.value(theta, mu, log_partition);
         let gap = loss.pulled_gap(mu.values(), theta.values(), self.strength / self.total);
-        gap.map_or(f64::NEG_INFINITY, |gap| value - gap)
+        gap.map_or(f64::NEG_INFINITY, |gap| misfit.value - gap)
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/estimation_pull.rs"]
+mod tests;

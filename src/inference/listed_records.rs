@@ -7,6 +7,8 @@ use rayon::prelude::*;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::inference::MarginalOracle;
+use crate::inference::structure::{check_layout, not_logs};
+use crate::inference::vector::{exp_in_place, largest_log};
 use crate::table::{CliqueLayout, Marginals, Potentials};
 
 /// The oracle of `p(x) ~ p₀(x) exp(Σ_r θ_r(x_r))` over listed records with weights, `p₀`. Its log-partition value is relative to
@@ -44,12 +46,19 @@ impl ListedRecords {
     /// The oracle for these cliques over records with weights, one for each record, not negative and not all zero.
     ///
     /// # Errors
-    /// Another number of weights, a clique outside the domain, or one whose cells 32 bits cannot count.
+    /// Another number of weights, weights that are negative or not finite or all zero, a clique outside the domain, or one
+    /// whose cells 32 bits cannot count.
     pub fn new(rows: &Dataset, weights: &[f64], layout: &Arc<CliqueLayout>) -> Result<Self> {
         let sum: f64 = weights.iter().sum();
         if weights.len() != rows.records() {
             let (found, expected) = (weights.len().to_string(), "one for each record");
             return Err(Error::invalid_specification("weights of records", found, expected));
+        }
+        if weights.iter().any(|weight| weight.is_nan() || *weight < 0.0)
+            || !(sum > 0.0 && sum.is_finite())
+        {
+            let expected = "finite numbers that are not negative, and not all zero";
+            return Err(Error::invalid_specification("weights of records", "others", expected));
         }
         let cliques = layout.cliques().par_iter();
         let cells = cliques.map(|clique| rows.cells(clique)).collect::<Result<Vec<_>>>()?;
@@ -60,8 +69,10 @@ impl ListedRecords {
     /// The probabilities of the records, times a common factor, and the log of that factor's inverse.
     ///
     /// # Errors
-    /// Potentials that forbid every record.
+    /// Potentials on cliques other than the oracle's, a potential that is NaN or plus infinity, or potentials that
+    /// forbid every record.
     pub fn weights(&self, theta: &Potentials) -> Result<(Vec<f64>, f64)> {
+        check_layout(theta, &self.layout)?;
         let mut weights = self.logs.clone();
         weights.par_chunks_mut(BLOCK).enumerate().for_each(|(block, logs)| {
             let start = block * BLOCK;
@@ -71,14 +82,12 @@ impl ListedRecords {
                 logs.iter_mut().zip(cells).for_each(|(log, cell)| *log += table[*cell as usize]);
             }
         });
-        let largest = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if !largest.is_finite() {
+        let largest = largest_log(&weights).ok_or_else(not_logs)?;
+        if largest == f64::NEG_INFINITY {
             let reason = "the potentials forbid every listed record".to_owned();
             return Err(Error::EmptyModel { reason });
         }
-        let exp =
-            |block: &mut [f64]| block.iter_mut().for_each(|log| *log = (*log - largest).exp());
-        weights.par_chunks_mut(BLOCK).for_each(exp);
+        weights.par_chunks_mut(BLOCK).for_each(|block| exp_in_place(block, largest));
         Ok((weights, largest))
     }
 }
@@ -113,3 +122,7 @@ impl MarginalOracle for ListedRecords {
         Ok(sum.ln() + largest)
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/inference_listed_records.rs"]
+mod tests;

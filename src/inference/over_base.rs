@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::domain::Domain;
 use crate::error::Result;
+use crate::inference::structure::check_layout;
 use crate::inference::{BeliefPropagation, BeliefWorkspace, MarginalOracle};
 use crate::table::{CliqueLayout, Marginals, Potentials};
 
@@ -94,6 +95,8 @@ impl OverBase {
     }
 
     /// The potentials of `p₀ exp(Σ_r θ_r)`, on the cliques of the base and on the measured ones.
+    ///
+    /// `theta`: on the measured cliques.
     pub fn potentials(&self, theta: &Potentials) -> Potentials {
         let mut all = self.base.clone();
         self.add(theta, &mut all);
@@ -122,6 +125,7 @@ impl MarginalOracle for OverBase {
         mu: &mut Marginals,
     ) -> Result<f64> {
         let OverBaseWorkspace { inner, theta: all, mu: all_mu } = workspace;
+        check_layout(theta, &self.measured)?;
         self.add(theta, all);
         let log_partition = self.oracle.marginals(all, total, inner, all_mu)?;
         mu.values_mut().copy_from_slice(&all_mu.values()[..self.measured.cells()]);
@@ -132,3 +136,7 @@ impl MarginalOracle for OverBase {
         self.oracle.in_pool(work)
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/inference_over_base.rs"]
+mod tests;

@@ -227,16 +227,7 @@ impl Structure {
     }
 
     fn check_layout(&self, theta: &Potentials) -> Result<()> {
-        let same = Arc::ptr_eq(theta.layout(), &self.layout)
-            || theta.layout().cliques() == self.layout.cliques();
-        if same {
-            return Ok(());
-        }
-        Err(Error::invalid_specification(
-            "potentials",
-            "tables over other cliques",
-            "one table for each measured clique",
-        ))
+        check_layout(theta, &self.layout)
     }
 
     fn gather_factor(&self, theta: &Potentials, f: usize, table: &mut [f64]) {
@@ -262,7 +253,19 @@ impl Structure {
     }
 }
 
-fn not_logs() -> Error {
+/// Refuses potentials over other cliques than the oracle's.
+pub(super) fn check_layout(theta: &Potentials, layout: &Arc<CliqueLayout>) -> Result<()> {
+    if Arc::ptr_eq(theta.layout(), layout) || theta.layout().cliques() == layout.cliques() {
+        return Ok(());
+    }
+    Err(Error::invalid_specification(
+        "potentials",
+        "tables over other cliques",
+        "one table for each measured clique",
+    ))
+}
+
+pub(super) fn not_logs() -> Error {
     Error::invalid_specification(
         "potentials",
         "a value that is NaN or plus infinity",

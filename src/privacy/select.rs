@@ -13,8 +13,8 @@ use crate::privacy::{NoiseMechanism, Ratio, Rho, ScoreSensitivity};
 const STEP_BITS: u32 = 16;
 /// The sensitivity in such steps.
 pub(in crate::privacy) const GRID_STEPS: f64 = (1_u64 << STEP_BITS) as f64;
-/// Steps added to the sensitivity: one for the rounding of two scores, one for their floating-point errors, which may
-/// be just below half a step each (`docs/theory/sensitivities.md`, section 5).
+/// Steps added to the sensitivity: one for the rounding of two scores, one for their floating-point errors. As
+/// differences are whole, these may be just below a step each (`docs/theory/sensitivities.md`, section 5).
 const ROUNDING_STEPS: u64 = 2;
 /// ε is a fraction with this power of two as its denominator.
 const EPSILON_BITS: u32 = 32;

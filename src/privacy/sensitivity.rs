@@ -172,7 +172,7 @@ impl MarginalSensitivity {
 /// The weights that scores may have.
 const WEIGHTS: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
 
-/// 2³⁶ / 5: errors of 5 · 2⁻⁵³ of such a magnitude are half a step of the grid, 2⁻¹⁷, for a sensitivity of one count.
+/// 2³⁶ / 5: errors of 10 · 2⁻⁵³ of such a magnitude are a step of the grid, 2⁻¹⁶, for a sensitivity of one count.
 const MAGNITUDE: f64 = (1_u64 << 36) as f64 / 5.0;
 
 /// Sensitivity of a list of scores: the largest difference of any one score between neighbors.
@@ -215,7 +215,7 @@ impl ScoreSensitivity {
 
     /// The sensitivity of `Σ_r a_r ‖M_r(D) − v_r‖₁ + c` with weights `a_r >= 0` that sum to 1, such as the mean error of a
     /// whole model on a workload, where `v` and `c` do not depend on the records: that of a single marginal, whatever
-    /// their number, because each of the distances changes by no more (`docs/theory/sensitivities.md`, section 8).
+    /// their number, because each of the distances changes by no more (`docs/theory/sensitivities.md`, section 3).
     pub const fn mean_workload_error(relation: NeighboringRelation) -> Self {
         Self::l1_error(relation)
     }
@@ -253,9 +253,10 @@ impl ScoreSensitivity {
         Self { constant: 0.0, ..self }
     }
 
-    /// Refuses scores whose floating-point errors may exceed what the selection allows for, half a step of its grid.
-    /// Such a score is `weight (Σ ± ‖M(D) − v‖₁ − c)`, with compensated sums, and computed with an error below
-    /// 5 · 2⁻⁵³ of the sum of the magnitudes in it (`docs/theory/sensitivities.md`, section 5).
+    /// Refuses scores whose floating-point errors may exceed what the selection allows for, a step of its grid.
+    /// Such a score is `weight (Σ ± ‖M(D) − v‖₁ − c)`, or such a weighted mean or gain as section 5 of
+    /// `docs/theory/sensitivities.md` lists, with compensated sums, and computed with an error below 10 · 2⁻⁵³ of the sum
+    /// of the magnitudes in it.
     ///
     /// `norm`: a bound on each norm, in counts, the same for all tables.
     ///

@@ -6,7 +6,6 @@ mod factor;
 mod layout;
 
 pub use clique_vector::{CliqueLayout, Marginals, Potentials};
-pub(crate) use distance::l1_distance;
-pub(crate) use distance::weighted_sum;
+pub(crate) use distance::{l1_distance, weighted_sum};
 pub use factor::Factor;
 pub(crate) use layout::{Projection, row_major_strides, strides_within};

@@ -284,6 +284,72 @@ fn the_error_of_a_marginal_changes_by_no_more_than_stated() {
     }
 }
 
+/// The score of a whole model: the mean of its errors on a workload, however many marginals it has.
+#[test]
+fn the_mean_error_of_a_model_changes_by_no_more_than_that_of_one_marginal() {
+    let mut rng = ChaCha20Rng::seed_from_u64(79);
+    for relation in relations() {
+        let stated = ScoreSensitivity::mean_workload_error(relation).value();
+        let mut largest = 0.0_f64;
+        for (table, neighbor) in pairs(relation) {
+            let rows = table.records.len() as f64;
+            // A model of the records, or one of a few public records: one table for all marginals, as models are.
+            let public = Table::random(rng.random_range(1..=9), &mut rng);
+            let model = if rng.random::<bool>() { &table } else { &public };
+            let scale = rows / model.records.len() as f64;
+            let cliques = table.domain.everything().subsets();
+            let weights: Vec<f64> =
+                cliques.iter().map(|_| f64::from(rng.random_range(0..4_u8))).collect();
+            let sum: f64 = weights.iter().sum::<f64>().max(1.0);
+            let score = |t: &Table| -> f64 {
+                let error = |clique: &Clique| {
+                    let v: Vec<f64> = model.marginal(clique).iter().map(|x| scale * x).collect();
+                    l1(&t.marginal(clique), &v)
+                };
+                cliques.iter().zip(&weights).map(|(c, weight)| weight / sum * error(c)).sum()
+            };
+            largest = largest.max((score(&table) - score(&neighbor)).abs());
+        }
+        assert_tight("mean workload error", stated, largest);
+    }
+}
+
+/// The score of fits that shrink noise: `w e (1 - a/√(e² + a²))`, in a list with plain errors.
+#[test]
+fn the_gain_of_a_fit_that_shrinks_noise_changes_by_no_more_than_stated() {
+    let mut rng = ChaCha20Rng::seed_from_u64(80);
+    for relation in relations() {
+        let stated = ScoreSensitivity::l1_error(relation).weighted(2.5).unwrap().value();
+        for noise in [0.0, 0.05, 0.7, 10.0] {
+            let mut largest = 0.0_f64;
+            for (table, neighbor) in pairs(relation) {
+                for clique in table.domain.everything().subsets() {
+                    let rows = table.records.len() as f64;
+                    let model = reference(&table, &clique, rows, &mut rng);
+                    let weight = if clique.len() == 2 { 2.5 } else { 1.0 };
+                    let gain = |t: &Table| {
+                        let error = l1(&t.marginal(&clique), &model);
+                        let both = error.hypot(noise);
+                        let cut = if both > 0.0 { 1.0 - noise / both } else { 1.0 };
+                        // Both ways to compute it.
+                        if both > 0.0 {
+                            let same = error * (error / (both + noise)) * (error / both);
+                            assert!((error * cut - same).abs() <= 1e-14 * rows.max(1.0));
+                        }
+                        weight * error * cut
+                    };
+                    largest = largest.max((gain(&table) - gain(&neighbor)).abs());
+                }
+            }
+            // Noise far above the errors leaves little of the bound.
+            if noise < 0.1 {
+                assert_tight("gain of a shrunk fit", stated, largest);
+            }
+            assert!(largest <= stated * (1.0 + 1e-12), "{relation}, {noise}: {largest}");
+        }
+    }
+}
+
 /// Lists of scores as the mechanisms without public tables make them, all cliques of a table in one list.
 #[test]
 fn the_scores_of_aim_mst_and_mwem_change_by_no_more_than_stated() {

@@ -436,6 +436,7 @@ fn a_fit_on_adult_is_certified_to_one_percent_within_700_calls() {
     let method = AcceleratedBregman {
         stopping: Stopping::certified(1e-9, 700),
         patience: AcceleratedBregman::CERTIFYING_PATIENCE,
+        ..AcceleratedBregman::default()
     };
     let estimate = method.estimate(&oracle, &loss, total, None).unwrap();
     assert!(estimate.oracle_calls <= 700, "{}", estimate.oracle_calls);

@@ -44,3 +44,19 @@ fn every_cell_counts_once_at_any_length() {
         assert!((found - terms.sum::<f64>()).abs() < 1e-9, "{cells} cells");
     }
 }
+
+#[test]
+fn a_mean_of_a_million_distances_keeps_its_digits_where_a_plain_sum_loses_them() {
+    // Products are exact: weights are 2⁻²⁰, values are multiples of 2⁻²⁰.
+    let terms = 1 << 20;
+    let weights = vec![f64::powi(2.0, -20); terms];
+    let steps = |i: usize| if i == 0 { 1_u64 << 55 } else { 1 + 2 * (i as u64 % 3) };
+    let values: Vec<f64> = (0..terms).map(|i| steps(i) as f64 * f64::powi(2.0, -20)).collect();
+    let exact = (0..terms).map(|i| i128::from(steps(i))).sum();
+    let found = weighted_sum(&weights, &values);
+    let bound = 1.5 * f64::EPSILON / 2.0 * found;
+    assert!(error(found, exact) <= bound, "{} > {bound}", error(found, exact));
+    let plain: f64 = weights.iter().zip(&values).map(|(a, x)| a * x).sum();
+    assert!(error(plain, exact) > 100.0 * bound, "the instance is too easy");
+    assert_eq!(weighted_sum(&[], &[]), 0.0);
+}
