@@ -45,3 +45,7 @@ impl Step {
         u32::try_from(rounds).unwrap_or(u32::MAX)
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/mechanism_annealing.rs"]
+mod tests;

@@ -1,8 +1,6 @@
 //! Anchor-PGM: what public tables give, that bad ones do little harm, and that a run is what its checkpoint and its
 //! threads have no part in.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use jointly::data::{Dataset, Projectable, PublicData};
 use jointly::domain::{Clique, Domain};
 use jointly::mechanism::{Aim, AnchorExpert, AnchorPgm, FitRecord, Mechanism, Release, Task};

@@ -1,5 +1,6 @@
 //! Step 0, free: the public base measure.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::data::PublicData;
@@ -34,7 +35,7 @@ pub(super) struct PublicMarginals {
     /// Counts, pooled over the tables that have the clique.
     pub(super) counts: Vec<Vec<u32>>,
     /// m, the number of records of those tables.
-    pub(super) records: Vec<f64>,
+    pub(super) records: Vec<u64>,
 }
 
 impl PublicMarginals {
@@ -43,13 +44,13 @@ impl PublicMarginals {
         let positions: Vec<usize> = (0..cliques.len()).filter(is_covered).collect();
         let covered: Vec<Clique> = positions.iter().map(|i| cliques[*i].clone()).collect();
         let mut counts: Vec<Vec<u32>> = vec![Vec::new(); covered.len()];
-        let mut records = vec![0.0; covered.len()];
+        let mut records = vec![0; covered.len()];
         for table in tables {
             let own: Vec<usize> =
                 (0..covered.len()).filter(|i| table.covers(&covered[*i])).collect();
             let asked: Vec<Clique> = own.iter().map(|i| covered[*i].clone()).collect();
             for (i, found) in own.into_iter().zip(table.project_many(&asked)?) {
-                records[i] += table.records() as f64;
+                records[i] += table.records();
                 if counts[i].is_empty() {
                     counts[i] = found;
                 } else {
@@ -63,7 +64,7 @@ impl PublicMarginals {
 
     /// m: the largest number of records behind a marginal; 0 without tables.
     pub(super) fn total(&self) -> f64 {
-        self.records.iter().copied().fold(0.0, f64::max)
+        self.records.iter().copied().max().unwrap_or(0) as f64
     }
 
     /// The expected sampling error of a marginal's frequencies: `Σ √(2k/π)/m` over its counts k.
@@ -73,18 +74,19 @@ impl PublicMarginals {
             1 => SINGLE,
             k => (2.0 * f64::from(*k) / std::f64::consts::PI).sqrt(),
         };
-        self.counts[clique].iter().map(of_cell).sum::<f64>() / self.records[clique]
+        self.counts[clique].iter().map(of_cell).sum::<f64>() / self.records[clique] as f64
     }
 
     /// The marginal as a measurement of `total` records, with the mean sampling variance of its cells as noise.
     fn measurement(&self, clique: usize, total: f64) -> Measurement {
-        let scale = total / self.records[clique];
+        let records = self.records[clique] as f64;
+        let scale = total / records;
         let cells = self.counts[clique].len() as f64;
         Measurement {
             clique: self.cliques[clique].clone(),
             cell: None,
             values: self.counts[clique].iter().map(|count| scale * f64::from(*count)).collect(),
-            stddev: scale * (self.records[clique] / cells).sqrt(),
+            stddev: scale * (records / cells).sqrt(),
             provenance: Provenance::Public { source: String::new() },
         }
     }
@@ -219,15 +221,13 @@ impl Fitted {
         let total = self.model.total();
         let mut found = Vec::with_capacity(wanted.len());
         // Tables that lack attributes have other numbers of records.
-        let mut sizes: Vec<f64> = wanted.iter().map(|i| public.records[*i]).collect();
-        sizes.sort_by(f64::total_cmp);
-        sizes.dedup();
+        let sizes: BTreeSet<u64> = wanted.iter().map(|i| public.records[*i]).collect();
         for size in sizes {
             let own: Vec<usize> =
                 wanted.iter().copied().filter(|i| public.records[*i] == size).collect();
             let (cliques, counts) = (&public.cliques, &public.counts);
             let distances =
-                table_distances(&self.model, cliques, &own, counts, total / size, pass)?;
+                table_distances(&self.model, cliques, &own, counts, total / size as f64, pass)?;
             found.extend(
                 own.into_iter()
                     .zip(distances)

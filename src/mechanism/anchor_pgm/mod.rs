@@ -4,26 +4,28 @@ mod base;
 mod expert;
 mod panel;
 mod pick;
+mod round;
 mod rows;
 mod setting;
 
 use serde::{Deserialize, Serialize};
 
 use crate::domain::Clique;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::estimation::EstimatorKind;
 use crate::mechanism::aim;
-use crate::mechanism::graphical::{Fitting, model_errors, tractable};
+use crate::mechanism::graphical::Fitting;
 use crate::mechanism::{
     Mechanism, ModelState, PlanFor, PublicTrust, Release, Run, RunPlan, Task, parameters,
 };
 use crate::observe::Observer;
-use crate::privacy::{Curator, ScoreSensitivity, Selection};
+use crate::privacy::Curator;
 
 use base::{Base, PublicMarginals};
 pub use expert::AnchorExpert;
 use panel::Panel;
 use pick::{Candidate, Compared, Form};
+use round::Candidates;
 use setting::{Regime, Setting};
 
 /// Anchor-PGM, this library's own mechanism for public tables that may be good or bad.
@@ -162,42 +164,20 @@ impl Mechanism for AnchorPgm {
         }
 
         // 3. Rounds as AIM's, on the driver's model.
+        let candidates = Candidates {
+            cliques: &cliques,
+            relevance: &relevance,
+            answers: &answers,
+            size_limit_mib: self.size_limit_mib,
+        };
         while !schedule.left.is_zero() {
             let round = run.begin_round()?;
             let cost = schedule.next()?;
             run.plan(round.saturating_add(schedule.rounds_after()));
             let driver = panel.driver();
-            let share = run.spent_share_with(cost.0.sum());
-            let limit_mib = driver.limit_mib(self.size_limit_mib, share);
-            let in_model = driver.cliques(run.measurements());
-            let kept = tractable(run.domain(), &in_model, &cliques, limit_mib);
-            let wanted: Vec<usize> = (0..cliques.len()).filter(|i| kept[*i]).collect();
-            if wanted.is_empty() {
-                return Err(Error::NoCandidates { round, limit_mib });
-            }
-
-            // Score: what a fit gains by the measurement.
-            let (errors, coverage) =
-                model_errors(&driver.model, &cliques, &wanted, &answers, round)?;
-            let noise = run.expected_noise(cost.0.measure);
             let gain = setting.gain(driver.which);
-            let domain = run.domain();
-            let expected = |i: usize| noise * domain.cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
-            let scores = errors.map(|errors| {
-                let score = |(i, e): (&usize, f64)| relevance[*i] * gain.of(e, expected(*i));
-                wanted.iter().zip(errors).map(score).collect()
-            });
-            let of_wanted =
-                |value: &dyn Fn(usize) -> f64| wanted.iter().map(|i| value(*i)).fold(0.0, f64::max);
-            let sensitivity = ScoreSensitivity::l1_error(run.relation()).less(of_wanted(&expected));
-            sensitivity.check_precision(run.largest_records() + total)?;
-            let sensitivity = sensitivity.weighted(of_wanted(&|i| relevance[i]))?;
-
-            // Select, measure, fit all experts, and anneal.
-            run.scored(wanted.len(), coverage.exact, coverage.sampled);
-            let (how, purpose) = (Selection::Exponential, "choose a marginal");
-            let choice = run.select(how, scores, sensitivity, cost.0.select, purpose)?;
-            run.measure(&cliques[wanted[choice]], cost.0.measure)?;
+            let clique = candidates.choose(&mut run, driver, gain, cost)?;
+            run.measure(clique, cost.0.measure)?;
             run.keep(&picks)?;
             run.end_round()?;
             schedule.advance(cost, panel.take(run.measurements())?);

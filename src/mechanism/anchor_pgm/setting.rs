@@ -116,7 +116,7 @@ impl Setting {
         let singles = self.singles().unwrap_or(step.measure_times(singles));
         let left = budget.checked_sub(singles).unwrap_or_default();
         let least_left = if self.regime == Regime::NoPublicTables { 1 } else { ROUNDS_LEFT };
-        Ok(Schedule { singles, step, left, share, least_left })
+        Ok(Schedule { singles, left, step, share, least_left })
     }
 }
 

@@ -41,9 +41,9 @@ pub(super) const BUGS: &[Bug] = &[
         "Anchor-PGM weights its scores, and not their sensitivity",
         "entries::",
         &[(
-            "mechanism/anchor_pgm/mod.rs",
-            "let sensitivity = sensitivity.weighted(of_wanted(&|i| relevance[i]))?;",
-            "let sensitivity = if BUG { sensitivity } else { sensitivity.weighted(of_wanted(&|i| relevance[i]))? };",
+            "mechanism/anchor_pgm/round.rs",
+            "let sensitivity = sensitivity.weighted(largest)?;",
+            "let sensitivity = if BUG { sensitivity } else { sensitivity.weighted(largest)? };",
         )],
     ),
     bug(
