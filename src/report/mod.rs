@@ -168,7 +168,8 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
             note: match &release.certificate {
                 Some(certificate) => certified(certificate),
                 None if release.measurements.is_empty() => "no measurement".into(),
-                None => "not certified".into(),
+                None if release.model.as_markov_random_field().is_some() => "not certified".into(),
+                None => "reweighted records, not certified".into(),
             },
         },
     ];

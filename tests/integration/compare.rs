@@ -336,8 +336,6 @@ fn the_protocols_of_the_repository_are_read_to_the_end() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("protocols");
     for name in ["jam.toml", "acs.toml", "adversarial.toml", "never-hurts.toml"] {
         let text = fs::read_to_string(folder.join(name)).unwrap();
-        // Until the catalogue has it.
-        let text = text.replace("\"anchor-pgm\", ", "");
         let bench = bench(&text);
         // The data are not there: that is found out only after the file is understood.
         bench.fail("compare small.toml --out out", 1, "JOINTLY_DATA");
