@@ -23,6 +23,8 @@ const CALLS: (u32, u32) = (20, 100);
 /// Steps of the greedy choice over which its size limit grows to the whole one. With the whole limit at once, the first
 /// marginals would be large ones that leave no room for others.
 const PASSES: f64 = 50.0;
+/// Marginals that a step scores again, those with the highest last scores. The first step scores all.
+const SCORED_AGAIN: usize = 512;
 /// The pull of the base towards the uniform distribution, in records.
 const PULL: f64 = 1.0;
 
@@ -121,20 +123,34 @@ impl Base {
         let mut chosen: Vec<usize> = (0..public.cliques.len()).filter(is_single).collect();
         let sampling: Vec<f64> =
             (0..public.cliques.len()).map(|i| public.sampling_error(i)).collect();
+        // The last score of every marginal. Scores fall as the model improves, so old ones are mostly too high.
+        let mut known = vec![f64::INFINITY; public.cliques.len()];
         let mut fit = Fitted::start(domain, records)?;
+        let mut grew = true;
         for pass in 1.. {
-            fit.refit(domain, public, &chosen, records, CALLS.0)?;
+            if grew {
+                fit.refit(domain, public, &chosen, records, CALLS.0)?;
+            }
             let cliques: Vec<Clique> = chosen.iter().map(|i| public.cliques[*i].clone()).collect();
             let grown = (f64::from(pass) / PASSES).min(1.0) * limit_mib;
             let limit = graph::cells_within_mib(grown);
             let fits = tractable(domain, &cliques, &public.cliques, grown);
             let open = |i: &usize| fits[*i] && !chosen.contains(i);
-            let wanted: Vec<usize> = (0..public.cliques.len()).filter(open).collect();
-            let mut scores = fit.scores(public, &wanted, &sampling, &relevance, pass)?;
-            scores.retain(|(_, score)| *score > LEAST_SCORE);
-            scores.sort_by(|(i, a), (j, b)| b.total_cmp(a).then(i.cmp(j)));
+            let mut wanted: Vec<usize> = (0..public.cliques.len()).filter(open).collect();
+            wanted.sort_by(|i, j| known[*j].total_cmp(&known[*i]).then(i.cmp(j)));
+            if pass > 1 {
+                wanted.truncate(SCORED_AGAIN);
+            }
+            wanted.sort_unstable();
+            let is_due = |i: &usize| grew || known[*i].is_infinite();
+            let due: Vec<usize> = wanted.iter().copied().filter(is_due).collect();
+            for (i, score) in fit.scores(public, &due, &sampling, &relevance, pass)? {
+                known[i] = score;
+            }
+            wanted.retain(|i| known[*i] > LEAST_SCORE);
+            wanted.sort_by(|i, j| known[*j].total_cmp(&known[*i]).then(i.cmp(j)));
             let (mut cliques, mut taken, before) = (cliques, Clique::default(), chosen.len());
-            for (i, _) in scores {
+            for i in wanted {
                 let clique = &public.cliques[i];
                 if !clique.intersection(&taken).is_empty() {
                     continue;
@@ -147,7 +163,8 @@ impl Base {
                 taken = taken.union(clique);
                 chosen.push(i);
             }
-            if chosen.len() == before && grown >= limit_mib {
+            grew = chosen.len() > before;
+            if !grew && grown >= limit_mib {
                 break;
             }
         }
