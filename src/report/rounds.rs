@@ -69,11 +69,14 @@ fn class(content: &Content<'_>, round: &RoundRecord) -> String {
     }
 }
 
-/// The marginals that a round took.
+/// The marginals that a round took, or what it chose among where it took none.
 fn cliques(content: &Content<'_>, round: &RoundRecord) -> String {
     let domain = content.release.model.domain();
-    let taken = content.release.measurements_of(round).iter();
-    taken.map(|m| domain.describe(&m.clique)).collect::<Vec<_>>().join(", ")
+    let taken = content.release.measurements_of(round);
+    if let ([], [choice]) = (taken, &round.choices[..]) {
+        return format!("a choice among {choice} models");
+    }
+    taken.iter().map(|m| domain.describe(&m.clique)).collect::<Vec<_>>().join(", ")
 }
 
 impl Timeline {

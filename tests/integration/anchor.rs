@@ -160,3 +160,27 @@ fn structural_zeros_stay_empty() {
     assert_eq!(found.values()[1..3], [0.0, 0.0]);
     assert!(private.project(&pair).unwrap()[0] > 0 && found.values()[0] > 0.0);
 }
+
+/// A choice without a measurement has a line of its own in the report, and what was published is named.
+#[test]
+fn the_report_names_what_was_published() {
+    let (private, near) = (people(10_000, 1, 0.0), people(10_000, 2, 0.0));
+    let run = Run::new(&private, &[("near", &near)]);
+    let release = run.release(&anchor());
+    let attributes = run.domain().attributes().iter();
+    let sizes: Vec<String> =
+        attributes.map(|a| format!("\"{}\": {}", a.name, a.cardinality)).collect();
+    let text = format!("{{{}}}", sizes.join(", "));
+    let schema = jointly::domain::Schema::from_json(&text, "domain.json").unwrap();
+    let content = jointly::report::Content {
+        release: &release,
+        schema: &schema,
+        public: &run.public,
+        budget: None,
+        parameters: Vec::new(),
+        rows: 100,
+    };
+    let page = jointly::report::render(&content).unwrap();
+    assert!(page.contains("a choice among 4 models") && page.contains("a choice among 7 models"));
+    assert!(page.contains(release.public_trust.unwrap().published));
+}

@@ -45,10 +45,10 @@ impl AnchorExpert {
     /// What it is called in reports.
     pub const fn label(self) -> &'static str {
         match self {
-            Self::Base => "public base",
-            Self::TenthOfBase => "a tenth of the public base",
-            Self::FromBase => "from the public base",
-            Self::Alone => "without public tables",
+            Self::Base => "a fit pulled to the public tables",
+            Self::TenthOfBase => "a fit pulled lightly to the public tables",
+            Self::FromBase => "a fit that starts at the public tables",
+            Self::Alone => "a fit without public tables",
         }
     }
 

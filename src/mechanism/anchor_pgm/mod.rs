@@ -187,7 +187,7 @@ impl Mechanism for AnchorPgm {
         // 4. The published model.
         let mut models = panel.models();
         models.extend(panel.base.iter().map(|base| Candidate {
-            name: "public tables alone",
+            name: "the model of the public tables alone",
             form: Form::Graphical(base.model.clone()),
         }));
         models.extend(rows::candidates(run.domain(), task.public, run.measurements(), total)?);

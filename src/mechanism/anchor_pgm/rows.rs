@@ -22,8 +22,8 @@ pub(super) fn candidates(
     let Some(support) = listed(domain, tables, total)? else { return Ok(Vec::new()) };
     let records = support.weights().iter().sum();
     let fitted = reweighted(&support, measurements, records)?;
-    let fitted = fitted.map(|fitted| ("public records, reweighted", fitted));
-    let all = fitted.into_iter().chain([("public records", support)]);
+    let fitted = fitted.map(|fitted| ("the public records, reweighted", fitted));
+    let all = fitted.into_iter().chain([("the public records", support)]);
     Ok(all.map(|(name, listed)| Candidate { name, form: Form::Listed(listed) }).collect())
 }
 
