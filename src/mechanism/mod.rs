@@ -144,8 +144,8 @@ pub struct PublicTrust {
     /// What was published, in words.
     pub published: &'static str,
     /// The cliques whose measurements contradict the public tables, with the share of the public tables' weight that was
-    /// left there, below 1.
-    pub contradicted: Vec<(Clique, f64)>,
+    /// left there, below 1. `None` if no fit was pulled to the public tables, so that nothing was tested.
+    pub contradicted: Option<Vec<(Clique, f64)>>,
 }
 
 impl Release {

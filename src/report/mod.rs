@@ -176,9 +176,10 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
     cards.extend(release.public_trust.as_ref().map(|trust| Card {
         name: "Published",
         value: trust.published.into(),
-        note: match &trust.contradicted[..] {
-            [] => "no measurement contradicts the public tables".into(),
-            cliques => {
+        note: match trust.contradicted.as_deref() {
+            None => "the public tables were too small to help the fits".into(),
+            Some([]) => "no measurement contradicts the public tables".into(),
+            Some(cliques) => {
                 let names: Vec<String> =
                     cliques.iter().take(SHOWN).map(|(clique, _)| domain.describe(clique)).collect();
                 let more = cliques.len().saturating_sub(SHOWN);

@@ -154,7 +154,11 @@ impl Mechanism for AnchorPgm {
             run.keep(&picks)?;
             run.end_round()?;
         }
-        panel.favor(picks.first.unwrap_or(0));
+        let favored = picks.first.unwrap_or(0);
+        if favored >= panel.experts.len() {
+            return Err(run.refused("a pick that names no expert"));
+        }
+        panel.favor(favored);
         for taken in singles.len() + 1..=resumed {
             let cost = schedule.next()?;
             schedule.advance(cost, panel.take(&run.measurements()[..taken])?);
@@ -212,7 +216,7 @@ impl Mechanism for AnchorPgm {
         let name = published.name;
         let mut release = run.finish(published.into_model(), certificate);
         if setting.regime != Regime::NoPublicTables {
-            let contradicted = panel.contradicted();
+            let contradicted = setting.has_base().then(|| panel.contradicted());
             release.public_trust = Some(PublicTrust { published: name, contradicted });
         }
         Ok(release)
