@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::console::Console;
 use super::format::{bytes, duration, grouped, percent, short};
 
-/// Shows the events of a run, and nothing else. They contain only publishable numbers; the exception is
-/// [`Notice::SameRows`], which says so.
+/// Shows the events of a run, and nothing else. They contain only publishable numbers, with one
+/// exception: [`Notice::SameRows`] depends on private rows.
 pub(super) struct Progress {
     console: Console,
     started: Instant,

@@ -163,7 +163,8 @@ fn fit_and_anneal(step: Step, model: &mut GraphicalModel, run: &mut Run<'_, '_>)
     Ok(if moved <= noise { step.annealed() } else { step })
 }
 
-/// `w_r = Σ_s c_s |r ∩ s|`: the relevance of each clique r to the workload. Summed by attribute: `w_r = Σ_{a ∈ r} Σ_{s ∋ a} c_s`.
+/// `w_r = Σ_s c_s |r ∩ s|`: the relevance of each clique r to the workload. Summed by attribute:
+/// `w_r = Σ_{a ∈ r} Σ_{s ∋ a} c_s`.
 pub(super) fn relevance(workload: &Workload, cliques: &[Clique], domain: &Domain) -> Vec<f64> {
     let mut of_attribute = vec![0.0; domain.len()];
     for weighted in workload.weighted_cliques() {

@@ -66,7 +66,7 @@ pub const CATALOGUE: &[Entry] = &[
     .with(PublicTables::Used),
     Entry::of::<AnchorPgm>(
         "anchor-pgm",
-        "Measures what public tables do not tell, as far as they can be trusted",
+        "Starts from a model of the public tables, and corrects it with measurements",
     )
     .with(PublicTables::Used),
     Entry::of::<Aim>(

@@ -1,5 +1,7 @@
 //! A distribution over listed records.
 
+use std::borrow::Borrow;
+
 use rand::Rng;
 
 use crate::data::{Column, Dataset, PublicData};
@@ -124,12 +126,17 @@ impl WeightedSupport {
     /// # Errors
     /// No table, one that lacks an attribute of the domain, only records that the domain forbids, or a total that is
     /// not positive and finite.
-    pub fn from_public(domain: &Domain, tables: &[PublicData], total: f64) -> Result<Self> {
+    pub fn from_public(
+        domain: &Domain,
+        tables: &[impl Borrow<PublicData>],
+        total: f64,
+    ) -> Result<Self> {
+        let tables: Vec<&PublicData> = tables.iter().map(Borrow::borrow).collect();
         if tables.is_empty() {
             let expected = "at least one: its records are the support";
             return Err(Error::invalid_parameter("number of public tables", 0, expected));
         }
-        for table in tables {
+        for table in &tables {
             let missing = domain.everything().difference(&table.attributes());
             if !missing.is_empty() {
                 return Err(Error::invalid_specification(

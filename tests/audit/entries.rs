@@ -295,7 +295,7 @@ fn a_checkpoint_whose_ledger_lacks_a_measurement_is_refused() {
     resume(folder.path(), ReplaceOne, seed, "rows").unwrap();
     let path = folder.path().join("checkpoint.json");
     let text = std::fs::read_to_string(&path).unwrap();
-    // Written anew, with a checksum that fits: version and checksum come first.
+    // Written again, with a checksum that fits: version and checksum come first.
     let write = |change: &dyn Fn(&mut Value)| {
         let (head, rest) = text.split_once("\",").unwrap();
         let mut value: Value = serde_json::from_str(&format!("{{{rest}")).unwrap();

@@ -117,6 +117,8 @@ impl World {
                 path.push_str("public ");
             }
         }
+        // Choices among whole models.
+        path.push_str(release.public_trust.as_ref().map_or("", |trust| trust.published));
         let epsilon = release.ledger.pure_epsilon();
         Told { ratio, path, rho: release.ledger.spent().to_f64(), epsilon }
     }

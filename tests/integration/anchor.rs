@@ -1,5 +1,4 @@
-//! Anchor-PGM: what public tables give, that bad ones do little harm, and that a run is what its checkpoint and its
-//! threads have no part in.
+//! Anchor-PGM: fair public tables help, misleading ones do little harm, and the number of threads changes nothing.
 
 use jointly::data::{Dataset, Projectable, PublicData};
 use jointly::domain::{Clique, Domain};

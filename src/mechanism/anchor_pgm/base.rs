@@ -10,6 +10,7 @@ use crate::estimation::{AcceleratedBregman, Estimator, SquaredLoss, Stopping, We
 use crate::graph::{self, JunctionTree};
 use crate::inference::OverBase;
 use crate::measurement::{Measurement, Provenance};
+use crate::mechanism::anchor_pgm::GAP;
 use crate::mechanism::graphical::{table_distances, tractable};
 use crate::model::MarkovRandomField;
 use crate::table::{CliqueLayout, Potentials};
@@ -126,6 +127,7 @@ impl Base {
         // The last score of every marginal. Scores fall as the model improves, so old ones are mostly too high.
         let mut known = vec![f64::INFINITY; public.cliques.len()];
         let mut fit = Fitted::start(domain, records)?;
+        // Whether the last step added a marginal.
         let mut grew = true;
         for pass in 1.. {
             if grew {
@@ -254,6 +256,3 @@ impl Fitted {
         Ok(found)
     }
 }
-
-/// Fits end when they are certified to be within this share of the noise of the loss.
-const GAP: f64 = 0.1;

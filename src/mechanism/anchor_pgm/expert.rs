@@ -12,16 +12,15 @@ use crate::estimation::{
 };
 use crate::inference::OverBase;
 use crate::measurement::Measurement;
+use crate::mechanism::anchor_pgm::GAP;
 use crate::mechanism::anchor_pgm::base::Base;
 use crate::mechanism::graphical::{Fit, Fitting, tractable};
 use crate::model::MarkovRandomField;
 use crate::table::Potentials;
 
-/// Fits end when they are certified to be within this share of the noise of the loss, ...
-const GAP: f64 = 0.1;
-/// ... or after this number of oracle calls.
+/// Oracle calls after which a fit ends.
 const CALLS: u32 = 60;
-/// t of the contradiction test: by chance alone, a measurement fails it with a probability of `e⁻ᵗ`.
+/// t of the contradiction test: by chance alone, a measurement fails it with a probability of at most `e⁻ᵗ`.
 const DOUBT: f64 = 6.0;
 /// Most quarterings of a clique's κ.
 const MOST_QUARTERED: u32 = 12;
@@ -157,8 +156,8 @@ impl Expert {
         }
         self.oracle_calls = 0;
         let Some((base, pull)) = self.base.clone() else {
-            let earlier = self.alone.as_ref();
-            let fit = Fit::new(fitting, &domain, measurements, &self.model, earlier)?;
+            let (held, earlier) = (self.believed(measurements), self.alone.as_ref());
+            let fit = Fit::new(fitting, &domain, &held, &self.model, earlier)?;
             self.model = fit.model.clone();
             self.oracle_calls = fit.estimate.oracle_calls;
             self.work += f64::from(self.oracle_calls) * self.model.size_mib();
@@ -171,20 +170,21 @@ impl Expert {
         Ok(())
     }
 
+    /// The measurements that it takes. Less κ on a clique is the same as less noise in its measurements.
+    fn believed(&self, measurements: &[Measurement]) -> Vec<Measurement> {
+        let believe = |i: &usize| {
+            let measurement = measurements[*i].clone();
+            let times = self.quartered.get(&measurement.clique).copied().unwrap_or(0);
+            let stddev = measurement.stddev / f64::from(1_u32 << times);
+            Measurement { stddev, ..measurement }
+        };
+        self.held.iter().map(believe).collect()
+    }
+
     /// Fits, and quarters the κ of cliques whose measurements contradict the base. Returns whether there were any.
     fn fit_over(&mut self, base: &Base, pull: f64, measurements: &[Measurement]) -> Result<bool> {
         let domain = &self.model.domain().clone();
-        // Less κ on a clique is the same as less noise in its measurements.
-        let believed: Vec<Measurement> = self
-            .held
-            .iter()
-            .map(|i| {
-                let measurement = measurements[*i].clone();
-                let times = self.quartered.get(&measurement.clique).copied().unwrap_or(0);
-                let stddev = measurement.stddev / f64::from(1_u32 << times);
-                Measurement { stddev, ..measurement }
-            })
-            .collect();
+        let believed = self.believed(measurements);
         let loss = SquaredLoss::new(domain, &believed, Weighting::InverseVariance)?;
         let total = self.model.total();
         let (oracle, warm) = match &self.over {

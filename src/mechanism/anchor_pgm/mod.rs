@@ -49,11 +49,12 @@ use setting::{Regime, Setting};
 /// comparing whole models is cheap. Where n or the budget is so small that the choices of steps 2 and 4 would be noise, no
 /// budget is spent on them: half of it measures the single attributes, there are two experts, κ = m and no public tables,
 /// and the one that predicted the measurements best drives and is published. Where private measurements beat the public
-/// tables on every marginal of use, there is no base. Without public tables the mechanism is [`crate::mechanism::Aim`]. All of these are
-/// decided from the budget, n and m alone, which are public (`docs/guide/mechanisms.md`).
+/// tables on every marginal of use, there is no base. Without public tables the mechanism is
+/// [`crate::mechanism::Aim`]. All of these are decided from the budget, n and m alone, which are public
+/// (`docs/guide/mechanisms.md`).
 ///
-/// The number of records n is treated as in [`crate::mechanism::Aim`]. Proofs: `docs/theory/pull.md`, `docs/theory/sensitivities.md`,
-/// `docs/theory/run.md`.
+/// The number of records n is treated as in [`crate::mechanism::Aim`]. Proofs: `docs/theory/pull.md`,
+/// `docs/theory/sensitivities.md`, `docs/theory/run.md`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AnchorPgm {
@@ -79,6 +80,9 @@ impl Default for AnchorPgm {
         }
     }
 }
+
+/// Pulled fits end when they are certified to be within this share of the noise of the loss.
+const GAP: f64 = 0.1;
 
 /// The outcomes of the paid picks, which a checkpoint must keep; the models follow from the measurements.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,7 +13,7 @@ use crate::mechanism::graphical::Fitting;
 
 /// Nats by which the first driver starts ahead.
 const HEAD_START: f64 = 2.0;
-/// A measurement told a shrunk fit nothing if its squared distance from what was expected is at most this many times that
+/// A measurement gave a pulled fit no information if its squared distance from what was expected is at most this many times that
 /// of noise alone.
 const TOLD_NOTHING: f64 = 2.0;
 
@@ -74,7 +74,7 @@ impl Panel {
         self.experts.iter_mut().try_for_each(|expert| expert.fit(&fitting, measurements))
     }
 
-    /// Takes in the last measurement. Returns whether it told the driver nothing but noise.
+    /// Adds the last measurement. Returns whether it told the driver nothing beyond noise.
     pub(super) fn take(&mut self, measurements: &[Measurement]) -> Result<bool> {
         let Some(last) = measurements.last() else { return Ok(false) };
         let asked = std::slice::from_ref(&last.clique);

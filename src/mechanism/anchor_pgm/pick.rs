@@ -9,7 +9,7 @@ use crate::privacy::{Rho, ScoreSensitivity, Selection, Sensitive};
 use crate::query::Workload;
 use crate::table::{Factor, l1_distance, weighted_sum};
 
-/// Nats by which the favorite of the last pick starts ahead: as much as picks of small tables are noise.
+/// Nats by which the favorite of the last pick starts ahead. With few records, the noise of a pick is of that size.
 const AHEAD: f64 = 3.0;
 
 /// A model to choose, with its name.
@@ -83,11 +83,15 @@ impl<'a> Compared<'a> {
         let round = run.begin_round()?;
         let sensitivity = ScoreSensitivity::mean_workload_error(run.relation());
         let ahead = AHEAD * 2.0 * sensitivity.value() / (8.0 * rho.to_f64()).sqrt();
+        let mut sampled = 0;
         let mut scores = self.answers.as_ref().map(|_| Vec::with_capacity(models.len()));
         for (position, model) in models.iter().enumerate() {
             let errors = match &model.form {
                 Form::Graphical(model) => {
-                    model_errors(model, self.cliques, &self.wanted, self.answers, round)?.0
+                    let (errors, coverage) =
+                        model_errors(model, self.cliques, &self.wanted, self.answers, round)?;
+                    sampled += coverage.sampled;
+                    errors
                 }
                 Form::Listed(support) => self.listed_errors(support)?,
             };
@@ -99,7 +103,8 @@ impl<'a> Compared<'a> {
         }
         let total = models.iter().map(Candidate::total).fold(0.0, f64::max);
         sensitivity.less(ahead).check_precision(run.largest_records() + total)?;
-        run.scored(models.len(), models.len(), 0);
+        let marginals = models.len() * self.wanted.len();
+        run.scored(models.len(), marginals - sampled, sampled);
         run.select(Selection::Exponential, scores, sensitivity, rho, "choose a model")
     }
 

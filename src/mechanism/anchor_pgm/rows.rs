@@ -6,9 +6,12 @@ use crate::error::Result;
 use crate::estimation::{AcceleratedBregman, Estimator, SquaredLoss, Stopping, Weighting};
 use crate::inference::ListedRecords;
 use crate::measurement::Measurement;
+use crate::mechanism::anchor_pgm::GAP;
 use crate::mechanism::anchor_pgm::pick::{Candidate, Form};
 use crate::model::WeightedSupport;
 
+/// Oracle calls after which the reweighting ends.
+const CALLS: u32 = 100;
 /// Most cells of records that the reweighting looks up: records times marginals.
 const MOST_LOOKED_UP: usize = 1 << 27;
 
@@ -30,7 +33,7 @@ pub(super) fn candidates(
 /// The records of the public tables that have all attributes, standing for `total` records; `None` if no table has them.
 fn listed(domain: &Domain, tables: &[PublicData], total: f64) -> Result<Option<WeightedSupport>> {
     let all = domain.everything();
-    let whole: Vec<PublicData> = tables.iter().filter(|t| t.covers(&all)).cloned().collect();
+    let whole: Vec<&PublicData> = tables.iter().filter(|t| t.covers(&all)).collect();
     if whole.is_empty() {
         return Ok(None);
     }
@@ -49,7 +52,7 @@ fn reweighted(
     }
     let loss = SquaredLoss::new(support.domain(), measurements, Weighting::InverseVariance)?;
     let oracle = ListedRecords::new(support.rows(), support.weights(), loss.layout())?;
-    let stopping = Stopping::certified(0.1, 100);
+    let stopping = Stopping::certified(GAP, CALLS);
     let method = AcceleratedBregman { stopping, pull, ..AcceleratedBregman::default() };
     let estimate = method.estimate(&oracle, &loss, support.total(), None)?;
     let (weights, _) = oracle.weights(&estimate.potentials)?;

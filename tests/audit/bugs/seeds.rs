@@ -43,7 +43,7 @@ pub(super) const BUGS: &[Bug] = &[
         &[(NOISE, "self == Self::System\n    }", "BUG || self == Self::System\n    }")],
     ),
     bug(
-        "rounds-begin-the-stream-anew",
+        "rounds-restart-the-stream",
         "each round restarts the stream of the first",
         "streams::rounds",
         &[(
