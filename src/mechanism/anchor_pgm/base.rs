@@ -21,9 +21,9 @@ const LEAST_SCORE: f64 = 0.002;
 const SINGLE: f64 = 1.5;
 /// Oracle calls for the fit after each step of the greedy choice, and for the last one.
 const CALLS: (u32, u32) = (20, 100);
-/// Steps of the greedy choice over which its size limit grows to the whole one. With the whole limit at once, the first
-/// marginals would be large ones that leave no room for others.
-const PASSES: f64 = 50.0;
+/// By how much the size limit of the greedy choice grows at a step, in MiB, up to the whole one. With the whole limit at
+/// once, the first marginals would be large ones that leave no room for others.
+const GROWTH_MIB: f64 = 0.4;
 /// Marginals that a step scores again, those with the highest last scores. The first step scores all.
 const SCORED_AGAIN: usize = 512;
 /// The pull of the base towards the uniform distribution, in records.
@@ -134,7 +134,7 @@ impl Base {
                 fit.refit(domain, public, &chosen, records, CALLS.0)?;
             }
             let cliques: Vec<Clique> = chosen.iter().map(|i| public.cliques[*i].clone()).collect();
-            let grown = (f64::from(pass) / PASSES).min(1.0) * limit_mib;
+            let grown = (GROWTH_MIB * f64::from(pass)).min(limit_mib);
             let limit = graph::cells_within_mib(grown);
             let fits = tractable(domain, &cliques, &public.cliques, grown);
             let open = |i: &usize| fits[*i] && !chosen.contains(i);
@@ -174,6 +174,16 @@ impl Base {
         let potentials = fit.model.potentials().clone();
         let model = MarkovRandomField::new(domain, potentials.clone(), total)?;
         Ok(Self { potentials: Arc::new(potentials), model })
+    }
+
+    /// A model of the same marginals of other public records.
+    pub(super) fn refitted(&self, table: PublicData) -> Result<MarkovRandomField> {
+        let domain = self.model.domain();
+        let public = PublicMarginals::count(&[table], self.cliques())?;
+        let mut fit = Fitted::start(domain, public.total())?;
+        let all: Vec<usize> = (0..public.cliques.len()).collect();
+        fit.refit(domain, &public, &all, public.total(), CALLS.1)?;
+        Ok(fit.model)
     }
 
     /// Its cliques.

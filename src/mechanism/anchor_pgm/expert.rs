@@ -1,6 +1,5 @@
 //! Steps 1 and 2: experts, models of the same measurements that believe the public base more or less.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -14,16 +13,13 @@ use crate::inference::OverBase;
 use crate::measurement::Measurement;
 use crate::mechanism::anchor_pgm::GAP;
 use crate::mechanism::anchor_pgm::base::Base;
+use crate::mechanism::anchor_pgm::doubt::Doubts;
 use crate::mechanism::graphical::{Fit, Fitting, tractable};
 use crate::model::MarkovRandomField;
 use crate::table::Potentials;
 
 /// Oracle calls after which a fit ends.
 const CALLS: u32 = 60;
-/// t of the contradiction test: by chance alone, a measurement fails it with a probability of at most `e⁻ᵗ`.
-const DOUBT: f64 = 6.0;
-/// Most quarterings of a clique's κ.
-const MOST_QUARTERED: u32 = 12;
 
 /// An expert of [`crate::mechanism::AnchorPgm`]: a model of the measurements that trusts the public base more or less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,8 +61,8 @@ pub(super) struct Expert {
     pub(super) model: MarkovRandomField,
     /// Positions of the measurements that the size limit lets it take.
     held: Vec<usize>,
-    /// How often the κ of a clique was quartered, because its measurement contradicts the base.
-    quartered: BTreeMap<Clique, u32>,
+    /// Where measurements contradict the base.
+    doubts: Doubts,
     /// `Σ |y - M_r p|²/(2σ²)` over the measurements, each before it was used: minus the log of the probability that it
     /// gave to them, but for a constant.
     pub(super) surprise: f64,
@@ -98,7 +94,7 @@ impl Expert {
             base,
             model,
             held: Vec::new(),
-            quartered: BTreeMap::new(),
+            doubts: Doubts::default(),
             surprise: 0.0,
             over: None,
             alone: None,
@@ -123,7 +119,7 @@ impl Expert {
 
     /// The cliques whose measurements contradict the base, with the share of κ that is left there.
     pub(super) fn contradicted(&self) -> impl Iterator<Item = (&Clique, f64)> {
-        self.quartered.iter().map(|(clique, times)| (clique, 1.0 / f64::from(4_u32.pow(*times))))
+        self.doubts.shares()
     }
 
     /// How far the last fit is from the best one; `None` for one that ends as soon as it agrees, over a base.
@@ -170,15 +166,9 @@ impl Expert {
         Ok(())
     }
 
-    /// The measurements that it takes. Less κ on a clique is the same as less noise in its measurements.
+    /// The measurements that it takes.
     fn believed(&self, measurements: &[Measurement]) -> Vec<Measurement> {
-        let believe = |i: &usize| {
-            let measurement = measurements[*i].clone();
-            let times = self.quartered.get(&measurement.clique).copied().unwrap_or(0);
-            let stddev = measurement.stddev / f64::from(1_u32 << times);
-            Measurement { stddev, ..measurement }
-        };
-        self.held.iter().map(believe).collect()
+        self.doubts.believed(self.held.iter().map(|i| &measurements[*i]))
     }
 
     /// Fits, and quarters the κ of cliques whose measurements contradict the base. Returns whether there were any.
@@ -207,18 +197,7 @@ impl Expert {
             total,
         )?;
         self.oracle_calls += estimate.oracle_calls;
-        let mut contradicted = false;
-        let shares = loss.of_cliques(&estimate.marginals);
-        for (index, (clique, share)) in loss.layout().cliques().iter().zip(shares).enumerate() {
-            let times = self.quartered.get(clique).copied().unwrap_or(0);
-            let squares = 2.0 * share / f64::from(4_u32.pow(times));
-            let cells = loss.layout().range(index).len() as f64;
-            let most = cells + 2.0 * (cells * DOUBT).sqrt() + 2.0 * DOUBT;
-            if squares > most && times < MOST_QUARTERED {
-                self.quartered.insert(clique.clone(), times + 1);
-                contradicted = true;
-            }
-        }
+        let contradicted = self.doubts.grow(&loss, &estimate.marginals);
         self.pulled = (pull > 0.0).then(|| Certificate {
             loss: estimate.loss,
             least_loss: estimate.loss,

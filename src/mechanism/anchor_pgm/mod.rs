@@ -1,6 +1,7 @@
 //! Anchor-PGM: adaptive measurements of a model that is anchored at public tables.
 
 mod base;
+mod doubt;
 mod expert;
 mod panel;
 mod pick;
@@ -26,6 +27,7 @@ pub use expert::AnchorExpert;
 use panel::Panel;
 use pick::{Candidate, Compared, Form};
 use round::Candidates;
+use rows::PublicRecords;
 use setting::{Regime, Setting};
 
 /// Anchor-PGM, this library's own mechanism for public tables that may be good or bad.
@@ -198,15 +200,27 @@ impl Mechanism for AnchorPgm {
             name: "the model of the public tables alone",
             form: Form::Graphical(base.model.clone()),
         }));
-        models.extend(rows::candidates(run.domain(), task.public, run.measurements(), total)?);
         let leader = panel.leader();
+        let mut favorite = leader;
+        let records = PublicRecords::fit(run.domain(), task.public, run.measurements(), total)?;
+        if let Some(records) = records {
+            if let (Some(base), Some(fitted)) = (&panel.base, panel.believer()) {
+                let mixed = records.mixed_with(&fitted.model, base, task, setting.beaten)?;
+                favorite = if mixed.is_some() { models.len() } else { leader };
+                models.extend(mixed.map(|support| Candidate {
+                    name: "the public records, reweighted and mixed with a fit",
+                    form: Form::Listed(support),
+                }));
+            }
+            models.extend(records.candidates());
+        }
         let published = if setting.last_pick().is_zero() {
-            leader
+            favorite
         } else if let Some(published) = picks.last {
             published
         } else {
             let rho = run.remaining();
-            let published = compared.choose(&mut run, &models, Some(leader), rho)?;
+            let published = compared.choose(&mut run, &models, Some(favorite), rho)?;
             picks.last = Some(published);
             run.keep(&picks)?;
             run.end_round()?;

@@ -58,6 +58,11 @@ impl Panel {
         all.min_by(|(_, a), (_, b)| a.surprise.total_cmp(&b.surprise)).map_or(0, |(i, _)| i)
     }
 
+    /// The leader, if it has a base.
+    pub(super) fn believer(&self) -> Option<&Expert> {
+        Some(self.driver()).filter(|expert| expert.which != AnchorExpert::Alone)
+    }
+
     /// The expert whose model is scored in the next round.
     pub(super) fn driver(&self) -> &Expert {
         &self.experts[self.leader()]

@@ -1,60 +1,187 @@
-//! The public records themselves, reweighted to the measurements.
+//! The public records themselves: as they are, reweighted to the measurements, and mixed with a model.
 
-use crate::data::PublicData;
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+
+use crate::data::{Column, Dataset, Projectable, PublicData};
 use crate::domain::Domain;
 use crate::error::Result;
 use crate::estimation::{AcceleratedBregman, Estimator, SquaredLoss, Stopping, Weighting};
 use crate::inference::ListedRecords;
 use crate::measurement::Measurement;
+use crate::mechanism::Task;
 use crate::mechanism::anchor_pgm::GAP;
+use crate::mechanism::anchor_pgm::base::Base;
+use crate::mechanism::anchor_pgm::doubt::Doubts;
 use crate::mechanism::anchor_pgm::pick::{Candidate, Form};
-use crate::model::WeightedSupport;
+use crate::model::{MarkovRandomField, Sampling, WeightedSupport};
+use crate::query::Workload;
 
-/// Oracle calls after which the reweighting ends.
+/// Oracle calls after which a reweighting ends.
 const CALLS: u32 = 100;
+/// Most reweightings, each with less weight of the public tables where they were contradicted.
+const PASSES: u32 = 8;
 /// Most cells of records that the reweighting looks up: records times marginals.
 const MOST_LOOKED_UP: usize = 1 << 27;
+/// One of so many public records is held out to compare mixtures.
+const HELD_OUT: usize = 5;
+/// The compared shares of records in a mixture.
+const SHARES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
+/// Least share of records worth mixing in.
+const LEAST_SHARE: f64 = 0.05;
+/// Most marginals of the workload that are compared on the held-out records.
+const MOST_COMPARED: usize = 500;
+/// Records drawn from a model: four times as many as there are public ones, but between these.
+const DRAWN: (usize, usize) = (1 << 16, 1 << 20);
 
-/// The public records as they are, and reweighted to the measurements.
-pub(super) fn candidates(
-    domain: &Domain,
-    tables: &[PublicData],
-    measurements: &[Measurement],
-    total: f64,
-) -> Result<Vec<Candidate>> {
-    let Some(support) = listed(domain, tables, total)? else { return Ok(Vec::new()) };
-    let records = support.weights().iter().sum();
-    let fitted = reweighted(&support, measurements, records)?;
-    let fitted = fitted.map(|fitted| ("the public records, reweighted", fitted));
-    let all = fitted.into_iter().chain([("the public records", support)]);
-    Ok(all.map(|(name, listed)| Candidate { name, form: Form::Listed(listed) }).collect())
+/// The records of the public tables that have all attributes, and what the measurements say of them.
+pub(super) struct PublicRecords {
+    listed: WeightedSupport,
+    /// With the weights that fit the measurements; `None` without measurements, or if that would take too long.
+    reweighted: Option<WeightedSupport>,
+    /// Whether the measurements are compatible with some weights.
+    agree: bool,
 }
 
-/// The records of the public tables that have all attributes, standing for `total` records; `None` if no table has them.
-fn listed(domain: &Domain, tables: &[PublicData], total: f64) -> Result<Option<WeightedSupport>> {
+impl PublicRecords {
+    /// `None` if no public table has all attributes.
+    pub(super) fn fit(
+        domain: &Domain,
+        tables: &[PublicData],
+        measurements: &[Measurement],
+        total: f64,
+    ) -> Result<Option<Self>> {
+        let whole = whole(domain, tables);
+        if whole.is_empty() {
+            return Ok(None);
+        }
+        let listed = WeightedSupport::from_public(domain, &whole, total)?;
+        let mut found = Self { listed, reweighted: None, agree: false };
+        let cells = found.listed.size().saturating_mul(measurements.len());
+        if cells > 0 && cells <= MOST_LOOKED_UP {
+            found.reweight(measurements)?;
+        }
+        Ok(Some(found))
+    }
+
+    /// Finds the weights that fit the measurements, pulled to those of the records by as many records as there are. As in
+    /// the experts' fits, contradicted marginals lose their pull.
+    fn reweight(&mut self, measurements: &[Measurement]) -> Result<()> {
+        let pull = self.listed.weights().iter().sum();
+        let (mut doubts, mut warm) = (Doubts::default(), None);
+        for _ in 0..PASSES {
+            let believed = doubts.believed(measurements);
+            let domain = self.listed.domain();
+            let loss = SquaredLoss::new(domain, &believed, Weighting::InverseVariance)?;
+            let oracle =
+                ListedRecords::new(self.listed.rows(), self.listed.weights(), loss.layout())?;
+            let stopping = Stopping::certified(GAP, CALLS);
+            let method = AcceleratedBregman { stopping, pull, ..AcceleratedBregman::default() };
+            let total = self.listed.total();
+            let estimate = method.estimate(&oracle, &loss, total, warm.as_ref())?;
+            let (weights, _) = oracle.weights(&estimate.potentials)?;
+            self.reweighted = Some(self.listed.clone().reweighted(weights, total)?);
+            self.agree = !doubts.grow(&loss, &estimate.marginals);
+            if self.agree {
+                break;
+            }
+            warm = Some(estimate.potentials);
+        }
+        Ok(())
+    }
+
+    /// The reweighted records mixed with a model of the same measurements; `None` where that would not help.
+    ///
+    /// `beaten`: K*, in units of what halves the share of the records.
+    pub(super) fn mixed_with(
+        &self,
+        model: &MarkovRandomField,
+        base: &Base,
+        task: &Task<'_>,
+        beaten: f64,
+    ) -> Result<Option<WeightedSupport>> {
+        let Some(reweighted) = self.reweighted.as_ref().filter(|_| self.agree) else {
+            return Ok(None);
+        };
+        if LEAST_SHARE * (1.0 + beaten) >= 1.0 {
+            return Ok(None);
+        }
+        let whole = whole(model.domain(), task.public);
+        let share = best_share(base, &whole, task.workload)? / (1.0 + beaten);
+        if share < LEAST_SHARE {
+            return Ok(None);
+        }
+        let records: u64 = whole.iter().map(|table| table.records()).sum();
+        let drawn = drawn_from(model, usize::try_from(records).unwrap_or(usize::MAX))?;
+        let sum: f64 = reweighted.weights().iter().sum();
+        let own = reweighted.weights().iter().map(|weight| share * weight / sum);
+        let each = (1.0 - share) / drawn.records() as f64;
+        let weights = own.chain(std::iter::repeat_n(each, drawn.records())).collect();
+        let rows = joined(model.domain(), &[reweighted.rows(), &drawn])?;
+        WeightedSupport::new(&rows, weights, model.total()).map(Some)
+    }
+
+    /// The records as they are, and reweighted.
+    pub(super) fn candidates(self) -> impl Iterator<Item = Candidate> {
+        let reweighted = self.reweighted.map(|fitted| ("the public records, reweighted", fitted));
+        let all = reweighted.into_iter().chain([("the public records", self.listed)]);
+        all.map(|(name, support)| Candidate { name, form: Form::Listed(support) })
+    }
+}
+
+/// The public tables that have all attributes.
+fn whole<'t>(domain: &Domain, tables: &'t [PublicData]) -> Vec<&'t PublicData> {
     let all = domain.everything();
-    let whole: Vec<&PublicData> = tables.iter().filter(|t| t.covers(&all)).collect();
-    if whole.is_empty() {
-        return Ok(None);
-    }
-    WeightedSupport::from_public(domain, &whole, total).map(Some)
+    tables.iter().filter(|table| table.covers(&all)).collect()
 }
 
-/// The records with the weights that fit the measurements, pulled to the weights that they have by `pull` records.
-fn reweighted(
-    support: &WeightedSupport,
-    measurements: &[Measurement],
-    pull: f64,
-) -> Result<Option<WeightedSupport>> {
-    if support.size().saturating_mul(measurements.len()) > MOST_LOOKED_UP || measurements.is_empty()
-    {
-        return Ok(None);
+/// The share of public records in the best mixture with a model of public records: the one with the least mean error on the
+/// workload, where both are made of four fifths of the records and compared with the last fifth.
+fn best_share(base: &Base, tables: &[&PublicData], workload: &Workload) -> Result<f64> {
+    let domain = base.model.domain();
+    let all = joined(domain, &tables.iter().map(|table| table.table()).collect::<Vec<_>>())?;
+    let records = u32::try_from(all.records()).unwrap_or(u32::MAX);
+    let is_held = |record: &u32| *record as usize % HELD_OUT == 0;
+    let (held, kept): (Vec<u32>, Vec<u32>) = (0..records).partition(is_held);
+    if kept.is_empty() {
+        return Ok(0.0);
     }
-    let loss = SquaredLoss::new(support.domain(), measurements, Weighting::InverseVariance)?;
-    let oracle = ListedRecords::new(support.rows(), support.weights(), loss.layout())?;
-    let stopping = Stopping::certified(GAP, CALLS);
-    let method = AcceleratedBregman { stopping, pull, ..AcceleratedBregman::default() };
-    let estimate = method.estimate(&oracle, &loss, support.total(), None)?;
-    let (weights, _) = oracle.weights(&estimate.potentials)?;
-    support.clone().reweighted(weights, support.total()).map(Some)
+    let (held, kept) = (all.take(&held), all.take(&kept));
+    let model = base.refitted(PublicData::new("kept", kept.clone(), domain)?)?;
+    let drawn = drawn_from(&model, all.records())?;
+
+    let weighted = workload.weighted_cliques();
+    let step = weighted.len().div_ceil(MOST_COMPARED).max(1);
+    let mut errors = [0.0; SHARES.len()];
+    for compared in weighted.iter().step_by(step) {
+        let asked = std::slice::from_ref(&compared.clique);
+        let frequencies = |rows: &Dataset| -> Result<Vec<f64>> {
+            let counts = rows.project_many(asked)?.swap_remove(0);
+            Ok(counts.iter().map(|k| f64::from(*k) / rows.records() as f64).collect())
+        };
+        let (held, kept) = (frequencies(&held)?, frequencies(&kept)?);
+        let drawn = frequencies(&drawn)?;
+        for (error, share) in errors.iter_mut().zip(SHARES) {
+            let cells = held.iter().zip(&kept).zip(&drawn);
+            let distance = cells.map(|((h, k), d)| (share * k + (1.0 - share) * d - h).abs());
+            *error += compared.weight * distance.sum::<f64>();
+        }
+    }
+    let best = errors.iter().zip(SHARES).min_by(|(a, _), (b, _)| a.total_cmp(b));
+    Ok(best.map_or(0.0, |(_, share)| share))
+}
+
+/// Records drawn from a model, to stand beside `records` public ones.
+fn drawn_from(model: &MarkovRandomField, records: usize) -> Result<Dataset> {
+    let drawn = records.saturating_mul(4).clamp(DRAWN.0, DRAWN.1);
+    model.sample(drawn, Sampling::Rounded, &mut ChaCha20Rng::seed_from_u64(0))
+}
+
+/// The records of several tables.
+fn joined(domain: &Domain, tables: &[&Dataset]) -> Result<Dataset> {
+    let column = |a: usize| {
+        let parts = tables.iter().filter_map(|table| table.column(a));
+        Column::from_codes(parts.flat_map(Column::iter), domain.cardinality(a))
+    };
+    Dataset::new(domain.clone(), (0..domain.len()).map(column).collect::<Result<_>>()?)
 }

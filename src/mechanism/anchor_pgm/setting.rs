@@ -41,6 +41,8 @@ pub(super) struct Setting {
     pub(super) regime: Regime,
     /// Size limit of the base, in MiB.
     pub(super) base_mib: f64,
+    /// K* in units of [`FEW_BEATEN`]: how far private measurements beat the public records.
+    pub(super) beaten: f64,
     budget: Rho,
 }
 
@@ -61,8 +63,9 @@ impl Setting {
         } else {
             Regime::Picked
         };
-        let base_mib = BASE_MIB * (FEW_BEATEN / beaten).sqrt().min(1.0);
-        Self { regime, base_mib: base_mib.min(BASE_SHARE * limit_mib), budget }
+        let beaten = beaten / FEW_BEATEN;
+        let base_mib = BASE_MIB * beaten.max(1.0).sqrt().recip();
+        Self { regime, base_mib: base_mib.min(BASE_SHARE * limit_mib), beaten, budget }
     }
 
     pub(super) fn has_base(&self) -> bool {

@@ -1,0 +1,58 @@
+//! The contradiction test: where a measurement shows that the public tables are wrong, they lose their weight.
+
+use std::collections::BTreeMap;
+
+use crate::domain::Clique;
+use crate::estimation::SquaredLoss;
+use crate::measurement::Measurement;
+use crate::table::Marginals;
+
+/// t of the test: by chance alone, a measurement fails it with a probability of at most `e⁻ᵗ`.
+const DOUBT: f64 = 6.0;
+/// Most quarterings of a clique's κ.
+const MOST_QUARTERED: u32 = 12;
+
+/// How often the κ of each clique was quartered, because its measurement contradicts the public tables.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Doubts(BTreeMap<Clique, u32>);
+
+impl Doubts {
+    /// The measurements with less noise where the public tables are doubted: that is the same as less κ there.
+    pub(super) fn believed<'m>(
+        &self,
+        measurements: impl IntoIterator<Item = &'m Measurement>,
+    ) -> Vec<Measurement> {
+        let believe = |measurement: &Measurement| {
+            let stddev = measurement.stddev / f64::from(1_u32 << self.times(&measurement.clique));
+            Measurement { stddev, ..measurement.clone() }
+        };
+        measurements.into_iter().map(believe).collect()
+    }
+
+    /// Tests a fit of `believed` measurements, and quarters κ where they contradict it: where
+    /// `χ² > k + 2 √(k t) + 2 t`, for k cells. Returns whether any did.
+    pub(super) fn grow(&mut self, loss: &SquaredLoss, fitted: &Marginals) -> bool {
+        let mut any = false;
+        let shares = loss.of_cliques(fitted);
+        for (index, (clique, share)) in loss.layout().cliques().iter().zip(shares).enumerate() {
+            let times = self.times(clique);
+            let squares = 2.0 * share / f64::from(4_u32.pow(times));
+            let cells = loss.layout().range(index).len() as f64;
+            let most = cells + 2.0 * (cells * DOUBT).sqrt() + 2.0 * DOUBT;
+            if squares > most && times < MOST_QUARTERED {
+                self.0.insert(clique.clone(), times + 1);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// The doubted cliques, with the share of κ that is left there.
+    pub(super) fn shares(&self) -> impl Iterator<Item = (&Clique, f64)> {
+        self.0.iter().map(|(clique, times)| (clique, 1.0 / f64::from(4_u32.pow(*times))))
+    }
+
+    fn times(&self, clique: &Clique) -> u32 {
+        self.0.get(clique).copied().unwrap_or(0)
+    }
+}
