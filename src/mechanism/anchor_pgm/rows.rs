@@ -25,8 +25,6 @@ const PASSES: u32 = 8;
 const MOST_LOOKED_UP: usize = 1 << 27;
 /// One of so many public records is held out to compare mixtures.
 const HELD_OUT: usize = 5;
-/// The compared shares of records in a mixture.
-const SHARES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 /// Least share of records worth mixing in.
 const LEAST_SHARE: f64 = 0.05;
 /// Most marginals of the workload that are compared on the held-out records.
@@ -135,8 +133,10 @@ fn whole<'t>(domain: &Domain, tables: &'t [PublicData]) -> Vec<&'t PublicData> {
     tables.iter().filter(|table| table.covers(&all)).collect()
 }
 
-/// The share of public records in the best mixture with a model of public records: the one with the least mean error on the
-/// workload, where both are made of four fifths of the records and compared with the last fifth.
+/// The share of public records in the best mixture with a model of public records, where both are made of four fifths of the
+/// records and compared with the last fifth on the workload. A cell's squared error counts by one over the root of its
+/// frequency, which makes the sum behave like an L1 error; an L1 error itself favors records, which are as sparse as those
+/// held out.
 fn best_share(base: &Base, tables: &[&PublicData], workload: &Workload) -> Result<f64> {
     let domain = base.model.domain();
     let all = joined(domain, &tables.iter().map(|table| table.table()).collect::<Vec<_>>())?;
@@ -150,9 +150,10 @@ fn best_share(base: &Base, tables: &[&PublicData], workload: &Workload) -> Resul
     let model = base.refitted(PublicData::new("kept", kept.clone(), domain)?)?;
     let drawn = drawn_from(&model, all.records())?;
 
+    // Least squares: the error of the held-out records adds the same to all mixtures on average.
+    let (mut along, mut across) = (0.0, 0.0);
     let weighted = workload.weighted_cliques();
     let step = weighted.len().div_ceil(MOST_COMPARED).max(1);
-    let mut errors = [0.0; SHARES.len()];
     for compared in weighted.iter().step_by(step) {
         let asked = std::slice::from_ref(&compared.clique);
         let frequencies = |rows: &Dataset| -> Result<Vec<f64>> {
@@ -161,14 +162,15 @@ fn best_share(base: &Base, tables: &[&PublicData], workload: &Workload) -> Resul
         };
         let (held, kept) = (frequencies(&held)?, frequencies(&kept)?);
         let drawn = frequencies(&drawn)?;
-        for (error, share) in errors.iter_mut().zip(SHARES) {
-            let cells = held.iter().zip(&kept).zip(&drawn);
-            let distance = cells.map(|((h, k), d)| (share * k + (1.0 - share) * d - h).abs());
-            *error += compared.weight * distance.sum::<f64>();
+        for ((h, k), d) in held.iter().zip(&kept).zip(&drawn) {
+            if k + d > 0.0 {
+                let weight = compared.weight / (k + d).sqrt();
+                along += weight * (h - d) * (k - d);
+                across += weight * (k - d) * (k - d);
+            }
         }
     }
-    let best = errors.iter().zip(SHARES).min_by(|(a, _), (b, _)| a.total_cmp(b));
-    Ok(best.map_or(0.0, |(_, share)| share))
+    Ok(if across > 0.0 { (along / across).clamp(0.0, 1.0) } else { 0.0 })
 }
 
 /// Records drawn from a model, to stand beside `records` public ones.
