@@ -25,8 +25,8 @@ const PASSES: u32 = 8;
 const MOST_LOOKED_UP: usize = 1 << 27;
 /// One of so many public records is held out to compare mixtures.
 const HELD_OUT: usize = 5;
-/// Least share of records worth mixing in.
-const LEAST_SHARE: f64 = 0.05;
+/// Least share of records worth mixing in. Below, a mixture gains little, and drawing from it costs as much.
+const LEAST_SHARE: f64 = 0.5;
 /// Most marginals of the workload that are compared on the held-out records.
 const MOST_COMPARED: usize = 500;
 /// Records drawn from a model: four times as many as there are public ones, but between these.
