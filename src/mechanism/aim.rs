@@ -2,15 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Clique, Domain};
-use crate::error::{Error, Result};
+use crate::domain::Clique;
+use crate::error::Result;
 use crate::estimation::EstimatorKind;
+use crate::measurement::Measurement;
+use crate::mechanism::adaptive::{self, Candidates, Gain};
 use crate::mechanism::annealing::Step;
 use crate::mechanism::graphical::{Fitting, GraphicalModel};
-use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task, parameters};
+use crate::mechanism::{
+    Form, Mechanism, Parameter, PlanFor, Release, Run, RunPlan, Task, parameters,
+};
 use crate::observe::Observer;
-use crate::privacy::{Curator, ScoreSensitivity};
-use crate::query::Workload;
+use crate::privacy::Curator;
 
 /// AIM (`McKenna`, Mullins, Sheldon & Miklau 2022, Algorithm 4), without public tables.
 ///
@@ -19,6 +22,9 @@ use crate::query::Workload;
 /// `w_r (‖M_r(D) - M_r(model)‖₁ - √(2/π) σ n_r)` with `w_r = Σ_s c_s |r ∩ s|`. Fits weight measurements by `1/σ²`. If a
 /// measurement moves the model by less than its noise, σ is halved and ε doubled (annealing). The last round spends the
 /// remaining budget.
+///
+/// Two options go beyond the paper: a score for fits that weigh measurements against the model ([`Aim::score`]), and
+/// measurements that are shrunk to what the model expected ([`Aim::shrinkage`]).
 ///
 /// The number of records n is public under [`crate::privacy::NeighboringRelation::ReplaceOne`]; otherwise it is
 /// estimated once, for one percent of the budget. Proofs: `docs/theory/sensitivities.md`, `docs/theory/run.md`.
@@ -37,7 +43,65 @@ pub struct Aim {
     pub iterations: u32,
     /// The estimation method.
     pub estimator: EstimatorKind,
+    /// What the score takes to be gained by a measurement; as in the paper: [`Gain::AboveNoise`].
+    pub score: Gain,
+    /// What is done to a measurement before it is fitted; as in the paper: [`Shrinkage::None`].
+    pub shrinkage: Shrinkage,
 }
+
+/// How a noisy marginal is moved towards what the model expected, before it is fitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Shrinkage {
+    /// Not at all.
+    #[default]
+    None,
+    /// By the positive-part estimator of James & Stein (1961): `x + max(0, 1 - (k - 2) σ²/‖y - x‖²) (y - x)`, for k cells and
+    /// the marginal x of the model before the measurement. With Gaussian noise and k of 3 and more, its expected squared
+    /// error is below that of y, whatever x is. It reads the measurement alone, so it costs nothing.
+    JamesStein,
+}
+
+impl Shrinkage {
+    /// The measurement, shrunk to `expected`.
+    fn apply(self, measurement: &Measurement, expected: &[f64]) -> Measurement {
+        let mut shrunk = measurement.clone();
+        if self == Self::None {
+            return shrunk;
+        }
+        let pairs = || measurement.values.iter().zip(expected);
+        let distance: f64 = pairs().map(|(y, x)| (y - x) * (y - x)).sum();
+        let noise = (expected.len() as f64 - 2.0).max(0.0) * measurement.stddev.powi(2);
+        let kept = if distance > noise { 1.0 - noise / distance } else { 0.0 };
+        shrunk.values = pairs().map(|(y, x)| x + kept * (y - x)).collect();
+        shrunk
+    }
+}
+
+/// Descriptions of its own parameters.
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "score",
+        value_name: "GAIN",
+        help: "What a measurement is expected to gain: error e of the model, expected noise a",
+        form: Form::Choice(&[
+            ("above-noise", "e - a, as published"),
+            ("shrunk", "e (1 - a/sqrt(e^2 + a^2)), for fits that weigh it against the model"),
+        ]),
+        unset: "",
+    },
+    Parameter {
+        name: "shrinkage",
+        value_name: "RULE",
+        help: "How measurements are moved towards what the model expected, before they are fitted",
+        form: Form::Choice(&[
+            ("none", "Not at all, as published"),
+            ("james-stein", "By the positive-part James-Stein estimator"),
+        ]),
+        unset: "",
+    },
+];
 
 impl Default for Aim {
     fn default() -> Self {
@@ -47,6 +111,8 @@ impl Default for Aim {
             size_limit_mib: Fitting::SIZE_LIMIT_MIB,
             iterations: Fitting::ITERATIONS,
             estimator: EstimatorKind::default(),
+            score: Gain::default(),
+            shrinkage: Shrinkage::default(),
         }
     }
 }
@@ -87,92 +153,102 @@ impl Mechanism for Aim {
         self.check()?;
         let rounds = self.rounds.unwrap_or_else(|| Self::default_rounds(curator.domain().len()));
         let cliques = task.workload.downward_closure();
-        let weights = relevance(task.workload, &cliques, curator.domain());
+        let relevance = adaptive::relevance(task.workload, &cliques, curator.domain());
         let singles: Vec<Clique> = cliques.iter().take_while(|c| c.len() == 1).cloned().collect();
-        check_rounds(self.name(), rounds, singles.len())?;
+        adaptive::check_rounds(self.name(), rounds, singles.len())?;
         let mut run = Run::open(self.name(), self, curator, task, observer)?;
-        let mut model = GraphicalModel::open(self.fitting(), &mut run)?;
+        let mut fit = Refit::open(self, &mut run)?;
         let mut step = Step::first(run.budget(), rounds, self.measure_share)?;
         let answers = run.marginals(&cliques)?;
+        let candidates = Candidates { cliques: &cliques, relevance: &relevance, answers: &answers };
         run.start(rounds, cliques.len());
 
         // All single attributes, which come first among the cliques.
         run.measure_each(&singles, step.measure_times(singles.len()))?;
-        if run.measurements().len() == singles.len() {
-            model.fit(&mut run)?;
-        } else {
-            // Resumed: the noise is that of the last measurement.
-            step = step.raised_to(run.last_cost());
-            step = fit_and_anneal(step, &mut model, &mut run)?;
-        }
+        step = fit.resume(&mut run, singles.len(), step)?;
         while !run.remaining().is_zero() {
             let round = run.begin_round()?;
             let cost = step.or_all(run.remaining(), self.measure_share)?;
             run.plan(round.saturating_add(step.rounds_after(run.remaining())));
 
             // Candidates within the size limit, which grows with the budget spent, including this round's.
-            let share = run.spent_share_with(cost.0.sum());
-            let wanted = model.within(&run, &cliques, self.size_limit_mib * share)?;
-
-            // Score: the model's error minus the expected noise, weighted by relevance to the workload.
-            let errors = model.errors(&cliques, &wanted, &answers, round)?;
-            let noise = run.expected_noise(cost.0.measure);
-            let domain = run.domain();
-            let cells = |i: usize| domain.cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
-            let scores = errors.map(|errors| {
-                let score = |(i, error): (&usize, f64)| weights[*i] * (error - noise * cells(*i));
-                wanted.iter().zip(errors).map(score).collect()
-            });
-            let largest = wanted.iter().map(|i| weights[*i]).fold(0.0, f64::max);
-            let penalty = noise * model.most_cells(&cliques, &wanted);
-            let sensitivity = ScoreSensitivity::l1_error(run.relation()).less(penalty);
-            let sensitivity = sensitivity.weighted(largest)?;
+            let limit_mib = self.size_limit_mib * run.spent_share_with(cost.0.sum());
+            let held: Vec<Clique> = run.measurements().iter().map(|m| m.clique.clone()).collect();
 
             // Select, measure, fit, and anneal if the model moved by no more than the noise.
-            let choice =
-                model.select(&mut run, scores, wanted.len(), sensitivity, cost.0.select)?;
-            run.measure(&cliques[wanted[choice]], cost.0.measure)?;
+            let model = fit.model.model();
+            let clique = candidates.choose(&mut run, model, &held, limit_mib, self.score, cost)?;
+            run.measure(clique, cost.0.measure)?;
             run.end_round()?;
-            step = fit_and_anneal(step, &mut model, &mut run)?;
+            let told_nothing = fit.take(&run, run.measurements().len())?;
+            fit.model.report(&mut run)?;
+            if told_nothing {
+                step = step.annealed();
+            }
         }
-        model.finish(run)
+        fit.model.finish(run)
     }
 }
 
-/// Each single attribute takes one round, and the other cliques need at least one.
-pub(super) fn check_rounds(mechanism: &'static str, rounds: u32, singles: usize) -> Result<()> {
-    if rounds as usize > singles {
-        return Ok(());
+/// The model, and the measurements as it takes them.
+struct Refit {
+    model: GraphicalModel,
+    shrinkage: Shrinkage,
+    /// All measurements, shrunk; empty without shrinkage.
+    believed: Vec<Measurement>,
+}
+
+impl Refit {
+    fn open(aim: &Aim, run: &mut Run<'_, '_>) -> Result<Self> {
+        let (fitting, shrinkage) = (aim.fitting(), aim.shrinkage);
+        let model = match shrinkage {
+            Shrinkage::None => GraphicalModel::open(fitting, run)?,
+            // What a measurement is shrunk to depends on all fits before it: a resumed run repeats them.
+            Shrinkage::JamesStein => GraphicalModel::unfitted(fitting, run)?,
+        };
+        Ok(Self { model, shrinkage, believed: Vec::new() })
     }
-    let found = format!("{rounds} rounds for a workload of {singles} attributes");
-    let expected = "more rounds than attributes, each of which takes a round";
-    Err(Error::invalid_specification(mechanism, found, expected))
-}
 
-/// Fits, and anneals if the last measurement, on r, moved the model by no more than its noise:
-/// `‖M_r(new) - M_r(old)‖₁ ≤ √(2/π) σ n_r`.
-fn fit_and_anneal(step: Step, model: &mut GraphicalModel, run: &mut Run<'_, '_>) -> Result<Step> {
-    let Some(last) = run.measurements().last() else { return Ok(step) };
-    let noise = (2.0 / std::f64::consts::PI).sqrt() * last.stddev * last.values.len() as f64;
-    let measured = [last.clique.clone()];
-    let old = model.model().marginals(&measured)?;
-    model.fit(run)?;
-    let new = model.model().marginals(&measured)?;
-    let cells = new[0].values().iter().zip(old[0].values());
-    let moved: f64 = cells.map(|(new, old)| (new - old).abs()).sum();
-    Ok(if moved <= noise { step.annealed() } else { step })
-}
-
-/// `w_r = Σ_s c_s |r ∩ s|`: the relevance of each clique r to the workload. Summed by attribute:
-/// `w_r = Σ_{a ∈ r} Σ_{s ∋ a} c_s`.
-pub(super) fn relevance(workload: &Workload, cliques: &[Clique], domain: &Domain) -> Vec<f64> {
-    let mut of_attribute = vec![0.0; domain.len()];
-    for weighted in workload.weighted_cliques() {
-        for attribute in weighted.clique.iter() {
-            of_attribute[attribute] += weighted.weight;
+    /// The first fit, to all single attributes or, in a resumed run, to all measurements that there are. `first`: the cost of
+    /// the first round. Returns that of the next one.
+    fn resume(&mut self, run: &mut Run<'_, '_>, singles: usize, first: Step) -> Result<Step> {
+        let all = run.measurements().len();
+        if self.shrinkage != Shrinkage::None {
+            for taken in singles..all {
+                self.take(run, taken)?;
+            }
         }
+        let told_nothing = self.take(run, all)?;
+        self.model.report(run)?;
+        if all == singles {
+            return Ok(first);
+        }
+        let last = first.raised_to(run.last_cost());
+        Ok(if told_nothing { last.annealed() } else { last })
     }
-    cliques.iter().map(|clique| clique.iter().map(|a| of_attribute[a]).sum()).collect()
+
+    /// Fits all measurements up to one of them, on r, and returns whether it moved the model by no more than its noise:
+    /// `‖M_r(new) - M_r(old)‖₁ ≤ √(2/π) σ n_r`.
+    fn take(&mut self, run: &Run<'_, '_>, up_to: usize) -> Result<bool> {
+        let measurements = &run.measurements()[..up_to];
+        let Some(last) = measurements.last() else { return Ok(false) };
+        let asked = std::slice::from_ref(&last.clique);
+        let old = self.model.model().marginals(asked)?;
+        if self.shrinkage == Shrinkage::None {
+            self.model.advance(run.domain(), measurements)?;
+        } else {
+            if self.believed.is_empty() {
+                self.believed = measurements.to_vec();
+            } else {
+                self.believed.push(self.shrinkage.apply(last, old[0].values()));
+            }
+            self.model.advance(run.domain(), &self.believed)?;
+        }
+        let new = self.model.model().marginals(asked)?;
+        let cells = new[0].values().iter().zip(old[0].values());
+        let moved: f64 = cells.map(|(new, old)| (new - old).abs()).sum();
+        Ok(moved <= (2.0 / std::f64::consts::PI).sqrt() * last.stddev * last.values.len() as f64)
+    }
 }
 
 #[cfg(test)]

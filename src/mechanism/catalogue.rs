@@ -11,8 +11,8 @@ use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::parameters::SHARED;
 use crate::mechanism::{
     Aim, AnchorPgm, AnswerWorkload, Hdmm, Ide, Independent, JamPgm, Mechanism, Mst, Mwem, MwemPgm,
-    Parameter, Pep, PepPub, PmwPub, PublicOnly, ResidualPlanner, entropy_projection, hdmm, ide,
-    query_release, residual_planner,
+    Parameter, Pep, PepPub, PmwPub, PublicOnly, ResidualPlanner, aim, entropy_projection, hdmm,
+    ide, query_release, residual_planner,
 };
 
 /// Makes a mechanism of its parameters.
@@ -72,7 +72,8 @@ pub const CATALOGUE: &[Entry] = &[
     Entry::of::<Aim>(
         "aim",
         "Chooses and measures what matters most to the workload; no public tables",
-    ),
+    )
+    .parameters_of(aim::PARAMETERS),
     Entry::of::<Mst>(
         "mst",
         "Measures a tree of pairs, whatever the workload; no public tables; fast",

@@ -1,5 +1,6 @@
 //! Mechanisms: each takes a curator and a task, and produces a release.
 
+mod adaptive;
 mod aim;
 mod anchor_pgm;
 mod annealing;
@@ -23,7 +24,8 @@ mod query_release;
 mod residual_planner;
 mod run;
 
-pub use aim::Aim;
+pub use adaptive::Gain;
+pub use aim::{Aim, Shrinkage};
 pub use anchor_pgm::{AnchorExpert, AnchorPgm};
 pub use answers::{AnswerWorkload, Answers};
 pub use catalogue::{CATALOGUE, Entry, PublicTables, find, parameters as all_parameters};

@@ -22,7 +22,8 @@ const SINGLE: f64 = 1.5;
 /// Oracle calls for the fit after each step of the greedy choice, and for the last one.
 const CALLS: (u32, u32) = (20, 100);
 /// By how much the size limit of the greedy choice grows at a step, in MiB, up to the whole one. With the whole limit at
-/// once, the first marginals would be large ones that leave no room for others.
+/// once, the first marginals would be large ones that leave no room for others; with smaller steps, small ones that leave no
+/// room for a large one.
 const GROWTH_MIB: f64 = 0.4;
 /// Marginals that a step scores again, those with the highest last scores. The first step scores all.
 const SCORED_AGAIN: usize = 512;
@@ -105,8 +106,7 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// Greedily adds the marginals with the largest `w_r (‖q_r - M_r p‖₁ - s_r)`, at most one of each attribute at a time,
-    /// within the size limit.
+    /// Chooses marginals of the public tables greedily, within the size limit, and fits them.
     ///
     /// `relevance`: `w_r` of all cliques. `total`: the private number of records.
     pub(super) fn build(
@@ -116,14 +116,58 @@ impl Base {
         limit_mib: f64,
         total: f64,
     ) -> Result<Self> {
-        let records = public.total().max(1.0);
+        let fit = Choice::new(domain, public, relevance, limit_mib).run()?;
+        let potentials = fit.model.potentials().clone();
+        let model = MarkovRandomField::new(domain, potentials.clone(), total)?;
+        Ok(Self { potentials: Arc::new(potentials), model })
+    }
+
+    /// A model of the same marginals of other public records.
+    pub(super) fn refitted(&self, table: PublicData) -> Result<MarkovRandomField> {
+        let domain = self.model.domain();
+        let public = PublicMarginals::count(&[table], self.cliques())?;
+        let mut fit = Fitted::start(domain, public.total())?;
+        let all: Vec<usize> = (0..public.cliques.len()).collect();
+        fit.refit(domain, &public, &all, public.total(), CALLS.1)?;
+        Ok(fit.model)
+    }
+
+    /// Its cliques.
+    pub(super) fn cliques(&self) -> &[Clique] {
+        self.potentials.layout().cliques()
+    }
+}
+
+/// The greedy choice of the base's marginals.
+struct Choice<'a> {
+    domain: &'a Domain,
+    public: &'a PublicMarginals,
+    /// `w_r` of the public marginals, at most 1.
+    relevance: Vec<f64>,
+    /// `s_r` of the public marginals.
+    sampling: Vec<f64>,
+    limit_mib: f64,
+}
+
+impl<'a> Choice<'a> {
+    fn new(
+        domain: &'a Domain,
+        public: &'a PublicMarginals,
+        relevance: &[f64],
+        limit_mib: f64,
+    ) -> Self {
         let largest = relevance.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-        let relevance: Vec<f64> =
-            public.positions.iter().map(|i| relevance[*i] / largest).collect();
+        let relevance = public.positions.iter().map(|i| relevance[*i] / largest).collect();
+        let sampling = (0..public.cliques.len()).map(|i| public.sampling_error(i)).collect();
+        Self { domain, public, relevance, sampling, limit_mib }
+    }
+
+    /// Adds the marginals with the largest `w_r (‖q_r - M_r p‖₁ - s_r)`, at most one of each attribute at a time.
+    fn run(&self) -> Result<Fitted> {
+        let Self { domain, public, limit_mib, .. } = *self;
+        let records = public.total().max(1.0);
         let is_single = |i: &usize| public.cliques[*i].len() == 1;
         let mut chosen: Vec<usize> = (0..public.cliques.len()).filter(is_single).collect();
-        let sampling: Vec<f64> =
-            (0..public.cliques.len()).map(|i| public.sampling_error(i)).collect();
         // The last score of every marginal. Scores fall as the model improves, so old ones are mostly too high.
         let mut known = vec![f64::INFINITY; public.cliques.len()];
         let mut fit = Fitted::start(domain, records)?;
@@ -146,7 +190,7 @@ impl Base {
             wanted.sort_unstable();
             let is_due = |i: &usize| grew || known[*i].is_infinite();
             let due: Vec<usize> = wanted.iter().copied().filter(is_due).collect();
-            for (i, score) in fit.scores(public, &due, &sampling, &relevance, pass)? {
+            for (i, score) in self.scores(&fit, &due, pass)? {
                 known[i] = score;
             }
             wanted.retain(|i| known[*i] > LEAST_SCORE);
@@ -171,24 +215,27 @@ impl Base {
             }
         }
         fit.refit(domain, public, &chosen, records, CALLS.1)?;
-        let potentials = fit.model.potentials().clone();
-        let model = MarkovRandomField::new(domain, potentials.clone(), total)?;
-        Ok(Self { potentials: Arc::new(potentials), model })
+        Ok(fit)
     }
 
-    /// A model of the same marginals of other public records.
-    pub(super) fn refitted(&self, table: PublicData) -> Result<MarkovRandomField> {
-        let domain = self.model.domain();
-        let public = PublicMarginals::count(&[table], self.cliques())?;
-        let mut fit = Fitted::start(domain, public.total())?;
-        let all: Vec<usize> = (0..public.cliques.len()).collect();
-        fit.refit(domain, &public, &all, public.total(), CALLS.1)?;
-        Ok(fit.model)
-    }
-
-    /// Its cliques.
-    pub(super) fn cliques(&self) -> &[Clique] {
-        self.potentials.layout().cliques()
+    /// `w_r (‖q_r - M_r p‖₁ - s_r)` of some marginals, by their position. `pass`: the seed for estimates.
+    fn scores(&self, fit: &Fitted, wanted: &[usize], pass: u32) -> Result<Vec<(usize, f64)>> {
+        let (public, total) = (self.public, fit.model.total());
+        let mut found = Vec::with_capacity(wanted.len());
+        // Tables that lack attributes have other numbers of records.
+        let sizes: BTreeSet<u64> = wanted.iter().map(|i| public.records[*i]).collect();
+        for size in sizes {
+            let own: Vec<usize> =
+                wanted.iter().copied().filter(|i| public.records[*i] == size).collect();
+            let (cliques, counts) = (&public.cliques, &public.counts);
+            let scale = total / size as f64;
+            let distances = table_distances(&fit.model, cliques, &own, counts, scale, pass)?;
+            let score = |(i, distance): (usize, f64)| {
+                (i, self.relevance[i] * (distance / total - self.sampling[i]))
+            };
+            found.extend(own.into_iter().zip(distances).map(score));
+        }
+        Ok(found)
     }
 }
 
@@ -236,33 +283,5 @@ impl Fitted {
         )?;
         self.oracle = Some(oracle);
         Ok(())
-    }
-
-    /// The candidates with their scores.
-    fn scores(
-        &self,
-        public: &PublicMarginals,
-        wanted: &[usize],
-        sampling: &[f64],
-        relevance: &[f64],
-        pass: u32,
-    ) -> Result<Vec<(usize, f64)>> {
-        let total = self.model.total();
-        let mut found = Vec::with_capacity(wanted.len());
-        // Tables that lack attributes have other numbers of records.
-        let sizes: BTreeSet<u64> = wanted.iter().map(|i| public.records[*i]).collect();
-        for size in sizes {
-            let own: Vec<usize> =
-                wanted.iter().copied().filter(|i| public.records[*i] == size).collect();
-            let (cliques, counts) = (&public.cliques, &public.counts);
-            let distances =
-                table_distances(&self.model, cliques, &own, counts, total / size as f64, pass)?;
-            found.extend(
-                own.into_iter()
-                    .zip(distances)
-                    .map(|(i, distance)| (i, relevance[i] * (distance / total - sampling[i]))),
-            );
-        }
-        Ok(found)
     }
 }

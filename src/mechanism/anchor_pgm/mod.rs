@@ -5,7 +5,6 @@ mod doubt;
 mod expert;
 mod panel;
 mod pick;
-mod round;
 mod rows;
 mod setting;
 
@@ -14,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::Clique;
 use crate::error::Result;
 use crate::estimation::EstimatorKind;
-use crate::mechanism::aim;
+use crate::mechanism::adaptive::{self, Candidates};
 use crate::mechanism::graphical::Fitting;
 use crate::mechanism::{
     Mechanism, ModelState, PlanFor, PublicTrust, Release, Run, RunPlan, Task, parameters,
@@ -26,7 +25,6 @@ use base::{Base, PublicMarginals};
 pub use expert::AnchorExpert;
 use panel::Panel;
 use pick::{Candidate, Compared, Form};
-use round::Candidates;
 use rows::PublicRecords;
 use setting::{Regime, Setting};
 
@@ -124,14 +122,14 @@ impl Mechanism for AnchorPgm {
         let rounds = self.rounds_of(curator.domain().len(), task);
         let cliques = task.workload.downward_closure();
         let singles: Vec<Clique> = cliques.iter().take_while(|c| c.len() == 1).cloned().collect();
-        aim::check_rounds(self.name(), rounds, singles.len())?;
+        adaptive::check_rounds(self.name(), rounds, singles.len())?;
         let fitting = self.fitting();
         fitting.check_domain(curator.domain())?;
         let mut run = Run::open(self.name(), self, curator, task, observer)?;
         let total = run.total()?;
 
         // 0. The base, from public tables alone.
-        let relevance = aim::relevance(task.workload, &cliques, run.domain());
+        let relevance = adaptive::relevance(task.workload, &cliques, run.domain());
         let public = PublicMarginals::count(task.public, &cliques)?;
         let records = public.total();
         let setting = Setting::new(run.budget(), total, records, self.size_limit_mib);
@@ -174,19 +172,18 @@ impl Mechanism for AnchorPgm {
         }
 
         // 3. Rounds as AIM's, on the driver's model.
-        let candidates = Candidates {
-            cliques: &cliques,
-            relevance: &relevance,
-            answers: &answers,
-            size_limit_mib: self.size_limit_mib,
-        };
+        let candidates = Candidates { cliques: &cliques, relevance: &relevance, answers: &answers };
         while !schedule.left.is_zero() {
             let round = run.begin_round()?;
             let cost = schedule.next()?;
             run.plan(round.saturating_add(schedule.rounds_after()));
             let driver = panel.driver();
             let gain = setting.gain(driver.which);
-            let clique = candidates.choose(&mut run, driver, gain, cost)?;
+            let share = run.spent_share_with(cost.0.sum());
+            let limit_mib = driver.limit_mib(self.size_limit_mib, share);
+            let held = driver.cliques(run.measurements());
+            let clique =
+                candidates.choose(&mut run, &driver.model, &held, limit_mib, gain, cost)?;
             run.measure(clique, cost.0.measure)?;
             run.keep(&picks)?;
             run.end_round()?;

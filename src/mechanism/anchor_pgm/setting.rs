@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::mechanism::Shares;
+use crate::mechanism::adaptive::Gain;
 use crate::mechanism::anchor_pgm::expert::AnchorExpert;
 use crate::mechanism::annealing::Step;
 use crate::privacy::Rho;
@@ -120,27 +121,6 @@ impl Setting {
         let left = budget.checked_sub(singles).unwrap_or_default();
         let least_left = if self.regime == Regime::NoPublicTables { 1 } else { ROUNDS_LEFT };
         Ok(Schedule { singles, left, step, share, least_left })
-    }
-}
-
-/// What a fit gains by measuring a marginal that its model misses by `e`, with noise `a`, both as L1 norms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Gain {
-    /// `e - a`, as in AIM.
-    AboveNoise,
-    /// `e (1 - a/√(e² + a²))`: the gain of a fit that shrinks the noise. Its derivative in e is in [0, 1).
-    Shrunk,
-}
-
-impl Gain {
-    pub(super) fn of(self, error: f64, noise: f64) -> f64 {
-        match self {
-            Self::AboveNoise => error - noise,
-            Self::Shrunk => {
-                let both = error.hypot(noise);
-                if both > 0.0 { error * (1.0 - noise / both) } else { 0.0 }
-            }
-        }
     }
 }
 

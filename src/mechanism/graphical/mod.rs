@@ -9,6 +9,7 @@ use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::estimation::{EstimatorKind, Stopping, Weighting};
 use crate::graph::{self, Extensions, JunctionTree, Scratch};
+use crate::measurement::Measurement;
 use crate::mechanism::{FitRecord, Release, Run};
 use crate::model::MarkovRandomField;
 use crate::privacy::{Rho, ScoreSensitivity, Selection, Sensitive};
@@ -112,6 +113,14 @@ impl GraphicalModel {
         Ok(Self { fitting, total, model, last_fit: None, coverage: Coverage::default() })
     }
 
+    /// As [`open`](Self::open), but uniform in a resumed run too.
+    pub(super) fn unfitted(fitting: Fitting, run: &mut Run<'_, '_>) -> Result<Self> {
+        fitting.check_domain(run.domain())?;
+        let total = run.total()?;
+        let model = MarkovRandomField::uniform(run.domain(), total)?;
+        Ok(Self { fitting, total, model, last_fit: None, coverage: Coverage::default() })
+    }
+
     /// The number of records n, or its estimate.
     pub fn total(&self) -> f64 {
         self.total
@@ -193,20 +202,31 @@ impl GraphicalModel {
     /// # Errors
     /// A model that does not fit in memory.
     pub fn fit(&mut self, run: &mut Run<'_, '_>) -> Result<()> {
-        if run.measurements().is_empty() {
+        self.advance(run.domain(), run.measurements())?;
+        self.report(run)
+    }
+
+    /// Fits the model to some measurements.
+    pub(super) fn advance(&mut self, domain: &Domain, measurements: &[Measurement]) -> Result<()> {
+        if measurements.is_empty() {
             return Ok(());
         }
         let earlier = self.last_fit.as_ref();
-        let fit = Fit::new(&self.fitting, run.domain(), run.measurements(), &self.model, earlier)?;
+        let fit = Fit::new(&self.fitting, domain, measurements, &self.model, earlier)?;
+        self.model = fit.model.clone();
+        self.last_fit = Some(fit);
+        Ok(())
+    }
+
+    /// Records the last fit, and keeps its potentials for the checkpoint.
+    pub(super) fn report(&self, run: &mut Run<'_, '_>) -> Result<()> {
+        let Some(fit) = &self.last_fit else { return Ok(()) };
         run.fitted(FitRecord::GraphicalModel {
             loss: fit.estimate.loss,
             oracle_calls: fit.estimate.oracle_calls,
             model_mib: fit.model.size_mib(),
         });
-        run.keep(&PotentialsState::new(&fit.estimate.potentials))?;
-        self.model = fit.model.clone();
-        self.last_fit = Some(fit);
-        Ok(())
+        run.keep(&PotentialsState::new(&fit.estimate.potentials))
     }
 
     /// The release, with the certificate of the last fit.

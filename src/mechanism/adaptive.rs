@@ -1,0 +1,117 @@
+//! What AIM and Anchor-PGM share: how a round chooses the marginal to measure.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{Clique, Domain};
+use crate::error::{Error, Result};
+use crate::mechanism::Run;
+use crate::mechanism::annealing::Step;
+use crate::mechanism::graphical::{model_errors, tractable};
+use crate::model::MarkovRandomField;
+use crate::privacy::{ScoreSensitivity, Selection, Sensitive};
+use crate::query::Workload;
+
+/// What a fit gains by measuring a marginal that its model misses by e, with expected noise a, both as L1 norms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Gain {
+    /// `e - a`, as in AIM: what is gained by taking the measurement as it is.
+    #[default]
+    AboveNoise,
+    /// `e (1 - a/√(e² + a²))`: what is gained by weighing the measurement against the model. Its derivative in e is in
+    /// [0, 1) (`docs/theory/sensitivities.md`, section 3).
+    Shrunk,
+}
+
+impl Gain {
+    /// The gain.
+    pub fn of(self, error: f64, noise: f64) -> f64 {
+        match self {
+            Self::AboveNoise => error - noise,
+            Self::Shrunk => {
+                let both = error.hypot(noise);
+                if both > 0.0 { error * (1.0 - noise / both) } else { 0.0 }
+            }
+        }
+    }
+}
+
+/// The marginals that may be measured.
+pub(super) struct Candidates<'a> {
+    /// The closure of the workload.
+    pub(super) cliques: &'a [Clique],
+    /// `w_r` of each clique, as of [`relevance`].
+    pub(super) relevance: &'a [f64],
+    /// The private marginals of all cliques.
+    pub(super) answers: &'a Sensitive<Vec<Vec<u32>>>,
+}
+
+impl Candidates<'_> {
+    /// Chooses a marginal r by the exponential mechanism, with scores `w_r gain(‖M_r(D) - M_r(model)‖₁, √(2/π) σ n_r)`.
+    ///
+    /// `held`: the cliques of the model. Those that would make it larger than `limit_mib` are no candidates. `cost`: that of
+    /// the round.
+    pub(super) fn choose(
+        &self,
+        run: &mut Run<'_, '_>,
+        model: &MarkovRandomField,
+        held: &[Clique],
+        limit_mib: f64,
+        gain: Gain,
+        cost: Step,
+    ) -> Result<&Clique> {
+        let Self { cliques, relevance, answers } = self;
+        let round = run.next_round();
+        let kept = tractable(run.domain(), held, cliques, limit_mib);
+        let wanted: Vec<usize> = (0..cliques.len()).filter(|i| kept[*i]).collect();
+        if wanted.is_empty() {
+            return Err(Error::NoCandidates { round, limit_mib });
+        }
+
+        let (errors, coverage) = model_errors(model, cliques, &wanted, answers, round)?;
+        let noise = run.expected_noise(cost.0.measure);
+        let domain = run.domain();
+        let expected = |i: usize| noise * domain.cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
+        let scores = errors.map(|errors| {
+            let score = |(i, error): (&usize, f64)| relevance[*i] * gain.of(error, expected(*i));
+            wanted.iter().zip(errors).map(score).collect()
+        });
+
+        let penalty = wanted.iter().map(|i| expected(*i)).fold(0.0, f64::max);
+        let largest = wanted.iter().map(|i| relevance[*i]).fold(0.0, f64::max);
+        let sensitivity = ScoreSensitivity::l1_error(run.relation()).less(penalty);
+        sensitivity.check_precision(run.largest_records() + model.total())?;
+        let sensitivity = sensitivity.weighted(largest)?;
+        run.scored(wanted.len(), coverage.exact, coverage.sampled);
+        let (how, purpose) = (Selection::Exponential, "choose a marginal");
+        let choice = run.select(how, scores, sensitivity, cost.0.select, purpose)?;
+        Ok(&cliques[wanted[choice]])
+    }
+}
+
+/// `w_r = Σ_s c_s |r ∩ s|`: the relevance of each clique r to the workload. Summed by attribute:
+/// `w_r = Σ_{a ∈ r} Σ_{s ∋ a} c_s`.
+pub(super) fn relevance(workload: &Workload, cliques: &[Clique], domain: &Domain) -> Vec<f64> {
+    let mut of_attribute = vec![0.0; domain.len()];
+    for weighted in workload.weighted_cliques() {
+        for attribute in weighted.clique.iter() {
+            of_attribute[attribute] += weighted.weight;
+        }
+    }
+    cliques.iter().map(|clique| clique.iter().map(|a| of_attribute[a]).sum()).collect()
+}
+
+/// Each single attribute takes one round, and the other cliques need at least one.
+pub(super) fn check_rounds(mechanism: &'static str, rounds: u32, singles: usize) -> Result<()> {
+    if rounds as usize > singles {
+        return Ok(());
+    }
+    let found = format!("{rounds} rounds for a workload of {singles} attributes");
+    let expected = "more rounds than attributes, each of which takes a round";
+    Err(Error::invalid_specification(mechanism, found, expected))
+}
+
+#[cfg(test)]
+#[path = "../../tests/unit/mechanism_adaptive.rs"]
+mod tests;
