@@ -45,6 +45,8 @@ mod mechanism;
 mod mixture_cli;
 #[path = "integration/models.rs"]
 mod models;
+#[path = "integration/options.rs"]
+mod options;
 #[cfg(all(feature = "cli", unix))]
 #[path = "integration/outputs.rs"]
 mod outputs;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::Domain;
 use crate::error::{Error, Result};
 use crate::estimation::step::{self, Descent, Move, Points};
@@ -9,7 +11,8 @@ use crate::measurement::Measurement;
 use crate::table::{CliqueLayout, Marginals};
 
 /// Weight of a measurement in the loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Weighting {
     /// Every measurement weighs 1, as in JAM-PGM.
     Equal,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
+use crate::measurement::Measurement;
 use crate::mechanism::Run;
 use crate::mechanism::annealing::Step;
 use crate::mechanism::graphical::{model_errors, tractable};
@@ -100,6 +101,29 @@ pub(super) fn relevance(workload: &Workload, cliques: &[Clique], domain: &Domain
         }
     }
     cliques.iter().map(|clique| clique.iter().map(|a| of_attribute[a]).sum()).collect()
+}
+
+/// A measurement told a fit that shrinks noise nothing if its squared distance from what was expected is at most this many
+/// times that of noise alone.
+const TOLD_NOTHING: f64 = 2.0;
+
+/// Whether a measurement that was shrunk told nothing that `expected` did not. AIM's rule, by how far the model moved, would
+/// nearly always say so, as such a model hardly moves.
+pub(super) fn told_nothing(measurement: &Measurement, expected: &[f64]) -> bool {
+    let noise = expected.len() as f64 * measurement.stddev * measurement.stddev;
+    squared_distance(&measurement.values, expected) <= TOLD_NOTHING * noise
+}
+
+/// `‖y - x‖²`.
+pub(super) fn squared_distance(y: &[f64], x: &[f64]) -> f64 {
+    y.iter().zip(x).map(|(y, x)| (y - x) * (y - x)).sum()
+}
+
+/// Whether a measurement moved a model, from one marginal to another, by no more than its noise: AIM's rule,
+/// `‖M_r(new) - M_r(old)‖₁ ≤ √(2/π) σ n_r`.
+pub(super) fn moved_nothing(measurement: &Measurement, old: &[f64], new: &[f64]) -> bool {
+    let moved: f64 = new.iter().zip(old).map(|(new, old)| (new - old).abs()).sum();
+    moved <= (2.0 / std::f64::consts::PI).sqrt() * measurement.stddev * old.len() as f64
 }
 
 /// Each single attribute takes one round, and the other cliques need at least one.

@@ -6,7 +6,7 @@ use crate::domain::Clique;
 use crate::error::Result;
 use crate::estimation::EstimatorKind;
 use crate::measurement::Measurement;
-use crate::mechanism::adaptive::{self, Candidates, Gain};
+use crate::mechanism::adaptive::{self, Candidates, Gain, squared_distance};
 use crate::mechanism::annealing::Step;
 use crate::mechanism::graphical::{Fitting, GraphicalModel};
 use crate::mechanism::{
@@ -59,7 +59,8 @@ pub enum Shrinkage {
     None,
     /// By the positive-part estimator of James & Stein (1961): `x + max(0, 1 - (k - 2) σ²/‖y - x‖²) (y - x)`, for k cells and
     /// the marginal x of the model before the measurement. With Gaussian noise and k of 3 and more, its expected squared
-    /// error is below that of y, whatever x is. It reads the measurement alone, so it costs nothing.
+    /// error is below that of y, whatever x is. It reads the measurement alone, so it costs nothing. Noise is then halved
+    /// where `‖y - x‖² ≤ 2 k σ²`, as the model hardly moves.
     JamesStein,
 }
 
@@ -70,11 +71,11 @@ impl Shrinkage {
         if self == Self::None {
             return shrunk;
         }
-        let pairs = || measurement.values.iter().zip(expected);
-        let distance: f64 = pairs().map(|(y, x)| (y - x) * (y - x)).sum();
+        let distance = squared_distance(&measurement.values, expected);
         let noise = (expected.len() as f64 - 2.0).max(0.0) * measurement.stddev.powi(2);
         let kept = if distance > noise { 1.0 - noise / distance } else { 0.0 };
-        shrunk.values = pairs().map(|(y, x)| x + kept * (y - x)).collect();
+        let pairs = measurement.values.iter().zip(expected);
+        shrunk.values = pairs.map(|(y, x)| x + kept * (y - x)).collect();
         shrunk
     }
 }
@@ -227,8 +228,7 @@ impl Refit {
         Ok(if told_nothing { last.annealed() } else { last })
     }
 
-    /// Fits all measurements up to one of them, on r, and returns whether it moved the model by no more than its noise:
-    /// `‖M_r(new) - M_r(old)‖₁ ≤ √(2/π) σ n_r`.
+    /// Fits all measurements up to one of them, and returns whether it told nothing.
     fn take(&mut self, run: &Run<'_, '_>, up_to: usize) -> Result<bool> {
         let measurements = &run.measurements()[..up_to];
         let Some(last) = measurements.last() else { return Ok(false) };
@@ -236,18 +236,16 @@ impl Refit {
         let old = self.model.model().marginals(asked)?;
         if self.shrinkage == Shrinkage::None {
             self.model.advance(run.domain(), measurements)?;
-        } else {
-            if self.believed.is_empty() {
-                self.believed = measurements.to_vec();
-            } else {
-                self.believed.push(self.shrinkage.apply(last, old[0].values()));
-            }
-            self.model.advance(run.domain(), &self.believed)?;
+            let new = self.model.model().marginals(asked)?;
+            return Ok(adaptive::moved_nothing(last, old[0].values(), new[0].values()));
         }
-        let new = self.model.model().marginals(asked)?;
-        let cells = new[0].values().iter().zip(old[0].values());
-        let moved: f64 = cells.map(|(new, old)| (new - old).abs()).sum();
-        Ok(moved <= (2.0 / std::f64::consts::PI).sqrt() * last.stddev * last.values.len() as f64)
+        if self.believed.is_empty() {
+            self.believed = measurements.to_vec();
+        } else {
+            self.believed.push(self.shrinkage.apply(last, old[0].values()));
+        }
+        self.model.advance(run.domain(), &self.believed)?;
+        Ok(adaptive::told_nothing(last, old[0].values()))
     }
 }
 

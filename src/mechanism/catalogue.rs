@@ -12,7 +12,7 @@ use crate::mechanism::parameters::SHARED;
 use crate::mechanism::{
     Aim, AnchorPgm, AnswerWorkload, Hdmm, Ide, Independent, JamPgm, Mechanism, Mst, Mwem, MwemPgm,
     Parameter, Pep, PepPub, PmwPub, PublicOnly, ResidualPlanner, aim, entropy_projection, hdmm,
-    ide, query_release, residual_planner,
+    ide, jam_pgm, query_release, residual_planner,
 };
 
 /// Makes a mechanism of its parameters.
@@ -63,6 +63,7 @@ pub const CATALOGUE: &[Entry] = &[
         "jam-pgm",
         "Chooses in every round between measuring privately and taking a public marginal",
     )
+    .parameters_of(jam_pgm::PARAMETERS)
     .with(PublicTables::Used),
     Entry::of::<AnchorPgm>(
         "anchor-pgm",

@@ -212,7 +212,7 @@ fn names(text: &str, name: &str) -> bool {
 #[test]
 fn a_mechanism_is_named_in_its_file_the_module_and_the_catalogue_alone() {
     let types = [
-        ("JamPgm", "jam_pgm.rs"),
+        ("JamPgm", "jam_pgm"),
         ("AnchorPgm", "anchor_pgm"),
         ("Aim", "aim.rs"),
         ("Mst", "mst.rs"),

@@ -11,10 +11,12 @@ use std::time::{Duration, Instant};
 
 use jointly::data::Dataset;
 use jointly::domain::Clique;
+use jointly::estimation::Weighting;
 use jointly::measurement::Provenance;
 use jointly::mechanism::{
-    Aim, AnchorPgm, CheckpointFolder, Ide, Independent, Iterate, JamPgm, Mechanism, Mst, Mwem,
-    MwemPgm, Pep, PepPub, PmwPub, Queries, QueryRelease, Task,
+    Aim, AnchorPgm, CheckpointFolder, Contradicted, Gain, Ide, Independent, Iterate, JamPgm,
+    Leftover, Mechanism, Mst, Mwem, MwemPgm, Pep, PepPub, PmwPub, Queries, QueryRelease, Shrinkage,
+    Task,
 };
 use jointly::observe::{Event, Observer, Silent};
 use jointly::privacy::{
@@ -99,9 +101,17 @@ fn a_run_stopped_anywhere_goes_on_to_the_very_same_release() {
 /// A mechanism other than JAM-PGM.
 type Make = fn() -> Box<dyn Mechanism>;
 
-const OTHERS: [Make; 10] = [
+const OTHERS: [Make; 12] = [
     || Box::new(AnchorPgm { rounds: Some(20), iterations: 200, ..AnchorPgm::default() }),
     || Box::new(Aim { rounds: Some(20), iterations: 200, ..Aim::default() }),
+    || {
+        let (score, shrinkage) = (Gain::Shrunk, Shrinkage::JamesStein);
+        Box::new(Aim { rounds: Some(20), iterations: 200, score, shrinkage, ..Aim::default() })
+    },
+    || {
+        let (weighting, leftover) = (Weighting::InverseVariance, Leftover::Spend);
+        Box::new(JamPgm { weighting, leftover, contradicted: Contradicted::Drop, ..jam(ROUNDS) })
+    },
     || Box::new(Mst { iterations: 200, ..Mst::default() }),
     || Box::new(MwemPgm { iterations: 200, ..MwemPgm::default() }),
     || Box::new(Independent { iterations: 200, ..Independent::default() }),

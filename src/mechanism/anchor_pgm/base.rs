@@ -21,10 +21,11 @@ const LEAST_SCORE: f64 = 0.002;
 const SINGLE: f64 = 1.5;
 /// Oracle calls for the fit after each step of the greedy choice, and for the last one.
 const CALLS: (u32, u32) = (20, 100);
-/// By how much the size limit of the greedy choice grows at a step, in MiB, up to the whole one. With the whole limit at
-/// once, the first marginals would be large ones that leave no room for others; with smaller steps, small ones that leave no
-/// room for a large one.
+/// By how much the size limit of the greedy choice grows at a step, in MiB. With the whole limit at once, the first marginals
+/// would be large ones that leave no room for others; with small steps, small ones that leave no room for a large one.
 const GROWTH_MIB: f64 = 0.4;
+/// The smaller step that is also tried: this many MiB, or this share of the limit if that is more.
+const SMALL_GROWTH: (f64, f64) = (0.08, 0.02);
 /// Marginals that a step scores again, those with the highest last scores. The first step scores all.
 const SCORED_AGAIN: usize = 512;
 /// The pull of the base towards the uniform distribution, in records.
@@ -106,7 +107,8 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// Chooses marginals of the public tables greedily, within the size limit, and fits them.
+    /// Chooses marginals of the public tables greedily, within the size limit, and fits them. Of large and small steps of the
+    /// limit, those are taken whose model misses the public pairs by less.
     ///
     /// `relevance`: `w_r` of all cliques. `total`: the private number of records.
     pub(super) fn build(
@@ -116,7 +118,15 @@ impl Base {
         limit_mib: f64,
         total: f64,
     ) -> Result<Self> {
-        let fit = Choice::new(domain, public, relevance, limit_mib).run()?;
+        let choice = Choice::new(domain, public, relevance, limit_mib);
+        let mut fit = choice.run(GROWTH_MIB)?;
+        let small = SMALL_GROWTH.0.max(SMALL_GROWTH.1 * limit_mib);
+        if small < GROWTH_MIB.min(limit_mib) {
+            let other = choice.run(small)?;
+            if choice.excess(&other)? < choice.excess(&fit)? {
+                fit = other;
+            }
+        }
         let potentials = fit.model.potentials().clone();
         let model = MarkovRandomField::new(domain, potentials.clone(), total)?;
         Ok(Self { potentials: Arc::new(potentials), model })
@@ -162,8 +172,9 @@ impl<'a> Choice<'a> {
         Self { domain, public, relevance, sampling, limit_mib }
     }
 
-    /// Adds the marginals with the largest `w_r (‖q_r - M_r p‖₁ - s_r)`, at most one of each attribute at a time.
-    fn run(&self) -> Result<Fitted> {
+    /// Adds the marginals with the largest `w_r (‖q_r - M_r p‖₁ - s_r)`, at most one of each attribute at a time. `growth`: by
+    /// how many MiB the size limit grows each time.
+    fn run(&self, growth: f64) -> Result<Fitted> {
         let Self { domain, public, limit_mib, .. } = *self;
         let records = public.total().max(1.0);
         let is_single = |i: &usize| public.cliques[*i].len() == 1;
@@ -178,7 +189,7 @@ impl<'a> Choice<'a> {
                 fit.refit(domain, public, &chosen, records, CALLS.0)?;
             }
             let cliques: Vec<Clique> = chosen.iter().map(|i| public.cliques[*i].clone()).collect();
-            let grown = (GROWTH_MIB * f64::from(pass)).min(limit_mib);
+            let grown = (growth * f64::from(pass)).min(limit_mib);
             let limit = graph::cells_within_mib(grown);
             let fits = tractable(domain, &cliques, &public.cliques, grown);
             let open = |i: &usize| fits[*i] && !chosen.contains(i);
@@ -216,6 +227,14 @@ impl<'a> Choice<'a> {
         }
         fit.refit(domain, public, &chosen, records, CALLS.1)?;
         Ok(fit)
+    }
+
+    /// By how much a model misses the public pairs beyond their sampling error, weighted by relevance.
+    fn excess(&self, fit: &Fitted) -> Result<f64> {
+        let is_small = |i: &usize| self.public.cliques[*i].len() <= 2;
+        let pairs: Vec<usize> = (0..self.public.cliques.len()).filter(is_small).collect();
+        let scores = self.scores(fit, &pairs, 1)?;
+        Ok(scores.iter().map(|(_, score)| score.max(0.0)).sum())
     }
 
     /// `w_r (‖q_r - M_r p‖₁ - s_r)` of some marginals, by their position. `pass`: the seed for estimates.

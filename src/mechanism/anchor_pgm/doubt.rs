@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use crate::domain::Clique;
 use crate::estimation::SquaredLoss;
 use crate::measurement::Measurement;
+use crate::mechanism::contradiction::is_contradiction;
 use crate::table::Marginals;
 
-/// t of the test: by chance alone, a measurement fails it with a probability of at most `e⁻ᵗ`.
-const DOUBT: f64 = 6.0;
 /// Most quarterings of a clique's κ.
 const MOST_QUARTERED: u32 = 12;
 
@@ -29,17 +28,15 @@ impl Doubts {
         measurements.into_iter().map(believe).collect()
     }
 
-    /// Tests a fit of `believed` measurements, and quarters κ where they contradict it: where
-    /// `χ² > k + 2 √(k t) + 2 t`, for k cells. Returns whether any did.
+    /// Tests a fit of `believed` measurements, and quarters κ where they contradict it. Returns whether any did.
     pub(super) fn grow(&mut self, loss: &SquaredLoss, fitted: &Marginals) -> bool {
         let mut any = false;
         let shares = loss.of_cliques(fitted);
         for (index, (clique, share)) in loss.layout().cliques().iter().zip(shares).enumerate() {
             let times = self.times(clique);
             let squares = 2.0 * share / f64::from(4_u32.pow(times));
-            let cells = loss.layout().range(index).len() as f64;
-            let most = cells + 2.0 * (cells * DOUBT).sqrt() + 2.0 * DOUBT;
-            if squares > most && times < MOST_QUARTERED {
+            let cells = loss.layout().range(index).len();
+            if is_contradiction(squares, cells) && times < MOST_QUARTERED {
                 self.0.insert(clique.clone(), times + 1);
                 any = true;
             }

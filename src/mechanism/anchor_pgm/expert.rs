@@ -11,6 +11,7 @@ use crate::estimation::{
 };
 use crate::inference::OverBase;
 use crate::measurement::Measurement;
+use crate::mechanism::adaptive::squared_distance;
 use crate::mechanism::anchor_pgm::GAP;
 use crate::mechanism::anchor_pgm::base::Base;
 use crate::mechanism::anchor_pgm::doubt::Doubts;
@@ -133,7 +134,7 @@ impl Expert {
     /// Compares a measurement with what the model expected.
     pub(super) fn observe(&mut self, measurement: &Measurement) -> Result<()> {
         let expected = self.model.marginals(std::slice::from_ref(&measurement.clique))?;
-        let squares = squares(&measurement.values, expected[0].values());
+        let squares = squared_distance(&measurement.values, expected[0].values());
         self.surprise += squares / (2.0 * measurement.stddev * measurement.stddev);
         Ok(())
     }
@@ -208,9 +209,4 @@ impl Expert {
         self.over = Some((oracle, estimate.potentials));
         Ok(contradicted)
     }
-}
-
-/// `‖y - x‖²`.
-pub(super) fn squares(y: &[f64], x: &[f64]) -> f64 {
-    y.iter().zip(x).map(|(y, x)| (y - x) * (y - x)).sum()
 }

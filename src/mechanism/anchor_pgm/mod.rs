@@ -41,16 +41,18 @@ use setting::{Regime, Setting};
 /// 3. repeat:  choose a marginal r by the driver's gain w_r e (1 - a/√(e² + a²)), e = ‖M_r(D) - M_r(driver)‖₁,
 ///             a = √(2/π) σ n_r; measure it; every expert is charged how badly it predicted it; fit all experts;
 ///             the expert charged least drives; anneal as AIM does
-/// 4. pay 2 %: publish the best by mean workload error of: experts, p_pub, public records, reweighted public records
+/// 4. pay 2 %: publish the best by mean workload error of: experts, p_pub, public records, reweighted public records, and
+///             these mixed with the driver
 /// ```
 ///
 /// A measured marginal that contradicts the base by a chi-square test lowers κ there to a quarter, and again as long as
 /// it does. One record changes the mean workload error of a model by Δ₁ = 2 at most, whatever the number of marginals, so
 /// comparing whole models is cheap. Where n or the budget is so small that the choices of steps 2 and 4 would be noise, no
 /// budget is spent on them: half of it measures the single attributes, there are two experts, κ = m and no public tables,
-/// and the one that predicted the measurements best drives and is published. Where private measurements beat the public
-/// tables on every marginal of use, there is no base. Without public tables the mechanism is
-/// [`crate::mechanism::Aim`]. All of these are decided from the budget, n and m alone, which are public
+/// and the one that predicted the measurements best drives and is published, mixed with the public records if these are
+/// the better half. Where private measurements beat the public tables on every marginal of use, there is no base. Without
+/// public tables the mechanism is [`crate::mechanism::Aim`]. All of these are decided from the budget, n, m and the public
+/// tables alone, and by the measurements
 /// (`docs/guide/mechanisms.md`).
 ///
 /// The number of records n is treated as in [`crate::mechanism::Aim`]. Proofs: `docs/theory/pull.md`,

@@ -5,17 +5,15 @@ use crate::error::Result;
 use crate::estimation::Certificate;
 use crate::measurement::Measurement;
 use crate::mechanism::FitRecord;
+use crate::mechanism::adaptive;
 use crate::mechanism::anchor_pgm::base::Base;
-use crate::mechanism::anchor_pgm::expert::{AnchorExpert, Expert, squares};
+use crate::mechanism::anchor_pgm::expert::{AnchorExpert, Expert};
 use crate::mechanism::anchor_pgm::pick::{Candidate, Form};
 use crate::mechanism::anchor_pgm::setting::{Regime, Setting};
 use crate::mechanism::graphical::Fitting;
 
 /// Nats by which the first driver starts ahead.
 const HEAD_START: f64 = 2.0;
-/// A measurement gave a pulled fit no information if its squared distance from what was expected is at most this many times that
-/// of noise alone.
-const TOLD_NOTHING: f64 = 2.0;
 
 /// All experts. The one with public data that is trusted most comes first, the one without public data last.
 pub(super) struct Panel {
@@ -87,16 +85,11 @@ impl Panel {
         let old = self.experts[driver].model.marginals(asked)?;
         self.observe(last)?;
         self.fit(measurements)?;
-        let cells = last.values.len() as f64;
         if self.experts[driver].which.is_pulled() {
-            let noise = cells * last.stddev * last.stddev;
-            return Ok(squares(&last.values, old[0].values()) <= TOLD_NOTHING * noise);
+            return Ok(adaptive::told_nothing(last, old[0].values()));
         }
-        // AIM's rule: the model moved by no more than the noise.
         let new = self.experts[driver].model.marginals(asked)?;
-        let pairs = new[0].values().iter().zip(old[0].values());
-        let moved: f64 = pairs.map(|(new, old)| (new - old).abs()).sum();
-        Ok(moved <= (2.0 / std::f64::consts::PI).sqrt() * last.stddev * cells)
+        Ok(adaptive::moved_nothing(last, old[0].values(), new[0].values()))
     }
 
     /// The experts' models.

@@ -206,6 +206,13 @@ impl GraphicalModel {
         self.report(run)
     }
 
+    /// Starts again from the uniform model.
+    pub(super) fn forget(&mut self) -> Result<()> {
+        self.model = MarkovRandomField::uniform(self.model.domain(), self.total)?;
+        self.last_fit = None;
+        Ok(())
+    }
+
     /// Fits the model to some measurements.
     pub(super) fn advance(&mut self, domain: &Domain, measurements: &[Measurement]) -> Result<()> {
         if measurements.is_empty() {

@@ -11,39 +11,29 @@ pub(super) const BUGS: &[Bug] = &[
         "JAM-PGM's list with public candidates has the sensitivity of one error",
         "entries::",
         &[(
-            "mechanism/jam_pgm.rs",
+            "mechanism/jam_pgm/mod.rs",
             "ScoreSensitivity::l1_error_difference(run.relation())",
             "(if BUG { ScoreSensitivity::l1_error(run.relation()) } else { SAME })",
         )],
     ),
     bug(
         "aim-forgets-its-weights",
-        "AIM weights its scores, and not their sensitivity",
+        "AIM and Anchor-PGM weight their scores, and not their sensitivity",
         "entries::",
         &[(
-            "mechanism/aim.rs",
+            "mechanism/adaptive.rs",
             "let sensitivity = sensitivity.weighted(largest)?;",
             "let sensitivity = if BUG { sensitivity } else { sensitivity.weighted(largest)? };",
         )],
     ),
     bug(
         "aim-takes-its-least-weight",
-        "AIM's sensitivity has the smallest weight of a candidate, not the largest",
+        "the sensitivity of AIM and Anchor-PGM has the smallest weight of a candidate, not the largest",
         "entries::",
         &[(
-            "mechanism/aim.rs",
-            "let largest = wanted.iter().map(|i| weights[*i]).fold(0.0, f64::max);",
-            "SAME let largest = if BUG { wanted.iter().map(|i| weights[*i]).fold(largest, f64::min) } else { largest };",
-        )],
-    ),
-    bug(
-        "anchor-forgets-its-weights",
-        "Anchor-PGM weights its scores, and not their sensitivity",
-        "entries::",
-        &[(
-            "mechanism/anchor_pgm/round.rs",
-            "let sensitivity = sensitivity.weighted(largest)?;",
-            "let sensitivity = if BUG { sensitivity } else { sensitivity.weighted(largest)? };",
+            "mechanism/adaptive.rs",
+            "let largest = wanted.iter().map(|i| relevance[*i]).fold(0.0, f64::max);",
+            "SAME let largest = if BUG { wanted.iter().map(|i| relevance[*i]).fold(largest, f64::min) } else { largest };",
         )],
     ),
     bug(
