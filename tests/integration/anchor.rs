@@ -3,6 +3,7 @@
 use jointly::data::{Dataset, Projectable, PublicData};
 use jointly::domain::{Clique, Domain};
 use jointly::mechanism::{Aim, AnchorExpert, AnchorPgm, FitRecord, Mechanism, Release, Task};
+use jointly::model::WeightedSupport;
 use jointly::observe::Silent;
 use jointly::privacy::{Curator, NeighboringRelation, NoiseSeed, RecordsPerUnit};
 use jointly::query::Workload;
@@ -59,6 +60,27 @@ fn a_fair_public_table_helps_and_a_reversed_one_hardly_hurts() {
         eprintln!("epsilon {epsilon}: AIM {alone:.4}, fair {fair:.4}, reversed {reversed:.4}");
         assert!(fair < 0.8 * alone, "epsilon {epsilon}: {fair}, alone {alone}");
         assert!(reversed < 1.3 * alone, "epsilon {epsilon}: {reversed}, alone {alone}");
+    }
+}
+
+/// A model of a few cells loses what a public table of the private one's size has.
+#[test]
+fn public_records_of_equal_size_are_mixed_in() {
+    let (private, near) = (people(4_000, 1, 0.0), people(4_000, 2, 0.0));
+    let small = AnchorPgm { size_limit_mib: 0.002, ..anchor() };
+    for (epsilon, relation) in
+        [(0.05, NeighboringRelation::ReplaceOne), (1.0, NeighboringRelation::AddRemoveOne)]
+    {
+        let run = Run { epsilon, relation, ..Run::new(&private, &[("near", &near)]) };
+        let release = run.release(&small);
+        let trust = release.public_trust.as_ref().unwrap();
+        assert!(trust.published.contains("mixed"), "epsilon {epsilon}: {}", trust.published);
+        let own = PublicData::new("near", near.clone(), private.domain()).unwrap();
+        let whole = [own];
+        let table = WeightedSupport::from_public(private.domain(), &whole, 4_000.0).unwrap();
+        let (mixed, table) = (run.error(&release.model), run.error(&table.into()));
+        eprintln!("epsilon {epsilon}: mixture {mixed:.4}, public table {table:.4}");
+        assert!(mixed < 1.05 * table, "epsilon {epsilon}: {mixed}, public table {table}");
     }
 }
 

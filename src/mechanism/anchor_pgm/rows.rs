@@ -187,3 +187,7 @@ fn joined(domain: &Domain, tables: &[&Dataset]) -> Result<Dataset> {
     };
     Dataset::new(domain.clone(), (0..domain.len()).map(column).collect::<Result<_>>()?)
 }
+
+#[cfg(test)]
+#[path = "../../../tests/unit/mechanism_anchor_rows.rs"]
+mod tests;
