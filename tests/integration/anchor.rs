@@ -65,7 +65,7 @@ fn a_fair_public_table_helps_and_a_reversed_one_hardly_hurts() {
 
 /// A model of a few cells loses what a public table of the private one's size has.
 #[test]
-fn public_records_of_equal_size_are_mixed_in() {
+fn public_records_of_equal_size_are_published() {
     let (private, near) = (people(4_000, 1, 0.0), people(4_000, 2, 0.0));
     let small = AnchorPgm { size_limit_mib: 0.002, ..anchor() };
     for (epsilon, relation) in
@@ -74,7 +74,7 @@ fn public_records_of_equal_size_are_mixed_in() {
         let run = Run { epsilon, relation, ..Run::new(&private, &[("near", &near)]) };
         let release = run.release(&small);
         let trust = release.public_trust.as_ref().unwrap();
-        assert!(trust.published.contains("mixed"), "epsilon {epsilon}: {}", trust.published);
+        assert!(trust.published.contains("public records, reweighted"), "{}", trust.published);
         let own = PublicData::new("near", near.clone(), private.domain()).unwrap();
         let whole = [own];
         let table = WeightedSupport::from_public(private.domain(), &whole, 4_000.0).unwrap();

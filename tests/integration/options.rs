@@ -8,7 +8,7 @@ use jointly::mechanism::{
 };
 use jointly::privacy::NoiseSeed;
 
-use crate::support::{Run, budget, jam, people, turned_round};
+use crate::support::{Run, budget, bytes, jam, people, turned_round};
 
 const SEEDS: std::ops::Range<u64> = 0..4;
 
@@ -104,14 +104,23 @@ fn weights_by_sampling_error_and_noise_help_a_small_public_table() {
     assert!(weighted < equal * 1.05, "{weighted} against {equal}");
 }
 
+/// On so small a table either rule may win (`docs/adr/0020-options-beyond-the-papers.md`).
 #[test]
-fn shrunk_measurements_help_where_noise_is_large() {
-    let run = Run { epsilon: 0.1, ..Run::new(&people(3_000, 1, 0.0), &[]) };
-    let aim = Aim { iterations: 200, rounds: Some(20), ..Aim::default() };
-    let with = |score, shrinkage| mean_error(&run, &Aim { score, shrinkage, ..aim.clone() });
-    let plain = with(Gain::AboveNoise, Shrinkage::None);
-    let shrunk = with(Gain::AboveNoise, Shrinkage::JamesStein);
-    let both = with(Gain::Shrunk, Shrinkage::JamesStein);
-    eprintln!("AIM {plain:.4}, James-Stein {shrunk:.4}, with the score {both:.4}");
-    assert!(shrunk < plain, "{shrunk} against {plain}");
+fn options_of_aim_change_what_follows_the_single_attributes() {
+    let run = Run::new(&people(3_000, 1, 0.0), &[]);
+    let plain = Aim { iterations: 200, rounds: Some(20), ..Aim::default() };
+    let expected = (run.release(&plain), mean_error(&run, &plain));
+    let (score, shrinkage) = (Gain::Shrunk, Shrinkage::JamesStein);
+    let shrunk = Aim { shrinkage, ..plain.clone() };
+    for aim in [Aim { score, ..plain.clone() }, Aim { score, ..shrunk.clone() }, shrunk] {
+        let (release, error) = (run.release(&aim), mean_error(&run, &aim));
+        assert_eq!(release.measurements[..6], expected.0.measurements[..6], "{aim:?}");
+        assert_ne!(bytes(&release), bytes(&expected.0), "{aim:?}");
+        assert_eq!(release.ledger.spent(), budget(1.0), "{aim:?}");
+        eprintln!(
+            "{:?}, {:?}: {error:.4}, as published {:.4}",
+            aim.score, aim.shrinkage, expected.1
+        );
+        assert!(error < 1.25 * expected.1, "{aim:?}: {error}, as published {}", expected.1);
+    }
 }
