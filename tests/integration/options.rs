@@ -1,5 +1,7 @@
 //! What goes beyond the papers in JAM-PGM and AIM: off by default, and what each option does.
 
+#![expect(clippy::unwrap_used, reason = "helpers of a test")]
+
 use jointly::data::Dataset;
 use jointly::estimation::Weighting;
 use jointly::measurement::Provenance;

@@ -194,25 +194,7 @@ impl Mechanism for AnchorPgm {
         }
 
         // 4. The published model.
-        let mut models = panel.models();
-        models.extend(panel.base.iter().map(|base| Candidate {
-            name: "the model of the public tables alone",
-            form: Form::Graphical(base.model.clone()),
-        }));
-        let leader = panel.leader();
-        let mut favorite = leader;
-        let records = PublicRecords::fit(run.domain(), task.public, run.measurements(), total)?;
-        if let Some(records) = records {
-            if let (Some(base), Some(fitted)) = (&panel.base, panel.believer()) {
-                let mixed = records.mixed_with(&fitted.model, base, task, setting.beaten)?;
-                favorite = if mixed.is_some() { models.len() } else { leader };
-                models.extend(mixed.map(|support| Candidate {
-                    name: "the public records, reweighted and mixed with a fit",
-                    form: Form::Listed(support),
-                }));
-            }
-            models.extend(records.candidates());
-        }
+        let (mut models, favorite) = finalists(&run, task, &panel, &setting, total)?;
         let published = if setting.last_pick().is_zero() {
             favorite
         } else if let Some(published) = picks.last {
@@ -255,4 +237,33 @@ impl AnchorPgm {
     fn fitting(&self) -> Fitting {
         Fitting::new(self.size_limit_mib, self.iterations, EstimatorKind::default())
     }
+}
+
+/// The models that may be published, and the position of the favorite: a mixture with public records if there is one,
+/// otherwise the model of the leading expert.
+fn finalists(
+    run: &Run<'_, '_>,
+    task: &Task<'_>,
+    panel: &Panel,
+    setting: &Setting,
+    total: f64,
+) -> Result<(Vec<Candidate>, usize)> {
+    let (mut models, mut favorite) = (panel.models(), panel.leader());
+    models.extend(panel.base.iter().map(|base| Candidate {
+        name: "the model of the public tables alone",
+        form: Form::Graphical(base.model.clone()),
+    }));
+    let records = PublicRecords::fit(run.domain(), task.public, run.measurements(), total)?;
+    let Some(records) = records else { return Ok((models, favorite)) };
+    if let (Some(base), Some(expert)) = (&panel.base, panel.believer())
+        && let Some(mixed) = records.mixed_with(&expert.model, base, task, setting.beaten)?
+    {
+        favorite = models.len();
+        models.push(Candidate {
+            name: "the public records, reweighted and mixed with a fit",
+            form: Form::Listed(mixed),
+        });
+    }
+    models.extend(records.candidates());
+    Ok((models, favorite))
 }

@@ -141,7 +141,7 @@ fn best_share(base: &Base, tables: &[&PublicData], workload: &Workload) -> Resul
     let domain = base.model.domain();
     let all = joined(domain, &tables.iter().map(|table| table.table()).collect::<Vec<_>>())?;
     let records = u32::try_from(all.records()).unwrap_or(u32::MAX);
-    let is_held = |record: &u32| *record as usize % HELD_OUT == 0;
+    let is_held = |record: &u32| (*record as usize).is_multiple_of(HELD_OUT);
     let (held, kept): (Vec<u32>, Vec<u32>) = (0..records).partition(is_held);
     if kept.is_empty() {
         return Ok(0.0);
