@@ -8,7 +8,7 @@ use jointly::observe::Silent;
 use jointly::privacy::{Curator, NeighboringRelation, NoiseSeed, RecordsPerUnit};
 use jointly::query::Workload;
 
-use crate::support::{NAMES, Run, budget, bytes, people, select, turned_round};
+use crate::support::{NAMES, Run, budget, bytes, one_turned, people, select, turned_round};
 
 const SEEDS: std::ops::Range<u64> = 0..3;
 
@@ -97,6 +97,19 @@ fn contradictions_are_named() {
     assert!(!found(&reversed).is_empty());
     assert!(found(&reversed).iter().all(|(_, share)| *share > 0.0 && *share < 1.0));
     assert!(drivers(&fair).iter().all(|driver| *driver != AnchorExpert::Alone));
+}
+
+/// Where measurements contradict the public tables, fits believe them more than their noise allows; the report does not.
+#[test]
+fn a_certificate_knows_the_noise_that_the_measurements_have() {
+    let (private, near) = (people(20_000, 1, 0.0), people(20_000, 2, 0.0));
+    let run = Run { epsilon: 2.0, ..Run::new(&private, &[("near", &one_turned(&near, 2))]) };
+    let release = run.release(&anchor());
+    let trust = release.public_trust.as_ref().unwrap();
+    assert!(trust.published.contains("pulled"), "{}", trust.published);
+    assert!(trust.contradicted.as_ref().unwrap().iter().any(|(_, share)| *share < 0.1));
+    let excess = release.certificate.unwrap().excess;
+    assert!(excess < 10.0, "{excess} standard deviations");
 }
 
 #[test]

@@ -1,8 +1,5 @@
 //! What goes beyond the papers in JAM-PGM and AIM: off by default, and what each option does.
 
-#![expect(clippy::unwrap_used, reason = "helpers of a test")]
-
-use jointly::data::Dataset;
 use jointly::estimation::Weighting;
 use jointly::measurement::Provenance;
 use jointly::mechanism::{
@@ -10,7 +7,7 @@ use jointly::mechanism::{
 };
 use jointly::privacy::NoiseSeed;
 
-use crate::support::{Run, budget, bytes, jam, people, turned_round};
+use crate::support::{Run, budget, bytes, jam, one_turned, people};
 
 const SEEDS: std::ops::Range<u64> = 0..4;
 
@@ -55,19 +52,6 @@ fn what_is_left_is_spent_on_a_private_round() {
         }
     }
     assert!(had_leftover > 0, "no run had anything left");
-}
-
-/// The table with one attribute's codes turned round, and all others as they are.
-fn one_turned(table: &Dataset, attribute: usize) -> Dataset {
-    let turned = turned_round(table);
-    let rows: Vec<Vec<u32>> = (0..table.records())
-        .map(|r| {
-            let (mut row, other) = (table.row(r), turned.row(r));
-            row[attribute] = other[attribute];
-            row
-        })
-        .collect();
-    Dataset::from_rows(table.domain().clone(), &rows).unwrap()
 }
 
 #[test]

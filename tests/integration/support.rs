@@ -43,6 +43,19 @@ pub(crate) fn turned_round(table: &Dataset) -> Dataset {
     Dataset::from_rows(domain.clone(), &rows).unwrap()
 }
 
+/// The table with one attribute's codes turned round, and all others as they are.
+pub(crate) fn one_turned(table: &Dataset, attribute: usize) -> Dataset {
+    let turned = turned_round(table);
+    let rows: Vec<Vec<u32>> = (0..table.records())
+        .map(|r| {
+            let (mut row, other) = (table.row(r), turned.row(r));
+            row[attribute] = other[attribute];
+            row
+        })
+        .collect();
+    Dataset::from_rows(table.domain().clone(), &rows).unwrap()
+}
+
 /// The budget of an epsilon at delta 10⁻⁹.
 pub(crate) fn budget(epsilon: f64) -> Rho {
     rho_from_epsilon_delta(Epsilon::new(epsilon).unwrap(), Delta::new(1e-9).unwrap()).unwrap()
