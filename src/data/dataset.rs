@@ -274,6 +274,18 @@ impl Dataset {
         Ok(Self { domain, columns, records: self.records })
     }
 
+    /// The records of several tables that have all attributes of `domain`, in its order.
+    ///
+    /// # Errors
+    /// A table that lacks an attribute or has a code outside the domain.
+    pub(crate) fn joined(domain: &Domain, tables: &[&Self]) -> Result<Self> {
+        let column = |a: usize| {
+            let parts = tables.iter().filter_map(|table| table.column(a));
+            Column::from_codes(parts.flat_map(Column::iter), domain.cardinality(a))
+        };
+        Self::new(domain.clone(), (0..domain.len()).map(column).collect::<Result<_>>()?)
+    }
+
     /// The distinct records, in the order of their codes, and how often each occurs.
     ///
     /// ```

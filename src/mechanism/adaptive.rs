@@ -26,7 +26,7 @@ pub enum Gain {
 }
 
 impl Gain {
-    /// The gain.
+    /// The gain, in counts. `error`: e. `noise`: a. Both are L1 norms in counts, at least 0.
     pub fn of(self, error: f64, noise: f64) -> f64 {
         match self {
             Self::AboveNoise => error - noise,

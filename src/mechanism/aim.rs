@@ -59,8 +59,8 @@ pub enum Shrinkage {
     None,
     /// By the positive-part estimator of James & Stein (1961): `x + max(0, 1 - (k - 2) σ²/‖y - x‖²) (y - x)`, for k cells and
     /// the marginal x of the model before the measurement. With Gaussian noise and k of 3 and more, its expected squared
-    /// error is below that of y, whatever x is. It reads the measurement alone, so it costs nothing. Noise is then halved
-    /// where `‖y - x‖² ≤ 2 k σ²`, as the model hardly moves.
+    /// error is below that of y, whatever x is. It reads only what was released, so it costs nothing. Annealing then follows
+    /// another rule, `‖y - x‖² ≤ 2 k σ²`, as a fit to shrunk measurements moves less.
     JamesStein,
 }
 

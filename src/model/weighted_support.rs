@@ -146,12 +146,8 @@ impl WeightedSupport {
                 ));
             }
         }
-        let column = |a: usize| {
-            let parts = tables.iter().filter_map(|table| table.table().column(a));
-            Column::from_codes(parts.flat_map(Column::iter), domain.cardinality(a))
-        };
-        let columns = (0..domain.len()).map(column).collect::<Result<Vec<_>>>()?;
-        let rows = Dataset::new(domain.clone(), columns)?;
+        let tables: Vec<&Dataset> = tables.iter().map(|table| table.table()).collect();
+        let rows = Dataset::joined(domain, &tables)?;
         let weights = vec![1.0; rows.records()];
         Self::new(&rows, weights, total)
     }

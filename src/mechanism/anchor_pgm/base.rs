@@ -133,9 +133,9 @@ impl Base {
     }
 
     /// A model of the same marginals of other public records.
-    pub(super) fn refitted(&self, table: PublicData) -> Result<MarkovRandomField> {
+    pub(super) fn refitted(&self, table: &PublicData) -> Result<MarkovRandomField> {
         let domain = self.model.domain();
-        let public = PublicMarginals::count(&[table], self.cliques())?;
+        let public = PublicMarginals::count(std::slice::from_ref(table), self.cliques())?;
         let mut fit = Fitted::start(domain, public.total())?;
         let all: Vec<usize> = (0..public.cliques.len()).collect();
         fit.refit(domain, &public, &all, public.total(), CALLS.1)?;

@@ -199,17 +199,19 @@ impl Expert {
         )?;
         self.oracle_calls += estimate.oracle_calls;
         let contradicted = self.doubts.grow(&loss, &estimate.marginals);
-        // With the noise that the measurements have, not the less that is believed where they contradict the base.
-        let given: Vec<Measurement> = self.held.iter().map(|i| measurements[*i].clone()).collect();
-        let given = SquaredLoss::new(domain, &given, Weighting::InverseVariance)?;
-        let excess = given.excess(&estimate.marginals);
-        self.pulled = (pull > 0.0).then(|| Certificate {
-            loss: estimate.loss,
-            least_loss: estimate.loss,
-            lower_bound: estimate.lower_bound,
-            noise: loss.noise(),
-            excess,
-        });
+        if pull > 0.0 {
+            // The excess is over the noise that measurements have, not over the smaller noise that is believed where they
+            // contradict the base.
+            let given = self.held.iter().map(|i| measurements[*i].clone()).collect::<Vec<_>>();
+            let given = SquaredLoss::new(domain, &given, Weighting::InverseVariance)?;
+            self.pulled = Some(Certificate {
+                loss: estimate.loss,
+                least_loss: estimate.loss,
+                lower_bound: estimate.lower_bound,
+                noise: loss.noise(),
+                excess: given.excess(&estimate.marginals),
+            });
+        }
         self.over = Some((oracle, estimate.potentials));
         Ok(contradicted)
     }

@@ -51,9 +51,8 @@ use setting::{Regime, Setting};
 /// budget is spent on them: half of it measures the single attributes, there are two experts, κ = m and no public tables,
 /// and the one that predicted the measurements best drives and is published, mixed with the public records if these are
 /// the better half. Where private measurements beat the public tables on every marginal of use, there is no base. Without
-/// public tables the mechanism is [`crate::mechanism::Aim`]. All of these are decided from the budget, n, m and the public
-/// tables alone, and by the measurements
-/// (`docs/guide/mechanisms.md`).
+/// public tables the mechanism is [`crate::mechanism::Aim`]. All of these are decided from what is public or released: the
+/// budget, n, the public tables and the measurements (`docs/guide/mechanisms.md`).
 ///
 /// The number of records n is treated as in [`crate::mechanism::Aim`]. Proofs: `docs/theory/pull.md`,
 /// `docs/theory/sensitivities.md`, `docs/theory/run.md`.

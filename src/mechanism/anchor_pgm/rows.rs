@@ -3,7 +3,7 @@
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
-use crate::data::{Column, Dataset, Projectable, PublicData};
+use crate::data::{Dataset, Projectable, PublicData};
 use crate::domain::Domain;
 use crate::error::Result;
 use crate::estimation::{AcceleratedBregman, Estimator, SquaredLoss, Stopping, Weighting};
@@ -23,7 +23,7 @@ const CALLS: u32 = 100;
 const PASSES: u32 = 8;
 /// Most cells of records that the reweighting looks up: records times marginals.
 const MOST_LOOKED_UP: usize = 1 << 27;
-/// One of so many public records is held out to compare mixtures.
+/// Of every five public records, one is held out to compare mixtures.
 const HELD_OUT: usize = 5;
 /// Least share of records worth mixing in. Below, a mixture gains little, and drawing from it costs as much.
 const LEAST_SHARE: f64 = 0.5;
@@ -90,7 +90,7 @@ impl PublicRecords {
 
     /// The reweighted records mixed with a model of the same measurements; `None` where that would not help.
     ///
-    /// `beaten`: K*, in units of what halves the share of the records.
+    /// `beaten`: [`Setting::beaten`](super::setting::Setting::beaten); the share of the records is divided by one more.
     pub(super) fn mixed_with(
         &self,
         model: &MarkovRandomField,
@@ -115,7 +115,7 @@ impl PublicRecords {
         let own = reweighted.weights().iter().map(|weight| share * weight / sum);
         let each = (1.0 - share) / drawn.records() as f64;
         let weights = own.chain(std::iter::repeat_n(each, drawn.records())).collect();
-        let rows = joined(model.domain(), &[reweighted.rows(), &drawn])?;
+        let rows = Dataset::joined(model.domain(), &[reweighted.rows(), &drawn])?;
         WeightedSupport::new(&rows, weights, model.total()).map(Some)
     }
 
@@ -139,15 +139,17 @@ fn whole<'t>(domain: &Domain, tables: &'t [PublicData]) -> Vec<&'t PublicData> {
 /// held out.
 fn best_share(base: &Base, tables: &[&PublicData], workload: &Workload) -> Result<f64> {
     let domain = base.model.domain();
-    let all = joined(domain, &tables.iter().map(|table| table.table()).collect::<Vec<_>>())?;
+    let all =
+        Dataset::joined(domain, &tables.iter().map(|table| table.table()).collect::<Vec<_>>())?;
     let records = u32::try_from(all.records()).unwrap_or(u32::MAX);
     let is_held = |record: &u32| (*record as usize).is_multiple_of(HELD_OUT);
     let (held, kept): (Vec<u32>, Vec<u32>) = (0..records).partition(is_held);
     if kept.is_empty() {
         return Ok(0.0);
     }
-    let (held, kept) = (all.take(&held), all.take(&kept));
-    let model = base.refitted(PublicData::new("kept", kept.clone(), domain)?)?;
+    let held = all.take(&held);
+    let kept = PublicData::new("kept", all.take(&kept), domain)?;
+    let model = base.refitted(&kept)?;
     let drawn = drawn_from(&model, all.records())?;
 
     // Least squares: the error of the held-out records adds the same to all mixtures on average.
@@ -160,7 +162,7 @@ fn best_share(base: &Base, tables: &[&PublicData], workload: &Workload) -> Resul
             let counts = rows.project_many(asked)?.swap_remove(0);
             Ok(counts.iter().map(|k| f64::from(*k) / rows.records() as f64).collect())
         };
-        let (held, kept) = (frequencies(&held)?, frequencies(&kept)?);
+        let (held, kept) = (frequencies(&held)?, frequencies(kept.table())?);
         let drawn = frequencies(&drawn)?;
         for ((h, k), d) in held.iter().zip(&kept).zip(&drawn) {
             if k + d > 0.0 {
@@ -177,15 +179,6 @@ fn best_share(base: &Base, tables: &[&PublicData], workload: &Workload) -> Resul
 fn drawn_from(model: &MarkovRandomField, records: usize) -> Result<Dataset> {
     let drawn = records.saturating_mul(4).clamp(DRAWN.0, DRAWN.1);
     model.sample(drawn, Sampling::Rounded, &mut ChaCha20Rng::seed_from_u64(0))
-}
-
-/// The records of several tables.
-fn joined(domain: &Domain, tables: &[&Dataset]) -> Result<Dataset> {
-    let column = |a: usize| {
-        let parts = tables.iter().filter_map(|table| table.column(a));
-        Column::from_codes(parts.flat_map(Column::iter), domain.cardinality(a))
-    };
-    Dataset::new(domain.clone(), (0..domain.len()).map(column).collect::<Result<_>>()?)
 }
 
 #[cfg(test)]

@@ -53,6 +53,9 @@ impl<'a> PublicAnswers<'a> {
         })
     }
 
+    /// A free marginal, scaled to the private total.
+    ///
+    /// `clique`: its position.
     pub(super) fn measurement(&self, table: usize, clique: usize, total: f64) -> Measurement {
         let scale = self.scale(table, total);
         Measurement {
