@@ -139,6 +139,55 @@ impl MarginalOracle for LogSpace {
     }
 }
 
+/// A term that is larger than the unit by this many nats or more becomes the unit.
+const ABOVE_UNIT: f64 = 300.0;
+/// A term that is smaller than the unit by this many nats or more is added apart.
+const BELOW_UNIT: f64 = 600.0;
+/// A sum, in units, beside which terms below that are nothing.
+const PLENTY: f64 = 1e-200;
+
+/// A running `ln Σ exp(term)`, exact however far apart the terms are.
+///
+/// Most terms are near those of all other cells. They are added in a unit that all cells share, so that a term costs one
+/// exponential for all outputs.
+#[derive(Clone, Copy)]
+struct LogSum {
+    /// The sum of the ordinary terms, in units.
+    ordinary: f64,
+    /// The largest of the other terms.
+    max: f64,
+    /// Their sum, relative to the largest.
+    sum: f64,
+}
+
+impl LogSum {
+    const EMPTY: Self = Self { ordinary: 0.0, max: f64::NEG_INFINITY, sum: 0.0 };
+
+    /// Adds a term apart.
+    fn add(&mut self, term: f64) {
+        if term <= self.max {
+            self.sum += (term - self.max).exp();
+        } else {
+            self.sum = self.sum * (self.max - term).exp() + 1.0;
+            self.max = term;
+        }
+    }
+
+    /// Moves the ordinary terms, which have this unit, to the others.
+    fn put_apart(&mut self, unit: f64) {
+        if self.ordinary > 0.0 {
+            let term = unit + self.ordinary.ln();
+            self.ordinary = 0.0;
+            self.add(term);
+        }
+    }
+
+    fn ln(mut self, unit: f64) -> f64 {
+        self.put_apart(unit);
+        self.max + self.sum.ln()
+    }
+}
+
 /// `ln Σ exp(Σ inputs)` onto each output, cell by cell of the clique.
 pub(super) fn log_contract(
     domain: &Domain,
@@ -150,24 +199,28 @@ pub(super) fn log_contract(
     let strides = |c: &Clique| strides_within(clique.attributes(), c, &domain.shape(c));
     let input_strides: Vec<Vec<usize>> = inputs.iter().map(|(c, _)| strides(c)).collect();
     let output_strides: Vec<Vec<usize>> = outputs.iter().map(strides).collect();
-    // Each output cell holds its largest term and the sum of the terms relative to it.
-    let mut sums: Vec<Vec<(f64, f64)>> = outputs
-        .iter()
-        .map(|o| vec![(f64::NEG_INFINITY, 0.0); domain.shape(o).iter().product()])
-        .collect();
+    let mut sums: Vec<Vec<LogSum>> =
+        outputs.iter().map(|o| vec![LogSum::EMPTY; domain.shape(o).iter().product()]).collect();
+    let mut unit = f64::NEG_INFINITY;
     let mut counter = vec![0_usize; shape.len()];
     let mut input_at = vec![0_usize; inputs.len()];
     let mut output_at = vec![0_usize; outputs.len()];
     loop {
         let term: f64 = inputs.iter().zip(&input_at).map(|((_, table), at)| table[*at]).sum();
-        if term > f64::NEG_INFINITY {
+        if term >= unit + ABOVE_UNIT && term > f64::NEG_INFINITY {
+            sums.iter_mut().flatten().for_each(|sum| sum.put_apart(unit));
+            unit = term;
+        }
+        if term > unit - BELOW_UNIT {
+            let share = (term - unit).exp();
             for (table, at) in sums.iter_mut().zip(&output_at) {
-                let (max, sum) = &mut table[*at];
-                if term <= *max {
-                    *sum += (term - *max).exp();
-                } else {
-                    *sum = *sum * (*max - term).exp() + 1.0;
-                    *max = term;
+                table[*at].ordinary += share;
+            }
+        } else if term > f64::NEG_INFINITY {
+            for (table, at) in sums.iter_mut().zip(&output_at) {
+                let sum = &mut table[*at];
+                if sum.ordinary < PLENTY {
+                    sum.add(term);
                 }
             }
         }
@@ -176,7 +229,7 @@ pub(super) fn log_contract(
             if axis == 0 {
                 return sums
                     .into_iter()
-                    .map(|t| t.into_iter().map(|(max, sum)| max + sum.ln()).collect())
+                    .map(|table| table.into_iter().map(|sum| sum.ln(unit)).collect())
                     .collect();
             }
             axis -= 1;

@@ -28,8 +28,11 @@ const GROWTH_MIB: f64 = 0.4;
 const SMALL_GROWTH: (f64, f64) = (0.08, 0.02);
 /// Marginals that a step scores again, those with the highest last scores. The first step scores all.
 const SCORED_AGAIN: usize = 512;
-/// The pull of the base towards the uniform distribution, in records.
-const PULL: f64 = 1.0;
+/// The pull of the base towards independent attributes, in records. The mean variance is far less than that of the cells with
+/// records in a large sparse marginal, so that there this pull is weaker than it looks.
+const PULL: f64 = 1000.0;
+/// Records of a value that no public record has.
+const UNSEEN: f64 = 0.5;
 
 /// The marginals of all public tables together, as frequencies, on the cliques that some table has.
 #[derive(Debug)]
@@ -82,17 +85,44 @@ impl PublicMarginals {
         self.counts[clique].iter().map(of_cell).sum::<f64>() / self.records[clique] as f64
     }
 
-    /// The marginal as a measurement of `total` records, with the mean sampling variance of its cells as noise.
-    fn measurement(&self, clique: usize, total: f64) -> Measurement {
+    /// The marginal as a measurement of `total` records, with the mean sampling variance of its cells as noise. A value that
+    /// no record has gets [`UNSEEN`] records, distributed over the other attributes as all records are.
+    fn measurement(&self, domain: &Domain, clique: usize, total: f64) -> Measurement {
         let records = self.records[clique] as f64;
         let scale = total / records;
         let cells = self.counts[clique].len() as f64;
+        let mut values: Vec<f64> =
+            self.counts[clique].iter().map(|count| scale * f64::from(*count)).collect();
+        spread_unseen(&mut values, &domain.shape(&self.cliques[clique]), UNSEEN / records);
         Measurement {
             clique: self.cliques[clique].clone(),
             cell: None,
-            values: self.counts[clique].iter().map(|count| scale * f64::from(*count)).collect(),
+            values,
             stddev: scale * (records / cells).sqrt(),
             provenance: Provenance::Public { source: String::new() },
+        }
+    }
+}
+
+/// Gives every slice of a table that is zero a share of the sum over the slices along the same axis.
+fn spread_unseen(table: &mut [f64], shape: &[usize], share: f64) {
+    let mut inner = table.len();
+    for size in shape {
+        let outer = inner;
+        inner /= size;
+        let mut sums = vec![0.0; table.len() / size];
+        let mut seen = vec![false; *size];
+        let place = |cell: usize| (cell / outer * inner + cell % inner, cell / inner % size);
+        for (cell, value) in table.iter().enumerate() {
+            let (rest, code) = place(cell);
+            sums[rest] += value;
+            seen[code] |= *value > 0.0;
+        }
+        for (cell, value) in table.iter_mut().enumerate() {
+            let (rest, code) = place(cell);
+            if !seen[code] {
+                *value = share * sums[rest];
+            }
         }
     }
 }
@@ -136,7 +166,7 @@ impl Base {
     pub(super) fn refitted(&self, table: &PublicData) -> Result<MarkovRandomField> {
         let domain = self.model.domain();
         let public = PublicMarginals::count(std::slice::from_ref(table), self.cliques())?;
-        let mut fit = Fitted::start(domain, public.total())?;
+        let mut fit = Fitted::start(domain, &public)?;
         let all: Vec<usize> = (0..public.cliques.len()).collect();
         fit.refit(domain, &public, &all, public.total(), CALLS.1)?;
         Ok(fit.model)
@@ -181,7 +211,7 @@ impl<'a> Choice<'a> {
         let mut chosen: Vec<usize> = (0..public.cliques.len()).filter(is_single).collect();
         // The last score of every marginal. Scores fall as the model improves, so old ones are mostly too high.
         let mut known = vec![f64::INFINITY; public.cliques.len()];
-        let mut fit = Fitted::start(domain, records)?;
+        let mut fit = Fitted::start(domain, public)?;
         // Whether the last step added a marginal.
         let mut grew = true;
         for pass in 1.. {
@@ -261,18 +291,30 @@ impl<'a> Choice<'a> {
 /// The base so far.
 struct Fitted {
     model: MarkovRandomField,
-    uniform: Potentials,
+    /// The potentials of independent attributes.
+    independent: Potentials,
+    /// The last fit over these.
+    delta: Option<Potentials>,
     oracle: Option<OverBase>,
 }
 
 impl Fitted {
-    fn start(domain: &Domain, records: f64) -> Result<Self> {
-        let model = MarkovRandomField::uniform(domain, records)?;
-        let uniform = Potentials::zeros(&CliqueLayout::new(domain, [])?);
-        Ok(Self { model, uniform, oracle: None })
+    fn start(domain: &Domain, public: &PublicMarginals) -> Result<Self> {
+        let records = public.total().max(1.0);
+        let is_single = |i: &usize| public.cliques[*i].len() == 1;
+        let singles: Vec<usize> = (0..public.cliques.len()).filter(is_single).collect();
+        let cliques = singles.iter().map(|i| public.cliques[*i].clone());
+        let mut independent = Potentials::zeros(&CliqueLayout::new(domain, cliques)?);
+        for (table, single) in singles.into_iter().enumerate() {
+            let values = public.measurement(domain, single, records).values;
+            let logs = values.into_iter().map(f64::ln);
+            independent.table_mut(table).iter_mut().zip(logs).for_each(|(log, found)| *log = found);
+        }
+        let model = MarkovRandomField::new(domain, independent.clone(), records)?;
+        Ok(Self { model, independent, delta: None, oracle: None })
     }
 
-    /// Fits the chosen marginals, pulled to the uniform distribution.
+    /// Fits the chosen marginals, pulled to independent attributes.
     fn refit(
         &mut self,
         domain: &Domain,
@@ -285,13 +327,15 @@ impl Fitted {
             return Ok(());
         }
         let measurements: Vec<Measurement> =
-            chosen.iter().map(|i| public.measurement(*i, records)).collect();
+            chosen.iter().map(|i| public.measurement(domain, *i, records)).collect();
         let loss = SquaredLoss::new(domain, &measurements, Weighting::InverseVariance)?;
         let oracle = match &self.oracle {
-            Some(earlier) => OverBase::following(domain, &self.uniform, loss.layout(), earlier)?,
-            None => OverBase::new(domain, &self.uniform, loss.layout())?,
+            Some(earlier) => {
+                OverBase::following(domain, &self.independent, loss.layout(), earlier)?
+            }
+            None => OverBase::new(domain, &self.independent, loss.layout())?,
         };
-        let warm = Some(self.model.potentials()).filter(|t| !t.layout().cliques().is_empty());
+        let warm = self.delta.as_ref();
         let stopping = Stopping::certified(GAP, calls);
         let method = AcceleratedBregman { stopping, pull: PULL, ..AcceleratedBregman::default() };
         let estimate = method.estimate(&oracle, &loss, records, warm)?;
@@ -300,6 +344,7 @@ impl Fitted {
             oracle.potentials(&estimate.potentials),
             records,
         )?;
+        self.delta = Some(estimate.potentials);
         self.oracle = Some(oracle);
         Ok(())
     }

@@ -62,6 +62,8 @@ pub(super) struct Expert {
     pub(super) model: MarkovRandomField,
     /// Positions of the measurements that the size limit lets it take.
     held: Vec<usize>,
+    /// The number of measurements at the last fit.
+    pub(super) fitted: usize,
     /// Where measurements contradict the base.
     doubts: Doubts,
     /// `Σ |y - M_r p|²/(2σ²)` over the measurements, each before it was used: minus the log of the probability that it
@@ -95,6 +97,7 @@ impl Expert {
             base,
             model,
             held: Vec::new(),
+            fitted: 0,
             doubts: Doubts::default(),
             surprise: 0.0,
             over: None,
@@ -142,7 +145,9 @@ impl Expert {
     /// Fits all measurements that fit in the size limit.
     pub(super) fn fit(&mut self, fitting: &Fitting, measurements: &[Measurement]) -> Result<()> {
         let domain = self.model.domain().clone();
-        for new in self.held.last().map_or(0, |last| last + 1)..measurements.len() {
+        let new = self.fitted..measurements.len();
+        self.fitted = measurements.len();
+        for new in new {
             let clique = std::slice::from_ref(&measurements[new].clique);
             if tractable(&domain, &self.cliques(measurements), clique, fitting.size_limit_mib)[0] {
                 self.held.push(new);

@@ -193,6 +193,7 @@ impl Mechanism for AnchorPgm {
         }
 
         // 4. The published model.
+        panel.wake(run.measurements())?;
         let (mut models, favorite) = finalists(&run, task, &panel, &setting, total)?;
         let published = if setting.last_pick().is_zero() {
             favorite

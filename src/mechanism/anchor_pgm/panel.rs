@@ -14,6 +14,8 @@ use crate::mechanism::graphical::Fitting;
 
 /// Nats by which the first driver starts ahead.
 const HEAD_START: f64 = 2.0;
+/// Nats behind the leader from which an expert rests: it is fitted again only before the last pick.
+const RESTS: f64 = 5000.0;
 
 /// All experts. The one with public data that is trusted most comes first, the one without public data last.
 pub(super) struct Panel {
@@ -77,6 +79,20 @@ impl Panel {
         self.experts.iter_mut().try_for_each(|expert| expert.fit(&fitting, measurements))
     }
 
+    /// Fits the experts that do not rest.
+    fn fit_contenders(&mut self, measurements: &[Measurement]) -> Result<()> {
+        let (fitting, most) = (self.fitting, self.driver().surprise + RESTS);
+        let contenders = self.experts.iter_mut().filter(|expert| expert.surprise <= most);
+        contenders.into_iter().try_for_each(|expert| expert.fit(&fitting, measurements))
+    }
+
+    /// Fits the experts that rest.
+    pub(super) fn wake(&mut self, measurements: &[Measurement]) -> Result<()> {
+        let fitting = self.fitting;
+        let resting = self.experts.iter_mut().filter(|expert| expert.fitted < measurements.len());
+        resting.into_iter().try_for_each(|expert| expert.fit(&fitting, measurements))
+    }
+
     /// Adds the last measurement. Returns whether it told the driver nothing beyond noise.
     pub(super) fn take(&mut self, measurements: &[Measurement]) -> Result<bool> {
         let Some(last) = measurements.last() else { return Ok(false) };
@@ -84,7 +100,7 @@ impl Panel {
         let driver = self.leader();
         let old = self.experts[driver].model.marginals(asked)?;
         self.observe(last)?;
-        self.fit(measurements)?;
+        self.fit_contenders(measurements)?;
         if self.experts[driver].which.is_pulled() {
             return Ok(adaptive::told_nothing(last, old[0].values()));
         }

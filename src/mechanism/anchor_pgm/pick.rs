@@ -10,7 +10,7 @@ use crate::query::Workload;
 use crate::table::{Factor, l1_distance, weighted_sum};
 
 /// Nats by which the favorite of the last pick starts ahead. With few records, the noise of a pick is of that size.
-const AHEAD: f64 = 3.0;
+const AHEAD: f64 = 1.0;
 
 /// A model to choose, with its name.
 pub(super) struct Candidate {
