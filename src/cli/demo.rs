@@ -59,8 +59,6 @@ fn job(args: &DemoArgs) -> Outcome<Synthesis> {
     let mut job = Synthesis::new(file("private.csv"), file("schema.json"), budget);
     job.public.push(PublicFile { name: "neighbor".into(), path: file("public.csv") });
     job.workload.max_cells = Some(10_000);
-    // One round per attribute is quick, and enough for a demonstration.
-    job.parameters.insert("rounds".into(), 32.into());
     job.parameters.insert("size-limit-mib".into(), 20.0.into());
     job.seed = args.seed;
     job.outputs = Outputs {
@@ -108,7 +106,7 @@ impl Account {
 
     fn text(&self, job: &Synthesis, done: &Synthesized, seconds: f64) -> String {
         let release = &done.release;
-        let (private, free) = release.provenances();
+        let (private, _) = release.provenances();
         let [epsilon, delta] =
             job.budget.map_or([0.0, 0.0], |budget| [budget.epsilon(), budget.delta()]);
         let folder = job.private.parent().unwrap_or(Path::new(".")).display();
@@ -121,7 +119,8 @@ impl Account {
             "\
 {marker}
 What it did   {records} synthetic people of {attributes} attributes, from {private} marginals measured
-              privately and {free} taken from the public neighbor.
+              privately and a model of the public neighbor, published as:
+              {published}.
 What it spent {spent} of rho {rho} (epsilon {epsilon}, delta {delta:e}), in {time}.
 How good      mean L1 distance of {cliques} three-way marginals from the private table (0 to 2):
 
@@ -137,6 +136,7 @@ Files in {folder}:
   synthetic.csv, model.json                        what came out
   ledger.json, report.html                         what was spent on what; look at report.html first
 ",
+            published = release.public_trust.as_ref().map_or("a fit", |trust| trust.published),
             records = grouped(done.rows.records() as u64),
             attributes = done.rows.domain().len(),
             spent = run::spent_share(done),

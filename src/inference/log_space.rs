@@ -249,3 +249,7 @@ pub(super) fn log_contract(
         }
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/inference_log_space.rs"]
+mod tests;

@@ -59,16 +59,16 @@ pub enum PublicTables {
 
 /// All mechanisms, starting with the default.
 pub const CATALOGUE: &[Entry] = &[
+    Entry::of::<AnchorPgm>(
+        "anchor-pgm",
+        "Starts from a model of the public tables, and corrects it with measurements",
+    )
+    .with(PublicTables::Used),
     Entry::of::<JamPgm>(
         "jam-pgm",
         "Chooses in every round between measuring privately and taking a public marginal",
     )
     .parameters_of(jam_pgm::PARAMETERS)
-    .with(PublicTables::Used),
-    Entry::of::<AnchorPgm>(
-        "anchor-pgm",
-        "Starts from a model of the public tables, and corrects it with measurements",
-    )
     .with(PublicTables::Used),
     Entry::of::<Aim>(
         "aim",

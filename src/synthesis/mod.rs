@@ -26,7 +26,7 @@ pub use tables::{PublicFile, Tables, without_groups};
 pub use warnings::warn_of_budget;
 
 /// The mechanism to use when none is specified.
-pub const DEFAULT_MECHANISM: &str = "jam-pgm";
+pub const DEFAULT_MECHANISM: &str = "anchor-pgm";
 
 /// A job that creates a synthetic table, with all its settings.
 ///

@@ -126,8 +126,8 @@ fn the_ledger_holds_the_picks_and_spends_everything() {
     assert_eq!(picks, [1.0, 2.0]);
     assert_eq!(release.ledger.spent(), release.ledger.limit());
     assert_eq!(release.rounds[NAMES.len()].choices, [4], "four experts");
-    // Experts, the base, the records as they are and reweighted.
-    assert_eq!(release.rounds.last().unwrap().choices, [7]);
+    // Experts, the base, the records as they are, reweighted, and mixed with a fit.
+    assert_eq!(release.rounds.last().unwrap().choices, [8]);
 
     // Too few records for picks.
     let few = people(300, 1, 0.0);
@@ -215,6 +215,6 @@ fn the_report_names_what_was_published() {
         rows: 100,
     };
     let page = jointly::report::render(&content).unwrap();
-    assert!(page.contains("a choice among 4 models") && page.contains("a choice among 7 models"));
+    assert!(page.contains("a choice among 4 models") && page.contains("a choice among 8 models"));
     assert!(page.contains(release.public_trust.unwrap().published));
 }

@@ -91,7 +91,7 @@ pub(crate) fn close(found: &Value, expected: f64) {
 }
 
 const SYNTH: &str = "synth --private private.csv --public near=public.csv --schema schema.json \
-                     --workload all-2-way --epsilon 2 --delta 1e-6 --rounds 5 --out out.csv";
+                     --workload all-2-way --epsilon 2 --delta 1e-6 --mechanism jam-pgm --rounds 5 --out out.csv";
 
 #[test]
 fn budgets_convert_all_ways() {
@@ -122,7 +122,11 @@ fn budgets_out_of_range_end_with_code_4_and_other_flags_with_code_2() {
     bench.fail("budget --rho 0 --delta 1e-6", 4, "rho is 0");
     bench.fail(&format!("{SYNTH} --measure-share 1"), 2, "--measure-share is 1");
     bench.fail(&format!("{SYNTH} --size-limit-mib 0"), 2, "--size-limit-mib is 0");
-    bench.fail(&format!("{SYNTH} --rounds 0").replace("--rounds 5 ", ""), 2, "--rounds is 0");
+    bench.fail(
+        &format!("{SYNTH} --rounds 0").replace("--mechanism jam-pgm --rounds 5 ", ""),
+        2,
+        "--rounds is 0",
+    );
     bench.fail(&format!("{SYNTH} --iterations 0"), 2, "--iterations is 0");
     assert!(!bench.path("out.csv").exists());
 }
@@ -177,7 +181,7 @@ fn files_that_cannot_be_read_or_written_end_with_code_1_before_anything_is_spent
 fn plans_need_no_data() {
     let bench = Bench::new();
     let command = "plan --schema schema.json --workload all-2-way --epsilon 1 --delta 1e-9 \
-                   --records 1000 --rounds 10";
+                   --records 1000 --mechanism jam-pgm --rounds 10";
     let plan: Value = serde_json::from_str(&bench.succeed(&format!("{command} --json"))).unwrap();
     assert_eq!(plan["workload_cliques"], 6);
     assert_eq!(plan["closure_cliques"], 10);
@@ -457,19 +461,17 @@ fn mechanisms_without_public_tables_have_ledger_report_model_and_checkpoint() {
 fn flags_that_a_mechanism_would_not_heed_are_refused() {
     let bench = Bench::new();
     for name in ["mst", "independent"] {
-        bench.fail(&format!("{SYNTH} --mechanism {name}"), 2, "--rounds is of no use");
+        let line = SYNTH.replace("jam-pgm", name);
+        bench.fail(&line, 2, "--rounds is of no use");
     }
-    let synth = SYNTH.replace("--rounds 5 ", "");
+    let synth = SYNTH.replace("--mechanism jam-pgm --rounds 5 ", "");
     bench.fail(&format!("{synth} --mechanism mst --measure-share 0.5"), 2, "--measure-share is");
     let unpaid = synth.replace("--epsilon 2 --delta 1e-6", "");
     for name in ["aim", "mst", "mwem-pgm", "independent", "jam-pgm"] {
         bench.fail(&format!("{unpaid} --mechanism {name}"), 2, "--epsilon and --delta");
     }
-    bench.fail(
-        &format!("{SYNTH} --mechanism aim --rounds 4").replace("--rounds 5 ", ""),
-        3,
-        "4 rounds",
-    );
+    let few = SYNTH.replace("jam-pgm --rounds 5", "aim --rounds 4");
+    bench.fail(&few, 3, "4 rounds");
 }
 
 #[test]
@@ -481,7 +483,7 @@ fn names_are_escaped_in_the_report() {
     }
     bench.succeed(
         "synth --private odd.csv --public <i>=even.csv --schema odd.json --workload all-2-way \
-         --epsilon 1 --delta 1e-6 --rounds 2 --out out.csv --report r.html",
+         --epsilon 1 --delta 1e-6 --mechanism jam-pgm --rounds 2 --out out.csv --report r.html",
     );
     let report = bench.read("r.html");
     assert!(report.contains("&lt;b&gt;") && report.contains("x&amp;y"));

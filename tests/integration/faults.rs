@@ -18,7 +18,7 @@ type Writer = (&'static str, &'static [(&'static str, &'static str)]);
 const WRITERS: [Writer; 5] = [
     (
         "synth --private private.csv --public near=public.csv --schema schema.json --workload \
-         all-2-way --epsilon 2 --delta 1e-6 --rounds 4 --rows 4000 --seed 1",
+         all-2-way --epsilon 2 --delta 1e-6 --mechanism jam-pgm --rounds 4 --rows 4000 --seed 1",
         &[
             ("--out", "out.csv"),
             ("--model", "model.json"),

@@ -20,7 +20,7 @@ use crate::support::{Run, people, select};
 
 const SYNTH: &str = "synth --private private.csv --schema schema.json --epsilon 3 --delta 1e-6";
 const JAM: &str = "synth --private private.csv --public near=public.csv --schema schema.json \
-                   --workload all-2-way --epsilon 2 --delta 1e-6 --rounds 4 --seed 1";
+                   --workload all-2-way --epsilon 2 --delta 1e-6 --mechanism jam-pgm --rounds 4 --seed 1";
 
 /// A run of a mechanism with a checkpoint.
 fn command(entry: &Entry) -> String {

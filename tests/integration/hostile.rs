@@ -253,8 +253,10 @@ fn fixtures(macros: &[(String, String)]) -> tempfile::TempDir {
         "NAME,SEX,C,1,Sex\nVAL,SEX,C,1,1,1,Male\nVAL,SEX,C,1,2,2,Female\n\
          NAME,AGEP,N,2,Age\nVAL,AGEP,N,2,0,99,Age\n",
     );
-    for line in ["$SYNTH --seed 1 --rounds 2 --model m.json --ledger l.json", "$PUB --model g.json"]
-    {
+    for line in [
+        "$SYNTH --seed 1 --mechanism jam-pgm --rounds 2 --model m.json --ledger l.json",
+        "$PUB --model g.json",
+    ] {
         let done = run(folder.path(), &arguments(line, macros));
         assert_eq!(done.code, 0, "{}", done.message);
     }

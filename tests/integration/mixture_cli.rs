@@ -75,7 +75,7 @@ fn a_run_after_trust_stays_within_its_own_budget() {
     let synth = |epsilon: &str, more: &str| {
         format!(
             "synth --private private.csv --public public.csv --schema schema.json --delta 1e-9 \
-             --epsilon {epsilon} --ledger-from trust.json --rounds 3 --workload all-2-way \
+             --epsilon {epsilon} --ledger-from trust.json --mechanism jam-pgm --rounds 3 --workload all-2-way \
              --out out.csv --ledger run.json {more}"
         )
     };

@@ -349,3 +349,7 @@ impl Fitted {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "../../../tests/unit/mechanism_anchor_base.rs"]
+mod tests;

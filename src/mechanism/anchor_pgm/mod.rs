@@ -128,6 +128,7 @@ impl Mechanism for AnchorPgm {
         fitting.check_domain(curator.domain())?;
         let mut run = Run::open(self.name(), self, curator, task, observer)?;
         let total = run.total()?;
+        run.start(rounds, cliques.len());
 
         // 0. The base, from public tables alone.
         let relevance = adaptive::relevance(task.workload, &cliques, run.domain());
@@ -140,7 +141,6 @@ impl Mechanism for AnchorPgm {
         let mut panel = Panel::new(fitting, run.domain(), base, &setting, records, total)?;
         let answers = run.marginals(&cliques)?;
         let compared = Compared::new(task.workload, &cliques, &answers);
-        run.start(rounds, cliques.len());
 
         // 1. All single attributes, which come first among the cliques.
         run.measure_each(&singles, schedule.singles)?;
