@@ -16,8 +16,9 @@
 //!
 //! where `M_r p` is the marginal of p on r, and `y_r` is its measurement: counts of D with noise that the ledger paid
 //! for, or counts of a public table scaled to n, for free. A noisy choice decides which clique is measured next, and from
-//! which table. [`mechanism::JamPgm`] is this mechanism; [`inference`] finds marginals of p without ever holding the
-//! table over all attributes.
+//! which table. [`mechanism::JamPgm`] is this mechanism. The default, [`mechanism::AnchorPgm`], measures only private
+//! marginals, and starts from a model of the public tables instead of the uniform distribution. [`inference`] finds
+//! marginals of p without ever holding the table over all attributes.
 //!
 //! # From records to rows
 //!
@@ -138,7 +139,7 @@ pub mod trust;
 pub use data::{Dataset, PublicData};
 pub use domain::Schema;
 pub use error::{CheckpointFault, Contradiction, Error, Fact, OutputFault, Result};
-pub use mechanism::{JamPgm, Mechanism, Release, Task};
+pub use mechanism::{AnchorPgm, JamPgm, Mechanism, Release, Task};
 pub use model::{Drawing, Model};
 pub use observe::Silent;
 pub use privacy::{Budget, Curator, NeighboringRelation, NoiseSeed};

@@ -15,6 +15,11 @@ use crate::privacy::Rho;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
+    /// A model of the public tables is fitted, before the rounds begin.
+    FittingPublicTables {
+        /// Mechanism name.
+        mechanism: &'static str,
+    },
     /// The records were counted and the rounds begin.
     Started {
         /// Mechanism name.

@@ -86,6 +86,10 @@ impl Progress {
 
     fn text_event(&mut self, event: &Event) {
         match event {
+            Event::FittingPublicTables { mechanism } => {
+                let text = format!("{mechanism}: fitting the public tables");
+                self.console.note("fitting-public-tables", &text, json!({}));
+            }
             Event::Started { mechanism, rounds, first_round, candidates, limit } => {
                 if self.console.terminal {
                     self.show_bar();
@@ -195,6 +199,9 @@ impl Progress {
 
     fn json_event(&self, event: &Event) {
         let (name, facts) = match event {
+            Event::FittingPublicTables { mechanism } => {
+                ("fitting-public-tables", json!({ "mechanism": mechanism }))
+            }
             Event::Started { mechanism, rounds, first_round, candidates, limit } => (
                 "started",
                 json!({ "mechanism": mechanism, "rounds": rounds, "first_round": first_round,

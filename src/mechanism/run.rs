@@ -169,6 +169,11 @@ impl<'r, 'c> Run<'r, 'c> {
         Ok(total)
     }
 
+    /// Reports to the observer that a model of the public tables is fitted, which may take a while.
+    pub fn fitting_public_tables(&mut self) {
+        self.observer.event(&Event::FittingPublicTables { mechanism: self.mechanism });
+    }
+
     /// Reports to the observer that the rounds begin. `planned`: the expected number of rounds. `candidates`: the
     /// number of cliques that may be measured.
     pub fn start(&mut self, planned: u32, candidates: usize) {

@@ -128,7 +128,6 @@ impl Mechanism for AnchorPgm {
         fitting.check_domain(curator.domain())?;
         let mut run = Run::open(self.name(), self, curator, task, observer)?;
         let total = run.total()?;
-        run.start(rounds, cliques.len());
 
         // 0. The base, from public tables alone.
         let relevance = adaptive::relevance(task.workload, &cliques, run.domain());
@@ -136,11 +135,16 @@ impl Mechanism for AnchorPgm {
         let records = public.total();
         let setting = Setting::new(run.budget(), total, records, self.size_limit_mib);
         let mut schedule = setting.schedule(rounds, singles.len(), self.measure_share)?;
-        let build = || Base::build(run.domain(), &public, &relevance, setting.base_mib, total);
-        let base = setting.has_base().then(build).transpose()?;
+        let mut base = None;
+        if setting.has_base() {
+            run.fitting_public_tables();
+            let limit_mib = setting.base_mib;
+            base = Some(Base::build(run.domain(), &public, &relevance, limit_mib, total)?);
+        }
         let mut panel = Panel::new(fitting, run.domain(), base, &setting, records, total)?;
         let answers = run.marginals(&cliques)?;
         let compared = Compared::new(task.workload, &cliques, &answers);
+        run.start(rounds, cliques.len());
 
         // 1. All single attributes, which come first among the cliques.
         run.measure_each(&singles, schedule.singles)?;
