@@ -57,6 +57,7 @@ struct StopAt {
 
 fn kind(event: &Event) -> (&'static str, u32) {
     match event {
+        Event::FittingPublicTables { .. } => ("fitting-public-tables", 0),
         Event::Started { .. } => ("started", 0),
         Event::Scored { round, .. } => ("scored", *round),
         Event::Measured { round, .. } => ("measured", *round),

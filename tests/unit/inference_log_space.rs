@@ -43,7 +43,10 @@ fn every_cell_of_a_sum_is_accurate_however_far_apart_the_terms_are() {
             expected.push(log_sum(all));
             for (found, expected) in found.iter().flatten().zip(expected) {
                 let is_close = (found - expected).abs() <= 1e-12 * expected.abs().max(1.0);
-                assert!(is_close || *found == expected, "{scale}, {rising}: {found}, {expected}");
+                assert!(
+                    is_close || (*found < -1e300 && expected < -1e300),
+                    "{scale}, {rising}: {found}, {expected}"
+                );
             }
         }
     }
