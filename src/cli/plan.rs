@@ -194,10 +194,12 @@ impl Plan {
         if let Some(limit) = self.first_round_limit_mib.filter(|_| self.run.grows) {
             row("  in the first round", format!("{} MiB", short(limit)));
         }
+        if let Some(remark) = self.run.remark {
+            _ = writeln!(text, "\n{remark}");
+        }
         if !self.noisy.is_empty() {
             text.push_str(
-                "\nA round that takes a public marginal leaves its share of the budget to later rounds.\n\n\
-                 Expected L1 noise of one marginal of the workload, measured in the first step (errors run\n\
+                "\nExpected L1 noise of one marginal of the workload, measured in the first step (errors run\n\
                  from 0 to 2):\n",
             );
         }

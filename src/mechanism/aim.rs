@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::estimation::EstimatorKind;
 use crate::measurement::Measurement;
 use crate::mechanism::adaptive::{self, Candidates, Gain, squared_distance};
-use crate::mechanism::annealing::Step;
+use crate::mechanism::annealing::{self, Step};
 use crate::mechanism::graphical::{Fitting, GraphicalModel};
 use crate::mechanism::{
     Form, Mechanism, Parameter, PlanFor, Release, Run, RunPlan, Task, parameters,
@@ -142,7 +142,8 @@ impl Mechanism for Aim {
 
     fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
         let rounds = self.rounds.unwrap_or_else(|| Self::default_rounds(about.domain.len()));
-        Ok(about.even_rounds(rounds, self.measure_share)?.within(self.size_limit_mib))
+        let plan = about.even_rounds(rounds, self.measure_share)?.within(self.size_limit_mib);
+        Ok(plan.remarked(annealing::REMARK))
     }
 
     fn run(

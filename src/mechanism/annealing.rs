@@ -4,6 +4,10 @@ use crate::error::Result;
 use crate::mechanism::Shares;
 use crate::privacy::Rho;
 
+/// Why a run may differ from its plan.
+pub(super) const REMARK: &str =
+    "Rounds get more expensive where earlier ones told little, so there are often fewer.";
+
 /// The cost of a round: `1/(2σ²) Δ₂²` for measuring and `ε²/8` for choosing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step(pub(super) Shares);

@@ -34,6 +34,9 @@ pub struct RunPlan {
     pub size_limit_mib: Option<f64>,
     /// Whether that limit grows from round to round, starting from an even share.
     pub grows: bool,
+    /// Why a run may differ from this plan, in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remark: Option<&'static str>,
 }
 
 /// Measurements with the same noise.
@@ -76,7 +79,7 @@ impl PlanFor<'_> {
         let budget = self.after_total().split(1, rounds.max(1).into()).unwrap_or_default().0;
         let Shares { measure, .. } = Shares::of(budget, measure_share)?;
         let step = self.step("marginals, if every round measures", rounds as usize, measure);
-        Ok(RunPlan { rounds, steps: vec![step], size_limit_mib: None, grows: true })
+        Ok(RunPlan { rounds, steps: vec![step], grows: true, ..RunPlan::default() })
     }
 }
 
@@ -85,6 +88,12 @@ impl RunPlan {
     #[must_use]
     pub fn within(self, size_limit_mib: f64) -> Self {
         Self { size_limit_mib: Some(size_limit_mib), ..self }
+    }
+
+    /// Adds why a run may differ from its plan.
+    #[must_use]
+    pub fn remarked(self, remark: &'static str) -> Self {
+        Self { remark: Some(remark), ..self }
     }
 
     /// The size limit of the first round, in MiB.

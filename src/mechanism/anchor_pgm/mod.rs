@@ -14,6 +14,7 @@ use crate::domain::Clique;
 use crate::error::Result;
 use crate::estimation::EstimatorKind;
 use crate::mechanism::adaptive::{self, Candidates};
+use crate::mechanism::annealing;
 use crate::mechanism::graphical::Fitting;
 use crate::mechanism::{
     Mechanism, ModelState, PlanFor, PublicTrust, Release, Run, RunPlan, Task, parameters,
@@ -110,7 +111,8 @@ impl Mechanism for AnchorPgm {
 
     fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
         let rounds = self.rounds.unwrap_or_else(|| Self::default_rounds(about.domain.len()));
-        Ok(about.even_rounds(rounds, self.measure_share)?.within(self.size_limit_mib))
+        let plan = about.even_rounds(rounds, self.measure_share)?.within(self.size_limit_mib);
+        Ok(plan.remarked(annealing::REMARK))
     }
 
     fn run(

@@ -164,7 +164,10 @@ impl Mechanism for JamPgm {
 
     fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
         let rounds = self.rounds.unwrap_or_else(|| Self::default_rounds(about.domain.len()));
-        Ok(about.even_rounds(rounds, self.measure_share)?.within(self.size_limit_mib))
+        let plan = about.even_rounds(rounds, self.measure_share)?.within(self.size_limit_mib);
+        Ok(plan.remarked(
+            "A round that takes a public marginal leaves its share of the budget to later rounds.",
+        ))
     }
 
     fn run(
