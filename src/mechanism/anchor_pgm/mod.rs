@@ -36,7 +36,8 @@ use setting::{Regime, Setting};
 /// records. Several *experts* fit the same measurements with κ of m, m/10 and 0, and one without public tables.
 ///
 /// ```text
-/// 0. free:    p_pub: greedily fit public marginals that are further from the model than their sampling error
+/// 0. free:    p_pub: from independent attributes, greedily fit public marginals that are further from the model than their
+///             sampling error
 /// 1. pay:     measure all single attributes; fit all experts
 /// 2. pay 1 %: choose the first driver by mean workload error
 /// 3. repeat:  choose a marginal r by the driver's gain w_r e (1 - a/√(e² + a²)), e = ‖M_r(D) - M_r(driver)‖₁,
