@@ -75,22 +75,27 @@ impl Panel {
 
     /// Fits all experts.
     pub(super) fn fit(&mut self, measurements: &[Measurement]) -> Result<()> {
-        let fitting = self.fitting;
-        self.experts.iter_mut().try_for_each(|expert| expert.fit(&fitting, measurements))
+        self.fit_those(|_| true, measurements)
     }
 
     /// Fits the experts that do not rest.
     fn fit_contenders(&mut self, measurements: &[Measurement]) -> Result<()> {
-        let (fitting, most) = (self.fitting, self.driver().surprise + RESTS);
-        let contenders = self.experts.iter_mut().filter(|expert| expert.surprise <= most);
-        contenders.into_iter().try_for_each(|expert| expert.fit(&fitting, measurements))
+        let most = self.driver().surprise + RESTS;
+        self.fit_those(|expert| expert.surprise <= most, measurements)
     }
 
     /// Fits the experts that rest.
     pub(super) fn wake(&mut self, measurements: &[Measurement]) -> Result<()> {
-        let fitting = self.fitting;
-        let resting = self.experts.iter_mut().filter(|expert| expert.fitted < measurements.len());
-        resting.into_iter().try_for_each(|expert| expert.fit(&fitting, measurements))
+        self.fit_those(|expert| expert.fitted < measurements.len(), measurements)
+    }
+
+    fn fit_those(
+        &mut self,
+        are_due: impl Fn(&Expert) -> bool,
+        measurements: &[Measurement],
+    ) -> Result<()> {
+        let mut due = self.experts.iter_mut().filter(|expert| are_due(expert));
+        due.try_for_each(|expert| expert.fit(&self.fitting, measurements))
     }
 
     /// Adds the last measurement. Returns whether it told the driver nothing beyond noise.
