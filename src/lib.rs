@@ -106,6 +106,7 @@
 //! | [`mixture_error`] | how well any weighting of public rows can do; **not private** |
 //! | [`trust`] | which public table to trust, at a cost |
 //! | [`pap`] | thresholds and intervals of real values, with cuts from public ones |
+//! | [`paid_bins`] | bins of numbers by the private rows, at a cost |
 //! | [`evaluation`] | errors and other measures against the real table; **not private** |
 //! | [`experiment`] | splits, spoiled public tables, tuning on public tables; **not private** |
 //! | [`report`] | pages for readers |
@@ -129,6 +130,7 @@ pub mod mechanism;
 pub mod mixture_error;
 pub mod model;
 pub mod observe;
+pub mod paid_bins;
 pub mod pap;
 pub mod privacy;
 mod program;

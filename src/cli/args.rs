@@ -1,6 +1,7 @@
 //! The command-line arguments.
 
 mod ask;
+mod bins;
 mod mechanism;
 mod mixture;
 mod thresholds;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::failure::{Failure, Outcome};
 
 pub(super) use ask::{AskModelArgs, QuestionArgs};
+pub(super) use bins::BinsArgs;
 pub(super) use mechanism::{AnswererArgs, Chosen, MechanismArgs, MechanismName};
 pub(super) use mixture::{MixtureErrorArgs, TrustArgs};
 pub(super) use thresholds::{AskArgs, ThresholdsArgs, ThresholdsReleaseArgs};
@@ -98,6 +100,8 @@ pub(super) enum Command {
     Ask(AskModelArgs),
     /// Draft a schema from a public table or a data dictionary, never from private rows
     Schema(SchemaArgs),
+    /// Cut the ranges of numbers in a schema into bins that follow the private rows; costs privacy
+    Bins(Box<BinsArgs>),
 }
 
 #[derive(Args, Debug)]

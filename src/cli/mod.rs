@@ -4,6 +4,7 @@
 mod answer;
 mod args;
 mod ask;
+mod bins;
 mod budget;
 mod compare;
 mod console;
@@ -73,6 +74,7 @@ fn dispatch(command: &Command, console: Console) -> Outcome {
         Command::Ask(args) => ask::run(args, console),
         Command::Sample(args) => sample::run(args, console),
         Command::Schema(args) => schema::run(args, console),
+        Command::Bins(args) => bins::run(args, console),
     }
 }
 

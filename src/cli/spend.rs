@@ -41,9 +41,14 @@ impl<'a> Spending<'a> {
         console: Console,
     ) -> Outcome<Dataset> {
         let table = self.unit.read_csv(private, schema)?;
+        self.warn(&table, console);
+        Ok(table)
+    }
+
+    /// Warns of a budget that protects hardly anything.
+    pub(super) fn warn(&self, table: &Dataset, console: Console) {
         let records = self.unit.relation().has_public_total().then(|| table.records());
         warn_of_budget(self.budget, records, &mut Progress::new(console));
-        Ok(table)
     }
 
     /// Spends the budget on some records. Writes the ledger even after a failure, as a failed run also spends budget.

@@ -19,6 +19,8 @@ use crate::data::draft::tables::{Observation, Observed, observe};
 use crate::domain::{Kind, Outside, Role, Schema, SchemaColumn, TableFormat};
 use crate::error::Result;
 
+pub(crate) use quantiles::cut as cut_at_quantiles;
+
 /// A drafted schema, and what a person should look at in it.
 #[derive(Clone, Debug)]
 pub struct Draft {

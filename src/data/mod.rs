@@ -24,6 +24,7 @@ pub(crate) use count::sizes as table_sizes;
 pub use dataset::{Column, Dataset};
 pub use decode::{Labels, write_csv, write_csv_blocks, write_csv_file};
 pub(crate) use destination::Destination;
+pub(crate) use draft::cut_at_quantiles;
 pub use draft::{Draft, Remark, draft, draft_from_dictionary, draft_from_public};
 pub(crate) use durable::write_durably;
 pub use durable::write_text;

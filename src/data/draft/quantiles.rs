@@ -14,7 +14,7 @@ pub(super) fn rows(values: &[(f64, u64)]) -> u64 {
 
 /// Positions of values, cut into groups of about equally many rows: `size` or less, and at most `most` as far as values
 /// can be told apart. No group is empty.
-pub(super) fn cut(values: &[(f64, u64)], size: f64, most: f64) -> Vec<Range<usize>> {
+pub(crate) fn cut(values: &[(f64, u64)], size: f64, most: f64) -> Vec<Range<usize>> {
     let total = rows(values) as f64;
     let parts = (total / size).ceil().max(1.0);
     if parts <= 1.0 || values.len() < 2 {
