@@ -7,6 +7,8 @@ mod architecture;
 #[cfg(feature = "cli")]
 #[path = "integration/ask.rs"]
 mod ask;
+#[path = "integration/bins_cli.rs"]
+mod bins_cli;
 #[path = "integration/catalogue.rs"]
 mod catalogue;
 #[path = "integration/checkpoints.rs"]
