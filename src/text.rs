@@ -53,7 +53,7 @@ impl Error {
     ) -> Self {
         let text = error.to_string();
         let end = text.rfind(" at line ").unwrap_or(text.len());
-        let message = plain(&text[..end]);
+        let message = suggested(&plain(&text[..end]));
         let at = if positions && error.line() > 0 {
             format!("{place}, line {}, column {}", error.line(), error.column())
         } else {
@@ -65,6 +65,23 @@ impl Error {
             }
             None => Self::invalid_specification(at, message, form),
         }
+    }
+}
+
+/// The message about an unknown member, with the known one that it may stand for.
+fn suggested(message: &str) -> String {
+    let Some((unknown, known)) =
+        message.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'))
+    else {
+        return message.to_owned();
+    };
+    let names = known.split('`').skip(1).step_by(2);
+    let alike =
+        |name: &&str| strsim::damerau_levenshtein(unknown, name) <= 2.max(unknown.len() / 3);
+    let nearest = names.filter(alike).min_by_key(|name| strsim::damerau_levenshtein(unknown, name));
+    match nearest {
+        Some(nearest) => format!("unknown field `{unknown}` (did you mean `{nearest}`?){known}"),
+        None => message.to_owned(),
     }
 }
 

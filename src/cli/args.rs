@@ -4,6 +4,7 @@ mod ask;
 mod bins;
 mod mechanism;
 mod mixture;
+mod schema;
 mod thresholds;
 mod tune;
 
@@ -21,6 +22,7 @@ pub(super) use ask::{AskModelArgs, QuestionArgs};
 pub(super) use bins::BinsArgs;
 pub(super) use mechanism::{AnswererArgs, Chosen, MechanismArgs, MechanismName};
 pub(super) use mixture::{MixtureErrorArgs, TrustArgs};
+pub(super) use schema::{EncodingName, SchemaArgs, TableArgs};
 pub(super) use thresholds::{AskArgs, ThresholdsArgs, ThresholdsReleaseArgs};
 pub(super) use tune::TuneArgs;
 
@@ -453,49 +455,4 @@ pub(super) struct SampleArgs {
     /// Seed for a reproducible draw; does not affect privacy
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(super) seed: Option<u64>,
-}
-
-#[derive(Args, Debug)]
-pub(super) struct SchemaArgs {
-    /// A public table: CSV, plain or gzip; repeatable
-    #[arg(long, value_name = "FILE", required_unless_present = "dictionary")]
-    pub(super) public: Vec<PathBuf>,
-    /// A data dictionary in the CSV format of the US Census Bureau
-    #[arg(long, value_name = "FILE")]
-    pub(super) dictionary: Option<PathBuf>,
-    #[command(flatten)]
-    pub(super) table: TableArgs,
-    /// Output file for the schema [default: standard output]
-    #[arg(long, value_name = "FILE")]
-    pub(super) out: Option<PathBuf>,
-}
-
-/// How tables are written as text; the schema keeps it, so that other commands read tables in the same way.
-#[derive(Args, Debug)]
-pub(super) struct TableArgs {
-    /// Character between cells: one ASCII character, or tab [default: ,]
-    #[arg(long, value_name = "CHAR", allow_hyphen_values = true)]
-    pub(super) delimiter: Option<String>,
-    /// Tables have no header: these are the names of their columns, separated by commas
-    #[arg(long, value_delimiter = ',', value_name = "NAME,...", conflicts_with_all = ["header_file", "no_header"])]
-    pub(super) header: Vec<String>,
-    /// Tables have no header: a file has the names of their columns, in one row or one per line
-    #[arg(long, value_name = "FILE", conflicts_with = "no_header")]
-    pub(super) header_file: Option<PathBuf>,
-    /// Tables have no header: name their columns column1, column2, ...
-    #[arg(long)]
-    pub(super) no_header: bool,
-    /// Encoding of tables without a byte-order mark; a mark for UTF-8 or UTF-16 decides by itself
-    #[arg(long, value_enum, default_value = "utf-8", value_name = "NAME")]
-    pub(super) encoding: EncodingName,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum EncodingName {
-    /// UTF-8; other bytes are errors
-    #[value(name = "utf-8")]
-    Utf8,
-    /// Latin-1, read as Windows-1252
-    #[value(name = "latin-1")]
-    Latin1,
 }

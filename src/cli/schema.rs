@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use jointly::data::{
-    Draft, Remark, draft, draft_from_dictionary, draft_from_public, read_text, write_text,
+    Document, DocumentKind, Draft, Remark, draft, draft_from_document, draft_from_public,
+    read_text, write_text,
 };
 use jointly::domain::{Encoding, TableFormat};
 use jointly::synthesis::check_files;
@@ -16,8 +17,17 @@ use super::failure::{Failure, Outcome};
 pub(super) fn run(args: &SchemaArgs, console: Console) -> Outcome {
     let tables: Vec<&Path> = args.public.iter().map(AsRef::as_ref).collect();
     let mut inputs: Vec<(&str, &Path)> = tables.iter().map(|path| ("--public", *path)).collect();
-    if let Some(dictionary) = &args.dictionary {
-        inputs.push(("--dictionary", dictionary));
+    let document = match (&args.from, &args.dictionary) {
+        (Some(text), _) => {
+            let read = text.parse::<Document>();
+            Some(read.map_err(|error| Failure::usage(format!("--from: {error}")))?)
+        }
+        (None, Some(path)) => Some(Document { kind: DocumentKind::Pums, path: path.clone() }),
+        (None, None) => None,
+    };
+    if let Some(document) = &document {
+        let flag = if args.from.is_some() { "--from" } else { "--dictionary" };
+        inputs.push((flag, &document.path));
     }
     if let Some(header) = &args.table.header_file {
         inputs.push(("--header-file", header));
@@ -26,17 +36,17 @@ pub(super) fn run(args: &SchemaArgs, console: Console) -> Outcome {
         check_files(&inputs, &[("--out", out)])?;
     }
     let format = format(&args.table)?;
-    let Draft { schema, remarks } = match (&args.dictionary, tables.is_empty()) {
-        (Some(dictionary), true) => {
+    let Draft { schema, remarks } = match (&document, tables.is_empty()) {
+        (Some(document), true) => {
             if args.table.no_header {
                 return Err(Failure::usage(
                     "--no-header counts the columns of --public, expected one",
                 ));
             }
-            let Draft { schema, remarks } = draft_from_dictionary(dictionary)?;
+            let Draft { schema, remarks } = draft_from_document(document)?;
             Draft { schema: schema.with_table(format)?, remarks }
         }
-        (Some(dictionary), false) => draft(dictionary, &tables, &format)?,
+        (Some(document), false) => draft(document, &tables, &format)?,
         (None, _) => draft_from_public(&tables, &format)?,
     };
     let text = schema.to_json()? + "\n";

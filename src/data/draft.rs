@@ -1,12 +1,12 @@
 //! Drafting a schema from public sources, for a person to look over.
 //!
 //! A schema must never be made from the private table: which codes occur, and how far numbers reach, is
-//! itself private. Dictionaries and public tables cost nothing.
+//! itself private. Documents and public tables cost nothing.
 
 mod bins;
 mod columns;
 mod dates;
-mod dictionary;
+mod document;
 mod numbers;
 mod pieces;
 mod quantiles;
@@ -15,10 +15,12 @@ mod tables;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
+use crate::data::draft::document::{Described, DescribedColumn};
 use crate::data::draft::tables::{Observation, Observed, observe};
 use crate::domain::{Kind, Outside, Role, Schema, SchemaColumn, TableFormat};
 use crate::error::Result;
 
+pub use document::{Document, DocumentKind};
 pub(crate) use quantiles::cut as cut_at_quantiles;
 
 /// A drafted schema, and what a person should look at in it.
@@ -39,25 +41,28 @@ pub struct Remark {
     pub text: String,
 }
 
-/// Drafts a schema from a data dictionary in the format of the Census Bureau's PUMS files (CSV, plain or
-/// gzip): rows `NAME,column,type,width,description` and `VAL,column,type,width,from,to,label`.
+/// Drafts a schema from a document that describes a table.
 ///
-/// Single values of a character column become its codes, with labels; ranges of a numeric column become
-/// about 20 bins; `bbb` becomes a missing value (empty text). Ranges of identifiers get the role `id`, or
-/// `state_specific` for areas; columns named `...WGTP` and their replicates the role `weight`.
+/// Listed values become codes, with labels. Ranges of numbers become bins: one for each of few whole numbers, otherwise
+/// about 20 with round edges. Columns with neither get the role `id`, with a remark. In a dictionary of PUMS files, `bbb`
+/// is a missing value (empty text), ranges of identifiers get the role `id`, or `state_specific` for areas, and columns
+/// named `...WGTP` and their replicates the role `weight`.
 ///
 /// # Errors
-/// An unreadable file, a row of another form, or no attribute.
-pub fn draft_from_dictionary(dictionary: &Path) -> Result<Draft> {
-    const NO_ROWS: &str = "bins by the dictionary's range alone, drawn from evenly; with public rows (--public) they \
+/// An unreadable file, one of another form, or no attribute.
+pub fn draft_from_document(document: &Document) -> Result<Draft> {
+    const NO_ROWS: &str = "bins by the documented range alone, drawn from evenly; with public rows (--public) they \
                            follow the rows";
-    let remarked = |column: SchemaColumn| {
-        let is_number =
-            column.role == Role::Attribute && matches!(column.kind, Some(Kind::Numeric(_)));
-        (column, if is_number { vec![NO_ROWS.to_owned()] } else { Vec::new() })
+    let remarked = |described: DescribedColumn| {
+        let DescribedColumn { column, mut remarks, .. } = described;
+        if column.role == Role::Attribute && matches!(column.kind, Some(Kind::Numeric(_))) {
+            remarks.push(NO_ROWS.to_owned());
+        }
+        (column, remarks)
     };
-    let columns = dictionary::read(dictionary)?.into_iter();
-    of(dictionary, Tables::default(), columns.map(|column| Ok(remarked(column))))
+    let Described { columns, missing } = document.read()?;
+    let tables = Tables { documented: missing, ..Tables::default() };
+    of(&document.path, tables, columns.into_iter().map(|column| Ok(remarked(column))))
 }
 
 /// Drafts a schema from the rows of public tables (CSV, plain or gzip), with each column as it appears in any of them.
@@ -74,31 +79,33 @@ pub fn draft_from_dictionary(dictionary: &Path) -> Result<Draft> {
 /// # Errors
 /// No table, an unreadable one, or no attribute.
 pub fn draft_from_public(tables: &[&Path], format: &TableFormat) -> Result<Draft> {
-    let observed = observe(tables, format)?;
+    let observed = observe(tables, format, &[])?;
     let place = tables.first().copied().unwrap_or(Path::new("schema"));
     let (tables, columns) = Tables::of(observed);
     of(place, tables, columns.into_iter().map(Observed::into_column))
 }
 
-/// Drafts a schema for the columns that public tables have, as the dictionary describes them.
+/// Drafts a schema for the columns that public tables have, as a document describes them.
 ///
-/// Bins of numbers follow the public rows, as in [`draft_from_public`], and reach as far as the dictionary's range, beyond
-/// which values are refused. The dictionary is widened where the tables show more: unknown codes are added (a code that
-/// differs only in leading zeros replaces the dictionary's), outer bins are widened, missing values allowed. Columns that
-/// the dictionary does not describe are drafted from the tables.
+/// Bins of numbers follow the public rows, as in [`draft_from_public`], and reach as far as the document's range, beyond
+/// which values are refused. The document is widened where the tables show more: unknown codes are added (a code that
+/// differs only in leading zeros replaces the document's), outer bins are widened, missing values allowed. Columns of which
+/// the document has no values are drafted from the tables.
 ///
 /// # Errors
-/// As [`draft_from_dictionary`] and [`draft_from_public`].
-pub fn draft(dictionary: &Path, tables: &[&Path], format: &TableFormat) -> Result<Draft> {
-    let described = dictionary::read(dictionary)?;
+/// As [`draft_from_document`] and [`draft_from_public`].
+pub fn draft(document: &Document, tables: &[&Path], format: &TableFormat) -> Result<Draft> {
+    let Described { columns: described, missing } = document.read()?;
+    let bounded = described.iter().filter(|one| one.is_bounded);
     let by_name: HashMap<&str, &SchemaColumn> =
-        described.iter().map(|column| (column.name.as_str(), column)).collect();
-    let (tables, columns) = Tables::of(observe(tables, format)?);
+        bounded.map(|one| (one.column.name.as_str(), &one.column)).collect();
+    let (tables, columns) = Tables::of(observe(tables, format, &missing)?);
+    let tables = Tables { documented: missing.clone(), ..tables };
     let columns = columns.into_iter().map(|observed| match by_name.get(observed.name.as_str()) {
-        Some(column) => widened((*column).clone(), observed),
+        Some(column) => widened((*column).clone(), observed, &missing),
         None => observed.into_column(),
     });
-    of(dictionary, tables, columns)
+    of(&document.path, tables, columns)
 }
 
 /// What public tables have in common.
@@ -108,6 +115,8 @@ struct Tables {
     remarks: Vec<String>,
     /// How often each mark of a missing value occurs.
     marks: BTreeMap<String, u64>,
+    /// The marks of missing values that a document names.
+    documented: Vec<String>,
 }
 
 impl Tables {
@@ -117,10 +126,10 @@ impl Tables {
         for (mark, rows) in columns.iter().flat_map(|column| &column.marks) {
             *marks.entry(mark.clone()).or_default() += rows;
         }
-        (Self { format, remarks, marks }, columns)
+        (Self { format, remarks, marks, documented: Vec::new() }, columns)
     }
 
-    /// The marks of missing values that are no codes of these columns, the most frequent first.
+    /// The marks of missing values that are no codes of these columns: a document's, then the most frequent first.
     fn missing(&self, columns: &[SchemaColumn]) -> Vec<String> {
         let is_code = |mark: &str| {
             columns.iter().any(|column| match &column.kind {
@@ -132,7 +141,12 @@ impl Tables {
             self.marks.iter().map(|(mark, rows)| (mark, *rows)).collect();
         marks.retain(|(mark, _)| mark.is_empty() || !is_code(mark));
         marks.sort_by_key(|(_, rows)| std::cmp::Reverse(*rows));
-        marks.into_iter().map(|(mark, _)| mark.clone()).collect()
+        let named = self.documented.iter().filter(|mark| !is_code(mark));
+        let mut all: Vec<String> = named.cloned().collect();
+        all.extend(marks.into_iter().map(|(mark, _)| mark.clone()));
+        let mut seen = BTreeSet::new();
+        all.retain(|mark| seen.insert(mark.clone()));
+        all
     }
 }
 
@@ -164,13 +178,13 @@ fn of(
     Ok(Draft { schema, remarks })
 }
 
-/// A column of a dictionary, extended to accept the observed values.
-fn widened(mut column: SchemaColumn, observed: Observed) -> Result<Drafted> {
+/// A column of a document, extended to accept the observed values. `missing`: the marks that the document names.
+fn widened(mut column: SchemaColumn, observed: Observed, missing: &[String]) -> Result<Drafted> {
     if column.role != Role::Attribute {
         return Ok((column, Vec::new()));
     }
     column.na |= observed.missing();
-    let mut remarks = observed.about_marks();
+    let mut remarks = observed.about_marks(missing);
     match column.kind.take() {
         Some(Kind::Categorical { mut codes, mut labels, other }) => {
             let mut unpadded = false;
@@ -185,7 +199,7 @@ fn widened(mut column: SchemaColumn, observed: Observed) -> Result<Drafted> {
                 } else {
                     codes.push(text.to_string());
                     if let Some(labels) = &mut labels {
-                        labels.push(format!("{text} (in the public rows, not in the dictionary)"));
+                        labels.push(format!("{text} (in the public rows, not documented)"));
                     }
                 }
             }
@@ -208,7 +222,7 @@ fn widened(mut column: SchemaColumn, observed: Observed) -> Result<Drafted> {
             let drafted = values.bins(&column.name)?;
             remarks.extend(drafted.iter().flat_map(|bins| values.remarks(bins)));
             if drafted.as_ref().is_some_and(|bins| bins.outside() == Outside::Clamp) {
-                remarks.push("public rows lie outside the dictionary's range".into());
+                remarks.push("public rows lie outside the documented range".into());
             }
             column.kind = Some(Kind::Numeric(drafted.unwrap_or(bins)));
             Ok((column, remarks))

@@ -189,7 +189,7 @@ impl PaidBins {
         let attribute = |(name, grid): &(String, Grid)| {
             let place = "table to cut";
             let at = domain.position(name).ok_or_else(|| domain.unknown(name, place))?;
-            let (found, expected) = (domain.cardinality(at) as usize, grid.padded() + 1);
+            let (found, expected) = (domain.cardinality(at), grid.padded() + 1);
             if found == expected {
                 return Ok(at);
             }

@@ -18,9 +18,9 @@ const RANGES: &str = r#"{"columns": [
 fn people() -> String {
     let mut text = String::from("sex,hours,pay\n");
     for i in 0..3_000_u32 {
-        let hours = if i % 2 == 0 { "40".to_owned() } else { (i * 7 % 80).to_string() };
-        let hours = if i % 11 == 0 { String::new() } else { hours };
-        let pay = if i % 3 == 0 { 0 } else { i * 7_919 % 90_000 };
+        let hours = if i.is_multiple_of(2) { "40".to_owned() } else { (i * 7 % 80).to_string() };
+        let hours = if i.is_multiple_of(11) { String::new() } else { hours };
+        let pay = if i.is_multiple_of(3) { 0 } else { i * 7_919 % 90_000 };
         writeln!(text, "{},{hours},{pay}", ["f", "m"][i as usize % 2]).unwrap();
     }
     text
@@ -54,11 +54,13 @@ fn ranges_become_bins_and_a_release_counts_their_cost() {
     let all = LedgerFile::read(&bench.path("all.json")).unwrap();
     assert!(all.ledger.entries().len() > earlier.ledger.entries().len());
     assert_eq!(all.ledger.entries()[0].purpose, earlier.ledger.entries()[0].purpose);
-    // Values are drawn where rows were: nobody has much more than 90,000.
-    let far = bench.read("out.csv").lines().skip(1).filter(|line| {
+    // Values are drawn where rows were, but for noise: few have much more than 90,000, in a range that is ten times as far.
+    let rows = bench.read("out.csv");
+    let far = rows.lines().skip(1).filter(|line| {
         line.rsplit(',').next().unwrap().parse::<f64>().is_ok_and(|pay| pay > 200_000.0)
     });
-    assert!(far.count() < 30);
+    let far = far.count();
+    assert!(far < 150, "{far}");
 }
 
 #[test]

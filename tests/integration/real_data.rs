@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use jointly::data::{Projectable, draft, draft_from_dictionary, draft_from_public, read_csv};
+use jointly::data::{
+    Document, DocumentKind, Projectable, draft, draft_from_document, draft_from_public, read_csv,
+};
 use jointly::domain::{Clique, Schema, TableFormat};
 
 /// The folder of real tables; `None`, said loudly, where it is missing.
@@ -62,15 +64,37 @@ fn every_real_table_reads_and_its_sizes_are_those_of_its_domain_file() {
     assert!(read > 20, "only {read} tables were found in {}", folder.display());
 }
 
+fn pums(path: &Path) -> Document {
+    Document { kind: DocumentKind::Pums, path: path.into() }
+}
+
+#[test]
+fn the_dictionary_of_nist_reads_its_excerpts() {
+    let Some(folder) = data_folder().map(|folder| folder.join("nist-acs")) else { return };
+    let document =
+        Document { kind: DocumentKind::Sdnist, path: folder.join("data_dictionary.json") };
+    let drafted = draft_from_document(&document).unwrap().schema;
+    let named = ["SEX", "MSP", "HISP", "RAC1P", "NOC", "NPF", "OWN_RENT", "AGEP", "DVET", "DEAR"];
+    let schema = drafted.select(&named).unwrap();
+    for table in ["ma2018.csv", "ma2019.csv", "tx2018.csv", "tx2019.csv"] {
+        assert!(read_csv(&folder.join(table), &schema).unwrap().records() > 7_000, "{table}");
+    }
+    // With rows, all columns: those that the dictionary does not list are drafted.
+    let rows = folder.join("ma2018.csv");
+    let with_rows = draft(&document, &[&rows], &TableFormat::default()).unwrap().schema;
+    assert!(with_rows.domain().len() >= 22 && read_csv(&rows, &with_rows).is_ok());
+    assert_eq!(with_rows.na_token(), "N");
+}
+
 #[test]
 fn schemas_drafted_from_real_dictionaries_and_rows_read_those_rows() {
     let Some(folder) = data_folder() else { return };
     let acs = folder.join("acs2018-person");
     let dictionary = acs.join("PUMS_Data_Dictionary_2018.csv.gz");
     let wyoming = acs.join("wy.csv.gz");
-    let drafted = draft_from_dictionary(&dictionary).unwrap().schema;
+    let drafted = draft_from_document(&pums(&dictionary)).unwrap().schema;
     assert!(drafted.domain().len() > 150);
-    let schema = draft(&dictionary, &[&wyoming], &TableFormat::default()).unwrap().schema;
+    let schema = draft(&pums(&dictionary), &[&wyoming], &TableFormat::default()).unwrap().schema;
     assert!(schema.domain().len() > 180, "{}", schema.domain().len());
     for schema in [schema, draft_from_public(&[&wyoming], &TableFormat::default()).unwrap().schema]
     {
@@ -80,7 +104,7 @@ fn schemas_drafted_from_real_dictionaries_and_rows_read_those_rows() {
     let tables = [joined.join("vt.csv.gz"), joined.join("sd.csv.gz")];
     let tables: Vec<&Path> = tables.iter().map(PathBuf::as_path).collect();
     let dictionary = joined.join("PUMS_Data_Dictionary_2021_subset.csv.gz");
-    let schema = draft(&dictionary, &tables, &TableFormat::default()).unwrap().schema;
+    let schema = draft(&pums(&dictionary), &tables, &TableFormat::default()).unwrap().schema;
     for path in &tables {
         assert!(read_csv(path, &schema).unwrap().records() > 6000);
     }

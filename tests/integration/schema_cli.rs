@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jointly::data::{Dataset, draft, draft_from_public, read_csv};
+use jointly::data::{Dataset, Document, DocumentKind, draft, draft_from_public, read_csv};
 use jointly::domain::{Kind, Outside, Schema, TableFormat};
 
 use crate::cli::{Bench, stderr};
@@ -116,6 +116,37 @@ fn delimiters_and_encodings_are_said_once_and_kept_in_the_schema() {
     bench.fail("schema --dictionary public.csv --no-header", 2, "--no-header counts the columns");
 }
 
+#[test]
+fn documents_of_others_describe_tables() {
+    let bench = Bench::new();
+    bench.write(
+        "table.json",
+        r#"{"missingValues": ["-"], "fields": [
+            {"name": "job", "type": "string", "constraints": {"required": true},
+             "categories": [{"value": "f", "label": "farm"}, {"value": "s", "label": "shop"}]},
+            {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}},
+            {"name": "note", "type": "string"}]}"#,
+    );
+    let mut rows = String::from("job,age,note\nf,-,x\n");
+    for i in 0..400 {
+        writeln!(rows, "{},{},x", ["f", "s"][i % 2], i % 60).unwrap();
+    }
+    bench.write("rows.csv", &rows);
+    let output = bench.run("schema --from frictionless:table.json --out s.json");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("note: no list of categories"), "{}", stderr(&output));
+    bench.succeed(
+        "synth --private rows.csv --schema s.json --mechanism independent --workload all-1-way --epsilon 1 \
+         --delta 1e-6 --out out.csv",
+    );
+    bench.succeed("schema --from frictionless:table.json --public rows.csv --out with.json");
+    assert!(bench.read("with.json").contains("\"draw\""));
+    bench.fail("schema --from other:table.json", 2, "KIND:FILE with one of the kinds pums, sdnist");
+    bench.fail("schema --from sdnist:rows.csv", 3, "rows.csv");
+    bench.fail("schema --from ddi:missing.xml", 1, "missing.xml");
+    bench.fail("schema --from pums:rows.csv --dictionary rows.csv", 2, "cannot be used with");
+}
+
 /// A folder of real tables; `None`, said loudly, where it is missing.
 fn real(name: &str) -> Option<PathBuf> {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -174,10 +205,50 @@ fn the_raw_adult_table_drafts_with_names_as_the_only_decision() {
 #[test]
 fn bedrooms_of_the_survey_get_a_bin_each() {
     let Some(folder) = real("acs2024-person-household") else { return };
-    let dictionary = folder.join("PUMS_Data_Dictionary_2021_subset.csv.gz");
+    let path = folder.join("PUMS_Data_Dictionary_2021_subset.csv.gz");
+    let pums = Document { kind: DocumentKind::Pums, path };
     let (ohio, dakota) = (folder.join("oh.csv.gz"), folder.join("sd.csv.gz"));
-    let schema = draft(&dictionary, &[&ohio, &dakota], &TableFormat::default()).unwrap().schema;
+    let schema = draft(&pums, &[&ohio, &dakota], &TableFormat::default()).unwrap().schema;
     let Some(Kind::Numeric(rooms)) = &schema.column("BDSP").unwrap().kind else { panic!() };
     assert_eq!(rooms.edges(), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 100.0]);
     check_numbers(&schema, &[&ohio, &dakota]);
+}
+
+/// The names that a member of the schema file may have, from the message about one that it may not.
+fn known(text: &str) -> Vec<String> {
+    let message = Schema::from_json(text, "s").unwrap_err().to_string();
+    let list = message.split_once("expected one of ").unwrap().1;
+    let mut names: Vec<String> = list.split('`').skip(1).step_by(2).map(String::from).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_json_schema_for_editors_has_the_members_that_the_reader_knows() {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(manifest.join("docs/guide/schema.schema.json")).unwrap();
+    let written: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let names = |pointer: &str| {
+        let members = written.pointer(pointer).unwrap().as_object().unwrap();
+        let mut names: Vec<String> = members.keys().cloned().collect();
+        names.sort();
+        names
+    };
+    let column = r#"{"name": "x", "kind": "coded", "size": 2}"#;
+    assert_eq!(
+        known(&format!(r#"{{"columns": [{column}], "zzzzzzzzz": 1}}"#)),
+        names("/properties")
+    );
+    assert_eq!(known(r#"{"columns": [{"zzzzzzzzz": 1}]}"#), names("/$defs/column/properties"));
+    assert_eq!(
+        known(&format!(r#"{{"columns": [{column}], "table": {{"zzzzzzzzz": 1}}}}"#)),
+        names("/$defs/table/properties")
+    );
+    let wrong = Schema::from_json(r#"{"columns": [{"name": "x", "edge": [1, 2]}]}"#, "s.json");
+    let message = wrong.unwrap_err().to_string();
+    assert!(message.contains("line 1") && message.contains("did you mean `edges`?"), "{message}");
+    // The example of the guide is a schema.
+    let guide = fs::read_to_string(manifest.join("docs/guide/schema.md")).unwrap();
+    let example = guide.split("```json").nth(1).unwrap().split("```").next().unwrap();
+    assert_eq!(Schema::from_json(example, "schema.md").unwrap().domain().len(), 4);
 }

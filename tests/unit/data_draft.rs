@@ -46,10 +46,14 @@ NAME,PWGTP80,N,5,\"Replicate\"
 VAL,PWGTP80,N,5,-9999,9999,\"weight\"
 ";
 
+fn pums(path: &Path) -> Document {
+    Document { kind: DocumentKind::Pums, path: path.into() }
+}
+
 #[test]
 fn a_dictionary_gives_codes_bins_and_roles() {
     let folder = tempfile::tempdir().unwrap();
-    let schema = draft_from_dictionary(&file(&folder, "d.csv", DICTIONARY)).unwrap().schema;
+    let schema = draft_from_document(&pums(&file(&folder, "d.csv", DICTIONARY))).unwrap().schema;
     let roles: Vec<(&str, Role)> =
         schema.columns().iter().map(|c| (c.name.as_str(), c.role)).collect();
     assert_eq!(
@@ -79,7 +83,7 @@ fn a_dictionary_gives_codes_bins_and_roles() {
 fn a_dictionary_of_another_form_is_refused_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, "d.csv", "NAME,A,C,1,a\nVAL,B,C,1,1,1,x\n");
-    let message = draft_from_dictionary(&path).unwrap_err().to_string();
+    let message = draft_from_document(&pums(&path)).unwrap_err().to_string();
     assert!(message.contains("line 2: found a row 'VAL' of 'B'"), "{message}");
 }
 
@@ -117,7 +121,7 @@ fn a_dictionary_is_widened_to_take_the_public_rows() {
     let dictionary = file(&folder, "d.csv", DICTIONARY);
     let rows = "PINCP,JWTR,AGEP,NEW,RACNUM\n-99999,1,,a,1\n9000000,7,104,b,6\n0,,3,a,2\n";
     let path = file(&folder, "p.csv", rows);
-    let schema = draft(&dictionary, &[&path], &TableFormat::default()).unwrap().schema;
+    let schema = draft(&pums(&dictionary), &[&path], &TableFormat::default()).unwrap().schema;
     assert_eq!(read_csv(&path, &schema).unwrap().records(), 3);
     let names: Vec<&str> = schema.attributes().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["PINCP", "JWTR", "AGEP", "NEW", "RACNUM"]);
@@ -147,7 +151,7 @@ fn few_whole_numbers_get_a_bin_each_and_the_last_reaches_as_far_as_the_dictionar
     let dictionary = file(&folder, "d.csv", text);
     let rooms = (0..2000).map(|i| [3, 2, 3, 4, 3, 1, 0, 5][i % 8].to_string());
     let path = file(&folder, "p.csv", &numbers("BDSP", rooms));
-    let draft = draft(&dictionary, &[&path], &TableFormat::default()).unwrap();
+    let draft = draft(&pums(&dictionary), &[&path], &TableFormat::default()).unwrap();
     let bins = bins_of(&draft.schema);
     assert_eq!(bins.edges(), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 100.0]);
     assert_eq!(

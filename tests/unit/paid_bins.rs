@@ -27,7 +27,7 @@ fn coded(bins: &PaidBins, records: u32) -> Dataset {
         5 | 6 => 100, // missing
         _ => 10 + i % 61,
     };
-    let pay = |i: u32| if i % 3 == 0 { 1000 } else { 1000 + (i * 7919) % 60_000 };
+    let pay = |i: u32| if i.is_multiple_of(3) { 1000 } else { 1000 + (i * 7919) % 60_000 };
     let rows: Vec<[u32; 3]> = (0..records).map(|i| [hours(i), i % 10, pay(i)]).collect();
     bins.coded(&Dataset::from_rows(bins.grid().unwrap().domain(), &rows).unwrap()).unwrap()
 }

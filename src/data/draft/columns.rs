@@ -24,7 +24,7 @@ const LONG: u64 = 25;
 impl Observed {
     /// The column that accepts the observed values, and what to look at in it.
     pub(super) fn into_column(self) -> Result<Drafted> {
-        let mut remarks = self.about_marks();
+        let mut remarks = self.about_marks(&[]);
         let mut kind = None;
         if let Some(days) = self.days() {
             let (bins, unit) = days.date_bins(&self.name)?;
@@ -58,9 +58,10 @@ impl Observed {
         Ok((column, remarks))
     }
 
-    /// Marks of missing values other than empty text.
-    pub(super) fn about_marks(&self) -> Vec<String> {
-        let marks = self.marks.iter().filter(|(mark, _)| !mark.is_empty());
+    /// Marks of missing values other than empty text and those that a document names.
+    pub(super) fn about_marks(&self, documented: &[String]) -> Vec<String> {
+        let is_new = |mark: &String| !mark.is_empty() && !documented.contains(mark);
+        let marks = self.marks.iter().filter(|(mark, _)| is_new(mark));
         let remark = |(mark, rows): (&String, &u64)| {
             format!(
                 "'{mark}' in {:.1} % of the rows is read as missing; if it is a value, take it out of \

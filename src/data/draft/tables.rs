@@ -60,11 +60,16 @@ pub(super) struct Numbers {
     pub(super) high: f64,
 }
 
-/// Reads the columns of all tables, in the order in which they first occur. Nameless ones are left out.
+/// Reads the columns of all tables, in the order in which they first occur. Nameless ones are left out. `missing`: texts of
+/// missing values besides the usual marks.
 ///
 /// # Errors
 /// No table, an unreadable one, or a cell that cannot be decoded.
-pub(super) fn observe(tables: &[&Path], format: &TableFormat) -> Result<Observation> {
+pub(super) fn observe(
+    tables: &[&Path],
+    format: &TableFormat,
+    missing: &[String],
+) -> Result<Observation> {
     if tables.is_empty() {
         return Err(Error::invalid_parameter("number of public tables", 0, "at least one"));
     }
@@ -109,7 +114,7 @@ pub(super) fn observe(tables: &[&Path], format: &TableFormat) -> Result<Observat
                 };
                 let value = cell.trim();
                 padded += u64::from(value.len() < cell.len());
-                column.add(value);
+                column.add(value, missing);
             }
         }
     }
@@ -162,9 +167,9 @@ impl Observed {
     }
 
     /// Takes one cell into account, without blanks around it.
-    fn add(&mut self, text: &str) {
+    fn add(&mut self, text: &str, missing: &[String]) {
         self.rows += 1;
-        if text.is_empty() || MARKS.contains(&text) {
+        if text.is_empty() || MARKS.contains(&text) || missing.iter().any(|mark| mark == text) {
             match self.marks.get_mut(text) {
                 Some(count) => *count += 1,
                 None => _ = self.marks.insert(text.to_owned(), 1),

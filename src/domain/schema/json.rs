@@ -1,5 +1,6 @@
 //! The schema as JSON: `schema.json`, `domain.json`, and back.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -9,13 +10,17 @@ use serde_json::{Number, Value};
 use super::date::{days, written};
 use super::filled::filled;
 use super::piece::{Outside, Piece};
-use super::rules::Rules;
+use super::rules::{Dependency, Rules, ValueSet};
 use super::{Bins, Kind, MAX_CARDINALITY, Role, Schema, SchemaColumn, TableFormat};
 use crate::error::{Error, Result};
 
 /// The JSON object before it is checked.
 #[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct RawSchema {
+    /// The JSON Schema of this file, for editors.
+    #[serde(rename = "$schema", default, skip_serializing)]
+    _json_schema: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     dataset: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,11 +32,14 @@ pub(super) struct RawSchema {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     note: Option<String>,
     columns: Vec<RawColumn>,
-    #[serde(flatten)]
-    rules: Rules,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    forbidden: Vec<BTreeMap<String, ValueSet>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    functional_dependencies: Vec<Dependency>,
 }
 
 #[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct RawColumn {
     name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -147,7 +155,8 @@ impl RawSchema {
         let columns: Vec<SchemaColumn> =
             self.columns.into_iter().map(|c| c.check(place)).collect::<Result<_>>()?;
         let missing = std::iter::once(self.na_token).chain(self.missing).collect();
-        let mut schema = Schema::checked(place, missing, columns, self.rules)?;
+        let rules = Rules::new(self.forbidden, self.functional_dependencies);
+        let mut schema = Schema::checked(place, missing, columns, rules)?;
         schema.table = self.table.unwrap_or_default();
         schema.table.check(&format!("{place}, 'table'"))?;
         schema.dataset = self.dataset;
@@ -238,14 +247,17 @@ impl TryFrom<RawSchema> for Schema {
 
 impl From<Schema> for RawSchema {
     fn from(schema: Schema) -> Self {
+        let (forbidden, functional_dependencies) = schema.rules.into_parts();
         Self {
+            _json_schema: None,
             dataset: schema.dataset,
             table: Some(schema.table).filter(|table| *table != TableFormat::default()),
             na_token: schema.na_token,
             missing: schema.missing,
             note: schema.note,
             columns: schema.columns.into_iter().map(RawColumn::from).collect(),
-            rules: schema.rules,
+            forbidden,
+            functional_dependencies,
         }
     }
 }

@@ -9,20 +9,18 @@ use super::date::days;
 use super::{Kind, SchemaColumn};
 use crate::error::{Error, Result};
 
-/// The rules of a schema, as written. Values are written as in the table; see `docs/guide/release.md`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// The rules of a schema, as written. Values are written as in the table; see `docs/guide/schema.md`.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Rules {
     /// Each forbids the records whose values lie in all of its sets.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     forbidden: Vec<BTreeMap<String, ValueSet>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     functional_dependencies: Vec<Dependency>,
 }
 
 /// One attribute decides another: every value of `from` that `map` lists occurs with the listed values of `to` only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Dependency {
+pub(super) struct Dependency {
     from: String,
     to: String,
     map: BTreeMap<String, ValueSet>,
@@ -31,21 +29,21 @@ struct Dependency {
 /// One value or several; a range of numbers is `{"from": a, "below": b}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "no value and no list of values")]
-enum ValueSet {
+pub(super) enum ValueSet {
     Several(Vec<OneValue>),
     One(OneValue),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-enum OneValue {
+pub(super) enum OneValue {
     Range(Range),
     Text(Value),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Range {
+pub(super) struct Range {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from: Option<End>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,7 +53,7 @@ struct Range {
 /// An end of a range.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "no number and no date")]
-enum End {
+pub(super) enum End {
     Number(f64),
     Date(String),
 }
@@ -74,6 +72,18 @@ impl End {
 type Combination = Vec<(String, Vec<u32>)>;
 
 impl Rules {
+    pub(super) fn new(
+        forbidden: Vec<BTreeMap<String, ValueSet>>,
+        functional_dependencies: Vec<Dependency>,
+    ) -> Self {
+        Self { forbidden, functional_dependencies }
+    }
+
+    /// The forbidden combinations and the functional dependencies.
+    pub(super) fn into_parts(self) -> (Vec<BTreeMap<String, ValueSet>>, Vec<Dependency>) {
+        (self.forbidden, self.functional_dependencies)
+    }
+
     /// The rules whose attributes are all kept. A rule that lacks one does not restrict the others.
     pub(super) fn among(&self, kept: impl Fn(&str) -> bool) -> Self {
         let forbidden = self.forbidden.iter().filter(|rule| rule.keys().all(|name| kept(name)));

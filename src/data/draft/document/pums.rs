@@ -7,7 +7,8 @@ use std::rc::Rc;
 
 use csv::{ReaderBuilder, StringRecord};
 
-use super::is_weight;
+use crate::data::draft::document::range::inner_edges;
+use crate::data::draft::is_weight;
 use crate::data::raw_table::{Source, open};
 use crate::domain::{Bins, Encoding, Kind, MAX_CARDINALITY, Role, SchemaColumn};
 use crate::error::{Error, Result};
@@ -17,9 +18,6 @@ const LARGEST: usize = 256 << 20;
 
 /// Most codes in a range of a character column; a longer range is an identifier.
 const MOST_CODES: u64 = 200;
-
-/// Approximate number of bins of a numeric range.
-const BINS: f64 = 20.0;
 
 /// The dictionary's entry for one column; rows of the household and the person file are merged.
 #[derive(Default)]
@@ -172,30 +170,4 @@ impl Entry {
         edges.dedup();
         Bins::new(edges, None, &self.name).ok().map(Kind::Numeric)
     }
-}
-
-/// Round edges that cut `[low, high)` into about 20 bins: equal ones for a short range, otherwise growing ones
-/// above 0 and one or two below.
-fn inner_edges(low: f64, high: f64) -> Vec<f64> {
-    const SHORT: f64 = 1000.0;
-    const MANTISSAS: [f64; 6] = [1.0, 1.5, 2.0, 3.0, 5.0, 7.0];
-    let length = high - low;
-    if !length.is_finite() {
-        return Vec::new();
-    }
-    if length <= SHORT {
-        let steps = [1.0, 2.0, 5.0, 10.0, 20.0, 25.0, 50.0];
-        let step = steps.into_iter().find(|step| length / step <= BINS).unwrap_or(100.0);
-        let first = (low / step).ceil() * step;
-        return (0_u8..=40).map(|i| first + f64::from(i) * step).collect();
-    }
-    let mut edges = vec![0.0];
-    let mut decade = 10_f64.powf(high.abs().max(10.0).log10().floor());
-    while decade >= 1.0 && edges.len() < 20 {
-        let round = MANTISSAS.iter().rev().map(|m| m * decade).filter(|edge| *edge < high);
-        let room = 20 - edges.len();
-        edges.extend(round.filter(|edge| edge.fract() == 0.0).take(room));
-        decade /= 10.0;
-    }
-    edges
 }

@@ -1,0 +1,53 @@
+//! Flags of `jointly schema`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+#[derive(Args, Debug)]
+pub(in crate::cli) struct SchemaArgs {
+    /// A public table: CSV, plain or gzip; repeatable
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["dictionary", "from"])]
+    pub(in crate::cli) public: Vec<PathBuf>,
+    /// A document that describes the table; KIND is pums, sdnist, frictionless, dpsynth or ddi
+    #[arg(long, value_name = "KIND:FILE", conflicts_with = "dictionary")]
+    pub(in crate::cli) from: Option<String>,
+    /// A data dictionary in the CSV format of the US Census Bureau: --from pums:FILE
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) dictionary: Option<PathBuf>,
+    #[command(flatten)]
+    pub(in crate::cli) table: TableArgs,
+    /// Output file for the schema [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) out: Option<PathBuf>,
+}
+
+/// How tables are written as text; the schema keeps it, so that other commands read tables in the same way.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct TableArgs {
+    /// Character between cells: one ASCII character, or tab [default: ,]
+    #[arg(long, value_name = "CHAR", allow_hyphen_values = true)]
+    pub(in crate::cli) delimiter: Option<String>,
+    /// Tables have no header: these are the names of their columns, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...", conflicts_with_all = ["header_file", "no_header"])]
+    pub(in crate::cli) header: Vec<String>,
+    /// Tables have no header: a file has the names of their columns, in one row or one per line
+    #[arg(long, value_name = "FILE", conflicts_with = "no_header")]
+    pub(in crate::cli) header_file: Option<PathBuf>,
+    /// Tables have no header: name their columns column1, column2, ...
+    #[arg(long)]
+    pub(in crate::cli) no_header: bool,
+    /// Encoding of tables without a byte-order mark; a mark for UTF-8 or UTF-16 decides by itself
+    #[arg(long, value_enum, default_value = "utf-8", value_name = "NAME")]
+    pub(in crate::cli) encoding: EncodingName,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum EncodingName {
+    /// UTF-8; other bytes are errors
+    #[value(name = "utf-8")]
+    Utf8,
+    /// Latin-1, read as Windows-1252
+    #[value(name = "latin-1")]
+    Latin1,
+}
