@@ -164,6 +164,8 @@ mod documentation {
     struct Readme;
     #[doc = include_str!("../docs/guide/library.md")]
     struct Library;
+    #[doc = include_str!("../docs/guide/error-bars.md")]
+    struct ErrorBars;
     #[doc = include_str!("../docs/guide/checkpoints.md")]
     struct Checkpoints;
     #[doc = include_str!("../docs/guide/model-file.md")]

@@ -137,7 +137,9 @@ impl MeasuredErrors {
         let marginals = marginals.map(|(i, (weighted, value))| MarginalError {
             clique: weighted.clique.clone(),
             measured: Interval::around(*value, z * stddev + step, most),
-            shrunk: better.as_ref().map(|all| Interval::around(all[i].0, z * all[i].1 + step, most)),
+            shrunk: better
+                .as_ref()
+                .map(|all| Interval::around(all[i].0, z * all[i].1 + step, most)),
         });
         Ok(Self {
             records: records_drawn,
@@ -153,7 +155,11 @@ impl MeasuredErrors {
     pub fn sentence(&self) -> String {
         let Interval { estimate, lower, upper } = self.mean;
         let found = if lower > 0.0 {
-            format!("{} \u{b1} {}", fixed(estimate, upper - estimate), fixed(upper - estimate, upper - estimate))
+            format!(
+                "{} \u{b1} {}",
+                fixed(estimate, upper - estimate),
+                fixed(upper - estimate, upper - estimate)
+            )
         } else {
             format!("at most {}", fixed(upper, upper))
         };
@@ -247,12 +253,11 @@ fn describe(
     measurements: &[Measurement],
 ) -> Result<Vec<Described>> {
     let whole = |m: &&Measurement| m.cell.is_none();
-    let (private, public): (Vec<&Measurement>, Vec<&Measurement>) = measurements
-        .iter()
-        .filter(whole)
-        .partition(|m| m.provenance == Provenance::Private);
+    let (private, public): (Vec<&Measurement>, Vec<&Measurement>) =
+        measurements.iter().filter(whole).partition(|m| m.provenance == Provenance::Private);
     let n = records.records().max(1) as f64;
-    let within = |clique: &Clique, of: &[&Measurement]| of.iter().any(|m| clique.is_subset(&m.clique));
+    let within =
+        |clique: &Clique, of: &[&Measurement]| of.iter().any(|m| clique.is_subset(&m.clique));
     let mut described = Vec::with_capacity(workload.len());
     for batch in batches(records.domain(), workload.weighted_cliques()) {
         let cliques: Vec<Clique> = batch.iter().map(|c| c.clique.clone()).collect();

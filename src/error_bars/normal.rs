@@ -45,7 +45,8 @@ const TAIL_BEGINS: f64 = 0.024_25;
 ///
 /// `tail`: in (0, 1). The upper tail is the argument, so that small ones keep their precision.
 pub(super) fn upper_quantile(tail: f64) -> f64 {
-    let polynomial = |coefficients: &[f64], x: f64| coefficients.iter().fold(0.0, |sum, c| sum * x + c);
+    let polynomial =
+        |coefficients: &[f64], x: f64| coefficients.iter().fold(0.0, |sum, c| sum * x + c);
     if tail > 1.0 - TAIL_BEGINS {
         return -upper_quantile(1.0 - tail);
     }

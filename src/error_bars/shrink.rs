@@ -42,7 +42,9 @@ const DEVIATIONS: u32 = 60;
 /// The pairs of attributes in a clique.
 pub(super) fn pairs(clique: &Clique) -> Vec<(usize, usize)> {
     let attributes = clique.attributes();
-    let after = |(i, a): (usize, &usize)| attributes[i + 1..].iter().map(move |b| (*a, *b)).collect::<Vec<_>>();
+    let after = |(i, a): (usize, &usize)| {
+        attributes[i + 1..].iter().map(move |b| (*a, *b)).collect::<Vec<_>>()
+    };
     attributes.iter().enumerate().flat_map(after).collect()
 }
 
@@ -208,7 +210,8 @@ impl Projection {
         let (inverse, log_m) = inverted(matrix, size)?;
         let whiten = |x: &[f64]| -> Vec<f64> {
             let inner = pairs.transposed(x);
-            let solved: Vec<f64> = (0..size).map(|i| dot(&inverse[i * size..(i + 1) * size], &inner)).collect();
+            let solved: Vec<f64> =
+                (0..size).map(|i| dot(&inverse[i * size..(i + 1) * size], &inner)).collect();
             let sum = |row: &Vec<usize>| row.iter().map(|column| solved[*column]).sum::<f64>();
             x.iter().zip(&pairs.rows).map(|(x, row)| x - lambda * sum(row)).collect()
         };

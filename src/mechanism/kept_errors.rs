@@ -75,7 +75,12 @@ impl KeptErrors {
     ///
     /// # Errors
     /// Errors of other records, or at another cost.
-    pub(super) fn of(&self, records: &Dataset, cost: Rho, numbers: usize) -> Result<Option<&Stored>> {
+    pub(super) fn of(
+        &self,
+        records: &Dataset,
+        cost: Rho,
+        numbers: usize,
+    ) -> Result<Option<&Stored>> {
         let Some(found) = &self.found else { return Ok(None) };
         if found.records != hash(records) {
             let why = "the measured errors are those of other records: resume with the same flags";
@@ -88,7 +93,8 @@ impl KeptErrors {
         };
         let values = &found.noisy.values;
         let is_whole = values.iter().all(|value| value.is_finite()) && found.noisy.stddev > 0.0;
-        if !is_whole || found.entry.rho != cost || (paid, values.len()) != (numbers as u64, numbers) {
+        if !is_whole || found.entry.rho != cost || (paid, values.len()) != (numbers as u64, numbers)
+        {
             let why = "the measured errors do not fit their ledger entry";
             return Err(self.refused(CheckpointFault::Inconsistent(why)));
         }

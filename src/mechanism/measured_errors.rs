@@ -84,7 +84,11 @@ impl Release {
         if self.ledger != *curator.ledger() {
             let found = format!("rho = {}", curator.spent());
             let expected = format!("rho = {}, as in the release", self.ledger.spent());
-            return Err(Error::invalid_specification("what the curator has spent", found, expected));
+            return Err(Error::invalid_specification(
+                "what the curator has spent",
+                found,
+                expected,
+            ));
         }
         let expected = "a part set aside before the run, by Curator::set_aside";
         let part = curator.release_set_aside();

@@ -9,9 +9,7 @@ use jointly::mechanism::{
     CheckpointFolder, Independent, KeptErrors, Mechanism, PublicOnly, Release, Task,
 };
 use jointly::observe::Silent;
-use jointly::privacy::{
-    Curator, Epsilon, NeighboringRelation, NoiseMechanism, NoiseSeed, Rho,
-};
+use jointly::privacy::{Curator, Epsilon, NeighboringRelation, NoiseMechanism, NoiseSeed, Rho};
 use jointly::query::Workload;
 
 use crate::statistics::{check_independent, check_law, relations};
@@ -21,8 +19,7 @@ fn domain() -> Domain {
 }
 
 fn table(records: u32, step: u32) -> Dataset {
-    let rows: Vec<[u32; 3]> =
-        (0..records).map(|i| [i / step % 2, i / 2 % 3, i / 5 % 2]).collect();
+    let rows: Vec<[u32; 3]> = (0..records).map(|i| [i / step % 2, i / 2 % 3, i / 5 % 2]).collect();
     Dataset::from_rows(domain(), &rows).unwrap()
 }
 
@@ -30,19 +27,25 @@ fn limit(value: f64) -> Rho {
     Rho::from_f64(value).unwrap()
 }
 
-/// A curator of either kind of budget.
-fn curator(private: &Dataset, relation: NeighboringRelation, is_pure: bool) -> Curator<'_> {
+/// A curator of pure ε, or of ρ = ε²/8.
+fn curator(
+    private: &Dataset,
+    relation: NeighboringRelation,
+    is_pure: bool,
+    epsilon: f64,
+) -> Curator<'_> {
     if is_pure {
-        return Curator::pure(private, relation, Epsilon::new(4.0).unwrap(), NoiseSeed::System)
-            .unwrap();
+        let epsilon = Epsilon::new(epsilon).unwrap();
+        return Curator::pure(private, relation, epsilon, NoiseSeed::System).unwrap();
     }
-    Curator::new(private, relation, limit(2.0), NoiseSeed::System).unwrap()
+    Curator::new(private, relation, limit(epsilon * epsilon / 8.0), NoiseSeed::System).unwrap()
 }
 
 /// The errors in counts, exactly.
 fn exact(private: &Dataset, drawn: &Dataset, total: f64, workload: &Workload) -> Vec<f64> {
     let cliques = workload.cliques();
-    let (real, found) = (private.project_many(&cliques).unwrap(), drawn.project_many(&cliques).unwrap());
+    let (real, found) =
+        (private.project_many(&cliques).unwrap(), drawn.project_many(&cliques).unwrap());
     let scale = total / drawn.records() as f64;
     let distance = |(real, found): (&Vec<u32>, &Vec<u32>)| {
         let cells = real.iter().zip(found);
@@ -63,7 +66,9 @@ fn errors_have_the_noise_of_their_entry_around_the_exact_errors() {
         for is_pure in [false, true] {
             let (mut noise, mut law) = (Vec::new(), None);
             for _ in 0..2000 {
-                let mut curator = curator(&private, relation, is_pure);
+                // Noise of one or two steps.
+                let epsilon = if is_pure { 400.0 } else { 2000.0 };
+                let mut curator = curator(&private, relation, is_pure, epsilon);
                 curator.set_aside(0.9).unwrap();
                 let mut release =
                     PublicOnly::default().run(&mut curator, &task, &mut Silent).unwrap();
@@ -78,12 +83,13 @@ fn errors_have_the_noise_of_their_entry_around_the_exact_errors() {
                     (errors.marginals.iter().map(|e| e.measured.estimate).collect(), truth)
                 };
                 let steps = found.iter().zip(&truth).map(|(found, truth)| {
-                    (found * errors.total * 256.0).round() as i64 - (truth * 256.0).round_ties_even() as i64
+                    (found * errors.total * 256.0).round() as i64
+                        - (truth * 256.0).round_ties_even() as i64
                 });
                 noise.push(steps.collect::<Vec<i64>>());
                 let entry = release.ledger.entries().last().unwrap();
                 assert_eq!(entry.purpose, "errors of the released table");
-                law = Some(stated(&entry.mechanism));
+                law = Some(stated(&entry.mechanism, is_pure));
             }
             let (stddev, weight) = law.unwrap();
             let all: Vec<i64> = noise.iter().flatten().copied().collect();
@@ -100,20 +106,21 @@ fn errors_have_the_noise_of_their_entry_around_the_exact_errors() {
 
 type Law = (f64, Box<dyn Fn(f64) -> f64>);
 
-fn stated(mechanism: &NoiseMechanism) -> Law {
+fn stated(mechanism: &NoiseMechanism, is_pure: bool) -> Law {
+    assert_eq!(is_pure, matches!(mechanism, NoiseMechanism::GridLaplace { .. }));
     match mechanism {
         NoiseMechanism::GridGaussian { variance, numbers, squared_sensitivity, .. } => {
             assert_eq!(*numbers, 3);
             let variance = variance.to_f64();
-            // σ² = Δ²/(2ρ) for 90 % of 2.
-            let least = *squared_sensitivity as f64 / 3.6;
+            // σ² = Δ²/(2ρ) for 90 % of ρ.
+            let least = *squared_sensitivity as f64 / 900_000.0;
             assert!((variance / least - 1.0).abs() < 1e-6, "{variance} and {least}");
             (variance.sqrt(), Box::new(move |x| (-x * x / (2.0 * variance)).exp()))
         }
         NoiseMechanism::GridLaplace { scale, numbers, sensitivity, .. } => {
             assert_eq!(*numbers, 1);
             let scale = scale.to_f64();
-            assert!((scale / (*sensitivity as f64 / 3.6) - 1.0).abs() < 1e-5, "{scale}");
+            assert!((scale / (*sensitivity as f64 / 360.0) - 1.0).abs() < 1e-5, "{scale}");
             (2.0 * scale, Box::new(move |x| (-x / scale).exp()))
         }
         other => panic!("not the errors of a table: {other:?}"),
@@ -126,7 +133,7 @@ fn what_is_set_aside_is_kept_from_the_run_and_spent_on_errors_alone() {
     let workload = Workload::all_k_way(&domain(), 2).unwrap();
     for relation in relations() {
         for is_pure in [false, true] {
-            let mut curator = curator(&private, relation, is_pure);
+            let mut curator = curator(&private, relation, is_pure, 4.0);
             let whole = curator.ledger().limit();
             curator.set_aside(0.25).unwrap();
             assert!(curator.set_aside(0.25).is_err(), "set aside twice");
@@ -156,7 +163,12 @@ fn what_is_set_aside_is_kept_from_the_run_and_spent_on_errors_alone() {
 }
 
 /// A run in a folder, whose errors are measured there.
-fn kept(private: &Dataset, workload: &Workload, folder: &CheckpointFolder, drawn: &Dataset) -> jointly::Result<Release> {
+fn kept(
+    private: &Dataset,
+    workload: &Workload,
+    folder: &CheckpointFolder,
+    drawn: &Dataset,
+) -> jointly::Result<Release> {
     let mut kept = KeptErrors::open(folder)?;
     let relation = NeighboringRelation::AddRemoveOne;
     let mut curator = Curator::new(private, relation, limit(2.0), NoiseSeed::System)?;

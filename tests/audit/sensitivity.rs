@@ -377,8 +377,13 @@ fn the_error_of_a_marginal_changes_by_no_more_than_stated() {
 fn the_errors_of_a_released_table_change_together_by_no_more_than_stated() {
     let mut rng = ChaCha20Rng::seed_from_u64(83);
     for relation in relations() {
-        let cliques: Vec<Clique> =
-            Table::new(Vec::new()).domain.everything().subsets().into_iter().filter(|c| !c.is_empty()).collect();
+        let cliques: Vec<Clique> = Table::new(Vec::new())
+            .domain
+            .everything()
+            .subsets()
+            .into_iter()
+            .filter(|c| !c.is_empty())
+            .collect();
         let stated = StatisticSensitivity::l1_errors(relation, cliques.len()).unwrap();
         let of_mean = StatisticSensitivity::mean_l1_error(relation).unwrap();
         // Without the steps that cover rounding.

@@ -1,6 +1,10 @@
 //! Unit tests of `src/error_bars/mod.rs`.
 
-#![expect(clippy::unwrap_used, clippy::float_cmp, reason = "a test fails by panicking; exact numbers")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::float_cmp,
+    reason = "a test fails by panicking; exact numbers"
+)]
 
 use jointly::domain::Domain;
 use jointly::query::WeightedClique;
@@ -60,7 +64,8 @@ fn under_pure_privacy_the_mean_alone_has_laplace_noise() {
 #[test]
 fn the_sentence_has_the_digits_that_the_noise_leaves() {
     let about = |sentence: &str, expected: &str| {
-        let text = format!("the mean error over the workload is {expected} (95 %, measured privately)");
+        let text =
+            format!("the mean error over the workload is {expected} (95 %, measured privately)");
         assert_eq!(sentence, text);
     };
     about(&errors(&[20.0, 60.0], 2.0, NoiseForm::Gaussian, true).sentence(), "0.300 \u{b1} 0.031");

@@ -51,7 +51,8 @@ fn simulated(noise: f64, of_pair: f64, own: f64, seeds: std::ops::Range<u64>) ->
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let about = triples(10, &mut rng);
         let truth = errors(&about, of_pair, own, &mut rng);
-        let draws: Vec<f64> = truth.iter().map(|_| noise * rng.sample::<f64, _>(StandardNormal)).collect();
+        let draws: Vec<f64> =
+            truth.iter().map(|_| noise * rng.sample::<f64, _>(StandardNormal)).collect();
         let noisy: Vec<f64> = truth.iter().zip(&draws).map(|(e, x)| e + x).collect();
         for ((e, y), (found, deviation)) in
             truth.iter().zip(&noisy).zip(shrunk(&noisy, noise, &about).unwrap())
@@ -67,9 +68,13 @@ fn simulated(noise: f64, of_pair: f64, own: f64, seeds: std::ops::Range<u64>) ->
 
 #[test]
 fn intervals_of_simulated_errors_cover_on_average_whatever_their_variances() {
-    for (noise, of_pair, own) in
-        [(0.03, 0.02, 0.01), (0.03, 0.0, 0.0), (0.03, 0.0, 0.03), (0.01, 0.03, 0.03), (0.003, 0.03, 0.03)]
-    {
+    for (noise, of_pair, own) in [
+        (0.03, 0.02, 0.01),
+        (0.03, 0.0, 0.0),
+        (0.03, 0.0, 0.03),
+        (0.01, 0.03, 0.03),
+        (0.003, 0.03, 0.03),
+    ] {
         let (coverage, shrunk, raw) = simulated(noise, of_pair, own, 0..40);
         let place = format!("noise {noise}, pairs {of_pair}, own {own}: {coverage}");
         // 4,800 intervals; those of one vector depend on each other through the variances. Without any random effect the
@@ -88,7 +93,8 @@ fn shrinking_gains_most_where_noise_hides_the_errors() {
 /// P by its definition, with V inverted as a whole.
 fn dense(fixed: &[Vec<f64>], pairs: &PairEffects, lambda: f64) -> (Vec<f64>, f64) {
     let (n, p) = (pairs.rows.len(), fixed.len());
-    let shared = |i: usize, j: usize| pairs.rows[i].iter().filter(|c| pairs.rows[j].contains(c)).count();
+    let shared =
+        |i: usize, j: usize| pairs.rows[i].iter().filter(|c| pairs.rows[j].contains(c)).count();
     let v: Vec<f64> = (0..n * n)
         .map(|at| {
             let (i, j) = (at / n, at % n);
@@ -96,8 +102,10 @@ fn dense(fixed: &[Vec<f64>], pairs: &PairEffects, lambda: f64) -> (Vec<f64>, f64
         })
         .collect();
     let (inverse, log_v) = inverted(v, n).unwrap();
-    let vx: Vec<Vec<f64>> =
-        fixed.iter().map(|x| (0..n).map(|i| dot(&inverse[i * n..(i + 1) * n], x)).collect()).collect();
+    let vx: Vec<Vec<f64>> = fixed
+        .iter()
+        .map(|x| (0..n).map(|i| dot(&inverse[i * n..(i + 1) * n], x)).collect())
+        .collect();
     let gram: Vec<f64> = (0..p * p).map(|at| dot(&fixed[at / p], &vx[at % p])).collect();
     let (solved, log_g) = inverted(gram, p).unwrap();
     let mut projection = inverse;

@@ -36,7 +36,9 @@ impl Curator<'_> {
         let (rest, rest_epsilon, part) = if let Some(whole) = epsilon_limit {
             let left = self.remaining_epsilon()?;
             // Both are whole numbers of 2⁻²⁰.
-            let units = |ratio: Ratio| (u128::from(ratio.numerator()) << PURE_BITS) / u128::from(ratio.denominator());
+            let units = |ratio: Ratio| {
+                (u128::from(ratio.numerator()) << PURE_BITS) / u128::from(ratio.denominator())
+            };
             let units = |ratio: Ratio| u64::try_from(units(ratio)).unwrap_or(u64::MAX);
             let own = Rho::from_units(units(left)).fraction(share)?.0.units();
             let rest = units(whole).checked_sub(own).ok_or_else(nothing)?;
@@ -60,11 +62,6 @@ impl Curator<'_> {
         let SetAside { limit, epsilon_limit, part } = self.set_aside.take()?;
         self.ledger.set_limits(limit, epsilon_limit);
         Some(part)
-    }
-
-    /// Whether a part of the budget is set aside.
-    pub fn has_set_aside(&self) -> bool {
-        self.set_aside.is_some()
     }
 
     /// The ledger with the limit of the whole budget, whether a part of it is set aside or not.
