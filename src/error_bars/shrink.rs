@@ -6,7 +6,7 @@
 //! `V = (s² + τ²) I + σ_u² ZZ'` and the projection `P = V⁻¹ − V⁻¹X(X'V⁻¹X)⁻¹X'V⁻¹`, the best linear unbiased prediction of
 //! e is `y − s² P y`, with mean squared errors `s² − s⁴ diag P` (Robinson 1991; Henderson's equations). The variances are
 //! not fixed at one estimate: predictions are averaged over a grid of them, weighted by the restricted likelihood
-//! (Patterson & Thompson 1971) times a prior that is flat in τ and in σ_u/√(s² + τ²), so that their uncertainty is part
+//! (Patterson & Thompson 1971) times a prior that is flat in τ and in `σ_u/√(s² + τ²)`, so that their uncertainty is part
 //! of the intervals. All assumptions are about averages over marginals; they can fail for a single one.
 
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ const FEWEST: usize = 8;
 const DEPENDENT: f64 = 1e-12;
 /// The most pairs of attributes that get effects of their own; with more, no pair does.
 const MOST_PAIRS: usize = 300;
-/// Values of σ_u/√(s² + τ²) to average over.
+/// Values of `σ_u/√(s² + τ²)` to average over.
 const RATIOS: [f64; 12] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.55, 0.7, 0.9, 1.2, 1.6, 2.2, 3.0];
 /// Values of τ to average over, evenly spaced from 0 to twice the deviation of the numbers from the fixed effects.
 const DEVIATIONS: u32 = 60;

@@ -148,7 +148,7 @@ impl Synthesis {
             let spent = release.ledger.spent();
             observer.event(&Event::Notice(Notice::OutputsMissing { spent }));
         })?;
-        Ok(Synthesized { rows, tables, release })
+        Ok(Synthesized { tables, release, rows })
     }
 
     /// Checks everything that can be checked without reading a table, and returns the mechanism.

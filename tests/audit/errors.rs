@@ -65,9 +65,9 @@ fn errors_have_the_noise_of_their_entry_around_the_exact_errors() {
     for relation in relations() {
         for is_pure in [false, true] {
             let (mut noise, mut law) = (Vec::new(), None);
-            for _ in 0..2000 {
-                // Noise of one or two steps.
-                let epsilon = if is_pure { 400.0 } else { 2000.0 };
+            for _ in 0..800 {
+                // Noise of a few steps.
+                let epsilon = if is_pure { 70.0 } else { 2000.0 };
                 let mut curator = curator(&private, relation, is_pure, epsilon);
                 curator.set_aside(0.9).unwrap();
                 let mut release =
@@ -120,7 +120,7 @@ fn stated(mechanism: &NoiseMechanism, is_pure: bool) -> Law {
         NoiseMechanism::GridLaplace { scale, numbers, sensitivity, .. } => {
             assert_eq!(*numbers, 1);
             let scale = scale.to_f64();
-            assert!((scale / (*sensitivity as f64 / 360.0) - 1.0).abs() < 1e-5, "{scale}");
+            assert!((scale / (*sensitivity as f64 / 63.0) - 1.0).abs() < 1e-5, "{scale}");
             (2.0 * scale, Box::new(move |x| (-x / scale).exp()))
         }
         other => panic!("not the errors of a table: {other:?}"),

@@ -1,11 +1,5 @@
 //! Unit tests of `src/error_bars/mod.rs`.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::float_cmp,
-    reason = "a test fails by panicking; exact numbers"
-)]
-
 use jointly::domain::Domain;
 use jointly::query::WeightedClique;
 

@@ -1,7 +1,5 @@
 //! Unit tests of `src/error_bars/shrink.rs`.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
