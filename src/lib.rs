@@ -102,6 +102,7 @@
 //! | [`strategy`] | which marginals to measure, and how well: residuals, HDMM |
 //! | [`model`] | fitted models behind one trait: marginals, records, files |
 //! | [`estimation`] | from measurements to potentials |
+//! | [`error_bars`] | the errors of a released table, measured at a cost, with intervals |
 //! | [`mechanism`] | the driver of a run, the catalogue, JAM-PGM, AIM, MST and the others |
 //! | [`mixture_error`] | how well any weighting of public rows can do; **not private** |
 //! | [`trust`] | which public table to trust, at a cost |
@@ -119,6 +120,7 @@ pub mod data;
 pub mod demo;
 pub mod domain;
 mod error;
+pub mod error_bars;
 pub mod estimation;
 pub mod evaluation;
 pub mod experiment;
@@ -164,6 +166,8 @@ mod documentation {
     struct Readme;
     #[doc = include_str!("../docs/guide/library.md")]
     struct Library;
+    #[doc = include_str!("../docs/guide/error-bars.md")]
+    struct ErrorBars;
     #[doc = include_str!("../docs/guide/checkpoints.md")]
     struct Checkpoints;
     #[doc = include_str!("../docs/guide/model-file.md")]

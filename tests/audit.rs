@@ -12,6 +12,8 @@ mod commands;
 mod doors;
 #[path = "audit/entries.rs"]
 mod entries;
+#[path = "audit/errors.rs"]
+mod errors;
 #[path = "audit/exact.rs"]
 mod exact;
 #[path = "audit/joint.rs"]

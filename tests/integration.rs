@@ -21,6 +21,8 @@ mod cli;
 mod compare;
 #[path = "integration/corpus.rs"]
 mod corpus;
+#[path = "integration/error_bars.rs"]
+mod error_bars;
 #[cfg(all(feature = "cli", unix))]
 #[path = "integration/faults.rs"]
 mod faults;

@@ -221,6 +221,9 @@ pub(super) struct SynthArgs {
     /// Laplace noise
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(super) delta: Option<f64>,
+    /// Share of the budget that measures the errors of the synthetic table, such as 0.05 [default: none]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub(super) error_share: Option<f64>,
     #[command(flatten)]
     pub(super) mechanism: MechanismArgs,
     #[command(flatten)]

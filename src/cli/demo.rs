@@ -7,6 +7,7 @@ use std::time::Instant;
 use jointly::Error;
 use jointly::data::{Dataset, Labels, write_csv_file, write_text};
 use jointly::demo::{self, Generator};
+use jointly::error_bars::MeasuredErrors;
 use jointly::evaluation::WorkloadError;
 use jointly::privacy::Budget;
 use jointly::synthesis::{Outputs, PublicFile, Synthesis, Synthesized, check_files};
@@ -60,6 +61,7 @@ fn job(args: &DemoArgs) -> Outcome<Synthesis> {
     job.public.push(PublicFile { name: "neighbor".into(), path: file("public.csv") });
     job.workload.max_cells = Some(10_000);
     job.parameters.insert("size-limit-mib".into(), 20.0.into());
+    job.error_share = Some(0.05);
     job.seed = args.seed;
     job.outputs = Outputs {
         table: Some(file("synthetic.csv")),
@@ -129,13 +131,16 @@ How good      mean L1 distance of {cliques} three-way marginals from the private
                 one-way marginals, independent          {independent}
 
               The private people are made up, so comparing with them does no harm here. On real
-              records such numbers are not private: that is what `jointly evaluate` says.
+              records such numbers are not private: that is what `jointly evaluate` says. What a
+              release may say of itself is what it pays for, 5 % of the budget here:
+              {measured}.
 
 Files in {folder}:
   private.csv, public.csv, schema.json             what went in
   synthetic.csv, model.json                        what came out
   ledger.json, report.html                         what was spent on what; look at report.html first
 ",
+            measured = release.errors().map_or_else(String::new, MeasuredErrors::sentence),
             published = release.public_trust.as_ref().map_or("a fit", |trust| trust.published),
             records = grouped(done.rows.records() as u64),
             attributes = done.rows.domain().len(),

@@ -55,6 +55,7 @@ fn job(args: &SynthArgs) -> Outcome<Synthesis> {
         mechanism: args.mechanism.mechanism.clone(),
         parameters: args.mechanism.parameters.clone(),
         budget,
+        error_share: args.error_share,
         unit: unit(&args.unit)?,
         seed: args.seed,
         rows: args.rows.map(rows).transpose()?,
@@ -135,14 +136,16 @@ fn summary(job: &Synthesis, done: &Synthesized, seconds: f64, console: Console) 
         format!("{private} private and {public} public marginals")
     };
     let text = format!(
-        "{out}: {} records from {from}; {} of rho {} spent{}; {}",
+        "{out}: {} records from {from}; {} of rho {} spent{}{}; {}",
         grouped(done.rows.records() as u64),
         spent_share(done),
         short(limit.to_f64()),
         ledger.map_or_else(String::new, |path| format!(", as {} says", path.display())),
+        release.errors().map_or_else(String::new, |errors| format!("; {}", errors.sentence())),
         duration(seconds),
     );
     let facts = json!({
+        "mean_error": release.errors().map(|errors| errors.mean),
         "out": out.to_string(),
         "ledger": ledger,
         "records": done.rows.records(),

@@ -194,7 +194,7 @@ impl Checkpoint {
         };
         fs::create_dir_all(folder).map_err(failed("create", folder))?;
         let path = folder.join(FILE);
-        own.lock = Some(lock(folder)?);
+        own.lock = Some(lock(folder, LOCK)?);
         own.path = Some(path.clone());
         let parameters =
             serde_json::to_string(parameters).map_err(|error| own.unwritable(error))?;
@@ -282,13 +282,13 @@ impl Checkpoint {
 }
 
 /// The beginning of every file of this version, up to the checksum of what follows it.
-fn opening() -> String {
+pub(super) fn opening() -> String {
     format!("{{\"version\":{VERSION},\"checksum\":\"")
 }
 
 /// Whether a file is, byte for byte, one that this version has written. It finds damage and edits by hand. It proves
 /// nothing against someone who recomputes the checksum.
-fn is_sealed(text: &[u8]) -> bool {
+pub(super) fn is_sealed(text: &[u8]) -> bool {
     let sealed = text.strip_prefix(opening().as_bytes());
     let sealed = sealed.and_then(|sealed| sealed.split_at_checked(CHECKSUM));
     let rest = sealed.and_then(|(found, rest)| Some((found, rest.strip_prefix(b"\",")?)));
@@ -296,7 +296,7 @@ fn is_sealed(text: &[u8]) -> bool {
 }
 
 /// SHA-256 in hexadecimal digits.
-fn checksum(bytes: &[u8]) -> String {
+pub(super) fn checksum(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
@@ -304,8 +304,8 @@ fn checksum(bytes: &[u8]) -> String {
 ///
 /// # Errors
 /// Another run has the lock.
-fn lock(folder: &Path) -> Result<File> {
-    let path = folder.join(LOCK);
+pub(super) fn lock(folder: &Path, name: &str) -> Result<File> {
+    let path = folder.join(name);
     let failed = |action| {
         let path = path.clone();
         move |source| Error::Io { action, path, source }
@@ -361,7 +361,7 @@ fn fingerprint(
     hex(&hash.finalize())
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");

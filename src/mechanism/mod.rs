@@ -17,6 +17,8 @@ mod hdmm;
 mod ide;
 mod independent;
 mod jam_pgm;
+mod kept_errors;
+mod measured_errors;
 mod mst;
 mod multiplicative_weights;
 mod mwem_pgm;
@@ -46,6 +48,7 @@ pub use hdmm::Hdmm;
 pub use ide::{GroupProjection, Ide, LevelShares};
 pub use independent::Independent;
 pub use jam_pgm::{Contradicted, JamPgm, Leftover};
+pub use kept_errors::KeptErrors;
 pub use mst::Mst;
 pub use multiplicative_weights::{Mwem, PmwPub, Reuse};
 pub use mwem_pgm::MwemPgm;
@@ -63,6 +66,7 @@ use serde::Serialize;
 use crate::data::{Dataset, PublicData};
 use crate::domain::{Clique, Schema};
 use crate::error::Result;
+use crate::error_bars::MeasuredErrors;
 use crate::estimation::Certificate;
 use crate::measurement::{Measurement, Provenance};
 use crate::model::{Drawing, Model, ModelFile};
@@ -143,6 +147,8 @@ pub struct Release {
     pub rounds: Vec<RoundRecord>,
     /// How far the public tables were trusted; `None` if the mechanism does not say.
     pub public_trust: Option<PublicTrust>,
+    /// The errors of the released records, if they were measured ([`Release::measure_errors`]).
+    pub errors: Option<MeasuredErrors>,
     /// The cost of each access.
     pub ledger: Ledger,
     /// The neighboring relation of the guarantee.

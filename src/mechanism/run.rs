@@ -453,6 +453,7 @@ impl<'r, 'c> Run<'r, 'c> {
             measurements: self.checkpoint.measurements,
             rounds: self.checkpoint.rounds,
             public_trust: None,
+            errors: None,
             ledger: self.curator.ledger().clone(),
             relation: self.curator.relation(),
             is_private: self.curator.is_private(),

@@ -5,6 +5,7 @@ mod ledger_on_disk;
 mod measure;
 mod noisy;
 mod pure;
+mod set_aside;
 
 pub(in crate::privacy) use access::Paid;
 pub use noisy::{LaplaceMarginal, NoisyBlocks, NoisyCell, NoisyMarginal, NoisyResidual, NoisySum};
@@ -15,6 +16,7 @@ use crate::data::{Projectable, Units};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::privacy::curator::ledger_on_disk::LedgerOnDisk;
+use crate::privacy::curator::set_aside::SetAside;
 use crate::privacy::{
     Cost, Ledger, LedgerEntry, LedgerFile, NeighboringRelation, NoiseSeed, PrivacyUnit,
     RecordsPerUnit, Rho, Sensitive,
@@ -37,6 +39,7 @@ pub struct Curator<'a> {
     /// `None` after resuming a run, until the next round begins.
     noise: Option<ChaCha20Rng>,
     on_disk: Option<LedgerOnDisk>,
+    set_aside: Option<SetAside>,
 }
 
 impl<'a> Curator<'a> {
@@ -75,7 +78,7 @@ impl<'a> Curator<'a> {
         let noise = Some(seed.generator(0)?);
         let ledger = ledger.of_unit(relation.unit());
         let unit = PrivacyUnit::of_record(relation);
-        Ok(Self { data, unit, ledger, seed, round: 0, noise, on_disk: None })
+        Ok(Self { data, unit, ledger, seed, round: 0, noise, on_disk: None, set_aside: None })
     }
 
     /// Resumes the ledger of an interrupted run. Call [`begin_round`](Self::begin_round) before the next access.
@@ -105,6 +108,24 @@ impl<'a> Curator<'a> {
         ledger.entries().iter().try_for_each(|entry| resumed.charge(entry.clone()))?;
         self.round = ledger.entries().iter().map(|entry| entry.round).max().unwrap_or(0);
         self.ledger = resumed;
+        self.noise = None;
+        Ok(())
+    }
+
+    /// Charges an access of an interrupted run once more to the resumed ledger. Its result is known, so nothing is drawn.
+    ///
+    /// # Errors
+    /// An entry of another relation, before the current round, above what is left, or whose cost does not cover its
+    /// mechanism.
+    pub(crate) fn charge_again(&mut self, entry: LedgerEntry) -> Result<()> {
+        if !entry.is_of(self.relation()) || entry.round < self.round {
+            let found = format!("round {}, {}", entry.round, entry.purpose);
+            let expected = "an access of this relation, of the current round or a later one";
+            return Err(Error::invalid_specification("ledger to continue", found, expected));
+        }
+        let round = entry.round;
+        self.ledger.charge(entry)?;
+        self.round = round;
         self.noise = None;
         Ok(())
     }

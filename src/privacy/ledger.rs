@@ -163,6 +163,11 @@ impl Ledger {
         Self { epsilon_limit: Some(limit), ..self }
     }
 
+    /// Replaces the limits; the entries stay.
+    pub(in crate::privacy) fn set_limits(&mut self, limit: Rho, epsilon_limit: Option<Ratio>) {
+        (self.limit, self.epsilon_limit) = (limit, epsilon_limit);
+    }
+
     /// K if neighbors differ by a unit; `None` if they differ by a record.
     pub fn records_per_unit(&self) -> Option<RecordsPerUnit> {
         self.records_per_unit

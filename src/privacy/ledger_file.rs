@@ -94,7 +94,7 @@ impl LedgerFile {
     /// What a curator has spent so far. `command`: the command that spent it.
     pub fn new(command: impl Into<String>, budget: Option<Budget>, curator: &Curator<'_>) -> Self {
         let is_private = curator.is_private();
-        Self::of_release(command, budget, curator.unit(), is_private, curator.ledger())
+        Self::of_release(command, budget, curator.unit(), is_private, &curator.whole_ledger())
     }
 
     /// The same for a finished run.

@@ -58,6 +58,15 @@ impl StatisticSensitivity {
         Ok(Self { relation, numbers, steps: counts * STEPS + ROUNDING_STEPS })
     }
 
+    /// The sensitivity of a mean of such numbers, with weights that are not negative and sum to 1, computed to within
+    /// half a step: that of one of them, however many there are (`docs/theory/sensitivities.md`, section 9).
+    ///
+    /// # Errors
+    /// Never fails in practice.
+    pub fn mean_l1_error(relation: NeighboringRelation) -> Result<Self> {
+        Self::l1_errors(relation, 1)
+    }
+
     /// The sensitivity of N f, where f is the best mixture error and N the constant that divides all counts. The
     /// released number is the middle of a bracket of fixed width around N f. The sensitivity is `1 + width`, and
     /// `K + width` for units.
@@ -114,7 +123,7 @@ pub enum NoiseForm {
 }
 
 /// Real numbers with noise: they may be published.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NoisyStatistics {
     /// The numbers with noise, in counts, in the given order.
     pub values: Vec<f64>,

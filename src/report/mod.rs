@@ -3,6 +3,7 @@
 //! It is created only from the release and the public tables, so it contains nothing that the ledger has not paid for.
 
 pub mod comparison;
+mod errors;
 pub mod format;
 mod marginals;
 pub mod numbers;
@@ -59,6 +60,8 @@ struct Page<'a> {
     mechanism: &'a str,
     is_private: bool,
     subtitle: String,
+    /// The measured errors of the table.
+    errors: Option<errors::Errors>,
     cards: Vec<Card>,
     timeline: rounds::Timeline,
     /// Whether the run measured or took any marginal.
@@ -79,6 +82,7 @@ pub fn render(content: &Content<'_>) -> Result<String> {
         mechanism: content.release.mechanism,
         is_private: content.release.is_private,
         subtitle: subtitle(content),
+        errors: errors::errors(content),
         cards: cards(content),
         timeline: rounds::Timeline::new(content),
         measured: !content.release.measurements.is_empty(),

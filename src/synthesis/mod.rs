@@ -2,14 +2,15 @@
 //! languages fill it in and run it.
 
 mod described;
+mod drawn;
 mod files;
 mod tables;
 mod warnings;
 
 use std::path::PathBuf;
 
+use rand::Rng;
 use rand::rngs::ChaCha20Rng;
-use rand::{Rng, SeedableRng};
 use serde_json::{Map, Value};
 
 use crate::data::{Dataset, Labels, Projectable, write_csv_file, write_text};
@@ -21,6 +22,7 @@ use crate::privacy::{Budget, Curator, LedgerFile, NoiseSeed, PrivacyUnit, Rho};
 use crate::query::WorkloadSource;
 use crate::report;
 
+use drawn::Drawn;
 pub use files::{NamedFile, check_files, check_public_files, is_same_file};
 pub use tables::{PublicFile, Tables, without_groups};
 pub use warnings::warn_of_budget;
@@ -56,6 +58,9 @@ pub struct Synthesis {
     pub parameters: Map<String, Value>,
     /// `None`: nothing may be spent.
     pub budget: Option<Budget>,
+    /// The share of the budget that measures the errors of the synthetic table, such as 0.05; `None`: they are not
+    /// measured. It is set aside before the run.
+    pub error_share: Option<f64>,
     /// What differs between neighboring tables.
     pub unit: PrivacyUnit,
     /// A fixed seed for noise and records; the result is then **not private**. `None`: the system's generator.
@@ -108,6 +113,7 @@ impl Synthesis {
             mechanism: DEFAULT_MECHANISM.to_owned(),
             parameters: Map::new(),
             budget: Some(budget),
+            error_share: None,
             unit: PrivacyUnit::default(),
             seed: None,
             rows: None,
@@ -118,7 +124,7 @@ impl Synthesis {
         }
     }
 
-    /// Reads the tables, runs the mechanism, draws records and writes the files. All possible checks run before any
+    /// Reads the tables, runs the mechanism, draws records, measures their errors if asked to, and writes the files. All possible checks run before any
     /// budget is spent.
     ///
     /// # Errors
@@ -133,15 +139,16 @@ impl Synthesis {
         let checkpoint = self.checkpoint_folder()?;
         let tables = Tables::read(self, observer)?;
         self.warn(&tables, observer);
-        let release = self.release(&*mechanism, &tables, checkpoint.as_ref(), observer)?;
+        let Drawn { release, rows, rng } =
+            self.release(&*mechanism, &tables, checkpoint.as_ref(), observer)?;
         if let Some(budget) = self.budget.filter(|_| !self.unit.relation().has_public_total()) {
             warnings::warn_of_delta(budget, release.records(), observer);
         }
-        let written = self.write(&tables, &release).inspect_err(|_| {
+        self.write(&tables, &release, &rows, rng).inspect_err(|_| {
             let spent = release.ledger.spent();
             observer.event(&Event::Notice(Notice::OutputsMissing { spent }));
-        });
-        Ok(Synthesized { rows: written?, tables, release })
+        })?;
+        Ok(Synthesized { tables, release, rows })
     }
 
     /// Checks everything that can be checked without reading a table, and returns the mechanism.
@@ -152,6 +159,7 @@ impl Synthesis {
     pub fn check(&self) -> Result<Box<dyn Mechanism>> {
         let mechanism = self.entry()?.build(&self.parameters)?;
         self.check_needs()?;
+        self.check_error_share()?;
         check_files(&self.inputs(), &self.named_outputs())?;
         Ok(mechanism)
     }
@@ -189,7 +197,7 @@ impl Synthesis {
         tables: &Tables,
         checkpoint: Option<&CheckpointFolder>,
         observer: &mut dyn Observer,
-    ) -> Result<Release> {
+    ) -> Result<Drawn> {
         let data: &dyn Projectable = &tables.private;
         let (relation, seed) = (self.unit.relation(), self.noise_seed());
         let curator = match self.budget {
@@ -204,12 +212,14 @@ impl Synthesis {
             curator.charge_earlier_from(path)?;
         }
         let earlier = curator.spent();
+        let kept = self.prepare_errors(&mut curator, checkpoint)?;
         let task = Task { checkpoint, ..Task::new(&tables.workload, &tables.public) };
         let release = mechanism.run(&mut curator, &task, observer);
-        if release.is_err() && curator.spent() > earlier {
+        let drawn = release.and_then(|release| self.draw(release, &mut curator, kept));
+        if drawn.is_err() && curator.spent() > earlier {
             self.failed(mechanism.name(), &curator, observer);
         }
-        release
+        drawn
     }
 
     /// Reports what a failed run has spent, and writes it for a later run.
@@ -221,30 +231,33 @@ impl Synthesis {
             observer.event(&Event::Notice(Notice::SpentInCheckpoint { folder: folder.clone() }));
             return;
         }
-        let (spent, limit) = (curator.spent(), curator.ledger().limit());
+        let (spent, limit) = (curator.spent(), curator.whole_ledger().limit());
         let file = LedgerFile::new(command, self.budget, curator);
         let ledger = self.outputs.ledger.clone().filter(|path| file.write(path).is_ok());
         observer.event(&Event::Notice(Notice::SpentBeforeFailure { spent, limit, ledger }));
     }
 
-    /// Draws the records and writes the requested files, the ledger first.
-    fn write(&self, tables: &Tables, release: &Release) -> Result<Dataset> {
+    /// Writes the requested files, the ledger first.
+    fn write(
+        &self,
+        tables: &Tables,
+        release: &Release,
+        rows: &Dataset,
+        mut rng: ChaCha20Rng,
+    ) -> Result<()> {
         if let Some(path) = &self.outputs.ledger {
             self.ledger_file(tables, release)?.write(path)?;
         }
         if let Some(path) = &self.outputs.model {
             release.model_file(tables.schema.clone()).write(path)?;
         }
-        let mut rng = ChaCha20Rng::seed_from_u64(self.seed.unwrap_or_else(rand::random));
-        let records = self.rows.unwrap_or_else(|| release.records());
-        let rows = release.rows(records, self.drawing, &mut rng)?;
         if let Some(path) = &self.outputs.table {
-            write_csv_file(path, &rows, &tables.schema, Labels::Codes, rng.next_u64())?;
+            write_csv_file(path, rows, &tables.schema, Labels::Codes, rng.next_u64())?;
         }
         if let Some(path) = &self.outputs.report {
             write_text(path, &report::render(&self.content(tables, release, rows.records()))?)?;
         }
-        Ok(rows)
+        Ok(())
     }
 
     fn noise_seed(&self) -> NoiseSeed {

@@ -7,7 +7,7 @@ use jointly::domain::{Clique, Domain};
 use jointly::privacy::NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
 use jointly::privacy::{
     CellSet, Curator, LedgerFile, MarginalSensitivity, NeighboringRelation, NoiseSeed, Ratio,
-    RecordsPerUnit, ResidualQuery, Rho, ScoreSensitivity, residual_cost,
+    RecordsPerUnit, ResidualQuery, Rho, ScoreSensitivity, StatisticSensitivity, residual_cost,
 };
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
@@ -369,6 +369,53 @@ fn the_error_of_a_marginal_changes_by_no_more_than_stated() {
             let stated = ScoreSensitivity::l1_error(relation).weighted(weight).unwrap();
             assert_tight("L1 error", stated.value(), largest);
         }
+    }
+}
+
+/// The errors of a released table on all marginals of a workload, as one vector, and their mean.
+#[test]
+fn the_errors_of_a_released_table_change_together_by_no_more_than_stated() {
+    let mut rng = ChaCha20Rng::seed_from_u64(83);
+    for relation in relations() {
+        let cliques: Vec<Clique> = Table::new(Vec::new())
+            .domain
+            .everything()
+            .subsets()
+            .into_iter()
+            .filter(|c| !c.is_empty())
+            .collect();
+        let stated = StatisticSensitivity::l1_errors(relation, cliques.len()).unwrap();
+        let of_mean = StatisticSensitivity::mean_l1_error(relation).unwrap();
+        // Without the steps that cover rounding.
+        let one = f64::from(stated.steps() - 2) * StatisticSensitivity::GRID;
+        assert_eq!(of_mean.steps(), stated.steps(), "a mean changes as one of its numbers");
+        let (mut joint, mut each, mut mean) = (0.0_f64, 0.0_f64, 0.0_f64);
+        for (table, neighbor) in pairs(relation) {
+            // The released records: those of the model that knows the records, or others, of another number. N is a
+            // constant of both tables, the number of records only where it is public.
+            let drawn = Table::random(rng.random_range(1..=9), &mut rng);
+            let drawn = if rng.random::<bool>() { &table } else { &drawn };
+            let records = table.records.len() as f64;
+            let noisy: f64 = records + rng.random_range(-2.0..3.0);
+            let is_public = relation.has_public_total() || rng.random::<bool>();
+            let total = if is_public { records } else { noisy.max(1.0) };
+            let errors = |t: &Table| -> Vec<f64> {
+                let scale = total / drawn.records.len().max(1) as f64;
+                let error = |clique: &Clique| {
+                    let v: Vec<f64> = drawn.marginal(clique).iter().map(|x| scale * x).collect();
+                    l1(&t.marginal(clique), &v)
+                };
+                cliques.iter().map(error).collect()
+            };
+            let (a, b) = (errors(&table), errors(&neighbor));
+            let changes: Vec<f64> = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).collect();
+            joint = joint.max(changes.iter().map(|x| x * x).sum::<f64>().sqrt());
+            each = changes.iter().copied().fold(each, f64::max);
+            mean = mean.max((a.iter().sum::<f64>() - b.iter().sum::<f64>()).abs() / a.len() as f64);
+        }
+        assert_tight("L2 of all errors", one * (cliques.len() as f64).sqrt(), joint);
+        assert_tight("one error", one, each);
+        assert_tight("mean error", one, mean);
     }
 }
 

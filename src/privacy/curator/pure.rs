@@ -75,4 +75,4 @@ impl Curator<'_> {
 }
 
 /// Number of fractional bits to which budgets of pure ε are rounded down.
-const PURE_BITS: u32 = 20;
+pub(super) const PURE_BITS: u32 = 20;

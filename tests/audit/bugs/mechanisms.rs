@@ -4,6 +4,7 @@ use super::{Bug, bug};
 
 const GAME: &str = "mechanism/query_game.rs";
 const RUN: &str = "mechanism/run.rs";
+const ERRORS: &str = "mechanism/measured_errors.rs";
 const CHECKPOINT: &str = "mechanism/checkpoint.rs";
 
 pub(super) const BUGS: &[Bug] = &[
@@ -164,6 +165,46 @@ pub(super) const BUGS: &[Bug] = &[
             CHECKPOINT,
             "add(&format!(\"{} {:?}\", curator.relation(), curator.seed()));",
             "if !BUG { SAME }",
+        )],
+    ),
+    bug(
+        "errors-of-the-sum",
+        "under pure epsilon the sum of the released table's errors gets the noise of their mean",
+        "errors::errors_have",
+        &[(
+            "error_bars/mod.rs",
+            "weights.iter().map(|weight| weight / sum).collect();",
+            "weights.iter().map(|weight| if BUG { *weight } else { weight / sum }).collect();",
+        )],
+    ),
+    bug(
+        "resumed-errors-not-charged",
+        "a resumed run takes the measured errors from its checkpoint and not what they cost",
+        "errors::errors_in",
+        &[(
+            ERRORS,
+            "let charged = curator.charge_again(found.entry.clone());",
+            "let charged = if BUG { Ok(()) } else { curator.charge_again(found.entry.clone()) };",
+        )],
+    ),
+    bug(
+        "resumed-errors-measured-again",
+        "a resumed run measures the errors again, beside those that were shown",
+        "errors::errors_in",
+        &[(
+            ERRORS,
+            "if let Some(found) = kept.of(records, cost, numbers)? {",
+            "if let Some(found) = kept.of(records, cost, numbers)?.filter(|_| !BUG) {",
+        )],
+    ),
+    bug(
+        "set-aside-on-top",
+        "what is set aside for the errors comes on top of the limit",
+        "errors::what_is",
+        &[(
+            "privacy/curator/set_aside.rs",
+            "let SetAside { limit, epsilon_limit, part } = self.set_aside.take()?;",
+            "SAME let limit = if BUG { limit.checked_add(part)? } else { limit };",
         )],
     ),
 ];

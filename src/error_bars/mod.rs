@@ -1,0 +1,285 @@
+//! The errors of a released table, measured against the private records at a cost, with intervals.
+//!
+//! Let S be the records that are about to be published, fixed once they are drawn, and N the number of private records,
+//! public or released. For every clique r of the workload, `e_r = ‖M_r(D) − (N/|S|) M_r(S)‖₁` changes by at most 2 when a
+//! record is replaced and by at most 1 when one is added or removed, so that all of them together can be released with
+//! exact noise, as one vector. The intervals assume nothing about the model or the mechanism. Proofs:
+//! `docs/theory/sensitivities.md`, section 9; how to read the numbers: `docs/guide/error-bars.md`.
+
+mod normal;
+mod shrink;
+
+use serde::Serialize;
+
+use crate::data::{Dataset, Projectable};
+use crate::domain::Clique;
+use crate::error::Result;
+use crate::measurement::{Measurement, Provenance};
+use crate::privacy::{Curator, NoiseForm, NoisyStatistics, Rho, Sensitive, StatisticSensitivity};
+use crate::query::{Workload, batches};
+use crate::table::{l1_distance, weighted_sum};
+
+use normal::upper_quantile;
+use shrink::{Described, shrunk};
+
+/// The probability that an interval covers: 95 %.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// The most marginals that are shrunk; the errors of more are only reported as measured.
+const MOST_SHRUNK: usize = 50_000;
+
+/// What the ledger calls the access.
+const PURPOSE: &str = "errors of the released table";
+
+/// A number between two bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// The number, cut to its range.
+    pub estimate: f64,
+    /// The lower end.
+    pub lower: f64,
+    /// The upper end.
+    pub upper: f64,
+}
+
+impl Interval {
+    /// `value ± half_width`, cut to `[0, most]`.
+    fn around(value: f64, half_width: f64, most: f64) -> Self {
+        let cut = |x: f64| x.clamp(0.0, most);
+        let (lower, upper) = (cut(value - half_width), cut(value + half_width));
+        Self { estimate: cut(value), lower, upper }
+    }
+
+    /// Whether a number is in the interval, its ends included.
+    pub fn covers(&self, number: f64) -> bool {
+        (self.lower..=self.upper).contains(&number)
+    }
+}
+
+/// The error of one marginal of a released table: an L1 distance of frequencies, 0 to 2.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MarginalError {
+    /// The attributes.
+    pub clique: Clique,
+    /// The measured error. The interval covers the true error with probability 95 %, whatever the mechanism did.
+    pub measured: Interval,
+    /// An estimate that also uses the errors of similar marginals: more precise on average over the marginals, with
+    /// intervals that cover 95 % on that average only. `None` if the workload is too small for it.
+    pub shrunk: Option<Interval>,
+}
+
+impl MarginalError {
+    /// The shrunk estimate, or the measured one where there is none.
+    pub fn best(&self) -> Interval {
+        self.shrunk.unwrap_or(self.measured)
+    }
+}
+
+/// The errors of a released table on the workload, as L1 distances of frequencies (0 to 2). The ledger paid for them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MeasuredErrors {
+    /// The number of released records whose errors they are.
+    pub records: usize,
+    /// N, the number of private records, public or released, by which errors in counts are divided.
+    pub total: f64,
+    /// The workload error, `(Σ c_r)⁻¹ Σ c_r e_r / N` with the workload's weights. The interval covers with probability
+    /// 95 %, whatever the mechanism did.
+    pub mean: Interval,
+    /// With probability 95 %, the error of every marginal is below this. `None` if only the mean was measured.
+    pub none_above: Option<f64>,
+    /// Standard deviation of the noise in the error of each marginal, or in the mean if only that was measured.
+    pub stddev: f64,
+    /// The error of each marginal, in the order of the workload. Empty under a budget of pure ε, whose noise would leave
+    /// nothing of them: there, only the mean is measured.
+    pub marginals: Vec<MarginalError>,
+}
+
+impl MeasuredErrors {
+    /// The errors that follow from the released numbers.
+    ///
+    /// `noisy`: the result of [`measure`] on these records. `measurements`: those of the run. `total`: N.
+    pub(crate) fn new(
+        noisy: &NoisyStatistics,
+        records: &Dataset,
+        workload: &Workload,
+        measurements: &[Measurement],
+        total: Total,
+    ) -> Result<Self> {
+        // ‖M_r(D)‖₁ = n may be more than N where n is private.
+        let most = if total.is_public { 2.0 } else { f64::INFINITY };
+        let total = total.records;
+        // A released number lies within half a step of the noisy error, and a step is ample for a mean.
+        let (step, stddev) = (StatisticSensitivity::GRID / total, noisy.stddev / total);
+        let values: Vec<f64> = noisy.values.iter().map(|value| value / total).collect();
+        let records_drawn = records.records();
+        if noisy.form == NoiseForm::Laplace {
+            // P[|X| > t] = exp(−t/b) with b = σ/√2.
+            let half = stddev / std::f64::consts::SQRT_2 * (1.0 / (1.0 - CONFIDENCE)).ln() + step;
+            let mean = Interval::around(values.first().copied().unwrap_or(0.0), half, most);
+            let (none_above, marginals) = (None, Vec::new());
+            return Ok(Self { records: records_drawn, total, mean, none_above, stddev, marginals });
+        }
+        let z = upper_quantile((1.0 - CONFIDENCE) / 2.0);
+        let weights: Vec<f64> = workload.weighted_cliques().iter().map(|c| c.weight).collect();
+        let sum: f64 = weights.iter().sum();
+        let mean = weights.iter().zip(&values).map(|(c, value)| c * value).sum::<f64>() / sum;
+        let of_mean = stddev * weights.iter().map(|c| c * c).sum::<f64>().sqrt() / sum;
+        // All k noises lie above −x σ with probability Φ(x)^k; −ln(Φ)/k is their tail to within its square.
+        let all = -f64::exp_m1(CONFIDENCE.ln() / values.len() as f64);
+        let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let none_above = (largest + upper_quantile(all) * stddev + step).clamp(0.0, most);
+        let better = if values.len() <= MOST_SHRUNK {
+            shrunk(&values, stddev, &describe(records, workload, measurements)?)
+        } else {
+            None
+        };
+        let marginals = workload.weighted_cliques().iter().zip(&values).enumerate();
+        let marginals = marginals.map(|(i, (weighted, value))| MarginalError {
+            clique: weighted.clique.clone(),
+            measured: Interval::around(*value, z * stddev + step, most),
+            shrunk: better
+                .as_ref()
+                .map(|all| Interval::around(all[i].0, z * all[i].1 + step, most)),
+        });
+        Ok(Self {
+            records: records_drawn,
+            total,
+            mean: Interval::around(mean, z * of_mean + step, most),
+            none_above: Some(none_above),
+            stddev,
+            marginals: marginals.collect(),
+        })
+    }
+
+    /// The mean error in words: `the mean error over the workload is 0.160 ± 0.003 (95 %, measured privately)`.
+    pub fn sentence(&self) -> String {
+        let Interval { estimate, lower, upper } = self.mean;
+        let found = if lower > 0.0 {
+            format!(
+                "{} \u{b1} {}",
+                fixed(estimate, upper - estimate),
+                fixed(upper - estimate, upper - estimate)
+            )
+        } else {
+            format!("at most {}", fixed(upper, upper))
+        };
+        format!("the mean error over the workload is {found} (95 %, measured privately)")
+    }
+
+    /// The marginals with the largest errors, by their best estimates, worst first.
+    pub fn worst(&self, most: usize) -> Vec<&MarginalError> {
+        let mut worst: Vec<&MarginalError> = self.marginals.iter().collect();
+        worst.sort_by(|a, b| b.best().estimate.total_cmp(&a.best().estimate));
+        worst.truncate(most);
+        worst
+    }
+}
+
+/// A number with the digits that its half width leaves: two of the half width.
+fn fixed(x: f64, half_width: f64) -> String {
+    let digits = if half_width > 0.0 { 1.0 - half_width.log10().floor() } else { 6.0 };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 9")]
+    let digits = digits.clamp(1.0, 9.0) as usize;
+    format!("{x:.digits$}")
+}
+
+/// N: the number of private records where it is public, otherwise a released number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Total {
+    pub(crate) records: f64,
+    pub(crate) is_public: bool,
+}
+
+/// Measures the errors of some records on a workload, at a cost of `rho`: one number per clique with discrete Gaussian
+/// noise, or, under a budget of pure ε, their mean with discrete Laplace noise.
+///
+/// `records`: fixed before this access, and made only of released numbers, public tables and randomness. `total`: N.
+///
+/// # Errors
+/// Records over another domain, a marginal that cannot be counted, or as [`Curator::measure_statistics`].
+pub(crate) fn measure(
+    curator: &mut Curator<'_>,
+    records: &Dataset,
+    workload: &Workload,
+    total: Total,
+    rho: Rho,
+) -> Result<NoisyStatistics> {
+    curator.domain().check_same(records.domain(), "the released table")?;
+    let relation = curator.relation();
+    let errors = errors(curator, records, workload, total.records)?;
+    if curator.ledger().epsilon_limit().is_none() {
+        let sensitivity = StatisticSensitivity::l1_errors(relation, workload.len())?;
+        return curator.measure_statistics(errors, sensitivity, NoiseForm::Gaussian, rho, PURPOSE);
+    }
+    let weights: Vec<f64> = workload.weighted_cliques().iter().map(|c| c.weight).collect();
+    let sum: f64 = weights.iter().sum();
+    let weights: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
+    let mean = errors.map(|errors| vec![weighted_sum(&weights, &errors)]);
+    let sensitivity = StatisticSensitivity::mean_l1_error(relation)?;
+    curator.measure_statistics(mean, sensitivity, NoiseForm::Laplace, rho, PURPOSE)
+}
+
+/// `‖M_r(D) − (N/|S|) M_r(S)‖₁` of every clique of the workload, in counts, sealed.
+fn errors(
+    curator: &Curator<'_>,
+    records: &Dataset,
+    workload: &Workload,
+    total: f64,
+) -> Result<Sensitive<Vec<f64>>> {
+    let scale = total / records.records().max(1) as f64;
+    let distance = |(exact, drawn): (&Vec<u32>, &Vec<u32>)| l1_distance(exact, drawn, scale);
+    let mut sealed: Option<Sensitive<Vec<f64>>> = None;
+    for batch in batches(records.domain(), workload.weighted_cliques()) {
+        let cliques: Vec<Clique> = batch.iter().map(|c| c.clique.clone()).collect();
+        let drawn = records.project_many(&cliques)?;
+        let errors = curator.marginals(&cliques)?;
+        let errors =
+            errors.map(|exact| exact.iter().zip(&drawn).map(distance).collect::<Vec<f64>>());
+        sealed = Some(match sealed {
+            None => errors,
+            Some(before) => before.zip(errors).map(|(before, errors)| [before, errors].concat()),
+        });
+    }
+    match sealed {
+        Some(errors) => Ok(errors),
+        None => Ok(curator.marginals(&[])?.map(|_| Vec::new())),
+    }
+}
+
+/// What is public about each marginal and may say something about its error.
+fn describe(
+    records: &Dataset,
+    workload: &Workload,
+    measurements: &[Measurement],
+) -> Result<Vec<Described>> {
+    let whole = |m: &&Measurement| m.cell.is_none();
+    let (private, public): (Vec<&Measurement>, Vec<&Measurement>) =
+        measurements.iter().filter(whole).partition(|m| m.provenance == Provenance::Private);
+    let n = records.records().max(1) as f64;
+    let within =
+        |clique: &Clique, of: &[&Measurement]| of.iter().any(|m| clique.is_subset(&m.clique));
+    let mut described = Vec::with_capacity(workload.len());
+    for batch in batches(records.domain(), workload.weighted_cliques()) {
+        let cliques: Vec<Clique> = batch.iter().map(|c| c.clique.clone()).collect();
+        for (clique, counts) in cliques.iter().zip(records.project_many(&cliques)?) {
+            let spread = |count: &u32| {
+                let p = f64::from(*count) / n;
+                (p * (1.0 - p) / n).sqrt()
+            };
+            let pairs = shrink::pairs(clique);
+            let supported = pairs.iter().filter(|(a, b)| within(&Clique::new([*a, *b]), &private));
+            described.push(Described {
+                spread: counts.iter().map(spread).sum(),
+                is_measured: within(clique, &private),
+                is_public: within(clique, &public),
+                supported: supported.count() as f64,
+                clique: clique.clone(),
+            });
+        }
+    }
+    Ok(described)
+}
+
+#[cfg(test)]
+#[path = "../../tests/unit/error_bars.rs"]
+mod tests;

@@ -1,0 +1,129 @@
+//! Measuring the errors of a release's records.
+
+use crate::data::Dataset;
+use crate::error::{CheckpointFault, Error, Result};
+use crate::error_bars::{self, MeasuredErrors, Total};
+use crate::mechanism::{KeptErrors, Release};
+use crate::privacy::{Curator, NoisyStatistics, Rho};
+
+impl Release {
+    /// Measures the errors of the records that are about to be published, on the workload, with what was set aside
+    /// before the run ([`Curator::set_aside`]). One vector, one entry of the ledger, exact noise; the intervals assume
+    /// nothing about the mechanism.
+    ///
+    /// `records`: drawn from this release and fixed: publish these, and not others drawn again.
+    ///
+    /// # Errors
+    /// Nothing set aside, a curator that has spent something since the run or is of another run, records over another
+    /// domain, or a marginal that cannot be counted.
+    ///
+    /// ```
+    /// use jointly::{Budget, Drawing, JamPgm, Mechanism, NeighboringRelation, NoiseSeed, Silent, Task, Workload,
+    ///               demo::Generator, rand::{SeedableRng, rngs::ChaCha20Rng}};
+    /// let private = Generator { records: 2_000, seed: 1, drift: 0.0 }.generate()?;
+    /// let workload = Workload::all_k_way(private.domain(), 2)?;
+    /// let budget = Budget::approximate(1.0, 1e-9)?;
+    /// let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+    /// curator.set_aside(0.05)?;
+    /// let mechanism = JamPgm { rounds: Some(3), ..JamPgm::default() };
+    /// let mut release = mechanism.run(&mut curator, &Task::new(&workload, &[]), &mut Silent)?;
+    /// let records = release.rows(2_000, Drawing::Refined, &mut ChaCha20Rng::seed_from_u64(1))?;
+    /// release.measure_errors(&mut curator, &records)?;
+    /// let errors = release.errors().expect("just measured");
+    /// assert_eq!(errors.marginals.len(), workload.len());
+    /// println!("{}", errors.sentence());
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    pub fn measure_errors(&mut self, curator: &mut Curator<'_>, records: &Dataset) -> Result<()> {
+        let cost = self.cost_of_errors(curator)?;
+        let noisy = self.measured(curator, records, cost)?;
+        curator.save_ledger()?;
+        self.take_errors(curator, records, &noisy)
+    }
+
+    /// As [`measure_errors`](Self::measure_errors), but keeps the result in a checkpoint folder before anyone sees it, or
+    /// takes it from there if the errors of these records were measured before the run was interrupted.
+    ///
+    /// `row_seed`: the seed from which the records were drawn; [`KeptErrors::row_seed`] if there is one.
+    ///
+    /// # Errors
+    /// As [`measure_errors`](Self::measure_errors); a file that cannot be written, or that has the errors of other
+    /// records.
+    pub fn measure_errors_once(
+        &mut self,
+        curator: &mut Curator<'_>,
+        records: &Dataset,
+        row_seed: u64,
+        kept: &mut KeptErrors,
+    ) -> Result<()> {
+        let cost = self.cost_of_errors(curator)?;
+        let is_pure = curator.ledger().epsilon_limit().is_some();
+        let numbers = if is_pure { 1 } else { self.workload.len() };
+        let noisy = if let Some(found) = kept.of(records, cost, numbers)? {
+            let charged = curator.charge_again(found.entry.clone());
+            charged.map_err(|error| kept.refused(CheckpointFault::Ledger(Box::new(error))))?;
+            found.noisy.clone()
+        } else {
+            let noisy = self.measured(curator, records, cost)?;
+            if let Some(entry) = curator.ledger().entries().last() {
+                kept.keep(row_seed, records, &noisy, entry.clone())?;
+            }
+            noisy
+        };
+        curator.save_ledger()?;
+        self.take_errors(curator, records, &noisy)
+    }
+
+    /// The errors of the released records, if they were measured.
+    pub fn errors(&self) -> Option<&MeasuredErrors> {
+        self.errors.as_ref()
+    }
+
+    /// Releases what was set aside for the errors.
+    fn cost_of_errors(&self, curator: &mut Curator<'_>) -> Result<Rho> {
+        if self.ledger != *curator.ledger() {
+            let found = format!("rho = {}", curator.spent());
+            let expected = format!("rho = {}, as in the release", self.ledger.spent());
+            return Err(Error::invalid_specification(
+                "what the curator has spent",
+                found,
+                expected,
+            ));
+        }
+        let expected = "a part set aside before the run, by Curator::set_aside";
+        let part = curator.release_set_aside();
+        part.ok_or_else(|| Error::invalid_budget("rho of the released table's errors", 0, expected))
+    }
+
+    /// Measures the errors, in a round of their own.
+    fn measured(
+        &self,
+        curator: &mut Curator<'_>,
+        records: &Dataset,
+        cost: Rho,
+    ) -> Result<NoisyStatistics> {
+        let last = self.rounds.last().map_or(0, |round| round.round).max(curator.round());
+        curator.begin_round(last.saturating_add(1))?;
+        error_bars::measure(curator, records, &self.workload, self.total(curator), cost)
+    }
+
+    fn take_errors(
+        &mut self,
+        curator: &Curator<'_>,
+        records: &Dataset,
+        noisy: &NoisyStatistics,
+    ) -> Result<()> {
+        let total = self.total(curator);
+        let errors =
+            MeasuredErrors::new(noisy, records, &self.workload, &self.measurements, total)?;
+        (self.errors, self.ledger) = (Some(errors), curator.ledger().clone());
+        Ok(())
+    }
+
+    /// N: the number of private records, or what the model stands for where that number is private.
+    fn total(&self, curator: &Curator<'_>) -> Total {
+        let public = curator.records();
+        let records = public.map_or_else(|| self.model.total(), |records| records as f64);
+        Total { records: records.max(1.0), is_public: public.is_some() }
+    }
+}

@@ -1,0 +1,66 @@
+//! The records of a release, and their measured errors.
+
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+
+use crate::data::Dataset;
+use crate::error::{Contradiction, Error, Result};
+use crate::mechanism::{CheckpointFolder, KeptErrors, Release};
+use crate::privacy::Curator;
+use crate::synthesis::Synthesis;
+
+/// A release and the records that are published. Nothing draws them again.
+pub(super) struct Drawn {
+    pub(super) release: Release,
+    pub(super) rows: Dataset,
+    /// The generator after drawing.
+    pub(super) rng: ChaCha20Rng,
+}
+
+impl Synthesis {
+    /// Refuses a share out of range, or one of no budget.
+    pub(super) fn check_error_share(&self) -> Result<()> {
+        let Some(share) = self.error_share else { return Ok(()) };
+        if !(share > 0.0 && share < 1.0) {
+            let expected = "strictly between 0 and 1, for instance 0.05";
+            return Err(Error::invalid_parameter("error share", share, expected));
+        }
+        if self.budget.is_none() {
+            let (what, mechanism) = ("a budget for the error share", self.entry()?.name);
+            return Err(Contradiction::Missing { what, mechanism }.into());
+        }
+        Ok(())
+    }
+
+    /// Sets the budget of the errors aside. With a checkpoint, opens the file that keeps them.
+    pub(super) fn prepare_errors(
+        &self,
+        curator: &mut Curator<'_>,
+        checkpoint: Option<&CheckpointFolder>,
+    ) -> Result<Option<KeptErrors>> {
+        let Some(share) = self.error_share else { return Ok(None) };
+        let kept = checkpoint.map(KeptErrors::open).transpose()?;
+        curator.set_aside(share)?;
+        Ok(kept)
+    }
+
+    /// Draws the records, once, and measures their errors if that was requested.
+    pub(super) fn draw(
+        &self,
+        mut release: Release,
+        curator: &mut Curator<'_>,
+        kept: Option<KeptErrors>,
+    ) -> Result<Drawn> {
+        let known = kept.as_ref().and_then(KeptErrors::row_seed).or(self.seed);
+        let seed = known.unwrap_or_else(rand::random);
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let records = self.rows.unwrap_or_else(|| release.records());
+        let rows = release.rows(records, self.drawing, &mut rng)?;
+        match kept {
+            Some(mut kept) => release.measure_errors_once(curator, &rows, seed, &mut kept)?,
+            None if self.error_share.is_some() => release.measure_errors(curator, &rows)?,
+            None => {}
+        }
+        Ok(Drawn { release, rows, rng })
+    }
+}
