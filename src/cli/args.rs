@@ -251,7 +251,7 @@ pub(super) struct SynthArgs {
     /// Output file for the ledger: every privacy cost, as JSON [default: OUT.ledger.json]
     #[arg(long, value_name = "FILE")]
     pub(super) ledger: Option<PathBuf>,
-    /// Output file for a one-page HTML report
+    /// Output file for a one-page HTML report; its content as JSON goes into a .json file beside it
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
     /// Folder for the state after each round; an interrupted run resumes from it

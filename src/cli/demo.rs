@@ -138,7 +138,7 @@ How good      mean L1 distance of {cliques} three-way marginals from the private
 Files in {folder}:
   private.csv, public.csv, schema.json             what went in
   synthetic.csv, model.json                        what came out
-  ledger.json, report.html                         what was spent on what; look at report.html first
+  ledger.json, report.html, report.json            what was spent on what; look at report.html first
 ",
             measured = release.errors().map_or_else(String::new, MeasuredErrors::sentence),
             published = release.public_trust.as_ref().map_or("a fit", |trust| trust.published),

@@ -78,6 +78,36 @@ impl CorrelationDifference {
     }
 }
 
+/// Cramér's V of a pair of attributes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Association {
+    /// The first attribute's position in the domain.
+    pub first: usize,
+    /// The second one's, above it.
+    pub second: usize,
+    /// V, from 0 to 1; see [`CorrelationDifference`].
+    pub v: f64,
+}
+
+/// Cramér's V of all pairs of attributes of one table, in order.
+///
+/// # Errors
+/// Fewer than two attributes, a table without records, or a marginal too large to count.
+pub fn cramers_v(table: &dyn Projectable) -> Result<Vec<Association>> {
+    let domain = table.domain();
+    let pairs = Workload::all_k_way(domain, 2)?;
+    let mut found = Vec::with_capacity(pairs.len());
+    for batch in batches(domain, pairs.weighted_cliques()) {
+        let cliques: Vec<_> = batch.iter().map(|c| c.clique.clone()).collect();
+        for (clique, cells) in cliques.iter().zip(&frequencies(table, &cliques)?) {
+            let [first, second] = [clique.attributes()[0], clique.attributes()[1]];
+            let v = Pair::new(cells, domain.cardinality(second)).cramers_v();
+            found.push(Association { first, second, v });
+        }
+    }
+    Ok(found)
+}
+
 /// A two-way table of probabilities, row-major, with its margins.
 struct Pair<'p> {
     cells: &'p [f64],

@@ -16,7 +16,7 @@ mod regression;
 mod unique_matches;
 mod workload_error;
 
-pub use correlation::{CorrelationDifference, DependenceDifference};
+pub use correlation::{Association, CorrelationDifference, DependenceDifference, cramers_v};
 pub use edit_rules::{EditRules, EditViolations, RuleViolations};
 pub use group_score::{GroupDistance, GroupDistances, GroupScore};
 pub use k_marginal::KMarginalScore;

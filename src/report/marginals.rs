@@ -1,6 +1,7 @@
 //! One-way marginals of the model, compared with the public tables and the measurements.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::format::percent;
 use super::{COLORS, Content};
@@ -22,6 +23,10 @@ pub(super) struct Chart {
     description: String,
     values: usize,
     top: String,
+    /// The names of the first and the last bar.
+    ends: [String; 2],
+    /// What the picture shows, for those who do not see it.
+    alt: String,
     width: f64,
     height: f64,
     /// The model: filled bars.
@@ -39,6 +44,8 @@ struct Bar {
     width: f64,
     height: f64,
     title: String,
+    name: String,
+    share: f64,
 }
 
 #[derive(Serialize)]
@@ -53,6 +60,15 @@ struct Whisker {
     low: f64,
     high: f64,
     middle: f64,
+}
+
+impl Chart {
+    /// The column and its shares, for programs.
+    pub(super) fn described(&self) -> Value {
+        let value = |bar: &Bar| json!({ "value": bar.name, "share": bar.share });
+        let shares: Vec<Value> = self.bars.iter().map(value).collect();
+        json!({ "name": self.name, "description": self.description, "values": self.values, "model": shares })
+    }
 }
 
 /// Shares of the values, merged into bars, and the standard deviation of each.
@@ -138,6 +154,8 @@ fn chart(
             names.get(i).map_or("", String::as_str),
             percent((share * 1e5).round() / 1e5)
         ),
+        name: names.get(i).cloned().unwrap_or_default(),
+        share: *share,
     });
     let lines = public.iter().map(|(color, shares)| {
         let step_path = |(i, share): (usize, &f64)| {
@@ -161,12 +179,26 @@ fn chart(
         description: column.and_then(|c| c.description.clone()).unwrap_or_default(),
         values: domain.cardinality(attribute),
         top: percent((top * 1e3).round() / 1e3),
+        ends: [names.first(), names.last()].map(|name| name.cloned().unwrap_or_default()),
+        alt: alt(domain.name(attribute), shares, names),
         width: WIDTH,
         height: HEIGHT,
         bars: bars.collect(),
         lines: lines.collect(),
         whiskers: whiskers.collect(),
     }
+}
+
+/// The most frequent values in words.
+fn alt(name: &str, shares: &[f64], names: &[String]) -> String {
+    let mut order: Vec<usize> = (0..shares.len()).collect();
+    order.sort_by(|a, b| shares[*b].total_cmp(&shares[*a]));
+    let value = |at: &usize| {
+        let share = percent((shares[*at] * 1e3).round() / 1e3);
+        format!("{} {share}", names.get(*at).map_or("", String::as_str))
+    };
+    let most: Vec<String> = order.iter().take(3).map(value).collect();
+    format!("Bars of {name}, {} in all. The most frequent: {}", shares.len(), most.join(", "))
 }
 
 /// Two decimals are enough for a picture.

@@ -3,8 +3,12 @@
 //! It is created only from the release and the public tables, so it contains nothing that the ledger has not paid for.
 
 pub mod comparison;
+mod contents;
+mod coverage;
 mod errors;
+mod for_programs;
 pub mod format;
+mod guarantee;
 mod marginals;
 pub mod numbers;
 mod rounds;
@@ -13,14 +17,17 @@ use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
 
-use crate::data::PublicData;
+use crate::data::{Dataset, PublicData};
 use crate::domain::Schema;
 use crate::error::{Error, Result};
 use crate::estimation::Certificate;
 use crate::mechanism::Release;
-use crate::privacy::Budget;
+use crate::privacy::{Budget, PrivacyUnit};
+use crate::query::Workload;
 
 use format::{grouped, percent, short};
+
+pub use for_programs::to_json;
 
 /// The content of a report. It contains no private records.
 #[derive(Clone, Debug)]
@@ -33,10 +40,27 @@ pub struct Content<'a> {
     pub public: &'a [PublicData],
     /// The budget; `None` if nothing could be spent.
     pub budget: Option<Budget>,
+    /// What is protected.
+    pub unit: &'a PrivacyUnit,
+    /// The marginals that the table should preserve.
+    pub workload: &'a Workload,
     /// Names and values of the run's parameters.
     pub parameters: Vec<(String, String)>,
-    /// Number of records drawn.
-    pub rows: usize,
+    /// The released records.
+    pub table: &'a Dataset,
+    /// How the release was made.
+    pub made: Made,
+}
+
+/// How a release was made, for whoever wants to make it again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Made {
+    /// The command, with names of files.
+    pub command: String,
+    /// SHA-256 of the schema.
+    pub schema_sha256: String,
+    /// The day, in UTC.
+    pub date: String,
 }
 
 /// A figure at the top of the page.
@@ -60,8 +84,10 @@ struct Page<'a> {
     mechanism: &'a str,
     is_private: bool,
     subtitle: String,
+    guarantee: String,
     /// The measured errors of the table.
     errors: Option<errors::Errors>,
+    coverage: Option<coverage::Coverage>,
     cards: Vec<Card>,
     timeline: rounds::Timeline,
     /// Whether the run measured or took any marginal.
@@ -69,7 +95,10 @@ struct Page<'a> {
     halves: Vec<Vec<rounds::Row>>,
     charts: Vec<marginals::Chart>,
     legend: Vec<Legend>,
+    records: contents::Records,
+    associations: Option<contents::Associations>,
     parameters: &'a [(String, String)],
+    made: &'a Made,
 }
 
 /// Renders the report as self-contained HTML. Names are escaped.
@@ -77,21 +106,30 @@ struct Page<'a> {
 /// # Errors
 /// A marginal that does not fit in memory, or a failure of the template engine.
 pub fn render(content: &Content<'_>) -> Result<String> {
-    let page = Page {
+    filled(include_str!("report.html"), &page(content)?)
+}
+
+/// Everything on the page.
+fn page<'a>(content: &'a Content<'_>) -> Result<Page<'a>> {
+    Ok(Page {
         version: env!("CARGO_PKG_VERSION"),
         mechanism: content.release.mechanism,
         is_private: content.release.is_private,
         subtitle: subtitle(content),
+        guarantee: guarantee::guarantee(content.budget, content.unit),
         errors: errors::errors(content),
+        coverage: coverage::coverage(content),
         cards: cards(content),
         timeline: rounds::Timeline::new(content),
         measured: !content.release.measurements.is_empty(),
         halves: rounds::halves(content),
         charts: marginals::charts(content)?,
         legend: legend(content),
+        records: contents::records(content),
+        associations: contents::associations(content.table)?,
         parameters: &content.parameters,
-    };
-    filled(include_str!("report.html"), &page)
+        made: &content.made,
+    })
 }
 
 /// Renders a template with its values.
@@ -107,7 +145,7 @@ fn subtitle(content: &Content<'_>) -> String {
     let domain = content.release.model.domain();
     let size = format!(
         "{} records, {} attributes",
-        grouped(content.rows as u64),
+        grouped(content.table.records() as u64),
         grouped(domain.len() as u64)
     );
     match content.budget {

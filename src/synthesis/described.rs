@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::data::Dataset;
 use crate::domain::Domain;
 use crate::error::Result;
 use crate::error_bars::{CONFIDENCE, Interval, MeasuredErrors};
@@ -116,19 +117,22 @@ impl Synthesis {
 
     /// The content of a finished run's report.
     pub(super) fn content<'a>(
-        &self,
+        &'a self,
         tables: &'a Tables,
         release: &'a Release,
-        rows: usize,
-    ) -> Content<'a> {
-        Content {
+        table: &'a Dataset,
+    ) -> Result<Content<'a>> {
+        Ok(Content {
             release,
             schema: &tables.schema,
             public: &tables.public,
             budget: self.budget,
+            unit: &self.unit,
+            workload: &tables.workload,
             parameters: self.described(tables, release),
-            rows,
-        }
+            table,
+            made: self.made(&tables.schema)?,
+        })
     }
 
     /// The names and values of the run's parameters, for its report.

@@ -4,6 +4,7 @@
 mod described;
 mod drawn;
 mod files;
+mod made;
 mod tables;
 mod warnings;
 
@@ -86,8 +87,17 @@ pub struct Outputs {
     pub model: Option<PathBuf>,
     /// The ledger: every privacy cost, as JSON.
     pub ledger: Option<PathBuf>,
-    /// A one-page report, as HTML.
+    /// A one-page report, as HTML. If its name ends in `.html`, a file that ends in `.json` beside it says the same to
+    /// programs.
     pub report: Option<PathBuf>,
+}
+
+impl Outputs {
+    /// The report for programs.
+    pub fn report_json(&self) -> Option<PathBuf> {
+        let page = self.report.as_ref()?;
+        page.extension().is_some_and(|end| end == "html").then(|| page.with_extension("json"))
+    }
 }
 
 /// A finished run.
@@ -160,7 +170,10 @@ impl Synthesis {
         let mechanism = self.entry()?.build(&self.parameters)?;
         self.check_needs()?;
         self.check_error_share()?;
-        check_files(&self.inputs(), &self.named_outputs())?;
+        let report_json = self.outputs.report_json();
+        let mut outputs = self.named_outputs();
+        outputs.extend(report_json.iter().map(|path| ("--report, as JSON", path.as_path())));
+        check_files(&self.inputs(), &outputs)?;
         Ok(mechanism)
     }
 
@@ -255,7 +268,11 @@ impl Synthesis {
             write_csv_file(path, rows, &tables.schema, Labels::Codes, rng.next_u64())?;
         }
         if let Some(path) = &self.outputs.report {
-            write_text(path, &report::render(&self.content(tables, release, rows.records()))?)?;
+            let content = self.content(tables, release, rows)?;
+            write_text(path, &report::render(&content)?)?;
+            if let Some(path) = self.outputs.report_json() {
+                write_text(&path, &report::to_json(&content)?)?;
+            }
         }
         Ok(())
     }

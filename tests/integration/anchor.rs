@@ -3,10 +3,12 @@
 use jointly::data::{Dataset, Projectable, PublicData};
 use jointly::domain::{Clique, Domain};
 use jointly::mechanism::{Aim, AnchorExpert, AnchorPgm, FitRecord, Mechanism, Release, Task};
-use jointly::model::WeightedSupport;
+use jointly::model::{Drawing, WeightedSupport};
 use jointly::observe::Silent;
 use jointly::privacy::{Curator, NeighboringRelation, NoiseSeed, RecordsPerUnit};
 use jointly::query::Workload;
+use jointly::rand::SeedableRng;
+use jointly::rand::rngs::ChaCha20Rng;
 
 use crate::support::{NAMES, Run, budget, bytes, one_turned, people, select, turned_round};
 
@@ -206,15 +208,22 @@ fn the_report_names_what_was_published() {
         attributes.map(|a| format!("\"{}\": {}", a.name, a.cardinality)).collect();
     let text = format!("{{{}}}", sizes.join(", "));
     let schema = jointly::domain::Schema::from_json(&text, "domain.json").unwrap();
+    let unit = jointly::privacy::PrivacyUnit::default();
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let records = release.rows(100, Drawing::Independent, &mut rng).unwrap();
     let content = jointly::report::Content {
         release: &release,
         schema: &schema,
         public: &run.public,
         budget: None,
+        unit: &unit,
+        workload: &run.workload,
         parameters: Vec::new(),
-        rows: 100,
+        table: &records,
+        made: jointly::report::Made::default(),
     };
     let page = jointly::report::render(&content).unwrap();
+    assert!(page.contains("Nothing computed from private records"), "no budget was named");
     assert!(page.contains("a choice among 4 models") && page.contains("a choice among 8 models"));
     assert!(page.contains(release.public_trust.unwrap().published));
 }

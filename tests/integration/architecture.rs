@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules of the library, each allowed to name the ones before it and itself.
-const ORDER: [&str; 26] = [
+const ORDER: [&str; 27] = [
     "error",
     "observe",
     "text",
