@@ -87,6 +87,20 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
+    /// The same in a table that has rows and no lines: Arrow or Parquet.
+    #[error("{table}, row {row}, column '{column}': found {found}, expected {expected}")]
+    InvalidValue {
+        /// The file, or another name of the table.
+        table: String,
+        /// Row, counted from 1.
+        row: u64,
+        /// Column name.
+        column: String,
+        /// The value found, as text.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
     /// A row or header of an input table that cannot be read.
     #[error("{file}, line {line}: found {found}, expected {expected}")]
     InvalidRow {
@@ -182,6 +196,10 @@ pub enum Error {
         /// What is wrong with it.
         fault: OutputFault,
     },
+    /// The observer stopped the run ([`Observer::check`](crate::observe::Observer::check)). What was paid stays paid: the
+    /// ledger or the checkpoint records it, and a run with a checkpoint resumes without paying for a round twice.
+    #[error("interrupted")]
+    Interrupted,
     /// A checkpoint that cannot be continued.
     #[error("checkpoint {path}: {fault}")]
     Checkpoint {

@@ -102,6 +102,7 @@ impl From<Error> for Failure {
             | Error::DuplicateAttribute { .. }
             | Error::InvalidSpecification { .. }
             | Error::InvalidCell { .. }
+            | Error::InvalidValue { .. }
             | Error::InvalidRow { .. }
             | Error::ShapeMismatch { .. }
             | Error::EmptyModel { .. }
@@ -109,6 +110,7 @@ impl From<Error> for Failure {
             | Error::NoCandidates { .. }
             | Error::TooLarge { .. } => Reason::Input,
             Error::Checkpoint { .. } => Reason::Checkpoint,
+            Error::Interrupted => Reason::Interrupted,
             // A truncated or damaged gzip file counts as wrong input.
             Error::Io { action: "read", source, .. }
                 if matches!(

@@ -3,6 +3,7 @@
 
 mod described;
 mod files;
+mod source;
 mod tables;
 mod warnings;
 
@@ -12,7 +13,7 @@ use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
 use serde_json::{Map, Value};
 
-use crate::data::{Dataset, Labels, Projectable, write_csv_file, write_text};
+use crate::data::{Dataset, Labels, Projectable, check_form, write_csv_file, write_text};
 use crate::error::Result;
 use crate::mechanism::{self, CheckpointFolder, Entry, Mechanism, PublicTables, Release, Task};
 use crate::model::Drawing;
@@ -22,7 +23,8 @@ use crate::query::WorkloadSource;
 use crate::report;
 
 pub use files::{NamedFile, check_files, check_public_files, is_same_file};
-pub use tables::{PublicFile, Tables, without_groups};
+pub use source::{SchemaSource, TableSource};
+pub use tables::{PublicFile, PublicTable, Tables, without_groups};
 pub use warnings::warn_of_budget;
 
 /// The mechanism to use when none is specified.
@@ -42,12 +44,12 @@ pub const DEFAULT_MECHANISM: &str = "anchor-pgm";
 /// ```
 #[derive(Clone, Debug)]
 pub struct Synthesis {
-    /// The private table: CSV, plain or gzip.
-    pub private: PathBuf,
+    /// The private table.
+    pub private: TableSource,
     /// Public tables, with their names.
-    pub public: Vec<PublicFile>,
-    /// `schema.json` or `domain.json`.
-    pub schema: PathBuf,
+    pub public: Vec<PublicTable>,
+    /// The columns, and how they are coded.
+    pub schema: SchemaSource,
     /// The marginals that the synthetic table should preserve.
     pub workload: WorkloadSource,
     /// Name of the mechanism, as in the catalogue.
@@ -75,7 +77,7 @@ pub struct Synthesis {
 /// The files that a run writes; those that are `None` are not written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outputs {
-    /// The synthetic table: CSV, compressed with gzip if the name ends in `.gz`.
+    /// The synthetic table: CSV, compressed with gzip if the name ends in `.gz`, or Parquet if it ends in `.parquet`.
     pub table: Option<PathBuf>,
     /// The model with its schema.
     pub model: Option<PathBuf>,
@@ -99,7 +101,11 @@ pub struct Synthesized {
 impl Synthesis {
     /// A job with the default mechanism, all three-way marginals as the workload, and neighbors that differ by
     /// replacing a record.
-    pub fn new(private: impl Into<PathBuf>, schema: impl Into<PathBuf>, budget: Budget) -> Self {
+    pub fn new(
+        private: impl Into<TableSource>,
+        schema: impl Into<SchemaSource>,
+        budget: Budget,
+    ) -> Self {
         Self {
             private: private.into(),
             public: Vec::new(),
@@ -125,6 +131,20 @@ impl Synthesis {
     /// A job that contradicts itself, a file that cannot be read or written, or a failure of the mechanism. The ledger
     /// file, if requested, or the checkpoint records what a failed run has spent.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<Synthesized> {
+        let (tables, release) = self.fit(observer)?;
+        let written = self.write(&tables, &release).inspect_err(|_| {
+            let spent = release.ledger.spent();
+            observer.event(&Event::Notice(Notice::OutputsMissing { spent }));
+        });
+        Ok(Synthesized { rows: written?, tables, release })
+    }
+
+    /// Reads the tables and runs the mechanism, the first part of [`run`](Self::run). Of the outputs, it writes the ledger
+    /// only; records can be drawn from the release ([`Release::rows`]).
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn fit(&self, observer: &mut dyn Observer) -> Result<(Tables, Release)> {
         let mechanism = self.check()?;
         if self.entry()?.public_tables == PublicTables::Unused && !self.public.is_empty() {
             let mechanism = mechanism.name();
@@ -137,11 +157,14 @@ impl Synthesis {
         if let Some(budget) = self.budget.filter(|_| !self.unit.relation().has_public_total()) {
             warnings::warn_of_delta(budget, release.records(), observer);
         }
-        let written = self.write(&tables, &release).inspect_err(|_| {
-            let spent = release.ledger.spent();
-            observer.event(&Event::Notice(Notice::OutputsMissing { spent }));
-        });
-        Ok(Synthesized { rows: written?, tables, release })
+        if let Some(path) = &self.outputs.ledger {
+            let written = self.ledger_file(&tables, &release).and_then(|file| file.write(path));
+            written.inspect_err(|_| {
+                let spent = release.ledger.spent();
+                observer.event(&Event::Notice(Notice::OutputsMissing { spent }));
+            })?;
+        }
+        Ok((tables, release))
     }
 
     /// Checks everything that can be checked without reading a table, and returns the mechanism.
@@ -153,6 +176,7 @@ impl Synthesis {
         let mechanism = self.entry()?.build(&self.parameters)?;
         self.check_needs()?;
         check_files(&self.inputs(), &self.named_outputs())?;
+        self.outputs.table.as_deref().map_or(Ok(()), check_form)?;
         Ok(mechanism)
     }
 
@@ -190,7 +214,7 @@ impl Synthesis {
         checkpoint: Option<&CheckpointFolder>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        let data: &dyn Projectable = &tables.private;
+        let data: &dyn Projectable = &*tables.private;
         let (relation, seed) = (self.unit.relation(), self.noise_seed());
         let curator = match self.budget {
             None => Curator::new(data, relation, Rho::ZERO, seed)?,
@@ -227,11 +251,8 @@ impl Synthesis {
         observer.event(&Event::Notice(Notice::SpentBeforeFailure { spent, limit, ledger }));
     }
 
-    /// Draws the records and writes the requested files, the ledger first.
+    /// Draws the records and writes the requested files but the ledger, which is written before.
     fn write(&self, tables: &Tables, release: &Release) -> Result<Dataset> {
-        if let Some(path) = &self.outputs.ledger {
-            self.ledger_file(tables, release)?.write(path)?;
-        }
         if let Some(path) = &self.outputs.model {
             release.model_file(tables.schema.clone()).write(path)?;
         }
