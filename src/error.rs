@@ -1,9 +1,13 @@
 //! The one error type of the library.
 
+mod kind;
+
 use std::fmt;
 use std::path::PathBuf;
 
 use crate::privacy::{Cost, NeighboringRelation, Ratio, Rho};
+
+pub use kind::ErrorKind;
 
 /// Result with the library's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;

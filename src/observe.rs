@@ -3,6 +3,8 @@
 //! One exception: whether [`Notice::SameRows`] is sent depends on the private rows, and no ledger entry pays for it. It
 //! warns the operator of a mistake. Do not publish it, or a log that could contain it.
 
+mod text;
+
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};

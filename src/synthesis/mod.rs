@@ -263,9 +263,25 @@ impl Synthesis {
             write_csv_file(path, &rows, &tables.schema, Labels::Codes, rng.next_u64())?;
         }
         if let Some(path) = &self.outputs.report {
-            write_text(path, &report::render(&self.content(tables, release, rows.records()))?)?;
+            write_text(path, &self.report(tables, release, rows.records())?)?;
         }
         Ok(rows)
+    }
+
+    /// The page about a finished run, from which `rows` records are drawn. The private records are not looked at.
+    ///
+    /// # Errors
+    /// A page that cannot be made.
+    pub fn report(&self, tables: &Tables, release: &Release, rows: usize) -> Result<String> {
+        report::render(&self.content(tables, release, rows))
+    }
+
+    /// The ledger file of a finished run, as [`fit`](Self::fit) writes it.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn ledger(&self, tables: &Tables, release: &Release) -> Result<LedgerFile> {
+        self.ledger_file(tables, release)
     }
 
     fn noise_seed(&self) -> NoiseSeed {
