@@ -291,8 +291,8 @@ def fit(
     >>> import jointly_dp as jd
     >>> noisy = [jd.Measurement(["a", "b"], [[30, 10], [20, 40]], stddev=2.0), jd.Measurement(["b"], [52, 49], stddev=1.0)]
     >>> fitted = jd.fit({"a": 2, "b": 2}, noisy)
-    >>> 49 < fitted.model.marginal(["b"])[0] < 53
-    True
+    >>> [round(count) for count in fitted.model.marginal(["b"])]
+    [52, 49]
     """
     columns = schema if isinstance(schema, Schema) else Schema(schema)
     given = []

@@ -107,7 +107,7 @@ class Synthesizer:
         >>> synth = jd.Synthesizer(jd.Schema({"sex": 2, "age": 4}), epsilon=1.0, delta=1e-6, mechanism="independent")
         >>> plan = synth.plan(1000)
         >>> plan["cliques"], round(plan["plan"]["steps"][0]["stddev"], 1)
-        (1, 9.3)
+        (1, 9.1)
         """
         if self.epsilon is None or self.delta is None:
             raise ValueError("a plan needs epsilon and delta")
