@@ -56,7 +56,6 @@ pub(crate) fn mechanisms(py: Python<'_>) -> PyResult<String> {
 /// How a mechanism will spend a budget, as JSON.
 #[pyfunction]
 #[pyo3(signature = (schema, mechanism, parameters, epsilon, delta, workload, max_cells, neighbors, records))]
-#[expect(clippy::too_many_arguments, reason = "called by name from Python")]
 pub(crate) fn plan(
     py: Python<'_>,
     schema: &Schema,
@@ -151,7 +150,6 @@ fn numbers(
 /// Which public table to trust, as JSON, at a cost of the whole budget.
 #[pyfunction]
 #[pyo3(signature = (schema, private, public, workload, epsilon, delta, neighbors, unit=None, noise_seed=None))]
-#[expect(clippy::too_many_arguments, reason = "called by name from Python")]
 pub(crate) fn trust(
     py: Python<'_>,
     schema: &Schema,

@@ -111,7 +111,7 @@ pub(super) struct RawTable<R> {
 enum Rows<R> {
     /// Text with lines.
     Lines {
-        reader: csv::Reader<Source<R>>,
+        reader: Box<csv::Reader<Source<R>>>,
         crlf: Rc<Cell<bool>>,
         /// Bytes that may still be read for the current row.
         left: Rc<Cell<usize>>,
@@ -226,7 +226,7 @@ impl<R: Read> RawTable<R> {
             builder.has_headers(false).flexible(true).buffer_capacity(BUFFER).from_reader(source);
         let (header, positions) = (ByteRecord::new(), HashMap::new());
         let (first, delimiter) = (None, format.delimiter);
-        let rows = Rows::Lines { reader, crlf, left };
+        let rows = Rows::Lines { reader: Box::new(reader), crlf, left };
         let mut table = Self { name: name.into(), rows, header, positions, first, delimiter };
         let mut header = ByteRecord::new();
         let is_there = table.read(&mut header)?;

@@ -1,7 +1,5 @@
 //! Observers that stop a run: nothing is paid twice, and the ledger says what is gone.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::fmt::Write as _;
 use std::fs;
 use std::ops::ControlFlow;

@@ -1,7 +1,5 @@
 //! Tables in memory are those of files.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::path::Path;
 use std::sync::Arc;
 

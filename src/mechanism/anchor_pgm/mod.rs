@@ -141,15 +141,8 @@ impl Mechanism for AnchorPgm {
         let mut base = None;
         if setting.has_base() {
             run.fitting_public_tables();
-            let limit_mib = setting.base_mib;
-            base = Some(Base::build(
-                run.domain(),
-                &public,
-                &relevance,
-                limit_mib,
-                total,
-                run.checks(),
-            )?);
+            let (mib, checks) = (setting.base_mib, run.checks());
+            base = Some(Base::build(run.domain(), &public, &relevance, mib, total, checks)?);
         }
         let mut panel = Panel::new(fitting, run.domain(), base, &setting, records, total)?;
         let answers = run.marginals(&cliques)?;
