@@ -55,6 +55,7 @@ enum Opening {
     /// Text, plain or gzip.
     Text(Opened),
     /// Parquet, after its first bytes.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "it is refused unread"))]
     Parquet(File),
 }
 
