@@ -108,8 +108,8 @@ class Model:
 
         ``n``: how many; by default as many as the model stands for. ``given``: draws from the records that agree with this,
         such as ``"sex=1"``. ``refine``: whether the records are adjusted to the model's marginals; otherwise each is drawn
-        independently. ``labels``: labels instead of codes. ``kind``: ``"pandas"``, ``"polars"``, ``"pyarrow"``, or
-        ``"arrow"`` for an object with ``__arrow_c_stream__``, which all of these accept.
+        independently. ``labels``: labels instead of codes. ``kind``: ``"pandas"``, ``"polars"``, ``"pyarrow"``,
+        ``"columns"`` for lists by name, or ``"arrow"`` for an object with ``__arrow_c_stream__``, which all of these accept.
 
         >>> import jointly_dp as jd
         >>> model = jd.fit({"sex": 2}, [jd.Measurement(["sex"], [60, 40])]).model

@@ -64,12 +64,10 @@ def evaluate(
         "these numbers are computed from the real records: they are NOT PRIVATE, do not publish them", stacklevel=2
     )
     marginals = Workload._of(workload)
-    read = [
-        _native.Rows.read(schema._native, readable(table), name, "measured")
-        for table, name in ((real, "real table"), (synthetic, "synthetic table"))
-    ]
+    one = _native.Rows.read(schema._native, readable(real), "real table", "measured")
+    other = _native.Rows.read(schema._native, readable(synthetic), "synthetic table", "measured")
     limit = max_cells if marginals.max_cells is None else marginals.max_cells
-    return json.loads(_native.evaluate(*read, marginals._name(), limit, list(measures), worst))
+    return json.loads(_native.evaluate(one, other, marginals._name(), limit, list(measures), worst))
 
 
 def trust(

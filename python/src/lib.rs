@@ -16,7 +16,7 @@ mod _native {
     #[pymodule_export]
     use super::release::{Release, fit};
     #[pymodule_export]
-    use super::tables::{Rows, Schema};
+    use super::tables::{Rows, Schema, columns};
     #[pymodule_export]
     use super::tools::{budget, evaluate, ledger, mechanisms, plan, set_threads, trust};
 

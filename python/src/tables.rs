@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
-use arrow_array::{ArrayRef, NullArray, RecordBatch};
-use arrow_schema::{Field, Schema as ArrowSchema};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date32Type, Float64Type, Int64Type};
+use arrow_array::{Array, ArrayRef, NullArray, RecordBatch};
+use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 use jointly::data::arrow::ArrowTable;
 use jointly::data::{
     Dataset, Draft, NumericColumns, Units, draft, draft_from_dictionary, draft_from_public,
@@ -17,6 +19,7 @@ use jointly::synthesis::TableSource;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+use pyo3_arrow::PyTable;
 use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::errors::{Raise, json, raised};
@@ -267,4 +270,44 @@ fn array(column: &str, values: &Bound<'_, PyList>) -> PyResult<ArrayRef> {
     } else {
         Arc::new(NullArray::new(values.len()))
     })
+}
+
+/// Days from 0001-01-01, which Python counts as day 1, to 1970-01-01.
+const DAYS_BEFORE_1970: i32 = 719_163;
+
+/// The columns of a table that was drawn, as Python values: name, whether it is of integers that may be missing, values.
+#[pyfunction]
+pub(crate) fn columns<'py>(
+    py: Python<'py>,
+    table: PyTable,
+) -> PyResult<Vec<(String, bool, Bound<'py, PyList>)>> {
+    let date = py.import("datetime")?.getattr("date")?;
+    let (batches, schema) = table.into_inner();
+    let mut found = Vec::with_capacity(schema.fields().len());
+    for (at, field) in schema.fields().iter().enumerate() {
+        let values = PyList::empty(py);
+        for batch in &batches {
+            let array = batch.column(at);
+            for row in 0..array.len() {
+                match field.data_type() {
+                    _ if array.is_null(row) => values.append(py.None())?,
+                    DataType::Int64 => {
+                        values.append(array.as_primitive::<Int64Type>().value(row))?
+                    }
+                    DataType::Float64 => {
+                        values.append(array.as_primitive::<Float64Type>().value(row))?
+                    }
+                    DataType::Date32 => {
+                        let day = array.as_primitive::<Date32Type>().value(row);
+                        values
+                            .append(date.call_method1("fromordinal", (day + DAYS_BEFORE_1970,))?)?;
+                    }
+                    _ => values.append(array.as_string::<i32>().value(row))?,
+                }
+            }
+        }
+        let may_be_missing = field.is_nullable() && *field.data_type() == DataType::Int64;
+        found.push((field.name().clone(), may_be_missing, values));
+    }
+    Ok(found)
 }

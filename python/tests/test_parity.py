@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
+import subprocess
+import sys
 
 import jointly_dp as jd
 import numpy as np
@@ -169,5 +172,28 @@ def test_the_kind_that_went_in_comes_out(schema, tmp_path):
     assert hasattr(arrow, "__arrow_c_stream__")
     assert set(pl.DataFrame(arrow)["job"]) <= {"None", "Part time", "Full time"}
     # What comes out can go in again.
-    assert synth.fit(arrow if False else synth.sample(60)).sample(5).num_rows == 5
+    assert synth.fit(synth.sample(60)).sample(5).num_rows == 5
+    columns = synth.sample(60, kind="columns")
+    assert isinstance(columns["seen"][0], datetime.date) and synth.fit(columns).sample(5).num_rows == 5
+    with pytest.raises(ValueError, match="kind is 'excel'"):
+        synth.sample(5, kind="excel")
     assert isinstance(synth.fit(write(tmp_path / "t.csv", table)).sample(5, kind="pandas"), pd.DataFrame)
+
+
+ALONE = """
+import sys
+sys.modules["pyarrow"] = None
+sys.path.insert(0, sys.argv[1])
+import jointly_dp as jd, pandas as pd
+from conftest import COLUMNS, people
+frame = pd.DataFrame(people(300, 1)).assign(seen=lambda frame: pd.to_datetime(frame["seen"]))
+settings = {"epsilon": 5.0, "delta": 1e-6, "mechanism": "independent", "noise_seed": 1}
+synth = jd.Synthesizer(jd.Schema(COLUMNS), **settings).fit(frame)
+same = jd.Synthesizer(jd.Schema(COLUMNS), **settings).fit(people(300, 1))
+assert synth.release_.model.to_json() == same.release_.model.to_json()
+assert synth.sample(50)["sex"].dtype == pd.Int64Dtype()
+"""
+
+
+def test_pandas_needs_no_pyarrow():
+    subprocess.run([sys.executable, "-c", ALONE, os.path.dirname(__file__)], check=True)
