@@ -34,7 +34,7 @@ impl Mechanism for AtOnce {
         let mut left = model.within(&run, &cliques, 1.0)?;
         for pick in 0..self.picks {
             let shares = run.even_share(self.picks - pick, 0.8)?;
-            let scores = model.errors(&cliques, &left, &answers, round)?;
+            let scores = model.errors(&run, &cliques, &left, &answers, round)?;
             let sensitivity = ScoreSensitivity::l1_error(run.relation());
             let choice = model.select(&mut run, scores, left.len(), sensitivity, shares.select)?;
             run.measure(&cliques[left.swap_remove(choice)], shares.measure)?;

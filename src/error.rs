@@ -1,9 +1,13 @@
 //! The one error type of the library.
 
+mod kind;
+
 use std::fmt;
 use std::path::PathBuf;
 
 use crate::privacy::{Cost, NeighboringRelation, Ratio, Rho};
+
+pub use kind::ErrorKind;
 
 /// Result with the library's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
@@ -83,6 +87,20 @@ pub enum Error {
         /// Column name.
         column: String,
         /// The text found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
+    /// The same in a table that has rows and no lines: Arrow or Parquet.
+    #[error("{table}, row {row}, column '{column}': found {found}, expected {expected}")]
+    InvalidValue {
+        /// The file, or another name of the table.
+        table: String,
+        /// Row, counted from 1.
+        row: u64,
+        /// Column name.
+        column: String,
+        /// The value found, as text.
         found: String,
         /// What was expected.
         expected: String,
@@ -182,6 +200,10 @@ pub enum Error {
         /// What is wrong with it.
         fault: OutputFault,
     },
+    /// The observer stopped the run ([`Observer::check`](crate::observe::Observer::check)). What was paid stays paid: the
+    /// ledger or the checkpoint records it, and a run with a checkpoint resumes without paying for a round twice.
+    #[error("interrupted")]
+    Interrupted,
     /// A checkpoint that cannot be continued.
     #[error("checkpoint {path}: {fault}")]
     Checkpoint {

@@ -146,7 +146,7 @@ pub mod trust;
 
 pub use data::{Dataset, PublicData};
 pub use domain::Schema;
-pub use error::{CheckpointFault, Contradiction, Error, Fact, OutputFault, Result};
+pub use error::{CheckpointFault, Contradiction, Error, ErrorKind, Fact, OutputFault, Result};
 pub use mechanism::{AnchorPgm, JamPgm, Mechanism, Release, Task};
 pub use model::{Drawing, Model};
 pub use observe::Silent;

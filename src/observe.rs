@@ -3,8 +3,13 @@
 //! One exception: whether [`Notice::SameRows`] is sent depends on the private rows, and no ledger entry pays for it. It
 //! warns the operator of a mistake. Do not publish it, or a log that could contain it.
 
-use std::path::PathBuf;
+mod text;
 
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::{Error, Result};
 use crate::estimation::Certificate;
 use crate::measurement::Provenance;
 use crate::mechanism::FitRecord;
@@ -142,11 +147,48 @@ pub enum Notice {
     },
 }
 
-/// Receives the events of a run.
-pub trait Observer {
+/// Receives the events of a run, and may stop it.
+pub trait Observer: Send {
     /// Called in the order of the run, never with a number that was not paid for. One event depends on the private rows
     /// without a charge: [`Notice::SameRows`].
     fn event(&mut self, event: &Event);
+
+    /// Whether the run should go on. Asked before every charge, and about once per oracle call of a fit, by whichever
+    /// thread is at work; so it must be quick.
+    ///
+    /// [`ControlFlow::Break`] ends the run with [`Error::Interrupted`]. The answer must not depend on private rows: when
+    /// a run stopped is visible.
+    fn check(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Whether a long computation should go on, asked from any thread.
+pub trait Checks: Sync {
+    /// Asks.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] if it should not.
+    fn check(&self) -> Result<()>;
+}
+
+impl Checks for Mutex<&mut dyn Observer> {
+    fn check(&self) -> Result<()> {
+        match self.lock().unwrap_or_else(PoisonError::into_inner).check() {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Error::Interrupted),
+        }
+    }
+}
+
+/// Never stops anything.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unstoppable;
+
+impl Checks for Unstoppable {
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Ignores everything.

@@ -60,6 +60,9 @@ mod outputs;
 #[cfg(feature = "cli")]
 #[path = "integration/pap.rs"]
 mod pap;
+#[cfg(all(feature = "cli", feature = "parquet"))]
+#[path = "integration/parquet.rs"]
+mod parquet;
 #[path = "integration/prior.rs"]
 mod prior;
 #[path = "integration/prior_real.rs"]
@@ -82,6 +85,8 @@ mod refinement;
 #[cfg(feature = "cli")]
 #[path = "integration/schema_cli.rs"]
 mod schema_cli;
+#[path = "integration/stopping.rs"]
+mod stopping;
 #[path = "integration/strategies.rs"]
 mod strategies;
 #[path = "integration/structural_zeros.rs"]

@@ -26,7 +26,7 @@ const WORKERS: usize = 2;
 /// A run that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// What the manifest names, and what the sources include.
-const COPIED: [&str; 10] = [
+const COPIED: [&str; 12] = [
     "Cargo.toml",
     "Cargo.lock",
     "README.md",
@@ -37,6 +37,8 @@ const COPIED: [&str; 10] = [
     "examples",
     "benches",
     "docs",
+    "python/Cargo.toml",
+    "python/src",
 ];
 const PLANTED: &str = r#"//! Which planted bug is switched on.
 

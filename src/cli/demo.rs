@@ -38,7 +38,7 @@ pub(super) fn run(args: &DemoArgs, console: Console) -> Outcome {
     let outputs: Vec<(&str, &Path)> = written.iter().map(|path| ("--dir", &**path)).collect();
     check_files(&[], &outputs)?;
     let schema = demo::schema()?;
-    write_text(&job.schema, &(schema.to_json()? + "\n"))?;
+    write_text(&args.dir.join("schema.json"), &(schema.to_json()? + "\n"))?;
     for (path, (_, generator)) in written.iter().zip(tables) {
         write_csv_file(path, &generator.generate()?, &schema, Labels::Codes, generator.seed)?;
     }
@@ -50,7 +50,7 @@ pub(super) fn run(args: &DemoArgs, console: Console) -> Outcome {
     console.note("tables", &text, json!({ "dir": args.dir.display().to_string() }));
     let done = run::synthesize(&job, console)?;
     let account = Account::new(&done)?;
-    console::result(&account.text(&job, &done, started.elapsed().as_secs_f64()))
+    console::result(&account.text(args, &job, &done, started.elapsed().as_secs_f64()))
 }
 
 /// The job, as `jointly synth` would run it.
@@ -58,7 +58,7 @@ fn job(args: &DemoArgs) -> Outcome<Synthesis> {
     let file = |name: &str| args.dir.join(name);
     let budget = Budget::approximate(args.epsilon, DELTA)?;
     let mut job = Synthesis::new(file("private.csv"), file("schema.json"), budget);
-    job.public.push(PublicFile { name: "neighbor".into(), path: file("public.csv") });
+    job.public.push(PublicFile { name: "neighbor".into(), path: file("public.csv") }.into());
     job.workload.max_cells = Some(10_000);
     job.parameters.insert("size-limit-mib".into(), 20.0.into());
     job.error_share = Some(0.05);
@@ -92,7 +92,7 @@ struct Account {
 
 impl Account {
     fn new(done: &Synthesized) -> Outcome<Self> {
-        let (real, workload) = (&done.tables.private, &done.tables.workload);
+        let (real, workload) = (&*done.tables.private, &done.tables.workload);
         let error = |table: &Dataset| WorkloadError::between(real, table, workload, 0);
         let public = done
             .tables
@@ -106,12 +106,12 @@ impl Account {
         })
     }
 
-    fn text(&self, job: &Synthesis, done: &Synthesized, seconds: f64) -> String {
+    fn text(&self, args: &DemoArgs, job: &Synthesis, done: &Synthesized, seconds: f64) -> String {
         let release = &done.release;
         let (private, _) = release.provenances();
         let [epsilon, delta] =
             job.budget.map_or([0.0, 0.0], |budget| [budget.epsilon(), budget.delta()]);
-        let folder = job.private.parent().unwrap_or(Path::new(".")).display();
+        let folder = args.dir.display();
         let marker = if release.is_private {
             ""
         } else {

@@ -1,10 +1,9 @@
 //! Failures of a command: a message and an exit code that scripts can rely on.
 
-use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::{Command, CommandFactory};
-use jointly::{Error, OutputFault};
+use jointly::{Error, ErrorKind};
 
 use super::args::Arguments;
 
@@ -87,37 +86,12 @@ fn flag(parameter: &str) -> Option<String> {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let reason = match &error {
-            Error::InvalidBudget { .. }
-            | Error::BudgetExceeded { .. }
-            | Error::BudgetUsedUp { .. } => Reason::Privacy,
-            Error::InvalidParameter { .. }
-            | Error::Parameters { .. }
-            | Error::Contradiction(_)
-            | Error::Output {
-                fault: OutputFault::IsFileOf(_) | OutputFault::IsStandardOutputOf(_),
-                ..
-            } => Reason::Usage,
-            Error::UnknownAttribute { .. }
-            | Error::DuplicateAttribute { .. }
-            | Error::InvalidSpecification { .. }
-            | Error::InvalidCell { .. }
-            | Error::InvalidRow { .. }
-            | Error::ShapeMismatch { .. }
-            | Error::EmptyModel { .. }
-            | Error::SizeLimit { .. }
-            | Error::NoCandidates { .. }
-            | Error::TooLarge { .. } => Reason::Input,
-            Error::Checkpoint { .. } => Reason::Checkpoint,
-            // A truncated or damaged gzip file counts as wrong input.
-            Error::Io { action: "read", source, .. }
-                if matches!(
-                    source.kind(),
-                    ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof
-                ) =>
-            {
-                Reason::Input
-            }
+        let reason = match error.kind() {
+            ErrorKind::Usage => Reason::Usage,
+            ErrorKind::Input => Reason::Input,
+            ErrorKind::Privacy => Reason::Privacy,
+            ErrorKind::Checkpoint => Reason::Checkpoint,
+            ErrorKind::Interrupted => Reason::Interrupted,
             _ => Reason::Internal,
         };
         let flag = match &error {

@@ -11,7 +11,7 @@ use jointly::privacy::Rho;
 use serde_json::{Value, json};
 
 use super::console::Console;
-use super::format::{bytes, duration, grouped, percent, short};
+use super::format::{duration, percent, short};
 
 /// Shows the events of a run, and nothing else. They contain only publishable numbers, with one
 /// exception: [`Notice::SameRows`] depends on private rows.
@@ -147,92 +147,20 @@ impl Progress {
 
     /// Prints information for the user: a note, or a warning if budget was wasted.
     fn notice(&self, notice: &Notice) {
-        let console = self.console;
-        match notice {
-            Notice::CliquesLeftOut { left_out } => {
-                let text =
-                    format!("{} cliques of the workload left out", grouped(*left_out as u64));
-                console.note("workload", &text, json!({ "left_out": left_out }));
-            }
-            Notice::LargeWorkload { cells, attribute, values } => console.warning(&format!(
-                "the marginals of the workload have {} cells, {} a table: this takes time and memory; \
-                 attribute '{attribute}' alone has {} values (fewer values, or --max-cells to leave large \
-                 marginals out, would help)",
-                grouped(*cells),
-                bytes(4.0 * *cells as f64),
-                grouped(*values),
-            )),
-            Notice::PublicTablesUnused { mechanism } => {
-                let text = format!(
-                    "{mechanism} makes no use of public tables: they are read for the report alone"
-                );
-                console.note("public", &text, json!({ "mechanism": mechanism, "used": false }));
-            }
-            Notice::SpentBeforeFailure { spent, limit, ledger } => {
-                let file = ledger.as_deref().map_or_else(
-                    || "no ledger could be written".to_owned(),
-                    |path| format!("{} says so", path.display()),
-                );
-                console.warning(&format!(
-                    "rho = {spent} of {limit} was spent before the failure; {file}"
-                ));
-            }
-            Notice::LedgerReplaced { ledger, spent } => console.warning(&format!(
-                "{ledger} holds the ledger of an earlier run, which spent rho = {spent}; it will be replaced. If the \
-                 private records are the same, count it: keep a copy, and give it as --ledger-from",
-                ledger = ledger.display()
-            )),
-            Notice::LargeDelta { delta, records } => console.warning(&format!(
-                "delta {delta:e} is at least 1 / {}, the number of records: a mechanism that publishes a random \
-                 record has such a delta; expected one far below",
-                grouped(*records as u64)
-            )),
-            Notice::LargeEpsilon { epsilon } => console.warning(&format!(
-                "epsilon {epsilon} protects hardly anything; common values are 0.1 to 10"
-            )),
-            Notice::SameRows { table } => console.warning(&format!(
-                "public table {table} has the same rows as the private table; what it contributes is not protected. \
-                 This warning depends on the private rows: do not publish it"
-            )),
-            Notice::SpentInCheckpoint { folder } => console.warning(&format!(
-                "what was spent is in {}: the same command resumes from it",
-                folder.display()
-            )),
-            Notice::OutputsMissing { spent } => console
-                .warning(&format!("rho = {spent} was spent; not all output files were written")),
-            _ => {}
+        match Event::Notice(notice.clone()).facts().filter(|_| !notice.is_warning()) {
+            Some((name, facts)) => self.console.note(name, &notice.to_string(), facts),
+            None => self.console.warning(&notice.to_string()),
         }
     }
 
     fn json_event(&self, event: &Event) {
-        let (name, facts) = match event {
-            Event::FittingPublicTables { mechanism } => {
-                ("fitting-public-tables", json!({ "mechanism": mechanism }))
-            }
-            Event::Started { mechanism, rounds, first_round, candidates, limit } => (
-                "started",
-                json!({ "mechanism": mechanism, "rounds": rounds, "first_round": first_round,
-                        "cliques": candidates, "rho_limit": limit.to_f64() }),
-            ),
-            Event::Scored { round, candidates, exact, sampled } => (
-                "scored",
-                json!({ "round": round, "candidates": candidates, "exact": exact,
-                        "sampled": sampled }),
-            ),
-            Event::Measured { round, rounds, clique, provenance, stddev, spent, limit } => (
-                "measured",
-                json!({ "round": round, "rounds": rounds, "clique": clique,
-                        "source": source(provenance), "stddev": stddev,
-                        "rho_spent": spent.to_f64(), "rho_limit": limit.to_f64() }),
-            ),
-            Event::Fitted { round, fit } => (
-                "fitted",
-                json!({ "round": round, "fit": fit, "seconds_left": self.seconds_left(*round) }),
-            ),
-            Event::Certified(certificate) => ("certified", json!(certificate)),
-            Event::Notice(notice) => return self.notice(notice),
-            _ => return,
-        };
+        if let Event::Notice(notice) = event {
+            return self.notice(notice);
+        }
+        let Some((name, mut facts)) = event.facts() else { return };
+        if let (Event::Fitted { round, .. }, Value::Object(facts)) = (event, &mut facts) {
+            facts.insert("seconds_left".into(), self.seconds_left(*round).into());
+        }
         self.console.note(name, "", facts);
     }
 }
@@ -263,14 +191,6 @@ impl Observer for Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.finish();
-    }
-}
-
-/// The source of a marginal, in JSON.
-fn source(provenance: &Provenance) -> Value {
-    match provenance {
-        Provenance::Private => json!({ "kind": "private" }),
-        Provenance::Public { source } => json!({ "kind": "public", "table": source }),
     }
 }
 

@@ -48,9 +48,9 @@ fn job(args: &SynthArgs) -> Outcome<Synthesis> {
         _ => return Err(Failure::usage("expected --epsilon and --delta together")),
     };
     Ok(Synthesis {
-        private: args.private.clone(),
+        private: args.private.clone().into(),
         public: args.public.iter().map(|text| text.parse()).collect::<Result<_, Error>>()?,
-        schema: args.schema.clone(),
+        schema: args.schema.clone().into(),
         workload: args.workload.source()?,
         mechanism: args.mechanism.mechanism.clone(),
         parameters: args.mechanism.parameters.clone(),

@@ -6,7 +6,7 @@ use std::path::Path;
 use csv::ByteRecord;
 
 use crate::data::encoder::{Encoder, expectation};
-use crate::data::raw_table::{RawTable, open, quoted};
+use crate::data::raw_table::{Opened, RawTable, quoted};
 use crate::data::units::UnitCounter;
 use crate::data::{Column, Dataset, Units};
 use crate::domain::{Domain, Schema, StructuralZero};
@@ -31,7 +31,7 @@ pub enum AbsentColumns {
 /// differs from the header's; a cell that does not fit its column; a record that the schema forbids. They name file,
 /// line and column.
 pub fn read_csv(path: &Path, schema: &Schema) -> Result<Dataset> {
-    read_csv_from(open(path)?, &path.display().to_string(), schema, AbsentColumns::Refuse)
+    read(of_file(path, schema)?, schema, Reading::whole())
 }
 
 /// Reads a table that may have no records; otherwise as [`read_csv`]. For private tables whose number of records is
@@ -40,8 +40,7 @@ pub fn read_csv(path: &Path, schema: &Schema) -> Result<Dataset> {
 /// # Errors
 /// As [`read_csv`], except for the number of records.
 pub fn read_csv_or_empty(path: &Path, schema: &Schema) -> Result<Dataset> {
-    let reading = Reading { absent: AbsentColumns::Refuse, units: None, least_records: 0 };
-    read(open(path)?, &path.display().to_string(), schema, reading)
+    read(of_file(path, schema)?, schema, Reading::or_empty())
 }
 
 /// Reads a public table, which may lack attributes of the schema; otherwise as [`read_csv`].
@@ -49,7 +48,7 @@ pub fn read_csv_or_empty(path: &Path, schema: &Schema) -> Result<Dataset> {
 /// # Errors
 /// As [`read_csv`], and a table that has no attribute of the schema at all.
 pub fn read_public_csv(path: &Path, schema: &Schema) -> Result<Dataset> {
-    read_csv_from(open(path)?, &path.display().to_string(), schema, AbsentColumns::LeaveOut)
+    read(of_file(path, schema)?, schema, Reading::public())
 }
 
 /// Reads a table from any source of bytes; `name` stands for the file in errors.
@@ -71,7 +70,13 @@ pub fn read_csv_from(
     schema: &Schema,
     absent: AbsentColumns,
 ) -> Result<Dataset> {
-    read(source, name, schema, Reading { absent, units: None, least_records: 1 })
+    let table = RawTable::open(source, name, schema.table())?;
+    read(table, schema, Reading { absent, ..Reading::whole() })
+}
+
+/// Opens a file of text or Parquet.
+pub(super) fn of_file(path: &Path, schema: &Schema) -> Result<RawTable<Opened>> {
+    RawTable::of_file(path, schema.table(), schema.na_token())
 }
 
 /// What to read of a table.
@@ -84,6 +89,21 @@ pub(super) struct Reading<'u> {
 }
 
 impl<'u> Reading<'u> {
+    /// A private table of at least one record.
+    pub(super) fn whole() -> Self {
+        Self { absent: AbsentColumns::Refuse, units: None, least_records: 1 }
+    }
+
+    /// A private table whose number of records is private.
+    pub(super) fn or_empty() -> Self {
+        Self { least_records: 0, ..Self::whole() }
+    }
+
+    /// A public table.
+    pub(super) fn public() -> Self {
+        Self { absent: AbsentColumns::LeaveOut, ..Self::whole() }
+    }
+
     /// A private table of units, which may be empty.
     pub(super) fn units(units: &'u Units) -> Self {
         Self { absent: AbsentColumns::Refuse, units: Some(units), least_records: 0 }
@@ -92,13 +112,11 @@ impl<'u> Reading<'u> {
 
 /// Reads a table.
 pub(super) fn read(
-    source: impl Read,
-    name: &str,
+    mut table: RawTable<impl Read>,
     schema: &Schema,
     reading: Reading<'_>,
 ) -> Result<Dataset> {
     let Reading { absent, units, least_records } = reading;
-    let mut table = RawTable::open(source, name, schema.table())?;
     let layout = Layout::new(&table, schema, absent)?;
     let mut columns: Vec<Column> =
         (0..layout.domain.len()).map(|a| Column::new(layout.domain.cardinality(a))).collect();
@@ -125,7 +143,7 @@ pub(super) fn read(
         records += 1;
         if records > u64::from(u32::MAX) {
             return Err(Error::too_large(
-                format!("table {name}"),
+                format!("table {}", table.name),
                 None,
                 f64::from(u32::MAX),
                 "records",
@@ -133,7 +151,7 @@ pub(super) fn read(
         }
     }
     if records < least_records {
-        return Err(table.row_error(1, "a header without records".into(), "at least one record"));
+        return Err(table.header_error("a header without records".into(), "at least one record"));
     }
     Dataset::new(layout.domain, columns)
 }
@@ -159,8 +177,7 @@ impl Layout {
                 if absent == AbsentColumns::LeaveOut {
                     continue;
                 }
-                return Err(table.row_error(
-                    1,
+                return Err(table.header_error(
                     format!("a header without '{}' ({})", column.name, table.names()),
                     "every attribute of the schema",
                 ));
@@ -171,8 +188,7 @@ impl Layout {
             }
         }
         if fields.is_empty() {
-            return Err(table.row_error(
-                1,
+            return Err(table.header_error(
                 format!("no attribute of the schema among {}", table.names()),
                 "at least one",
             ));
@@ -201,11 +217,7 @@ impl Layout {
             format!("{} = {}", self.fields[a].name, quoted(cell))
         };
         let found: Vec<String> = zero.clique().iter().map(named).collect();
-        table.row_error(
-            table.line(record),
-            found.join(" with "),
-            "no combination that the schema forbids",
-        )
+        table.record_error(record, found.join(" with "), "no combination that the schema forbids")
     }
 }
 
@@ -222,12 +234,6 @@ impl Field {
         let expected = schema
             .column(&self.name)
             .map_or_else(String::new, |column| expectation(column, schema.na_token()));
-        Error::InvalidCell {
-            file: table.name.clone(),
-            line: table.line(record),
-            column: self.name.clone(),
-            found: quoted(cell),
-            expected,
-        }
+        table.cell_error(record, &self.name, cell, expected)
     }
 }

@@ -54,12 +54,16 @@ pub fn write_csv_blocks<T: Borrow<Dataset>>(
     labels: Labels,
     seed: u64,
 ) -> Result<()> {
+    check_form(path)?;
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let named = |error| match error {
         Error::Io { source, .. } => failed(path, source),
         other => other,
     };
     write_durably(path, |file| {
+        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) {
+            return write_parquet(path, file, blocks, schema, labels, rng);
+        }
         if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz")) {
             let mut gzip = GzEncoder::new(file, Compression::default());
             write_blocks(&mut gzip, blocks, schema, labels, &mut rng).map_err(named)?;
@@ -68,6 +72,55 @@ pub fn write_csv_blocks<T: Borrow<Dataset>>(
             write_blocks(file, blocks, schema, labels, &mut rng).map_err(named)
         }
     })
+}
+
+#[cfg(feature = "parquet")]
+fn write_parquet<T: Borrow<Dataset>>(
+    path: &Path,
+    file: &mut dyn Write,
+    blocks: impl IntoIterator<Item = Result<T>>,
+    schema: &Schema,
+    labels: Labels,
+    rng: ChaCha20Rng,
+) -> Result<()> {
+    use crate::data::arrow::ArrowWriter;
+    use crate::data::parquet::ParquetWriter;
+    let mut blocks = blocks.into_iter();
+    let Some(first) = blocks.next().transpose()? else { return Ok(()) };
+    let mut batches = ArrowWriter::new(first.borrow().domain(), schema, labels, rng)?;
+    let mut writer = ParquetWriter::new(batches.schema()).map_err(|e| failed(path, e))?;
+    for block in std::iter::once(Ok(first)).chain(blocks) {
+        let batch = batches.batch(block?.borrow())?;
+        writer.write(&batch, file).map_err(|e| failed(path, e))?;
+    }
+    writer.finish(file).map_err(|e| failed(path, e))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn write_parquet<T: Borrow<Dataset>>(
+    path: &Path,
+    _: &mut dyn Write,
+    _: impl IntoIterator<Item = Result<T>>,
+    _: &Schema,
+    _: Labels,
+    _: ChaCha20Rng,
+) -> Result<()> {
+    check_form(path)
+}
+
+/// Refuses a name of a form that this program was built without.
+pub(crate) fn check_form(path: &Path) -> Result<()> {
+    let is_parquet = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet"));
+    if is_parquet && cfg!(not(feature = "parquet")) {
+        let expected =
+            "a name for CSV, or a program built with Parquet: cargo build --features parquet";
+        return Err(Error::invalid_specification(
+            path.display().to_string(),
+            "the name of a Parquet file",
+            expected,
+        ));
+    }
+    Ok(())
 }
 
 fn failed(path: &Path, source: std::io::Error) -> Error {
@@ -140,7 +193,11 @@ fn write_blocks<T: Borrow<Dataset>>(
     writer.flush().map_err(|e| failed(place, e))
 }
 
-fn decoders<'s>(table: &Dataset, schema: &'s Schema, labels: Labels) -> Result<Vec<Decoder<'s>>> {
+pub(super) fn decoders<'s>(
+    table: &Dataset,
+    schema: &'s Schema,
+    labels: Labels,
+) -> Result<Vec<Decoder<'s>>> {
     let decoder = |attribute: &Attribute| {
         let described = schema.attributes().find(|c| c.name == attribute.name);
         let described = described
@@ -158,7 +215,7 @@ fn decoders<'s>(table: &Dataset, schema: &'s Schema, labels: Labels) -> Result<V
 }
 
 /// How the codes of one column become text.
-enum Decoder<'s> {
+pub(super) enum Decoder<'s> {
     /// The text of each code.
     Texts(Vec<&'s str>),
     /// A number in the bin, written as a date where it is a day, or the missing token.
@@ -190,7 +247,12 @@ impl<'s> Decoder<'s> {
     }
 
     /// The text of a code; `drawn` holds it if it must be generated.
-    fn text<'a>(&'a self, code: u32, drawn: &'a mut String, rng: &mut ChaCha20Rng) -> &'a str {
+    pub(super) fn text<'a>(
+        &'a self,
+        code: u32,
+        drawn: &'a mut String,
+        rng: &mut ChaCha20Rng,
+    ) -> &'a str {
         drawn.clear();
         match self {
             Self::Texts(texts) => return texts.get(code as usize).copied().unwrap_or_default(),

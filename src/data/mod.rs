@@ -1,5 +1,10 @@
 //! Tables of records: reading, counting, writing.
+//!
+//! A function that reads a file takes CSV, plain or gzip, and Parquet with the feature `parquet`; the content shows which it
+//! is. A function that writes a table writes Parquet if the name ends in `.parquet`.
 
+#[cfg(feature = "arrow")]
+pub mod arrow;
 mod count;
 mod cover;
 mod csv;
@@ -11,6 +16,8 @@ mod durable;
 mod encoder;
 mod numbers;
 mod numeric_columns;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod projectable;
 mod public;
 mod raw_table;
@@ -22,6 +29,7 @@ pub use crate::text::read_text;
 pub use count::MAX_TOTAL_CELLS;
 pub(crate) use count::sizes as table_sizes;
 pub use dataset::{Column, Dataset};
+pub(crate) use decode::check_form;
 pub use decode::{Labels, write_csv, write_csv_blocks, write_csv_file};
 pub(crate) use destination::Destination;
 pub(crate) use draft::cut_at_quantiles;

@@ -6,9 +6,9 @@ use std::path::Path;
 use csv::ByteRecord;
 
 use crate::data::encoder::number;
-use crate::data::raw_table::{RawTable, open, quoted};
+use crate::data::raw_table::RawTable;
 use crate::domain::TableFormat;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// The texts that stand for a missing number, besides empty text.
 pub const MISSING_NUMBERS: [&str; 8] = ["NA", "N/A", "NaN", "nan", "null", "None", "?", "."];
@@ -25,7 +25,7 @@ pub fn read_public_numbers<S: AsRef<str>>(
     columns: &[S],
     format: &TableFormat,
 ) -> Result<Vec<Vec<f64>>> {
-    read_public_numbers_from(open(path)?, &path.display().to_string(), columns, format)
+    numbers_of(RawTable::of_file(path, format, "")?, columns)
 }
 
 /// Reads such numbers from any source of bytes; `name` stands for the file in errors.
@@ -46,13 +46,19 @@ pub fn read_public_numbers_from<S: AsRef<str>>(
     columns: &[S],
     format: &TableFormat,
 ) -> Result<Vec<Vec<f64>>> {
-    let mut table = RawTable::open(source, name, format)?;
+    numbers_of(RawTable::open(source, name, format)?, columns)
+}
+
+fn numbers_of<S: AsRef<str>>(
+    mut table: RawTable<impl Read>,
+    columns: &[S],
+) -> Result<Vec<Vec<f64>>> {
     let mut positions = Vec::with_capacity(columns.len());
     for column in columns {
         let column = column.as_ref();
         let position = table.header.iter().position(|cell| cell.trim_ascii() == column.as_bytes());
         positions.push(position.ok_or_else(|| {
-            table.row_error(1, format!("a header without '{column}'"), "the columns asked for")
+            table.header_error(format!("a header without '{column}'"), "the columns asked for")
         })?);
     }
     let mut numbers = vec![Vec::new(); columns.len()];
@@ -63,12 +69,9 @@ pub fn read_public_numbers_from<S: AsRef<str>>(
             if cell.is_empty() || MISSING_NUMBERS.iter().any(|text| text.as_bytes() == cell) {
                 continue;
             }
-            numbers.push(number(cell).ok_or_else(|| Error::InvalidCell {
-                file: table.name.clone(),
-                line: table.line(&record),
-                column: column.as_ref().to_owned(),
-                found: quoted(cell),
-                expected: "a finite number, or a missing one (nothing, NA, ?)".to_owned(),
+            numbers.push(number(cell).ok_or_else(|| {
+                let expected = "a finite number, or a missing one (nothing, NA, ?)".to_owned();
+                table.cell_error(&record, column.as_ref(), cell, expected)
             })?);
         }
     }

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use csv::ByteRecord;
 
+use crate::data::csv::of_file;
 use crate::data::encoder::{Encoder, expectation};
-use crate::data::raw_table::{RawTable, open, quoted};
+use crate::data::raw_table::RawTable;
 use crate::domain::{Bins, Kind, Schema};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// The numeric attributes and dates of a table, uncoded, in the schema's order. **Not private**: for measures whose
 /// results stay with the holder of the records.
@@ -37,7 +38,7 @@ impl NumericColumns {
     /// A file that cannot be read, a header without one of the columns, a cell that is neither a number nor missing.
     /// They name file, line and column.
     pub fn read(path: &Path, schema: &Schema) -> Result<Self> {
-        Self::read_from(open(path)?, &path.display().to_string(), schema)
+        Self::of_table(of_file(path, schema)?, schema)
     }
 
     /// Reads them from any source of bytes; `name` stands for the file in errors.
@@ -57,14 +58,17 @@ impl NumericColumns {
     /// # Errors
     /// As [`Self::read`].
     pub fn read_from(source: impl Read, name: &str, schema: &Schema) -> Result<Self> {
-        let mut table = RawTable::open(source, name, schema.table())?;
+        Self::of_table(RawTable::open(source, name, schema.table())?, schema)
+    }
+
+    pub(super) fn of_table(mut table: RawTable<impl Read>, schema: &Schema) -> Result<Self> {
         let mut fields = Vec::new();
         for column in schema.attributes() {
             let Some(Kind::Numeric(bins) | Kind::Date(bins)) = &column.kind else { continue };
             let Some(encoder) = Encoder::new(column, schema) else { continue };
             let position = table.position(&column.name).ok_or_else(|| {
                 let found = format!("a header without '{}' ({})", column.name, table.names());
-                table.row_error(1, found, "every attribute of the schema")
+                table.header_error(found, "every attribute of the schema")
             })?;
             let is_date = matches!(column.kind, Some(Kind::Date(_)));
             let (name, bins, values) = (column.name.clone(), bins.clone(), Vec::new());
@@ -74,12 +78,9 @@ impl NumericColumns {
         while table.next(&mut record)? {
             for (position, encoder, column, into) in &mut fields {
                 let cell = record.get(*position).unwrap_or_default();
-                into.values.push(encoder.number(cell).ok_or_else(|| Error::InvalidCell {
-                    file: table.name.clone(),
-                    line: table.line(&record),
-                    column: column.name.clone(),
-                    found: quoted(cell),
-                    expected: expectation(column, schema.na_token()),
+                into.values.push(encoder.number(cell).ok_or_else(|| {
+                    let expected = expectation(column, schema.na_token());
+                    table.cell_error(&record, &column.name, cell, expected)
                 })?);
             }
         }

@@ -4,13 +4,17 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 use std::path::Path;
 use std::rc::Rc;
 
 use csv::{ByteRecord, Trim};
 use flate2::bufread::MultiGzDecoder;
 
+#[cfg(feature = "arrow")]
+use crate::data::arrow::ArrowRows;
+#[cfg(feature = "parquet")]
+use crate::data::parquet;
 use crate::data::transcode::Transcoded;
 use crate::domain::{Encoding, TableFormat};
 use crate::error::{Error, Result};
@@ -26,9 +30,45 @@ const BUFFER: usize = 1 << 17;
 /// Longest row read, in bytes.
 const LONGEST_ROW: usize = 16 << 20;
 
-/// Opens a file for reading.
-pub(super) fn open(path: &Path) -> Result<File> {
-    File::open(path).map_err(|source| Error::Io { action: "read", path: path.into(), source })
+/// The first bytes of a Parquet file.
+const PARQUET: &[u8; 4] = b"PAR1";
+
+/// An opened file of text, with the bytes that were read to detect its form.
+pub(super) type Opened = Chain<Cursor<Vec<u8>>, File>;
+
+/// Opens a file of text.
+///
+/// # Errors
+/// A file that cannot be read, or one of Parquet.
+pub(super) fn open_text(path: &Path) -> Result<Opened> {
+    match open(path)? {
+        Opening::Text(source) => Ok(source),
+        Opening::Parquet(_) => {
+            let place = path.display().to_string();
+            Err(Error::invalid_specification(place, "a Parquet file", "CSV, plain or gzip"))
+        }
+    }
+}
+
+/// What a file is, by its first bytes.
+enum Opening {
+    /// Text, plain or gzip.
+    Text(Opened),
+    /// Parquet, after its first bytes.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "it is refused unread"))]
+    Parquet(File),
+}
+
+/// Opens a file, and detects its form.
+fn open(path: &Path) -> Result<Opening> {
+    let failed = |source| Error::Io { action: "read", path: path.into(), source };
+    let mut file = File::open(path).map_err(failed)?;
+    let mut start = Vec::with_capacity(PARQUET.len());
+    file.by_ref().take(PARQUET.len() as u64).read_to_end(&mut start).map_err(failed)?;
+    if start == PARQUET {
+        return Ok(Opening::Parquet(file));
+    }
+    Ok(Opening::Text(Cursor::new(start).chain(file)))
 }
 
 /// The text of a cell for an error message, shortened.
@@ -58,7 +98,7 @@ pub(super) fn text(cell: &[u8]) -> Option<&str> {
 pub(super) struct RawTable<R> {
     /// Name of the source in errors.
     pub(super) name: String,
-    reader: csv::Reader<Source<R>>,
+    rows: Rows<R>,
     /// The names of the columns, distinct.
     pub(super) header: ByteRecord,
     /// The position of each name.
@@ -66,9 +106,74 @@ pub(super) struct RawTable<R> {
     /// The first row, where it is no header and has not been returned.
     first: Option<ByteRecord>,
     delimiter: char,
-    crlf: Rc<Cell<bool>>,
-    /// Bytes that may still be read for the current row.
-    left: Rc<Cell<usize>>,
+}
+
+/// Where the rows come from.
+enum Rows<R> {
+    /// Text with lines.
+    Lines {
+        reader: Box<csv::Reader<Source<R>>>,
+        crlf: Rc<Cell<bool>>,
+        /// Bytes that may still be read for the current row.
+        left: Rc<Cell<usize>>,
+    },
+    /// Record batches.
+    #[cfg(feature = "arrow")]
+    Batches(Box<ArrowRows>),
+}
+
+impl RawTable<Opened> {
+    /// Opens a file, CSV or Parquet (detected by content). `missing`: the text of a null in Parquet.
+    ///
+    /// # Errors
+    /// As [`RawTable::open`]; a Parquet file, where this program was built without it.
+    pub(super) fn of_file(path: &Path, format: &TableFormat, missing: &str) -> Result<Self> {
+        let name = path.display().to_string();
+        match open(path)? {
+            Opening::Text(source) => Self::open(source, &name, format),
+            #[cfg(feature = "parquet")]
+            Opening::Parquet(file) => {
+                let (schema, batches) = parquet::batches(path, file)?;
+                Self::of_rows(&name, ArrowRows::new(&schema, batches, missing, format.trim))
+            }
+            #[cfg(not(feature = "parquet"))]
+            Opening::Parquet(_) => {
+                let _ = missing; // Only Parquet has nulls.
+                let expected =
+                    "CSV, or a program built with Parquet: cargo build --features parquet";
+                Err(Error::invalid_specification(name, "a Parquet file", expected))
+            }
+        }
+    }
+}
+
+/// Number of cells in the first row of a file, or of columns in Parquet.
+///
+/// # Errors
+/// An empty or unreadable file.
+pub(super) fn columns_of(path: &Path, format: &TableFormat) -> Result<usize> {
+    match open(path)? {
+        Opening::Text(source) => {
+            let name = path.display().to_string();
+            Ok(RawTable::first_row(source, &name, format)?.1.len())
+        }
+        Opening::Parquet(_) => Ok(RawTable::of_file(path, format, "")?.header.len()),
+    }
+}
+
+#[cfg(feature = "arrow")]
+impl<R: Read> RawTable<R> {
+    /// A table of record batches.
+    ///
+    /// # Errors
+    /// A column name twice.
+    pub(super) fn of_rows(name: &str, rows: ArrowRows) -> Result<Self> {
+        let header = rows.names().clone();
+        let (positions, first) = (HashMap::new(), None);
+        let rows = Rows::Batches(Box::new(rows));
+        Self { name: name.into(), rows, header: header.clone(), positions, first, delimiter: ',' }
+            .with_header(header)
+    }
 }
 
 impl<R: Read> RawTable<R> {
@@ -88,28 +193,25 @@ impl<R: Read> RawTable<R> {
                 header = ByteRecord::from(names.as_slice());
             }
         }
+        table.with_header(header)
+    }
+
+    fn with_header(mut self, header: ByteRecord) -> Result<Self> {
+        let table = &mut self;
         for (position, column) in header.iter().enumerate() {
             if text(column).is_none() {
                 let found = format!("the name {} of column {}", quoted(column), position + 1);
-                return Err(table.row_error(1, found, DECODABLE));
+                return Err(table.header_error(found, DECODABLE));
             }
             let is_new = table.positions.insert(column.to_owned(), position).is_none();
             // Nameless columns (row numbers of other tools) may repeat.
             if !is_new && !column.is_empty() {
                 let found = format!("column {} twice in the header", quoted(column));
-                return Err(table.row_error(1, found, "distinct names"));
+                return Err(table.header_error(found, "distinct names"));
             }
         }
         table.header = header;
-        Ok(table)
-    }
-
-    /// Number of cells in the first row of a source.
-    ///
-    /// # Errors
-    /// An empty or unreadable source.
-    pub(super) fn columns(source: R, name: &str, format: &TableFormat) -> Result<usize> {
-        Ok(Self::first_row(source, name, format)?.1.len())
+        Ok(self)
     }
 
     /// Opens a source and reads its first row, whatever it is.
@@ -125,15 +227,15 @@ impl<R: Read> RawTable<R> {
             builder.has_headers(false).flexible(true).buffer_capacity(BUFFER).from_reader(source);
         let (header, positions) = (ByteRecord::new(), HashMap::new());
         let (first, delimiter) = (None, format.delimiter);
-        let mut table =
-            Self { name: name.into(), reader, header, positions, first, delimiter, crlf, left };
+        let rows = Rows::Lines { reader: Box::new(reader), crlf, left };
+        let mut table = Self { name: name.into(), rows, header, positions, first, delimiter };
         let mut header = ByteRecord::new();
         let is_there = table.read(&mut header)?;
         if let Some(found) = header.get(0).and_then(encoding) {
-            return Err(table.row_error(1, found.into(), "CSV in UTF-8, plain or gzip"));
+            return Err(table.header_error(found.into(), "CSV in UTF-8, plain or gzip"));
         }
         if !is_there {
-            return Err(table.row_error(1, "an empty file".into(), "a header and records"));
+            return Err(table.header_error("an empty file".into(), "a header and records"));
         }
         Ok((table, header))
     }
@@ -163,23 +265,30 @@ impl<R: Read> RawTable<R> {
         } else if record.len() == 1 && self.header.len() > 1 {
             _ = write!(expected, " (cells are separated by {:?})", self.delimiter);
         }
-        Err(self.row_error(self.line(record), found, &expected))
+        Err(self.record_error(record, found, &expected))
     }
 
     fn read(&mut self, record: &mut ByteRecord) -> Result<bool> {
-        self.left.set(LONGEST_ROW);
-        let line = self.reader.position().line();
-        self.reader.read_byte_record(record).map_err(|error| {
-            if self.left.get() == 0 {
-                let found = format!("a row of more than {} MiB", LONGEST_ROW >> 20);
-                return self.row_error(line, found, "a shorter row: is a quote not closed?");
-            }
-            let source = match error.into_kind() {
-                csv::ErrorKind::Io(source) => source,
-                other => io::Error::other(format!("{other:?}")),
-            };
-            Error::Io { action: "read", path: self.name.as_str().into(), source }
-        })
+        let (reader, left) = match &mut self.rows {
+            Rows::Lines { reader, left, .. } => (reader, left),
+            #[cfg(feature = "arrow")]
+            Rows::Batches(rows) => return rows.read(record),
+        };
+        left.set(LONGEST_ROW);
+        let line = reader.position().line();
+        let error = match reader.read_byte_record(record) {
+            Ok(is_there) => return Ok(is_there),
+            Err(error) => error,
+        };
+        if left.get() == 0 {
+            let found = format!("a row of more than {} MiB", LONGEST_ROW >> 20);
+            return Err(self.row_error(line, found, "a shorter row: is a quote not closed?"));
+        }
+        let source = match error.into_kind() {
+            csv::ErrorKind::Io(source) => source,
+            other => io::Error::other(format!("{other:?}")),
+        };
+        Err(Error::Io { action: "read", path: self.name.as_str().into(), source })
     }
 
     /// The line on which the latest row starts, counted from 1.
@@ -187,17 +296,59 @@ impl<R: Read> RawTable<R> {
     /// The reader has consumed the row's line feed (the source adds one to a last line without), unless the line ends
     /// in CR LF: then it stops after the CR. Going back from there skips empty lines correctly. An unclosed quote has
     /// consumed the last line feed, but no row starts before the line where the reader began it.
-    pub(super) fn line(&self, record: &ByteRecord) -> u64 {
+    fn line(&self, record: &ByteRecord) -> u64 {
+        let (reader, crlf) = match &self.rows {
+            Rows::Lines { reader, crlf, .. } => (reader, crlf),
+            #[cfg(feature = "arrow")]
+            Rows::Batches(rows) => return rows.row(),
+        };
         let line_feeds = |cell: &[u8]| cell.split(|byte| *byte == b'\n').count() as u64 - 1;
         let inside = line_feeds(record.as_slice());
-        let after = self.reader.position().line();
+        let after = reader.position().line();
         let began = record.position().map_or(1, csv::Position::line);
-        after.saturating_sub(inside + u64::from(!self.crlf.get())).max(began)
+        after.saturating_sub(inside + u64::from(!crlf.get())).max(began)
     }
 
-    /// An [`Error::InvalidRow`] of this table.
-    pub(super) fn row_error(&self, line: u64, found: String, expected: &str) -> Error {
+    /// Whether rows are numbered, as they have no lines.
+    fn has_rows(&self) -> bool {
+        !matches!(self.rows, Rows::Lines { .. })
+    }
+
+    /// The error of a header.
+    pub(super) fn header_error(&self, found: String, expected: &str) -> Error {
+        if self.has_rows() {
+            return Error::invalid_specification(&self.name, found, expected);
+        }
+        self.row_error(1, found, expected)
+    }
+
+    /// The error of the latest row.
+    pub(super) fn record_error(&self, record: &ByteRecord, found: String, expected: &str) -> Error {
+        self.row_error(self.line(record), found, expected)
+    }
+
+    fn row_error(&self, line: u64, found: String, expected: &str) -> Error {
+        if self.has_rows() {
+            let place = format!("{}, row {line}", self.name);
+            return Error::invalid_specification(place, found, expected);
+        }
         Error::InvalidRow { file: self.name.clone(), line, found, expected: expected.into() }
+    }
+
+    /// The error of a cell in the latest row.
+    pub(super) fn cell_error(
+        &self,
+        record: &ByteRecord,
+        column: &str,
+        cell: &[u8],
+        expected: String,
+    ) -> Error {
+        let (line, column, found) = (self.line(record), column.to_owned(), quoted(cell));
+        if self.has_rows() {
+            let table = self.name.clone();
+            return Error::InvalidValue { table, row: line, column, found, expected };
+        }
+        Error::InvalidCell { file: self.name.clone(), line, column, found, expected }
     }
 
     /// The header for an error message, shortened.

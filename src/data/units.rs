@@ -8,7 +8,7 @@ use csv::ByteRecord;
 
 use crate::data::Dataset;
 use crate::data::csv::Reading;
-use crate::data::raw_table::{RawTable, open, quoted};
+use crate::data::raw_table::RawTable;
 use crate::domain::Schema;
 use crate::error::{Error, Result};
 
@@ -45,6 +45,18 @@ impl Units {
         &self.column
     }
 
+    /// Refuses a column that is an attribute.
+    pub(super) fn check(&self, schema: &Schema) -> Result<()> {
+        if schema.attributes().all(|attribute| attribute.name != self.column) {
+            return Ok(());
+        }
+        Err(Error::invalid_specification(
+            format!("unit column '{}'", self.column),
+            "an attribute of the schema",
+            "a column that is none: it names units and is not published",
+        ))
+    }
+
     /// Records of a unit that count, at most.
     pub fn most(&self) -> u32 {
         self.most
@@ -74,8 +86,7 @@ impl<'u> UnitCounter<'u> {
     ) -> Result<Self> {
         let named = Some(&units.column).filter(|name| !name.is_empty());
         let position = named.and_then(|name| table.position(name)).ok_or_else(|| {
-            table.row_error(
-                1,
+            table.header_error(
                 format!("a header without a column '{}' ({})", units.column, table.names()),
                 "the column that names the unit of each record",
             )
@@ -94,13 +105,8 @@ impl<'u> UnitCounter<'u> {
     ) -> Result<bool> {
         let unit = record.get(self.position).unwrap_or_default();
         if self.is_missing(unit) {
-            return Err(Error::InvalidCell {
-                file: table.name.clone(),
-                line: table.line(record),
-                column: self.units.column.clone(),
-                found: quoted(unit),
-                expected: "the unit that the record belongs to, not a missing value".to_owned(),
-            });
+            let expected = "the unit that the record belongs to, not a missing value".to_owned();
+            return Err(table.cell_error(record, &self.units.column, unit, expected));
         }
         if let Some(records) = self.seen.get_mut(unit) {
             let is_within = *records < self.units.most;
@@ -128,8 +134,8 @@ impl<'u> UnitCounter<'u> {
 /// repeats, or that is empty or missing (`NA`, `?`, the schema's mark) in some record. A table without records is none:
 /// whether there are any is private.
 pub fn read_units_csv(path: &Path, schema: &Schema, units: &Units) -> Result<Dataset> {
-    let source = open(path)?;
-    read_units_csv_from(source, &path.display().to_string(), schema, units)
+    units.check(schema)?;
+    super::csv::read(super::csv::of_file(path, schema)?, schema, Reading::units(units))
 }
 
 /// Reads such a table from any source of bytes; `name` stands for the file in errors.
@@ -152,14 +158,9 @@ pub fn read_units_csv_from(
     schema: &Schema,
     units: &Units,
 ) -> Result<Dataset> {
-    if schema.attributes().any(|attribute| attribute.name == units.column) {
-        return Err(Error::invalid_specification(
-            format!("unit column '{}'", units.column),
-            "an attribute of the schema",
-            "a column that is none: it names units and is not published",
-        ));
-    }
-    super::csv::read(source, name, schema, Reading::units(units))
+    units.check(schema)?;
+    let table = RawTable::open(source, name, schema.table())?;
+    super::csv::read(table, schema, Reading::units(units))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::estimation::pull::Pull;
 use crate::estimation::{
     Descent, Estimate, Estimator, MarginalLoss, Misfit, Move, Points, SquaredLoss, Stopping, Watch,
 };
-use crate::inference::{BeliefPropagation, BeliefWorkspace, MarginalOracle};
+use crate::inference::{BeliefPropagation, BeliefWorkspace, Interruptible, MarginalOracle};
 use crate::table::{Marginals, Potentials};
 
 /// The accelerated Bregman proximal gradient method (Hanzely, Richtarik & Xiao 2021) over distributions of the model,
@@ -59,7 +59,7 @@ const ROUNDING: f64 = 1e-14;
 impl AcceleratedBregman {
     /// The best model after this number of oracle calls; ends early rather than continue in log space, which is slow.
     pub(super) fn in_linear_space(
-        oracle: &BeliefPropagation,
+        oracle: &Interruptible<'_, BeliefPropagation>,
         loss: &SquaredLoss,
         total: f64,
         warm_start: Option<&Potentials>,

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::estimation::{
     AcceleratedBregman, Estimate, Estimator, MirrorDescent, SquaredLoss, Stopping,
 };
-use crate::inference::BeliefPropagation;
+use crate::inference::MarginalOracle;
 use crate::table::Potentials;
 
 /// The method that fits a graphical model to measurements.
@@ -26,10 +26,10 @@ impl EstimatorKind {
     ///
     /// # Errors
     /// As [`Estimator::estimate`].
-    pub fn estimate(
+    pub fn estimate<O: MarginalOracle>(
         self,
         stopping: Stopping,
-        oracle: &BeliefPropagation,
+        oracle: &O,
         loss: &SquaredLoss,
         total: f64,
         warm_start: Option<&Potentials>,

@@ -6,7 +6,8 @@ use std::ops::RangeInclusive;
 use crate::error::Result;
 use crate::estimation::smoothed_dual::SmoothedDual;
 use crate::estimation::{AcceleratedBregman, Certificate, MarginalLoss, SquaredLoss};
-use crate::inference::BeliefPropagation;
+use crate::inference::{BeliefPropagation, Interruptible};
+use crate::observe::Unstoppable;
 use crate::table::Potentials;
 
 /// Bounds on the least loss of any distribution.
@@ -56,11 +57,26 @@ impl LeastLoss {
         near: Option<&Potentials>,
         calls: RangeInclusive<u32>,
     ) -> Result<Self> {
-        oracle.in_pool(|| Self::search(oracle, loss, total, near, calls))
+        let oracle = Interruptible { oracle, checks: &Unstoppable };
+        Self::enclose_while(&oracle, loss, total, near, calls)
+    }
+
+    /// As [`enclose`](Self::enclose), on an oracle that can be stopped.
+    ///
+    /// # Errors
+    /// As [`enclose`](Self::enclose), and [`Error::Interrupted`](crate::Error::Interrupted).
+    pub fn enclose_while(
+        oracle: &Interruptible<'_, BeliefPropagation>,
+        loss: &SquaredLoss,
+        total: f64,
+        near: Option<&Potentials>,
+        calls: RangeInclusive<u32>,
+    ) -> Result<Self> {
+        oracle.oracle.in_pool(|| Self::search(oracle, loss, total, near, calls))
     }
 
     fn search(
-        oracle: &BeliefPropagation,
+        oracle: &Interruptible<'_, BeliefPropagation>,
         loss: &SquaredLoss,
         total: f64,
         near: Option<&Potentials>,
@@ -74,7 +90,7 @@ impl LeastLoss {
         // From below, beginning with its gradient.
         let mut gradient = vec![0.0; loss.layout().cells()];
         loss.gradient(model.marginals.values(), &mut gradient);
-        let mut dual = SmoothedDual::new(oracle, loss, total, gradient);
+        let mut dual = SmoothedDual::new(oracle.oracle, loss, total, gradient);
         let mut bound = dual.ray()?.best(loss).max(loss.constant());
         let far = Certificate::DOUBT_IN_NOISE * loss.noise();
         let mut enough = Self::SHARE * loss.noise();
@@ -85,6 +101,7 @@ impl LeastLoss {
             let end = dual.calls() + LOOK.min(calls - others - dual.calls());
             let mut moves = true;
             while moves && dual.calls() < end {
+                oracle.checks.check()?;
                 moves = dual.step()?;
             }
             let ray = dual.ray()?;

@@ -5,6 +5,7 @@ mod belief_propagation;
 mod brute_force;
 mod calibrated;
 mod conditional;
+mod interruptible;
 mod kernel;
 mod lanes;
 mod listed_records;
@@ -20,6 +21,7 @@ pub use belief_propagation::{BeliefPropagation, BeliefWorkspace};
 #[cfg(test)]
 pub(crate) use brute_force::BruteForce;
 pub(crate) use calibrated::Calibrated;
+pub use interruptible::Interruptible;
 pub use listed_records::ListedRecords;
 #[cfg(test)]
 pub(crate) use log_space::LogSpace;

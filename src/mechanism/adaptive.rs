@@ -70,7 +70,8 @@ impl Candidates<'_> {
             return Err(Error::NoCandidates { round, limit_mib });
         }
 
-        let (errors, coverage) = model_errors(model, cliques, &wanted, answers, round)?;
+        let (errors, coverage) =
+            model_errors(model, cliques, &wanted, answers, round, run.checks())?;
         let noise = run.expected_noise(cost.0.measure);
         let domain = run.domain();
         let expected = |i: usize| noise * domain.cells(&cliques[i]).unwrap_or(u64::MAX) as f64;

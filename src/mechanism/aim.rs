@@ -236,7 +236,7 @@ impl Refit {
         let asked = std::slice::from_ref(&last.clique);
         let old = self.model.model().marginals(asked)?;
         if self.shrinkage == Shrinkage::None {
-            self.model.advance(run.domain(), measurements)?;
+            self.model.advance(run.domain(), measurements, run.checks())?;
             let new = self.model.model().marginals(asked)?;
             return Ok(adaptive::moved_nothing(last, old[0].values(), new[0].values()));
         }
@@ -245,7 +245,7 @@ impl Refit {
         } else {
             self.believed.push(self.shrinkage.apply(last, old[0].values()));
         }
-        self.model.advance(run.domain(), &self.believed)?;
+        self.model.advance(run.domain(), &self.believed, run.checks())?;
         Ok(adaptive::told_nothing(last, old[0].values()))
     }
 }

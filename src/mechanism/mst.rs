@@ -91,7 +91,7 @@ impl Mechanism for Mst {
         // The distance of every pair from independence.
         let answers = run.marginals(&pairs)?;
         let all: Vec<usize> = (0..pairs.len()).collect();
-        let dependence = model.errors(&pairs, &all, &answers, first_pair)?;
+        let dependence = model.errors(&run, &pairs, &all, &answers, first_pair)?;
         let sensitivity = ScoreSensitivity::l1_error(run.relation());
         let mut components = Components::of_singles(singles.len());
         let done = run.measurements().iter().skip(singles.len());

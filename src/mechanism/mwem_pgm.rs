@@ -88,7 +88,7 @@ impl Mechanism for MwemPgm {
                 .within(&run, &cliques, limit_mib)
                 .or_else(|_| model.within(&run, &cliques, self.size_limit_mib))?;
 
-            let errors = model.errors(&cliques, &wanted, &answers, round)?;
+            let errors = model.errors(&run, &cliques, &wanted, &answers, round)?;
             let domain = run.domain();
             let cells = |i: usize| domain.cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
             let scores = errors.map(|errors| {

@@ -87,8 +87,15 @@ impl Mechanism for PublicOnly {
             let round = run.begin_round()?;
             let share = f64::from(round) / f64::from(rounds);
             let wanted = model.within(&run, &cliques, self.size_limit_mib * share)?;
-            let distances =
-                table_distances(model.model(), &cliques, &wanted, &counts, scale, round)?;
+            let distances = table_distances(
+                model.model(),
+                &cliques,
+                &wanted,
+                &counts,
+                scale,
+                round,
+                run.checks(),
+            )?;
             let furthest = wanted
                 .iter()
                 .zip(&distances)

@@ -94,6 +94,7 @@ pub(super) trait Game: Mechanism + Serialize + Sized {
         let mut batches: Vec<Batch> = Vec::with_capacity(rounds as usize);
         let mut resumed = None;
         for (round, chosen) in (1..).zip(&choices.0) {
+            run.check()?;
             let found = self.respond(&mut oracle, round, rounds, &queries.at_all(chosen))?;
             resumed = Some(record(found, &domain, &mut batches));
         }

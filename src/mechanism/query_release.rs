@@ -11,7 +11,7 @@ use crate::mechanism::{
     FitRecord, Form, Mechanism, Parameter, PlanFor, Release, Run, RunPlan, Shares, Task, parameters,
 };
 use crate::model::Model;
-use crate::observe::Observer;
+use crate::observe::{Checks, Observer};
 use crate::privacy::{Curator, MarginalSensitivity, ScoreSensitivity, Selection, Sensitive};
 
 /// Maximum number of queries of a workload. Their private counts, model counts and scores are in memory: about 2 GiB.
@@ -146,7 +146,7 @@ impl QueryRelease {
                 run.measurements().last().into_iter().for_each(|last| candidates.take_away(last));
             }
             run.end_round()?;
-            let record = model.learn(round, &run.measurements()[start..])?;
+            let record = model.learn(round, &run.measurements()[start..], run.checks())?;
             run.fitted(record);
         }
         Ok(run.finish(model.finish(self.iterate)?, None))
@@ -163,7 +163,7 @@ pub(super) trait Approximation {
     fn answers(&self, cliques: &[Clique]) -> Result<Vec<Vec<f64>>>;
 
     /// Takes over the measurements of a round.
-    fn learn(&mut self, round: u32, new: &[Measurement]) -> Result<FitRecord>;
+    fn learn(&mut self, round: u32, new: &[Measurement], checks: &dyn Checks) -> Result<FitRecord>;
 
     /// Stores what cannot be learned again cheaply, before a round becomes durable.
     fn keep(&self, run: &mut Run<'_, '_>) -> Result<()> {

@@ -9,6 +9,7 @@ use crate::mechanism::past_queries::{PastQueries, Weights};
 use crate::mechanism::query_release::{Approximation, Iterate};
 use crate::mechanism::{FitRecord, Run};
 use crate::model::{Model, WeightedSupport};
+use crate::observe::Checks;
 
 /// The records to reweight.
 #[derive(Clone, Copy, Debug)]
@@ -71,8 +72,8 @@ impl Approximation for Reweighted<'_> {
         self.total = total;
         let mut last = None;
         for record in run.rounds() {
-            last =
-                Some(self.learn(record.round, &run.measurements()[record.measurements.clone()])?);
+            let measured = &run.measurements()[record.measurements.clone()];
+            last = Some(self.learn(record.round, measured, run.checks())?);
         }
         Ok(last)
     }
@@ -81,7 +82,8 @@ impl Approximation for Reweighted<'_> {
         self.support.rows().weighted_marginals(&self.weights.times(self.total), cliques)
     }
 
-    fn learn(&mut self, round: u32, new: &[Measurement]) -> Result<FitRecord> {
+    fn learn(&mut self, round: u32, new: &[Measurement], checks: &dyn Checks) -> Result<FitRecord> {
+        checks.check()?;
         self.past.begin_round();
         for measurement in new {
             self.past.push(&self.support, measurement, self.total)?;

@@ -6,6 +6,9 @@
 //! no round twice.
 
 mod choosing;
+mod watching;
+
+use std::sync::{Mutex, PoisonError};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -114,7 +117,7 @@ pub trait ModelState: Serialize + DeserializeOwned {
 pub struct Run<'r, 'c> {
     mechanism: &'static str,
     curator: &'r mut Curator<'c>,
-    observer: &'r mut dyn Observer,
+    observer: Mutex<&'r mut dyn Observer>,
     task: Task<'r>,
     checkpoint: Checkpoint,
     domain: Domain,
@@ -146,7 +149,7 @@ impl<'r, 'c> Run<'r, 'c> {
         Ok(Self {
             mechanism,
             curator,
-            observer,
+            observer: Mutex::new(observer),
             task,
             checkpoint,
             domain,
@@ -181,35 +184,13 @@ impl<'r, 'c> Run<'r, 'c> {
         if !is_public && self.next_round() > 1 {
             return Err(self.refused("it holds rounds without the number of records"));
         }
+        self.check()?;
         let total = self.curator.total()?;
         if !is_public {
             self.checkpoint.total = Some(total);
             self.checkpoint.write(self.curator.ledger())?;
         }
         Ok(total)
-    }
-
-    /// Reports to the observer that a model of the public tables is fitted, which may take a while.
-    pub fn fitting_public_tables(&mut self) {
-        self.observer.event(&Event::FittingPublicTables { mechanism: self.mechanism });
-    }
-
-    /// Reports to the observer that the rounds begin. `planned`: the expected number of rounds. `candidates`: the
-    /// number of cliques that may be measured.
-    pub fn start(&mut self, planned: u32, candidates: usize) {
-        self.planned = planned;
-        self.observer.event(&Event::Started {
-            mechanism: self.mechanism,
-            rounds: planned,
-            first_round: self.next_round(),
-            candidates,
-            limit: self.curator.ledger().limit(),
-        });
-    }
-
-    /// Changes the number of rounds that the observer expects.
-    pub fn plan(&mut self, rounds: u32) {
-        self.planned = rounds;
     }
 
     /// The attributes.
@@ -310,6 +291,7 @@ impl<'r, 'c> Run<'r, 'c> {
     /// # Errors
     /// A failure of the system's random generator.
     pub fn begin_round(&mut self) -> Result<u32> {
+        self.check()?;
         let round = self.next_round();
         self.curator.begin_round(round)?;
         Ok(self.current_round().round)
@@ -322,18 +304,12 @@ impl<'r, 'c> Run<'r, 'c> {
         self.current.get_or_insert_with(new)
     }
 
-    /// Reports to the observer how a round's candidates were scored: `exact` and `sampled` say how many model marginals were
-    /// computed and how many were estimated from records drawn from the model. All three are public.
-    pub fn scored(&mut self, candidates: usize, exact: usize, sampled: usize) {
-        let round = self.next_round();
-        self.observer.event(&Event::Scored { round, candidates, exact, sampled });
-    }
-
     /// Measures a marginal with discrete Gaussian noise.
     ///
     /// # Errors
     /// As [`Curator::measure`].
     pub fn measure(&mut self, clique: &Clique, rho: Rho) -> Result<()> {
+        self.check()?;
         let noisy = self.curator.measure(clique, rho)?;
         self.take(noisy.into());
         Ok(())
@@ -344,6 +320,7 @@ impl<'r, 'c> Run<'r, 'c> {
     /// # Errors
     /// As [`Curator::measure_cell`].
     pub fn measure_cell(&mut self, clique: &Clique, cell: usize, rho: Rho) -> Result<()> {
+        self.check()?;
         let noisy = self.curator.measure_cell(clique, cell, rho)?;
         self.take(noisy.into());
         Ok(())
@@ -354,6 +331,7 @@ impl<'r, 'c> Run<'r, 'c> {
     /// # Errors
     /// As [`Curator::measure_laplace`].
     pub fn measure_laplace(&mut self, clique: &Clique, epsilon: Ratio) -> Result<()> {
+        self.check()?;
         let noisy = self.curator.measure_laplace(clique, epsilon)?;
         self.take(noisy.into());
         Ok(())
@@ -378,8 +356,9 @@ impl<'r, 'c> Run<'r, 'c> {
         self.checkpoint.rounds.push(record);
         self.checkpoint.write(self.curator.ledger())?;
         self.curator.save_ledger()?;
+        let observer = self.observer.get_mut().unwrap_or_else(PoisonError::into_inner);
         for measurement in &self.checkpoint.measurements[measurements] {
-            self.observer.event(&Event::Measured {
+            observer.event(&Event::Measured {
                 round,
                 rounds: self.planned.max(round),
                 clique: measurement.clique.iter().map(|a| self.domain.name(a).to_owned()).collect(),
@@ -411,13 +390,6 @@ impl<'r, 'c> Run<'r, 'c> {
         Ok(())
     }
 
-    /// Records the fit after the last finished round, and reports it to the observer.
-    pub fn fitted(&mut self, fit: FitRecord) {
-        let Some(record) = self.checkpoint.rounds.last_mut() else { return };
-        record.fit = Some(fit);
-        self.observer.event(&Event::Fitted { round: record.round, fit });
-    }
-
     /// The model state at the end of the resumed rounds; `None` for a new run.
     ///
     /// # Errors
@@ -441,9 +413,9 @@ impl<'r, 'c> Run<'r, 'c> {
     }
 
     /// The release of the finished run.
-    pub fn finish(self, model: impl Into<Model>, certificate: Option<Certificate>) -> Release {
+    pub fn finish(mut self, model: impl Into<Model>, certificate: Option<Certificate>) -> Release {
         if let Some(certificate) = certificate {
-            self.observer.event(&Event::Certified(certificate));
+            self.tell(&Event::Certified(certificate));
         }
         Release {
             mechanism: self.mechanism,

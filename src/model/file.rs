@@ -188,6 +188,18 @@ impl ModelFile {
     /// # Errors
     /// A file that cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
+        let text = self.to_json()?;
+        write_durably(path, |out| {
+            let failed = |source| Error::Io { action: "write", path: path.to_owned(), source };
+            out.write_all(text.as_bytes()).map_err(failed)
+        })
+    }
+
+    /// The text of the file.
+    ///
+    /// # Errors
+    /// Numbers that JSON cannot hold.
+    pub fn to_json(&self) -> Result<String> {
         let domain = self.schema.domain();
         let header = Header {
             format: FORMAT,
@@ -200,13 +212,12 @@ impl ModelFile {
             zeros: zeros(&domain),
         };
         let form = self.model.store()?;
-        write_durably(path, |out| {
-            let failed = |source| Error::Io { action: "write", path: path.to_owned(), source };
-            let text = serde_json::to_string(&header).map_err(|error| failed(error.into()))?;
-            // The form's member comes last.
-            let open = text.strip_suffix('}').unwrap_or(&text);
-            write!(out, "{open},\"{}\":{}}}", form.member, form.value).map_err(failed)
-        })
+        let text = serde_json::to_string(&header).map_err(|error| {
+            Error::invalid_specification("model", error.to_string(), "what JSON can hold")
+        })?;
+        // The form's member comes last.
+        let open = text.strip_suffix('}').unwrap_or(&text);
+        Ok(format!("{open},\"{}\":{}}}", form.member, form.value))
     }
 
     /// Reads a file. Sizes are checked first: of the file before it is read, of every table against its attributes, and

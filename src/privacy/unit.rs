@@ -42,6 +42,23 @@ impl PrivacyUnit {
         }
     }
 
+    /// As [`read_csv`](Self::read_csv), from a table in memory.
+    ///
+    /// # Errors
+    /// As [`read_csv`](Self::read_csv).
+    #[cfg(feature = "arrow")]
+    pub fn read_arrow(
+        &self,
+        table: &crate::data::arrow::ArrowTable,
+        schema: &Schema,
+    ) -> Result<Dataset> {
+        match &self.units {
+            Some(units) => table.read_units(schema, units),
+            None if self.relation.has_public_total() => table.read(schema),
+            None => table.read_or_empty(schema),
+        }
+    }
+
     /// The relation between neighboring tables.
     pub fn relation(&self) -> NeighboringRelation {
         self.relation

@@ -251,7 +251,7 @@ impl Workload {
 /// Where a workload comes from: a name such as `all-3-way` or a file of cliques, and how large its cliques may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadSource {
-    /// `all-K-way`, or the path of a file.
+    /// `all-K-way`, the path of a file, or the text of a JSON file.
     pub name: String,
     /// Cliques with more cells are left out.
     pub max_cells: Option<u64>,
@@ -268,13 +268,19 @@ impl WorkloadSource {
     /// The file, if the name is not that of a built-in workload.
     pub fn file(&self) -> Option<&Path> {
         let path = Path::new(&self.name);
-        let is_path = !self.is_built_in() && (path.exists() || self.name.contains(['/', '.']));
+        let is_path = !self.is_built_in()
+            && !self.is_json()
+            && (path.exists() || self.name.contains(['/', '.']));
         is_path.then_some(path)
     }
 
     /// Whether the name is that of a built-in workload, as of [`Workload::parse`].
     pub fn is_built_in(&self) -> bool {
         built_in(&self.name).is_some()
+    }
+
+    fn is_json(&self) -> bool {
+        self.name.starts_with(['{', '['])
     }
 
     /// The workload, and how many of its cliques were left out.
@@ -284,6 +290,7 @@ impl WorkloadSource {
     pub fn read(&self, domain: &Domain) -> Result<(Workload, usize)> {
         let workload = match self.file() {
             Some(path) => Workload::read(path, domain)?,
+            None if self.is_json() => Workload::from_text(&self.name, "workload", domain)?,
             // The default holds for domains of fewer attributes too.
             None if self.name == Self::default().name && domain.len() < 3 => {
                 Workload::all_k_way(domain, domain.len())?

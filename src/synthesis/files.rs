@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use crate::data::{Destination, Units};
 use crate::error::{Contradiction, Error, OutputFault, Result};
@@ -70,8 +69,11 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
 impl Synthesis {
     /// Input files, with the flags that name them.
     pub(super) fn inputs(&self) -> Vec<NamedFile<'_>> {
-        let mut inputs = vec![("--private", &*self.private), ("--schema", &*self.schema)];
-        inputs.extend(self.public.iter().map(|file| ("--public", &*file.path)));
+        let mut inputs = Vec::new();
+        inputs.extend(self.private.file().map(|path| ("--private", path)));
+        inputs.extend(self.schema.file().map(|path| ("--schema", path)));
+        let public = self.public.iter().filter_map(|table| table.source.file());
+        inputs.extend(public.map(|path| ("--public", path)));
         inputs.extend(self.ledger_from.iter().map(|path| ("--ledger-from", &**path)));
         inputs.extend(self.workload.file().map(|path| ("--workload", path)));
         inputs
@@ -117,18 +119,22 @@ impl Synthesis {
             let why = "a run resumes from a ledger of its own";
             return Err(Contradiction::Together { first, second, why }.into());
         }
-        check_public_files(&self.private, self.public.iter().map(|file| &*file.path))?;
-        for (i, file) in self.public.iter().enumerate() {
-            if self.public[..i].iter().any(|earlier| earlier.name == file.name) {
-                return Err(Contradiction::SameName { name: file.name.clone() }.into());
+        if let Some(private) = self.private.file() {
+            let public = self.public.iter().filter_map(|table| table.source.file());
+            check_public_files(private, public)?;
+        }
+        for (i, table) in self.public.iter().enumerate() {
+            if self.public[..i].iter().any(|earlier| earlier.name == table.name) {
+                return Err(Contradiction::SameName { name: table.name.clone() }.into());
             }
         }
         Ok(())
     }
 
-    /// Creates and tests the checkpoint folder. The private table is identified by its file's path and modification
-    /// time, by the schema and by the unit of privacy, never by its records or their number. The time is an identity
-    /// only: it may lie in the future or before 1970, and is never compared with the clock.
+    /// Creates and tests the checkpoint folder. The private table is identified by [`TableSource::label`], by the schema
+    /// and by the unit of privacy, never by its records or their number.
+    ///
+    /// [`TableSource::label`]: super::TableSource::label
     pub(super) fn checkpoint_folder(&self) -> Result<Option<CheckpointFolder>> {
         let Some(folder) = &self.checkpoint else { return Ok(None) };
         let failed = |action, path: &Path| {
@@ -137,16 +143,9 @@ impl Synthesis {
         };
         fs::create_dir_all(folder).map_err(failed("create", folder))?;
         check_files(&[], &[("--checkpoint", &folder.join("state"))])?;
-        let place = fs::canonicalize(&self.private).map_err(failed("read", &self.private))?;
-        let about = fs::metadata(&place).map_err(failed("read", &place))?;
-        let changed = match about.modified().map(|time| time.duration_since(UNIX_EPOCH)) {
-            Ok(Ok(since)) => since.as_nanos().to_string(),
-            Ok(Err(earlier)) => format!("-{}", earlier.duration().as_nanos()),
-            Err(_) => "0".to_owned(),
-        };
-        let schema = fs::read_to_string(&self.schema).map_err(failed("read", &self.schema))?;
+        let (table, schema) = (self.private.label()?, self.schema.text()?);
         let unit = self.unit.units().map_or("", Units::column);
-        let private_label = format!("{} {changed}\n{unit}\n{schema}", place.display());
+        let private_label = format!("{table}\n{unit}\n{schema}");
         Ok(Some(CheckpointFolder { folder: folder.clone(), private_label }))
     }
 }

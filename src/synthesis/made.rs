@@ -31,19 +31,25 @@ impl Synthesis {
         })
     }
 
-    /// The command line of this job, with the names of files and without their folders.
+    /// The command line of this job, with the names of files and without their folders. Empty for tables in memory.
     fn command(&self) -> String {
         let name = |path: &Path| {
             path.file_name().map_or_else(String::new, |name| quoted(&name.to_string_lossy()))
         };
-        let mut command = format!("jointly synth --private {}", name(&self.private));
+        let public = self.public.iter().map(|table| Some((&table.name, table.source.file()?)));
+        let (Some(private), Some(schema), Some(public)) =
+            (self.private.file(), self.schema.file(), public.collect::<Option<Vec<_>>>())
+        else {
+            return String::new();
+        };
+        let mut command = format!("jointly synth --private {}", name(private));
         let mut flag = |flag: &str, value: String| {
             _ = write!(command, " --{flag} {value}");
         };
-        for table in &self.public {
-            flag("public", format!("{}={}", quoted(&table.name), name(&table.path)));
+        for (table, path) in public {
+            flag("public", format!("{}={}", quoted(table), name(path)));
         }
-        flag("schema", name(&self.schema));
+        flag("schema", name(schema));
         flag("mechanism", self.mechanism.clone());
         for (parameter, value) in &self.parameters {
             match value {

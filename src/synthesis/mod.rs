@@ -5,6 +5,7 @@ mod described;
 mod drawn;
 mod files;
 mod made;
+mod source;
 mod tables;
 mod warnings;
 
@@ -14,7 +15,7 @@ use rand::Rng;
 use rand::rngs::ChaCha20Rng;
 use serde_json::{Map, Value};
 
-use crate::data::{Dataset, Labels, Projectable, write_csv_file, write_text};
+use crate::data::{Dataset, Labels, Projectable, check_form, write_csv_file, write_text};
 use crate::error::Result;
 use crate::mechanism::{self, CheckpointFolder, Entry, Mechanism, PublicTables, Release, Task};
 use crate::model::Drawing;
@@ -25,7 +26,8 @@ use crate::report;
 
 use drawn::Drawn;
 pub use files::{NamedFile, check_files, check_public_files, is_same_file};
-pub use tables::{PublicFile, Tables, without_groups};
+pub use source::{SchemaSource, TableSource};
+pub use tables::{PublicFile, PublicTable, Tables, without_groups};
 pub use warnings::warn_of_budget;
 
 /// The mechanism to use when none is specified.
@@ -45,12 +47,12 @@ pub const DEFAULT_MECHANISM: &str = "anchor-pgm";
 /// ```
 #[derive(Clone, Debug)]
 pub struct Synthesis {
-    /// The private table: CSV, plain or gzip.
-    pub private: PathBuf,
+    /// The private table.
+    pub private: TableSource,
     /// Public tables, with their names.
-    pub public: Vec<PublicFile>,
-    /// `schema.json` or `domain.json`.
-    pub schema: PathBuf,
+    pub public: Vec<PublicTable>,
+    /// The columns, and how they are coded.
+    pub schema: SchemaSource,
     /// The marginals that the synthetic table should preserve.
     pub workload: WorkloadSource,
     /// Name of the mechanism, as in the catalogue.
@@ -81,7 +83,7 @@ pub struct Synthesis {
 /// The files that a run writes; those that are `None` are not written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outputs {
-    /// The synthetic table: CSV, compressed with gzip if the name ends in `.gz`.
+    /// The synthetic table: CSV, compressed with gzip if the name ends in `.gz`, or Parquet if it ends in `.parquet`.
     pub table: Option<PathBuf>,
     /// The model with its schema.
     pub model: Option<PathBuf>,
@@ -114,7 +116,11 @@ pub struct Synthesized {
 impl Synthesis {
     /// A job with the default mechanism, all three-way marginals as the workload, and neighbors that differ by
     /// replacing a record.
-    pub fn new(private: impl Into<PathBuf>, schema: impl Into<PathBuf>, budget: Budget) -> Self {
+    pub fn new(
+        private: impl Into<TableSource>,
+        schema: impl Into<SchemaSource>,
+        budget: Budget,
+    ) -> Self {
         Self {
             private: private.into(),
             public: Vec::new(),
@@ -141,6 +147,26 @@ impl Synthesis {
     /// A job that contradicts itself, a file that cannot be read or written, or a failure of the mechanism. The ledger
     /// file, if requested, or the checkpoint records what a failed run has spent.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<Synthesized> {
+        let (tables, Drawn { release, rows, rng }) = self.spend(observer)?;
+        self.write(&tables, &release, &rows, rng).inspect_err(|_| {
+            let spent = release.ledger.spent();
+            observer.event(&Event::Notice(Notice::OutputsMissing { spent }));
+        })?;
+        Ok(Synthesized { tables, release, rows })
+    }
+
+    /// Reads the tables, runs the mechanism and draws the records, the first part of [`run`](Self::run). Of the outputs, it
+    /// writes the ledger only.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn fit(&self, observer: &mut dyn Observer) -> Result<Synthesized> {
+        let (tables, Drawn { release, rows, .. }) = self.spend(observer)?;
+        Ok(Synthesized { tables, release, rows })
+    }
+
+    /// Everything that costs privacy, and the ledger file.
+    fn spend(&self, observer: &mut dyn Observer) -> Result<(Tables, Drawn)> {
         let mechanism = self.check()?;
         if self.entry()?.public_tables == PublicTables::Unused && !self.public.is_empty() {
             let mechanism = mechanism.name();
@@ -149,16 +175,19 @@ impl Synthesis {
         let checkpoint = self.checkpoint_folder()?;
         let tables = Tables::read(self, observer)?;
         self.warn(&tables, observer);
-        let Drawn { release, rows, rng } =
-            self.release(&*mechanism, &tables, checkpoint.as_ref(), observer)?;
+        let drawn = self.release(&*mechanism, &tables, checkpoint.as_ref(), observer)?;
         if let Some(budget) = self.budget.filter(|_| !self.unit.relation().has_public_total()) {
-            warnings::warn_of_delta(budget, release.records(), observer);
+            warnings::warn_of_delta(budget, drawn.release.records(), observer);
         }
-        self.write(&tables, &release, &rows, rng).inspect_err(|_| {
-            let spent = release.ledger.spent();
-            observer.event(&Event::Notice(Notice::OutputsMissing { spent }));
-        })?;
-        Ok(Synthesized { tables, release, rows })
+        if let Some(path) = &self.outputs.ledger {
+            let written =
+                self.ledger_file(&tables, &drawn.release).and_then(|file| file.write(path));
+            written.inspect_err(|_| {
+                let spent = drawn.release.ledger.spent();
+                observer.event(&Event::Notice(Notice::OutputsMissing { spent }));
+            })?;
+        }
+        Ok((tables, drawn))
     }
 
     /// Checks everything that can be checked without reading a table, and returns the mechanism.
@@ -174,6 +203,7 @@ impl Synthesis {
         let mut outputs = self.named_outputs();
         outputs.extend(report_json.iter().map(|path| ("--report, as JSON", path.as_path())));
         check_files(&self.inputs(), &outputs)?;
+        self.outputs.table.as_deref().map_or(Ok(()), check_form)?;
         Ok(mechanism)
     }
 
@@ -211,7 +241,7 @@ impl Synthesis {
         checkpoint: Option<&CheckpointFolder>,
         observer: &mut dyn Observer,
     ) -> Result<Drawn> {
-        let data: &dyn Projectable = &tables.private;
+        let data: &dyn Projectable = &*tables.private;
         let (relation, seed) = (self.unit.relation(), self.noise_seed());
         let curator = match self.budget {
             None => Curator::new(data, relation, Rho::ZERO, seed)?,
@@ -250,7 +280,7 @@ impl Synthesis {
         observer.event(&Event::Notice(Notice::SpentBeforeFailure { spent, limit, ledger }));
     }
 
-    /// Writes the requested files, the ledger first.
+    /// Writes the requested files but the ledger, which is written before.
     fn write(
         &self,
         tables: &Tables,
@@ -258,9 +288,6 @@ impl Synthesis {
         rows: &Dataset,
         mut rng: ChaCha20Rng,
     ) -> Result<()> {
-        if let Some(path) = &self.outputs.ledger {
-            self.ledger_file(tables, release)?.write(path)?;
-        }
         if let Some(path) = &self.outputs.model {
             release.model_file(tables.schema.clone()).write(path)?;
         }
@@ -268,13 +295,28 @@ impl Synthesis {
             write_csv_file(path, rows, &tables.schema, Labels::Codes, rng.next_u64())?;
         }
         if let Some(path) = &self.outputs.report {
-            let content = self.content(tables, release, rows)?;
-            write_text(path, &report::render(&content)?)?;
-            if let Some(path) = self.outputs.report_json() {
-                write_text(&path, &report::to_json(&content)?)?;
-            }
+            write_text(path, &self.report(tables, release, rows)?)?;
+        }
+        if let Some(path) = self.outputs.report_json() {
+            write_text(&path, &report::to_json(&self.content(tables, release, rows)?)?)?;
         }
         Ok(())
+    }
+
+    /// The page about a finished run and its released records. The private records are not looked at.
+    ///
+    /// # Errors
+    /// A page that cannot be made.
+    pub fn report(&self, tables: &Tables, release: &Release, rows: &Dataset) -> Result<String> {
+        report::render(&self.content(tables, release, rows)?)
+    }
+
+    /// The ledger file of a finished run, as [`fit`](Self::fit) writes it.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn ledger(&self, tables: &Tables, release: &Release) -> Result<LedgerFile> {
+        self.ledger_file(tables, release)
     }
 
     fn noise_seed(&self) -> NoiseSeed {

@@ -2,24 +2,49 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
-use crate::data::{Dataset, PublicData, read_public_csv};
+use crate::data::{Dataset, PublicData};
 use crate::domain::{Domain, Schema};
 use crate::error::{Contradiction, Error, Result};
 use crate::model::check_rows;
 use crate::observe::{Event, Notice, Observer};
 use crate::query::Workload;
-use crate::synthesis::Synthesis;
+use crate::synthesis::{Synthesis, TableSource};
 
 /// Cells of a workload's marginals above which counting them takes many seconds and more than half a GiB.
 const LARGE_CELLS: u64 = 1 << 27;
+
+/// A public table of a job.
+#[derive(Clone, Debug)]
+pub struct PublicTable {
+    /// Its name in the ledger and the report.
+    pub name: String,
+    /// The records. Those in memory may lack attributes of the schema.
+    pub source: TableSource,
+}
+
+impl From<PublicFile> for PublicTable {
+    fn from(file: PublicFile) -> Self {
+        Self { name: file.name, source: file.path.into() }
+    }
+}
+
+impl FromStr for PublicTable {
+    type Err = Error;
+
+    /// As a [`PublicFile`].
+    fn from_str(text: &str) -> Result<Self> {
+        text.parse::<PublicFile>().map(Self::from)
+    }
+}
 
 /// A public table to read, with its name in the ledger and the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicFile {
     /// The name.
     pub name: String,
-    /// CSV, plain or gzip.
+    /// CSV, plain or gzip, or Parquet.
     pub path: PathBuf,
 }
 
@@ -40,10 +65,11 @@ impl FromStr for PublicFile {
 }
 
 impl PublicFile {
-    /// A file's name without its folder, `.gz` and `.csv`.
+    /// A file's name without its folder, `.gz`, `.csv` and `.parquet`.
     pub fn stem(path: &Path) -> String {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.strip_suffix(".gz").unwrap_or(&name);
+        let name = name.strip_suffix(".parquet").unwrap_or(name);
         name.strip_suffix(".csv").unwrap_or(name).to_owned()
     }
 }
@@ -54,7 +80,7 @@ pub struct Tables {
     /// Columns and their codes.
     pub schema: Schema,
     /// The private records.
-    pub private: Dataset,
+    pub private: Arc<Dataset>,
     /// The public tables.
     pub public: Vec<PublicData>,
     /// The marginals that the synthetic table should preserve.
@@ -64,7 +90,7 @@ pub struct Tables {
 impl Tables {
     /// Reads all tables. This spends no budget.
     pub(super) fn read(job: &Synthesis, observer: &mut dyn Observer) -> Result<Self> {
-        let schema = Schema::read(&job.schema)?;
+        let schema = job.schema.read()?;
         let domain = schema.domain();
         if let Some(rows) = job.rows {
             check_rows(&domain, rows as u64)?;
@@ -78,13 +104,22 @@ impl Tables {
         }
         let public_schema = job.public_schema(&schema)?;
         let mut public = Vec::with_capacity(job.public.len());
-        for file in &job.public {
-            let table = read_public_csv(&file.path, &public_schema)?;
-            public.push(PublicData::new(&file.name, table, &domain)?);
+        for table in &job.public {
+            let rows = without(&public_schema, table.source.public(&public_schema)?)?;
+            public.push(PublicData::new(&table.name, rows, &domain)?);
         }
-        let private = job.unit.read_csv(&job.private, &schema)?;
+        let private = job.private.private(&job.unit, &schema)?;
         Ok(Self { schema, private, public, workload })
     }
+}
+
+/// The records with the attributes of a schema alone.
+fn without(schema: &Schema, rows: Dataset) -> Result<Dataset> {
+    let wanted = schema.domain();
+    let names = rows.domain().attributes().iter().map(|attribute| &attribute.name);
+    let kept: Vec<usize> =
+        (0..).zip(names).filter(|(_, n)| wanted.position(n).is_some()).map(|(i, _)| i).collect();
+    if kept.len() == rows.domain().len() { Ok(rows) } else { rows.select(&kept) }
 }
 
 /// The notice of a workload whose marginals have too many cells to be counted quickly.

@@ -245,7 +245,8 @@ fn shares_out_of_range_and_shares_of_no_budget_are_refused() {
     }
     let (mechanism, checkpoint) = ("public-only".into(), None);
     let mut none = Synthesis { budget: None, mechanism, checkpoint, ..job };
-    let (public, schema) = (people(400, 2, 0.1), Schema::read(&none.schema).unwrap());
+    let (public, schema) =
+        (people(400, 2, 0.1), Schema::read(none.schema.file().unwrap()).unwrap());
     write_csv_file(&folder.path().join("near.csv"), &public, &schema, Labels::Codes, 1).unwrap();
     none.public.push(folder.path().join("near.csv").display().to_string().parse().unwrap());
     assert!(none.run(&mut Silent).unwrap_err().to_string().contains("budget"));

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::data::Dataset;
+use crate::observe::Unstoppable;
 use crate::query::Workload;
 
 #[test]
@@ -25,7 +26,8 @@ fn an_unseen_value_is_rare_and_between_independence_and_the_others() {
     let table = PublicData::new("p", table, &domain).unwrap();
     let cliques = Workload::all_k_way(&domain, 3).unwrap().downward_closure();
     let public = PublicMarginals::count(&[table], &cliques).unwrap();
-    let base = Base::build(&domain, &public, &vec![1.0; cliques.len()], 1.0, 1000.0).unwrap();
+    let base = Base::build(&domain, &public, &vec![1.0; cliques.len()], 1.0, 1000.0, &Unstoppable)
+        .unwrap();
 
     let of_all = base.model.marginals(&[Clique::new([0, 1, 2])]).unwrap();
     let (seen, unseen) = of_all[0].values().split_at(9);

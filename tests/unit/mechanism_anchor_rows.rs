@@ -6,6 +6,7 @@ use super::*;
 use crate::domain::Clique;
 use crate::measurement::Provenance;
 use crate::mechanism::anchor_pgm::base::PublicMarginals;
+use crate::observe::Unstoppable;
 
 const TOTAL: f64 = 1000.0;
 
@@ -18,7 +19,7 @@ fn base(table: &PublicData, workload: &Workload, domain: &Domain, cells: f64) ->
     let cliques = workload.downward_closure();
     let found = PublicMarginals::count(std::slice::from_ref(table), &cliques).unwrap();
     let limit_mib = cells * 8.0 / f64::from(1 << 20);
-    Base::build(domain, &found, &vec![1.0; cliques.len()], limit_mib, TOTAL).unwrap()
+    Base::build(domain, &found, &vec![1.0; cliques.len()], limit_mib, TOTAL, &Unstoppable).unwrap()
 }
 
 /// Two coins and whether they differ: no pair shows it, and the base has no room for all three.
@@ -43,7 +44,7 @@ fn records_have_the_share_of_what_the_model_misses() {
     let (domain, table) = parity(400);
     let workload = Workload::all_k_way(&domain, 3).unwrap();
     let small = base(&table, &workload, &domain, 7.0);
-    let share = best_share(&small, &[&table], &workload).unwrap();
+    let share = best_share(&small, &[&table], &workload, &Unstoppable).unwrap();
     assert!(share > 0.9, "the model misses everything: {share}");
 
     // Independent attributes: the model is right, and 200 records in 4,096 cells are noise.
@@ -54,7 +55,7 @@ fn records_have_the_share_of_what_the_model_misses() {
     let table = public(&domain, &rows);
     let workload = Workload::all_k_way(&domain, 3).unwrap();
     let base = base(&table, &workload, &domain, 1e6);
-    let share = best_share(&base, &[&table], &workload).unwrap();
+    let share = best_share(&base, &[&table], &workload, &Unstoppable).unwrap();
     assert!(share < 0.1, "the records are noise: {share}");
 }
 
@@ -66,10 +67,10 @@ fn a_mixture_needs_records_that_agree_and_that_measurements_do_not_beat() {
     let tables = [table];
     let task = Task::new(&workload, &tables);
     let fit = |measurements: &[Measurement]| {
-        PublicRecords::fit(&domain, &tables, measurements, TOTAL).unwrap().unwrap()
+        PublicRecords::fit(&domain, &tables, measurements, TOTAL, &Unstoppable).unwrap().unwrap()
     };
     let mixed = |records: &PublicRecords, beaten: f64| {
-        records.mixed_with(&base.model, &base, &task, beaten).unwrap()
+        records.mixed_with(&base.model, &base, &task, beaten, &Unstoppable).unwrap()
     };
 
     let fair = fit(&[measured(Clique::new([0]), vec![700.0, 300.0], 10.0)]);

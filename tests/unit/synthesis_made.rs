@@ -8,7 +8,7 @@ use crate::synthesis::{PublicFile, Synthesis};
 fn the_command_can_be_copied_and_names_no_folder() {
     let budget = Budget::approximate(1.0, 1e-9).unwrap();
     let mut job = Synthesis::new("/secret/place/pa 2024.csv", "/secret/schema.json", budget);
-    job.public.push(PublicFile { name: "it's".into(), path: "/other/oh.csv".into() });
+    job.public.push(PublicFile { name: "it's".into(), path: "/other/oh.csv".into() }.into());
     job.parameters.insert("rounds".into(), 20.into());
     job.parameters.insert("cliques".into(), serde_json::json!(["a,b", "c"]));
     job.workload.max_cells = Some(10_000);

@@ -6,7 +6,7 @@ use std::path::Path;
 use csv::ByteRecord;
 
 use super::bins::Values;
-use crate::data::raw_table::{DECODABLE, RawTable, open, quoted, text};
+use crate::data::raw_table::{DECODABLE, RawTable, columns_of, text};
 use crate::domain::{TableFormat, days};
 use crate::error::{Error, Result};
 
@@ -83,7 +83,7 @@ pub(super) fn observe(
     let mut remarks = Vec::new();
     let mut padded = 0_u64;
     for path in tables {
-        let mut table = RawTable::open(open(path)?, &path.display().to_string(), &raw)?;
+        let mut table = RawTable::of_file(path, &raw, "")?;
         let names: Vec<String> =
             table.header.iter().map(|name| text(name).unwrap_or_default().to_owned()).collect();
         if let Some(remark) = numbers_as_names(&names) {
@@ -104,13 +104,8 @@ pub(super) fn observe(
             for (cell, place) in record.iter().zip(&places) {
                 let column = &mut columns[*place];
                 let Some(cell) = text(cell) else {
-                    return Err(Error::InvalidCell {
-                        file: table.name.clone(),
-                        line: table.line(&record),
-                        column: column.name.clone(),
-                        found: quoted(cell),
-                        expected: DECODABLE.into(),
-                    });
+                    let expected = DECODABLE.to_owned();
+                    return Err(table.cell_error(&record, &column.name, cell, expected));
                 };
                 let value = cell.trim();
                 padded += u64::from(value.len() < cell.len());
@@ -131,7 +126,7 @@ fn numbered(tables: &[&Path], format: &TableFormat) -> Result<Vec<String>> {
     let format = TableFormat { names: None, ..format.clone() };
     let mut count = 0;
     for path in tables {
-        count = count.max(RawTable::columns(open(path)?, &path.display().to_string(), &format)?);
+        count = count.max(columns_of(path, &format)?);
     }
     Ok((1..=count).map(|column| format!("column{column}")).collect())
 }

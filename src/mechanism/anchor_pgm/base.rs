@@ -8,11 +8,12 @@ use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::estimation::{AcceleratedBregman, Estimator, SquaredLoss, Stopping, Weighting};
 use crate::graph::{self, JunctionTree};
-use crate::inference::OverBase;
+use crate::inference::{Interruptible, OverBase};
 use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::anchor_pgm::GAP;
 use crate::mechanism::graphical::{table_distances, tractable};
 use crate::model::MarkovRandomField;
+use crate::observe::Checks;
 use crate::table::{CliqueLayout, Potentials};
 
 /// Score, as a frequency, below which a marginal of the public tables adds nothing to the base.
@@ -147,8 +148,9 @@ impl Base {
         relevance: &[f64],
         limit_mib: f64,
         total: f64,
+        checks: &dyn Checks,
     ) -> Result<Self> {
-        let choice = Choice::new(domain, public, relevance, limit_mib);
+        let choice = Choice::new(domain, public, relevance, limit_mib, checks);
         let mut fit = choice.run(GROWTH_MIB)?;
         let small = SMALL_GROWTH.0.max(SMALL_GROWTH.1 * limit_mib);
         if small < GROWTH_MIB.min(limit_mib) {
@@ -163,12 +165,16 @@ impl Base {
     }
 
     /// A model of the same marginals of other public records.
-    pub(super) fn refitted(&self, table: &PublicData) -> Result<MarkovRandomField> {
+    pub(super) fn refitted(
+        &self,
+        table: &PublicData,
+        checks: &dyn Checks,
+    ) -> Result<MarkovRandomField> {
         let domain = self.model.domain();
         let public = PublicMarginals::count(std::slice::from_ref(table), self.cliques())?;
         let mut fit = Fitted::start(domain, &public)?;
         let all: Vec<usize> = (0..public.cliques.len()).collect();
-        fit.refit(domain, &public, &all, public.total(), CALLS.1)?;
+        fit.refit(domain, &public, &all, public.total(), CALLS.1, checks)?;
         Ok(fit.model)
     }
 
@@ -187,6 +193,7 @@ struct Choice<'a> {
     /// `s_r` of the public marginals.
     sampling: Vec<f64>,
     limit_mib: f64,
+    checks: &'a dyn Checks,
 }
 
 impl<'a> Choice<'a> {
@@ -195,17 +202,18 @@ impl<'a> Choice<'a> {
         public: &'a PublicMarginals,
         relevance: &[f64],
         limit_mib: f64,
+        checks: &'a dyn Checks,
     ) -> Self {
         let largest = relevance.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         let relevance = public.positions.iter().map(|i| relevance[*i] / largest).collect();
         let sampling = (0..public.cliques.len()).map(|i| public.sampling_error(i)).collect();
-        Self { domain, public, relevance, sampling, limit_mib }
+        Self { domain, public, relevance, sampling, limit_mib, checks }
     }
 
     /// Adds the marginals with the largest `w_r (‖q_r - M_r p‖₁ - s_r)`, at most one of each attribute at a time. `growth`: by
     /// how many MiB the size limit grows each time.
     fn run(&self, growth: f64) -> Result<Fitted> {
-        let Self { domain, public, limit_mib, .. } = *self;
+        let Self { domain, public, limit_mib, checks, .. } = *self;
         let records = public.total().max(1.0);
         let is_single = |i: &usize| public.cliques[*i].len() == 1;
         let mut chosen: Vec<usize> = (0..public.cliques.len()).filter(is_single).collect();
@@ -216,7 +224,7 @@ impl<'a> Choice<'a> {
         let mut grew = true;
         for pass in 1.. {
             if grew {
-                fit.refit(domain, public, &chosen, records, CALLS.0)?;
+                fit.refit(domain, public, &chosen, records, CALLS.0, checks)?;
             }
             let cliques: Vec<Clique> = chosen.iter().map(|i| public.cliques[*i].clone()).collect();
             let grown = (growth * f64::from(pass)).min(limit_mib);
@@ -255,7 +263,7 @@ impl<'a> Choice<'a> {
                 break;
             }
         }
-        fit.refit(domain, public, &chosen, records, CALLS.1)?;
+        fit.refit(domain, public, &chosen, records, CALLS.1, checks)?;
         Ok(fit)
     }
 
@@ -278,7 +286,8 @@ impl<'a> Choice<'a> {
                 wanted.iter().copied().filter(|i| public.records[*i] == size).collect();
             let (cliques, counts) = (&public.cliques, &public.counts);
             let scale = total / size as f64;
-            let distances = table_distances(&fit.model, cliques, &own, counts, scale, pass)?;
+            let distances =
+                table_distances(&fit.model, cliques, &own, counts, scale, pass, self.checks)?;
             let score = |(i, distance): (usize, f64)| {
                 (i, self.relevance[i] * (distance / total - self.sampling[i]))
             };
@@ -322,6 +331,7 @@ impl Fitted {
         chosen: &[usize],
         records: f64,
         calls: u32,
+        checks: &dyn Checks,
     ) -> Result<()> {
         if chosen.is_empty() {
             return Ok(());
@@ -338,7 +348,8 @@ impl Fitted {
         let warm = self.delta.as_ref();
         let stopping = Stopping::certified(GAP, calls);
         let method = AcceleratedBregman { stopping, pull: PULL, ..AcceleratedBregman::default() };
-        let estimate = method.estimate(&oracle, &loss, records, warm)?;
+        let estimate =
+            method.estimate(&Interruptible { oracle: &oracle, checks }, &loss, records, warm)?;
         self.model = MarkovRandomField::with_oracle(
             Arc::clone(oracle.inner()),
             oracle.potentials(&estimate.potentials),

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::estimation::{
     AcceleratedBregman, Certificate, Estimator, SquaredLoss, Stopping, Weighting,
 };
-use crate::inference::OverBase;
+use crate::inference::{Interruptible, OverBase};
 use crate::measurement::Measurement;
 use crate::mechanism::adaptive::squared_distance;
 use crate::mechanism::anchor_pgm::GAP;
@@ -17,6 +17,7 @@ use crate::mechanism::anchor_pgm::base::Base;
 use crate::mechanism::anchor_pgm::doubt::Doubts;
 use crate::mechanism::graphical::{Fit, Fitting, tractable};
 use crate::model::MarkovRandomField;
+use crate::observe::Checks;
 use crate::table::Potentials;
 
 /// Oracle calls after which a fit ends.
@@ -127,9 +128,13 @@ impl Expert {
     }
 
     /// How far the last fit is from the best one; `None` for one that ends as soon as it agrees, over a base.
-    pub(super) fn certificate(&self, fitting: &Fitting) -> Result<Option<Certificate>> {
+    pub(super) fn certificate(
+        &self,
+        fitting: &Fitting,
+        checks: &dyn Checks,
+    ) -> Result<Option<Certificate>> {
         match &self.alone {
-            Some(fit) => fit.certify(fitting.stopping.iterations, self.work).map(Some),
+            Some(fit) => fit.certify(fitting.stopping.iterations, self.work, checks).map(Some),
             None => Ok(self.pulled),
         }
     }
@@ -143,7 +148,12 @@ impl Expert {
     }
 
     /// Fits all measurements that fit in the size limit.
-    pub(super) fn fit(&mut self, fitting: &Fitting, measurements: &[Measurement]) -> Result<()> {
+    pub(super) fn fit(
+        &mut self,
+        fitting: &Fitting,
+        measurements: &[Measurement],
+        checks: &dyn Checks,
+    ) -> Result<()> {
         let domain = self.model.domain().clone();
         let new = self.fitted..measurements.len();
         self.fitted = measurements.len();
@@ -159,15 +169,15 @@ impl Expert {
         self.oracle_calls = 0;
         let Some((base, pull)) = self.base.clone() else {
             let (held, earlier) = (self.believed(measurements), self.alone.as_ref());
-            let fit = Fit::new(fitting, &domain, &held, &self.model, earlier)?;
+            let fit = Fit::new(fitting, &domain, &held, &self.model, earlier, checks)?;
             self.model = fit.model.clone();
             self.oracle_calls = fit.estimate.oracle_calls;
             self.work += f64::from(self.oracle_calls) * self.model.size_mib();
             self.alone = Some(fit);
             return Ok(());
         };
-        if self.fit_over(&base, pull, measurements)? && pull > 0.0 {
-            self.fit_over(&base, pull, measurements)?;
+        if self.fit_over(&base, pull, measurements, checks)? && pull > 0.0 {
+            self.fit_over(&base, pull, measurements, checks)?;
         }
         Ok(())
     }
@@ -178,7 +188,13 @@ impl Expert {
     }
 
     /// Fits, and quarters the κ of cliques whose measurements contradict the base. Returns whether there were any.
-    fn fit_over(&mut self, base: &Base, pull: f64, measurements: &[Measurement]) -> Result<bool> {
+    fn fit_over(
+        &mut self,
+        base: &Base,
+        pull: f64,
+        measurements: &[Measurement],
+        checks: &dyn Checks,
+    ) -> Result<bool> {
         let domain = &self.model.domain().clone();
         let believed = self.believed(measurements);
         let loss = SquaredLoss::new(domain, &believed, Weighting::InverseVariance)?;
@@ -196,7 +212,8 @@ impl Expert {
             Stopping::default().at_most(CALLS)
         };
         let method = AcceleratedBregman { stopping, pull, ..AcceleratedBregman::default() };
-        let estimate = method.estimate(&oracle, &loss, total, warm)?;
+        let estimate =
+            method.estimate(&Interruptible { oracle: &oracle, checks }, &loss, total, warm)?;
         self.model = MarkovRandomField::with_oracle(
             Arc::clone(oracle.inner()),
             oracle.potentials(&estimate.potentials),

@@ -141,8 +141,8 @@ impl Mechanism for AnchorPgm {
         let mut base = None;
         if setting.has_base() {
             run.fitting_public_tables();
-            let limit_mib = setting.base_mib;
-            base = Some(Base::build(run.domain(), &public, &relevance, limit_mib, total)?);
+            let (mib, checks) = (setting.base_mib, run.checks());
+            base = Some(Base::build(run.domain(), &public, &relevance, mib, total, checks)?);
         }
         let mut panel = Panel::new(fitting, run.domain(), base, &setting, records, total)?;
         let answers = run.marginals(&cliques)?;
@@ -156,7 +156,7 @@ impl Mechanism for AnchorPgm {
         if setting.regime == Regime::Predicted {
             first.iter().try_for_each(|measurement| panel.observe(measurement))?;
         }
-        panel.fit(first)?;
+        panel.fit(first, run.checks())?;
 
         // 2. The first driver. Then what an interrupted run did.
         let mut picks: Picks = run.restored()?.unwrap_or_default();
@@ -173,7 +173,7 @@ impl Mechanism for AnchorPgm {
         panel.favor(favored);
         for taken in singles.len() + 1..=resumed {
             let cost = schedule.next()?;
-            schedule.advance(cost, panel.take(&run.measurements()[..taken])?);
+            schedule.advance(cost, panel.take(&run.measurements()[..taken], run.checks())?);
         }
         if picks.last.is_none() {
             run.fitted(panel.record());
@@ -195,12 +195,12 @@ impl Mechanism for AnchorPgm {
             run.measure(clique, cost.0.measure)?;
             run.keep(&picks)?;
             run.end_round()?;
-            schedule.advance(cost, panel.take(run.measurements())?);
+            schedule.advance(cost, panel.take(run.measurements(), run.checks())?);
             run.fitted(panel.record());
         }
 
         // 4. The published model.
-        panel.wake(run.measurements())?;
+        panel.wake(run.measurements(), run.checks())?;
         let (mut models, favorite) = finalists(&run, task, &panel, &setting, total)?;
         let published = if setting.last_pick().is_zero() {
             favorite
@@ -217,7 +217,7 @@ impl Mechanism for AnchorPgm {
         if published >= models.len() {
             return Err(run.refused("a pick that names no model"));
         }
-        let certificate = panel.certificate(published)?;
+        let certificate = panel.certificate(published, run.checks())?;
         let published = models.swap_remove(published);
         let name = published.name;
         let mut release = run.finish(published.into_model(), certificate);
@@ -260,10 +260,12 @@ fn finalists(
         name: "the model of the public tables alone",
         form: Form::Graphical(base.model.clone()),
     }));
-    let records = PublicRecords::fit(run.domain(), task.public, run.measurements(), total)?;
+    let (public, checks) = (task.public, run.checks());
+    let records = PublicRecords::fit(run.domain(), public, run.measurements(), total, checks)?;
     let Some(records) = records else { return Ok((models, favorite)) };
     if let (Some(base), Some(expert)) = (&panel.base, panel.believer())
-        && let Some(mixed) = records.mixed_with(&expert.model, base, task, setting.beaten)?
+        && let Some(mixed) =
+            records.mixed_with(&expert.model, base, task, setting.beaten, checks)?
     {
         favorite = models.len();
         models.push(Candidate {

@@ -11,6 +11,7 @@ use crate::mechanism::anchor_pgm::expert::{AnchorExpert, Expert};
 use crate::mechanism::anchor_pgm::pick::{Candidate, Form};
 use crate::mechanism::anchor_pgm::setting::{Regime, Setting};
 use crate::mechanism::graphical::Fitting;
+use crate::observe::Checks;
 
 /// Nats by which the first driver starts ahead.
 const HEAD_START: f64 = 2.0;
@@ -74,38 +75,43 @@ impl Panel {
     }
 
     /// Fits all experts.
-    pub(super) fn fit(&mut self, measurements: &[Measurement]) -> Result<()> {
-        self.fit_those(|_| true, measurements)
+    pub(super) fn fit(&mut self, measurements: &[Measurement], checks: &dyn Checks) -> Result<()> {
+        self.fit_those(|_| true, measurements, checks)
     }
 
     /// Fits the experts that do not rest.
-    fn fit_contenders(&mut self, measurements: &[Measurement]) -> Result<()> {
+    fn fit_contenders(&mut self, measurements: &[Measurement], checks: &dyn Checks) -> Result<()> {
         let most = self.driver().surprise + RESTS;
-        self.fit_those(|expert| expert.surprise <= most, measurements)
+        self.fit_those(|expert| expert.surprise <= most, measurements, checks)
     }
 
     /// Fits the experts that rest.
-    pub(super) fn wake(&mut self, measurements: &[Measurement]) -> Result<()> {
-        self.fit_those(|expert| expert.fitted < measurements.len(), measurements)
+    pub(super) fn wake(&mut self, measurements: &[Measurement], checks: &dyn Checks) -> Result<()> {
+        self.fit_those(|expert| expert.fitted < measurements.len(), measurements, checks)
     }
 
     fn fit_those(
         &mut self,
         are_due: impl Fn(&Expert) -> bool,
         measurements: &[Measurement],
+        checks: &dyn Checks,
     ) -> Result<()> {
         let mut due = self.experts.iter_mut().filter(|expert| are_due(expert));
-        due.try_for_each(|expert| expert.fit(&self.fitting, measurements))
+        due.try_for_each(|expert| expert.fit(&self.fitting, measurements, checks))
     }
 
     /// Adds the last measurement. Returns whether it told the driver nothing beyond noise.
-    pub(super) fn take(&mut self, measurements: &[Measurement]) -> Result<bool> {
+    pub(super) fn take(
+        &mut self,
+        measurements: &[Measurement],
+        checks: &dyn Checks,
+    ) -> Result<bool> {
         let Some(last) = measurements.last() else { return Ok(false) };
         let asked = std::slice::from_ref(&last.clique);
         let driver = self.leader();
         let old = self.experts[driver].model.marginals(asked)?;
         self.observe(last)?;
-        self.fit_contenders(measurements)?;
+        self.fit_contenders(measurements, checks)?;
         if self.experts[driver].which.is_pulled() {
             return Ok(adaptive::told_nothing(last, old[0].values()));
         }
@@ -140,8 +146,12 @@ impl Panel {
     }
 
     /// The certificate of an expert's fit.
-    pub(super) fn certificate(&self, published: usize) -> Result<Option<Certificate>> {
+    pub(super) fn certificate(
+        &self,
+        published: usize,
+        checks: &dyn Checks,
+    ) -> Result<Option<Certificate>> {
         let expert = self.experts.get(published);
-        expert.map_or(Ok(None), |expert| expert.certificate(&self.fitting))
+        expert.map_or(Ok(None), |expert| expert.certificate(&self.fitting, checks))
     }
 }

@@ -88,8 +88,14 @@ impl<'a> Compared<'a> {
         for (position, model) in models.iter().enumerate() {
             let errors = match &model.form {
                 Form::Graphical(model) => {
-                    let (errors, coverage) =
-                        model_errors(model, self.cliques, &self.wanted, self.answers, round)?;
+                    let (errors, coverage) = model_errors(
+                        model,
+                        self.cliques,
+                        &self.wanted,
+                        self.answers,
+                        round,
+                        run.checks(),
+                    )?;
                     sampled += coverage.sampled;
                     errors
                 }

@@ -7,7 +7,7 @@ use crate::data::{Dataset, Projectable, PublicData};
 use crate::domain::Domain;
 use crate::error::Result;
 use crate::estimation::{AcceleratedBregman, Estimator, SquaredLoss, Stopping, Weighting};
-use crate::inference::ListedRecords;
+use crate::inference::{Interruptible, ListedRecords};
 use crate::measurement::Measurement;
 use crate::mechanism::Task;
 use crate::mechanism::anchor_pgm::GAP;
@@ -15,6 +15,7 @@ use crate::mechanism::anchor_pgm::base::Base;
 use crate::mechanism::anchor_pgm::doubt::Doubts;
 use crate::mechanism::anchor_pgm::pick::{Candidate, Form};
 use crate::model::{MarkovRandomField, Sampling, WeightedSupport};
+use crate::observe::Checks;
 use crate::query::Workload;
 
 /// Oracle calls after which a reweighting ends.
@@ -48,6 +49,7 @@ impl PublicRecords {
         tables: &[PublicData],
         measurements: &[Measurement],
         total: f64,
+        checks: &dyn Checks,
     ) -> Result<Option<Self>> {
         let whole = whole(domain, tables);
         if whole.is_empty() {
@@ -57,14 +59,14 @@ impl PublicRecords {
         let mut found = Self { listed, reweighted: None, agree: false };
         let cells = found.listed.size().saturating_mul(measurements.len());
         if cells > 0 && cells <= MOST_LOOKED_UP {
-            found.reweight(measurements)?;
+            found.reweight(measurements, checks)?;
         }
         Ok(Some(found))
     }
 
     /// Finds the weights that fit the measurements, pulled to those of the records by as many records as there are. As in
     /// the experts' fits, contradicted marginals lose their pull.
-    fn reweight(&mut self, measurements: &[Measurement]) -> Result<()> {
+    fn reweight(&mut self, measurements: &[Measurement], checks: &dyn Checks) -> Result<()> {
         let pull = self.listed.weights().iter().sum();
         let (mut doubts, mut warm) = (Doubts::default(), None);
         for _ in 0..PASSES {
@@ -76,7 +78,12 @@ impl PublicRecords {
             let stopping = Stopping::certified(GAP, CALLS);
             let method = AcceleratedBregman { stopping, pull, ..AcceleratedBregman::default() };
             let total = self.listed.total();
-            let estimate = method.estimate(&oracle, &loss, total, warm.as_ref())?;
+            let estimate = method.estimate(
+                &Interruptible { oracle: &oracle, checks },
+                &loss,
+                total,
+                warm.as_ref(),
+            )?;
             let (weights, _) = oracle.weights(&estimate.potentials)?;
             self.reweighted = Some(self.listed.clone().reweighted(weights, total)?);
             self.agree = !doubts.grow(&loss, &estimate.marginals);
@@ -97,6 +104,7 @@ impl PublicRecords {
         base: &Base,
         task: &Task<'_>,
         beaten: f64,
+        checks: &dyn Checks,
     ) -> Result<Option<WeightedSupport>> {
         let Some(reweighted) = self.reweighted.as_ref().filter(|_| self.agree) else {
             return Ok(None);
@@ -105,7 +113,7 @@ impl PublicRecords {
             return Ok(None);
         }
         let whole = whole(model.domain(), task.public);
-        let share = best_share(base, &whole, task.workload)? / (1.0 + beaten);
+        let share = best_share(base, &whole, task.workload, checks)? / (1.0 + beaten);
         if share < LEAST_SHARE {
             return Ok(None);
         }
@@ -137,7 +145,12 @@ fn whole<'t>(domain: &Domain, tables: &'t [PublicData]) -> Vec<&'t PublicData> {
 /// records and compared with the last fifth on the workload. A cell's squared error counts by one over the root of its
 /// frequency, which makes the sum behave like an L1 error; an L1 error itself favors records, which are as sparse as those
 /// held out.
-fn best_share(base: &Base, tables: &[&PublicData], workload: &Workload) -> Result<f64> {
+fn best_share(
+    base: &Base,
+    tables: &[&PublicData],
+    workload: &Workload,
+    checks: &dyn Checks,
+) -> Result<f64> {
     let domain = base.model.domain();
     let all =
         Dataset::joined(domain, &tables.iter().map(|table| table.table()).collect::<Vec<_>>())?;
@@ -149,7 +162,7 @@ fn best_share(base: &Base, tables: &[&PublicData], workload: &Workload) -> Resul
     }
     let held = all.take(&held);
     let kept = PublicData::new("kept", all.take(&kept), domain)?;
-    let model = base.refitted(&kept)?;
+    let model = base.refitted(&kept, checks)?;
     let drawn = drawn_from(&model, all.records())?;
 
     // Least squares: the error of the held-out records adds the same to all mixtures on average.

@@ -8,10 +8,11 @@ use super::Fitting;
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::estimation::{Certificate, Estimate, LeastLoss, SquaredLoss};
-use crate::inference::BeliefPropagation;
+use crate::inference::{BeliefPropagation, Interruptible};
 use crate::measurement::Measurement;
 use crate::mechanism::ModelState;
 use crate::model::MarkovRandomField;
+use crate::observe::Checks;
 use crate::table::{CliqueLayout, Potentials};
 
 /// A fitted model, the fit's report, and the data needed to certify it.
@@ -32,6 +33,7 @@ impl Fit {
         measurements: &[Measurement],
         before: &MarkovRandomField,
         earlier: Option<&Self>,
+        checks: &dyn Checks,
     ) -> Result<Self> {
         let loss = SquaredLoss::new(domain, measurements, fitting.weighting)?;
         let oracle = Arc::new(match earlier {
@@ -41,7 +43,8 @@ impl Fit {
         let total = before.total();
         let warm = Some(before.potentials()).filter(|theta| !theta.layout().cliques().is_empty());
         let estimator = fitting.estimator;
-        let estimate = estimator.estimate(fitting.stopping, &oracle, &loss, total, warm)?;
+        let watched = Interruptible { oracle: &*oracle, checks };
+        let estimate = estimator.estimate(fitting.stopping, &watched, &loss, total, warm)?;
         let potentials = estimate.potentials.clone();
         let model = MarkovRandomField::with_oracle(Arc::clone(&oracle), potentials, total)?;
         Ok(Self { model, estimate, oracle, loss, total })
@@ -53,7 +56,12 @@ impl Fit {
     /// `iterations`: maximum number of calls of a fit. `work`: the sum over all fits of calls times model size in MiB.
     /// The certificate takes no more work than that, and no more calls than two fits. While the bound is loose, it may
     /// take the calls of one fit.
-    pub(in crate::mechanism) fn certify(&self, iterations: u32, work: f64) -> Result<Certificate> {
+    pub(in crate::mechanism) fn certify(
+        &self,
+        iterations: u32,
+        work: f64,
+        checks: &dyn Checks,
+    ) -> Result<Certificate> {
         let affordable = whole_calls(work.max(LITTLE_WORK) / self.model.size_mib());
         let soft = affordable.min(iterations.saturating_mul(2));
         let calls = soft..=soft.max(iterations);
@@ -61,7 +69,8 @@ impl Fit {
         let (mut lower_bound, mut least_loss) = (*lower_bound, *loss);
         if self.loss.noise() > 0.0 {
             let near = Some(potentials);
-            let found = LeastLoss::enclose(&self.oracle, &self.loss, self.total, near, calls)?;
+            let oracle = Interruptible { oracle: &*self.oracle, checks };
+            let found = LeastLoss::enclose_while(&oracle, &self.loss, self.total, near, calls)?;
             lower_bound = lower_bound.max(found.lower_bound);
             least_loss = least_loss.min(found.upper_bound);
         }

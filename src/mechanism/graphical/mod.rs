@@ -12,6 +12,7 @@ use crate::graph::{self, Extensions, JunctionTree, Scratch};
 use crate::measurement::Measurement;
 use crate::mechanism::{FitRecord, Release, Run};
 use crate::model::MarkovRandomField;
+use crate::observe::Checks;
 use crate::privacy::{Rho, ScoreSensitivity, Selection, Sensitive};
 
 pub(super) use fit::Fit;
@@ -157,16 +158,18 @@ impl GraphicalModel {
     /// seed for records drawn from the model, used where its exact marginals would be costly.
     ///
     /// # Errors
-    /// A table that does not fit in memory.
+    /// A table that does not fit in memory, or an interruption.
     pub fn errors(
         &mut self,
+        run: &Run<'_, '_>,
         cliques: &[Clique],
         wanted: &[usize],
         answers: &Sensitive<Vec<Vec<u32>>>,
         round: u32,
     ) -> Result<Sensitive<Vec<f64>>> {
+        let checks = run.checks();
         let (errors, coverage) =
-            scores::model_errors(&self.model, cliques, wanted, answers, round)?;
+            scores::model_errors(&self.model, cliques, wanted, answers, round, checks)?;
         self.coverage = coverage;
         Ok(errors)
     }
@@ -202,7 +205,7 @@ impl GraphicalModel {
     /// # Errors
     /// A model that does not fit in memory.
     pub fn fit(&mut self, run: &mut Run<'_, '_>) -> Result<()> {
-        self.advance(run.domain(), run.measurements())?;
+        self.advance(run.domain(), run.measurements(), run.checks())?;
         self.report(run)
     }
 
@@ -214,12 +217,17 @@ impl GraphicalModel {
     }
 
     /// Fits the model to some measurements.
-    pub(super) fn advance(&mut self, domain: &Domain, measurements: &[Measurement]) -> Result<()> {
+    pub(super) fn advance(
+        &mut self,
+        domain: &Domain,
+        measurements: &[Measurement],
+        checks: &dyn Checks,
+    ) -> Result<()> {
         if measurements.is_empty() {
             return Ok(());
         }
         let earlier = self.last_fit.as_ref();
-        let fit = Fit::new(&self.fitting, domain, measurements, &self.model, earlier)?;
+        let fit = Fit::new(&self.fitting, domain, measurements, &self.model, earlier, checks)?;
         self.model = fit.model.clone();
         self.last_fit = Some(fit);
         Ok(())
@@ -249,7 +257,8 @@ impl GraphicalModel {
             _ => 0.0,
         });
         let work = work.sum();
-        let certificate = self.last_fit.map(|fit| fit.certify(iterations, work)).transpose()?;
+        let certificate =
+            self.last_fit.map(|fit| fit.certify(iterations, work, run.checks())).transpose()?;
         Ok(run.finish(self.model, certificate))
     }
 }

@@ -9,6 +9,7 @@ use crate::data::Projectable;
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::model::{MarkovRandomField, Sampling};
+use crate::observe::Checks;
 use crate::privacy::Sensitive;
 use crate::table::l1_distance;
 
@@ -38,9 +39,10 @@ pub(in crate::mechanism) fn model_errors(
     wanted: &[usize],
     answers: &Sensitive<Vec<Vec<u32>>>,
     round: u32,
+    checks: &dyn Checks,
 ) -> Result<(Sensitive<Vec<f64>>, Coverage)> {
     let mut errors = Some(answers.as_ref().map(|_| vec![0.0; cliques.len()]));
-    let coverage = for_each_batch(model, cliques, wanted, round, |part, tables| {
+    let coverage = for_each_batch(model, cliques, wanted, round, checks, |part, tables| {
         errors = errors.take().map(|errors| {
             errors.zip(answers.as_ref()).map(|(mut errors, answers)| {
                 distances(part, tables, answers, 1.0, &mut errors);
@@ -60,9 +62,10 @@ pub(in crate::mechanism) fn table_distances(
     counts: &[Vec<u32>],
     scale: f64,
     round: u32,
+    checks: &dyn Checks,
 ) -> Result<Vec<f64>> {
     let mut found = vec![0.0; cliques.len()];
-    for_each_batch(model, cliques, wanted, round, |part, tables| {
+    for_each_batch(model, cliques, wanted, round, checks, |part, tables| {
         distances(part, tables, counts, scale, &mut found);
     })?;
     Ok(wanted.iter().map(|i| found[*i]).collect())
@@ -77,12 +80,14 @@ fn for_each_batch(
     cliques: &[Clique],
     wanted: &[usize],
     round: u32,
+    checks: &dyn Checks,
     mut visit: impl FnMut(&[usize], &[Vec<f64>]),
 ) -> Result<Coverage> {
     let domain = model.domain();
     let (exact, sampled) = split_by_work(model, cliques, wanted);
     let asked = |part: &[usize]| part.iter().map(|i| cliques[*i].clone()).collect::<Vec<_>>();
     for part in batches(domain, cliques, &exact) {
+        checks.check()?;
         let tables: Vec<Vec<f64>> =
             model.marginals(&asked(part))?.iter().map(|t| t.values().to_vec()).collect();
         visit(part, &tables);
@@ -94,6 +99,7 @@ fn for_each_batch(
         let rows = model.sample(records, Sampling::Rounded, &mut rng)?;
         let scale = model.total() / records as f64;
         for part in batches(domain, cliques, &sampled) {
+            checks.check()?;
             let tables: Vec<Vec<f64>> = rows
                 .project_many(&asked(part))?
                 .iter()

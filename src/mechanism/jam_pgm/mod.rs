@@ -205,7 +205,7 @@ impl Mechanism for JamPgm {
             let candidates = candidates(&wanted, task.public.len(), is_free);
 
             // Score: the model's error minus the error of the new marginal.
-            let errors = model.errors(&cliques, &wanted, &answers, round)?;
+            let errors = model.errors(&run, &cliques, &wanted, &answers, round)?;
             let noise = run.expected_noise(shares.measure);
             let domain = run.domain();
             let scores = errors.zip(public_errors.as_ref()).map(|(errors, public_errors)| {
@@ -285,7 +285,7 @@ impl JamPgm {
             Weighting::Equal => kept.collect(),
             Weighting::InverseVariance => kept.map(|m| public.as_sample(m, total)).collect(),
         };
-        model.advance(run.domain(), &believed)?;
+        model.advance(run.domain(), &believed, run.checks())?;
         model.report(run)
     }
 }

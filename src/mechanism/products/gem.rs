@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::mechanism::query_release::{Queries, QueryRelease};
 use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task};
 use crate::model::products::split::value_ranges;
-use crate::observe::Observer;
+use crate::observe::{Checks, Observer};
 use crate::privacy::Curator;
 
 /// The seed of the first weights and inputs. It is public, and the same for all runs.
@@ -202,15 +202,14 @@ impl Trained for NeuralModel<'_> {
         &self.network.probabilities
     }
 
-    fn pretrain(&mut self, run: &mut Run<'_, '_>) {
-        if let Some(public) = &self.public {
-            run.fitting_public_tables();
-            public.train(&mut self.network, self.settings.loss);
-        }
+    fn pretrain(&mut self, run: &mut Run<'_, '_>) -> Result<()> {
+        let Some(public) = &self.public else { return Ok(()) };
+        run.fitting_public_tables();
+        public.train(&mut self.network, self.settings.loss, run.checks())
     }
 
     /// The box of `docs/theory/query-release.md`, section 1.
-    fn train(&mut self, targets: &Targets, round: u32) -> u32 {
+    fn train(&mut self, targets: &Targets, round: u32, checks: &dyn Checks) -> Result<u32> {
         let (network, settings) = (&mut self.network, self.settings);
         let mut errors = targets.errors(&network.probabilities, None);
         let worst = largest(&errors);
@@ -219,6 +218,7 @@ impl Trained for NeuralModel<'_> {
         let mut adam = Adam::new(&network.parameters);
         let mut steps = 0;
         while steps < settings.steps {
+            checks.check()?;
             let Some(slopes) = settings.loss.slopes(errors, error / 2.0) else { break };
             let slopes = targets.pull_back(&network.probabilities, &slopes);
             let gradient = network.backward(slopes);
@@ -235,7 +235,7 @@ impl Trained for NeuralModel<'_> {
             network.draw_latents(SEED);
             network.forward();
         }
-        steps
+        Ok(steps)
     }
 
     fn memory(&self) -> Memory {

@@ -13,6 +13,7 @@ use super::training::is_finite;
 use crate::data::PublicData;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
+use crate::observe::Checks;
 use crate::query::Workload;
 
 /// The first and the last rate.
@@ -88,7 +89,12 @@ impl Pretraining {
 
     /// Trains by Adam and keeps the parameters with the least of the largest errors seen. Of a large workload, each
     /// step takes marginals that are drawn in proportion to their last known L1 errors.
-    pub(super) fn train(&self, network: &mut Network<f32>, loss: Loss) {
+    pub(super) fn train(
+        &self,
+        network: &mut Network<f32>,
+        loss: Loss,
+        checks: &dyn Checks,
+    ) -> Result<()> {
         let mut rng = ChaCha20Rng::seed_from_u64(0);
         let mut adam = Adam::new(&network.parameters);
         let is_large = self.targets.sizes().sum::<usize>() > CELLS;
@@ -96,6 +102,7 @@ impl Pretraining {
         let mut best = (largest(&errors), network.parameters.clone());
         let mut known = l1(&errors);
         for step in 0..self.steps {
+            checks.check()?;
             if is_large {
                 let drawn = self.draw(&known, &mut rng);
                 errors = self.targets.errors(&network.probabilities, Some(&drawn));
@@ -122,6 +129,7 @@ impl Pretraining {
         }
         network.parameters = best.1;
         network.forward();
+        Ok(())
     }
 
     /// Lists, each with a probability in proportion to its L1 error, until they have [`CELLS`] cells.

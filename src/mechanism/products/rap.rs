@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::mechanism::query_release::{Queries, QueryRelease};
 use crate::mechanism::{Mechanism, PlanFor, Release, RunPlan, Task};
 use crate::model::products::split::value_ranges;
-use crate::observe::Observer;
+use crate::observe::{Checks, Observer};
 use crate::privacy::Curator;
 
 /// The seed of the first parameters. It is public, and the same for all runs.
@@ -181,12 +181,13 @@ impl Trained for RowModel {
     }
 
     /// The box of `docs/theory/query-release.md`, section 2.
-    fn train(&mut self, targets: &Targets, _round: u32) -> u32 {
+    fn train(&mut self, targets: &Targets, _round: u32, checks: &dyn Checks) -> Result<u32> {
         let squares = |errors: &[Vec<f64>]| errors.iter().flatten().map(|e| e * e).sum::<f64>();
         let mut errors = targets.errors(&self.matrix, None);
         let mut loss = squares(&errors);
         let (mut marked, mut steps) = (loss, 0);
         while steps < self.settings.steps && loss >= MET {
+            checks.check()?;
             for slope in errors.iter_mut().flatten() {
                 *slope *= 2.0;
             }
@@ -206,7 +207,7 @@ impl Trained for RowModel {
                 marked = loss;
             }
         }
-        steps
+        Ok(steps)
     }
 
     fn memory(&self) -> Memory {

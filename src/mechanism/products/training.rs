@@ -14,6 +14,7 @@ use crate::mechanism::query_release::{Approximation, Iterate};
 use crate::mechanism::{FitRecord, ModelState, Run};
 use crate::model::products::split::{Split, value_ranges};
 use crate::model::{Model, Products};
+use crate::observe::Checks;
 
 /// How much an average of parameters takes from each further round.
 const TAKEN: f32 = 0.1;
@@ -30,12 +31,13 @@ pub(super) trait Trained {
     fn matrix(&self) -> &Array2<f32>;
 
     /// Trains on public tables, before the first round.
-    fn pretrain(&mut self, run: &mut Run<'_, '_>) {
+    fn pretrain(&mut self, run: &mut Run<'_, '_>) -> Result<()> {
         let _ = run;
+        Ok(())
     }
 
     /// Trains on all answers so far, and returns the number of steps.
-    fn train(&mut self, targets: &Targets, round: u32) -> u32;
+    fn train(&mut self, targets: &Targets, round: u32, checks: &dyn Checks) -> Result<u32>;
 
     /// What training remembers beside the parameters.
     fn memory(&self) -> Memory;
@@ -73,9 +75,9 @@ impl<M: Trained> Training<M> {
 
     /// A round's training. One that leads to numbers that are not finite, as a large rate can, is taken back: the round
     /// is then recorded with no step.
-    fn train(&mut self, round: u32) -> FitRecord {
+    fn train(&mut self, round: u32, checks: &dyn Checks) -> Result<FitRecord> {
         let before = self.model.parameters().to_vec();
-        let mut steps = self.model.train(&self.targets, round);
+        let mut steps = self.model.train(&self.targets, round, checks)?;
         if !self.is_finite() {
             self.model.set(before);
             steps = 0;
@@ -84,7 +86,7 @@ impl<M: Trained> Training<M> {
         let matrix = self.model.matrix();
         let largest_error = largest(&self.targets.errors(matrix, None));
         let model_mib = 4.0 * matrix.len() as f64 / f64::from(1 << 20);
-        FitRecord::Products { largest_error, steps, model_mib }
+        Ok(FitRecord::Products { largest_error, steps, model_mib })
     }
 
     fn is_finite(&self) -> bool {
@@ -112,7 +114,7 @@ impl<M: Trained> Approximation for Training<M> {
         self.total = total;
         let stored = run.restored::<State>()?;
         if stored.is_none() {
-            self.model.pretrain(run);
+            self.model.pretrain(run)?;
         }
         let untrained = if stored.is_some() { 1 } else { run.rounds().len() };
         if stored.is_some_and(|state| !self.restore(state)) {
@@ -122,7 +124,7 @@ impl<M: Trained> Approximation for Training<M> {
         for (number, round) in run.rounds().iter().enumerate() {
             self.add(&run.measurements()[round.measurements.clone()]);
             if number + untrained >= run.rounds().len() {
-                last = Some(self.train(round.round));
+                last = Some(self.train(round.round, run.checks())?);
             }
         }
         Ok(last)
@@ -140,9 +142,9 @@ impl<M: Trained> Approximation for Training<M> {
         Ok(tables.collect())
     }
 
-    fn learn(&mut self, round: u32, new: &[Measurement]) -> Result<FitRecord> {
+    fn learn(&mut self, round: u32, new: &[Measurement], checks: &dyn Checks) -> Result<FitRecord> {
         self.add(new);
-        Ok(self.train(round))
+        self.train(round, checks)
     }
 
     fn keep(&self, run: &mut Run<'_, '_>) -> Result<()> {

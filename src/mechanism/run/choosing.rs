@@ -17,6 +17,7 @@ impl Run<'_, '_> {
         rho: Rho,
         purpose: &str,
     ) -> Result<usize> {
+        self.check()?;
         let choice = self.curator.select(selection, scores, sensitivity, rho, purpose)?;
         self.chosen();
         Ok(choice)
@@ -35,6 +36,7 @@ impl Run<'_, '_> {
         times: u32,
         purpose: &str,
     ) -> Result<Vec<usize>> {
+        self.check()?;
         let choices = self.curator.select_times(scores, sensitivity, rho, times, purpose)?;
         self.chosen();
         Ok(choices)

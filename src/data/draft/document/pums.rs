@@ -9,7 +9,7 @@ use csv::{ReaderBuilder, StringRecord};
 
 use crate::data::draft::document::range::inner_edges;
 use crate::data::draft::is_weight;
-use crate::data::raw_table::{Source, open};
+use crate::data::raw_table::{Source, open_text};
 use crate::domain::{Bins, Encoding, Kind, MAX_CARDINALITY, Role, SchemaColumn};
 use crate::error::{Error, Result};
 
@@ -37,7 +37,7 @@ struct Entry {
 pub(super) fn read(path: &Path) -> Result<Vec<SchemaColumn>> {
     let failed = |source| Error::Io { action: "read", path: path.into(), source };
     let source = Source::open(
-        open(path)?,
+        open_text(path)?,
         Encoding::Utf8,
         Rc::new(Cell::new(false)),
         Rc::new(Cell::new(LARGEST)),

@@ -1,0 +1,63 @@
+"""Differentially private synthetic tables, with the help of public tables.
+
+>>> import jointly_dp as jd
+>>> schema = jd.Schema({"sex": 2, "age": 4})
+>>> people = {"sex": [0, 1, 1, 0] * 100, "age": [3, 1, 2, 2] * 100}
+>>> synth = jd.Synthesizer(schema, epsilon=1.0, delta=1e-6, mechanism="independent")
+>>> synth = synth.fit(people)
+>>> table = synth.sample(50)
+>>> table.num_rows, synth.release_.is_private
+(50, True)
+"""
+
+from ._errors import (
+    BudgetExceeded,
+    CheckpointError,
+    InputError,
+    JointlyError,
+    PrivacyError,
+    TooLarge,
+    UsageError,
+)
+from ._model import Answer, AnswerRow, Fit, Measurement, Model, fit
+from ._native import __version__
+from ._progress import Certified, Event, Fitted, FittingPublicTables, Measured, Notice, Scored, Started
+from ._release import Ledger, Release
+from ._schema import Schema, Workload
+from ._synthesizer import Synthesizer
+from ._tools import evaluate, mechanisms, rho, set_threads, trust
+
+__all__ = [
+    "Answer",
+    "AnswerRow",
+    "BudgetExceeded",
+    "Certified",
+    "CheckpointError",
+    "Event",
+    "Fit",
+    "Fitted",
+    "FittingPublicTables",
+    "InputError",
+    "JointlyError",
+    "Ledger",
+    "Measured",
+    "Measurement",
+    "Model",
+    "Notice",
+    "PrivacyError",
+    "Release",
+    "Schema",
+    "Scored",
+    "Started",
+    "Synthesizer",
+    "TooLarge",
+    "UsageError",
+    "Workload",
+    "__version__",
+    "evaluate",
+    "fit",
+    "mechanisms",
+    "rho",
+    "set_threads",
+    "trust",
+]

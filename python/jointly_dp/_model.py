@@ -1,0 +1,304 @@
+"""Models: records, marginals and answers; and models of given measurements."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import _native
+from ._schema import Schema
+from ._tables import returned
+
+
+@dataclass(frozen=True)
+class AnswerRow:
+    """An answer about one group of records. ``answer``: ``None`` where the model expects no record."""
+
+    group: tuple[str, ...]
+    values: tuple[str, ...]
+    count: float
+    answer: float | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answers to one question, one for each group and combination of values."""
+
+    question: str
+    is_date: bool
+    rows: tuple[AnswerRow, ...]
+
+
+class Model:
+    """A fitted distribution with its schema. Everything computed from it is free.
+
+    >>> import jointly_dp as jd
+    >>> model = jd.fit({"sex": 2, "age": 3}, [jd.Measurement(("sex", "age"), [5, 10, 15, 20, 25, 25], stddev=0.5)]).model
+    >>> round(model.total), model.attributes
+    (100, {'sex': 2, 'age': 3})
+    """
+
+    def __init__(self, native: _native.Model) -> None:
+        self._native = native
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Model:
+        """Reads a model file, such as ``jointly synth --model`` writes.
+
+        >>> import jointly_dp as jd, pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.json"
+        >>> jd.fit({"sex": 2}, [jd.Measurement(["sex"], [60, 40])]).model.save(path)
+        >>> jd.Model.load(path)
+        Model(100 records, {'sex': 2}, NOT PRIVATE)
+        """
+        return cls(_native.Model.read(os.fspath(path)))
+
+    @classmethod
+    def from_json(cls, text: str) -> Model:
+        """Reads the text of a model file."""
+        return cls(_native.Model.from_json(text))
+
+    def to_json(self) -> str:
+        """The text of the model file."""
+        return self._native.to_json()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model file."""
+        self._native.write(os.fspath(path))
+
+    @property
+    def schema(self) -> Schema:
+        """The columns."""
+        return Schema._of(self._native.schema)
+
+    @property
+    def attributes(self) -> dict[str, int]:
+        """Names of the attributes with their numbers of values."""
+        return self.schema.attributes
+
+    @property
+    def total(self) -> float:
+        """The number of records that the model stands for."""
+        return self._native.total
+
+    @property
+    def mechanism(self) -> str:
+        """Name of the mechanism that made it."""
+        return self._native.mechanism
+
+    @property
+    def is_private(self) -> bool:
+        """False when the noise came from a fixed seed. Then nothing is private."""
+        return self._native.is_private
+
+    def sample(
+        self,
+        n: int | None = None,
+        *,
+        seed: int | None = None,
+        given: str | None = None,
+        refine: bool = True,
+        labels: bool = False,
+        kind: str = "arrow",
+    ) -> Any:
+        """Draws records, as ``jointly sample`` does: the same seed gives the same values.
+
+        ``n``: how many; by default as many as the model stands for. ``given``: draws from the records that agree with this,
+        such as ``"sex=1"``. ``refine``: whether the records are adjusted to the model's marginals; otherwise each is drawn
+        independently. ``labels``: labels instead of codes. ``kind``: ``"pandas"``, ``"polars"``, ``"pyarrow"``,
+        ``"columns"`` for lists by name, or ``"arrow"`` for an object with ``__arrow_c_stream__``, which all of these accept.
+
+        >>> import jointly_dp as jd
+        >>> model = jd.fit({"sex": 2}, [jd.Measurement(["sex"], [60, 40])]).model
+        >>> model.sample(10, seed=1).num_rows
+        10
+        """
+        records = self._native.records if n is None else n
+        if records < 1:
+            raise ValueError(f"n is {records}, expected at least 1")
+        return returned(self._native.sample(records, seed, given, refine, True, labels), kind)
+
+    def sample_to(
+        self,
+        path: str | os.PathLike[str],
+        n: int | None = None,
+        *,
+        seed: int | None = None,
+        given: str | None = None,
+        refine: bool = True,
+    ) -> None:
+        """Draws records into a file: CSV, gzip if it ends in ``.gz``, Parquet if it ends in ``.parquet``.
+
+        The bytes are those of ``jointly sample`` with the same seed. Any number of records fits: they are written in blocks.
+
+        >>> import jointly_dp as jd, pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "rows.csv"
+        >>> jd.fit({"sex": 2}, [jd.Measurement(["sex"], [60, 40])]).model.sample_to(path, 3, seed=1)
+        >>> len(path.read_text().splitlines())
+        4
+        """
+        records = self._native.records if n is None else n
+        self._native.sample_to(os.fspath(path), records, seed, given, refine)
+
+    def marginal(self, attributes: Sequence[str]) -> Any:
+        """The expected counts of all combinations of values, one axis for each attribute, in the order given.
+
+        An array of numpy if it is installed, otherwise nested lists.
+
+        >>> import jointly_dp as jd
+        >>> model = jd.fit({"sex": 2, "age": 2}, [jd.Measurement(["age", "sex"], [[1, 2], [3, 4]])]).model
+        >>> model.marginal(["sex"]).round().tolist()
+        [4.0, 6.0]
+        """
+        shape, values = self._native.marginal(list(attributes))
+        try:
+            import numpy
+        except ImportError:
+            return _nested(shape, values)
+        return numpy.array(values, dtype=numpy.float64).reshape(shape)
+
+    def ask(
+        self,
+        *,
+        marginal: Iterable[Sequence[str]] = (),
+        share: Iterable[str] = (),
+        mean: Iterable[str] = (),
+        median: Iterable[str] = (),
+        quantile: Mapping[str, float] | None = None,
+        by: Sequence[str] = (),
+        given: str | None = None,
+    ) -> list[Answer]:
+        """Asks as ``jointly ask`` does: shares, means and quantiles, with the names of values.
+
+        ``by``: within each combination of values of these attributes. ``given``: of the records that agree with this.
+
+        >>> import jointly_dp as jd
+        >>> model = jd.fit({"sex": 2, "age": 2}, [jd.Measurement(["age", "sex"], [[1, 2], [3, 4]])]).model
+        >>> [answer] = model.ask(share=["sex=1"], by=["age"])
+        >>> [(row.group, round(row.answer, 2)) for row in answer.rows]
+        [(('0',), 0.67), (('1',), 0.57)]
+        """
+        questions: list[dict[str, Any]] = [{"marginal": list(names)} for names in marginal]
+        questions += [{"share": evidence} for evidence in share]
+        questions += [{"mean": name} for name in mean]
+        questions += [{"quantile": [name, 0.5]} for name in median]
+        questions += [{"quantile": [name, at]} for name, at in (quantile or {}).items()]
+        found = json.loads(self._native.ask(json.dumps(questions), list(by), given))
+        return [
+            Answer(
+                one["question"],
+                one.get("is_date", False),
+                tuple(
+                    AnswerRow(tuple(row["group"]), tuple(row["values"]), row["count"], row["answer"])
+                    for row in one["rows"]
+                ),
+            )
+            for one in found
+        ]
+
+    def __repr__(self) -> str:
+        marked = "" if self.is_private else ", NOT PRIVATE"
+        return f"Model({self._native.records} records, {self.attributes!r}{marked})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Model.from_json, (self.to_json(),)
+
+
+def _nested(shape: Sequence[int], values: Sequence[float]) -> Any:
+    """Row-major values as nested lists.
+
+    >>> _nested([2, 2], [1.0, 2.0, 3.0, 4.0])
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
+    if len(shape) <= 1:
+        return list(values)
+    size = len(values) // shape[0]
+    return [_nested(shape[1:], values[start : start + size]) for start in range(0, len(values), size)]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Counts of all combinations of values of some attributes, with noise.
+
+    ``values``: one axis for each attribute in the order given, nested or row-major. ``stddev``: of the noise on each count;
+    0 for none. ``source``: the public table that the counts come from, ``None`` for the private one. ``cell``: the only cell
+    that was measured, row-major; ``None`` for all.
+
+    >>> Measurement(("sex",), [60, 40], stddev=3.0).values
+    (60.0, 40.0)
+    """
+
+    attributes: tuple[str, ...]
+    values: tuple[float, ...]
+    stddev: float = 0.0
+    source: str | None = None
+    cell: int | None = None
+
+    def __init__(
+        self,
+        attributes: Sequence[str],
+        values: Any,
+        stddev: float = 0.0,
+        source: str | None = None,
+        cell: int | None = None,
+    ) -> None:
+        members = {
+            "attributes": tuple(attributes),
+            "values": tuple(_flat(values.tolist() if hasattr(values, "tolist") else values)),
+            "stddev": float(stddev),
+            "source": source,
+            "cell": cell,
+        }
+        for name, value in members.items():
+            object.__setattr__(self, name, value)
+
+
+def _flat(values: Any) -> Iterable[float]:
+    if isinstance(values, (int, float)):
+        yield float(values)
+    else:
+        for value in values:
+            yield from _flat(value)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A model of given measurements, and how far it is from them."""
+
+    model: Model
+    loss: float
+    oracle_calls: int
+    total: float = field(default=0.0)
+
+
+def fit(
+    schema: Schema | Mapping[str, int],
+    measurements: Iterable[Measurement],
+    *,
+    total: float | None = None,
+    iterations: int = 1000,
+    is_private: bool = False,
+) -> Fit:
+    """Fits a graphical model to measurements that were made elsewhere.
+
+    It minimizes the squared distance to the measurements, each weighted by ``1 / stddev**2``, over all distributions.
+    Post-processing: it costs no privacy. ``total``: number of records; by default what the measurements say on average.
+    ``is_private``: what the model says of itself; only the caller knows where the measurements come from.
+
+    >>> import jointly_dp as jd
+    >>> noisy = [jd.Measurement(["a", "b"], [[30, 10], [20, 40]], stddev=2.0), jd.Measurement(["b"], [52, 49], stddev=1.0)]
+    >>> fitted = jd.fit({"a": 2, "b": 2}, noisy)
+    >>> [round(count) for count in fitted.model.marginal(["b"])]
+    [52, 49]
+    """
+    columns = schema if isinstance(schema, Schema) else Schema(schema)
+    given = []
+    for measurement in measurements:
+        if measurement.cell is not None:
+            raise ValueError("a measurement of a single cell, expected whole marginals")
+        given.append((list(measurement.attributes), list(measurement.values), measurement.stddev))
+    native, report = _native.fit_measurements(columns._native, given, total, iterations, is_private)
+    return Fit(Model(native), **json.loads(report))

@@ -1,0 +1,112 @@
+"""The native module: thin classes over the Rust library, with JSON for everything that is not a table. Not public."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+__version__: str
+
+@final
+class Schema:
+    @staticmethod
+    def from_json(text: str, place: str) -> Schema: ...
+    @staticmethod
+    def read(path: str) -> Schema: ...
+    @staticmethod
+    def draft(tables: Sequence[str], dictionary: str | None) -> tuple[Schema, str]: ...
+    def to_json(self) -> str: ...
+    def attributes(self) -> list[tuple[str, int]]: ...
+    def values(self, name: str) -> list[str]: ...
+    def select(self, names: Sequence[str]) -> Schema: ...
+
+@final
+class Rows:
+    @staticmethod
+    def read(
+        schema: Schema,
+        table: Any,
+        name: str,
+        kind: str,
+        neighbors: str = "replace-one",
+        unit: tuple[str, int] | None = None,
+    ) -> Rows: ...
+
+@final
+class Model:
+    schema: Schema
+    total: float
+    records: int
+    size_mib: float
+    mechanism: str
+    is_private: bool
+    @staticmethod
+    def read(path: str) -> Model: ...
+    @staticmethod
+    def from_json(text: str) -> Model: ...
+    def to_json(self) -> str: ...
+    def write(self, path: str) -> None: ...
+    def sample(
+        self,
+        records: int,
+        seed: int | None = None,
+        given: str | None = None,
+        refined: bool = True,
+        in_blocks: bool = True,
+        labels: bool = False,
+    ) -> Any: ...
+    def sample_to(
+        self, path: str, records: int, seed: int | None = None, given: str | None = None, refined: bool = True
+    ) -> None: ...
+    def marginal(self, names: Sequence[str]) -> tuple[list[int], list[float]]: ...
+    def ask(self, questions: str, by: Sequence[str], given: str | None = None) -> str: ...
+
+@final
+class Release:
+    model: Model
+    def ledger(self) -> str: ...
+    def measurements(self) -> str: ...
+    def report(self, path: str, rows: int) -> None: ...
+
+def fit(
+    schema: Schema,
+    settings: str,
+    private: Rows,
+    public: Sequence[tuple[str, Rows]],
+    listener: Callable[[str], object] | None = None,
+) -> Release: ...
+def fit_measurements(
+    schema: Schema,
+    measurements: Sequence[tuple[Sequence[str], Sequence[float], float]],
+    total: float | None = None,
+    iterations: int = 1000,
+    is_private: bool = False,
+) -> tuple[Model, str]: ...
+def budget(epsilon: float, delta: float | None = None) -> float: ...
+def ledger(text: str) -> tuple[float, float, bool]: ...
+def mechanisms() -> str: ...
+def plan(
+    schema: Schema,
+    mechanism: str,
+    parameters: str,
+    epsilon: float,
+    delta: float,
+    workload: str,
+    max_cells: int | None,
+    neighbors: str,
+    records: int,
+) -> str: ...
+def evaluate(
+    real: Rows, synthetic: Rows, workload: str, max_cells: int | None, measures: Sequence[str], worst: int
+) -> str: ...
+def trust(
+    schema: Schema,
+    private: Rows,
+    public: Sequence[tuple[str, Rows]],
+    workload: str,
+    epsilon: float,
+    delta: float,
+    neighbors: str,
+    unit: tuple[str, int] | None = None,
+    noise_seed: int | None = None,
+) -> str: ...
+def columns(table: Any) -> list[tuple[str, bool, list[Any]]]: ...
+def set_threads(threads: int) -> None: ...

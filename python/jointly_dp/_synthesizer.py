@@ -1,0 +1,242 @@
+"""The main job, in the manner of scikit-learn."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from . import _native
+from ._progress import Listener, Progress
+from ._release import Release
+from ._schema import Schema, Workload
+from ._tables import Table, kind_of, readable, returned
+
+DEFAULT_MECHANISM = "anchor-pgm"
+
+_OWN = (
+    "schema", "epsilon", "delta", "mechanism", "workload", "max_cells", "neighbors", "unit", "noise_seed", "ledger",
+    "ledger_from",
+)  # fmt: skip
+
+
+class Synthesizer:
+    """Makes a synthetic table that is differentially private.
+
+    Parameters are kept as they are given, and checked by :meth:`fit`.
+
+    ``schema``: the columns. ``epsilon``, ``delta``: the budget; the mechanism spends no more. ``mechanism``: a name, as the
+    command line has them (:func:`jointly_dp.mechanisms`). ``workload``: the marginals to preserve, see :class:`Workload`;
+    ``max_cells``: larger ones are left out. ``neighbors``: ``"replace-one"`` or ``"add-remove-one"``. ``unit``: the name of a
+    column that identifies units of privacy such as households, and the most rows of one that count. ``noise_seed``: repeats
+    the noise; the release is then **not private**. ``ledger``: a file that always says what was spent, even when the process
+    is killed. ``ledger_from``: a ledger whose entries count against the budget. Any other parameter is the mechanism's own,
+    with underscores: ``rounds=10``.
+
+    After :meth:`fit`, ``release_`` is the :class:`Release`.
+
+    >>> import jointly_dp as jd
+    >>> people = {"sex": [0, 1, 1, 0] * 50, "age": [3, 1, 2, 2] * 50, "job": [0, 1, 2, 0] * 50}
+    >>> synth = jd.Synthesizer(
+    ...     jd.Schema({"sex": 2, "age": 4, "job": 3}), epsilon=2.0, delta=1e-6, mechanism="jam-pgm", workload="all-2-way", rounds=4
+    ... )
+    >>> table = synth.fit(people).sample(100)
+    >>> table.num_rows, synth.release_.ledger.spent <= synth.release_.ledger.limit
+    (100, True)
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        mechanism: str = DEFAULT_MECHANISM,
+        workload: Any = "all-3-way",
+        max_cells: int | None = None,
+        neighbors: str = "replace-one",
+        unit: tuple[str, int] | None = None,
+        noise_seed: int | None = None,
+        ledger: str | os.PathLike[str] | None = None,
+        ledger_from: str | os.PathLike[str] | None = None,
+        **parameters: Any,
+    ) -> None:
+        self.schema = schema
+        self.epsilon = epsilon
+        self.delta = delta
+        self.mechanism = mechanism
+        self.workload = workload
+        self.max_cells = max_cells
+        self.neighbors = neighbors
+        self.unit = unit
+        self.noise_seed = noise_seed
+        self.ledger = ledger
+        self.ledger_from = ledger_from
+        self.parameters = parameters
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All parameters, as scikit-learn wants them.
+
+        >>> import jointly_dp as jd
+        >>> jd.Synthesizer(jd.Schema({"sex": 2}), epsilon=1.0, rounds=5).get_params()["rounds"]
+        5
+        """
+        return {**{name: getattr(self, name) for name in _OWN}, **self.parameters}
+
+    def set_params(self, **params: Any) -> Synthesizer:
+        """Changes parameters.
+
+        >>> import jointly_dp as jd
+        >>> jd.Synthesizer(jd.Schema({"sex": 2})).set_params(epsilon=3.0, rounds=7).get_params()["epsilon"]
+        3.0
+        """
+        for name, value in params.items():
+            if name in _OWN:
+                setattr(self, name, value)
+            else:
+                self.parameters[name] = value
+        return self
+
+    def plan(self, records: int) -> dict[str, Any]:
+        """What the budget buys, from the schema alone: rounds, and the noise of their measurements. Free.
+
+        ``records``: their number, or a guess.
+
+        >>> import jointly_dp as jd
+        >>> synth = jd.Synthesizer(jd.Schema({"sex": 2, "age": 4}), epsilon=1.0, delta=1e-6, mechanism="independent")
+        >>> plan = synth.plan(1000)
+        >>> plan["cliques"], round(plan["plan"]["steps"][0]["stddev"], 1)
+        (1, 9.1)
+        """
+        if self.epsilon is None or self.delta is None:
+            raise ValueError("a plan needs epsilon and delta")
+        workload = Workload._of(self.workload)
+        text = _native.plan(
+            self.schema._native,
+            self.mechanism,
+            json.dumps(self._parameters()),
+            self.epsilon,
+            self.delta,
+            workload._name(),
+            self._max_cells(workload),
+            self.neighbors,
+            records,
+        )
+        return json.loads(text)
+
+    def fit(
+        self,
+        table: Table,
+        *,
+        public: Mapping[str, Table] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        label: str = "",
+        progress: Progress = False,
+    ) -> Synthesizer:
+        """Runs the mechanism on the private table. Spends the budget.
+
+        ``public``: public tables by name, which may lack attributes. ``checkpoint``: a folder for the state after each round;
+        the same call resumes a run that was interrupted, and pays for no round twice. ``label``: tells private tables apart in
+        a checkpoint, where the table is no file; it must not depend on the rows. ``progress``: ``True`` for a bar of tqdm, or
+        lines where that is missing; or a function that gets every :class:`Event`.
+
+        Ctrl-C ends the run within about a second. What was spent stays spent: a note on the exception says how much.
+
+        >>> import jointly_dp as jd
+        >>> events = []
+        >>> synth = jd.Synthesizer(jd.Schema({"sex": 2}), epsilon=1.0, delta=1e-6, mechanism="independent")
+        >>> _ = synth.fit({"sex": [0, 1] * 50}, progress=events.append)
+        >>> [type(event).__name__ for event in events][:2]
+        ['Started', 'Measured']
+        """
+        native = self.schema._native
+        unit = None if self.unit is None else (str(self.unit[0]), int(self.unit[1]))
+        private = _native.Rows.read(native, readable(table), _name(table, "private table"), "private", self.neighbors, unit)
+        groups = self.parameters.get("groups") or []
+        lacking = self.schema.select([name for name in self.schema.attributes if name not in groups]) if groups else self.schema
+        tables = [
+            (name, _native.Rows.read(lacking._native, readable(rows), _name(rows, name), "public"))
+            for name, rows in (public or {}).items()
+        ]
+        if isinstance(table, (str, os.PathLike)):
+            label = label or _identity(table)
+        listener = Listener(progress)
+        try:
+            found = _native.fit(native, self._settings(unit, checkpoint, label), private, tables, listener)
+        except BaseException as error:
+            for text in listener.spending:
+                error.add_note(text)
+            raise
+        finally:
+            listener.close()
+        self.release_ = Release._of(found)
+        self._kind = kind_of(table)
+        return self
+
+    def sample(self, n: int | None = None, *, seed: int | None = None, labels: bool = False, kind: str | None = None) -> Any:
+        """Draws synthetic records, free of cost. A frame of the kind that went in; else an object with ``__arrow_c_stream__``.
+
+        ``n``: how many; by default as many as the model stands for. ``seed``: repeats them. ``labels``: labels, not codes.
+        ``kind``: ``"pandas"``, ``"polars"``, ``"pyarrow"``, ``"columns"`` (lists by name) or ``"arrow"``, whatever went in.
+
+        The rows are those that ``jointly synth --seed`` writes with this seed, if it was the seed of the noise too.
+
+        >>> import jointly_dp as jd
+        >>> synth = jd.Synthesizer(jd.Schema({"sex": 2}), epsilon=1.0, delta=1e-6, mechanism="independent")
+        >>> synth.fit({"sex": [0, 1] * 50}).sample(7).num_rows
+        7
+        """
+        native = self._released().model._native
+        records = native.records if n is None else n
+        if records < 1:
+            raise ValueError(f"n is {records}, expected at least 1")
+        return returned(native.sample(records, seed, None, True, False, labels), kind or self._kind)
+
+    def report(self, path: str | os.PathLike[str], rows: int | None = None) -> None:
+        """Writes a page about the run, HTML without scripts. ``rows``: how many records were drawn."""
+        self._released().report(path, rows)
+
+    def _released(self) -> Release:
+        if not hasattr(self, "release_"):
+            raise RuntimeError("call fit first")
+        return self.release_
+
+    def _parameters(self) -> dict[str, Any]:
+        return {name.replace("_", "-"): value for name, value in self.parameters.items()}
+
+    def _max_cells(self, workload: Workload) -> int | None:
+        return self.max_cells if workload.max_cells is None else workload.max_cells
+
+    def _settings(self, unit: tuple[str, int] | None, checkpoint: Any, label: str) -> str:
+        workload = Workload._of(self.workload)
+        return json.dumps({
+            "mechanism": self.mechanism,
+            "parameters": self._parameters(),
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "workload": workload._name(),
+            "max_cells": self._max_cells(workload),
+            "neighbors": self.neighbors,
+            "unit": unit,
+            "noise_seed": self.noise_seed,
+            "ledger": None if self.ledger is None else os.fspath(self.ledger),
+            "ledger_from": None if self.ledger_from is None else os.fspath(self.ledger_from),
+            "checkpoint": None if checkpoint is None else os.fspath(checkpoint),
+            "label": label,
+        })  # fmt: skip
+
+    def __repr__(self) -> str:
+        shown = {name: value for name, value in self.get_params().items() if value is not None}
+        return f"Synthesizer({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+def _name(table: Table, otherwise: str) -> str:
+    """What stands for a table in errors."""
+    return os.fspath(table) if isinstance(table, (str, os.PathLike)) else otherwise
+
+
+def _identity(path: str | os.PathLike[str]) -> str:
+    """What tells files apart in a checkpoint: path and modification time, never the contents."""
+    place = os.path.realpath(path)
+    return f"{place} {os.stat(place).st_mtime_ns}"

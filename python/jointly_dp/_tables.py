@@ -1,0 +1,127 @@
+"""Tables that go in and come out: paths, Arrow, dictionaries of columns; frames of the kind that went in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from . import _native
+
+
+@runtime_checkable
+class ArrowStream(Protocol):
+    """Anything that exports a table through the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+@runtime_checkable
+class ArrowArray(Protocol):
+    """Anything that exports a record batch through the Arrow PyCapsule interface."""
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+
+Table = str | os.PathLike[str] | ArrowStream | ArrowArray | Mapping[str, Sequence[Any]]
+"""A path (CSV, gzip CSV, Parquet), a frame (pandas, polars, pyarrow, DuckDB, ...), or columns by name."""
+
+
+def readable(table: Table) -> Any:
+    """The table as the native module takes it."""
+    if isinstance(table, (str, os.PathLike)):
+        return os.fspath(table)
+    if isinstance(table, Mapping):
+        return {str(name): _values(column) for name, column in table.items()}
+    frame: Any = table
+    exports = hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__")
+    if _kind(frame) == "pandas" and not (exports and _has_pyarrow()):
+        return {str(name): _values(frame[name]) for name in frame.columns}
+    if exports:
+        return frame
+    raise TypeError(
+        f"a table is a {type(table).__name__}, expected a path, a frame that exports Arrow, or a dictionary of columns"
+    )
+
+
+def _has_pyarrow() -> bool:
+    """Whether pyarrow is installed, without which a frame of pandas exports nothing."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _values(column: Any) -> list[Any]:
+    """The values of a column as Python objects, dates as text."""
+    kind = getattr(getattr(column, "dtype", None), "kind", None)
+    if kind == "M":  # numpy.datetime64
+        column = column.astype("datetime64[D]") if not hasattr(column, "dt") else column.dt.date
+    values = column.tolist() if hasattr(column, "tolist") else list(column)
+    return [_value(value) for value in values]
+
+
+def _value(value: Any) -> Any:
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    if hasattr(value, "isoformat"):
+        return None if str(value) == "NaT" else value.isoformat()
+    if hasattr(value, "item"):
+        return value.item()
+    return None if type(value).__name__ in ("NAType", "NaTType") else value
+
+
+def _kind(table: object) -> str:
+    """The library that a frame comes from."""
+    return type(table).__module__.partition(".")[0]
+
+
+def kind_of(table: Table) -> str:
+    """Which kind of table to give back for one that went in."""
+    kind = _kind(table)
+    return kind if kind in ("pandas", "polars", "pyarrow") else "arrow"
+
+
+def returned(table: Any, kind: str) -> Any:
+    """An Arrow table of the native module as a frame of some kind."""
+    if kind == "polars":
+        import polars
+
+        return polars.DataFrame(table)
+    if kind == "pyarrow":
+        import pyarrow
+
+        return pyarrow.table(table)
+    if kind == "pandas":
+        return _pandas(table)
+    if kind == "columns":
+        return {name: values for name, _, values in _native.columns(table)}
+    if kind == "arrow":
+        return table
+    raise ValueError(f"kind is {kind!r}, expected 'pandas', 'polars', 'pyarrow', 'columns' or 'arrow'")
+
+
+def _pandas(table: Any) -> Any:
+    import pandas
+
+    if _has_pyarrow():
+        return _pandas_by_arrow(table, pandas)
+    columns = {}
+    for name, may_be_missing, values in _native.columns(table):
+        # Integers with missing values stay integers.
+        columns[name] = pandas.array(values, dtype="Int64") if may_be_missing else values
+    return pandas.DataFrame(columns)
+
+
+def _pandas_by_arrow(table: Any, pandas: Any) -> Any:
+    """The same, in a fraction of the time."""
+    import pyarrow
+
+    arrow = pyarrow.table(table)
+    frame = arrow.to_pandas()
+    for field in arrow.schema:
+        if field.nullable and pyarrow.types.is_integer(field.type):
+            kinds = {field.type: pandas.Int64Dtype()}
+            frame[field.name] = arrow[field.name].to_pandas(types_mapper=kinds.get)
+    return frame

@@ -1,0 +1,98 @@
+"""Functions beside the main job."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from . import _native
+from ._schema import Schema, Workload
+from ._tables import Table, readable
+
+
+def rho(epsilon: float, delta: float | None = None) -> float:
+    """ρ of zero-concentrated differential privacy that a budget of (ε, δ) allows; without δ, of pure ε.
+
+    >>> import jointly_dp as jd
+    >>> round(jd.rho(1.0, 1e-9), 6)
+    0.014973
+    """
+    return _native.budget(epsilon, delta)
+
+
+def mechanisms() -> dict[str, dict[str, Any]]:
+    """The mechanisms by name: whether they spend, whether they resume from checkpoints, parameters with their defaults.
+
+    >>> import jointly_dp as jd
+    >>> jd.mechanisms()["jam-pgm"]["parameters"]["measure-share"]
+    0.8
+    """
+    return {one.pop("name"): one for one in json.loads(_native.mechanisms())}
+
+
+def set_threads(threads: int) -> None:
+    """Sets the number of threads of all fits. Once only, and before the first fit; or set ``RAYON_NUM_THREADS``."""
+    _native.set_threads(threads)
+
+
+def evaluate(
+    real: Table,
+    synthetic: Table,
+    schema: Schema,
+    *,
+    workload: Any = "all-3-way",
+    max_cells: int | None = None,
+    measures: Iterable[str] = (),
+    worst: int = 0,
+) -> dict[str, Any]:
+    """Compares a synthetic table with the real one, as ``jointly evaluate --json`` does. **Not private**: it warns.
+
+    ``measures``: any of ``"k-marginal"``, ``"propensity"``, ``"correlation"``, ``"unique-matches"``. ``worst``: how many of the
+    worst marginals to list.
+
+    >>> import jointly_dp as jd, warnings
+    >>> table = {"sex": [0, 1, 1, 0], "age": [3, 1, 2, 2]}
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     found = jd.evaluate(table, table, jd.Schema({"sex": 2, "age": 4}), workload="all-2-way")
+    >>> found["error"]["mean_l1"], found["private"]
+    (0.0, False)
+    """
+    warnings.warn(
+        "these numbers are computed from the real records: they are NOT PRIVATE, do not publish them", stacklevel=2
+    )
+    marginals = Workload._of(workload)
+    one = _native.Rows.read(schema._native, readable(real), "real table", "measured")
+    other = _native.Rows.read(schema._native, readable(synthetic), "synthetic table", "measured")
+    limit = max_cells if marginals.max_cells is None else marginals.max_cells
+    return json.loads(_native.evaluate(one, other, marginals._name(), limit, list(measures), worst))
+
+
+def trust(
+    table: Table,
+    public: Mapping[str, Table],
+    schema: Schema,
+    *,
+    epsilon: float,
+    delta: float,
+    workload: Any = "all-2-way",
+    neighbors: str = "replace-one",
+    unit: tuple[str, int] | None = None,
+    noise_seed: int | None = None,
+) -> dict[str, Any]:
+    """Which public table to trust, and for which marginals, as ``jointly trust --json`` does. Spends the whole budget.
+
+    >>> import jointly_dp as jd
+    >>> near, far = {"a": [0, 1] * 200, "b": [0, 1] * 200}, {"a": [0, 1] * 200, "b": [1, 0] * 200}
+    >>> found = jd.trust(near, {"near": near, "far": far}, jd.Schema({"a": 2, "b": 2}), epsilon=5.0, delta=1e-6, noise_seed=1)
+    >>> found["tables"][found["by_marginals"][0]]["name"], found["is_private"]
+    ('near', False)
+    """
+    private = _native.Rows.read(schema._native, readable(table), "private table", "private", neighbors, unit)
+    tables = [(name, _native.Rows.read(schema._native, readable(rows), name, "public")) for name, rows in public.items()]
+    name = Workload._of(workload)._name()
+    return json.loads(
+        _native.trust(schema._native, private, tables, name, epsilon, delta, neighbors, unit, noise_seed)
+    )

@@ -1,0 +1,28 @@
+//! The native module of the Python package `jointly_dp`: thin classes over the library, with JSON for everything that is
+//! not a table. Names, documentation and checks for users are in Python.
+
+mod errors;
+mod model;
+mod release;
+mod tables;
+mod tools;
+mod watch;
+
+/// The module. Nothing in it is public: `jointly_dp` re-exports what users need.
+#[pyo3::pymodule(gil_used = false)]
+mod _native {
+    #[pymodule_export]
+    use super::model::{Model, fit_measurements};
+    #[pymodule_export]
+    use super::release::{Release, fit};
+    #[pymodule_export]
+    use super::tables::{Rows, Schema, columns};
+    #[pymodule_export]
+    use super::tools::{budget, evaluate, ledger, mechanisms, plan, set_threads, trust};
+
+    #[pymodule_init]
+    fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        use pyo3::types::PyModuleMethods;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

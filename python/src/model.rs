@@ -1,0 +1,318 @@
+//! Models: sampling, marginals, questions; and models of given measurements.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use arrow_array::RecordBatch;
+use jointly::Error;
+use jointly::data::{
+    Labels,
+    arrow::{ArrowWriter, to_record_batch},
+    write_csv_blocks,
+};
+use jointly::domain::{Clique, Domain};
+use jointly::estimation::{EstimatorKind, MarginalLoss, SquaredLoss, Stopping, Weighting};
+use jointly::inference::{BeliefPropagation, Interruptible};
+use jointly::measurement::{Measurement, Provenance};
+use jointly::model::{Drawing, Evidence, MarkovRandomField, ModelFile, ModelLimits, Question};
+use jointly::rand::rngs::ChaCha20Rng;
+use jointly::rand::{self, Rng, SeedableRng};
+use pyo3::prelude::*;
+use pyo3_arrow::PyTable;
+
+use crate::errors::{Raise, json};
+use crate::tables::Schema;
+use crate::watch;
+
+/// A model with its schema.
+#[pyclass(frozen, module = "jointly_dp._native")]
+pub(crate) struct Model(pub(crate) Arc<ModelFile>);
+
+/// What to ask.
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Asked {
+    Marginal(Vec<String>),
+    Share(String),
+    Mean(String),
+    Quantile(String, f64),
+}
+
+/// How records are drawn.
+fn drawing(refined: bool) -> Drawing {
+    if refined { Drawing::Refined } else { Drawing::Independent }
+}
+
+#[pymethods]
+impl Model {
+    /// Reads a model file.
+    #[staticmethod]
+    fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let read = py.detach(|| ModelFile::read(&path, ModelLimits::default()));
+        Ok(Self(Arc::new(read.raise(py)?)))
+    }
+
+    /// Reads the text of a model file.
+    #[staticmethod]
+    fn from_json(py: Python<'_>, text: &str) -> PyResult<Self> {
+        let read = py.detach(|| ModelFile::from_json(text, "model", ModelLimits::default()));
+        Ok(Self(Arc::new(read.raise(py)?)))
+    }
+
+    /// The text of the model file.
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| self.0.to_json()).raise(py)
+    }
+
+    /// Writes the model file.
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.0.write(&path)).raise(py)
+    }
+
+    #[getter]
+    fn schema(&self) -> Schema {
+        Schema(Arc::new(self.0.schema.clone()))
+    }
+
+    #[getter]
+    fn total(&self) -> f64 {
+        self.0.model.total()
+    }
+
+    #[getter]
+    fn records(&self) -> usize {
+        self.0.model.records()
+    }
+
+    #[getter]
+    fn size_mib(&self) -> f64 {
+        self.0.model.size_mib()
+    }
+
+    #[getter]
+    fn mechanism(&self) -> String {
+        self.0.mechanism.clone()
+    }
+
+    #[getter]
+    fn is_private(&self) -> bool {
+        self.0.is_private
+    }
+
+    /// Draws records. `in_blocks`: as the command `sample` draws them; otherwise as `synth` does.
+    #[pyo3(signature = (records, seed=None, given=None, refined=true, in_blocks=true, labels=false))]
+    fn sample(
+        &self,
+        py: Python<'_>,
+        records: u64,
+        seed: Option<u64>,
+        given: Option<String>,
+        refined: bool,
+        in_blocks: bool,
+        labels: bool,
+    ) -> PyResult<PyTable> {
+        let file = Arc::clone(&self.0);
+        let labels = if labels { Labels::Text } else { Labels::Codes };
+        let batches = watch::run(py, None, move |observer| {
+            let model = match &given {
+                Some(given) => file.model.given(&Evidence::parse(given, &file.schema)?)?,
+                None => file.model.clone(),
+            };
+            let mut rng = ChaCha20Rng::seed_from_u64(seed.unwrap_or_else(rand::random));
+            if !in_blocks {
+                let records = usize::try_from(records).unwrap_or(usize::MAX);
+                let rows = model.rows(records, drawing(refined), &file.refined_on, &mut rng)?;
+                let rng = ChaCha20Rng::seed_from_u64(rng.next_u64());
+                return Ok(vec![to_record_batch(&rows, &file.schema, labels, rng)?]);
+            }
+            let blocks = model.blocks(records, drawing(refined), &file.refined_on, &mut rng)?;
+            let values = ChaCha20Rng::seed_from_u64(rng.next_u64());
+            let domain = model.domain();
+            let mut writer = ArrowWriter::new(domain, &file.schema, labels, values)?;
+            blocks
+                .map(|block| {
+                    if observer.check().is_break() {
+                        return Err(Error::Interrupted);
+                    }
+                    writer.batch(&block?)
+                })
+                .collect::<jointly::Result<Vec<RecordBatch>>>()
+        })?;
+        let schema = batches
+            .first()
+            .map_or_else(|| Arc::new(arrow_schema::Schema::empty()), RecordBatch::schema);
+        PyTable::try_new(batches, schema)
+    }
+
+    /// Draws records into a file, as the command `sample` does.
+    #[pyo3(signature = (path, records, seed=None, given=None, refined=true))]
+    fn sample_to(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        records: u64,
+        seed: Option<u64>,
+        given: Option<String>,
+        refined: bool,
+    ) -> PyResult<()> {
+        let file = Arc::clone(&self.0);
+        watch::run(py, None, move |observer| {
+            let model = match &given {
+                Some(given) => file.model.given(&Evidence::parse(given, &file.schema)?)?,
+                None => file.model.clone(),
+            };
+            let mut rng = ChaCha20Rng::seed_from_u64(seed.unwrap_or_else(rand::random));
+            let blocks = model.blocks(records, drawing(refined), &file.refined_on, &mut rng)?;
+            let seed = rng.next_u64();
+            let blocks = blocks.map(|block| {
+                if observer.check().is_break() { Err(Error::Interrupted) } else { block }
+            });
+            write_csv_blocks(&path, blocks, &file.schema, Labels::Codes, seed)
+        })
+    }
+
+    /// The marginal on some attributes, in their order: its shape and its counts, row-major.
+    fn marginal(&self, py: Python<'_>, names: Vec<String>) -> PyResult<(Vec<usize>, Vec<f64>)> {
+        let model = &self.0.model;
+        let domain = model.domain();
+        let clique = domain.clique(&names).raise(py)?;
+        let table = py.detach(|| model.marginals(std::slice::from_ref(&clique))).raise(py)?;
+        let at: Vec<usize> = names.iter().filter_map(|name| domain.position(name)).collect();
+        let (shape, places) = turned(domain, &clique, &at);
+        let values = table[0].values();
+        Ok((shape, places.into_iter().map(|place| values[place]).collect()))
+    }
+
+    /// Answers questions, JSON to JSON.
+    #[pyo3(signature = (questions, by, given=None))]
+    fn ask(
+        &self,
+        py: Python<'_>,
+        questions: &str,
+        by: Vec<String>,
+        given: Option<String>,
+    ) -> PyResult<String> {
+        let asked: Vec<Asked> = serde_json::from_str(questions)
+            .map_err(|error| crate::errors::wrong(py, "questions", error))?;
+        let file = &self.0;
+        let answers = py.detach(|| {
+            let questions = asked.into_iter().map(|asked| {
+                Ok(match asked {
+                    Asked::Marginal(names) => Question::Marginal(names),
+                    Asked::Share(text) => Question::Share(Evidence::parse(&text, &file.schema)?),
+                    Asked::Mean(name) => Question::Mean(name),
+                    Asked::Quantile(name, share) => Question::Quantile(name, share),
+                })
+            });
+            let questions = questions.collect::<jointly::Result<Vec<_>>>()?;
+            let model = match &given {
+                Some(given) => file.model.given(&Evidence::parse(given, &file.schema)?)?,
+                None => file.model.clone(),
+            };
+            model.ask(&file.schema, &by, &questions)
+        });
+        json(py, &answers.raise(py)?)
+    }
+}
+
+/// The shape of a marginal with its axes in the order `at`, and for each of its cells the position in the table over the
+/// clique, whose axes are in the domain's order.
+fn turned(domain: &Domain, clique: &Clique, at: &[usize]) -> (Vec<usize>, Vec<usize>) {
+    let sorted: Vec<usize> = clique.iter().collect();
+    let mut strides = vec![0; domain.len()];
+    let mut cells = 1;
+    for attribute in sorted.iter().rev() {
+        strides[*attribute] = cells;
+        cells *= domain.cardinality(*attribute);
+    }
+    let shape: Vec<usize> = at.iter().map(|a| domain.cardinality(*a)).collect();
+    let place = |mut cell: usize| {
+        let mut from = 0;
+        for (attribute, size) in at.iter().zip(&shape).rev() {
+            from += cell % size * strides[*attribute];
+            cell /= size;
+        }
+        from
+    };
+    let places = (0..cells).map(place).collect();
+    (shape, places)
+}
+
+/// A measurement: names of attributes, counts in the order of these names, standard deviation.
+type Given = (Vec<String>, Vec<f64>, f64);
+
+/// Fits a model to measurements.
+///
+/// `total`: number of records; `None`: what the measurements say on average, weighted by their precision. `is_private`: what
+/// the model says of itself.
+#[pyfunction]
+#[pyo3(signature = (schema, measurements, total=None, iterations=1000, is_private=false))]
+pub(crate) fn fit_measurements(
+    py: Python<'_>,
+    schema: &Schema,
+    measurements: Vec<Given>,
+    total: Option<f64>,
+    iterations: u32,
+    is_private: bool,
+) -> PyResult<(Model, String)> {
+    let schema = Arc::clone(&schema.0);
+    let (file, report) = watch::run(py, None, move |observer| {
+        let domain = schema.domain();
+        let (measurements, average) = measured(&domain, &measurements)?;
+        let total = total.unwrap_or(average);
+        let loss = SquaredLoss::new(&domain, &measurements, Weighting::InverseVariance)?;
+        let oracle = BeliefPropagation::new(&domain, MarginalLoss::layout(&loss));
+        let observer = Mutex::new(observer);
+        let watched = Interruptible { oracle: &oracle, checks: &observer };
+        let stopping = Stopping::default().at_most(iterations);
+        let estimate = EstimatorKind::default().estimate(stopping, &watched, &loss, total, None)?;
+        let report = serde_json::json!({
+            "loss": estimate.loss, "oracle_calls": estimate.oracle_calls, "total": total,
+        });
+        let file = ModelFile {
+            schema: jointly::Schema::clone(&schema),
+            model: MarkovRandomField::new(&domain, estimate.potentials, total)?.into(),
+            refined_on: measurements.into_iter().map(|measurement| measurement.clique).collect(),
+            mechanism: "measurements".to_owned(),
+            is_private,
+        };
+        Ok((file, report))
+    })?;
+    Ok((Model(Arc::new(file)), json(py, &report)?))
+}
+
+/// Measurements in the domain's order, and the number of records that they stand for on average.
+fn measured(domain: &Domain, given: &[Given]) -> jointly::Result<(Vec<Measurement>, f64)> {
+    let mut measurements = Vec::with_capacity(given.len());
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for (names, values, stddev) in given {
+        let clique = domain.clique(names)?;
+        let cells = domain.cells(&clique).and_then(|cells| usize::try_from(cells).ok());
+        if cells != Some(values.len()) {
+            let (clique, found) = (names.join(" x "), values.len());
+            let expected = cells.unwrap_or(usize::MAX);
+            return Err(Error::ShapeMismatch { clique, expected, found });
+        }
+        if !(stddev.is_finite() && *stddev >= 0.0) {
+            return Err(Error::invalid_parameter("stddev", *stddev, "at least 0"));
+        }
+        if let Some(wrong) = values.iter().find(|value| !value.is_finite()) {
+            return Err(Error::invalid_parameter("values", *wrong, "finite numbers"));
+        }
+        let variance = stddev * stddev * values.len() as f64;
+        let weight = 1.0 / variance.max(1e-12);
+        sum += weight * values.iter().sum::<f64>();
+        weights += weight;
+        let at: Vec<usize> = names.iter().filter_map(|name| domain.position(name)).collect();
+        let mut sorted = vec![0.0; values.len()];
+        for (value, place) in values.iter().zip(turned(domain, &clique, &at).1) {
+            sorted[place] = *value;
+        }
+        let (stddev, provenance) = (*stddev, Provenance::Private);
+        measurements.push(Measurement { clique, cell: None, values: sorted, stddev, provenance });
+    }
+    if measurements.is_empty() {
+        return Err(Error::invalid_specification("measurements", "none", "at least one"));
+    }
+    Ok((measurements, (sum / weights).max(1.0)))
+}

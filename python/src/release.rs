@@ -1,0 +1,189 @@
+//! Runs and their releases.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jointly::data::{Dataset, write_text};
+use jointly::domain::Domain;
+use jointly::mechanism;
+use jointly::privacy::{Budget, LedgerFile};
+use jointly::query::WorkloadSource;
+use jointly::rand::rngs::ChaCha20Rng;
+use jointly::rand::{self, SeedableRng};
+use jointly::synthesis::{PublicTable, Synthesized, Tables};
+use jointly::{Error, Synthesis};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::errors::{Raise, json, wrong};
+use crate::model::Model;
+use crate::tables::{Rows, Schema, privacy_unit};
+use crate::watch;
+
+/// The settings of a run, from JSON.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    mechanism: String,
+    parameters: Map<String, Value>,
+    epsilon: Option<f64>,
+    delta: Option<f64>,
+    workload: String,
+    max_cells: Option<u64>,
+    neighbors: String,
+    unit: Option<(String, u32)>,
+    noise_seed: Option<u64>,
+    ledger: Option<PathBuf>,
+    ledger_from: Option<PathBuf>,
+    checkpoint: Option<PathBuf>,
+    label: String,
+}
+
+/// The budget, as the command line takes it.
+fn budget(settings: &Settings) -> jointly::Result<Option<Budget>> {
+    let entry = mechanism::find(&settings.mechanism)?;
+    let noise = settings.parameters.get("noise").and_then(Value::as_str);
+    match (settings.epsilon, settings.delta) {
+        (Some(epsilon), Some(delta)) => Budget::approximate(epsilon, delta).map(Some),
+        (Some(epsilon), None) if noise == Some("laplace") => Budget::pure(epsilon).map(Some),
+        (None, None) if !entry.spends => Ok(None),
+        (epsilon, _) => Err(Error::invalid_budget(
+            "budget",
+            epsilon.map_or("nothing".to_owned(), |epsilon| format!("epsilon {epsilon} alone")),
+            "epsilon and delta together",
+        )),
+    }
+}
+
+/// A finished run. It holds no private records.
+#[pyclass(frozen, module = "jointly_dp._native")]
+pub(crate) struct Release {
+    job: Synthesis,
+    tables: Tables,
+    release: jointly::Release,
+    /// The released records.
+    rows: Dataset,
+}
+
+/// Runs a job on tables that are already coded.
+#[pyfunction]
+#[pyo3(signature = (schema, settings, private, public, listener=None))]
+pub(crate) fn fit(
+    py: Python<'_>,
+    schema: &Schema,
+    settings: &str,
+    private: &Rows,
+    public: Vec<(String, PyRef<'_, Rows>)>,
+    listener: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Release> {
+    let settings: Settings =
+        serde_json::from_str(settings).map_err(|error| wrong(py, "settings", error))?;
+    let budget = budget(&settings).raise(py)?;
+    let entry = mechanism::find(&settings.mechanism).raise(py)?;
+    if let Some(unused) = entry.unused(&settings.parameters).raise(py)? {
+        let (what, mechanism) = (unused.to_owned(), entry.name);
+        return Err(jointly::Error::from(jointly::Contradiction::Unused { what, mechanism }))
+            .raise(py);
+    }
+    let source = private.source(settings.label.clone());
+    let mut job = Synthesis::new(
+        source,
+        jointly::Schema::clone(&schema.0),
+        Budget::approximate(1.0, 0.5).raise(py)?,
+    );
+    job.budget = budget;
+    job.mechanism = settings.mechanism;
+    job.parameters = settings.parameters;
+    job.workload = WorkloadSource { name: settings.workload, max_cells: settings.max_cells };
+    job.unit = privacy_unit(py, &settings.neighbors, settings.unit)?;
+    job.seed = settings.noise_seed;
+    job.ledger_from = settings.ledger_from;
+    job.checkpoint = settings.checkpoint;
+    job.outputs.ledger = settings.ledger;
+    job.public = public
+        .into_iter()
+        .map(|(name, rows)| PublicTable { name, source: rows.source(String::new()) })
+        .collect();
+    let (job, tables, release, rows) = watch::run(py, listener, move |observer| {
+        let Synthesized { mut tables, release, rows } = job.fit(observer)?;
+        // Nothing of the private records is kept.
+        let nobody = empty(tables.private.domain())?;
+        tables.private = Arc::new(nobody.clone());
+        job.private = nobody.into();
+        Ok((job, tables, release, rows))
+    })?;
+    Ok(Release { job, tables, release, rows })
+}
+
+/// A table without records.
+fn empty(domain: &Domain) -> jointly::Result<Dataset> {
+    Dataset::from_rows(domain.clone(), &[[0_u32; 0]; 0])
+}
+
+#[pymethods]
+impl Release {
+    /// The model.
+    #[getter]
+    fn model(&self) -> Model {
+        Model(Arc::new(self.release.model_file(self.tables.schema.clone())))
+    }
+
+    /// The ledger file's text.
+    fn ledger(&self, py: Python<'_>) -> PyResult<String> {
+        let file = self.job.ledger(&self.tables, &self.release).raise(py)?;
+        json(py, &file)
+    }
+
+    /// The measurements, as JSON, with names of attributes.
+    fn measurements(&self, py: Python<'_>) -> PyResult<String> {
+        let domain = self.release.model.domain();
+        let named: Vec<Value> = self
+            .release
+            .measurements
+            .iter()
+            .map(|m| {
+                let names: Vec<&str> = m.clique.iter().map(|a| domain.name(a)).collect();
+                serde_json::json!({
+                    "attributes": names, "cell": m.cell, "values": m.values, "stddev": m.stddev,
+                    "source": match &m.provenance {
+                        jointly::measurement::Provenance::Public { source } => Some(source),
+                        jointly::measurement::Provenance::Private => None,
+                    },
+                })
+            })
+            .collect();
+        json(py, &named)
+    }
+
+    /// Writes the page about the run and the records of `fit`, or about as many others as `rows`.
+    fn report(&self, py: Python<'_>, path: PathBuf, rows: usize) -> PyResult<()> {
+        py.detach(|| {
+            let other;
+            let table = if rows == self.rows.records() {
+                &self.rows
+            } else {
+                let mut rng =
+                    ChaCha20Rng::seed_from_u64(self.job.seed.unwrap_or_else(rand::random));
+                other = self.release.rows(rows, self.job.drawing, &mut rng)?;
+                &other
+            };
+            let text = self.job.report(&self.tables, &self.release, table)?;
+            write_text(&path, &text)
+        })
+        .raise(py)
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "pickle jointly_dp.Release, which keeps the model, the ledger and the measurements",
+        ))
+    }
+}
+
+/// Reads a ledger, and recomputes the sum of its entries: spent ρ, limit, and whether it is private.
+pub(crate) fn read_ledger(text: &str) -> jointly::Result<(f64, f64, bool)> {
+    let file = LedgerFile::from_json(text, "ledger")?;
+    Ok((file.ledger.spent().to_f64(), file.ledger.limit().to_f64(), file.private))
+}

@@ -1,0 +1,313 @@
+//! Schemas and coded tables.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date32Type, Float64Type, Int64Type};
+use arrow_array::{Array, ArrayRef, NullArray, RecordBatch};
+use arrow_schema::{DataType, Field, Schema as ArrowSchema};
+use jointly::data::arrow::ArrowTable;
+use jointly::data::{
+    Dataset, Draft, NumericColumns, Units, draft, draft_from_dictionary, draft_from_public,
+    read_csv, read_public_csv,
+};
+use jointly::domain::TableFormat;
+use jointly::privacy::{NeighboringRelation, PrivacyUnit};
+use jointly::synthesis::TableSource;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+use pyo3_arrow::PyTable;
+use pyo3_arrow::input::AnyRecordBatch;
+
+use crate::errors::{Raise, json, raised};
+use crate::watch;
+
+/// A schema.
+#[pyclass(frozen, module = "jointly_dp._native")]
+pub(crate) struct Schema(pub(crate) Arc<jointly::Schema>);
+
+#[pymethods]
+impl Schema {
+    /// Reads the text of a `schema.json` or `domain.json`.
+    #[staticmethod]
+    fn from_json(py: Python<'_>, text: &str, place: &str) -> PyResult<Self> {
+        Ok(Self(Arc::new(jointly::Schema::from_json(text, place).raise(py)?)))
+    }
+
+    /// Reads a file.
+    #[staticmethod]
+    fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        Ok(Self(Arc::new(jointly::Schema::read(&path).raise(py)?)))
+    }
+
+    /// Drafts a schema from public tables, a data dictionary, or both. Returns it with remarks, as JSON.
+    #[staticmethod]
+    fn draft(
+        py: Python<'_>,
+        tables: Vec<PathBuf>,
+        dictionary: Option<PathBuf>,
+    ) -> PyResult<(Self, String)> {
+        let paths: Vec<&Path> = tables.iter().map(PathBuf::as_path).collect();
+        let format = TableFormat::default();
+        let found = py.detach(|| match (&dictionary, paths.is_empty()) {
+            (Some(dictionary), true) => draft_from_dictionary(dictionary),
+            (Some(dictionary), false) => draft(dictionary, &paths, &format),
+            (None, _) => draft_from_public(&paths, &format),
+        });
+        let Draft { schema, remarks } = found.raise(py)?;
+        let remarks: Vec<(Option<String>, String)> =
+            remarks.into_iter().map(|remark| (remark.column, remark.text)).collect();
+        Ok((Self(Arc::new(schema)), json(py, &remarks)?))
+    }
+
+    /// The text of a `schema.json`.
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        self.0.to_json().raise(py)
+    }
+
+    /// Names and numbers of values of the attributes.
+    fn attributes(&self) -> Vec<(String, u32)> {
+        let domain = self.0.domain();
+        domain.attributes().iter().map(|a| (a.name.clone(), a.cardinality)).collect()
+    }
+
+    /// The names of an attribute's values, in the order of their codes.
+    fn values(&self, py: Python<'_>, name: &str) -> PyResult<Vec<String>> {
+        let domain = self.0.domain();
+        let column = self.0.column(name).filter(|_| domain.position(name).is_some());
+        let column = column.ok_or_else(|| raised(py, &domain.unknown(name, "the question")))?;
+        Ok((0..column.cardinality()).map(|code| column.value_name(code)).collect())
+    }
+
+    /// The same schema with some attributes only.
+    fn select(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Self> {
+        Ok(Self(Arc::new(self.0.select(&names).raise(py)?)))
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+/// Records in memory, coded, and their numbers where these were kept. They may be private: this class has no
+/// representation of its contents and is never pickled.
+#[pyclass(frozen, module = "jointly_dp._native")]
+pub(crate) struct Rows {
+    pub(crate) data: Arc<Dataset>,
+    pub(crate) numbers: Option<NumericColumns>,
+    units: Option<Units>,
+}
+
+/// How the rows are used.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Private,
+    Public,
+    /// For measures: numbers are kept as they are.
+    Measured,
+}
+
+#[pymethods]
+impl Rows {
+    /// Codes a table: a path, something that exports Arrow, or a dictionary of columns.
+    ///
+    /// `kind`: `private`, `public` or `measured`.
+    #[staticmethod]
+    #[pyo3(signature = (schema, table, name, kind, neighbors="replace-one", unit=None))]
+    fn read(
+        py: Python<'_>,
+        schema: &Schema,
+        table: &Bound<'_, PyAny>,
+        name: &str,
+        kind: &str,
+        neighbors: &str,
+        unit: Option<(String, u32)>,
+    ) -> PyResult<Self> {
+        let kind = match kind {
+            "public" => Use::Public,
+            "measured" => Use::Measured,
+            _ => Use::Private,
+        };
+        let unit = privacy_unit(py, neighbors, unit)?;
+        let units = unit.units().cloned();
+        let schema = Arc::clone(&schema.0);
+        if let Ok(path) = table.extract::<PathBuf>() {
+            let (data, numbers) = watch::run(py, None, move |_| {
+                let numbers = (kind == Use::Measured).then(|| NumericColumns::read(&path, &schema));
+                let data = match kind {
+                    Use::Private => unit.read_csv(&path, &schema)?,
+                    Use::Public => read_public_csv(&path, &schema)?,
+                    Use::Measured => read_csv(&path, &schema)?,
+                };
+                Ok((data, numbers.transpose()?))
+            })?;
+            return Ok(Self { data: Arc::new(data), numbers, units });
+        }
+        let table = in_memory(table, name)?;
+        let (data, numbers) = watch::run(py, None, move |_| {
+            let numbers = (kind == Use::Measured).then(|| table.numbers(&schema));
+            let data = match kind {
+                Use::Private => unit.read_arrow(&table, &schema)?,
+                Use::Public => table.read_public(&schema)?,
+                Use::Measured => table.read(&schema)?,
+            };
+            Ok((data, numbers.transpose()?))
+        })?;
+        Ok(Self { data: Arc::new(data), numbers, units })
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("records are not pickled: they may be private"))
+    }
+}
+
+impl Rows {
+    /// The rows as a table of a job.
+    pub(crate) fn source(&self, label: String) -> TableSource {
+        TableSource::Rows { rows: Arc::clone(&self.data), units: self.units.clone(), label }
+    }
+}
+
+/// What differs between neighboring tables.
+pub(crate) fn privacy_unit(
+    py: Python<'_>,
+    neighbors: &str,
+    unit: Option<(String, u32)>,
+) -> PyResult<PrivacyUnit> {
+    let relation = match neighbors {
+        "replace-one" => NeighboringRelation::ReplaceOne,
+        "add-remove-one" => NeighboringRelation::AddRemoveOne,
+        other => {
+            let expected = "replace-one or add-remove-one";
+            return Err(raised(
+                py,
+                &jointly::Error::invalid_parameter("neighbors", other, expected),
+            ));
+        }
+    };
+    let Some((column, most)) = unit else { return Ok(PrivacyUnit::of_record(relation)) };
+    if relation == NeighboringRelation::ReplaceOne {
+        let expected = "add-remove-one: replacing a unit changes the number of records";
+        return Err(raised(
+            py,
+            &jointly::Error::invalid_parameter("neighbors", neighbors, expected),
+        ));
+    }
+    PrivacyUnit::of_units(Units::new(column, most).raise(py)?).raise(py)
+}
+
+/// A table of anything that exports Arrow, or of a dictionary of columns.
+fn in_memory(table: &Bound<'_, PyAny>, name: &str) -> PyResult<ArrowTable> {
+    if let Ok(columns) = table.cast::<PyDict>() {
+        return of_columns(columns, name);
+    }
+    let (batches, schema) = table.extract::<AnyRecordBatch>()?.into_table()?.into_inner();
+    Ok(ArrowTable::new(name, schema, batches))
+}
+
+/// A table of lists.
+fn of_columns(columns: &Bound<'_, PyDict>, name: &str) -> PyResult<ArrowTable> {
+    let (mut fields, mut arrays) = (Vec::new(), Vec::new());
+    for (column, values) in columns {
+        let column: String = column.extract()?;
+        let array = array(&column, values.cast::<PyList>()?)?;
+        fields.push(Field::new(column, array.data_type().clone(), true));
+        arrays.push(array);
+    }
+    let schema = Arc::new(ArrowSchema::new(fields));
+    let batch = RecordBatch::try_new(Arc::clone(&schema), arrays);
+    let batch =
+        batch.map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?;
+    Ok(ArrowTable::new(name, schema, vec![batch]))
+}
+
+/// An array of Python values of one kind: booleans, integers, numbers or texts; `None` and NaN are missing.
+fn array(column: &str, values: &Bound<'_, PyList>) -> PyResult<ArrayRef> {
+    let (mut texts, mut floats, mut bools, mut others) = (false, false, false, false);
+    for value in values {
+        match () {
+            () if value.is_none() => {}
+            () if value.is_instance_of::<PyString>() => texts = true,
+            () if value.is_instance_of::<PyBool>() => bools = true,
+            () if value.is_instance_of::<PyInt>() => others = true,
+            () if value.is_instance_of::<PyFloat>() => floats |= !value.extract::<f64>()?.is_nan(),
+            () => {
+                let kind = value.get_type().name()?;
+                return Err(PyTypeError::new_err(format!(
+                    "column '{column}' holds a {kind}, expected text, numbers, booleans or dates"
+                )));
+            }
+        }
+    }
+    let is_missing =
+        |value: &Bound<'_, PyAny>| value.is_none() || value.extract::<f64>().is_ok_and(f64::is_nan);
+    if usize::from(texts) + usize::from(bools) + usize::from(floats || others) > 1 {
+        return Err(PyTypeError::new_err(format!(
+            "column '{column}' mixes text, numbers and booleans"
+        )));
+    }
+    macro_rules! built {
+        ($builder:ty, $kind:ty) => {{
+            let mut builder = <$builder>::new();
+            for value in values {
+                let value = if is_missing(&value) { None } else { Some(value.extract::<$kind>()?) };
+                builder.append_option(value);
+            }
+            Arc::new(builder.finish()) as ArrayRef
+        }};
+    }
+    Ok(if texts {
+        built!(StringBuilder, String)
+    } else if bools {
+        built!(BooleanBuilder, bool)
+    } else if floats {
+        built!(Float64Builder, f64)
+    } else if others {
+        built!(Int64Builder, i64)
+    } else {
+        Arc::new(NullArray::new(values.len()))
+    })
+}
+
+/// Days from 0001-01-01, which Python counts as day 1, to 1970-01-01.
+const DAYS_BEFORE_1970: i32 = 719_163;
+
+/// The columns of a table that was drawn, as Python values: name, whether it is of integers that may be missing, values.
+#[pyfunction]
+pub(crate) fn columns<'py>(
+    py: Python<'py>,
+    table: PyTable,
+) -> PyResult<Vec<(String, bool, Bound<'py, PyList>)>> {
+    let date = py.import("datetime")?.getattr("date")?;
+    let (batches, schema) = table.into_inner();
+    let mut found = Vec::with_capacity(schema.fields().len());
+    for (at, field) in schema.fields().iter().enumerate() {
+        let values = PyList::empty(py);
+        for batch in &batches {
+            let array = batch.column(at);
+            for row in 0..array.len() {
+                match field.data_type() {
+                    _ if array.is_null(row) => values.append(py.None())?,
+                    DataType::Int64 => {
+                        values.append(array.as_primitive::<Int64Type>().value(row))?
+                    }
+                    DataType::Float64 => {
+                        values.append(array.as_primitive::<Float64Type>().value(row))?
+                    }
+                    DataType::Date32 => {
+                        let day = array.as_primitive::<Date32Type>().value(row);
+                        values
+                            .append(date.call_method1("fromordinal", (day + DAYS_BEFORE_1970,))?)?;
+                    }
+                    _ => values.append(array.as_string::<i32>().value(row))?,
+                }
+            }
+        }
+        let may_be_missing = field.is_nullable() && *field.data_type() == DataType::Int64;
+        found.push((field.name().clone(), may_be_missing, values));
+    }
+    Ok(found)
+}

@@ -1,0 +1,117 @@
+//! Long work on a thread of its own, while this one watches for Ctrl-C and passes events on.
+//!
+//! Python runs signal handlers on its main thread only, and the library's fits run on threads of a pool. So the work never
+//! touches Python, and the thread that called it looks for signals ten times a second.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use jointly::observe::{Event, Observer};
+use jointly::{Error, Result};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use crate::errors::raised;
+
+/// Time between two looks for signals.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Sends events as JSON, and stops when asked to.
+struct Watched {
+    events: Sender<String>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Observer for Watched {
+    fn event(&mut self, event: &Event) {
+        let (name, mut facts) = match event {
+            Event::Notice(notice) => {
+                let facts = json!({ "text": notice.to_string(), "is_warning": notice.is_warning(),
+                                    "spent": is_about_spending(notice) });
+                ("notice", facts)
+            }
+            other => match other.facts() {
+                Some(found) => found,
+                None => return,
+            },
+        };
+        if let Value::Object(facts) = &mut facts {
+            facts.insert("event".into(), name.into());
+        }
+        // Nobody listens any more once the caller has failed.
+        _ = self.events.send(facts.to_string());
+    }
+
+    fn check(&mut self) -> ControlFlow<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+fn is_about_spending(notice: &jointly::observe::Notice) -> bool {
+    use jointly::observe::Notice;
+    matches!(
+        notice,
+        Notice::SpentBeforeFailure { .. }
+            | Notice::SpentInCheckpoint { .. }
+            | Notice::OutputsMissing { .. }
+    )
+}
+
+/// Does the work without the lock of the interpreter. `listener`: called with each event as JSON text. An exception in it,
+/// or in a signal handler, stops the work, and is raised once the work has stopped.
+pub(crate) fn run<T: Send>(
+    py: Python<'_>,
+    listener: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&mut dyn Observer) -> Result<T> + Send,
+) -> PyResult<T> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (events, received) = channel();
+    let mut watched = Watched { events, stop: Arc::clone(&stop) };
+    let (done, outcome) = std::thread::scope(|scope| {
+        // The events end when the observer is dropped with the thread.
+        let worker = scope.spawn(move || work(&mut watched));
+        let outcome = pass_on(py, listener, received, &stop);
+        (py.detach(|| worker.join()), outcome)
+    });
+    outcome?;
+    let done = done.unwrap_or_else(|_| {
+        let reason = "the library panicked: please report this".to_owned();
+        Err(Error::Page { reason })
+    });
+    done.map_err(|error| raised(py, &error))
+}
+
+/// Passes events on until there are no more; returns the first exception.
+fn pass_on(
+    py: Python<'_>,
+    listener: Option<&Bound<'_, PyAny>>,
+    received: Receiver<String>,
+    stop: &AtomicBool,
+) -> PyResult<()> {
+    let mut outcome = Ok(());
+    let received = std::sync::Mutex::new(received);
+    loop {
+        let next = py.detach(|| match received.lock() {
+            Ok(received) => received.recv_timeout(LOOK),
+            Err(_) => Err(RecvTimeoutError::Disconnected),
+        });
+        let told = match next {
+            Ok(event) => listener.map_or(Ok(()), |listener| listener.call1((event,)).map(drop)),
+            Err(RecvTimeoutError::Timeout) => Ok(()),
+            Err(RecvTimeoutError::Disconnected) => return outcome,
+        };
+        if let Err(exception) = told.and_then(|()| py.check_signals()) {
+            stop.store(true, Ordering::Relaxed);
+            if outcome.is_ok() {
+                outcome = Err(exception);
+            }
+        }
+    }
+}

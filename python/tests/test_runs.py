@@ -1,0 +1,226 @@
+"""Errors, interruptions, checkpoints, progress, pickles."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import jointly_dp as jd
+import pytest
+from conftest import people
+
+SMALL = {"epsilon": 2.0, "delta": 1e-6, "mechanism": "jam-pgm", "workload": "all-2-way", "rounds": 4}
+
+
+def error_of(schema, table=None, public=None, **changed):
+    synth = jd.Synthesizer(schema, **{**SMALL, **changed})
+    with pytest.raises(jd.JointlyError) as caught:
+        synth.fit(people(50, 1) if table is None else table, public=public)
+    return caught.value
+
+
+def test_errors_have_a_class_for_each_kind(schema, tmp_path):
+    wrong = people(50, 1)
+    wrong["sex"][3] = 7
+    error = error_of(schema, wrong)
+    assert type(error) is jd.InputError and isinstance(error, ValueError)
+    assert str(error) == "private table, row 4, column 'sex': found '7', expected one of '1', '2', or 'NA' (missing)"
+    assert (error.facts["row"], error.facts["column"]) == ("4", "sex")
+    fraction = people(50, 1)
+    fraction["kids"][0] = 1.5
+    assert "row 1, column 'kids': found '1.5'" in str(error_of(schema, fraction))
+    assert type(error_of(schema, {"sex": [1, 2]})) is jd.InputError
+    assert type(error_of(schema, epsilon=-1.0)) is jd.PrivacyError
+    assert type(error_of(schema, epsilon=None)) is jd.PrivacyError
+    assert type(error_of(schema, rounds=0)) is jd.UsageError
+    assert type(error_of(schema, colour=3)) is jd.UsageError
+    assert type(error_of(schema, mechanism="magic")) is jd.InputError
+    assert type(error_of(schema, neighbors="none")) is jd.UsageError
+    assert type(error_of(schema, size_limit_mib=1e-9)) is jd.TooLarge
+    assert type(error_of(schema, tmp_path / "nothing.csv")) is jd.JointlyError
+    assert type(error_of(schema, public={"a": {"other": [1]}})) is jd.InputError
+    for wrong, message in (({"sex": [1, "x"]}, "mixes"), ({"sex": [b"x"]}, "holds a bytes"), (3, "expected a path")):
+        with pytest.raises(TypeError, match=message):
+            jd.Synthesizer(schema, **SMALL).fit(wrong)
+
+
+def test_a_ledger_counts_against_the_budget(schema, tmp_path):
+    first = jd.Synthesizer(schema, **SMALL, ledger=tmp_path / "first.json").fit(people(300, 1))
+    assert jd.Ledger.read(tmp_path / "first.json") == first.release_.ledger
+    error = error_of(schema, ledger_from=tmp_path / "first.json")
+    assert type(error) is jd.BudgetExceeded
+    more = jd.Synthesizer(schema, **{**SMALL, "epsilon": 4.0}, ledger_from=tmp_path / "first.json").fit(people(300, 1))
+    assert more.release_.ledger.spent > first.release_.ledger.spent
+
+
+def test_progress_is_a_list_of_dataclasses(schema, capsys):
+    events = []
+    synth = jd.Synthesizer(schema, **SMALL).fit(people(300, 1), progress=events.append)
+    assert [type(event) for event in events if isinstance(event, (jd.Started, jd.Measured))] == [jd.Started] + [jd.Measured] * 4
+    measured = [event for event in events if isinstance(event, jd.Measured)]
+    assert measured[-1].rho_spent == pytest.approx(synth.release_.ledger.spent)
+    assert measured[0].source is None and set(measured[0].clique) <= set(synth.schema.attributes)
+    assert any(isinstance(event, jd.Certified) for event in events)
+    with pytest.raises(AttributeError):
+        measured[0].round = 3
+    jd.Synthesizer(schema, **SMALL).fit(people(300, 1), progress=True)
+    shown = capsys.readouterr().err
+    assert "jam-pgm" in shown and "spent" in shown
+    jd.Synthesizer(schema, **SMALL).fit(people(300, 1))
+    assert capsys.readouterr().err == ""
+
+
+def test_the_private_table_among_the_public_ones_is_a_warning(schema):
+    with pytest.warns(UserWarning, match="same rows as the private table"):
+        jd.Synthesizer(schema, **SMALL).fit(people(80, 1), public={"same": people(80, 1)})
+
+
+def test_an_exception_in_a_listener_stops_the_run_and_the_checkpoint_resumes_it(schema, tmp_path):
+    class Stop(Exception):
+        pass
+
+    def stop(event):
+        if isinstance(event, jd.Measured) and event.round == 2:
+            raise Stop
+
+    settings = {**SMALL, "noise_seed": 5}
+    expected = jd.Synthesizer(schema, **settings).fit(people(300, 1)).release_
+    with pytest.raises(Stop):
+        jd.Synthesizer(schema, **settings).fit(people(300, 1), checkpoint=tmp_path, progress=stop)
+    resumed = jd.Synthesizer(schema, **settings).fit(people(300, 1), checkpoint=tmp_path).release_
+    assert resumed.model.to_json() == expected.model.to_json()
+    assert resumed.ledger == expected.ledger
+    with pytest.raises(jd.CheckpointError):
+        jd.Synthesizer(schema, **settings).fit(people(300, 1), checkpoint=tmp_path, label="another table")
+
+
+LONG = """
+import json, sys, time
+import jointly_dp as jd
+names = [f"x{i}" for i in range(16)]
+table = {name: [(row * (2 * i + 3) // 7) % 12 for row in range(2000)] for i, name in enumerate(names)}
+synth = jd.Synthesizer(jd.Schema({name: 12 for name in names}), epsilon=10.0, delta=1e-6, mechanism="jam-pgm", rounds=400,
+                       ledger=sys.argv[1])
+def show(event):
+    if isinstance(event, jd.Measured):
+        print(event.round, flush=True)
+try:
+    synth.fit(table, progress=show)
+except KeyboardInterrupt as error:
+    print("stopped", json.dumps(getattr(error, "__notes__", [])), flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_stops_a_long_fit_and_says_what_was_spent(tmp_path):
+    ledger = tmp_path / "ledger.json"
+    run = subprocess.Popen([sys.executable, "-c", LONG, ledger], stdout=subprocess.PIPE, text=True)
+    for line in run.stdout:
+        if int(line) >= 30:
+            break
+    run.send_signal(signal.SIGINT)
+    sent = time.monotonic()
+    rest = [line for line in run.stdout if not line.strip().isdigit()]
+    took = time.monotonic() - sent
+    assert run.wait() == 0 and rest[0].startswith("stopped"), rest
+    [note] = json.loads(rest[0].removeprefix("stopped "))
+    assert "was spent before the failure" in note and str(ledger) in note
+    assert jd.Ledger.read(ledger).spent > 0
+    # About a second by itself; other programs may use the processors.
+    assert took < 5, took
+
+
+def test_other_threads_run_during_a_fit(schema):
+    turns = 0
+    done = threading.Event()
+
+    def count():
+        nonlocal turns
+        while not done.is_set():
+            turns += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    began = time.monotonic()
+    jd.Synthesizer(schema, **{**SMALL, "rounds": 40}).fit(people(2000, 1))
+    took = time.monotonic() - began
+    done.set()
+    thread.join()
+    assert turns > 20 * took, f"{turns} turns in {took} s"
+
+
+def test_pickles_are_exact_and_hold_no_rows(schema):
+    synth = jd.Synthesizer(schema, **SMALL).fit(people(300, 1), public={"near": people(200, 2)})
+    release = synth.release_
+    for value in (schema, jd.Workload("all-2-way", 50), release.ledger):
+        assert pickle.loads(pickle.dumps(value)) == value
+    again = pickle.loads(pickle.dumps(release))
+    assert again.model.to_json() == release.model.to_json()
+    assert (again.ledger, again.measurements) == (release.ledger, release.measurements)
+    assert (again.is_private, again.model.is_private) == (True, True)
+    with pytest.raises(RuntimeError, match="pickled"):
+        again.report("page.html")
+    from jointly_dp import _native
+
+    rows = _native.Rows.read(schema._native, people(20, 1), "t", "private")
+    for secret in (rows, release._native):
+        with pytest.raises(TypeError):
+            pickle.dumps(secret)
+    assert "1" not in repr(rows).partition(" object")[0]
+
+
+def test_the_report_and_the_plan(schema, tmp_path):
+    synth = jd.Synthesizer(schema, **SMALL).fit(people(300, 1), public={"near": people(200, 2)})
+    synth.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "near" in page and "jam-pgm" in page and "<script" not in page
+    plan = synth.plan(300)
+    assert plan["plan"]["rounds"] == 4 and plan["cliques"] == 15
+
+
+def test_parameters_are_kept_as_given(schema):
+    synth = jd.Synthesizer(schema, epsilon="a lot", rounds=3)
+    assert synth.get_params()["epsilon"] == "a lot"
+    copy = jd.Synthesizer(**synth.get_params())
+    assert copy.get_params() == synth.get_params()
+    with pytest.raises(RuntimeError, match="fit first"):
+        synth.sample(3)
+
+
+def test_workloads(schema):
+    table = people(200, 1)
+    def cliques(workload, **more):
+        return jd.Synthesizer(schema, **{**SMALL, "workload": workload}, **more).plan(200)["cliques"]
+    assert cliques([["sex", "age"], (["job"], 2.0)]) == 2
+    assert cliques(jd.Workload("all-3-way:5@0")) == 5
+    assert cliques("all-1-way", max_cells=2) == 1
+    synth = jd.Synthesizer(schema, **{**SMALL, "workload": [["sex", "age"]]}).fit(table)
+    assert {len(m.attributes) for m in synth.release_.measurements} <= {1, 2}
+    with pytest.raises(jd.InputError, match="unknown attribute 'nobody'"):
+        cliques([["nobody"]])
+
+
+def test_measurements_in_any_order_of_attributes():
+    values = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+    turned = [list(column) for column in zip(*values, strict=True)]
+    one = jd.fit({"a": 2, "b": 3}, [jd.Measurement(("a", "b"), values, stddev=0.1)])
+    other = jd.fit({"a": 2, "b": 3}, [jd.Measurement(("b", "a"), turned, stddev=0.1)])
+    assert one.total == pytest.approx(21.0)
+    assert one.model.marginal(["a", "b"]).tolist() == other.model.marginal(["a", "b"]).tolist()
+    assert one.model.marginal(["b", "a"]).tolist() == one.model.marginal(["a", "b"]).T.tolist()
+    assert one.model.marginal(["a", "b"])[1, 2] == pytest.approx(6.0, abs=0.1)
+    with pytest.raises(jd.InputError, match="has 5 cells, expected 6"):
+        jd.fit({"a": 2, "b": 3}, [jd.Measurement(("a", "b"), [1, 2, 3, 4, 5])])
+
+
+def test_threads_are_set_once():
+    code = "import jointly_dp as jd; jd.set_threads(2)\ntry:\n    jd.set_threads(3)\nexcept jd.InputError: print('once')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
+    assert done.stdout == "once\n"

@@ -1,0 +1,124 @@
+//! Tables in memory as Arrow record batches, read and written as CSV files are.
+//!
+//! A value is coded by the text that a CSV file would have. A whole number is written without a point, so that `1.0`,
+//! which is what some programs make of an integer column with missing values, is the code `1`; a null or NaN is a
+//! missing value. A boolean is 1 or 0. A time is the date that it falls on.
+
+mod cells;
+mod decode;
+mod rows;
+
+use std::io::Empty;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+pub use decode::{ArrowWriter, to_record_batch};
+pub(crate) use rows::{ArrowRows, Batches};
+
+use crate::data::csv::Reading;
+use crate::data::raw_table::RawTable;
+use crate::data::{Dataset, NumericColumns, Units, csv};
+use crate::domain::Schema;
+use crate::error::Result;
+
+/// A table in memory, with a name that stands for it in errors.
+///
+/// ```
+/// use std::sync::Arc;
+/// use arrow_array::{Float64Array, RecordBatch, StringArray};
+/// use arrow_schema::{DataType, Field};
+/// use jointly::{data::arrow::ArrowTable, domain::Schema};
+/// let schema = r#"{"columns": [
+///     {"name": "sex", "kind": "categorical", "codes": ["1", "2"], "na": true},
+///     {"name": "job", "kind": "categorical", "codes": ["none", "some"]}
+/// ]}"#;
+/// let schema = Schema::from_json(schema, "schema.json")?;
+/// let fields = vec![Field::new("sex", DataType::Float64, true), Field::new("job", DataType::Utf8, false)];
+/// let batch = RecordBatch::try_new(
+///     Arc::new(arrow_schema::Schema::new(fields)),
+///     vec![
+///         Arc::new(Float64Array::from(vec![Some(2.0), None])),
+///         Arc::new(StringArray::from(vec!["some", "none"])),
+///     ],
+/// )?;
+/// let table = ArrowTable::new("people", batch.schema(), vec![batch]);
+/// let data = table.read(&schema)?;
+/// assert_eq!((data.row(0), data.row(1)), (vec![1, 1], vec![2, 0]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ArrowTable {
+    name: String,
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+impl ArrowTable {
+    /// A table of batches, all with the columns of `schema`.
+    pub fn new(name: impl Into<String>, schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
+        Self { name: name.into(), schema, batches }
+    }
+
+    /// Its name in errors.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    /// Codes the rows, as [`read_csv`](crate::data::read_csv) does.
+    ///
+    /// # Errors
+    /// As [`read_csv`](crate::data::read_csv), with row and column.
+    pub fn read(&self, schema: &Schema) -> Result<Dataset> {
+        csv::read(self.raw(schema)?, schema, Reading::whole())
+    }
+
+    /// As [`read_csv_or_empty`](crate::data::read_csv_or_empty).
+    ///
+    /// # Errors
+    /// As [`read_csv_or_empty`](crate::data::read_csv_or_empty), with row and column.
+    pub fn read_or_empty(&self, schema: &Schema) -> Result<Dataset> {
+        csv::read(self.raw(schema)?, schema, Reading::or_empty())
+    }
+
+    /// As [`read_public_csv`](crate::data::read_public_csv).
+    ///
+    /// # Errors
+    /// As [`read_public_csv`](crate::data::read_public_csv), with row and column.
+    pub fn read_public(&self, schema: &Schema) -> Result<Dataset> {
+        csv::read(self.raw(schema)?, schema, Reading::public())
+    }
+
+    /// As [`read_units_csv`](crate::data::read_units_csv): of each unit, the first rows count.
+    ///
+    /// # Errors
+    /// As [`read_units_csv`](crate::data::read_units_csv), with row and column.
+    pub fn read_units(&self, schema: &Schema, units: &Units) -> Result<Dataset> {
+        units.check(schema)?;
+        csv::read(self.raw(schema)?, schema, Reading::units(units))
+    }
+
+    /// The numbers as they are, as [`NumericColumns::read`] reads them. **Not private**.
+    ///
+    /// # Errors
+    /// As [`NumericColumns::read`], with row and column.
+    pub fn numbers(&self, schema: &Schema) -> Result<NumericColumns> {
+        NumericColumns::of_table(self.raw(schema)?, schema)
+    }
+
+    fn raw(&self, schema: &Schema) -> Result<RawTable<Empty>> {
+        let batches = self.batches.clone().into_iter().map(Ok);
+        let trim = schema.table().trim;
+        let rows = ArrowRows::new(&self.schema, Box::new(batches), schema.na_token(), trim);
+        RawTable::of_rows(&self.name, rows)
+    }
+}
+
+#[cfg(test)]
+#[path = "../../../tests/unit/data_arrow.rs"]
+mod tests;

@@ -1,0 +1,118 @@
+//! Events for readers and for programs.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use super::{Event, Notice};
+use crate::measurement::Provenance;
+use crate::report::format::{bytes, grouped};
+
+impl Notice {
+    /// Whether it warns of a likely mistake or a loss; otherwise it informs.
+    pub fn is_warning(&self) -> bool {
+        !matches!(self, Self::CliquesLeftOut { .. } | Self::PublicTablesUnused { .. })
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CliquesLeftOut { left_out } => {
+                write!(f, "{} cliques of the workload left out", grouped(*left_out as u64))
+            }
+            Self::LargeWorkload { cells, attribute, values } => write!(
+                f,
+                "the marginals of the workload have {} cells, {} a table: this takes time and memory; \
+                 attribute '{attribute}' alone has {} values (fewer values, or --max-cells to leave large \
+                 marginals out, would help)",
+                grouped(*cells),
+                bytes(4.0 * *cells as f64),
+                grouped(*values),
+            ),
+            Self::PublicTablesUnused { mechanism } => write!(
+                f,
+                "{mechanism} makes no use of public tables: they are read for the report alone"
+            ),
+            Self::SpentBeforeFailure { spent, limit, ledger } => {
+                write!(f, "rho = {spent} of {limit} was spent before the failure; ")?;
+                match ledger {
+                    None => f.write_str("no ledger could be written"),
+                    Some(path) => write!(f, "{} says so", path.display()),
+                }
+            }
+            Self::LedgerReplaced { ledger, spent } => write!(
+                f,
+                "{ledger} holds the ledger of an earlier run, which spent rho = {spent}; it will be replaced. If the \
+                 private records are the same, count it: keep a copy, and give it as --ledger-from",
+                ledger = ledger.display()
+            ),
+            Self::LargeDelta { delta, records } => write!(
+                f,
+                "delta {delta:e} is at least 1 / {}, the number of records: a mechanism that publishes a random \
+                 record has such a delta; expected one far below",
+                grouped(*records as u64)
+            ),
+            Self::LargeEpsilon { epsilon } => {
+                write!(f, "epsilon {epsilon} protects hardly anything; common values are 0.1 to 10")
+            }
+            Self::SameRows { table } => write!(
+                f,
+                "public table {table} has the same rows as the private table; what it contributes is not protected. \
+                 This warning depends on the private rows: do not publish it"
+            ),
+            Self::SpentInCheckpoint { folder } => write!(
+                f,
+                "what was spent is in {}: the same command resumes from it",
+                folder.display()
+            ),
+            Self::OutputsMissing { spent } => {
+                write!(f, "rho = {spent} was spent; not all output files were written")
+            }
+        }
+    }
+}
+
+impl Event {
+    /// The event's name and its facts, as the JSON log has them; `None` for a notice that has only a text.
+    pub fn facts(&self) -> Option<(&'static str, Value)> {
+        Some(match self {
+            Self::FittingPublicTables { mechanism } => {
+                ("fitting-public-tables", json!({ "mechanism": mechanism }))
+            }
+            Self::Started { mechanism, rounds, first_round, candidates, limit } => (
+                "started",
+                json!({ "mechanism": mechanism, "rounds": rounds, "first_round": first_round,
+                        "cliques": candidates, "rho_limit": limit.to_f64() }),
+            ),
+            Self::Scored { round, candidates, exact, sampled } => (
+                "scored",
+                json!({ "round": round, "candidates": candidates, "exact": exact,
+                        "sampled": sampled }),
+            ),
+            Self::Measured { round, rounds, clique, provenance, stddev, spent, limit } => (
+                "measured",
+                json!({ "round": round, "rounds": rounds, "clique": clique,
+                        "source": source(provenance), "stddev": stddev,
+                        "rho_spent": spent.to_f64(), "rho_limit": limit.to_f64() }),
+            ),
+            Self::Fitted { round, fit } => ("fitted", json!({ "round": round, "fit": fit })),
+            Self::Certified(certificate) => ("certified", json!(certificate)),
+            Self::Notice(Notice::CliquesLeftOut { left_out }) => {
+                ("workload", json!({ "left_out": left_out }))
+            }
+            Self::Notice(Notice::PublicTablesUnused { mechanism }) => {
+                ("public", json!({ "mechanism": mechanism, "used": false }))
+            }
+            Self::Notice(_) => return None,
+        })
+    }
+}
+
+/// The source of a marginal.
+fn source(provenance: &Provenance) -> Value {
+    match provenance {
+        Provenance::Private => json!({ "kind": "private" }),
+        Provenance::Public { source } => json!({ "kind": "public", "table": source }),
+    }
+}

@@ -1,0 +1,99 @@
+//! The same table as CSV and as Parquet gives the same bytes, by every command that reads one.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+
+use jointly::data::{AbsentColumns, Labels, read_csv, read_csv_from, write_csv_file};
+use jointly::demo::{Generator, schema};
+
+use crate::cli::Bench;
+
+/// A bench with two tables of the demonstration, each as CSV and as Parquet.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    let schema = schema().unwrap();
+    bench.write("schema.json", &schema.to_json().unwrap());
+    for (name, records, seed) in [("private", 700, 1), ("public", 500, 2)] {
+        let table = Generator { records, seed, drift: 0.1 }.generate().unwrap();
+        for form in ["csv", "parquet"] {
+            let path = bench.path(&format!("{name}.{form}"));
+            write_csv_file(&path, &table, &schema, Labels::Codes, seed).unwrap();
+            assert_eq!(read_csv(&path, &schema).unwrap(), table, "{name}.{form}");
+        }
+    }
+    assert!(fs::read(bench.path("private.parquet")).unwrap().starts_with(b"PAR1"));
+    bench
+}
+
+/// Runs a command on the tables in one form, and returns what it says.
+fn said(bench: &Bench, command: &str, form: &str) -> String {
+    let command = command.replace("FORM", form);
+    bench.succeed(&command).replace(&format!(".{form}"), "")
+}
+
+#[test]
+fn every_command_takes_parquet_as_it_takes_csv() {
+    let bench = bench();
+    let tables = "--private private.FORM --schema schema.json";
+    let commands = [
+        format!(
+            "synth {tables} --public near=public.FORM --epsilon 1 --delta 1e-6 --seed 3 --mechanism jam-pgm \
+                 --workload all-2-way --rounds 4 --out - --ledger FORM.ledger.json"
+        ),
+        format!(
+            "synth {tables} --epsilon 1 --delta 1e-6 --seed 3 --mechanism independent --out - \
+                 --ledger FORM.ledger.json"
+        ),
+        format!("evaluate {tables} --synthetic public.FORM --workload all-2-way --json"),
+        format!(
+            "trust {tables} --public near=public.FORM --epsilon 1 --delta 1e-6 --seed 2 --workload all-1-way --json"
+        ),
+        "schema --public public.FORM --out -".to_owned(),
+    ];
+    for command in commands {
+        let csv = said(&bench, &command, "csv");
+        assert!(csv.len() > 100, "{command}: {csv}");
+        assert_eq!(said(&bench, &command, "parquet"), csv, "{command}");
+    }
+}
+
+#[test]
+fn output_is_parquet_by_its_name() {
+    let bench = bench();
+    let synth = "synth --private private.csv --schema schema.json --epsilon 1 --delta 1e-6 --seed 3 \
+                 --mechanism independent --out out.FORM";
+    let schema = schema().unwrap();
+    let mut read = Vec::new();
+    for form in ["csv", "parquet"] {
+        said(&bench, synth, form);
+        read.push(read_csv(&bench.path(&format!("out.{form}")), &schema).unwrap());
+    }
+    assert_eq!(read[0], read[1]);
+    let numbers = |form: &str| {
+        let path = bench.path(&format!("out.{form}"));
+        let read = jointly::data::NumericColumns::read(&path, &schema).unwrap();
+        format!("{:?}", read.columns())
+    };
+    assert_eq!(numbers("csv"), numbers("parquet"));
+}
+
+#[test]
+fn damage_is_wrong_input() {
+    let bench = bench();
+    let bytes = fs::read(bench.path("private.parquet")).unwrap();
+    for (name, damaged) in [("short", &bytes[..bytes.len() / 2]), ("start", &b"PAR1"[..])] {
+        let path = bench.path(&format!("{name}.parquet"));
+        fs::write(&path, damaged).unwrap();
+        let error = read_csv(&path, &schema().unwrap()).unwrap_err();
+        assert!(error.to_string().starts_with("cannot read "), "{error}");
+    }
+    // A CSV file may begin with the letters, as long as they are not the first four bytes.
+    let table = read_csv_from(
+        &b"PAR\n0\n"[..],
+        "t.csv",
+        &jointly::Schema::from_json(r#"{"PAR": 1}"#, "domain.json").unwrap(),
+        AbsentColumns::Refuse,
+    );
+    assert_eq!(table.unwrap().records(), 1);
+}
