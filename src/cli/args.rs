@@ -2,6 +2,7 @@
 
 mod ask;
 mod bins;
+mod count;
 mod mechanism;
 mod mixture;
 mod schema;
@@ -17,6 +18,8 @@ use jointly::query::WorkloadSource;
 use serde::{Deserialize, Serialize};
 
 use super::failure::{Failure, Outcome};
+
+use count::count;
 
 pub(super) use ask::{AskModelArgs, QuestionArgs};
 pub(super) use bins::BinsArgs;
@@ -102,8 +105,19 @@ pub(super) enum Command {
     Ask(AskModelArgs),
     /// Draft a schema from a public table or a data dictionary, never from private rows
     Schema(SchemaArgs),
+    /// Print a script that completes this program's commands and flags in a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    Man,
     /// Cut the ranges of numbers in a schema into bins that follow the private rows; costs privacy
     Bins(Box<BinsArgs>),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(super) shell: clap_complete::Shell,
 }
 
 #[derive(Args, Debug)]
@@ -127,7 +141,7 @@ pub(super) struct WorkloadArgs {
     #[arg(long, default_value = "all-3-way", value_name = "all-K-way|FILE")]
     pub(super) workload: String,
     /// Leave out cliques of the workload with more than N cells
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(super) max_cells: Option<u64>,
 }
 
@@ -234,7 +248,7 @@ pub(super) struct SynthArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) ledger_from: Option<PathBuf>,
     /// Number of records to draw [default: the number that the model represents]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(super) rows: Option<u64>,
     /// How to draw records
     #[arg(long, value_enum, default_value = "refined", value_name = "HOW")]
@@ -401,7 +415,7 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(super) delta: f64,
     /// Number of private records, or an estimate of it
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(super) records: u64,
     #[command(flatten)]
     pub(super) mechanism: MechanismArgs,
@@ -409,7 +423,7 @@ pub(super) struct PlanArgs {
     #[arg(long, value_enum, default_value = "replace-one", value_name = "RELATION")]
     pub(super) neighbors: Neighbors,
     /// Number of public records; shows the worst case of reweighting them, as pmw-pub in its published form does
-    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    #[arg(long, value_name = "M", value_parser = count, allow_negative_numbers = true)]
     pub(super) public_records: Option<u64>,
     /// Upper bound on the best mixture error of these records, from 0 to 1 [default: 0]
     #[arg(long, value_name = "F", requires = "public_records", allow_negative_numbers = true)]
@@ -444,7 +458,7 @@ pub(super) struct SampleArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) model: PathBuf,
     /// Number of records to draw
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(super) rows: u64,
     /// Output file for the table: CSV, compressed with gzip if the name ends in .gz
     #[arg(long, value_name = "FILE")]

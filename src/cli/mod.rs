@@ -14,6 +14,7 @@ mod evaluate;
 mod failure;
 mod file_size;
 mod interrupt;
+mod manual;
 mod measures;
 mod mixture;
 mod plan;
@@ -73,6 +74,8 @@ fn dispatch(command: &Command, console: Console) -> Outcome {
         Command::Budget(args) => budget::run(args),
         Command::Ask(args) => ask::run(args, console),
         Command::Sample(args) => sample::run(args, console),
+        Command::Completions(args) => manual::completions(args.shell),
+        Command::Man => manual::page(),
         Command::Schema(args) => schema::run(args, console),
         Command::Bins(args) => bins::run(args, console),
     }

@@ -642,6 +642,27 @@ fn help_tells_the_exit_codes() {
 }
 
 #[test]
+fn completions_and_the_manual_know_the_commands_and_flags() {
+    let bench = Bench::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = bench.succeed(&format!("completions {shell}"));
+        assert!(script.contains("mixture-error") && script.contains("max-cells"), "{shell}");
+        assert!(!script.contains("compare-run") || shell != "fish", "a hidden command");
+    }
+    bench.fail("completions csh", 2, "expected");
+    let page = bench.succeed("man");
+    assert!(page.starts_with(".ie") && page.contains("\\-\\-error\\-share"), "{}", &page[..200]);
+}
+
+#[test]
+fn numbers_of_records_are_read_as_people_write_them() {
+    let bench = Bench::new();
+    bench.succeed(&format!("{SYNTH} --max-cells 1e4 --rows 1_000"));
+    assert_eq!(bench.read("out.csv").lines().count(), 1_001);
+    bench.fail(&format!("{SYNTH} --rows 1.5"), 2, "expected a whole number");
+}
+
+#[test]
 fn a_workload_is_answered_as_json_with_its_ledger_or_as_csv() {
     let bench = Bench::new();
     let common = "--private private.csv --schema schema.json --epsilon 1 --delta 1e-6";

@@ -26,7 +26,7 @@ pub(in crate::cli) struct TuneArgs {
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(in crate::cli) delta: f64,
     /// Number of private records, if public, or an estimate; noise is scaled to it [default: as many as the stand-in]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = super::count, allow_negative_numbers = true)]
     pub(in crate::cli) records: Option<u64>,
     #[command(flatten)]
     pub(in crate::cli) mechanism: MechanismArgs,
