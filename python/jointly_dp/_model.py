@@ -292,7 +292,7 @@ def fit(
     >>> noisy = [jd.Measurement(["a", "b"], [[30, 10], [20, 40]], stddev=2.0), jd.Measurement(["b"], [52, 49], stddev=1.0)]
     >>> fitted = jd.fit({"a": 2, "b": 2}, noisy)
     >>> [round(count) for count in fitted.model.marginal(["b"])]
-    [52, 49]
+    [51, 50]
     """
     columns = schema if isinstance(schema, Schema) else Schema(schema)
     given = []
