@@ -72,7 +72,7 @@ fn answers_are_printed_as_text_and_csv() {
     let text = bench.succeed("ask --model model.json --mean age --quantile age=0.9 --by sex");
     assert!(text.contains("mean of age, by sex:") && text.contains("f (female)"), "{text}");
     let table = bench.succeed("ask --model model.json --marginal age --by sex --csv");
-    assert!(table.starts_with("question,sex,values,records,answer\n"), "{table}");
+    assert!(table.starts_with("question,sex,values,records,answer,basis,lower,upper\n"), "{table}");
     assert_eq!(table.lines().count(), 1 + 2 * 5);
     assert!(table.contains("share of each age,m (male),65 to 98,"), "{table}");
     bench.fail("ask --model model.json", 2, "required");
