@@ -16,6 +16,9 @@ use crate::table::Factor;
 const NORMAL: f64 = 1.959_963_984_540_054;
 /// That of the Laplace distribution, in standard deviations; sums of such noise have smaller ones.
 const LAPLACE: f64 = 2.118_3;
+/// Standard deviations of its noise below which a measured count has 0 as its lower end. Among very many empty cells, some
+/// have noise of two deviations, and those look like the counts that a reader asks for.
+const EMPTY: f64 = 3.0;
 /// Factor on the measured error of a marginal; with [`POWER`], chosen on real tables.
 const MARGIN: f64 = 1.2;
 /// Power of the predicted count with which its excess variance grows.
@@ -156,8 +159,8 @@ impl Accuracy {
         }
         sums.iter_mut().for_each(|sum| *sum /= precision);
         let z = if self.is_laplace { LAPLACE } else { NORMAL };
-        let form =
-            Form::Measured { half: z / precision.sqrt(), is_independent: self.is_independent };
+        let (half, is_independent) = (z / precision.sqrt(), self.is_independent);
+        let form = Form::Measured { half, z, is_independent };
         Ok(Some(Bounds { basis: Basis::Measured, estimates: sums, form }))
     }
 }
@@ -174,9 +177,10 @@ pub(super) struct Bounds {
 }
 
 enum Form {
-    /// Half the width of the interval of one cell.
+    /// Half the width of the interval of one cell, and the standard deviations that it is.
     Measured {
         half: f64,
+        z: f64,
         is_independent: bool,
     },
     Predicted(Spread),
@@ -197,9 +201,12 @@ impl Bounds {
         };
         match &self.form {
             Form::Unknown => None,
-            Form::Measured { half, is_independent } => {
+            Form::Measured { half, z, is_independent } => {
                 let many = picked.len() as f64;
-                Some(around(half * if *is_independent { many.sqrt() } else { many }))
+                let half = half * if *is_independent { many.sqrt() } else { many };
+                let found = around(half);
+                let is_empty = estimate < EMPTY * half / z;
+                Some(CountInterval { lower: if is_empty { 0.0 } else { found.lower }, ..found })
             }
             Form::Predicted(spread) => match picked[..] {
                 [mean] => {
