@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use jointly::domain::Schema;
-use jointly::model::{Answer, AnswerRow, Evidence, ModelFile, ModelLimits, Question};
+use jointly::model::{
+    Answer, AnswerRow, Basis, CountInterval, Evidence, ModelFile, ModelLimits, Question,
+};
 use jointly::report::numbers::number;
 use serde_json::json;
 
@@ -18,11 +20,12 @@ pub(super) fn run(args: &AskModelArgs, console: Console) -> Outcome {
         console.warning("the model was made with a fixed seed: it is NOT PRIVATE");
     }
     let questions = args.questions.parse(&file.schema)?;
-    let model = match &args.given {
-        Some(given) => file.model.given(&Evidence::parse(given, &file.schema)?)?,
-        None => file.model,
+    // Nothing was measured about the records that agree with evidence.
+    let (model, accuracy) = match &args.given {
+        Some(given) => (file.model.given(&Evidence::parse(given, &file.schema)?)?, None),
+        None => (file.model, file.accuracy.as_ref()),
     };
-    let answers = model.ask(&file.schema, &args.by, &questions)?;
+    let answers = model.ask_with(&file.schema, &args.by, &questions, accuracy)?;
     if args.json {
         return console::json_result(&json!({
             "private": file.is_private,
@@ -64,13 +67,19 @@ impl QuestionArgs {
 fn table(by: &[String], answers: &[Answer]) -> Outcome<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let header = ["question"].into_iter().chain(by.iter().map(String::as_str));
-    writer.write_record(header.chain(["values", "records", "answer"])).map_err(unwritten)?;
+    writer
+        .write_record(header.chain(["values", "records", "answer", "basis", "lower", "upper"]))
+        .map_err(unwritten)?;
     for answer in answers {
         for row in &answer.rows {
             let cells = [answer.question.clone()].into_iter().chain(row.group.iter().cloned());
             let found = row.answer.map_or_else(String::new, |x| shown(x, answer));
             let rest = [row.values.join("; "), row.count.to_string(), found];
-            writer.write_record(cells.chain(rest)).map_err(unwritten)?;
+            let bound = |end: fn(&CountInterval) -> f64| row.interval.as_ref().map(end);
+            let ends = [bound(|i| i.lower), bound(|i| i.upper)];
+            let ends = ends.map(|end| end.map_or_else(String::new, |end| end.to_string()));
+            let basis = [row.basis.map_or("", Basis::name).to_owned()];
+            writer.write_record(cells.chain(rest).chain(basis).chain(ends)).map_err(unwritten)?;
         }
     }
     text_of(writer)
@@ -107,7 +116,12 @@ fn text(total: f64, by: &[String], answers: &[Answer]) -> String {
         let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
         for (line, row) in lines.iter().zip(&answer.rows) {
             let found = row.answer.map_or_else(|| "-".into(), |x| number(x, answer.is_date));
-            _ = writeln!(text, "  {line:<width$}{found:>12}  ({} records)", short(row.count));
+            let known = row.basis.map_or_else(String::new, |basis| match row.interval {
+                Some(i) => format!(", {}: {} to {}", basis.name(), short(i.lower), short(i.upper)),
+                None => format!(", {}", basis.name()),
+            });
+            let count = short(row.count);
+            _ = writeln!(text, "  {line:<width$}{found:>12}  ({count} records{known})");
         }
     }
     text

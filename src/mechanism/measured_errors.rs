@@ -4,7 +4,8 @@ use crate::data::Dataset;
 use crate::error::{CheckpointFault, Error, Result};
 use crate::error_bars::{self, MeasuredErrors, Total};
 use crate::mechanism::{KeptErrors, Release};
-use crate::privacy::{Curator, NoisyStatistics, Rho};
+use crate::model::Accuracy;
+use crate::privacy::{Curator, NoiseMechanism, NoisyStatistics, Rho};
 
 impl Release {
     /// Measures the errors of the records that are about to be published, on the workload, with what was set aside
@@ -77,6 +78,27 @@ impl Release {
     /// The errors of the released records, if they were measured.
     pub fn errors(&self) -> Option<&MeasuredErrors> {
         self.errors.as_ref()
+    }
+
+    /// What is known about the accuracy of single counts, for [`Model::ask_with`](crate::model::Model::ask_with).
+    pub fn accuracy(&self) -> Accuracy {
+        let entries = || self.ledger.entries().iter().map(|entry| &entry.mechanism);
+        let is_joint =
+            |noise: &NoiseMechanism| matches!(noise, NoiseMechanism::JointDiscreteGaussian { .. });
+        let is_laplace =
+            |noise: &NoiseMechanism| matches!(noise, NoiseMechanism::DiscreteLaplace { .. });
+        // An estimate near 0 of a wide interval says little: half of the upper end at least.
+        let errors = self.errors.iter().flat_map(|errors| &errors.marginals).map(|error| {
+            let best = error.best();
+            (error.clique.clone(), best.estimate.max(best.upper / 2.0))
+        });
+        Accuracy {
+            is_independent: !entries().any(is_joint),
+            is_laplace: entries().any(is_laplace),
+            errors: errors.collect(),
+            total: self.errors.as_ref().map_or_else(|| self.model.total(), |errors| errors.total),
+            ..Accuracy::of(&self.measurements)
+        }
     }
 
     /// Releases what was set aside for the errors.

@@ -206,6 +206,7 @@ impl Release {
             schema,
             model: self.model.clone(),
             refined_on: self.workload.cliques(),
+            accuracy: Some(self.accuracy()),
             mechanism: self.mechanism.to_owned(),
             is_private: self.is_private,
         }

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use crate::domain::{Bins, Clique, Domain, Kind, Schema, SchemaColumn};
 use crate::error::{Error, Result};
-use crate::model::{Evidence, Model};
+use crate::model::accuracy::Bounds;
+use crate::model::{Accuracy, Basis, CountInterval, Evidence, Model};
 use crate::table::Factor;
 
 /// What to ask a model, within each group of records if there are any.
@@ -45,6 +46,25 @@ pub struct AnswerRow {
     pub count: f64,
     /// A share of the group, a mean or a quantile; `None` where the model expects no record.
     pub answer: Option<f64>,
+    /// What the number of records rests on; `None` for means and quantiles, and if it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
+    /// An interval for the number of private records. It is around what was measured, if anything was, which need not be
+    /// the model's number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<CountInterval>,
+}
+
+impl AnswerRow {
+    fn new(group: Vec<String>, values: Vec<String>, count: f64, answer: Option<f64>) -> Self {
+        Self { group, values, count, answer, basis: None, interval: None }
+    }
+
+    /// An answer about some cells of a marginal.
+    fn about(self, cells: &[usize], bounds: Option<&Bounds>) -> Self {
+        let interval = bounds.and_then(|bounds| bounds.of(cells));
+        Self { basis: bounds.map(|bounds| bounds.basis), interval, ..self }
+    }
 }
 
 impl Model {
@@ -61,6 +81,22 @@ impl Model {
         by: &[String],
         questions: &[Question],
     ) -> Result<Vec<Answer>> {
+        self.ask_with(schema, by, questions, None)
+    }
+
+    /// As [`ask`](Self::ask), with intervals for numbers of records.
+    ///
+    /// `accuracy`: of the release that this model is from.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask), or measurements that do not fit the model.
+    pub fn ask_with(
+        &self,
+        schema: &Schema,
+        by: &[String],
+        questions: &[Question],
+        accuracy: Option<&Accuracy>,
+    ) -> Result<Vec<Answer>> {
         let domain = self.domain();
         let groups = if by.is_empty() { Clique::new([]) } else { domain.clique(by)? };
         let abouts = questions.iter().map(|question| question.about(domain, schema));
@@ -70,7 +106,18 @@ impl Model {
         let by = Order::new(domain, by, &groups);
         let asked = questions.iter().zip(&abouts).zip(&tables);
         asked
-            .map(|((question, about), table)| question.answer(domain, schema, &by, about, table))
+            .map(|((question, about), table)| {
+                let counts = matches!(question, Question::Marginal(_) | Question::Share(_));
+                let bounds = accuracy.filter(|_| counts).map(|known| known.bounds(domain, table));
+                let bounds = bounds.transpose()?;
+                question.answer(
+                    domain,
+                    schema,
+                    &by,
+                    &Sliced { domain, groups: by.clique, about, table },
+                    bounds.as_ref(),
+                )
+            })
             .collect()
     }
 }
@@ -99,10 +146,10 @@ impl Question {
         domain: &Domain,
         schema: &Schema,
         by: &Order<'_>,
-        about: &Clique,
-        table: &Factor,
+        split: &Sliced<'_>,
+        bounds: Option<&Bounds>,
     ) -> Result<Answer> {
-        let split = Sliced::new(domain, by.clique, about, table);
+        let about = split.about;
         let of_values = match self {
             Self::Marginal(names) => Order::new(domain, names, about),
             _ => Order::new(domain, &[], about),
@@ -110,15 +157,14 @@ impl Question {
         let share = |count: f64, of: f64| (of > 0.0).then(|| count / of);
         let mut rows = Vec::new();
         for (group, cells) in split.groups() {
-            let all: f64 = cells.iter().map(|(_, count)| count).sum();
+            let all: f64 = cells.iter().map(|(_, count, _)| count).sum();
             let group = by.names(schema, domain, &group);
             match self {
                 Self::Marginal(_) => {
-                    rows.extend(cells.into_iter().map(|(codes, count)| AnswerRow {
-                        group: group.clone(),
-                        values: of_values.names(schema, domain, &codes),
-                        count,
-                        answer: share(count, all),
+                    rows.extend(cells.into_iter().map(|(codes, count, cell)| {
+                        let values = of_values.names(schema, domain, &codes);
+                        let row = AnswerRow::new(group.clone(), values, count, share(count, all));
+                        row.about(&[cell], bounds)
                     }));
                 }
                 Self::Share(evidence) => {
@@ -126,26 +172,28 @@ impl Question {
                     let code =
                         |codes: &[u32], attribute| place(attribute).map_or(0, |at| codes[at]);
                     let agrees =
-                        cells.iter().filter(|(codes, _)| evidence.agrees(|a| code(codes, a)));
-                    let count = agrees.map(|(_, count)| count).sum();
-                    rows.push(AnswerRow {
-                        group,
-                        values: Vec::new(),
-                        count,
-                        answer: share(count, all),
+                        cells.iter().filter(|(codes, ..)| evidence.agrees(|a| code(codes, a)));
+                    let (count, own) = agrees.fold((0.0, Vec::new()), |(sum, mut own), cell| {
+                        own.push(cell.2);
+                        (sum + cell.1, own)
                     });
+                    let row = AnswerRow::new(group, Vec::new(), count, share(count, all));
+                    rows.push(row.about(&own, bounds));
                 }
                 Self::Mean(name) | Self::Quantile(name, _) => {
                     let (bins, _) = numbers(schema, name)?;
                     // A missing value is beyond the bins.
-                    let counts: Vec<f64> =
-                        cells.iter().take(bins.count() as usize).map(|(_, count)| *count).collect();
+                    let counts: Vec<f64> = cells
+                        .iter()
+                        .take(bins.count() as usize)
+                        .map(|(_, count, _)| *count)
+                        .collect();
                     let count: f64 = counts.iter().sum();
                     let answer = (count > 0.0).then(|| match self {
                         Self::Quantile(_, share) => quantile(bins, &counts, *share),
                         _ => mean(bins, &counts),
                     });
-                    rows.push(AnswerRow { group, values: Vec::new(), count, answer });
+                    rows.push(AnswerRow::new(group, Vec::new(), count, answer));
                 }
             }
         }
@@ -215,14 +263,10 @@ struct Sliced<'t> {
     table: &'t Factor,
 }
 
-/// Codes of some attributes, and the count of records with them.
-type Cell = (Vec<u32>, f64);
+/// Codes of some attributes, the count of records with them, and the cell's position in the marginal.
+type Cell = (Vec<u32>, f64, usize);
 
-impl<'t> Sliced<'t> {
-    fn new(domain: &'t Domain, groups: &'t Clique, about: &'t Clique, table: &'t Factor) -> Self {
-        Self { domain, groups, about, table }
-    }
-
+impl Sliced<'_> {
     /// The groups' codes in order, each with its cells. A cell whose attributes include a group's own has that group's
     /// value.
     fn groups(&self) -> Vec<(Vec<u32>, Vec<Cell>)> {
@@ -234,9 +278,9 @@ impl<'t> Sliced<'t> {
         let (of_groups, of_about) = (places(self.groups), places(self.about));
         let mut groups: BTreeMap<Vec<u32>, Vec<Cell>> = BTreeMap::new();
         let mut codes = vec![0_u32; shape.len()];
-        for count in self.table.values() {
+        for (cell, count) in self.table.values().iter().enumerate() {
             let pick = |places: &[usize]| places.iter().map(|place| codes[*place]).collect();
-            groups.entry(pick(&of_groups)).or_default().push((pick(&of_about), *count));
+            groups.entry(pick(&of_groups)).or_default().push((pick(&of_about), *count, cell));
             // The last attribute changes fastest.
             for (code, size) in codes.iter_mut().zip(&shape).rev() {
                 *code += 1;

@@ -11,15 +11,18 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::data::write_durably;
 use crate::domain::{Clique, Domain, Schema};
 use crate::error::{Error, Result};
-use crate::model::{FORMS, Model};
+use crate::model::stored_accuracy::StoredAccuracy;
+use crate::model::{Accuracy, FORMS, Model};
 use crate::query::Workload;
 use crate::text::read_text;
 
 /// What a file's first member says.
 const FORMAT: &str = "jointly-model";
 /// Version of the files that are written. In versions 1 to 3, each for one form, there was neither `zeros` nor
-/// `refined_on`.
-const VERSION: u32 = 4;
+/// `refined_on`; before version 5 there was no `accuracy`.
+const VERSION: u32 = 5;
+/// The first version with `zeros`.
+const WITH_ZEROS: u32 = 4;
 
 /// A model with the schema that turns its codes into records.
 #[derive(Clone, Debug)]
@@ -30,6 +33,8 @@ pub struct ModelFile {
     pub model: Model,
     /// The cliques on which drawn records are refined, so that they are those of the release.
     pub refined_on: Vec<Clique>,
+    /// What was measured, for intervals of single counts; `None` if the file does not say.
+    pub accuracy: Option<Accuracy>,
     /// Name of the mechanism that made it.
     pub mechanism: String,
     /// False when the noise came from a fixed seed: then nothing is private.
@@ -121,6 +126,8 @@ struct Header<'a> {
     refined_on: Option<RefinedOn>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     zeros: Vec<StoredFactor>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accuracy: Option<StoredAccuracy>,
 }
 
 /// A table over some attributes.
@@ -210,6 +217,7 @@ impl ModelFile {
             schema: &self.schema,
             refined_on: RefinedOn::new(&self.refined_on, &domain),
             zeros: zeros(&domain),
+            accuracy: self.accuracy.as_ref().map(|known| StoredAccuracy::new(known, &domain)),
         };
         let form = self.model.store()?;
         let text = serde_json::to_string(&header).map_err(|error| {
@@ -265,7 +273,7 @@ impl ModelFile {
         }
         let version: u32 = parse(&take("version")?, place, "version")?;
         if !(1..=VERSION).contains(&version) {
-            return Err(wrong(format!("version {version}"), "version 1, 2, 3 or 4"));
+            return Err(wrong(format!("version {version}"), "version 1, 2, 3, 4 or 5"));
         }
         let mechanism: String = parse(&take("mechanism")?, place, "mechanism")?;
         let is_private: bool = parse(&take("private")?, place, "private")?;
@@ -274,9 +282,12 @@ impl ModelFile {
         let domain = schema.domain();
         let refined_on =
             take("refined_on").ok().map(|value| parse::<RefinedOn>(&value, place, "refined_on"));
+        let accuracy =
+            take("accuracy").ok().map(|value| parse::<StoredAccuracy>(&value, place, "accuracy"));
         let stored_zeros =
             take("zeros").ok().map(|value| parse::<Vec<StoredFactor>>(&value, place, "zeros"));
-        if version == VERSION && stored_zeros.transpose()?.unwrap_or_default() != zeros(&domain) {
+        if version >= WITH_ZEROS && stored_zeros.transpose()?.unwrap_or_default() != zeros(&domain)
+        {
             return Err(wrong(
                 "other zeros".into(),
                 "those of the schema's forbidden combinations",
@@ -291,7 +302,7 @@ impl ModelFile {
         let (Some((form, value)), None) = (forms.next(), forms.next()) else {
             return Err(wrong(format!("not exactly one of {}", names.join(", ")), "one of them"));
         };
-        if version != VERSION && version != form.only_in {
+        if version < WITH_ZEROS && version != form.only_in {
             let found = format!("'{}' in version {version}", form.member);
             return Err(wrong(found, &format!("version {}", form.only_in)));
         }
@@ -303,7 +314,9 @@ impl ModelFile {
             Some(stored) => stored.cliques(&domain)?,
             None => without_list(&domain, &model)?,
         };
-        Ok(Self { schema, model, refined_on, mechanism, is_private })
+        let accuracy = accuracy.transpose()?.map(|stored| stored.checked(&domain, place));
+        let accuracy = accuracy.transpose()?;
+        Ok(Self { schema, model, refined_on, accuracy, mechanism, is_private })
     }
 }
 

@@ -1,7 +1,9 @@
 //! Fitted models: computing marginals, drawing records, reading and writing files.
 
+mod accuracy;
 mod ask;
 mod blocks;
+mod counts;
 mod distribution;
 mod evidence;
 mod file;
@@ -11,12 +13,14 @@ pub(crate) mod products;
 mod refine;
 mod residuals;
 mod sampling;
+mod stored_accuracy;
 mod stored_factors;
 mod stored_groups;
 mod stored_products;
 mod stored_support;
 mod weighted_support;
 
+pub use accuracy::{Accuracy, Basis, CountInterval};
 pub use ask::{Answer, AnswerRow, Question};
 pub use blocks::Blocks;
 pub(crate) use blocks::check_rows;

@@ -125,8 +125,7 @@ impl<'a> Curator<'a> {
         }
         let round = entry.round;
         self.ledger.charge(entry)?;
-        self.round = round;
-        self.noise = None;
+        (self.round, self.noise) = (round, None);
         Ok(())
     }
 

@@ -72,8 +72,12 @@ fn answers_are_printed_as_text_and_csv() {
     let text = bench.succeed("ask --model model.json --mean age --quantile age=0.9 --by sex");
     assert!(text.contains("mean of age, by sex:") && text.contains("f (female)"), "{text}");
     let table = bench.succeed("ask --model model.json --marginal age --by sex --csv");
-    assert!(table.starts_with("question,sex,values,records,answer\n"), "{table}");
+    assert!(table.starts_with("question,sex,values,records,answer,basis,lower,upper\n"), "{table}");
     assert_eq!(table.lines().count(), 1 + 2 * 5);
+    // Every pair or its errors were measured: the last three cells say what a count rests on, and its interval.
+    let last: Vec<&str> = table.lines().last().unwrap().rsplit(',').take(3).collect();
+    assert!(["measured", "model"].contains(&last[2]), "{table}");
+    assert!(last[1].is_empty() == (last[2] == "model"), "no error was measured: {table}");
     assert!(table.contains("share of each age,m (male),65 to 98,"), "{table}");
     bench.fail("ask --model model.json", 2, "required");
     bench.fail("ask --model model.json --mean sex", 3, "a numeric column or a date");
@@ -113,4 +117,33 @@ fn records_are_drawn_under_evidence() {
             assert!((18..65).contains(&cells[1].parse().unwrap()), "{line}");
         }
     }
+}
+
+#[test]
+fn counts_have_intervals_from_measurements_and_from_measured_errors() {
+    let bench = bench();
+    bench.succeed(
+        "synth --private people.csv --schema people.json --mechanism mst --epsilon 5 --delta 1e-6 --out out.csv \
+         --workload all-3-way --error-share 0.1 --model model.json",
+    );
+    let found = json(
+        &bench,
+        "ask --model model.json --marginal region --marginal sex,age,region --mean age",
+    );
+    let rows = |answer: usize| found["answers"][answer]["rows"].as_array().unwrap().clone();
+    // 900 records, every third in each region; MST measures every attribute.
+    for row in rows(0) {
+        assert_eq!(row["basis"], "measured");
+        let [lower, upper] = ["lower", "upper"].map(|end| row["interval"][end].as_f64().unwrap());
+        assert!(lower < upper && lower > 200.0 && upper < 400.0, "{row}");
+    }
+    assert!(
+        rows(1).iter().all(|row| row["basis"] == "model" && row["interval"]["upper"].is_number())
+    );
+    assert!(rows(2).iter().all(|row| row.get("interval").is_none()), "a mean");
+    let text = bench.succeed("ask --model model.json --share sex=m");
+    assert!(text.contains("records, measured: ") && text.contains(" to "), "{text}");
+    // Nothing was measured of the records that agree with evidence.
+    let given = bench.succeed("ask --model model.json --marginal region --given sex=m");
+    assert!(!given.contains("measured"), "{given}");
 }

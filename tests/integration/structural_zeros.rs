@@ -121,6 +121,7 @@ fn schemas_keep_their_rules_through_files_and_selections() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.json");
     let file = ModelFile {
+        accuracy: None,
         schema,
         model: model.into(),
         refined_on: Vec::new(),

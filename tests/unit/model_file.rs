@@ -22,6 +22,7 @@ fn file() -> ModelFile {
         mechanism: "jam-pgm".into(),
         is_private: true,
         refined_on: Vec::new(),
+        accuracy: None,
     }
 }
 
@@ -37,6 +38,7 @@ fn support() -> ModelFile {
         mechanism: "pmw-pub".into(),
         is_private: false,
         refined_on: Vec::new(),
+        accuracy: None,
     }
 }
 
@@ -53,8 +55,8 @@ fn a_support_comes_back_to_the_last_bit_and_a_wrong_one_is_refused_with_a_reason
     let small = ModelLimits { model_mib: 1e-5, ..limits };
     assert!(matches!(ModelFile::from_json(&text, "m", small), Err(Error::TooLarge { .. })));
     for (from, to, expected) in [
-        ("\"version\":4", "\"version\":5", "version 5"),
-        ("\"version\":4", "\"version\":1", "'support' in version 1"),
+        ("\"version\":5", "\"version\":6", "version 6"),
+        ("\"version\":5", "\"version\":1", "'support' in version 1"),
         ("\"support\":", "\"factors\":[],\"support\":", "exactly one"),
         ("\"total\":77.5", "\"total\":0", "total"),
         ("\"attribute\":\"a\"", "\"attribute\":\"z\"", "columns z"),
@@ -105,8 +107,8 @@ fn a_stranger_s_file_is_refused_with_a_reason() {
     let read = |text: &str| ModelFile::from_json(text, "m", ModelLimits::default());
     assert!(read(&text).is_ok());
     let changes = [
-        ("\"version\":4", "\"version\":2", "'factors' in version 2"),
-        ("\"version\":4", "\"version\":7", "version 7"),
+        ("\"version\":5", "\"version\":2", "'factors' in version 2"),
+        ("\"version\":5", "\"version\":7", "version 7"),
         ("jointly-model", "other", "format 'other'"),
         ("\"total\":77.5", "\"total\":-1", "total"),
         ("\"total\":77.5", "\"total\":1e999", ""),
@@ -171,6 +173,7 @@ fn a_file_alone_gives_the_distribution_with_its_forbidden_combinations() {
         schema,
         model: model.into(),
         refined_on: refined_on.clone(),
+        accuracy: None,
         mechanism: "test".into(),
         is_private: true,
     };
@@ -192,4 +195,51 @@ fn a_file_alone_gives_the_distribution_with_its_forbidden_combinations() {
     assert_ne!(changed, text);
     let error = ModelFile::from_json(&changed, "m", limits).unwrap_err().to_string();
     assert!(error.contains("zeros"), "{error}");
+}
+
+/// What a file says of measurements comes back, and nothing that does not fit the schema does.
+#[test]
+fn accuracy_comes_back_and_a_wrong_one_is_refused_with_a_reason() {
+    use crate::measurement::{Measurement, Provenance};
+    use crate::model::Accuracy;
+    let measured = Measurement {
+        clique: Clique::new([0]),
+        cell: None,
+        values: vec![40.5, -2.25],
+        stddev: 3.5,
+        provenance: Provenance::Private,
+    };
+    let known = Accuracy {
+        measured: vec![measured],
+        public: vec![Clique::new([1])],
+        is_independent: true,
+        is_laplace: false,
+        errors: vec![(Clique::new([0, 1]), 0.125)],
+        total: 77.0,
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("model.json");
+    ModelFile { accuracy: Some(known.clone()), ..support() }.write(&path).expect("written");
+    let text = fs::read_to_string(&path).expect("read");
+    let limits = ModelLimits::default();
+    let back = ModelFile::from_json(&text, "m", limits).expect("read");
+    assert_eq!(back.accuracy, Some(known));
+    // A file of version 4 has none, and is read as before.
+    support().write(&path).expect("written");
+    let older = fs::read_to_string(&path).expect("read");
+    let older = older.replacen("\"version\":5", "\"version\":4", 1);
+    assert_eq!(ModelFile::from_json(&older, "m", limits).expect("read").accuracy, None);
+    for (from, to, expected) in [
+        ("[40.5,-2.25]", "[40.5]", "one for each cell"),
+        ("\"stddev\":3.5", "\"stddev\":-1", "out of range"),
+        ("\"total\":77.0,\"independent\"", "\"total\":0.0,\"independent\"", "above 0"),
+        ("\"l1\":0.125", "\"l1\":-0.125", "out of range"),
+        ("\"public\":[[\"b\"]]", "\"public\":[[\"z\"]]", "'z'"),
+        ("\"laplace\":false", "\"laplace\":2", "accuracy"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let error = ModelFile::from_json(&text.replacen(from, to, 1), "m", limits);
+        let error = error.expect_err(to).to_string();
+        assert!(error.contains(expected), "{to}: {error}");
+    }
 }

@@ -27,6 +27,7 @@ fn file() -> ModelFile {
         model: model.into(),
         mechanism: "ide".into(),
         is_private: true,
+        accuracy: None,
         refined_on: Vec::new(),
     }
 }
@@ -55,6 +56,7 @@ fn groups_come_back_to_the_last_bit_and_what_they_share_is_written_once() {
         model,
         mechanism: "ide".into(),
         is_private: false,
+        accuracy: None,
         refined_on: Vec::new(),
     };
     alone.write(&path).expect("written");
@@ -73,7 +75,7 @@ fn groups_of_a_stranger_are_refused_with_a_reason() {
     let small = ModelLimits { model_mib: 1e-5, ..limits };
     assert!(matches!(ModelFile::from_json(&text, "m", small), Err(Error::TooLarge { .. })));
     for (from, to, expected) in [
-        ("\"version\":4", "\"version\":2", "'groups' in version 2"),
+        ("\"version\":5", "\"version\":2", "'groups' in version 2"),
         ("\"total\":50.75", "\"total\":50", "sum of the sizes"),
         ("\"state\",\"puma\"", "\"state\"", "columns b, a"),
         ("\"state\",\"puma\"", "\"state\",\"state\"", "state"),

@@ -68,8 +68,8 @@ pub(super) const BUGS: &[Bug] = &[
         "leaks::",
         &[(
             SYNTHESIS,
-            "self.rows.unwrap_or_else(|| release.records())",
-            "self.rows.unwrap_or_else(|| if BUG { tables.private.records() } else { release.records() })",
+            "self.draw(release, &mut curator, kept)",
+            "if BUG { Self { rows: self.rows.or(Some(tables.private.records())), ..self.clone() }.draw(release, &mut curator, kept) } else { SAME }",
         )],
     ),
     bug(

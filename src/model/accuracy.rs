@@ -1,0 +1,289 @@
+//! How accurate single counts of a model are, from what its release measured.
+//!
+//! A count inside a marginal that was measured privately has an interval from the noise alone. Any other count has one
+//! from the measured errors of the released table, if they were measured: calibrated on real tables, not guaranteed
+//! (`docs/guide/error-bars.md`).
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{Clique, Domain};
+use crate::error::Result;
+use crate::measurement::{Measurement, Provenance};
+use crate::model::counts::Count;
+use crate::table::Factor;
+
+/// The 97.5 % quantile of the normal distribution.
+const NORMAL: f64 = 1.959_963_984_540_054;
+/// That of the Laplace distribution, in standard deviations; sums of such noise have smaller ones.
+const LAPLACE: f64 = 2.118_3;
+/// Standard deviations of its noise below which a measured count has 0 as its lower end. Among very many empty cells, some
+/// have noise of two deviations, and those look like the counts that a reader asks for.
+const EMPTY: f64 = 3.0;
+/// Factor on the measured error of a marginal; with [`POWER`], chosen on real tables.
+const MARGIN: f64 = 1.2;
+/// Power of the predicted count with which its excess variance grows.
+const POWER: f64 = 1.2;
+/// Correlation of the errors of the cells of one marginal, in sums of them.
+const CORRELATION: f64 = 0.2;
+
+/// What a count rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// It is part of a marginal that was measured privately.
+    Measured,
+    /// It is part of a marginal that was taken from a public table.
+    Public,
+    /// It follows from the model alone.
+    Model,
+}
+
+impl Basis {
+    /// The name, for readers: `measured`, `public`, `model`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Public => "public",
+            Self::Model => "model",
+        }
+    }
+}
+
+/// A count with an interval that aims to cover 95 %.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CountInterval {
+    /// The best estimate: for a measured count the mean of its measurements, otherwise the model's.
+    pub estimate: f64,
+    /// The lower end, at least 0.
+    pub lower: f64,
+    /// The upper end.
+    pub upper: f64,
+}
+
+/// What a release knows about the accuracy of its model's counts. All of it is released or public.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Accuracy {
+    /// Marginals measured privately, whole.
+    pub measured: Vec<Measurement>,
+    /// Marginals taken from public tables.
+    pub public: Vec<Clique>,
+    /// Whether the noise in different cells and measurements is independent.
+    pub is_independent: bool,
+    /// Whether it has the Laplace distribution.
+    pub is_laplace: bool,
+    /// Estimated errors of marginals of the released table, as L1 distances of frequencies. Empty if not measured.
+    pub errors: Vec<(Clique, f64)>,
+    /// N, the number of private records, public or released, that errors are shares of.
+    pub total: f64,
+}
+
+impl Accuracy {
+    /// The parts of a run's measurements that say something about whole marginals.
+    pub fn of(measurements: &[Measurement]) -> Self {
+        let whole = measurements.iter().filter(|m| m.cell.is_none());
+        let (private, public): (Vec<&Measurement>, Vec<&Measurement>) =
+            whole.partition(|m| m.provenance == Provenance::Private);
+        Self {
+            measured: private.into_iter().cloned().collect(),
+            public: public.into_iter().map(|m| m.clique.clone()).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// What the counts of a marginal rest on, and an interval for each of its cells, row-major; `None` if the marginal was
+    /// neither measured nor part of one whose error was.
+    ///
+    /// `table`: the model's marginal, in counts.
+    ///
+    /// # Errors
+    /// Measurements over another domain.
+    pub fn of_cells(
+        &self,
+        domain: &Domain,
+        table: &Factor,
+    ) -> Result<(Basis, Option<Vec<CountInterval>>)> {
+        let bounds = self.bounds(domain, table)?;
+        let cells = (0..table.values().len()).map(|cell| bounds.of(&[cell]));
+        Ok((bounds.basis, cells.collect()))
+    }
+
+    /// What the counts on a clique rest on, and their bounds.
+    ///
+    /// `table`: the model's marginal on the clique, in counts.
+    pub(super) fn bounds(&self, domain: &Domain, table: &Factor) -> Result<Bounds> {
+        let clique = table.clique();
+        let within = |m: &&Measurement| {
+            let is_own = m.clique == *clique;
+            m.stddev > 0.0 && if self.is_independent { clique.is_subset(&m.clique) } else { is_own }
+        };
+        let held: Vec<&Measurement> = self.measured.iter().filter(within).collect();
+        if let Some(bounds) = self.of_measurements(domain, clique, &held)? {
+            return Ok(bounds);
+        }
+        let is_public = self.public.iter().any(|public| clique.is_subset(public));
+        let basis = if is_public { Basis::Public } else { Basis::Model };
+        // Summing cells up cannot raise an L1 distance: the error of a larger marginal bounds it.
+        let errors = self.errors.iter().filter(|(larger, _)| clique.is_subset(larger));
+        let error = errors.map(|(_, error)| *error).fold(f64::INFINITY, f64::min);
+        let means: Vec<f64> = table.values().iter().map(|mean| mean.max(0.0)).collect();
+        let form = if error.is_finite() {
+            Form::Predicted(Spread::of(&means, MARGIN * error * self.total, error * self.total))
+        } else {
+            Form::Unknown
+        };
+        Ok(Bounds { basis, estimates: means, form })
+    }
+
+    /// The average of the measurements on a clique, weighted by their precision.
+    fn of_measurements(
+        &self,
+        domain: &Domain,
+        clique: &Clique,
+        held: &[&Measurement],
+    ) -> Result<Option<Bounds>> {
+        if held.is_empty() {
+            return Ok(None);
+        }
+        let cells = |clique: &Clique| domain.cells(clique).unwrap_or(u64::MAX) as f64;
+        // With dependent noise, measurements cannot be averaged: the most precise one alone.
+        let held = if self.is_independent { held } else { &held[..1] };
+        let (mut sums, mut precision) = (vec![0.0; table_len(domain, clique)], 0.0);
+        for measurement in held {
+            let factor =
+                Factor::new(domain, measurement.clique.clone(), measurement.values.clone())?;
+            let merged = cells(&measurement.clique) / cells(clique);
+            let own = 1.0 / (measurement.stddev.powi(2) * merged);
+            let projected = factor.project(clique);
+            sums.iter_mut().zip(projected.values()).for_each(|(sum, value)| *sum += own * value);
+            precision += own;
+        }
+        sums.iter_mut().for_each(|sum| *sum /= precision);
+        let z = if self.is_laplace { LAPLACE } else { NORMAL };
+        let (half, is_independent) = (z / precision.sqrt(), self.is_independent);
+        let form = Form::Measured { half, z, is_independent };
+        Ok(Some(Bounds { basis: Basis::Measured, estimates: sums, form }))
+    }
+}
+
+fn table_len(domain: &Domain, clique: &Clique) -> usize {
+    domain.shape(clique).iter().product()
+}
+
+/// Bounds on the counts of one marginal.
+pub(super) struct Bounds {
+    pub(super) basis: Basis,
+    estimates: Vec<f64>,
+    form: Form,
+}
+
+enum Form {
+    /// Half the width of the interval of one cell, and the standard deviations that it is.
+    Measured {
+        half: f64,
+        z: f64,
+        is_independent: bool,
+    },
+    Predicted(Spread),
+    /// No error was measured.
+    Unknown,
+}
+
+impl Bounds {
+    /// The interval of the sum of some cells; `None` if no error of the marginal was measured.
+    pub(super) fn of(&self, cells: &[usize]) -> Option<CountInterval> {
+        let picked: Vec<f64> =
+            cells.iter().filter_map(|cell| self.estimates.get(*cell)).copied().collect();
+        let estimate: f64 = picked.iter().sum();
+        let around = |half: f64| CountInterval {
+            estimate: estimate.max(0.0),
+            lower: (estimate - half).max(0.0),
+            upper: (estimate + half).max(0.0),
+        };
+        match &self.form {
+            Form::Unknown => None,
+            Form::Measured { half, z, is_independent } => {
+                let many = picked.len() as f64;
+                let half = half * if *is_independent { many.sqrt() } else { many };
+                let found = around(half);
+                let is_empty = estimate < EMPTY * half / z;
+                Some(CountInterval { lower: if is_empty { 0.0 } else { found.lower }, ..found })
+            }
+            Form::Predicted(spread) => match picked[..] {
+                [mean] => {
+                    let [lower, upper] = spread.of_cell(mean);
+                    Some(CountInterval { estimate, lower, upper })
+                }
+                _ => Some(around(NORMAL * spread.of_sum(&picked))),
+            },
+        }
+    }
+}
+
+/// How far counts lie from their predictions, for one marginal.
+enum Spread {
+    /// The variance of a count of mean μ is `μ + ψ μ^1.2`, so that the expected L1 error is that of the marginal.
+    Wider { psi: f64, most: f64 },
+    /// The error is below that of Poisson counts: their deviations, times this factor.
+    Narrower { factor: f64, most: f64 },
+}
+
+impl Spread {
+    /// `target`: the expected L1 error, in counts. `error`: the estimated one, half of which bounds any sum of cells.
+    fn of(means: &[f64], target: f64, error: f64) -> Self {
+        let most = error / 2.0;
+        let sum = |psi: f64| -> f64 {
+            means
+                .iter()
+                .map(|mean| Count::new(*mean, psi * mean.powf(POWER)).mean_deviation())
+                .sum()
+        };
+        let poisson = sum(0.0);
+        if target <= poisson {
+            let factor = if poisson > 0.0 { target / poisson } else { 0.0 };
+            return Self::Narrower { factor, most };
+        }
+        let (mut low, mut high) = (-20.0_f64, 20.0_f64);
+        for _ in 0..40 {
+            let middle = f64::midpoint(low, high);
+            if sum(middle.exp()) < target {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        Self::Wider { psi: high.exp(), most }
+    }
+
+    /// The interval of one count.
+    fn of_cell(&self, mean: f64) -> [f64; 2] {
+        let tails = [0.025, 0.975];
+        match self {
+            Self::Wider { psi, .. } => {
+                let [low, high] = Count::new(mean, psi * mean.powf(POWER)).quantiles(tails, NORMAL);
+                let [other_low, other_high] = Count::new(mean, 0.0).quantiles(tails, NORMAL);
+                [low.min(other_low), high.max(other_high)]
+            }
+            Self::Narrower { factor, .. } => {
+                let half = NORMAL * factor * mean.sqrt();
+                [(mean - half).max(0.0), mean + half]
+            }
+        }
+    }
+
+    /// The standard deviation of a sum of counts.
+    fn of_sum(&self, means: &[f64]) -> f64 {
+        let deviation = |mean: &f64| match self {
+            Self::Wider { psi, .. } => (mean + psi * mean.powf(POWER)).sqrt(),
+            Self::Narrower { factor, .. } => factor * mean.sqrt(),
+        };
+        let deviations: Vec<f64> = means.iter().map(deviation).collect();
+        let squares: f64 = deviations.iter().map(|d| d * d).sum();
+        let together = deviations.iter().sum::<f64>().powi(2);
+        let (Self::Wider { most, .. } | Self::Narrower { most, .. }) = self;
+        (squares + CORRELATION * (together - squares)).max(0.0).sqrt().min(*most)
+    }
+}
+
+#[cfg(test)]
+#[path = "../../tests/unit/model_accuracy.rs"]
+mod tests;
