@@ -172,9 +172,23 @@ pub trait Checks: Sync {
     fn check(&self) -> Result<()>;
 }
 
-impl Checks for Mutex<&mut dyn Observer> {
+/// An observer that any thread may ask, and that only its owner tells anything.
+pub(crate) struct Watched<'o>(Mutex<&'o mut dyn Observer>);
+
+impl<'o> Watched<'o> {
+    pub(crate) fn new(observer: &'o mut dyn Observer) -> Self {
+        Self(Mutex::new(observer))
+    }
+
+    /// Reports an event.
+    pub(crate) fn event(&mut self, event: &Event) {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner).event(event);
+    }
+}
+
+impl Checks for Watched<'_> {
     fn check(&self) -> Result<()> {
-        match self.lock().unwrap_or_else(PoisonError::into_inner).check() {
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).check() {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Error::Interrupted),
         }

@@ -90,6 +90,17 @@ class Release:
         """False when the noise came from a fixed seed. Then nothing in it is private."""
         return self.model.is_private
 
+    @property
+    def errors(self) -> dict[str, Any] | None:
+        """The measured errors of the released records, with 95 % intervals; ``None`` without ``error_share``."""
+        return json.loads(self.ledger.to_json()).get("errors")
+
+    def records(self, labels: bool = False) -> Any:
+        """The released records, with ``__arrow_c_stream__``. A release that was pickled has none."""
+        if self._native is None:
+            raise RuntimeError("this release was pickled, and has no records any more")
+        return self._native.released(labels)
+
     def report(self, path: str | os.PathLike[str], rows: int | None = None) -> None:
         """Writes a page about the run, HTML without scripts. ``rows``: how many records were drawn from it.
 

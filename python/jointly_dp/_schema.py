@@ -61,9 +61,12 @@ class Schema:
     def draft(
         cls,
         public: Iterable[str | os.PathLike[str]] = (),
-        dictionary: str | os.PathLike[str] | None = None,
+        document: str | None = None,
     ) -> tuple[Schema, list[tuple[str | None, str]]]:
-        """A draft from files of **public** tables, from a Census data dictionary, or from both; and remarks on its columns.
+        """A draft from files of **public** tables, from a document, or from both; and remarks on its columns.
+
+        ``document``: ``"KIND:FILE"``, where the kind is ``pums`` (a Census data dictionary), ``sdnist``, ``frictionless``,
+        ``dpsynth`` or ``ddi``.
 
         A draft must be read and corrected by someone who knows the table. Never draft from private rows: the values in a
         schema are published.
@@ -76,7 +79,7 @@ class Schema:
         {'sex': 2}
         """
         files = [os.fspath(path) for path in public]
-        native, remarks = _native.Schema.draft(files, None if dictionary is None else os.fspath(dictionary))
+        native, remarks = _native.Schema.draft(files, document)
         return cls._of(native), [(column, text) for column, text in json.loads(remarks)]
 
     @property
@@ -111,6 +114,29 @@ class Schema:
         True
         """
         return self._native.to_json()
+
+    def to_sdv_metadata(self) -> dict[str, Any]:
+        """The metadata of one table as SDV and SDMetrics take it.
+
+        >>> Schema({"columns": [
+        ...     {"name": "sex", "kind": "categorical", "codes": ["m", "f"]},
+        ...     {"name": "age", "kind": "numeric", "edges": [0, 18, 120], "integer": True},
+        ... ]}).to_sdv_metadata()["columns"]
+        {'sex': {'sdtype': 'categorical'}, 'age': {'sdtype': 'numerical', 'computer_representation': 'Int64'}}
+        """
+        columns: dict[str, dict[str, Any]] = {}
+        for column in json.loads(self.to_json())["columns"]:
+            if column.get("role", "attribute") != "attribute":
+                continue
+            match column.get("kind"):
+                case "numeric":
+                    representation = "Int64" if column.get("integer") else "Float"
+                    columns[column["name"]] = {"sdtype": "numerical", "computer_representation": representation}
+                case "date":
+                    columns[column["name"]] = {"sdtype": "datetime", "datetime_format": "%Y-%m-%d"}
+                case _:
+                    columns[column["name"]] = {"sdtype": "categorical"}
+        return {"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": columns}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Schema) and self._native == other._native

@@ -17,7 +17,7 @@ DEFAULT_MECHANISM = "anchor-pgm"
 
 _OWN = (
     "schema", "epsilon", "delta", "mechanism", "workload", "max_cells", "neighbors", "unit", "noise_seed", "ledger",
-    "ledger_from",
+    "ledger_from", "error_share",
 )  # fmt: skip
 
 
@@ -31,7 +31,8 @@ class Synthesizer:
     ``max_cells``: larger ones are left out. ``neighbors``: ``"replace-one"`` or ``"add-remove-one"``. ``unit``: the name of a
     column that identifies units of privacy such as households, and the most rows of one that count. ``noise_seed``: repeats
     the noise; the release is then **not private**. ``ledger``: a file that always says what was spent, even when the process
-    is killed. ``ledger_from``: a ledger whose entries count against the budget. Any other parameter is the mechanism's own,
+    is killed. ``ledger_from``: a ledger whose entries count against the budget.
+    ``error_share``: the share of the budget that measures the errors of the released records, such as 0.05. Any other parameter is the mechanism's own,
     with underscores: ``rounds=10``.
 
     After :meth:`fit`, ``release_`` is the :class:`Release`.
@@ -60,6 +61,7 @@ class Synthesizer:
         noise_seed: int | None = None,
         ledger: str | os.PathLike[str] | None = None,
         ledger_from: str | os.PathLike[str] | None = None,
+        error_share: float | None = None,
         **parameters: Any,
     ) -> None:
         self.schema = schema
@@ -73,6 +75,7 @@ class Synthesizer:
         self.noise_seed = noise_seed
         self.ledger = ledger
         self.ledger_from = ledger_from
+        self.error_share = error_share
         self.parameters = parameters
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -193,6 +196,22 @@ class Synthesizer:
             raise ValueError(f"n is {records}, expected at least 1")
         return returned(native.sample(records, seed, None, True, False, labels), kind or self._kind)
 
+    def released(self, *, labels: bool = False, kind: str | None = None) -> Any:
+        """The records that :meth:`fit` drew. If ``error_share`` was given, their errors were measured: publish these.
+
+        ``labels`` and ``kind`` as for :meth:`sample`, which draws others.
+
+        >>> import jointly_dp as jd
+        >>> synth = jd.Synthesizer(
+        ...     jd.Schema({"sex": 2}), epsilon=1.0, delta=1e-6, mechanism="independent", workload="all-1-way", error_share=0.2
+        ... )
+        >>> synth.fit({"sex": [0, 1] * 50}).released().num_rows
+        100
+        >>> 0 <= synth.release_.errors["mean"]["estimate"] <= 2
+        True
+        """
+        return returned(self._released().records(labels), kind or self._kind)
+
     def report(self, path: str | os.PathLike[str], rows: int | None = None) -> None:
         """Writes a page about the run, HTML without scripts. ``rows``: how many records were drawn."""
         self._released().report(path, rows)
@@ -223,6 +242,7 @@ class Synthesizer:
             "ledger": None if self.ledger is None else os.fspath(self.ledger),
             "ledger_from": None if self.ledger_from is None else os.fspath(self.ledger_from),
             "checkpoint": None if checkpoint is None else os.fspath(checkpoint),
+            "error_share": self.error_share,
             "label": label,
         })  # fmt: skip
 

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jointly::data::{Dataset, write_text};
+use jointly::data::arrow::to_record_batch;
+use jointly::data::{Dataset, Labels, write_text};
 use jointly::domain::Domain;
 use jointly::mechanism;
 use jointly::privacy::{Budget, LedgerFile};
@@ -14,6 +15,7 @@ use jointly::synthesis::{PublicTable, Synthesized, Tables};
 use jointly::{Error, Synthesis};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3_arrow::PyTable;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -38,6 +40,7 @@ struct Settings {
     ledger: Option<PathBuf>,
     ledger_from: Option<PathBuf>,
     checkpoint: Option<PathBuf>,
+    error_share: Option<f64>,
     label: String,
 }
 
@@ -65,6 +68,8 @@ pub(crate) struct Release {
     release: jointly::Release,
     /// The released records.
     rows: Dataset,
+    /// Of the values inside bins.
+    value_seed: u64,
 }
 
 /// Runs a job on tables that are already coded.
@@ -101,6 +106,7 @@ pub(crate) fn fit(
     job.seed = settings.noise_seed;
     job.ledger_from = settings.ledger_from;
     job.checkpoint = settings.checkpoint;
+    job.error_share = settings.error_share;
     job.outputs.ledger = settings.ledger;
     job.public = public
         .into_iter()
@@ -114,7 +120,8 @@ pub(crate) fn fit(
         job.private = nobody.into();
         Ok((job, tables, release, rows))
     })?;
-    Ok(Release { job, tables, release, rows })
+    let value_seed = job.seed.unwrap_or_else(rand::random);
+    Ok(Release { job, tables, release, rows, value_seed })
 }
 
 /// A table without records.
@@ -128,6 +135,17 @@ impl Release {
     #[getter]
     fn model(&self) -> Model {
         Model(Arc::new(self.release.model_file(self.tables.schema.clone())))
+    }
+
+    /// The records that were drawn by the run; their errors were measured if that was requested.
+    #[pyo3(signature = (labels=false))]
+    fn released(&self, py: Python<'_>, labels: bool) -> PyResult<PyTable> {
+        let labels = if labels { Labels::Text } else { Labels::Codes };
+        let values = ChaCha20Rng::seed_from_u64(self.value_seed);
+        let made = py.detach(|| to_record_batch(&self.rows, &self.tables.schema, labels, values));
+        let batch = made.raise(py)?;
+        let schema = batch.schema();
+        PyTable::try_new(vec![batch], schema)
     }
 
     /// The ledger file's text.

@@ -10,7 +10,7 @@ use arrow_array::{Array, ArrayRef, NullArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 use jointly::data::arrow::ArrowTable;
 use jointly::data::{
-    Dataset, Draft, NumericColumns, Units, draft, draft_from_dictionary, draft_from_public,
+    Dataset, Document, Draft, NumericColumns, Units, draft, draft_from_document, draft_from_public,
     read_csv, read_public_csv,
 };
 use jointly::domain::TableFormat;
@@ -43,18 +43,19 @@ impl Schema {
         Ok(Self(Arc::new(jointly::Schema::read(&path).raise(py)?)))
     }
 
-    /// Drafts a schema from public tables, a data dictionary, or both. Returns it with remarks, as JSON.
+    /// Drafts a schema from public tables, a document `KIND:FILE`, or both. Returns it with remarks, as JSON.
     #[staticmethod]
     fn draft(
         py: Python<'_>,
         tables: Vec<PathBuf>,
-        dictionary: Option<PathBuf>,
+        document: Option<String>,
     ) -> PyResult<(Self, String)> {
+        let document = document.map(|text| text.parse::<Document>()).transpose().raise(py)?;
         let paths: Vec<&Path> = tables.iter().map(PathBuf::as_path).collect();
         let format = TableFormat::default();
-        let found = py.detach(|| match (&dictionary, paths.is_empty()) {
-            (Some(dictionary), true) => draft_from_dictionary(dictionary),
-            (Some(dictionary), false) => draft(dictionary, &paths, &format),
+        let found = py.detach(|| match (&document, paths.is_empty()) {
+            (Some(document), true) => draft_from_document(document),
+            (Some(document), false) => draft(document, &paths, &format),
             (None, _) => draft_from_public(&paths, &format),
         });
         let Draft { schema, remarks } = found.raise(py)?;

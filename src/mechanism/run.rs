@@ -8,7 +8,8 @@
 mod choosing;
 mod watching;
 
-use std::sync::{Mutex, PoisonError};
+use std::cell::Cell;
+use std::marker::PhantomData;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ use crate::measurement::Measurement;
 use crate::mechanism::checkpoint::Checkpoint;
 use crate::mechanism::{AnchorExpert, Release, Task};
 use crate::model::Model;
-use crate::observe::{Event, Observer};
+use crate::observe::{Event, Observer, Watched};
 use crate::privacy::{Curator, MarginalSensitivity, NeighboringRelation, Ratio, Rho, Sensitive};
 
 /// One round of a run.
@@ -114,10 +115,18 @@ pub trait ModelState: Serialize + DeserializeOwned {
 }
 
 /// A run in progress.
+///
+/// It is not shared between threads, so that closures over sealed values, which must be `Sync`, cannot hold it and ask its
+/// observer as often as the records say:
+///
+/// ```compile_fail
+/// fn shared<T: Sync>() {}
+/// shared::<jointly::mechanism::Run<'static, 'static>>();
+/// ```
 pub struct Run<'r, 'c> {
     mechanism: &'static str,
     curator: &'r mut Curator<'c>,
-    observer: Mutex<&'r mut dyn Observer>,
+    observer: Watched<'r>,
     task: Task<'r>,
     checkpoint: Checkpoint,
     domain: Domain,
@@ -126,6 +135,7 @@ pub struct Run<'r, 'c> {
     planned: u32,
     /// The round in progress, if any.
     current: Option<RoundRecord>,
+    not_shared: PhantomData<Cell<()>>,
 }
 
 impl<'r, 'c> Run<'r, 'c> {
@@ -149,13 +159,14 @@ impl<'r, 'c> Run<'r, 'c> {
         Ok(Self {
             mechanism,
             curator,
-            observer: Mutex::new(observer),
+            observer: Watched::new(observer),
             task,
             checkpoint,
             domain,
             earlier,
             planned,
             current,
+            not_shared: PhantomData,
         })
     }
 
@@ -356,9 +367,8 @@ impl<'r, 'c> Run<'r, 'c> {
         self.checkpoint.rounds.push(record);
         self.checkpoint.write(self.curator.ledger())?;
         self.curator.save_ledger()?;
-        let observer = self.observer.get_mut().unwrap_or_else(PoisonError::into_inner);
         for measurement in &self.checkpoint.measurements[measurements] {
-            observer.event(&Event::Measured {
+            self.observer.event(&Event::Measured {
                 round,
                 rounds: self.planned.max(round),
                 clique: measurement.clique.iter().map(|a| self.domain.name(a).to_owned()).collect(),

@@ -1,7 +1,5 @@
 //! What a run says to its observer, and what it asks.
 
-use std::sync::PoisonError;
-
 use crate::error::Result;
 use crate::mechanism::{FitRecord, Run};
 use crate::observe::{Checks, Event};
@@ -62,6 +60,6 @@ impl Run<'_, '_> {
 
     /// Reports an event to the observer.
     pub(super) fn tell(&mut self, event: &Event) {
-        self.observer.get_mut().unwrap_or_else(PoisonError::into_inner).event(event);
+        self.observer.event(event);
     }
 }
