@@ -228,7 +228,7 @@ fn a_job_killed_before_or_after_the_errors_pays_once_and_ends_with_one_table() {
     let report = String::from_utf8(written[2].clone()).unwrap();
     let sentence = errors.sentence();
     assert!(report.contains(&sentence[1..]), "{sentence}");
-    assert!(report.contains("Measured errors of the table"));
+    assert!(report.contains("these are the worst by the best estimate"));
     // Other records would have other errors.
     let other = Synthesis { rows: Some(100), ..job };
     let refused = other.run(&mut Silent).unwrap_err().to_string();

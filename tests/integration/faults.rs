@@ -52,6 +52,12 @@ fn bench() -> Bench {
     bench
 }
 
+/// The files that a command writes: those that it names, and the report for programs beside the page.
+fn outputs(writer: &Writer) -> impl Iterator<Item = &'static str> {
+    let beside = writer.1.iter().any(|(flag, _)| *flag == "--report").then_some("report.json");
+    writer.1.iter().map(|(_, file)| *file).chain(beside)
+}
+
 /// The command with its outputs in a folder.
 fn command((command, outputs): &Writer, folder: &str) -> String {
     outputs
@@ -162,14 +168,14 @@ fn on_a_full_disk_every_output_is_the_former_file_or_the_whole_new_one() {
     let filler = disk.0.join("filler");
     for writer in &WRITERS {
         bench.succeed(&command(writer, "new"));
-        let names = || writer.1.iter().map(|(_, file)| *file);
+        let names = || outputs(writer);
         let new = files(&bench.path("new"));
         let new = new.into_iter().filter(|(name, _)| names().any(|own| own == name)).collect();
         let (mut failures, mut free) = (0, 0);
         loop {
             files(&disk.0).keys().for_each(|file| fs::remove_file(disk.0.join(file)).unwrap());
             names().for_each(|file| fill(&disk.0.join(file), b"former"));
-            let taken = PAGES - free - u32::try_from(writer.1.len()).unwrap();
+            let taken = PAGES - free - u32::try_from(names().count()).unwrap();
             fill(&filler, &vec![0; 4096 * taken as usize]);
             let before = files(&disk.0);
             let command = command(writer, "disk");
@@ -202,7 +208,7 @@ fn a_limit_on_the_size_of_files_is_an_error_and_no_signal() {
     }
     for writer in &WRITERS {
         bench.succeed(&command(writer, "new"));
-        let names = || writer.1.iter().map(|(_, file)| *file);
+        let names = || outputs(writer);
         let new = files(&bench.path("new"));
         let new = new.into_iter().filter(|(name, _)| names().any(|own| own == name)).collect();
         let mut failures = 0;
