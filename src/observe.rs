@@ -173,15 +173,16 @@ pub trait Checks: Sync {
 }
 
 /// An observer that any thread may ask, and that only its owner tells anything.
-pub(crate) struct Watched<'o>(Mutex<&'o mut dyn Observer>);
+pub struct Watched<'o>(Mutex<&'o mut dyn Observer>);
 
 impl<'o> Watched<'o> {
-    pub(crate) fn new(observer: &'o mut dyn Observer) -> Self {
+    /// Takes an observer.
+    pub fn new(observer: &'o mut dyn Observer) -> Self {
         Self(Mutex::new(observer))
     }
 
     /// Reports an event.
-    pub(crate) fn event(&mut self, event: &Event) {
+    pub fn event(&mut self, event: &Event) {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner).event(event);
     }
 }

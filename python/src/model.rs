@@ -1,7 +1,7 @@
 //! Models: sampling, marginals, questions; and models of given measurements.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use jointly::Error;
@@ -14,7 +14,10 @@ use jointly::domain::{Clique, Domain};
 use jointly::estimation::{EstimatorKind, MarginalLoss, SquaredLoss, Stopping, Weighting};
 use jointly::inference::{BeliefPropagation, Interruptible};
 use jointly::measurement::{Measurement, Provenance};
-use jointly::model::{Drawing, Evidence, MarkovRandomField, ModelFile, ModelLimits, Question};
+use jointly::model::{
+    Accuracy, Drawing, Evidence, MarkovRandomField, ModelFile, ModelLimits, Question,
+};
+use jointly::observe::Watched;
 use jointly::rand::rngs::ChaCha20Rng;
 use jointly::rand::{self, Rng, SeedableRng};
 use pyo3::prelude::*;
@@ -262,7 +265,7 @@ pub(crate) fn fit_measurements(
         let total = total.unwrap_or(average);
         let loss = SquaredLoss::new(&domain, &measurements, Weighting::InverseVariance)?;
         let oracle = BeliefPropagation::new(&domain, MarginalLoss::layout(&loss));
-        let observer = Mutex::new(observer);
+        let observer = Watched::new(observer);
         let watched = Interruptible { oracle: &oracle, checks: &observer };
         let stopping = Stopping::default().at_most(iterations);
         let estimate = EstimatorKind::default().estimate(stopping, &watched, &loss, total, None)?;
@@ -272,6 +275,8 @@ pub(crate) fn fit_measurements(
         let file = ModelFile {
             schema: jointly::Schema::clone(&schema),
             model: MarkovRandomField::new(&domain, estimate.potentials, total)?.into(),
+            // The noise is what the caller says it is.
+            accuracy: Some(Accuracy::of(&measurements)),
             refined_on: measurements.into_iter().map(|measurement| measurement.clique).collect(),
             mechanism: "measurements".to_owned(),
             is_private,

@@ -278,10 +278,10 @@ const DAYS_BEFORE_1970: i32 = 719_163;
 
 /// The columns of a table that was drawn, as Python values: name, whether it is of integers that may be missing, values.
 #[pyfunction]
-pub(crate) fn columns<'py>(
-    py: Python<'py>,
+pub(crate) fn columns(
+    py: Python<'_>,
     table: PyTable,
-) -> PyResult<Vec<(String, bool, Bound<'py, PyList>)>> {
+) -> PyResult<Vec<(String, bool, Bound<'_, PyList>)>> {
     let date = py.import("datetime")?.getattr("date")?;
     let (batches, schema) = table.into_inner();
     let mut found = Vec::with_capacity(schema.fields().len());
@@ -293,10 +293,10 @@ pub(crate) fn columns<'py>(
                 match field.data_type() {
                     _ if array.is_null(row) => values.append(py.None())?,
                     DataType::Int64 => {
-                        values.append(array.as_primitive::<Int64Type>().value(row))?
+                        values.append(array.as_primitive::<Int64Type>().value(row))?;
                     }
                     DataType::Float64 => {
-                        values.append(array.as_primitive::<Float64Type>().value(row))?
+                        values.append(array.as_primitive::<Float64Type>().value(row))?;
                     }
                     DataType::Date32 => {
                         let day = array.as_primitive::<Date32Type>().value(row);
