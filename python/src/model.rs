@@ -275,8 +275,7 @@ pub(crate) fn fit_measurements(
         let file = ModelFile {
             schema: jointly::Schema::clone(&schema),
             model: MarkovRandomField::new(&domain, estimate.potentials, total)?.into(),
-            // The noise is what the caller says it is.
-            accuracy: Some(Accuracy::of(&measurements)),
+            accuracy: None,
             refined_on: measurements.into_iter().map(|measurement| measurement.clique).collect(),
             mechanism: "measurements".to_owned(),
             is_private,
