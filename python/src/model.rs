@@ -14,9 +14,7 @@ use jointly::domain::{Clique, Domain};
 use jointly::estimation::{EstimatorKind, MarginalLoss, SquaredLoss, Stopping, Weighting};
 use jointly::inference::{BeliefPropagation, Interruptible};
 use jointly::measurement::{Measurement, Provenance};
-use jointly::model::{
-    Accuracy, Drawing, Evidence, MarkovRandomField, ModelFile, ModelLimits, Question,
-};
+use jointly::model::{Drawing, Evidence, MarkovRandomField, ModelFile, ModelLimits, Question};
 use jointly::observe::Watched;
 use jointly::rand::rngs::ChaCha20Rng;
 use jointly::rand::{self, Rng, SeedableRng};
