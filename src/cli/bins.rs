@@ -26,7 +26,7 @@ pub(super) fn run(args: &BinsArgs, console: Console) -> Outcome {
     };
     if bins.measurements() == 0 {
         let found = bins.names().collect::<Vec<_>>().join(", ");
-        let expected = "a range that needs a measurement: these get a bin for each number, for which a schema can say so";
+        let expected = "a range that needs a measurement: each number of these gets a bin of its own, which the schema can declare";
         return Err(Failure::usage(format!("the columns to cut are {found}, expected {expected}")));
     }
     console.not_private(args.spend.seed);
