@@ -1,12 +1,13 @@
 //! A calibrated tree: all messages are available, so any further marginal is a short elimination.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use crate::domain::Clique;
 use crate::error::{Error, Result};
+use crate::inference::elimination::{Elimination, Product, Step};
 use crate::inference::kernel::ContractionWorkspace;
 use crate::inference::log_space::log_contract;
 use crate::inference::plan::Contraction;
@@ -33,25 +34,6 @@ pub(crate) enum Space {
     Log,
 }
 
-/// Computes the marginal on one connected part of a clique: eliminates towards the root, message by message.
-#[derive(Clone, Debug)]
-struct Elimination {
-    /// Nodes of the smallest subtree that covers the part, children (seen from the root) first, the root last.
-    steps: Vec<Step>,
-    part: Clique,
-    cells: u64,
-}
-
-/// One message of an elimination.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Step {
-    node: usize,
-    /// The neighbor the message goes to; `None` at the root of the subtree.
-    towards: Option<usize>,
-    /// Attributes of the requested clique that the message carries.
-    carried: Clique,
-}
-
 /// Cells of messages and tables that are held together; a clique that needs more is answered alone.
 const HELD_CELLS: u64 = 1 << 21;
 /// Most output cells of one walk.
@@ -64,11 +46,6 @@ impl Calibrated {
     /// Whether the tables hold numbers rather than logs.
     pub(crate) fn is_linear(&self) -> bool {
         self.space == Space::Linear
-    }
-
-    /// Cells that the elimination for a clique visits; `u64::MAX` if that does not fit.
-    pub(crate) fn work(&self, clique: &Clique) -> u64 {
-        self.parts(clique).iter().fold(0, |n, part| n.saturating_add(part.cells))
     }
 
     /// Whether one maximal clique contains the clique, so that its marginal needs no further message.
@@ -84,32 +61,29 @@ impl Calibrated {
         let eliminations: Vec<Vec<Elimination>> =
             cliques.par_iter().map(|c| self.parts(c)).collect();
         let mut found = Vec::with_capacity(cliques.len());
-        let (mut start, mut held) = (0, 0_u64);
-        for end in 0..=cliques.len() {
-            let cells = eliminations.get(end).map_or(0, |parts| self.held(parts));
-            let full = held.saturating_add(cells) > HELD_CELLS || end == cliques.len();
-            if full && end > start {
-                found.extend(self.answer(
-                    &cliques[start..end],
-                    &eliminations[start..end],
-                    total,
-                )?);
+        let (mut start, mut held, mut messages) = (0, 0_u64, BTreeSet::new());
+        for (end, parts) in eliminations.iter().enumerate() {
+            let cells = self.held(parts, &messages);
+            if held.saturating_add(cells) > HELD_CELLS && end > start {
+                let batch = start..end;
+                found.extend(self.answer(&cliques[batch.clone()], &eliminations[batch], total)?);
                 (start, held) = (end, 0);
+                messages.clear();
             }
-            held = held.saturating_add(cells);
+            held = held.saturating_add(self.held(parts, &messages));
+            messages.extend(parts.iter().flat_map(Elimination::messages));
         }
+        found.extend(self.answer(&cliques[start..], &eliminations[start..], total)?);
         Ok(found)
     }
 
-    /// Cells of the messages and tables that eliminations hold.
-    fn held(&self, parts: &[Elimination]) -> u64 {
-        let message = |step: &Step| match step.towards {
-            Some(_) => self.cells(&self.message_clique(step)),
-            None => 0,
-        };
-        parts
-            .iter()
-            .flat_map(|part| part.steps.iter().map(message).chain([self.cells(&part.part)]))
+    /// Cells of the tables of eliminations, and of the messages that are not held yet.
+    fn held(&self, parts: &[Elimination], messages: &BTreeSet<&Step>) -> u64 {
+        let fresh = parts.iter().flat_map(Elimination::messages);
+        let fresh = fresh.filter(|step| !messages.contains(step));
+        fresh
+            .map(|step| self.cells(&self.message_clique(step)))
+            .chain(parts.iter().map(|part| self.cells(&part.part)))
             .fold(0, u64::saturating_add)
     }
 
@@ -129,7 +103,7 @@ impl Calibrated {
                 let outputs: Vec<Clique> = parts.iter().map(|p| p.part.clone()).collect();
                 let tables = steps
                     .last()
-                    .map(|root| self.contract(root, steps, &messages, &outputs))
+                    .map(|root| self.contract(root, &parts[0].product(root).2, &messages, &outputs))
                     .unwrap_or_default();
                 parts.iter().map(|p| &p.part).zip(tables)
             })
@@ -141,64 +115,54 @@ impl Calibrated {
             .collect()
     }
 
-    /// The last walk of every elimination. Parts inside one maximal clique share a walk, up to a bound on the
-    /// outputs held.
+    /// The last walk of every elimination. Parts that end at one node with the same messages share a walk, up to a bound on
+    /// the outputs held.
     fn final_walks<'e>(&self, eliminations: &'e [Vec<Elimination>]) -> Vec<Vec<&'e Elimination>> {
-        let mut inside: BTreeMap<usize, BTreeMap<&Clique, &Elimination>> = BTreeMap::new();
-        let mut across: BTreeMap<&Clique, &Elimination> = BTreeMap::new();
+        let mut ends: BTreeMap<Product<'_>, BTreeMap<&Clique, &Elimination>> = BTreeMap::new();
         for part in eliminations.iter().flatten() {
-            match &part.steps[..] {
-                [only] => inside.entry(only.node).or_default().insert(&part.part, part),
-                _ => across.insert(&part.part, part),
-            };
-        }
-        let mut walks: Vec<Vec<&Elimination>> = Vec::new();
-        for parts in inside.into_values() {
-            let mut held = u64::MAX;
-            for part in parts.into_values() {
-                let cells = self.cells(&part.part);
-                if held.saturating_add(cells) > OUTPUT_CELLS {
-                    walks.push(Vec::new());
-                    held = 0;
-                }
-                held = held.saturating_add(cells);
-                if let Some(walk) = walks.last_mut() {
-                    walk.push(part);
-                }
+            if let Some(end) = part.end() {
+                ends.entry(end).or_default().insert(&part.part, part);
             }
         }
-        walks.extend(across.into_values().map(|part| vec![part]));
-        walks
+        let cells = |part: &&Elimination| self.cells(&part.part);
+        ends.into_values().flat_map(|parts| bounded(parts.into_values(), cells)).collect()
     }
 
     /// All messages that the eliminations need, children first, each computed once.
     fn messages(&self, eliminations: &[Vec<Elimination>]) -> Messages {
-        let mut rounds: Vec<BTreeMap<Step, &[Step]>> = Vec::new();
+        let mut rounds: Vec<BTreeMap<Product<'_>, BTreeSet<&Step>>> = Vec::new();
         for part in eliminations.iter().flatten() {
             let mut height: BTreeMap<usize, usize> = BTreeMap::new();
-            for (i, step) in part.steps.iter().enumerate() {
-                let Some(towards) = step.towards else { continue };
+            for step in part.messages() {
                 let own = height.get(&step.node).copied().unwrap_or(0);
                 if rounds.len() <= own {
                     rounds.resize(own + 1, BTreeMap::new());
                 }
-                rounds[own].entry(step.clone()).or_insert(&part.steps[..i]);
-                let next = height.entry(towards).or_insert(0);
-                *next = (*next).max(own + 1);
+                rounds[own].entry(part.product(step)).or_default().insert(step);
+                if let Some(towards) = step.towards {
+                    let next = height.entry(towards).or_insert(0);
+                    *next = (*next).max(own + 1);
+                }
             }
         }
         let mut messages = Messages::new();
         for round in rounds {
-            let fresh: Vec<(Step, (Clique, Vec<f64>))> = round
+            let cells = |step: &&Step| self.cells(&self.message_clique(step));
+            let walks: Vec<(Vec<&Step>, Vec<&Step>)> = round
+                .into_iter()
+                .flat_map(|((_, _, received), steps)| {
+                    bounded(steps, cells).into_iter().map(move |steps| (steps, received.clone()))
+                })
+                .collect();
+            let fresh: Vec<(Step, (Clique, Vec<f64>))> = walks
                 .into_par_iter()
-                .filter(|(step, _)| !messages.contains_key(step))
-                .map(|(step, before)| {
-                    let output = self.message_clique(&step);
-                    let outputs = std::slice::from_ref(&output);
-                    let mut tables = self.contract(&step, before, &messages, outputs);
-                    let mut table = tables.swap_remove(0);
-                    normalize(&mut table, self.space);
-                    (step, (output, table))
+                .flat_map_iter(|(steps, received)| {
+                    let outputs: Vec<Clique> =
+                        steps.iter().map(|step| self.message_clique(step)).collect();
+                    let mut tables = self.contract(steps[0], &received, &messages, &outputs);
+                    tables.iter_mut().for_each(|table| normalize(table, self.space));
+                    let steps = steps.into_iter().cloned();
+                    steps.zip(outputs.into_iter().zip(tables)).collect::<Vec<_>>()
                 })
                 .collect();
             messages.extend(fresh);
@@ -206,22 +170,22 @@ impl Calibrated {
         messages
     }
 
-    fn message_clique(&self, step: &Step) -> Clique {
+    pub(super) fn message_clique(&self, step: &Step) -> Clique {
         let towards = step.towards.unwrap_or(step.node);
         self.separator(step.node, towards).union(&step.carried)
     }
 
     /// The separator between neighbors.
-    fn separator(&self, a: usize, b: usize) -> &Clique {
+    pub(super) fn separator(&self, a: usize, b: usize) -> &Clique {
         let nodes = &self.structure.nodes;
         if nodes[a].parent == Some(b) { &nodes[a].separator } else { &nodes[b].separator }
     }
 
-    /// The product at a step's node, summed onto the outputs. `before` holds the steps whose messages it receives.
+    /// The product at a step's node, summed onto the outputs. `received`: the steps whose messages it receives.
     fn contract(
         &self,
         step: &Step,
-        before: &[Step],
+        received: &[&Step],
         messages: &Messages,
         outputs: &[Clique],
     ) -> Vec<Vec<f64>> {
@@ -237,9 +201,8 @@ impl Calibrated {
             if step.towards == Some(neighbor) {
                 continue;
             }
-            let carrying =
-                before.iter().find(|s| s.node == neighbor && s.towards == Some(step.node));
-            if let Some((clique, table)) = carrying.and_then(|s| messages.get(s)) {
+            let carrying = received.iter().find(|from| from.node == neighbor);
+            if let Some((clique, table)) = carrying.and_then(|from| messages.get(*from)) {
                 inputs.push((clique, table));
             } else if here.parent == Some(neighbor) {
                 inputs.push((&here.separator, &self.down[step.node]));
@@ -289,103 +252,8 @@ impl Calibrated {
         })
     }
 
-    /// One elimination for each tree of the forest that the clique touches.
-    fn parts(&self, clique: &Clique) -> Vec<Elimination> {
-        let mut by_tree: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for attribute in clique.iter() {
-            if let Some(tree) = self.structure.tree_of[attribute] {
-                by_tree.entry(tree).or_default().push(attribute);
-            }
-        }
-        let part = |(tree, attributes): (usize, Vec<usize>)| {
-            self.eliminate(&self.structure.trees[tree], Clique::new(attributes))
-        };
-        by_tree.into_iter().map(part).collect()
-    }
-
-    /// The cheapest elimination for a clique whose attributes all lie in one tree.
-    fn eliminate(&self, members: &[usize], part: Clique) -> Elimination {
-        let nodes = &self.structure.nodes;
-        if let Some(host) = members
-            .iter()
-            .filter(|n| part.is_subset(&nodes[**n].clique))
-            .min_by_key(|n| (self.cells(&nodes[**n].clique), **n))
-        {
-            let step = Step { node: *host, towards: None, carried: Clique::default() };
-            return Elimination {
-                steps: vec![step],
-                cells: self.cells(&nodes[*host].clique),
-                part,
-            };
-        }
-        let subtree = self.covering_subtree(members, &part);
-        let best = subtree
-            .iter()
-            .map(|root| {
-                let steps = self.steps(&subtree, *root, &part);
-                let cells = steps.iter().fold(0_u64, |n, step| {
-                    let reach = nodes[step.node].clique.union(&step.carried);
-                    n.saturating_add(self.cells(&reach))
-                });
-                (cells, *root, steps)
-            })
-            .min_by_key(|(cells, root, _)| (*cells, *root));
-        let (cells, _, steps) = best.unwrap_or((u64::MAX, 0, Vec::new()));
-        Elimination { steps, part, cells }
-    }
-
-    fn cells(&self, clique: &Clique) -> u64 {
+    pub(super) fn cells(&self, clique: &Clique) -> u64 {
         self.structure.domain.cells(clique).unwrap_or(u64::MAX)
-    }
-
-    /// The rest of a tree after pruning leaves that add no attribute of the clique beyond their separator.
-    fn covering_subtree(&self, members: &[usize], part: &Clique) -> Vec<usize> {
-        let nodes = &self.structure.nodes;
-        let around = |n: usize| nodes[n].children.iter().copied().chain(nodes[n].parent);
-        let mut kept = vec![false; nodes.len()];
-        let mut degree = vec![0_usize; nodes.len()];
-        for n in members {
-            kept[*n] = true;
-            degree[*n] = around(*n).count();
-        }
-        let mut leaves: Vec<usize> = members.iter().copied().filter(|n| degree[*n] == 1).collect();
-        while let Some(leaf) = leaves.pop() {
-            let Some(only) = around(leaf).find(|n| kept[*n]) else { continue };
-            if part.intersection(&nodes[leaf].clique).is_subset(self.separator(leaf, only)) {
-                kept[leaf] = false;
-                degree[only] -= 1;
-                if degree[only] == 1 {
-                    leaves.push(only);
-                }
-            }
-        }
-        members.iter().copied().filter(|n| kept[*n]).collect()
-    }
-
-    /// The messages of an elimination in a subtree towards `root`, which comes last.
-    fn steps(&self, subtree: &[usize], root: usize, part: &Clique) -> Vec<Step> {
-        let nodes = &self.structure.nodes;
-        let mut order: Vec<(usize, Option<usize>)> = vec![(root, None)];
-        let mut next = 0;
-        while next < order.len() {
-            let (node, towards) = order[next];
-            let around = nodes[node].children.iter().copied().chain(nodes[node].parent);
-            order.extend(
-                around
-                    .filter(|m| subtree.contains(m) && Some(*m) != towards)
-                    .map(|m| (m, Some(node))),
-            );
-            next += 1;
-        }
-        let mut steps: Vec<Step> = Vec::with_capacity(order.len());
-        for (node, towards) in order.into_iter().rev() {
-            let below = steps
-                .iter()
-                .filter(|s| s.towards == Some(node))
-                .fold(part.intersection(&nodes[node].clique), |all, s| all.union(&s.carried));
-            steps.push(Step { node, towards, carried: below });
-        }
-        steps
     }
 
     /// The marginal on a clique as the product of its independent parts, uniform in unmeasured attributes.
@@ -428,6 +296,24 @@ impl Calibrated {
         values.iter_mut().for_each(|x| *x *= total / sum);
         Factor::new(domain, clique.clone(), values)
     }
+}
+
+/// Outputs of one product in walks of at most [`OUTPUT_CELLS`] together, or of one output.
+fn bounded<T>(outputs: impl IntoIterator<Item = T>, cells: impl Fn(&T) -> u64) -> Vec<Vec<T>> {
+    let mut walks: Vec<Vec<T>> = Vec::new();
+    let mut held = u64::MAX;
+    for output in outputs {
+        let cells = cells(&output);
+        held = held.saturating_add(cells);
+        match walks.last_mut() {
+            Some(walk) if held <= OUTPUT_CELLS => walk.push(output),
+            _ => {
+                walks.push(vec![output]);
+                held = cells;
+            }
+        }
+    }
+    walks
 }
 
 /// Scales a table so that its largest number is 1 (its largest log 0).

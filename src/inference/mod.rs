@@ -5,6 +5,7 @@ mod belief_propagation;
 mod brute_force;
 mod calibrated;
 mod conditional;
+mod elimination;
 mod interruptible;
 mod kernel;
 mod lanes;

@@ -107,6 +107,13 @@ impl MarkovRandomField {
         self.calibrated.work(clique)
     }
 
+    /// The positions of cliques whose marginals visit at most `cells` cells together in
+    /// [`marginals`](Self::marginals), in an order in which neighbors share work, and the positions of the others, in
+    /// increasing order. Those with the least work a clique come first.
+    pub fn affordable(&self, cliques: &[Clique], cells: u64) -> (Vec<usize>, Vec<usize>) {
+        self.calibrated.affordable(cliques, cells)
+    }
+
     pub(crate) fn calibrated(&self) -> &Calibrated {
         &self.calibrated
     }

@@ -14,7 +14,7 @@ use crate::privacy::Sensitive;
 use crate::table::l1_distance;
 
 /// Maximum number of model cells that one round visits for marginals off the tree; it samples the other marginals.
-const EXACT_CELLS: u64 = 1 << 29;
+const EXACT_CELLS: u64 = 1 << 28;
 /// Maximum number of cliques off the tree whose elimination cost is computed.
 const PRICED: usize = 1 << 16;
 /// Maximum number of counts over sampled records per round: records times cliques.
@@ -111,7 +111,8 @@ fn for_each_batch(
     Ok(Coverage { exact: exact.len(), sampled: sampled.len() })
 }
 
-/// The cliques to answer exactly (in the tree, or cheap off it), and the others.
+/// The cliques to answer exactly (in the tree, or cheap off it), in an order in which neighbors share work, and the
+/// others.
 fn split_by_work(
     model: &MarkovRandomField,
     cliques: &[Clique],
@@ -124,17 +125,11 @@ fn split_by_work(
     let mut outside: Vec<usize> =
         wanted.iter().zip(&in_tree).filter(|(_, inside)| !**inside).map(|(i, _)| *i).collect();
     outside.sort_by_key(|i| (model.domain().cells(&cliques[*i]), *i));
-    let unpriced = outside.split_off(outside.len().min(PRICED));
-    let mut priced: Vec<(u64, usize)> =
-        outside.par_iter().map(|i| (model.marginal_work(&cliques[*i]), *i)).collect();
-    priced.sort_unstable();
-    let mut work = 0_u64;
-    let mut sampled = unpriced;
-    for (cells, i) in priced {
-        work = work.saturating_add(cells);
-        if work <= EXACT_CELLS { exact.push(i) } else { sampled.push(i) }
-    }
-    exact.sort_unstable();
+    let mut sampled = outside.split_off(outside.len().min(PRICED));
+    let asked: Vec<Clique> = outside.iter().map(|i| cliques[*i].clone()).collect();
+    let (affordable, costly) = model.affordable(&asked, EXACT_CELLS);
+    exact.extend(affordable.into_iter().map(|place| outside[place]));
+    sampled.extend(costly.into_iter().map(|place| outside[place]));
     sampled.sort_unstable();
     (exact, sampled)
 }
