@@ -109,7 +109,7 @@ pub(super) enum Command {
     Completions(CompletionsArgs),
     /// Print the manual page
     Man,
-    /// Cut the ranges of numbers in a schema into bins that follow the private rows; costs privacy
+    /// Find bins of numbers, and categories, that follow the private rows; costs privacy
     Bins(Box<BinsArgs>),
 }
 
@@ -414,6 +414,9 @@ pub(super) struct PlanArgs {
     /// Privacy budget: delta, between 0 and 1
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(super) delta: f64,
+    /// Ledger written by another command; its cost counts against the budget
+    #[arg(long, value_name = "FILE")]
+    pub(super) ledger_from: Option<PathBuf>,
     /// Number of private records, or an estimate of it
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(super) records: u64,

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use jointly::Error;
 use jointly::domain::{Clique, Domain, Schema};
 use jointly::graph::{JunctionTree, cells_within_mib};
 use jointly::mechanism::{self, Fitting, PlanFor, RunPlan};
 use jointly::mixture_error::{ReweightingBound, WorstCase};
-use jointly::privacy::{Budget, NeighboringRelation};
+use jointly::privacy::{Budget, Cost, LedgerFile, NeighboringRelation, Rho};
 use jointly::query::Workload;
 use serde::Serialize;
 use serde_json::Value;
@@ -61,7 +62,11 @@ struct Plan {
     counts_bytes_per_table: u64,
     epsilon: f64,
     delta: f64,
+    /// What a run may spend: what an earlier ledger leaves of the budget.
     rho: f64,
+    /// What the earlier ledger has spent of ρ and of δ.
+    earlier_rho: f64,
+    earlier_delta: f64,
     relation: NeighboringRelation,
     records: u64,
     mechanism: &'static str,
@@ -91,7 +96,9 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
     let domain = Schema::read(&args.schema)?.domain();
     let (workload, left_out) = args.workload.source()?.read(&domain)?;
     let relation = args.neighbors.relation();
-    let (rho, records) = (budget.rho(), args.records);
+    let earlier = args.ledger_from.as_deref().map(LedgerFile::read).transpose()?;
+    let (budget, rho) = left(budget, relation, earlier.as_ref())?;
+    let records = args.records;
     let about = PlanFor { domain: &domain, workload: &workload, relation, rho, records };
     let run = mechanism.plan(&about)?;
     let limit_mib = run.size_limit_mib.unwrap_or(Fitting::SIZE_LIMIT_MIB);
@@ -114,8 +121,32 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
         mixture_error: args.mixture_error.unwrap_or(0.0),
         failure: 0.05,
     });
+    if let Some(earlier) = &earlier {
+        plan.earlier_rho = earlier.ledger.spent().to_f64();
+        plan.earlier_delta = earlier.ledger.delta_spent();
+    }
     plan.worst_case = bound.map(ReweightingBound::worst_case).transpose()?;
     if args.json { console::json_result(&plan) } else { console::result(&plan.text()) }
+}
+
+/// The budget after an earlier ledger, and what is left of ρ.
+fn left(
+    budget: Budget,
+    relation: NeighboringRelation,
+    earlier: Option<&LedgerFile>,
+) -> Outcome<(Budget, Rho)> {
+    let Some(earlier) = earlier else { return Ok((budget, budget.rho())) };
+    if earlier.neighbors != relation {
+        let (found, own) = (earlier.neighbors, relation);
+        let expected =
+            format!("the ledger of --ledger-from is of neighbors {found}, expected {own}");
+        return Err(Failure::usage(expected));
+    }
+    let (budget, spent) = (budget.after(earlier)?, earlier.ledger.spent());
+    let limit = budget.rho();
+    let left = limit.checked_sub(spent).filter(|left| !left.is_zero());
+    let used_up = || Error::BudgetUsedUp { spent: Cost::Rho(spent), limit: Cost::Rho(limit) };
+    Ok((budget, left.ok_or_else(used_up)?))
 }
 
 impl Plan {
@@ -171,7 +202,9 @@ impl Plan {
             counts_bytes_per_table: closure_cells.saturating_mul(4),
             epsilon: budget.epsilon(),
             delta: budget.delta(),
-            rho: budget.rho().to_f64(),
+            rho: about.rho.to_f64(),
+            earlier_rho: 0.0,
+            earlier_delta: 0.0,
             relation: about.relation,
             records,
             mechanism,
@@ -198,6 +231,13 @@ impl Plan {
         row("  cells of their marginals", grouped(self.closure_cells));
         row("  memory for the counts, each table", bytes(self.counts_bytes_per_table as f64));
         row("Budget", format!("epsilon {}, delta {:e}", self.epsilon, self.delta));
+        if self.earlier_rho > 0.0 {
+            let delta = match self.earlier_delta {
+                0.0 => String::new(),
+                delta => format!(", delta {delta:e}"),
+            };
+            row("  spent by the earlier ledger", format!("rho {}{delta}", short(self.earlier_rho)));
+        }
         row("  as rho", short(self.rho));
         row("Neighboring tables", self.relation.to_string());
         row("Mechanism", self.mechanism.to_owned());

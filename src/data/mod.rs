@@ -23,6 +23,7 @@ mod public;
 mod raw_table;
 mod transcode;
 mod units;
+mod unlisted;
 
 pub use self::csv::{AbsentColumns, read_csv, read_csv_from, read_csv_or_empty, read_public_csv};
 pub use crate::text::read_text;
@@ -45,3 +46,4 @@ pub use projectable::Projectable;
 pub use public::PublicData;
 pub(crate) use raw_table::quoted;
 pub use units::{Units, read_units_csv, read_units_csv_from};
+pub use unlisted::UnlistedValues;

@@ -242,17 +242,15 @@ impl Synthesis {
         observer: &mut dyn Observer,
     ) -> Result<Drawn> {
         let data: &dyn Projectable = &*tables.private;
-        let (relation, seed) = (self.unit.relation(), self.noise_seed());
-        let curator = match self.budget {
-            None => Curator::new(data, relation, Rho::ZERO, seed)?,
-            Some(budget) => budget.curator(data, relation, seed)?,
+        let (unit, seed) = (&self.unit, self.noise_seed());
+        let mut curator = match self.budget {
+            None => {
+                Curator::new(data, unit.relation(), Rho::ZERO, seed)?.with_unit(unit.clone())?
+            }
+            Some(budget) => budget.curator_after(data, unit, seed, self.ledger_from.as_deref())?,
         };
-        let mut curator = curator.with_unit(self.unit.clone())?;
         if let Some(path) = &self.outputs.ledger {
             curator = curator.with_ledger_at(path, mechanism.name(), self.budget);
-        }
-        if let Some(path) = &self.ledger_from {
-            curator.charge_earlier_from(path)?;
         }
         let earlier = curator.spent();
         let kept = self.prepare_errors(&mut curator, checkpoint)?;
