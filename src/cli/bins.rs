@@ -1,12 +1,9 @@
 //! `jointly bins`: a schema whose numbers are in bins, and whose categories are those, that follow the private rows, at a
 //! cost.
 
-use std::path::Path;
-
-use jointly::data::{Dataset, UnlistedValues, write_text};
+use jointly::data::write_text;
 use jointly::domain::Schema;
-use jointly::paid_bins::{PaidBins, PaidCategories};
-use jointly::privacy::{Curator, NoisyValues, Sensitive};
+use jointly::paid_bins::PaidSchema;
 use jointly::synthesis::check_files;
 use serde_json::json;
 
@@ -24,17 +21,22 @@ pub(super) fn run(args: &BinsArgs, console: Console) -> Outcome {
     outputs.extend(spending.ledger.iter().map(|path| ("--ledger", *path)));
     check_files(&inputs, &outputs)?;
     let schema = Schema::read(&args.schema)?;
-    let job = Job::new(args, &schema)?;
+    let mut job = PaidSchema::new(&schema, &args.columns, &args.categories)?;
+    job.category_share = args.category_share;
+    check(&job)?;
     if job.categories.is_some() {
         let delta = args.category_delta.unwrap_or(spending.budget.delta() / 2.0);
+        if !(delta > 0.0 && delta < spending.budget.delta()) {
+            let expected = "expected above 0 and below --delta";
+            return Err(Failure::usage(format!("--category-delta is {delta:e}, {expected}")));
+        }
         spending.budget = spending.budget.with_threshold_delta(delta)?;
     }
     console.not_private(args.spend.seed);
-    let (private, values) = job.read(&spending, &schema, &args.private)?;
+    let (private, values) = job.read(&spending.unit, &args.private)?.into_parts();
     spending.warn(&private, console);
-    let share = args.category_share;
     let (found, named, spent) = spending.run(&private, console, |curator| {
-        let (schema, named) = job.spend(&schema, share, curator, values)?;
+        let (schema, named) = job.run(curator, values)?;
         Ok((schema, named, curator.ledger().limit()))
     })?;
     write_text(&args.out, &(found.to_json()? + "\n"))?;
@@ -68,72 +70,19 @@ pub(super) fn run(args: &BinsArgs, console: Console) -> Outcome {
     Ok(())
 }
 
-/// What to find.
-struct Job {
-    bins: Option<PaidBins>,
-    categories: Option<PaidCategories>,
-}
-
-impl Job {
-    fn new(args: &BinsArgs, schema: &Schema) -> Outcome<Self> {
-        let categories = match args.categories.as_slice() {
-            [] => None,
-            names => Some(PaidCategories::new(schema, names)?),
-        };
-        let bins = match args.columns.as_slice() {
-            [] if categories.is_some() && !PaidBins::has_ranges(schema) => None,
-            [] => Some(PaidBins::of_ranges(schema)?),
-            names => Some(PaidBins::new(schema, names)?),
-        };
-        if let Some(bins) = bins.as_ref().filter(|bins| bins.measurements() == 0)
-            && categories.is_none()
-        {
+/// Refuses a share out of range, and numbers that need no measurement alone.
+fn check(job: &PaidSchema) -> Outcome {
+    let share = job.category_share;
+    if !(share > 0.0 && share < 1.0) {
+        let expected = "expected strictly between 0 and 1";
+        return Err(Failure::usage(format!("--category-share is {share}, {expected}")));
+    }
+    match job.bins.as_ref().filter(|bins| bins.measurements() == 0) {
+        Some(bins) if job.categories.is_none() => {
             let found = bins.names().collect::<Vec<_>>().join(", ");
             let expected = "a range that needs a measurement: these get a bin for each number, for which a schema can say so";
-            return Err(Failure::usage(format!(
-                "the columns to cut are {found}, expected {expected}"
-            )));
+            Err(Failure::usage(format!("the columns to cut are {found}, expected {expected}")))
         }
-        Ok(Self { bins, categories })
-    }
-
-    /// Reads the private table, and the values of the columns of categories, sealed.
-    fn read(
-        &self,
-        spending: &Spending<'_>,
-        schema: &Schema,
-        private: &Path,
-    ) -> Outcome<(Dataset, Vec<Sensitive<UnlistedValues>>)> {
-        let unit = &spending.unit;
-        let values = self.categories.as_ref().map(|own| own.read(unit, private)).transpose()?;
-        let table = match (&self.bins, &self.categories) {
-            (Some(bins), _) => bins.read(unit, private)?,
-            (None, Some(own)) => {
-                unit.read_csv(private, &schema.select(&own.names().collect::<Vec<_>>())?)?
-            }
-            (None, None) => unit.read_csv(private, schema)?,
-        };
-        Ok((table, values.unwrap_or_default()))
-    }
-
-    /// Spends the whole budget: a share of it on categories, the rest on bins.
-    fn spend(
-        &self,
-        schema: &Schema,
-        share: f64,
-        curator: &mut Curator<'_>,
-        values: Vec<Sensitive<UnlistedValues>>,
-    ) -> jointly::Result<(Schema, Vec<NoisyValues>)> {
-        let is_shared = self.categories.is_some()
-            && self.bins.as_ref().is_some_and(|bins| bins.measurements() > 0);
-        if is_shared {
-            curator.set_aside(share)?;
-        }
-        let found = self.bins.as_ref().map(|bins| bins.run(curator)).transpose()?;
-        let schema = found.unwrap_or_else(|| schema.clone());
-        curator.release_set_aside();
-        let Some(categories) = &self.categories else { return Ok((schema, Vec::new())) };
-        let named = categories.run(curator, values)?;
-        Ok((categories.add(&schema, &named)?, named))
+        _ => Ok(()),
     }
 }

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use jointly::Error;
 use jointly::domain::{Clique, Domain, Schema};
 use jointly::graph::{JunctionTree, cells_within_mib};
 use jointly::mechanism::{self, Fitting, PlanFor, RunPlan};
 use jointly::mixture_error::{ReweightingBound, WorstCase};
-use jointly::privacy::{Budget, Cost, LedgerFile, NeighboringRelation, Rho};
+use jointly::privacy::{Budget, LedgerFile, NeighboringRelation};
 use jointly::query::Workload;
 use serde::Serialize;
 use serde_json::Value;
@@ -97,7 +96,7 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
     let (workload, left_out) = args.workload.source()?.read(&domain)?;
     let relation = args.neighbors.relation();
     let earlier = args.ledger_from.as_deref().map(LedgerFile::read).transpose()?;
-    let (budget, rho) = left(budget, relation, earlier.as_ref())?;
+    let (budget, rho) = budget.left_after(relation, earlier.as_ref())?;
     let records = args.records;
     let about = PlanFor { domain: &domain, workload: &workload, relation, rho, records };
     let run = mechanism.plan(&about)?;
@@ -127,26 +126,6 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
     }
     plan.worst_case = bound.map(ReweightingBound::worst_case).transpose()?;
     if args.json { console::json_result(&plan) } else { console::result(&plan.text()) }
-}
-
-/// The budget after an earlier ledger, and what is left of ρ.
-fn left(
-    budget: Budget,
-    relation: NeighboringRelation,
-    earlier: Option<&LedgerFile>,
-) -> Outcome<(Budget, Rho)> {
-    let Some(earlier) = earlier else { return Ok((budget, budget.rho())) };
-    if earlier.neighbors != relation {
-        let (found, own) = (earlier.neighbors, relation);
-        let expected =
-            format!("the ledger of --ledger-from is of neighbors {found}, expected {own}");
-        return Err(Failure::usage(expected));
-    }
-    let (budget, spent) = (budget.after(earlier)?, earlier.ledger.spent());
-    let limit = budget.rho();
-    let left = limit.checked_sub(spent).filter(|left| !left.is_zero());
-    let used_up = || Error::BudgetUsedUp { spent: Cost::Rho(spent), limit: Cost::Rho(limit) };
-    Ok((budget, left.ok_or_else(used_up)?))
 }
 
 impl Plan {

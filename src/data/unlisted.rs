@@ -63,7 +63,7 @@ impl UnlistedValues {
             }
             for (field, counts) in fields.iter().zip(&mut counts) {
                 let cell = record.get(field.position).unwrap_or_default();
-                if field.listed.encode(cell).is_some() || field.is_missing(cell, schema) {
+                if field.listed.encode(cell).is_some() || is_missing(cell, schema) {
                     continue;
                 }
                 if let Some(count) = counts.get_mut(cell) {
@@ -107,12 +107,12 @@ impl<'s> Field<'s> {
         })?;
         Ok(Self { column, position, listed })
     }
+}
 
-    /// Whether a cell is a mark of a missing value, also where the column may not be missing: such a text is no category.
-    fn is_missing(&self, cell: &[u8], schema: &Schema) -> bool {
-        let marks = std::iter::once(schema.na_token()).chain(schema.missing().iter().map(|t| &**t));
-        cell.trim_ascii().is_empty() || marks.map(str::as_bytes).any(|mark| mark == cell)
-    }
+/// Whether a cell is a mark of a missing value, also where the column may not be missing: such a text is no category.
+fn is_missing(cell: &[u8], schema: &Schema) -> bool {
+    let marks = std::iter::once(schema.na_token()).chain(schema.missing().iter().map(|t| &**t));
+    cell.trim_ascii().is_empty() || marks.map(str::as_bytes).any(|mark| mark == cell)
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@
 //! # Ok::<(), jointly::Error>(())
 //! ```
 
+mod both;
 mod categories;
 mod cut;
 mod grid;
@@ -45,6 +46,7 @@ mod tree;
 
 use std::path::Path;
 
+pub use both::{PaidSchema, PaidTable};
 pub use categories::PaidCategories;
 
 use crate::data::{Column, Dataset};

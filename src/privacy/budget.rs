@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::data::Projectable;
 use crate::error::{Error, Result};
 use crate::privacy::{
-    Curator, Delta, Epsilon, LedgerFile, NeighboringRelation, NoiseForm, NoiseSeed, PrivacyUnit,
-    Rho, rho_from_epsilon_delta,
+    Cost, Curator, Delta, Epsilon, LedgerFile, NeighboringRelation, NoiseForm, NoiseSeed,
+    PrivacyUnit, Rho, rho_from_epsilon_delta,
 };
 
 /// A budget of (ε, δ)-differential privacy, or of ε alone, and its ρ-zCDP equivalent, which the ledger counts.
@@ -127,6 +127,30 @@ impl Budget {
             0.0 => Ok(self),
             delta => self.with_threshold_delta((self.threshold_delta + delta).next_up()),
         }
+    }
+
+    /// The budget [`after`](Self::after) an earlier ledger, if there is one, and what the ledger leaves of its ρ.
+    ///
+    /// # Errors
+    /// As there; a ledger of another relation, or one that leaves nothing.
+    pub fn left_after(
+        self,
+        relation: NeighboringRelation,
+        earlier: Option<&LedgerFile>,
+    ) -> Result<(Self, Rho)> {
+        let Some(earlier) = earlier else { return Ok((self, self.rho)) };
+        if earlier.neighbors != relation {
+            let found = format!("neighbors {}", earlier.neighbors);
+            return Err(Error::invalid_specification(
+                "earlier ledger",
+                found,
+                relation.to_string(),
+            ));
+        }
+        let (budget, spent) = (self.after(earlier)?, earlier.ledger.spent());
+        let left = budget.rho.checked_sub(spent).filter(|left| !left.is_zero());
+        let (spent, limit) = (Cost::Rho(spent), Cost::Rho(budget.rho));
+        Ok((budget, left.ok_or(Error::BudgetUsedUp { spent, limit })?))
     }
 
     /// Whether there is no δ.

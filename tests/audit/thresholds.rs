@@ -1,8 +1,8 @@
 //! Values that a schema does not list, named from a threshold on: the law of what is named, the privacy of small tables by
 //! brute force, and the δ that it costs.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(clippy::cast_possible_truncation, reason = "whole numbers")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole numbers")]
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -120,6 +120,8 @@ fn relations_squared(relation: NeighboringRelation) -> u32 {
     }
 }
 
+const DRAWS: usize = 4_000;
+
 /// Values of a few records: how often they are named, and with which noisy counts.
 #[test]
 fn a_value_of_few_records_is_named_as_often_as_its_entry_states() {
@@ -129,7 +131,6 @@ fn a_value_of_few_records_is_named_as_often_as_its_entry_states() {
         let mut curator = curator(&data, relation);
         let rho = Rho::from_f64(0.2).unwrap();
         let mut seen: [BTreeMap<i64, f64>; 2] = [BTreeMap::new(), BTreeMap::new()];
-        const DRAWS: usize = 4_000;
         for _ in 0..DRAWS {
             let found = measure(&mut curator, &rows, rho, 2e-4);
             for (value, seen) in ["one", "three"].iter().zip(&mut seen) {
@@ -275,7 +276,7 @@ fn all_neighbors_of_small_tables_are_as_close_as_the_entry_promises() {
             }
         }
         // For units the bound covers all divisions of their records, none of which attains it.
-        let least = if relation.unit().is_some() { 0.15 } else { 0.6 };
+        let least = if relation.unit().is_some() { 0.15 } else { 0.25 };
         assert!(closest > least, "{relation}: {closest} of delta");
     }
 }

@@ -1,5 +1,7 @@
 //! Unit tests of `src/privacy/threshold.rs`.
 
+#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole numbers")]
+
 use super::{is_covered, log_tail, threshold};
 use crate::privacy::NeighboringRelation::{self, AddRemoveOne, AddRemoveUnit, ReplaceOne};
 use crate::privacy::{Delta, Ratio, RecordsPerUnit};
@@ -38,7 +40,8 @@ fn a_value_of_one_neighbor_passes_with_a_probability_of_at_most_delta() {
         for (variance, delta) in [(1, 1e-3), (40, 1e-6), (900, 1e-9), (3, 0.2)] {
             let (of, delta) = (Ratio::new(variance, 1).unwrap(), Delta::new(delta).unwrap());
             let least = threshold(relation, of, delta).unwrap();
-            let passes = |count: i64| exact(variance as f64, least as i64 - count);
+            let lowest = i64::try_from(least).unwrap();
+            let passes = |count: i64| exact(variance as f64, lowest - count);
             // All divisions of the records among values.
             for part in 1..=records {
                 let (whole, rest) = (records / part, records % part);
@@ -47,7 +50,7 @@ fn a_value_of_one_neighbor_passes_with_a_probability_of_at_most_delta() {
                 assert!(sum <= delta.value(), "{relation}, {variance}: {sum:e} of {delta}");
             }
             // Not much larger than it must be.
-            let below = records as f64 * exact(variance as f64, least as i64 - 2 - records);
+            let below = records as f64 * exact(variance as f64, lowest - 2 - records);
             assert!(below > delta.value(), "{relation}, {variance}: {least}");
             assert!(!is_covered(relation, of, least - 1, delta.value()));
         }
