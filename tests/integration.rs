@@ -19,6 +19,9 @@ mod cli;
 #[cfg(feature = "cli")]
 #[path = "integration/compare.rs"]
 mod compare;
+#[cfg(feature = "cli")]
+#[path = "integration/complete_cli.rs"]
+mod complete_cli;
 #[path = "integration/corpus.rs"]
 mod corpus;
 #[path = "integration/error_bars.rs"]

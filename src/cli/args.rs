@@ -343,6 +343,9 @@ pub(super) struct EvaluateArgs {
     /// Number of worst marginals to list
     #[arg(long, default_value_t = 10, value_name = "K", allow_negative_numbers = true)]
     pub(super) worst: usize,
+    /// Output file for an HTML page with both tables side by side; it is PRIVATE, not for release
+    #[arg(long, value_name = "FILE")]
+    pub(super) report: Option<PathBuf>,
     /// Print JSON instead of text
     #[arg(long)]
     pub(super) json: bool,
@@ -461,14 +464,17 @@ pub(super) struct SampleArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) model: PathBuf,
     /// Number of records to draw
-    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
-    pub(super) rows: u64,
+    #[arg(long, value_name = "N", value_parser = count, required_unless_present = "complete", allow_negative_numbers = true)]
+    pub(super) rows: Option<u64>,
     /// Output file for the table: CSV, compressed with gzip if the name ends in .gz
     #[arg(long, value_name = "FILE")]
     pub(super) out: PathBuf,
     /// Draw records that agree with this only: SEX=2, AGEP=30..39, MAR=1|2, PINCP=missing
     #[arg(long, value_name = "EVIDENCE")]
     pub(super) given: Option<String>,
+    /// A table with some of the columns: its rows are kept, and get the other columns, drawn given all values of the row
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rows", "given", "draw"])]
+    pub(super) complete: Option<PathBuf>,
     /// How to draw records
     #[arg(long, value_enum, default_value = "refined", value_name = "HOW")]
     pub(super) draw: DrawName,

@@ -18,6 +18,7 @@ mod numbers;
 mod numeric_columns;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod partial;
 mod projectable;
 mod public;
 mod raw_table;
@@ -42,6 +43,7 @@ pub use durable::write_text;
 pub(crate) use encoder::Encoder;
 pub use numbers::{MISSING_NUMBERS, read_public_numbers, read_public_numbers_from};
 pub use numeric_columns::{NumericColumn, NumericColumns};
+pub use partial::PartialTable;
 pub use projectable::Projectable;
 pub use public::PublicData;
 pub(crate) use raw_table::quoted;

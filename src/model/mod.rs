@@ -3,6 +3,7 @@
 mod accuracy;
 mod ask;
 mod blocks;
+mod complete;
 mod counts;
 mod distribution;
 mod evidence;
