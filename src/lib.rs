@@ -90,6 +90,7 @@
 //! | [`observe`] | progress as events, which hold publishable numbers only |
 //! | `text` | text files, and where they are wrong |
 //! | `linalg` | dense solves, by our own code or by LAPACK |
+//! | `normal` | quantiles of the normal distribution |
 //! | `program` | linear and integer programs, by `good_lp` and `microlp` |
 //! | [`domain`] | attributes, cliques, and the schema that turns text into codes |
 //! | [`table`] | tables over cliques: factors, potentials, marginals |
@@ -131,6 +132,7 @@ pub mod measurement;
 pub mod mechanism;
 pub mod mixture_error;
 pub mod model;
+mod normal;
 pub mod observe;
 pub mod paid_bins;
 pub mod pap;

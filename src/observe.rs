@@ -108,7 +108,7 @@ pub enum Notice {
         spent: Rho,
         /// The limit.
         limit: Rho,
-        /// The ledger file that says so, if there is one.
+        /// The ledger file that records it, if there is one.
         ledger: Option<PathBuf>,
     },
     /// The run will replace the ledger of an earlier one, whose cost it does not count.

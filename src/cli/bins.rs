@@ -80,7 +80,7 @@ fn check(job: &PaidSchema) -> Outcome {
     match job.bins.as_ref().filter(|bins| bins.measurements() == 0) {
         Some(bins) if job.categories.is_none() => {
             let found = bins.names().collect::<Vec<_>>().join(", ");
-            let expected = "a range that needs a measurement: these get a bin for each number, for which a schema can say so";
+            let expected = "a range that needs a measurement: each number of these gets a bin of its own, which the schema can declare";
             Err(Failure::usage(format!("the columns to cut are {found}, expected {expected}")))
         }
         _ => Ok(()),

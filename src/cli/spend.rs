@@ -75,7 +75,7 @@ impl<'a> Spending<'a> {
         interrupt::spent_at_once(spent, curator.ledger().limit());
         let file = place.map_or_else(
             || "no ledger was asked for (--ledger FILE)".to_owned(),
-            |path| format!("{path} says so"),
+            |path| format!("it is recorded in {path}"),
         );
         if result.is_err() {
             console.warning(&format!("rho = {spent} was spent before the failure; {file}"));

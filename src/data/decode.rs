@@ -61,10 +61,10 @@ pub fn write_csv_blocks<T: Borrow<Dataset>>(
         other => other,
     };
     write_durably(path, |file| {
-        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) {
+        if has_ending(path, "parquet") {
             return write_parquet(path, file, blocks, schema, labels, rng);
         }
-        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz")) {
+        if has_ending(path, "gz") {
             let mut gzip = GzEncoder::new(file, Compression::default());
             write_blocks(&mut gzip, blocks, schema, labels, &mut rng).map_err(named)?;
             gzip.finish().map(drop).map_err(|e| failed(path, e))
@@ -108,10 +108,13 @@ fn write_parquet<T: Borrow<Dataset>>(
     check_form(path)
 }
 
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(ending))
+}
+
 /// Refuses a name of a form that this program was built without.
 pub(crate) fn check_form(path: &Path) -> Result<()> {
-    let is_parquet = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet"));
-    if is_parquet && cfg!(not(feature = "parquet")) {
+    if has_ending(path, "parquet") && cfg!(not(feature = "parquet")) {
         let expected =
             "a name for CSV, or a program built with Parquet: cargo build --features parquet";
         return Err(Error::invalid_specification(

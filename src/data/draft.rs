@@ -21,7 +21,7 @@ use crate::domain::{Kind, Outside, Role, Schema, SchemaColumn, TableFormat};
 use crate::error::Result;
 
 pub use document::{Document, DocumentKind};
-pub(crate) use quantiles::cut as cut_at_quantiles;
+pub(crate) use quantiles::{HEAP, MOST, MOST_OF_REST, UNITS, cut as cut_at_quantiles};
 
 /// A drafted schema, and what a person should look at in it.
 #[derive(Clone, Debug)]

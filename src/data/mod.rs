@@ -34,10 +34,10 @@ pub use dataset::{Column, Dataset};
 pub(crate) use decode::check_form;
 pub use decode::{Labels, write_csv, write_csv_blocks, write_csv_file};
 pub(crate) use destination::Destination;
-pub(crate) use draft::cut_at_quantiles;
 pub use draft::{
     Document, DocumentKind, Draft, Remark, draft, draft_from_document, draft_from_public,
 };
+pub(crate) use draft::{HEAP, MOST, MOST_OF_REST, UNITS, cut_at_quantiles};
 pub(crate) use durable::write_durably;
 pub use durable::write_text;
 pub(crate) use encoder::Encoder;

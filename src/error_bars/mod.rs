@@ -6,8 +6,10 @@
 //! exact noise, as one vector. The intervals assume nothing about the model or the mechanism. Proofs:
 //! `docs/theory/sensitivities.md`, section 9; how to read the numbers: `docs/guide/error-bars.md`.
 
-mod normal;
+mod named;
 mod shrink;
+
+pub(crate) use named::NamedErrors;
 
 use serde::Serialize;
 
@@ -15,11 +17,11 @@ use crate::data::{Dataset, Projectable};
 use crate::domain::Clique;
 use crate::error::Result;
 use crate::measurement::{Measurement, Provenance};
+use crate::normal::upper_quantile;
 use crate::privacy::{Curator, NoiseForm, NoisyStatistics, Rho, Sensitive, StatisticSensitivity};
 use crate::query::{Workload, batches};
 use crate::table::{l1_distance, weighted_sum};
 
-use normal::upper_quantile;
 use shrink::{Described, shrunk};
 
 /// The probability that an interval covers: 95 %.

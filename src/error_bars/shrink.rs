@@ -11,7 +11,10 @@
 
 use std::collections::BTreeMap;
 
+use ndarray::{Array1, Array2};
+
 use crate::domain::Clique;
+use crate::linalg::inverse_positive_definite;
 
 /// What is public about a marginal.
 pub(super) struct Described {
@@ -200,42 +203,34 @@ impl Projection {
     fn new(errors: &[f64], fixed: &[Vec<f64>], pairs: &PairEffects, lambda: f64) -> Option<Self> {
         // V⁻¹ = I − λ Z M⁻¹ Z' with M = I + λ Z'Z.
         let size = pairs.columns;
-        let mut matrix = vec![0.0; size * size];
+        let mut matrix = Array2::eye(size);
         for row in &pairs.rows {
             for i in row {
-                row.iter().for_each(|j| matrix[i * size + j] += lambda);
+                row.iter().for_each(|j| matrix[[*i, *j]] += lambda);
             }
         }
-        (0..size).for_each(|i| matrix[i * size + i] += 1.0);
-        let (inverse, log_m) = inverted(matrix, size)?;
+        let (inverse, log_m) = inverse_positive_definite(&matrix).ok()?;
         let whiten = |x: &[f64]| -> Vec<f64> {
-            let inner = pairs.transposed(x);
-            let solved: Vec<f64> =
-                (0..size).map(|i| dot(&inverse[i * size..(i + 1) * size], &inner)).collect();
+            let solved = inverse.dot(&Array1::from(pairs.transposed(x)));
             let sum = |row: &Vec<usize>| row.iter().map(|column| solved[*column]).sum::<f64>();
             x.iter().zip(&pairs.rows).map(|(x, row)| x - lambda * sum(row)).collect()
         };
         let whitened: Vec<Vec<f64>> = fixed.iter().map(|column| whiten(column)).collect();
         let effects = fixed.len();
-        let mut gram = vec![0.0; effects * effects];
-        for (i, column) in fixed.iter().enumerate() {
-            (0..effects).for_each(|j| gram[i * effects + j] = dot(column, &whitened[j]));
-        }
-        let (solved, log_g) = inverted(gram, effects)?;
+        let gram = Array2::from_shape_fn((effects, effects), |(i, j)| dot(&fixed[i], &whitened[j]));
+        let (solved, log_g) = inverse_positive_definite(&gram).ok()?;
         let response = whiten(errors);
-        let inner: Vec<f64> = whitened.iter().map(|column| dot(column, errors)).collect();
-        let beta: Vec<f64> =
-            (0..effects).map(|i| dot(&solved[i * effects..(i + 1) * effects], &inner)).collect();
+        let inner: Array1<f64> = whitened.iter().map(|column| dot(column, errors)).collect();
+        let beta = solved.dot(&inner);
         let mut projected = response;
         for (column, beta) in whitened.iter().zip(&beta) {
             projected.iter_mut().zip(column).for_each(|(x, c)| *x -= beta * c);
         }
         let diagonal = |(r, row): (usize, &Vec<usize>)| {
-            let of_row = |i: &usize| row.iter().map(|j| inverse[i * size + j]).sum::<f64>();
+            let of_row = |i: &usize| row.iter().map(|j| inverse[[*i, *j]]).sum::<f64>();
             let own = 1.0 - lambda * row.iter().map(of_row).sum::<f64>();
-            let at: Vec<f64> = whitened.iter().map(|column| column[r]).collect();
-            let removed = |i: usize| at[i] * dot(&solved[i * effects..(i + 1) * effects], &at);
-            own - (0..effects).map(removed).sum::<f64>()
+            let at: Array1<f64> = whitened.iter().map(|column| column[r]).collect();
+            own - at.dot(&solved.dot(&at))
         };
         Some(Self {
             quadratic: dot(errors, &projected),
@@ -251,51 +246,6 @@ impl Projection {
         let of_size = self.degrees_of_freedom * variance.ln();
         -0.5 * (of_size + self.log_determinants + self.quadratic / variance)
     }
-}
-
-/// The inverse of a symmetric positive definite matrix, row-major, and the logarithm of its determinant; `None` if it
-/// is not positive definite to working precision.
-fn inverted(mut matrix: Vec<f64>, size: usize) -> Option<(Vec<f64>, f64)> {
-    // A = L Lᵀ, in place in the lower triangle.
-    let mut log_determinant = 0.0;
-    for i in 0..size {
-        for j in 0..=i {
-            let (of_i, of_j) = (&matrix[i * size..i * size + j], &matrix[j * size..j * size + j]);
-            let rest = matrix[i * size + j] - dot(of_i, of_j);
-            if i == j {
-                if rest.is_nan() || rest <= 0.0 {
-                    return None;
-                }
-                log_determinant += rest.ln();
-                matrix[i * size + i] = rest.sqrt();
-            } else {
-                matrix[i * size + j] = rest / matrix[j * size + j];
-            }
-        }
-    }
-    // The rows of L⁻¹, then A⁻¹ = L⁻ᵀ L⁻¹.
-    let mut triangle = vec![0.0; size * size];
-    for i in 0..size {
-        let pivot = matrix[i * size + i];
-        let mut row = vec![0.0; i + 1];
-        row[i] = 1.0;
-        for k in 0..i {
-            let factor = matrix[i * size + k];
-            let earlier = &triangle[k * size..=k * size + k];
-            row.iter_mut().zip(earlier).for_each(|(x, t)| *x -= factor * t);
-        }
-        row.iter_mut().for_each(|x| *x /= pivot);
-        triangle[i * size..=i * size + i].copy_from_slice(&row);
-    }
-    let mut inverse = vec![0.0; size * size];
-    for row in 0..size {
-        let line = &triangle[row * size..=row * size + row];
-        for (i, own) in line.iter().enumerate() {
-            let target = &mut inverse[i * size..=i * size + row];
-            target.iter_mut().zip(line).for_each(|(x, t)| *x += own * t);
-        }
-    }
-    Some((inverse, log_determinant))
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

@@ -8,12 +8,10 @@ use crate::data::{Column, Dataset, NumericColumns};
 use crate::domain::{Kind, Schema};
 use crate::error::{Error, Result};
 use crate::evaluation::cholesky::Cholesky;
+use crate::normal::TWO_SIDED;
 
 /// Most terms of a regression.
 const MOST_TERMS: usize = 512;
-
-/// Quantile of the normal distribution for 95 % intervals.
-const NORMAL: f64 = 1.959_963_984_540_054;
 
 /// A linear regression of a numeric column on others: `INCOME ~ AGE + SEX`.
 ///
@@ -305,7 +303,7 @@ impl LeastSquares {
     }
 
     fn estimate(&self, value: f64, of_variance: f64) -> Option<Estimate> {
-        let half = NORMAL * (self.variance? * of_variance).sqrt();
+        let half = TWO_SIDED * (self.variance? * of_variance).sqrt();
         let estimate = Estimate { value, low: value - half, high: value + half };
         (value.is_finite() && half.is_finite()).then_some(estimate)
     }

@@ -5,8 +5,8 @@ use crate::inference::MarginalOracle;
 use crate::observe::Checks;
 use crate::table::{Marginals, Potentials};
 
-/// An oracle whose calls fail with [`Error::Interrupted`](crate::Error::Interrupted) once `checks` says so. That ends any
-/// fit on it, whatever the estimator.
+/// An oracle whose calls fail with [`Error::Interrupted`](crate::Error::Interrupted) once `checks` asks to stop. That ends
+/// any fit on it, whatever the estimator.
 #[derive(Clone, Copy)]
 pub struct Interruptible<'a, O> {
     /// The oracle that does the work.

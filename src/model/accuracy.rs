@@ -10,10 +10,9 @@ use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::measurement::{Measurement, Provenance};
 use crate::model::counts::Count;
+use crate::normal::TWO_SIDED;
 use crate::table::Factor;
 
-/// The 97.5 % quantile of the normal distribution.
-const NORMAL: f64 = 1.959_963_984_540_054;
 /// That of the Laplace distribution, in standard deviations; sums of such noise have smaller ones.
 const LAPLACE: f64 = 2.118_3;
 /// Standard deviations of its noise below which a measured count has 0 as its lower end. Among very many empty cells, some
@@ -158,7 +157,7 @@ impl Accuracy {
             precision += own;
         }
         sums.iter_mut().for_each(|sum| *sum /= precision);
-        let z = if self.is_laplace { LAPLACE } else { NORMAL };
+        let z = if self.is_laplace { LAPLACE } else { TWO_SIDED };
         let (half, is_independent) = (z / precision.sqrt(), self.is_independent);
         let form = Form::Measured { half, z, is_independent };
         Ok(Some(Bounds { basis: Basis::Measured, estimates: sums, form }))
@@ -213,7 +212,7 @@ impl Bounds {
                     let [lower, upper] = spread.of_cell(mean);
                     Some(CountInterval { estimate, lower, upper })
                 }
-                _ => Some(around(NORMAL * spread.of_sum(&picked))),
+                _ => Some(around(TWO_SIDED * spread.of_sum(&picked))),
             },
         }
     }
@@ -259,12 +258,13 @@ impl Spread {
         let tails = [0.025, 0.975];
         match self {
             Self::Wider { psi, .. } => {
-                let [low, high] = Count::new(mean, psi * mean.powf(POWER)).quantiles(tails, NORMAL);
-                let [other_low, other_high] = Count::new(mean, 0.0).quantiles(tails, NORMAL);
+                let [low, high] =
+                    Count::new(mean, psi * mean.powf(POWER)).quantiles(tails, TWO_SIDED);
+                let [other_low, other_high] = Count::new(mean, 0.0).quantiles(tails, TWO_SIDED);
                 [low.min(other_low), high.max(other_high)]
             }
             Self::Narrower { factor, .. } => {
-                let half = NORMAL * factor * mean.sqrt();
+                let half = TWO_SIDED * factor * mean.sqrt();
                 [(mean - half).max(0.0), mean + half]
             }
         }

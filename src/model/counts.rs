@@ -4,7 +4,7 @@
 const REACH: f64 = 12.0;
 /// Standard deviations of a count above which quantiles come from a smooth approximation.
 const SMOOTH: f64 = 2000.0;
-/// Sizes of the negative binomial from which it cannot be told from the Poisson distribution.
+/// Size above which the negative binomial is indistinguishable from the Poisson distribution.
 const POISSON: f64 = 1e7;
 
 /// A count of this mean, with the variance `mean + mean²/size`: negative binomial, or Poisson for an infinite size.

@@ -38,7 +38,7 @@ impl fmt::Display for Notice {
                 write!(f, "rho = {spent} of {limit} was spent before the failure; ")?;
                 match ledger {
                     None => f.write_str("no ledger could be written"),
-                    Some(path) => write!(f, "{} says so", path.display()),
+                    Some(path) => write!(f, "it is recorded in {}", path.display()),
                 }
             }
             Self::LedgerReplaced { ledger, spent } => write!(

@@ -2,20 +2,11 @@
 
 use std::ops::Range;
 
-use crate::data::cut_at_quantiles;
+use crate::data::{HEAP, MOST, MOST_OF_REST, cut_at_quantiles};
 use crate::domain::{Bins, Piece};
 use crate::error::Result;
 use crate::paid_bins::grid::Grid;
 use crate::paid_bins::tree::Leaf;
-
-/// A cell with this share of the records, a heap, is a bin of its own.
-const HEAP: f64 = 1.0 / 40.0;
-
-/// A bin of several blocks holds at most this share of the records, if blocks are small enough.
-const MOST: f64 = 1.0 / 20.0;
-
-/// Of the records outside heaps, it holds at most this share.
-const MOST_OF_REST: f64 = 1.0 / 10.0;
 
 /// Pieces of a bin, about.
 const PIECES: f64 = 6.0;

@@ -1,5 +1,6 @@
 //! The range of a number in small cells, and their blocks.
 
+use crate::data::UNITS;
 use crate::domain::Bins;
 use crate::error::Result;
 
@@ -11,9 +12,6 @@ const TOP: usize = 100;
 
 /// Cells, about, at most.
 const MOST_CELLS: f64 = 1e6;
-
-/// Whole numbers in a range that get a bin each, without any measurement.
-const UNITS: usize = 40;
 
 /// A range in cells `[i w, (i + 1) w)`, the first and the last cut to the range. They are numbered from the beginning of the
 /// first block of the top level, so that every block begins at a multiple of its width.

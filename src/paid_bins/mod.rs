@@ -165,8 +165,9 @@ impl PaidBins {
         Dataset::new(Domain::new(sizes)?, columns)
     }
 
-    /// Spends all of a curator's remaining budget, and returns the schema with the columns in bins. Each bin says how the
-    /// measured rows lie in it, so that values are drawn alike. The curator's table is coded by [`coded`](Self::coded).
+    /// Spends all of a curator's remaining budget, or nothing if [`measurements`](Self::measurements) is 0, and returns
+    /// the schema with the columns in bins. Each bin says how the measured rows lie in it, so that values are drawn alike.
+    /// The curator's table is coded by [`coded`](Self::coded).
     ///
     /// Under a relation with a private number of records, that number is measured first ([`Curator::total`]).
     ///

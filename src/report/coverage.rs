@@ -81,7 +81,7 @@ impl Coverage {
 }
 
 /// The mean L1 error of a marginal that is summed from one measurement, `k s √(2/π) / n` for k cells with Gaussian noise of
-/// standard deviation s each. The fit to all measurements, none of them below 0, is usually closer.
+/// standard deviation s each; with Laplace noise, the mean error is up to 12 % smaller. The fit to all measurements, none of them below 0, is usually closer.
 fn expected_error(content: &Content<'_>, clique: &Clique, measurement: &Measurement) -> f64 {
     let domain = content.release.model.domain();
     let cells = |clique| domain.cells(clique).unwrap_or(u64::MAX) as f64;

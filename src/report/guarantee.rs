@@ -4,12 +4,14 @@ use crate::privacy::{Budget, PrivacyUnit};
 
 use super::format::short;
 
-/// The guarantee of a release: whose data, and how much anyone can learn of them. `None` where nothing could be spent.
-pub(super) fn guarantee(budget: Option<Budget>, unit: &PrivacyUnit) -> String {
+/// The guarantee of a release: whose data, and how much anyone can learn of them.
+///
+/// `budget`: `None` where nothing could be spent. `is_private`: whether the noise came from the system's generator.
+pub(super) fn guarantee(budget: Option<Budget>, unit: &PrivacyUnit, is_private: bool) -> String {
     let relation = unit.relation();
     let otherwise = match unit.units() {
         Some(units) => format!(
-            "no record of one value of {} had been in the private table (at most {} records of each were used)",
+            "the records of any one {} had not been in the private table (at most {} records of each were used)",
             units.column(),
             units.most()
         ),
@@ -25,14 +27,25 @@ pub(super) fn guarantee(budget: Option<Budget>, unit: &PrivacyUnit) -> String {
             "Nothing computed from private records is in the table or on this page.{total}"
         );
     };
-    let factor = short(budget.epsilon().exp());
+    let epsilon = budget.epsilon();
+    if !is_private {
+        return format!(
+            "There is no guarantee: the noise came from a fixed seed, which is for tests, and whoever knows the seed can \
+             remove the noise. The same run with noise from the system's generator would have \u{3b5} = {epsilon}."
+        );
+    }
+    let factor = short(epsilon.exp());
     let failure = match budget.delta() {
         0.0 => String::new(),
         delta => format!(", but for a probability of at most \u{3b4} = {delta:e}"),
     };
     format!(
-        "Whatever someone concludes from this release, whatever else they know, would be at most {factor} times as likely \
-         or unlikely if {otherwise}{failure} (\u{3b5} = {}, e^\u{3b5} = {factor}).{total} Public tables are not protected.",
-        budget.epsilon()
+        "Whatever anyone concludes from this release, and whatever else they know, the probability of that conclusion \
+         would change by a factor of at most {factor} (e^\u{3b5} with \u{3b5} = {epsilon}) if {otherwise}{failure}.{total} \
+         Public tables are not protected."
     )
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/report_guarantee.rs"]
+mod tests;

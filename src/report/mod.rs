@@ -28,8 +28,6 @@ use crate::query::Workload;
 
 use format::{grouped, percent, short};
 
-pub use for_programs::to_json;
-
 /// The content of a report. It contains no private records.
 #[derive(Clone, Debug)]
 pub struct Content<'a> {
@@ -79,58 +77,85 @@ struct Legend {
     name: String,
 }
 
+/// A report, ready to be written.
+pub struct Report<'a> {
+    content: &'a Content<'a>,
+    guarantee: String,
+    coverage: Option<coverage::Coverage>,
+    charts: Vec<marginals::Chart>,
+    associations: Option<contents::Associations>,
+}
+
+impl<'a> Report<'a> {
+    /// Computes what both forms of the report show.
+    ///
+    /// # Errors
+    /// A marginal that does not fit in memory.
+    pub fn new(content: &'a Content<'a>) -> Result<Self> {
+        let Content { release, budget, unit, .. } = *content;
+        Ok(Self {
+            content,
+            guarantee: guarantee::guarantee(budget, unit, release.is_private),
+            coverage: coverage::coverage(content),
+            charts: marginals::charts(content)?,
+            associations: contents::associations(content.table)?,
+        })
+    }
+
+    /// The report as a self-contained page. Names are escaped.
+    ///
+    /// # Errors
+    /// A failure of the template engine.
+    pub fn to_html(&self) -> Result<String> {
+        filled(include_str!("report.html"), &self.page())
+    }
+
+    /// Everything on the page.
+    fn page(&self) -> Page<'_> {
+        let content = self.content;
+        Page {
+            version: env!("CARGO_PKG_VERSION"),
+            mechanism: content.release.mechanism,
+            is_private: content.release.is_private,
+            subtitle: subtitle(content),
+            guarantee: &self.guarantee,
+            errors: errors::errors(content),
+            coverage: self.coverage.as_ref(),
+            cards: cards(content),
+            timeline: rounds::Timeline::new(content),
+            measured: !content.release.measurements.is_empty(),
+            halves: rounds::halves(content),
+            charts: &self.charts,
+            legend: legend(content),
+            records: contents::records(content),
+            associations: self.associations.as_ref(),
+            parameters: &content.parameters,
+            made: &content.made,
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct Page<'a> {
     version: &'static str,
     mechanism: &'a str,
     is_private: bool,
     subtitle: String,
-    guarantee: String,
+    guarantee: &'a str,
     /// The measured errors of the table.
     errors: Option<errors::Errors>,
-    coverage: Option<coverage::Coverage>,
+    coverage: Option<&'a coverage::Coverage>,
     cards: Vec<Card>,
     timeline: rounds::Timeline,
     /// Whether the run measured or took any marginal.
     measured: bool,
     halves: Vec<Vec<rounds::Row>>,
-    charts: Vec<marginals::Chart>,
+    charts: &'a [marginals::Chart],
     legend: Vec<Legend>,
     records: contents::Records,
-    associations: Option<contents::Associations>,
+    associations: Option<&'a contents::Associations>,
     parameters: &'a [(String, String)],
     made: &'a Made,
-}
-
-/// Renders the report as self-contained HTML. Names are escaped.
-///
-/// # Errors
-/// A marginal that does not fit in memory, or a failure of the template engine.
-pub fn render(content: &Content<'_>) -> Result<String> {
-    filled(include_str!("report.html"), &page(content)?)
-}
-
-/// Everything on the page.
-fn page<'a>(content: &'a Content<'_>) -> Result<Page<'a>> {
-    Ok(Page {
-        version: env!("CARGO_PKG_VERSION"),
-        mechanism: content.release.mechanism,
-        is_private: content.release.is_private,
-        subtitle: subtitle(content),
-        guarantee: guarantee::guarantee(content.budget, content.unit),
-        errors: errors::errors(content),
-        coverage: coverage::coverage(content),
-        cards: cards(content),
-        timeline: rounds::Timeline::new(content),
-        measured: !content.release.measurements.is_empty(),
-        halves: rounds::halves(content),
-        charts: marginals::charts(content)?,
-        legend: legend(content),
-        records: contents::records(content),
-        associations: contents::associations(content.table)?,
-        parameters: &content.parameters,
-        made: &content.made,
-    })
 }
 
 /// Renders a template with its values.

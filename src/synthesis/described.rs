@@ -4,9 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::data::Dataset;
-use crate::domain::Domain;
 use crate::error::Result;
-use crate::error_bars::{CONFIDENCE, Interval, MeasuredErrors};
+use crate::error_bars::NamedErrors;
 use crate::measurement::Provenance;
 use crate::mechanism::{Entry, FitRecord, PublicTables, Release};
 use crate::privacy::LedgerFile;
@@ -19,27 +18,6 @@ use crate::synthesis::{Synthesis, Tables};
 struct PublicTable<'a> {
     name: &'a str,
     records: u64,
-}
-
-/// The measured errors of the table, with attribute names instead of positions.
-#[derive(Serialize)]
-struct Errors<'a> {
-    records: usize,
-    total: f64,
-    confidence: f64,
-    mean: Interval,
-    none_above: Option<f64>,
-    /// Standard deviation of the noise in each measured error.
-    stddev: f64,
-    marginals: Vec<MarginalErrors<'a>>,
-}
-
-#[derive(Serialize)]
-struct MarginalErrors<'a> {
-    clique: Vec<&'a str>,
-    measured: Interval,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shrunk: Option<Interval>,
 }
 
 /// A round, with attribute names instead of positions.
@@ -60,19 +38,6 @@ struct Measured<'a> {
     cell: Option<usize>,
     source: &'a Provenance,
     stddev: f64,
-}
-
-impl<'a> Errors<'a> {
-    fn new(errors: &MeasuredErrors, domain: &'a Domain) -> Self {
-        let marginals = errors.marginals.iter().map(|error| MarginalErrors {
-            clique: error.clique.iter().map(|a| domain.name(a)).collect(),
-            measured: error.measured,
-            shrunk: error.shrunk,
-        });
-        let MeasuredErrors { records, total, mean, none_above, stddev, .. } = *errors;
-        let marginals = marginals.collect();
-        Self { records, total, confidence: CONFIDENCE, mean, none_above, stddev, marginals }
-    }
 }
 
 impl Synthesis {
@@ -111,7 +76,7 @@ impl Synthesis {
         .with("certificate", &release.certificate)
         .and_then(|file| match release.errors() {
             None => Ok(file),
-            Some(errors) => file.with("errors", &Errors::new(errors, domain)),
+            Some(errors) => file.with("errors", &NamedErrors::new(errors, domain)),
         })
     }
 

@@ -22,7 +22,7 @@ use crate::model::Drawing;
 use crate::observe::{Event, Notice, Observer};
 use crate::privacy::{Budget, Curator, LedgerFile, NoiseSeed, PrivacyUnit, Rho};
 use crate::query::WorkloadSource;
-use crate::report;
+use crate::report::Report;
 
 use drawn::Drawn;
 pub use files::{NamedFile, check_files, check_public_files, is_same_file};
@@ -293,10 +293,12 @@ impl Synthesis {
             write_csv_file(path, rows, &tables.schema, Labels::Codes, rng.next_u64())?;
         }
         if let Some(path) = &self.outputs.report {
-            write_text(path, &self.report(tables, release, rows)?)?;
-        }
-        if let Some(path) = self.outputs.report_json() {
-            write_text(&path, &report::to_json(&self.content(tables, release, rows)?)?)?;
+            let content = self.content(tables, release, rows)?;
+            let report = Report::new(&content)?;
+            write_text(path, &report.to_html()?)?;
+            if let Some(path) = self.outputs.report_json() {
+                write_text(&path, &report.to_json()?)?;
+            }
         }
         Ok(())
     }
@@ -306,7 +308,7 @@ impl Synthesis {
     /// # Errors
     /// A page that cannot be made.
     pub fn report(&self, tables: &Tables, release: &Release, rows: &Dataset) -> Result<String> {
-        report::render(&self.content(tables, release, rows)?)
+        Report::new(&self.content(tables, release, rows)?)?.to_html()
     }
 
     /// The ledger file of a finished run, as [`fit`](Self::fit) writes it.

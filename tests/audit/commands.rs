@@ -14,11 +14,18 @@ use crate::quick::quick_flags;
 
 const PUBLIC: &str = "a,b\n0,0\n0,1\n1,2\n1,1\n0,2\n1,0\n0,0\n";
 
+/// A number in a single bin, for `bins` to cut.
+pub(crate) const RANGES: &str = r#"{"columns": [
+    {"name": "a", "kind": "numeric", "edges": [0, 1000], "integer": true},
+    {"name": "b", "kind": "categorical", "codes": ["0", "1", "2"]}
+]}"#;
+
 fn folder() -> TempDir {
     let folder = TempDir::new().unwrap();
     let rows = "0,0\n0,2\n1,1\n1,2\n".repeat(20);
     for (name, text) in [
         ("schema.json", r#"{"a": 2, "b": 3}"#),
+        ("ranges.json", RANGES),
         ("public.csv", PUBLIC),
         ("private.csv", &format!("a,b\n{rows}")),
     ] {
@@ -59,6 +66,8 @@ fn commands() -> Vec<(String, bool)> {
         let more = format!("--mechanism {name} --workload all-2-way --out out.csv");
         commands.push((format!("answer {all} {more}"), false));
     }
+    let ranges = all.replace("schema.json", "ranges.json");
+    commands.push((format!("bins {ranges} --out bins.json"), false));
     commands.push((format!("trust {all} --public public.csv --workload all-2-way"), false));
     let mixture = format!("mixture-error {all} --public public.csv --workload all-2-way");
     commands.push((mixture.clone(), false));

@@ -12,6 +12,7 @@ use jointly::mechanism::CATALOGUE;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::commands::RANGES;
 use crate::quick::quick_flags;
 
 const SCHEMA: &str = r#"{"a": 2, "b": 3}"#;
@@ -56,6 +57,7 @@ fn run(private: &str, command: &str) -> Form {
     let folder = TempDir::new().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
     write("schema.json", SCHEMA);
+    write("ranges.json", RANGES);
     write("public.csv", PUBLIC);
     write("private.csv", private);
     let output = Command::new(env!("CARGO_BIN_EXE_jointly"))
@@ -104,6 +106,8 @@ fn commands(relation: &str) -> Vec<String> {
         command.push_str(&quick_flags(entry));
         commands.push(command);
     }
+    let ranges = all.replace("schema.json", "ranges.json");
+    commands.push(format!("bins {ranges} --out bins.json --ledger ledger.json"));
     if !relation.contains("--unit") {
         let more = "--public public.csv --workload all-2-way --ledger ledger.json";
         commands

@@ -222,7 +222,7 @@ fn the_report_names_what_was_published() {
         table: &records,
         made: jointly::report::Made::default(),
     };
-    let page = jointly::report::render(&content).unwrap();
+    let page = jointly::report::Report::new(&content).unwrap().to_html().unwrap();
     assert!(page.contains("Nothing computed from private records"), "no budget was named");
     assert!(page.contains("a choice among 4 models") && page.contains("a choice among 8 models"));
     assert!(page.contains(release.public_trust.unwrap().published));

@@ -6,11 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules of the library, each allowed to name the ones before it and itself.
-const ORDER: [&str; 27] = [
+const ORDER: [&str; 28] = [
     "error",
     "observe",
     "text",
     "linalg",
+    "normal",
     "program",
     "domain",
     "table",

@@ -59,7 +59,7 @@ fn kept(run: &Run, folder: &Path) -> Run {
     Run { checkpoint: Some(folder), ..run.clone() }
 }
 
-/// Every check is a possible end; so many of them, evenly spread, are tried.
+/// A run may stop at any check. This many of them, evenly spread, are tried.
 const TRIED: u64 = 10;
 
 #[test]

@@ -88,6 +88,13 @@ fn shrinking_gains_most_where_noise_hides_the_errors() {
     assert!(shrunk < 0.35 * raw, "{shrunk} and {raw}");
 }
 
+/// The inverse, row-major, and the logarithm of the determinant.
+fn inverted(matrix: Vec<f64>, size: usize) -> (Vec<f64>, f64) {
+    let matrix = Array2::from_shape_vec((size, size), matrix).unwrap();
+    let (inverse, log_determinant) = inverse_positive_definite(&matrix).unwrap();
+    (inverse.into_raw_vec_and_offset().0, log_determinant)
+}
+
 /// P by its definition, with V inverted as a whole.
 fn dense(fixed: &[Vec<f64>], pairs: &PairEffects, lambda: f64) -> (Vec<f64>, f64) {
     let (n, p) = (pairs.rows.len(), fixed.len());
@@ -99,13 +106,13 @@ fn dense(fixed: &[Vec<f64>], pairs: &PairEffects, lambda: f64) -> (Vec<f64>, f64
             lambda * shared(i, j) as f64 + if i == j { 1.0 } else { 0.0 }
         })
         .collect();
-    let (inverse, log_v) = inverted(v, n).unwrap();
+    let (inverse, log_v) = inverted(v, n);
     let vx: Vec<Vec<f64>> = fixed
         .iter()
         .map(|x| (0..n).map(|i| dot(&inverse[i * n..(i + 1) * n], x)).collect())
         .collect();
     let gram: Vec<f64> = (0..p * p).map(|at| dot(&fixed[at / p], &vx[at % p])).collect();
-    let (solved, log_g) = inverted(gram, p).unwrap();
+    let (solved, log_g) = inverted(gram, p);
     let mut projection = inverse;
     for i in 0..n {
         for j in 0..n {

@@ -36,7 +36,7 @@ fn coefficients_and_intervals_are_those_computed_by_hand() {
     for (term, value, error) in [(0, -0.1, (0.35_f64 * 0.7).sqrt()), (1, 0.9, 0.07_f64.sqrt())] {
         let estimate = found.terms[term].real.unwrap();
         assert!((estimate.value - value).abs() < 1e-12, "{estimate:?}");
-        assert!((estimate.high - value - NORMAL * error).abs() < 1e-12, "{estimate:?}");
+        assert!((estimate.high - value - TWO_SIDED * error).abs() < 1e-12, "{estimate:?}");
         assert!((found.terms[term].overlap.unwrap() - 1.0).abs() < 1e-12);
     }
 }

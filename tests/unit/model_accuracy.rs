@@ -41,10 +41,10 @@ fn measured_counts_are_the_precise_average_of_their_measurements() {
     // Variances 9 and 3 · 4 = 12: weights 4/7 and 3/7.
     let found = bounds.of(&[0]).unwrap();
     near(found.estimate, (4.0 * 40.0 + 3.0 * 36.0) / 7.0);
-    near(found.upper - found.estimate, NORMAL * (36.0_f64 / 7.0).sqrt());
+    near(found.upper - found.estimate, TWO_SIDED * (36.0_f64 / 7.0).sqrt());
     // Two cells of independent noise.
     let both = bounds.of(&[0, 1]).unwrap();
-    near(both.upper - both.estimate, NORMAL * (72.0_f64 / 7.0).sqrt());
+    near(both.upper - both.estimate, TWO_SIDED * (72.0_f64 / 7.0).sqrt());
     // With dependent noise only the marginal itself counts, and sums may err together.
     let known = Accuracy { is_independent: false, is_laplace: true, ..known };
     let found =
@@ -115,12 +115,12 @@ fn predicted_counts_spread_as_the_measured_error_says() {
     assert!(small.lower == 0.0 && small.upper > 9.0, "{small:?}");
     // No sum errs by more than half the L1 error.
     let all = wide.of(&[0, 1, 2, 3, 4, 5]).unwrap();
-    assert!((all.upper - all.lower) / 2.0 <= NORMAL * 150.0 + 1e-9, "{all:?}");
+    assert!((all.upper - all.lower) / 2.0 <= TWO_SIDED * 150.0 + 1e-9, "{all:?}");
     let narrow = known(0.01).bounds(&domain(), &target).unwrap();
     let Form::Predicted(Spread::Narrower { factor, .. }) = &narrow.form else { panic!("narrower") };
     assert!(*factor > 0.0 && *factor < 0.3, "{factor}");
     let found = narrow.of(&[0]).unwrap();
-    near(found.upper - found.lower, 2.0 * NORMAL * factor * 20.0);
+    near(found.upper - found.lower, 2.0 * TWO_SIDED * factor * 20.0);
 }
 
 #[test]

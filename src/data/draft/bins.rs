@@ -9,24 +9,13 @@ use std::ops::Range;
 
 use super::numbers::{after, inward, shortest};
 use super::pieces::pieces;
-use super::quantiles::{cut, rows};
+use super::quantiles::{HEAP, MOST, MOST_OF_REST, UNITS, cut, rows};
 use crate::domain::{Bins, Outside};
 use crate::error::Result;
 
-/// Distinct whole numbers, or a range of them, up to which each gets its own bin.
-const UNITS: usize = 40;
-
-/// A bin of several values holds at most 1/20 of the rows.
-const MOST: f64 = 20.0;
-
-/// Of the rows outside heaps, it holds at most 1/10.
-const MOST_OF_REST: f64 = 10.0;
-
-/// A value with 1/40 of the rows, and with as many as both neighbors together, is a heap.
-const HEAP: u64 = 40;
-
-/// Zero, the smallest and the largest value are heaps already from 1/400 of the rows.
-const SPECIAL: u64 = 400;
+/// Zero, the smallest and the largest value are heaps from this share of the rows. Other heaps hold [`HEAP`], and as much
+/// as both neighbors together.
+const SPECIAL: f64 = 1.0 / 400.0;
 
 /// The outermost bin of a long tail is cut until it holds 1/200 of the rows.
 const TAIL: u64 = 200;
@@ -121,7 +110,7 @@ impl Values {
                     "{share:.0} % of the public rows are {}: one bin, which cannot be cut",
                     self.counts[start].0
                 ));
-            } else if end - start > 1 && rows as f64 * MOST > total as f64 && high - low > median {
+            } else if end - start > 1 && rows as f64 > MOST * total as f64 && high - low > median {
                 found.push(format!(
                     "{share:.0} % of the public rows in the bin [{low}, {high}), too few to cut it"
                 ));
@@ -143,7 +132,7 @@ impl Values {
         };
         // An outer bin of a few rows would show the values of single rows. A heap stays alone.
         let joins = |outer: &Group, next: &Group| {
-            self.rows(outer) < few && (self.rows(next) as f64) * MOST <= self.total() as f64
+            self.rows(outer) < few && self.rows(next) as f64 <= MOST * self.total() as f64
         };
         while let [.., before, last] = groups.as_slice()
             && joins(last, before)
@@ -185,10 +174,10 @@ impl Values {
             let stands_out = rows >= around(at.checked_sub(1)) + around(Some(at + 1));
             let special = value == 0.0 || at == 0 || at == last;
             let least = if special { SPECIAL } else { HEAP };
-            stands_out && rows * least >= total && rows >= self.few()
+            stands_out && rows as f64 >= least * total as f64 && rows >= self.few()
         };
         let in_heaps: u64 = (0..=last).filter(|at| is_heap(*at)).map(|at| self.counts[at].1).sum();
-        let most = (total as f64 / MOST).min((total - in_heaps) as f64 / MOST_OF_REST);
+        let most = (MOST * total as f64).min(MOST_OF_REST * (total - in_heaps) as f64);
         let most = most.max(self.few() as f64);
         let mut groups: Vec<Group> = Vec::new();
         let mut at = 0;

@@ -4,6 +4,18 @@ use std::ops::Range;
 
 use super::numbers::shortest;
 
+/// Whole numbers in a range that get a bin each.
+pub(crate) const UNITS: usize = 40;
+
+/// A bin of several values holds at most this share of the rows.
+pub(crate) const MOST: f64 = 1.0 / 20.0;
+
+/// Of the rows outside heaps, it holds at most this share.
+pub(crate) const MOST_OF_REST: f64 = 1.0 / 10.0;
+
+/// A value with this share of the rows may be a heap, a bin of its own.
+pub(crate) const HEAP: f64 = 1.0 / 40.0;
+
 /// Part of a group's rows by which a cut may move to a shorter number.
 const SLACK: f64 = 0.15;
 

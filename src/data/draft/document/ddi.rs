@@ -72,7 +72,7 @@ fn values(var: Node<'_, '_>) -> Values {
     Values::Range(range)
 }
 
-/// The valid range; decimals only where the variable says so or an end has some.
+/// The valid range. Values are whole numbers unless the variable declares decimals or an end of its range has a fraction.
 fn range(var: Node<'_, '_>) -> Option<Range> {
     let valid = children(var, "valrng").flat_map(|one| children(one, "range"));
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);

@@ -1,5 +1,8 @@
 //! Quantiles of the normal distribution.
 
+/// The 97.5 % quantile: half the width of a 95 % interval, in standard deviations.
+pub(crate) const TWO_SIDED: f64 = 1.959_963_984_540_054;
+
 /// The numerators and denominators of the central part.
 const CENTER: ([f64; 6], [f64; 6]) = (
     [
@@ -44,7 +47,7 @@ const TAIL_BEGINS: f64 = 0.024_25;
 /// (the rational approximation of P. J. Acklam, 2003).
 ///
 /// `tail`: in (0, 1). The upper tail is the argument, so that small ones keep their precision.
-pub(super) fn upper_quantile(tail: f64) -> f64 {
+pub(crate) fn upper_quantile(tail: f64) -> f64 {
     let polynomial =
         |coefficients: &[f64], x: f64| coefficients.iter().fold(0.0, |sum, c| sum * x + c);
     if tail > 1.0 - TAIL_BEGINS {
@@ -60,5 +63,5 @@ pub(super) fn upper_quantile(tail: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/error_bars_normal.rs"]
+#[path = "../tests/unit/normal.rs"]
 mod tests;

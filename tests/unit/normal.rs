@@ -1,4 +1,4 @@
-//! Unit tests of `src/error_bars/normal.rs`.
+//! Unit tests of `src/normal.rs`.
 
 use super::*;
 
