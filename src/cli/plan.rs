@@ -73,6 +73,8 @@ struct Plan {
     /// Whether the user specified the measured cliques. Otherwise they are an example of a run.
     measured_given: bool,
     engine: EngineCost,
+    /// Runs of the mechanism, replicates included: the time is this many times that of one.
+    runs: u64,
     /// The worst case of reweighting public records, if their number is given.
     worst_case: Option<WorstCase>,
 }
@@ -114,6 +116,7 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
         mixture_error: args.mixture_error.unwrap_or(0.0),
         failure: 0.05,
     });
+    plan.runs = args.tables.unwrap_or(0).saturating_add(1);
     plan.worst_case = bound.map(ReweightingBound::worst_case).transpose()?;
     if args.json { console::json_result(&plan) } else { console::result(&plan.text()) }
 }
@@ -180,6 +183,7 @@ impl Plan {
             run,
             measured_given,
             engine,
+            runs: 1,
             worst_case: None,
         })
     }
@@ -206,6 +210,13 @@ impl Plan {
             row(&format!("Measured: {}", step.what), grouped(step.measurements.into()));
             row("  noise, standard deviation", format!("{} counts", short(step.stddev)));
             row("  as a share of the records", percent(step.stddev / self.records as f64));
+        }
+        if self.runs > 1 {
+            row("Replicates, at no privacy cost", grouped(self.runs - 1));
+            row(
+                "  time, compared with no replicates",
+                format!("about {} times", grouped(self.runs)),
+            );
         }
         if let Some(limit) = self.run.size_limit_mib {
             row("Model size limit", format!("{} MiB", short(limit)));

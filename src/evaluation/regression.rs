@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::data::{Column, Dataset, NumericColumns};
 use crate::domain::{Kind, Schema};
 use crate::error::{Error, Result};
-use crate::evaluation::cholesky::Cholesky;
+use crate::linalg::Cholesky;
 
 /// Most terms of a regression.
 const MOST_TERMS: usize = 512;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules of the library, each allowed to name the ones before it and itself.
-const ORDER: [&str; 27] = [
+const ORDER: [&str; 28] = [
     "error",
     "observe",
     "text",
@@ -30,6 +30,7 @@ const ORDER: [&str; 27] = [
     "pap",
     "paid_bins",
     "evaluation",
+    "combine",
     "experiment",
     "report",
     "synthesis",
