@@ -170,6 +170,8 @@ mod documentation {
     struct Library;
     #[doc = include_str!("../docs/guide/error-bars.md")]
     struct ErrorBars;
+    #[doc = include_str!("../docs/guide/several-tables.md")]
+    struct SeveralTables;
     #[doc = include_str!("../docs/guide/checkpoints.md")]
     struct Checkpoints;
     #[doc = include_str!("../docs/guide/model-file.md")]

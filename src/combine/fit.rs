@@ -29,8 +29,8 @@ pub struct Measured {
     pub value: f64,
     /// The variance that it has from the noise, to first order.
     pub noise: f64,
-    /// The relative standard deviation of the information on it, such as the size of a group that a mean is over. The first
-    /// order is good if it is well below 1.
+    /// The relative standard deviation of the information on it, such as the size of a group that a mean is over; for a
+    /// logistic regression, that of its sampling variance if larger. The first order is good if it is well below 1.
     pub looseness: f64,
 }
 
@@ -100,12 +100,22 @@ impl Design {
             };
             let noise =
                 variance(&|i| moved(&cells.rows[i]) * self.residual(&cells.rows[i], &beta).0)?;
-            // The relative change of the information about the coefficient, 1 / (A⁻¹)_kk.
-            let information = variance(&|i| {
-                let row = &cells.rows[i];
-                moved(row).powi(2) * self.residual(row, &beta).1 / inverse[place]
-            })?;
-            Ok(Some(Measured { value: beta[place], noise, looseness: information.sqrt() }))
+            let relative = |of_cell: &dyn Fn(&(f64, Vec<f64>)) -> f64, sum: f64| -> Result<f64> {
+                let found = variance(&|i| of_cell(&cells.rows[i]))?;
+                Ok(if sum > 0.0 { found.sqrt() / sum } else { f64::INFINITY })
+            };
+            let square = |row: &(f64, Vec<f64>)| moved(row).powi(2);
+            let (slope, score) = (
+                |row: &(f64, Vec<f64>)| square(row) * self.residual(row, &beta).1,
+                |row: &(f64, Vec<f64>)| square(row) * self.residual(row, &beta).0.powi(2),
+            );
+            let information = relative(&slope, inverse[place])?;
+            // A rare outcome is in few records of many.
+            let looseness = match self.link {
+                Link::Identity => information,
+                Link::Logistic => information.max(relative(&score, fit.sampling[place])?),
+            };
+            Ok(Some(Measured { value: beta[place], noise, looseness }))
         });
         numbers.collect::<Result<_>>().map(Some)
     }
