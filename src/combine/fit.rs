@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::combine::statistic::{Design, Link};
+use crate::combine::statistic::{Design, Link, Row};
 use crate::data::Dataset;
 use crate::domain::Domain;
 use crate::error::Result;
@@ -37,12 +37,12 @@ pub struct Measured {
 /// Cells whose records count, and their weights.
 #[derive(Default)]
 struct Weighted {
-    rows: Vec<(f64, Vec<f64>)>,
+    rows: Vec<Row>,
     weights: Vec<f64>,
 }
 
 impl Weighted {
-    fn push(&mut self, row: Option<(f64, Vec<f64>)>, weight: f64) {
+    fn push(&mut self, row: Option<Row>, weight: f64) {
         if let Some(row) = row {
             self.rows.push(row);
             self.weights.push(weight);
@@ -95,19 +95,17 @@ impl Design {
         let inverses = self.inverses(&cells, &beta);
         let numbers = inverses.iter().enumerate().skip(self.reported).map(|(place, inverse)| {
             let Some(inverse) = inverse else { return Ok(None) };
-            let moved = |row: &(f64, Vec<f64>)| -> f64 {
-                inverse.iter().zip(&row.1).map(|(u, x)| u * x).sum()
-            };
+            let moved = |row: &Row| -> f64 { inverse.iter().zip(&row.1).map(|(u, x)| u * x).sum() };
             let noise =
                 variance(&|i| moved(&cells.rows[i]) * self.residual(&cells.rows[i], &beta).0)?;
-            let relative = |of_cell: &dyn Fn(&(f64, Vec<f64>)) -> f64, sum: f64| -> Result<f64> {
+            let relative = |of_cell: &dyn Fn(&Row) -> f64, sum: f64| -> Result<f64> {
                 let found = variance(&|i| of_cell(&cells.rows[i]))?;
                 Ok(if sum > 0.0 { found.sqrt() / sum } else { f64::INFINITY })
             };
-            let square = |row: &(f64, Vec<f64>)| moved(row).powi(2);
+            let square = |row: &Row| moved(row).powi(2);
             let (slope, score) = (
-                |row: &(f64, Vec<f64>)| square(row) * self.residual(row, &beta).1,
-                |row: &(f64, Vec<f64>)| square(row) * self.residual(row, &beta).0.powi(2),
+                |row: &Row| square(row) * self.residual(row, &beta).1,
+                |row: &Row| square(row) * self.residual(row, &beta).0.powi(2),
             );
             let information = relative(&slope, inverse[place])?;
             // A rare outcome is in few records of many.
@@ -177,7 +175,7 @@ impl Design {
     }
 
     /// The residual of a cell, and the derivative of its mean.
-    fn residual(&self, row: &(f64, Vec<f64>), beta: &[f64]) -> (f64, f64) {
+    fn residual(&self, row: &Row, beta: &[f64]) -> (f64, f64) {
         let eta: f64 = row.1.iter().zip(beta).map(|(x, b)| x * b).sum();
         match self.link {
             Link::Identity => (row.0 - eta, 1.0),
@@ -190,7 +188,7 @@ impl Design {
 
     /// `−2 log likelihood`, or the sum of squares.
     fn deviance(&self, cells: &Weighted, beta: &[f64]) -> f64 {
-        let of_cell = |row: &(f64, Vec<f64>)| match self.link {
+        let of_cell = |row: &Row| match self.link {
             Link::Identity => self.residual(row, beta).0.powi(2),
             Link::Logistic => {
                 let eta: f64 = row.1.iter().zip(beta).map(|(x, b)| x * b).sum();
@@ -234,7 +232,7 @@ impl Design {
         let values = beta.iter().zip(&inverses).map(|(b, inverse)| inverse.as_ref().map(|_| *b));
         let values = values.collect();
         let sampling = inverses.iter().map(|inverse| {
-            let of_cell = |(row, weight): (&(f64, Vec<f64>), &f64)| {
+            let of_cell = |(row, weight): (&Row, &f64)| {
                 let moved = inverse.iter().flatten().zip(&row.1).map(|(u, x)| u * x);
                 weight * (moved.sum::<f64>() * self.residual(row, beta).0).powi(2)
             };

@@ -247,6 +247,9 @@ impl Source {
     }
 }
 
+/// The response of a record, and its terms behind the intercept's 1.
+pub(super) type Row = (f64, Vec<f64>);
+
 /// How records enter a statistic: the intercept, then one number for each term. One table has fixed which terms there
 /// are.
 #[derive(Clone, Debug)]
@@ -302,7 +305,7 @@ impl Design {
     /// The response of a record and its terms behind the intercept's 1; `None` if the record does not count.
     ///
     /// `code`: the record's code of an attribute in the clique.
-    fn row(&self, code: &dyn Fn(usize) -> u32) -> Option<(f64, Vec<f64>)> {
+    fn row(&self, code: &dyn Fn(usize) -> u32) -> Option<Row> {
         let counts = self.among.as_ref().is_none_or(|evidence| evidence.agrees(code))
             && self.either.as_ref().is_none_or(|[a, b]| a.agrees(code) || b.agrees(code));
         if !counts {
@@ -317,11 +320,7 @@ impl Design {
 
 impl Design {
     /// Visits the cells of the marginal on the clique, row-major, each with its row if its records count.
-    pub(super) fn each_cell(
-        &self,
-        shape: &[usize],
-        mut visit: impl FnMut(usize, Option<(f64, Vec<f64>)>),
-    ) {
+    pub(super) fn each_cell(&self, shape: &[usize], mut visit: impl FnMut(usize, Option<Row>)) {
         let cells: usize = shape.iter().product();
         let mut codes = vec![0_u32; shape.len()];
         for cell in 0..cells {
@@ -338,7 +337,7 @@ impl Design {
     }
 
     /// As [`row`](Self::row), of codes in the clique's order.
-    pub(super) fn row_of(&self, codes: &[u32]) -> Option<(f64, Vec<f64>)> {
+    pub(super) fn row_of(&self, codes: &[u32]) -> Option<Row> {
         let place = |attribute| self.clique.iter().position(|own| own == attribute);
         self.row(&|attribute| place(attribute).map_or(0, |place| codes[place]))
     }

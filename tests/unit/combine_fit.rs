@@ -12,7 +12,7 @@ fn schema() -> Schema {
     let text = r#"{"na_token": "NA", "columns": [
         {"name": "age", "role": "attribute", "kind": "numeric", "edges": [0, 2, 4, 6], "integer": true},
         {"name": "sex", "role": "attribute", "kind": "categorical", "codes": ["f", "m"]},
-        {"name": "pay", "role": "attribute", "kind": "numeric", "na": true, "edges": [0, 10, 20]}
+        {"name": "pay", "role": "attribute", "kind": "numeric", "na": true, "edges": [0, 10, 20], "integer": false}
     ]}"#;
     Schema::from_json(text, "schema.json").unwrap()
 }
