@@ -46,7 +46,7 @@ fn replicates_change_neither_the_table_nor_its_ledger() {
     bench
         .succeed(&format!("{SYNTH} --out alone.csv --model alone.json --ledger alone.ledger.json"));
     bench.succeed(&format!(
-        "{SYNTH} --tables 3 --out with.csv --model with.json --ledger with.ledger.json --report with.html"
+        "{SYNTH} --tables 3 --out with.csv --model with.json --ledger with.ledger.json --report page.html"
     ));
     let read = |name: &str| std::fs::read_to_string(bench.path(name)).unwrap();
     assert_eq!(read("alone.csv"), read("with.csv"));
@@ -64,7 +64,7 @@ fn replicates_change_neither_the_table_nor_its_ledger() {
         assert!(*table != read("with.csv") && !tables[..i].contains(table), "replicate {}", i + 1);
     }
     assert_eq!(with["replicates"]["rho"], 0);
-    assert!(read("with.html").contains("3, made from the released table at no privacy cost"));
+    assert!(read("page.html").contains("3, made from the released table at no privacy cost"));
 }
 
 #[test]
