@@ -88,6 +88,9 @@ mod refinement;
 #[cfg(feature = "cli")]
 #[path = "integration/schema_cli.rs"]
 mod schema_cli;
+#[cfg(feature = "cli")]
+#[path = "integration/several_tables.rs"]
+mod several_tables;
 #[path = "integration/stopping.rs"]
 mod stopping;
 #[path = "integration/strategies.rs"]

@@ -2,6 +2,7 @@
 
 mod ask;
 mod bins;
+mod combine;
 mod count;
 mod mechanism;
 mod mixture;
@@ -23,6 +24,7 @@ use count::count;
 
 pub(super) use ask::{AskModelArgs, QuestionArgs};
 pub(super) use bins::BinsArgs;
+pub(super) use combine::{CombineArgs, StatisticArgs};
 pub(super) use mechanism::{AnswererArgs, Chosen, MechanismArgs, MechanismName};
 pub(super) use mixture::{MixtureErrorArgs, TrustArgs};
 pub(super) use schema::{EncodingName, SchemaArgs, TableArgs};
@@ -103,6 +105,8 @@ pub(super) enum Command {
     Sample(SampleArgs),
     /// Answer questions from a saved model: marginals, shares, means, quantiles; spends no privacy
     Ask(AskModelArgs),
+    /// Estimates, intervals and tests from a released table and its replicates; spends no privacy
+    Combine(CombineArgs),
     /// Draft a schema from a public table or a data dictionary, never from private rows
     Schema(SchemaArgs),
     /// Print a script that completes this program's commands and flags in a shell
@@ -253,6 +257,10 @@ pub(super) struct SynthArgs {
     /// How to draw records
     #[arg(long, value_enum, default_value = "refined", value_name = "HOW")]
     pub(super) draw: DrawName,
+    /// Number of replicates: tables that the same run makes of the released table, for combine; they cost no privacy, and
+    /// about M times the time [default: none]
+    #[arg(long, value_name = "M", value_parser = count, allow_negative_numbers = true)]
+    pub(super) tables: Option<u64>,
     /// Seed for a reproducible run; the result is then NOT private
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(super) seed: Option<u64>,
@@ -434,6 +442,9 @@ pub(super) struct PlanArgs {
     /// Upper bound on the best mixture error of these records, from 0 to 1 [default: 0]
     #[arg(long, value_name = "F", requires = "public_records", allow_negative_numbers = true)]
     pub(super) mixture_error: Option<f64>,
+    /// Number of replicates of the released table, as for synth
+    #[arg(long, value_name = "M", value_parser = count, allow_negative_numbers = true)]
+    pub(super) tables: Option<u64>,
     /// File of cliques, as for --workload; shows the work and memory of their model [default: drawn at random]
     #[arg(long, value_name = "FILE")]
     pub(super) measured: Option<PathBuf>,

@@ -77,6 +77,8 @@ struct Plan {
     /// Whether the user specified the measured cliques. Otherwise they are an example of a run.
     measured_given: bool,
     engine: EngineCost,
+    /// Runs of the mechanism, replicates included: the time is this many times that of one.
+    runs: u64,
     /// The worst case of reweighting public records, if their number is given.
     worst_case: Option<WorstCase>,
 }
@@ -124,6 +126,7 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
         plan.earlier_rho = earlier.ledger.spent().to_f64();
         plan.earlier_delta = earlier.ledger.delta_spent();
     }
+    plan.runs = args.tables.unwrap_or(0).saturating_add(1);
     plan.worst_case = bound.map(ReweightingBound::worst_case).transpose()?;
     if args.json { console::json_result(&plan) } else { console::result(&plan.text()) }
 }
@@ -192,6 +195,7 @@ impl Plan {
             run,
             measured_given,
             engine,
+            runs: 1,
             worst_case: None,
         })
     }
@@ -225,6 +229,13 @@ impl Plan {
             row(&format!("Measured: {}", step.what), grouped(step.measurements.into()));
             row("  noise, standard deviation", format!("{} counts", short(step.stddev)));
             row("  as a share of the records", percent(step.stddev / self.records as f64));
+        }
+        if self.runs > 1 {
+            row("Replicates, at no privacy cost", grouped(self.runs - 1));
+            row(
+                "  time, compared with no replicates",
+                format!("about {} times", grouped(self.runs)),
+            );
         }
         if let Some(limit) = self.run.size_limit_mib {
             row("Model size limit", format!("{} MiB", short(limit)));
