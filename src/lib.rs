@@ -110,6 +110,7 @@
 //! | [`pap`] | thresholds and intervals of real values, with cuts from public ones |
 //! | [`paid_bins`] | bins of numbers by the private rows, at a cost |
 //! | [`evaluation`] | errors and other measures against the real table; **not private** |
+//! | [`combine`] | intervals and tests from a released table and its replicates |
 //! | [`experiment`] | splits, spoiled public tables, tuning on public tables; **not private** |
 //! | [`report`] | pages for readers |
 //! | [`synthesis`] | the whole job as a value |
@@ -117,6 +118,7 @@
 //!
 //! Guides, theory, design decisions and results are in the repository's `docs` folder.
 
+pub mod combine;
 pub mod data;
 pub mod demo;
 pub mod domain;
@@ -170,6 +172,8 @@ mod documentation {
     struct Library;
     #[doc = include_str!("../docs/guide/error-bars.md")]
     struct ErrorBars;
+    #[doc = include_str!("../docs/guide/several-tables.md")]
+    struct SeveralTables;
     #[doc = include_str!("../docs/guide/checkpoints.md")]
     struct Checkpoints;
     #[doc = include_str!("../docs/guide/model-file.md")]

@@ -1,11 +1,15 @@
 //! Dense matrices: products, and solves with two back ends, our own Cholesky factorization or, with the feature
 //! `lapack`, LAPACK's.
 
+mod cholesky;
+
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis, NdFloat};
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+
+pub(crate) use cholesky::Cholesky;
 
 /// The numbers of a model that is trained: 32 bits; 64 where a test compares gradients with differences.
 pub(crate) trait Real: NdFloat {

@@ -140,6 +140,13 @@ pub enum Notice {
         /// Where the state is.
         folder: PathBuf,
     },
+    /// A replicate of the released table was written. It cost no privacy.
+    Replicate {
+        /// Its number, counted from 1.
+        number: u32,
+        /// How many there will be.
+        of: u32,
+    },
     /// The run succeeded, and not all of its files could be written.
     OutputsMissing {
         /// What was spent.

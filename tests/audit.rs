@@ -34,6 +34,8 @@ mod sensitivity;
 mod statistics;
 #[path = "audit/streams.rs"]
 mod streams;
+#[path = "audit/thresholds.rs"]
+mod thresholds;
 #[cfg(feature = "cli")]
 #[path = "audit/twins.rs"]
 mod twins;

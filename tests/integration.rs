@@ -19,6 +19,9 @@ mod cli;
 #[cfg(feature = "cli")]
 #[path = "integration/compare.rs"]
 mod compare;
+#[cfg(feature = "cli")]
+#[path = "integration/complete_cli.rs"]
+mod complete_cli;
 #[path = "integration/corpus.rs"]
 mod corpus;
 #[path = "integration/error_bars.rs"]
@@ -85,6 +88,9 @@ mod refinement;
 #[cfg(feature = "cli")]
 #[path = "integration/schema_cli.rs"]
 mod schema_cli;
+#[cfg(feature = "cli")]
+#[path = "integration/several_tables.rs"]
+mod several_tables;
 #[path = "integration/stopping.rs"]
 mod stopping;
 #[path = "integration/strategies.rs"]

@@ -2,6 +2,7 @@
 
 mod ask;
 mod bins;
+mod combine;
 mod count;
 mod mechanism;
 mod mixture;
@@ -23,6 +24,7 @@ use count::count;
 
 pub(super) use ask::{AskModelArgs, QuestionArgs};
 pub(super) use bins::BinsArgs;
+pub(super) use combine::{CombineArgs, StatisticArgs};
 pub(super) use mechanism::{AnswererArgs, Chosen, MechanismArgs, MechanismName};
 pub(super) use mixture::{MixtureErrorArgs, TrustArgs};
 pub(super) use schema::{EncodingName, SchemaArgs, TableArgs};
@@ -103,13 +105,15 @@ pub(super) enum Command {
     Sample(SampleArgs),
     /// Answer questions from a saved model: marginals, shares, means, quantiles; spends no privacy
     Ask(AskModelArgs),
+    /// Estimates, intervals and tests from a released table and its replicates; spends no privacy
+    Combine(CombineArgs),
     /// Draft a schema from a public table or a data dictionary, never from private rows
     Schema(SchemaArgs),
     /// Print a script that completes this program's commands and flags in a shell
     Completions(CompletionsArgs),
     /// Print the manual page
     Man,
-    /// Cut the ranges of numbers in a schema into bins that follow the private rows; costs privacy
+    /// Find bins of numbers, and categories, that follow the private rows; costs privacy
     Bins(Box<BinsArgs>),
 }
 
@@ -253,6 +257,10 @@ pub(super) struct SynthArgs {
     /// How to draw records
     #[arg(long, value_enum, default_value = "refined", value_name = "HOW")]
     pub(super) draw: DrawName,
+    /// Number of replicates: tables that the same run makes of the released table, for combine; they cost no privacy, and
+    /// about M times the time [default: none]
+    #[arg(long, value_name = "M", value_parser = count, allow_negative_numbers = true)]
+    pub(super) tables: Option<u64>,
     /// Seed for a reproducible run; the result is then NOT private
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(super) seed: Option<u64>,
@@ -343,6 +351,9 @@ pub(super) struct EvaluateArgs {
     /// Number of worst marginals to list
     #[arg(long, default_value_t = 10, value_name = "K", allow_negative_numbers = true)]
     pub(super) worst: usize,
+    /// Output file for an HTML page with both tables side by side; it is PRIVATE, not for release
+    #[arg(long, value_name = "FILE")]
+    pub(super) report: Option<PathBuf>,
     /// Print JSON instead of text
     #[arg(long)]
     pub(super) json: bool,
@@ -414,6 +425,9 @@ pub(super) struct PlanArgs {
     /// Privacy budget: delta, between 0 and 1
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(super) delta: f64,
+    /// Ledger written by another command; its cost counts against the budget
+    #[arg(long, value_name = "FILE")]
+    pub(super) ledger_from: Option<PathBuf>,
     /// Number of private records, or an estimate of it
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(super) records: u64,
@@ -428,6 +442,9 @@ pub(super) struct PlanArgs {
     /// Upper bound on the best mixture error of these records, from 0 to 1 [default: 0]
     #[arg(long, value_name = "F", requires = "public_records", allow_negative_numbers = true)]
     pub(super) mixture_error: Option<f64>,
+    /// Number of replicates of the released table, as for synth
+    #[arg(long, value_name = "M", value_parser = count, allow_negative_numbers = true)]
+    pub(super) tables: Option<u64>,
     /// File of cliques, as for --workload; shows the work and memory of their model [default: drawn at random]
     #[arg(long, value_name = "FILE")]
     pub(super) measured: Option<PathBuf>,
@@ -458,14 +475,17 @@ pub(super) struct SampleArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) model: PathBuf,
     /// Number of records to draw
-    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
-    pub(super) rows: u64,
+    #[arg(long, value_name = "N", value_parser = count, required_unless_present = "complete", allow_negative_numbers = true)]
+    pub(super) rows: Option<u64>,
     /// Output file for the table: CSV, compressed with gzip if the name ends in .gz
     #[arg(long, value_name = "FILE")]
     pub(super) out: PathBuf,
     /// Draw records that agree with this only: SEX=2, AGEP=30..39, MAR=1|2, PINCP=missing
     #[arg(long, value_name = "EVIDENCE")]
     pub(super) given: Option<String>,
+    /// A table with some of the columns: its rows are kept, and get the other columns, drawn given all values of the row
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rows", "given", "draw"])]
+    pub(super) complete: Option<PathBuf>,
     /// How to draw records
     #[arg(long, value_enum, default_value = "refined", value_name = "HOW")]
     pub(super) draw: DrawName,

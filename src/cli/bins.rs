@@ -1,46 +1,88 @@
-//! `jointly bins`: a schema whose numbers are in bins that follow the private rows, at a cost.
+//! `jointly bins`: a schema whose numbers are in bins, and whose categories are those, that follow the private rows, at a
+//! cost.
 
 use jointly::data::write_text;
 use jointly::domain::Schema;
-use jointly::paid_bins::PaidBins;
+use jointly::paid_bins::PaidSchema;
 use jointly::synthesis::check_files;
 use serde_json::json;
 
 use super::args::BinsArgs;
 use super::console::{self, Console};
 use super::failure::{Failure, Outcome};
-use super::format::short;
+use super::format::{grouped, short};
 use super::spend::Spending;
 
 pub(super) fn run(args: &BinsArgs, console: Console) -> Outcome {
-    let spending = Spending::new("bins", &args.spend)?;
+    let mut spending = Spending::new("bins", &args.spend)?;
     let mut inputs = vec![("--private", &*args.private), ("--schema", &*args.schema)];
     inputs.extend(spending.earlier.iter().map(|path| ("--ledger-from", *path)));
     let mut outputs = vec![("--out", &*args.out)];
     outputs.extend(spending.ledger.iter().map(|path| ("--ledger", *path)));
     check_files(&inputs, &outputs)?;
     let schema = Schema::read(&args.schema)?;
-    let bins = match args.columns.as_slice() {
-        [] => PaidBins::of_ranges(&schema)?,
-        names => PaidBins::new(&schema, names)?,
-    };
-    if bins.measurements() == 0 {
-        let found = bins.names().collect::<Vec<_>>().join(", ");
-        let expected = "a range that needs a measurement: each number of these gets a bin of its own, which the schema can declare";
-        return Err(Failure::usage(format!("the columns to cut are {found}, expected {expected}")));
+    let mut job = PaidSchema::new(&schema, &args.columns, &args.categories)?;
+    job.category_share = args.category_share;
+    check(&job)?;
+    if job.categories.is_some() {
+        let delta = args.category_delta.unwrap_or(spending.budget.delta() / 2.0);
+        if !(delta > 0.0 && delta < spending.budget.delta()) {
+            let expected = "expected above 0 and below --delta";
+            return Err(Failure::usage(format!("--category-delta is {delta:e}, {expected}")));
+        }
+        spending.budget = spending.budget.with_threshold_delta(delta)?;
     }
     console.not_private(args.spend.seed);
-    let private = bins.read(&spending.unit, &args.private)?;
+    let (private, values) = job.read(&spending.unit, &args.private)?.into_parts();
     spending.warn(&private, console);
-    let found = spending.run(&private, console, |curator| bins.run(curator))?;
+    let (found, named, spent) = spending.run(&private, console, |curator| {
+        let (schema, named) = job.run(curator, values)?;
+        Ok((schema, named, curator.ledger().limit()))
+    })?;
     write_text(&args.out, &(found.to_json()? + "\n"))?;
-    let columns = bins.names().count();
+    for column in &named {
+        let text = format!(
+            "{}: {} values named, those with a noisy count of at least {} records; the others are 'other'",
+            column.column,
+            grouped(column.values.len() as u64),
+            grouped(column.threshold),
+        );
+        let facts = json!({
+            "column": column.column, "values": column.values.len(), "threshold": column.threshold,
+        });
+        console.note("categories", &text, facts);
+    }
+    let columns = job.bins.as_ref().map_or(0, |bins| bins.names().count());
+    let made = [(columns, "columns in bins"), (named.len(), "columns with categories")];
+    let made = made.iter().filter(|(number, _)| *number > 0);
+    let made: Vec<String> = made.map(|(number, what)| format!("{number} {what}")).collect();
     let text = format!(
-        "{}: {columns} columns in bins by the private rows; all of rho {} spent. Count it in the next run: --ledger-from",
+        "{}: {} by the private rows; all of rho {} spent. Count it in the next run: --ledger-from",
         console::name_of(&args.out),
-        short(spending.budget.rho().to_f64()),
+        made.join(" and "),
+        short(spent.to_f64()),
     );
-    let facts = json!({ "out": args.out.display().to_string(), "columns": columns, "private": args.spend.seed.is_none() });
+    let facts = json!({
+        "out": args.out.display().to_string(), "columns": columns, "categories": named.len(),
+        "private": args.spend.seed.is_none(),
+    });
     console.note("finished", &text, facts);
     Ok(())
+}
+
+/// Refuses a share out of range, and numbers that need no measurement alone.
+fn check(job: &PaidSchema) -> Outcome {
+    let share = job.category_share;
+    if !(share > 0.0 && share < 1.0) {
+        let expected = "expected strictly between 0 and 1";
+        return Err(Failure::usage(format!("--category-share is {share}, {expected}")));
+    }
+    match job.bins.as_ref().filter(|bins| bins.measurements() == 0) {
+        Some(bins) if job.categories.is_none() => {
+            let found = bins.names().collect::<Vec<_>>().join(", ");
+            let expected = "a range that needs a measurement: each number of these gets a bin of its own, which the schema can declare";
+            Err(Failure::usage(format!("the columns to cut are {found}, expected {expected}")))
+        }
+        _ => Ok(()),
+    }
 }

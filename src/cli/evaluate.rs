@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
-use jointly::data::{Dataset, NumericColumns, read_csv};
+use jointly::data::{Dataset, NumericColumns, read_csv, write_text};
 use jointly::domain::Schema;
 use jointly::evaluation::{
     GroupDistances, NumberComparison, Regression, RegressionComparison, WorkloadError,
 };
+use jointly::report::evaluation::{self, Evaluation};
 use jointly::report::numbers::{numbers, regression};
+use jointly::synthesis::check_files;
 use serde::Serialize;
 
 use super::args::EvaluateArgs;
@@ -43,6 +45,14 @@ struct Answer {
 
 pub(super) fn run(args: &EvaluateArgs) -> Outcome {
     args.measures.check()?;
+    let mut inputs = vec![
+        ("--private", &*args.private),
+        ("--synthetic", &*args.synthetic),
+        ("--schema", &*args.schema),
+    ];
+    inputs.extend(args.measures.rules.iter().map(|path| ("--rules", &**path)));
+    let outputs: Vec<_> = args.report.iter().map(|path| ("--report", &**path)).collect();
+    check_files(&inputs, &outputs)?;
     let schema = Schema::read(&args.schema)?;
     let (workload, left_out) = args.workload.source()?.read(&schema.domain())?;
     let measures = Measures::new(&args.measures, &schema)?;
@@ -72,10 +82,45 @@ pub(super) fn run(args: &EvaluateArgs) -> Outcome {
         regressions: regressions.collect::<jointly::Result<_>>()?,
         numbers: (!numbers.columns.is_empty()).then_some(numbers),
     };
+    if let Some(path) = &args.report {
+        let [real_file, synthetic_file] =
+            [&args.private, &args.synthetic].map(|path| console::name_of(path));
+        let page = Evaluation {
+            files: [real_file, synthetic_file],
+            schema: &schema,
+            real: &real,
+            synthetic: &synthetic,
+            error: &answer.error,
+            independent_error: answer.independent_error,
+            measures: answer.measures(),
+            numbers: answer.numbers.as_ref(),
+            regressions: &answer.regressions,
+        };
+        write_text(path, &evaluation::render(&page)?)?;
+    }
     if args.json { console::json_result(&answer) } else { console::result(&answer.text()) }
 }
 
 impl Answer {
+    /// Names and values of the measures that were asked for, for readers.
+    fn measures(&self) -> Vec<(String, String)> {
+        let mut rows = Vec::new();
+        self.asked(&mut |name: &str, value: &str| rows.push((name.to_owned(), value.to_owned())));
+        rows
+    }
+
+    /// Passes the names and values of these measures to a function, one call per line.
+    fn asked(&self, row: &mut impl FnMut(&str, &str)) {
+        self.measured.rows(row);
+        if let Some(found) = &self.by_groups {
+            row("Group score (mean L1 distance, 0 to 2)", &short(found.score));
+            row("  in NIST's points (0 to 1000)", &short(found.points));
+            row("  marginals in each group", &grouped(found.marginals));
+            row("  groups", &grouped(found.groups));
+            row("  of them in one table only, or off by > 250", &grouped(found.penalized));
+        }
+    }
+
     fn text(&self) -> String {
         let error = &self.error;
         let mut text = String::from(
@@ -95,14 +140,7 @@ impl Answer {
         row("Query error, largest", &short(error.max_query));
         row("Query error, mean", &short(error.mean_query));
         row("Query error, root mean square", &short(error.rmse_query));
-        self.measured.rows(&mut row);
-        if let Some(found) = &self.by_groups {
-            row("Group score (mean L1 distance, 0 to 2)", &short(found.score));
-            row("  in NIST's points (0 to 1000)", &short(found.points));
-            row("  marginals in each group", &grouped(found.marginals));
-            row("  groups", &grouped(found.groups));
-            row("  of them in one table only, or off by > 250", &grouped(found.penalized));
-        }
+        self.asked(&mut row);
         if !error.worst.is_empty() {
             text.push_str("\nWorst marginals (L1 distance, largest cell, cells):\n");
         }

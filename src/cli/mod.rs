@@ -6,6 +6,7 @@ mod args;
 mod ask;
 mod bins;
 mod budget;
+mod combine;
 mod compare;
 mod console;
 mod demo;
@@ -73,6 +74,7 @@ fn dispatch(command: &Command, console: Console) -> Outcome {
         Command::Plan(args) => plan::run(args),
         Command::Budget(args) => budget::run(args),
         Command::Ask(args) => ask::run(args, console),
+        Command::Combine(args) => combine::run(args, console),
         Command::Sample(args) => sample::run(args, console),
         Command::Completions(args) => manual::completions(args.shell),
         Command::Man => manual::page(),

@@ -7,7 +7,7 @@ use jointly::domain::{Clique, Domain, Schema};
 use jointly::graph::{JunctionTree, cells_within_mib};
 use jointly::mechanism::{self, Fitting, PlanFor, RunPlan};
 use jointly::mixture_error::{ReweightingBound, WorstCase};
-use jointly::privacy::{Budget, NeighboringRelation};
+use jointly::privacy::{Budget, LedgerFile, NeighboringRelation};
 use jointly::query::Workload;
 use serde::Serialize;
 use serde_json::Value;
@@ -61,7 +61,11 @@ struct Plan {
     counts_bytes_per_table: u64,
     epsilon: f64,
     delta: f64,
+    /// What a run may spend: what an earlier ledger leaves of the budget.
     rho: f64,
+    /// What the earlier ledger has spent of ρ and of δ.
+    earlier_rho: f64,
+    earlier_delta: f64,
     relation: NeighboringRelation,
     records: u64,
     mechanism: &'static str,
@@ -73,6 +77,8 @@ struct Plan {
     /// Whether the user specified the measured cliques. Otherwise they are an example of a run.
     measured_given: bool,
     engine: EngineCost,
+    /// Runs of the mechanism, replicates included: the time is this many times that of one.
+    runs: u64,
     /// The worst case of reweighting public records, if their number is given.
     worst_case: Option<WorstCase>,
 }
@@ -91,7 +97,9 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
     let domain = Schema::read(&args.schema)?.domain();
     let (workload, left_out) = args.workload.source()?.read(&domain)?;
     let relation = args.neighbors.relation();
-    let (rho, records) = (budget.rho(), args.records);
+    let earlier = args.ledger_from.as_deref().map(LedgerFile::read).transpose()?;
+    let (budget, rho) = budget.left_after(relation, earlier.as_ref())?;
+    let records = args.records;
     let about = PlanFor { domain: &domain, workload: &workload, relation, rho, records };
     let run = mechanism.plan(&about)?;
     let limit_mib = run.size_limit_mib.unwrap_or(Fitting::SIZE_LIMIT_MIB);
@@ -114,6 +122,11 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
         mixture_error: args.mixture_error.unwrap_or(0.0),
         failure: 0.05,
     });
+    if let Some(earlier) = &earlier {
+        plan.earlier_rho = earlier.ledger.spent().to_f64();
+        plan.earlier_delta = earlier.ledger.delta_spent();
+    }
+    plan.runs = args.tables.unwrap_or(0).saturating_add(1);
     plan.worst_case = bound.map(ReweightingBound::worst_case).transpose()?;
     if args.json { console::json_result(&plan) } else { console::result(&plan.text()) }
 }
@@ -171,7 +184,9 @@ impl Plan {
             counts_bytes_per_table: closure_cells.saturating_mul(4),
             epsilon: budget.epsilon(),
             delta: budget.delta(),
-            rho: budget.rho().to_f64(),
+            rho: about.rho.to_f64(),
+            earlier_rho: 0.0,
+            earlier_delta: 0.0,
             relation: about.relation,
             records,
             mechanism,
@@ -180,6 +195,7 @@ impl Plan {
             run,
             measured_given,
             engine,
+            runs: 1,
             worst_case: None,
         })
     }
@@ -198,6 +214,13 @@ impl Plan {
         row("  cells of their marginals", grouped(self.closure_cells));
         row("  memory for the counts, each table", bytes(self.counts_bytes_per_table as f64));
         row("Budget", format!("epsilon {}, delta {:e}", self.epsilon, self.delta));
+        if self.earlier_rho > 0.0 {
+            let delta = match self.earlier_delta {
+                0.0 => String::new(),
+                delta => format!(", delta {delta:e}"),
+            };
+            row("  spent by the earlier ledger", format!("rho {}{delta}", short(self.earlier_rho)));
+        }
         row("  as rho", short(self.rho));
         row("Neighboring tables", self.relation.to_string());
         row("Mechanism", self.mechanism.to_owned());
@@ -206,6 +229,13 @@ impl Plan {
             row(&format!("Measured: {}", step.what), grouped(step.measurements.into()));
             row("  noise, standard deviation", format!("{} counts", short(step.stddev)));
             row("  as a share of the records", percent(step.stddev / self.records as f64));
+        }
+        if self.runs > 1 {
+            row("Replicates, at no privacy cost", grouped(self.runs - 1));
+            row(
+                "  time, compared with no replicates",
+                format!("about {} times", grouped(self.runs)),
+            );
         }
         if let Some(limit) = self.run.size_limit_mib {
             row("Model size limit", format!("{} MiB", short(limit)));

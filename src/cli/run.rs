@@ -60,6 +60,7 @@ fn job(args: &SynthArgs) -> Outcome<Synthesis> {
         seed: args.seed,
         rows: args.rows.map(rows).transpose()?,
         drawing: args.draw.drawing(),
+        replicates: args.tables.map_or(Ok(0), replicates)?,
         ledger_from: args.ledger_from.clone(),
         checkpoint: args.checkpoint.clone(),
         outputs: Outputs {
@@ -116,6 +117,12 @@ pub(super) fn rows(rows: u64) -> Outcome<usize> {
         .ok_or_else(|| Failure::usage(format!("--rows is {rows}, expected from 1 to {}", u32::MAX)))
 }
 
+/// Checks a number of replicates.
+fn replicates(tables: u64) -> Outcome<u32> {
+    let expected = || Failure::usage(format!("--tables is {tables}, expected from 2 to 1000"));
+    u32::try_from(tables).ok().filter(|tables| *tables > 0).ok_or_else(expected)
+}
+
 /// The share of the budget that was spent, as a percentage.
 pub(super) fn spent_share(done: &Synthesized) -> String {
     let (spent, limit) = (done.release.ledger.spent(), done.release.ledger.limit());
@@ -135,8 +142,12 @@ fn summary(job: &Synthesis, done: &Synthesized, seconds: f64, console: Console) 
     } else {
         format!("{private} private and {public} public marginals")
     };
+    let tables = match job.replicates {
+        0 => String::new(),
+        tables => format!(" and {tables} replicates of it"),
+    };
     let text = format!(
-        "{out}: {} records from {from}; {} of rho {} spent{}{}; {}",
+        "{out}: {} records{tables} from {from}; {} of rho {} spent{}{}; {}",
         grouped(done.rows.records() as u64),
         spent_share(done),
         short(limit.to_f64()),
@@ -149,6 +160,7 @@ fn summary(job: &Synthesis, done: &Synthesized, seconds: f64, console: Console) 
         "out": out.to_string(),
         "ledger": ledger,
         "records": done.rows.records(),
+        "replicates": job.replicates,
         "private": release.is_private,
         "private_marginals": private,
         "public_marginals": public,

@@ -1,6 +1,8 @@
 //! `jointly sample`: records from a saved model. They cost no privacy.
 
-use jointly::data::{Labels, write_csv_blocks};
+use std::path::Path;
+
+use jointly::data::{Labels, PartialTable, write_csv_blocks};
 use jointly::model::{Evidence, ModelFile, ModelLimits};
 use jointly::synthesis::check_files;
 use rand::rngs::ChaCha20Rng;
@@ -13,32 +15,61 @@ use super::failure::{Failure, Outcome};
 use super::format::grouped;
 
 pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
-    if args.rows == 0 {
+    if args.rows == Some(0) {
         return Err(Failure::usage("--rows is 0, expected at least 1"));
     }
-    check_files(&[("--model", &args.model)], &[("--out", &args.out)])?;
+    let mut inputs = vec![("--model", &*args.model)];
+    inputs.extend(args.complete.iter().map(|path| ("--complete", &**path)));
+    check_files(&inputs, &[("--out", &args.out)])?;
     let file = ModelFile::read(&args.model, ModelLimits::default())?;
     if !file.is_private {
         console.warning("the model was made with a fixed seed: it is NOT PRIVATE");
     }
     let mut rng = ChaCha20Rng::seed_from_u64(args.seed.unwrap_or_else(rand::random));
+    if let Some(path) = &args.complete {
+        let records = complete(&file, path, args, &mut rng)?;
+        note(args, &file, records, console);
+        return Ok(());
+    }
     let model = match &args.given {
         Some(given) => file.model.given(&Evidence::parse(given, &file.schema)?)?,
         None => file.model.clone(),
     };
-    let blocks = model.blocks(args.rows, args.draw.drawing(), &file.refined_on, &mut rng)?;
+    let blocks =
+        model.blocks(args.rows.unwrap_or(0), args.draw.drawing(), &file.refined_on, &mut rng)?;
     let seed = rng.next_u64();
     // Fewer than asked for if the reader of a pipe leaves early.
     let mut drawn = 0;
     let blocks =
         blocks.inspect(|block| drawn += block.as_ref().map_or(0, |block| block.records() as u64));
     write_csv_blocks(&args.out, blocks, &file.schema, Labels::Codes, seed)?;
-    let note = format!("{}: {} records", console::name_of(&args.out), grouped(drawn));
+    note(args, &file, drawn, console);
+    Ok(())
+}
+
+/// Completes the rows of a table. Returns their number.
+fn complete(
+    file: &ModelFile,
+    path: &Path,
+    args: &SampleArgs,
+    rng: &mut ChaCha20Rng,
+) -> Outcome<u64> {
+    let partial = PartialTable::read(path, &file.schema)?;
+    let drawn = file.model.complete(partial.known(), rng, &|row, column| {
+        let expected =
+            "a value that some record of the model has together with the values before it";
+        partial.contradiction(row, column, expected)
+    })?;
+    partial.write_with(&drawn, &file.schema, &args.out, rng.next_u64())?;
+    Ok(drawn.records() as u64)
+}
+
+fn note(args: &SampleArgs, file: &ModelFile, records: u64, console: Console) {
+    let note = format!("{}: {} records", console::name_of(&args.out), grouped(records));
     let facts = json!({
         "out": args.out.display().to_string(),
-        "records": drawn,
+        "records": records,
         "private": file.is_private,
     });
     console.note("finished", &note, facts);
-    Ok(())
 }

@@ -59,9 +59,7 @@ impl<'a> Spending<'a> {
         spend: impl FnOnce(&mut Curator<'_>) -> jointly::Result<T>,
     ) -> Outcome<T> {
         let seed = self.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed);
-        let curator = self.budget.curator(data, self.unit.relation(), seed)?;
-        let mut curator = curator.with_unit(self.unit.clone())?;
-        self.earlier.map_or(Ok(()), |path| curator.charge_earlier_from(path))?;
+        let mut curator = self.budget.curator_after(data, &self.unit, seed, self.earlier)?;
         let earlier = curator.spent();
         // Nothing is shown before the ledger is written.
         interrupt::begin(Told::new(self.ledger, None));

@@ -112,9 +112,19 @@ impl<'u> Reading<'u> {
 
 /// Reads a table.
 pub(super) fn read(
-    mut table: RawTable<impl Read>,
+    table: RawTable<impl Read>,
     schema: &Schema,
     reading: Reading<'_>,
+) -> Result<Dataset> {
+    read_keeping(table, schema, reading, &mut |_, _| {})
+}
+
+/// Reads a table, and passes each row that is kept, with its line, to a function.
+pub(super) fn read_keeping<R: Read>(
+    mut table: RawTable<R>,
+    schema: &Schema,
+    reading: Reading<'_>,
+    keep: &mut impl FnMut(&ByteRecord, &RawTable<R>),
 ) -> Result<Dataset> {
     let Reading { absent, units, least_records } = reading;
     let layout = Layout::new(&table, schema, absent)?;
@@ -140,6 +150,7 @@ pub(super) fn read(
         if let Some(zero) = layout.violated(&columns) {
             return Err(layout.refuse(zero, &table, &record));
         }
+        keep(&record, &table);
         records += 1;
         if records > u64::from(u32::MAX) {
             return Err(Error::too_large(

@@ -18,11 +18,13 @@ mod numbers;
 mod numeric_columns;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod partial;
 mod projectable;
 mod public;
 mod raw_table;
 mod transcode;
 mod units;
+mod unlisted;
 
 pub use self::csv::{AbsentColumns, read_csv, read_csv_from, read_csv_or_empty, read_public_csv};
 pub use crate::text::read_text;
@@ -41,7 +43,9 @@ pub use durable::write_text;
 pub(crate) use encoder::Encoder;
 pub use numbers::{MISSING_NUMBERS, read_public_numbers, read_public_numbers_from};
 pub use numeric_columns::{NumericColumn, NumericColumns};
+pub use partial::PartialTable;
 pub use projectable::Projectable;
 pub use public::PublicData;
 pub(crate) use raw_table::quoted;
 pub use units::{Units, read_units_csv, read_units_csv_from};
+pub use unlisted::UnlistedValues;

@@ -296,7 +296,7 @@ impl<R: Read> RawTable<R> {
     /// The reader has consumed the row's line feed (the source adds one to a last line without), unless the line ends
     /// in CR LF: then it stops after the CR. Going back from there skips empty lines correctly. An unclosed quote has
     /// consumed the last line feed, but no row starts before the line where the reader began it.
-    fn line(&self, record: &ByteRecord) -> u64 {
+    pub(super) fn line(&self, record: &ByteRecord) -> u64 {
         let (reader, crlf) = match &self.rows {
             Rows::Lines { reader, crlf, .. } => (reader, crlf),
             #[cfg(feature = "arrow")]
@@ -310,7 +310,7 @@ impl<R: Read> RawTable<R> {
     }
 
     /// Whether rows are numbered, as they have no lines.
-    fn has_rows(&self) -> bool {
+    pub(super) fn has_rows(&self) -> bool {
         !matches!(self.rows, Rows::Lines { .. })
     }
 

@@ -339,6 +339,60 @@ impl Schema {
     }
 }
 
+impl Schema {
+    /// A categorical attribute with a code for texts that are not listed.
+    ///
+    /// # Errors
+    /// A name that is not an attribute, or an attribute without such a code.
+    pub(crate) fn with_other(&self, name: &str) -> Result<&SchemaColumn> {
+        let place = "columns to find categories of";
+        let column = self.column(name).filter(|column| column.role == Role::Attribute);
+        let column = column.ok_or_else(|| self.domain.unknown(name, place))?;
+        let found = match &column.kind {
+            Some(Kind::Categorical { other: Some(_), .. }) => return Ok(column),
+            Some(Kind::Categorical { .. }) => "categories without 'other'",
+            Some(Kind::Numeric(_)) => "numbers, whose bins --columns finds",
+            _ => "no categories",
+        };
+        let expected = "the kind 'categorical' with 'other', the code of texts that are not listed";
+        Err(Error::invalid_specification(format!("{place}, '{name}'"), found, expected))
+    }
+
+    /// The same schema with more codes for an attribute, before that of texts that are not listed if it is the last one.
+    ///
+    /// # Errors
+    /// As [`with_other`](Self::with_other), a code that it has already, or too many.
+    pub(crate) fn with_codes<'t>(
+        &self,
+        name: &str,
+        added: impl IntoIterator<Item = &'t str>,
+    ) -> Result<Self> {
+        self.with_other(name)?;
+        let mut columns = self.columns.clone();
+        let added: Vec<String> = added.into_iter().map(str::to_owned).collect();
+        for column in columns.iter_mut().filter(|column| column.name == name) {
+            let Some(Kind::Categorical { codes, labels, other: Some(other) }) = &mut column.kind
+            else {
+                continue;
+            };
+            let is_last = *other as usize + 1 == codes.len();
+            let at = codes.len() - usize::from(is_last);
+            if is_last {
+                *other += u32::try_from(added.len()).unwrap_or(u32::MAX);
+            }
+            if let Some(labels) = labels {
+                labels.splice(at..at, added.iter().cloned());
+            }
+            codes.splice(at..at, added.iter().cloned());
+        }
+        let missing = std::iter::once(&self.na_token).chain(&self.missing).cloned().collect();
+        let place = "schema with the categories found";
+        let changed = Self::checked(place, missing, columns, self.rules.clone())?;
+        let (dataset, note) = (self.dataset.clone(), self.note.clone());
+        Ok(Self { dataset, note, table: self.table.clone(), ..changed })
+    }
+}
+
 /// Checks one column. `missing`: the texts of missing values.
 fn check_column(place: &str, missing: &[String], column: &SchemaColumn) -> Result<()> {
     let at = format!("{place}, column '{}'", column.name);

@@ -2,7 +2,7 @@
 
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::evaluation::cholesky::Cholesky;
+use crate::linalg::Cholesky;
 
 /// Most parameters, so that their square is held in 128 MiB.
 const MOST_PARAMETERS: usize = 4096;

@@ -3,7 +3,6 @@
 //!
 //! Everything computed here from private records is **not private**, and for the holder of the records only.
 
-mod cholesky;
 mod correlation;
 mod edit_rules;
 mod group_score;

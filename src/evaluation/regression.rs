@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::data::{Column, Dataset, NumericColumns};
 use crate::domain::{Kind, Schema};
 use crate::error::{Error, Result};
-use crate::evaluation::cholesky::Cholesky;
+use crate::linalg::Cholesky;
 use crate::normal::TWO_SIDED;
 
 /// Most terms of a regression.

@@ -92,7 +92,10 @@ impl Release {
             let best = error.best();
             (error.clique.clone(), best.estimate.max(best.upper / 2.0))
         });
+        let marginals = self.errors.iter().flat_map(|errors| &errors.marginals);
+        let at_most = marginals.map(|error| (error.clique.clone(), error.measured.upper));
         Accuracy {
+            at_most: at_most.collect(),
             is_independent: !entries().any(is_joint),
             is_laplace: entries().any(is_laplace),
             errors: errors.collect(),

@@ -29,6 +29,7 @@ mod products;
 mod public_only;
 mod query_game;
 mod query_release;
+mod replication;
 mod residual_planner;
 mod reweighting;
 mod run;
@@ -57,6 +58,7 @@ pub use plan::{PlanFor, PlannedStep, RunPlan};
 pub use products::{Gem, GemPub, Latents, Loss, NeuralFit, Rap, RapSoftmax, RowFit};
 pub use public_only::PublicOnly;
 pub use query_release::{Iterate, Queries, QueryRelease};
+pub use replication::Replication;
 pub use residual_planner::ResidualPlanner;
 pub use run::{FitRecord, ModelState, RoundRecord, Run, Shares};
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::measurement::{Measurement, Provenance};
+use crate::model::MeasuredMarginal;
 use crate::model::counts::Count;
 use crate::normal::TWO_SIDED;
 use crate::table::Factor;
@@ -72,6 +73,8 @@ pub struct Accuracy {
     pub is_laplace: bool,
     /// Estimated errors of marginals of the released table, as L1 distances of frequencies. Empty if not measured.
     pub errors: Vec<(Clique, f64)>,
+    /// Upper ends of the measured 95 % intervals of these errors, which assume nothing. Empty if not measured.
+    pub at_most: Vec<(Clique, f64)>,
     /// N, the number of private records, public or released, that errors are shares of.
     pub total: f64,
 }
@@ -104,6 +107,32 @@ impl Accuracy {
         let bounds = self.bounds(domain, table)?;
         let cells = (0..table.values().len()).map(|cell| bounds.of(&[cell]));
         Ok((bounds.basis, cells.collect()))
+    }
+
+    /// A marginal as it was measured privately; `None` unless it is part of a measured one, and the noise in all cells is
+    /// independent.
+    ///
+    /// # Errors
+    /// Measurements over another domain.
+    pub fn measured_marginal(
+        &self,
+        domain: &Domain,
+        clique: &Clique,
+    ) -> Result<Option<MeasuredMarginal>> {
+        let within = |part: &Clique| -> Vec<&Measurement> {
+            let held = self.measured.iter().filter(|m| m.stddev > 0.0 && part.is_subset(&m.clique));
+            held.collect()
+        };
+        if !self.is_independent || within(clique).is_empty() {
+            return Ok(None);
+        }
+        let mut averages = Vec::new();
+        for part in clique.subsets().into_iter().chain([Clique::default()]) {
+            if let Some((counts, variance)) = self.average(domain, &part, &within(&part))? {
+                averages.push((part, counts, variance));
+            }
+        }
+        MeasuredMarginal::new(domain, clique, averages).map(Some)
     }
 
     /// What the counts on a clique rest on, and their bounds.
@@ -140,6 +169,23 @@ impl Accuracy {
         clique: &Clique,
         held: &[&Measurement],
     ) -> Result<Option<Bounds>> {
+        let Some((estimates, variance)) = self.average(domain, clique, held)? else {
+            return Ok(None);
+        };
+        let z = if self.is_laplace { LAPLACE } else { TWO_SIDED };
+        let (half, is_independent) = (z * variance.sqrt(), self.is_independent);
+        let form = Form::Measured { half, z, is_independent };
+        Ok(Some(Bounds { basis: Basis::Measured, estimates, form }))
+    }
+
+    /// The average of some measurements on a clique, weighted by their precision, and the variance of each of its cells;
+    /// `None` for no measurement.
+    fn average(
+        &self,
+        domain: &Domain,
+        clique: &Clique,
+        held: &[&Measurement],
+    ) -> Result<Option<(Vec<f64>, f64)>> {
         if held.is_empty() {
             return Ok(None);
         }
@@ -157,10 +203,7 @@ impl Accuracy {
             precision += own;
         }
         sums.iter_mut().for_each(|sum| *sum /= precision);
-        let z = if self.is_laplace { LAPLACE } else { TWO_SIDED };
-        let (half, is_independent) = (z / precision.sqrt(), self.is_independent);
-        let form = Form::Measured { half, z, is_independent };
-        Ok(Some(Bounds { basis: Basis::Measured, estimates: sums, form }))
+        Ok(Some((sums, 1.0 / precision)))
     }
 }
 

@@ -312,14 +312,16 @@ fn parts(bins: &Bins, bin: u32) -> Vec<(f64, f64, f64)> {
     vec![(low, high, 1.0)]
 }
 
+/// The mean of the values in a bin.
+pub(crate) fn bin_mean(bins: &Bins, bin: u32) -> f64 {
+    let parts = parts(bins, bin);
+    let weight: f64 = parts.iter().map(|(_, _, weight)| weight).sum();
+    parts.iter().map(|(low, high, w)| w * f64::midpoint(*low, *high)).sum::<f64>() / weight
+}
+
 /// The mean of values in bins with these counts.
 fn mean(bins: &Bins, counts: &[f64]) -> f64 {
-    let of_bin = |bin: u32| {
-        let parts = parts(bins, bin);
-        let weight: f64 = parts.iter().map(|(_, _, weight)| weight).sum();
-        parts.iter().map(|(low, high, w)| w * f64::midpoint(*low, *high)).sum::<f64>() / weight
-    };
-    let sum: f64 = (0..).zip(counts).map(|(bin, count)| count * of_bin(bin)).sum();
+    let sum: f64 = (0..).zip(counts).map(|(bin, count)| count * bin_mean(bins, bin)).sum();
     sum / counts.iter().sum::<f64>()
 }
 

@@ -83,7 +83,7 @@ impl Count {
 }
 
 /// The logarithm of the gamma function for positive numbers, by Stirling's series from 10 upwards.
-fn ln_gamma(x: f64) -> f64 {
+pub(crate) fn ln_gamma(x: f64) -> f64 {
     let (mut x, mut shift) = (x, 0.0);
     while x < 10.0 {
         shift += x.ln();

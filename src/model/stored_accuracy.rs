@@ -1,5 +1,7 @@
 //! What was measured, in model files.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Clique, Domain};
@@ -36,6 +38,9 @@ struct StoredMarginal {
 struct StoredError {
     attributes: Vec<String>,
     l1: f64,
+    /// The upper end of the measured interval; files written before it was kept do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at_most: Option<f64>,
 }
 
 impl StoredAccuracy {
@@ -46,7 +51,12 @@ impl StoredAccuracy {
             stddev: m.stddev,
             counts: m.values.clone(),
         };
-        let error = |(c, l1): &(Clique, f64)| StoredError { attributes: names(c), l1: *l1 };
+        let at_most: BTreeMap<&Clique, f64> = known.at_most.iter().map(|(c, m)| (c, *m)).collect();
+        let error = |(c, l1): &(Clique, f64)| StoredError {
+            attributes: names(c),
+            l1: *l1,
+            at_most: at_most.get(c).copied(),
+        };
         Self {
             total: known.total,
             independent: known.is_independent,
@@ -87,18 +97,22 @@ impl StoredAccuracy {
             });
         }
         let public = self.public.iter().map(|names| domain.clique(names));
-        let errors = self.errors.iter().map(|error| {
-            if !is_size(error.l1) {
+        let (mut errors, mut at_most) = (Vec::with_capacity(self.errors.len()), Vec::new());
+        for error in &self.errors {
+            if !is_size(error.l1) || !error.at_most.is_none_or(is_size) {
                 return Err(wrong("an error out of range", "numbers of at least 0"));
             }
-            Ok((domain.clique(&error.attributes)?, error.l1))
-        });
+            let clique = domain.clique(&error.attributes)?;
+            at_most.extend(error.at_most.map(|most| (clique.clone(), most)));
+            errors.push((clique, error.l1));
+        }
         Ok(Accuracy {
             measured,
             public: public.collect::<Result<_>>()?,
             is_independent: self.independent,
             is_laplace: self.laplace,
-            errors: errors.collect::<Result<_>>()?,
+            errors,
+            at_most,
             total: self.total,
         })
     }

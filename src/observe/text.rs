@@ -11,7 +11,10 @@ use crate::report::format::{bytes, grouped};
 impl Notice {
     /// Whether it warns of a likely mistake or a loss; otherwise it informs.
     pub fn is_warning(&self) -> bool {
-        !matches!(self, Self::CliquesLeftOut { .. } | Self::PublicTablesUnused { .. })
+        !matches!(
+            self,
+            Self::CliquesLeftOut { .. } | Self::PublicTablesUnused { .. } | Self::Replicate { .. }
+        )
     }
 }
 
@@ -66,6 +69,9 @@ impl fmt::Display for Notice {
                 "what was spent is in {}: the same command resumes from it",
                 folder.display()
             ),
+            Self::Replicate { number, of } => {
+                write!(f, "replicate {number} of {of}, from the released table, at no privacy cost")
+            }
             Self::OutputsMissing { spent } => {
                 write!(f, "rho = {spent} was spent; not all output files were written")
             }
@@ -103,6 +109,9 @@ impl Event {
             }
             Self::Notice(Notice::PublicTablesUnused { mechanism }) => {
                 ("public", json!({ "mechanism": mechanism, "used": false }))
+            }
+            Self::Notice(Notice::Replicate { number, of }) => {
+                ("replicate", json!({ "number": number, "of": of, "rho": 0 }))
             }
             Self::Notice(_) => return None,
         })

@@ -1,4 +1,4 @@
-//! Bins of numbers by the private rows, at a privacy cost: for tables without public ones like them.
+//! Bins of numbers and categories by the private rows, at a privacy cost: for tables without public ones like them.
 //!
 //! A schema says how far a number reaches, from documents or common knowledge. Where its rows lie in that range is private.
 //! It costs a histogram of each column at a few widths:
@@ -38,11 +38,16 @@
 //! # Ok::<(), jointly::Error>(())
 //! ```
 
+mod both;
+mod categories;
 mod cut;
 mod grid;
 mod tree;
 
 use std::path::Path;
+
+pub use both::{PaidSchema, PaidTable};
+pub use categories::PaidCategories;
 
 use crate::data::{Column, Dataset};
 use crate::domain::{Bins, Domain, Kind, Schema};
@@ -90,6 +95,11 @@ impl PaidBins {
             |kind: &Option<Kind>| matches!(kind, Some(Kind::Numeric(bins)) if bins.count() == 1);
         let ranges = schema.attributes().filter(|column| is_range(&column.kind));
         Self::new(schema, &ranges.map(|column| column.name.as_str()).collect::<Vec<_>>())
+    }
+
+    /// Whether a schema has numeric attributes with a single bin.
+    pub fn has_ranges(schema: &Schema) -> bool {
+        Self::of_ranges(schema).is_ok()
     }
 
     /// The names of the columns.

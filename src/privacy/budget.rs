@@ -1,11 +1,14 @@
 //! A requested privacy budget, and the curator that enforces it.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use crate::data::Projectable;
 use crate::error::{Error, Result};
 use crate::privacy::{
-    Curator, Delta, Epsilon, NeighboringRelation, NoiseForm, NoiseSeed, Rho, rho_from_epsilon_delta,
+    Cost, Curator, Delta, Epsilon, LedgerFile, NeighboringRelation, NoiseForm, NoiseSeed,
+    PrivacyUnit, Rho, rho_from_epsilon_delta,
 };
 
 /// A budget of (ε, δ)-differential privacy, or of ε alone, and its ρ-zCDP equivalent, which the ledger counts.
@@ -25,6 +28,8 @@ pub struct Budget {
     epsilon: Epsilon,
     /// `None`: pure differential privacy.
     delta: Option<Delta>,
+    /// The part of δ for accesses with a threshold; ρ is what the rest of it allows.
+    threshold_delta: f64,
     rho: Rho,
 }
 
@@ -35,6 +40,8 @@ struct Written {
     epsilon: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     delta: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    threshold_delta: Option<f64>,
 }
 
 impl Budget {
@@ -44,7 +51,8 @@ impl Budget {
     /// An ε that is not above 0, or a δ outside (0, 1).
     pub fn approximate(epsilon: f64, delta: f64) -> Result<Self> {
         let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(delta)?);
-        Ok(Self { epsilon, delta: Some(delta), rho: rho_from_epsilon_delta(epsilon, delta)? })
+        let rho = rho_from_epsilon_delta(epsilon, delta)?;
+        Ok(Self { epsilon, delta: Some(delta), threshold_delta: 0.0, rho })
     }
 
     /// ε without δ. Only noise that is purely ε-private stays within it. Its ρ is ε²/2.
@@ -54,7 +62,7 @@ impl Budget {
     pub fn pure(epsilon: f64) -> Result<Self> {
         let epsilon = Epsilon::new(epsilon)?;
         let rho = Curator::pure_limit(epsilon)?.0;
-        Ok(Self { epsilon, delta: None, rho })
+        Ok(Self { epsilon, delta: None, threshold_delta: 0.0, rho })
     }
 
     /// A budget of (ε, δ) if δ is given, otherwise of ε alone.
@@ -76,6 +84,73 @@ impl Budget {
     /// δ; 0 for pure differential privacy.
     pub fn delta(self) -> f64 {
         self.delta.map_or(0.0, Delta::value)
+    }
+
+    /// The same guarantee, of whose δ this part is for accesses with a threshold ([`Curator::measure_unlisted`]). The rest
+    /// of it decides ρ: δ-approximate ρ-zCDP is (ε, δ + δ′)-differential privacy where ρ-zCDP is (ε, δ′)-differential privacy
+    /// (Bun & Steinke 2016, Lemma 8.8).
+    ///
+    /// # Errors
+    /// A part that is not from 0 to below δ.
+    ///
+    /// ```
+    /// use jointly::Budget;
+    /// let (whole, half) = (Budget::approximate(1.0, 1e-9)?, Budget::approximate(1.0, 5e-10)?);
+    /// let split = whole.with_threshold_delta(5e-10)?;
+    /// assert_eq!((split.delta(), split.rho()), (1e-9, half.rho()));
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    pub fn with_threshold_delta(self, threshold_delta: f64) -> Result<Self> {
+        let rest = (self.delta() - threshold_delta).next_down();
+        if threshold_delta == 0.0 {
+            return self.delta.map_or(Ok(self), |d| Self::approximate(self.epsilon(), d.value()));
+        }
+        if !(threshold_delta > 0.0 && rest > 0.0) {
+            let expected = "a part of the budget's delta: a larger --delta, or a smaller part";
+            return Err(Error::invalid_budget("delta of thresholds", threshold_delta, expected));
+        }
+        let rho = rho_from_epsilon_delta(self.epsilon, Delta::new(rest)?)?;
+        Ok(Self { threshold_delta, rho, ..self })
+    }
+
+    /// The part of δ for accesses with a threshold.
+    pub fn threshold_delta(self) -> f64 {
+        self.threshold_delta
+    }
+
+    /// The same guarantee, with a part of δ for what an earlier ledger has spent of it.
+    ///
+    /// # Errors
+    /// As [`with_threshold_delta`](Self::with_threshold_delta).
+    pub fn after(self, earlier: &LedgerFile) -> Result<Self> {
+        match earlier.ledger.delta_spent() {
+            0.0 => Ok(self),
+            delta => self.with_threshold_delta((self.threshold_delta + delta).next_up()),
+        }
+    }
+
+    /// The budget [`after`](Self::after) an earlier ledger, if there is one, and what the ledger leaves of its ρ.
+    ///
+    /// # Errors
+    /// As there; a ledger of another relation, or one that leaves nothing.
+    pub fn left_after(
+        self,
+        relation: NeighboringRelation,
+        earlier: Option<&LedgerFile>,
+    ) -> Result<(Self, Rho)> {
+        let Some(earlier) = earlier else { return Ok((self, self.rho)) };
+        if earlier.neighbors != relation {
+            let found = format!("neighbors {}", earlier.neighbors);
+            return Err(Error::invalid_specification(
+                "earlier ledger",
+                found,
+                relation.to_string(),
+            ));
+        }
+        let (budget, spent) = (self.after(earlier)?, earlier.ledger.spent());
+        let left = budget.rho.checked_sub(spent).filter(|left| !left.is_zero());
+        let (spent, limit) = (Cost::Rho(spent), Cost::Rho(budget.rho));
+        Ok((budget, left.ok_or(Error::BudgetUsedUp { spent, limit })?))
     }
 
     /// Whether there is no δ.
@@ -106,13 +181,38 @@ impl Budget {
         if self.is_pure() {
             return Curator::pure(data, relation, self.epsilon, seed);
         }
-        Curator::new(data, relation, self.rho, seed)
+        let curator = Curator::new(data, relation, self.rho, seed)?;
+        Ok(curator.with_delta(self.threshold_delta))
+    }
+
+    /// As [`curator`](Self::curator), of units, and with the cost of an earlier ledger counted against the budget.
+    ///
+    /// # Errors
+    /// As [`LedgerFile::read`], [`after`](Self::after) and [`Curator::charge_earlier`]; they name the file.
+    pub fn curator_after<'a>(
+        self,
+        data: &'a dyn Projectable,
+        unit: &PrivacyUnit,
+        seed: NoiseSeed,
+        earlier: Option<&Path>,
+    ) -> Result<Curator<'a>> {
+        let Some(path) = earlier else {
+            return self.curator(data, unit.relation(), seed)?.with_unit(unit.clone());
+        };
+        let in_file = |error: Error| error.in_file(&path.display().to_string());
+        let file = LedgerFile::read(path)?;
+        let budget = self.after(&file).map_err(in_file)?;
+        let mut curator = budget.curator(data, unit.relation(), seed)?.with_unit(unit.clone())?;
+        curator.charge_earlier(&file).map_err(in_file)?;
+        Ok(curator)
     }
 }
 
 impl From<Budget> for Written {
     fn from(budget: Budget) -> Self {
-        Self { epsilon: budget.epsilon.value(), delta: budget.delta.map(Delta::value) }
+        let threshold_delta = Some(budget.threshold_delta).filter(|delta| *delta > 0.0);
+        let delta = budget.delta.map(Delta::value);
+        Self { epsilon: budget.epsilon.value(), delta, threshold_delta }
     }
 }
 
@@ -120,6 +220,7 @@ impl TryFrom<Written> for Budget {
     type Error = Error;
 
     fn try_from(written: Written) -> Result<Self> {
-        Self::new(written.epsilon, written.delta)
+        let budget = Self::new(written.epsilon, written.delta)?;
+        budget.with_threshold_delta(written.threshold_delta.unwrap_or(0.0))
     }
 }

@@ -8,7 +8,9 @@ mod pure;
 mod set_aside;
 
 pub(in crate::privacy) use access::Paid;
-pub use noisy::{LaplaceMarginal, NoisyBlocks, NoisyCell, NoisyMarginal, NoisyResidual, NoisySum};
+pub use noisy::{
+    LaplaceMarginal, NoisyBlocks, NoisyCell, NoisyMarginal, NoisyResidual, NoisySum, NoisyValues,
+};
 
 use rand::rngs::ChaCha20Rng;
 
@@ -88,12 +90,15 @@ impl<'a> Curator<'a> {
     /// measured under another relation, or a curator that has already spent something.
     pub fn continue_from(&mut self, ledger: &Ledger) -> Result<()> {
         let limit = self.ledger().limit();
-        let is_as_pure = ledger.epsilon_limit() == self.ledger().epsilon_limit();
+        let is_as_pure = ledger.epsilon_limit() == self.ledger().epsilon_limit()
+            && ledger.delta_limit().to_bits() == self.ledger().delta_limit().to_bits();
         if !self.spent().is_zero() || ledger.limit() != limit || !is_as_pure {
             return Err(Error::invalid_specification(
                 "ledger to continue",
                 format!("limit {}, after spending {}", ledger.limit(), self.spent()),
-                format!("limit {limit}, pure or not as in this run, before anything is spent"),
+                format!(
+                    "limit {limit}, pure or not and with the delta of this run, before anything is spent"
+                ),
             ));
         }
         if let Some(entry) = ledger.entries().iter().find(|entry| entry.lacks_score()) {
@@ -254,6 +259,18 @@ impl<'a> Curator<'a> {
     /// The budget that remains.
     pub fn remaining(&self) -> Rho {
         self.ledger.remaining()
+    }
+
+    /// The δ that accesses with a threshold may still spend, rounded down.
+    pub fn remaining_delta(&self) -> f64 {
+        self.ledger.remaining_delta()
+    }
+
+    /// Lets accesses with a threshold spend δ, beside the budget of ρ; [`crate::Budget`] says how much that is.
+    #[must_use]
+    pub(in crate::privacy) fn with_delta(mut self, limit: f64) -> Self {
+        self.ledger = self.ledger.of_delta(limit);
+        self
     }
 
     /// The ledger so far.

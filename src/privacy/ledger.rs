@@ -44,6 +44,12 @@ impl LedgerEntry {
                 };
                 *squared_l2_sensitivity == expected.squared_l2()
             }
+            NoiseMechanism::ThresholdedGaussian {
+                squared_l2_sensitivity, relation: own, ..
+            } => {
+                let expected = MarginalSensitivity::of(relation);
+                *own == relation && *squared_l2_sensitivity == expected.squared_l2()
+            }
             NoiseMechanism::DiscreteLaplace { l1_sensitivity, .. } => {
                 let is_whole = self.cell.is_none() && self.cells.is_none();
                 is_whole && *l1_sensitivity == MarginalSensitivity::of(relation).l1()
@@ -69,7 +75,7 @@ impl LedgerEntry {
             return refused(found, "a rho that covers the mechanism's parameters");
         }
         if !self.mechanism.is_consistent() {
-            let found = "a sensitivity, grid or number of candidates that does not fit the others";
+            let found = "a sensitivity, grid, threshold or number of candidates that does not fit the others";
             return refused(found.to_owned(), "the parameters of one mechanism");
         }
         Ok(())
@@ -93,6 +99,8 @@ pub enum Cost {
     Rho(Rho),
     /// ε of pure differential privacy.
     PureEpsilon(f64),
+    /// The probability δ of accesses with a threshold.
+    Delta(f64),
     /// Gaussian noise, which has no finite pure ε.
     NotPure,
 }
@@ -102,6 +110,7 @@ impl fmt::Display for Cost {
         match self {
             Self::Rho(rho) => write!(f, "rho = {rho}"),
             Self::PureEpsilon(epsilon) => write!(f, "epsilon = {epsilon}"),
+            Self::Delta(delta) => write!(f, "delta = {delta:e}"),
             Self::NotPure => f.write_str("noise that is not purely differentially private"),
         }
     }
@@ -116,6 +125,8 @@ pub struct Ledger {
     limit: Rho,
     records_per_unit: Option<RecordsPerUnit>,
     epsilon_limit: Option<Ratio>,
+    delta_limit: f64,
+    delta_spent: f64,
     spent: Rho,
     entries: Vec<LedgerEntry>,
 }
@@ -129,9 +140,18 @@ struct Written {
     records_per_unit: Option<RecordsPerUnit>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     epsilon_limit: Option<Ratio>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    delta_limit: f64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    delta_spent: f64,
     spent: Rho,
     remaining: Rho,
     entries: Vec<LedgerEntry>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+fn is_zero(delta: &f64) -> bool {
+    *delta == 0.0
 }
 
 impl Ledger {
@@ -141,6 +161,8 @@ impl Ledger {
             limit,
             records_per_unit: None,
             epsilon_limit: None,
+            delta_limit: 0.0,
+            delta_spent: 0.0,
             spent: Rho::ZERO,
             entries: Vec::new(),
         }
@@ -148,7 +170,7 @@ impl Ledger {
 
     /// An empty ledger with the same limits and the same unit.
     pub(in crate::privacy) fn emptied(&self) -> Self {
-        Self { spent: Rho::ZERO, entries: Vec::new(), ..*self }
+        Self { spent: Rho::ZERO, delta_spent: 0.0, entries: Vec::new(), ..*self }
     }
 
     /// Sets the neighbors to differ by a unit of this many records instead of by one record.
@@ -161,6 +183,12 @@ impl Ledger {
     #[must_use]
     pub(in crate::privacy) fn of_pure_epsilon(self, limit: Ratio) -> Self {
         Self { epsilon_limit: Some(limit), ..self }
+    }
+
+    /// Adds a limit of δ for accesses with a threshold, which otherwise are refused.
+    #[must_use]
+    pub(in crate::privacy) fn of_delta(self, limit: f64) -> Self {
+        Self { delta_limit: limit, ..self }
     }
 
     /// Replaces the limits; the entries stay.
@@ -176,6 +204,30 @@ impl Ledger {
     /// The limit of pure ε, if there is one.
     pub fn epsilon_limit(&self) -> Option<Ratio> {
         self.epsilon_limit
+    }
+
+    /// The limit of δ for accesses with a threshold; 0 if there may be none. It is a part of the δ of the whole budget, and
+    /// the limit of ρ is what the rest of it allows.
+    pub fn delta_limit(&self) -> f64 {
+        self.delta_limit
+    }
+
+    /// The sum of δ over accesses with a threshold, rounded up.
+    pub fn delta_spent(&self) -> f64 {
+        self.delta_spent
+    }
+
+    /// What remains of the limit of δ, rounded down.
+    pub fn remaining_delta(&self) -> f64 {
+        (self.delta_limit - self.delta_spent).next_down().max(0.0)
+    }
+
+    /// The sum of δ with one more entry, rounded up.
+    fn delta_with(&self, entry: &LedgerEntry) -> f64 {
+        match entry.mechanism.delta() {
+            delta if delta > 0.0 && self.delta_spent > 0.0 => (self.delta_spent + delta).next_up(),
+            delta => self.delta_spent + delta,
+        }
     }
 
     /// ε of the whole ledger if it is ε-differentially private without δ: the sum over its entries, each rounded up to
@@ -276,7 +328,15 @@ impl Ledger {
                 remaining: Cost::Rho(self.remaining()),
             });
         };
-        self.spent = spent;
+        let delta_spent = self.delta_with(&entry);
+        if delta_spent > self.delta_limit {
+            return Err(Error::BudgetExceeded {
+                asked: Cost::Delta(entry.mechanism.delta()),
+                purpose: entry.purpose,
+                remaining: Cost::Delta(self.remaining_delta()),
+            });
+        }
+        (self.spent, self.delta_spent) = (spent, delta_spent);
         self.entries.push(entry);
         Ok(())
     }
@@ -286,8 +346,17 @@ impl From<Ledger> for Written {
     fn from(ledger: Ledger) -> Self {
         let (limit, spent, remaining) = (ledger.limit, ledger.spent, ledger.remaining());
         let (records_per_unit, epsilon_limit) = (ledger.records_per_unit, ledger.epsilon_limit);
-        let entries = ledger.entries;
-        Self { limit, records_per_unit, epsilon_limit, spent, remaining, entries }
+        let Ledger { delta_limit, delta_spent, entries, .. } = ledger;
+        Self {
+            limit,
+            records_per_unit,
+            epsilon_limit,
+            delta_limit,
+            delta_spent,
+            spent,
+            remaining,
+            entries,
+        }
     }
 }
 
@@ -297,6 +366,12 @@ impl TryFrom<Written> for Ledger {
     fn try_from(written: Written) -> Result<Self> {
         let mut ledger = Self::new(written.limit).of_unit(written.records_per_unit);
         ledger.epsilon_limit = written.epsilon_limit;
+        if !(0.0..1.0).contains(&written.delta_limit) {
+            let found = format!("delta_limit = {:e}", written.delta_limit);
+            let expected = "from 0 to below 1";
+            return Err(Error::invalid_specification("a written ledger", found, expected));
+        }
+        ledger.delta_limit = written.delta_limit;
         for entry in written.entries {
             ledger.charge(entry)?;
         }
@@ -311,6 +386,11 @@ impl TryFrom<Written> for Ledger {
                     format!("{sum}, from the entries"),
                 ));
             }
+        }
+        if written.delta_spent.to_bits() != ledger.delta_spent.to_bits() {
+            let found = format!("delta_spent = {:e}", written.delta_spent);
+            let expected = format!("{:e}, from the entries", ledger.delta_spent);
+            return Err(Error::invalid_specification("a written ledger", found, expected));
         }
         Ok(ledger)
     }

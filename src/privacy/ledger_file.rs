@@ -204,14 +204,3 @@ impl LedgerFile {
         self.unit.as_ref().map_or("a record", |unit| unit.column.as_str())
     }
 }
-
-impl Curator<'_> {
-    /// As [`charge_earlier`](Self::charge_earlier), from the file of an earlier run.
-    ///
-    /// # Errors
-    /// As [`LedgerFile::read`] and [`charge_earlier`](Self::charge_earlier); they name the file.
-    pub fn charge_earlier_from(&mut self, path: &Path) -> Result<()> {
-        let charged = self.charge_earlier(&LedgerFile::read(path)?);
-        charged.map_err(|error| error.in_file(&path.display().to_string()))
-    }
-}

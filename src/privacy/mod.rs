@@ -27,6 +27,7 @@ mod select_many;
 mod sensitive;
 mod sensitivity;
 mod statistic;
+mod threshold;
 mod unit;
 
 pub use budget::Budget;
@@ -36,6 +37,7 @@ pub use conversion::{
 };
 pub use curator::{
     Curator, LaplaceMarginal, NoisyBlocks, NoisyCell, NoisyMarginal, NoisyResidual, NoisySum,
+    NoisyValues,
 };
 pub use ledger::{Cost, Ledger, LedgerEntry};
 pub use ledger_file::{LedgerFile, LedgerUnit};

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::privacy::select::GRID_STEPS;
-use crate::privacy::{NeighboringRelation, Ratio, Rho, ScoreSensitivity, StatisticSensitivity};
+use crate::privacy::{
+    Delta, NeighboringRelation, Ratio, Rho, ScoreSensitivity, StatisticSensitivity, threshold,
+};
 
 /// The noise of an entry, with the parameters that determine its cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +18,20 @@ pub enum NoiseMechanism {
         variance: Ratio,
         /// Δ₂² in squared counts.
         squared_l2_sensitivity: u32,
+    },
+    /// Discrete Gaussian noise on the counts of values that occur, of which those that reach a threshold are named:
+    /// δ-approximate ρ-zCDP (Bun & Steinke 2016, Definition 8.1) with ρ = Δ₂² / (2σ²).
+    ThresholdedGaussian {
+        /// The parameter σ², in squared counts.
+        variance: Ratio,
+        /// Δ₂² of the counts of values that both neighbors have, in squared counts.
+        squared_l2_sensitivity: u32,
+        /// The smallest noisy count at which a value is named.
+        threshold: u64,
+        /// The largest probability that a value is named whose records are all of one neighbor.
+        delta: Delta,
+        /// Which tables are neighbors.
+        relation: NeighboringRelation,
     },
     /// Discrete Laplace noise on integer counts: ε-DP with ε = Δ₁ / scale (Ghosh, Roughgarden & Sundararajan 2012), so
     /// ρ = ε² / 2 (Bun & Steinke 2016, Proposition 1.4).
@@ -100,7 +116,8 @@ impl NoiseMechanism {
     /// Whether a budget covers the mechanism, decided in integer arithmetic.
     pub(super) fn is_covered_by(&self, rho: Rho) -> bool {
         match self {
-            Self::DiscreteGaussian { variance, squared_l2_sensitivity } => {
+            Self::DiscreteGaussian { variance, squared_l2_sensitivity }
+            | Self::ThresholdedGaussian { variance, squared_l2_sensitivity, .. } => {
                 gaussian_is_covered(u64::from(*squared_l2_sensitivity), *variance, rho)
             }
             Self::GridGaussian { variance, squared_sensitivity, .. } => {
@@ -142,6 +159,9 @@ impl NoiseMechanism {
                     && self.draws() > 0
                     && score.as_ref().is_none_or(is_derived)
             }
+            Self::ThresholdedGaussian { variance, threshold, delta, relation, .. } => {
+                threshold::is_covered(*relation, *variance, *threshold, delta.value())
+            }
             Self::GridGaussian { squared_sensitivity, numbers, grid, relation, .. } => {
                 let least = StatisticSensitivity::least_steps(*relation);
                 is_grid(*grid)
@@ -167,6 +187,7 @@ impl NoiseMechanism {
         };
         match self {
             Self::DiscreteGaussian { .. }
+            | Self::ThresholdedGaussian { .. }
             | Self::JointDiscreteGaussian { .. }
             | Self::GridGaussian { .. } => None,
             Self::DiscreteLaplace { scale, l1_sensitivity } => {
@@ -177,6 +198,14 @@ impl NoiseMechanism {
                 let one = u128::from(epsilon.numerator());
                 units(one * u128::from(self.draws()), epsilon.denominator())
             }
+        }
+    }
+
+    /// The probability with which the noise does not protect at all: 0 but for thresholds.
+    pub(super) fn delta(&self) -> f64 {
+        match self {
+            Self::ThresholdedGaussian { delta, .. } => delta.value(),
+            _ => 0.0,
         }
     }
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::data::{Dataset, Units, read_csv, read_csv_or_empty, read_units_csv};
+use crate::data::{Dataset, Units, UnlistedValues, read_csv, read_csv_or_empty, read_units_csv};
 use crate::domain::Schema;
 use crate::error::Result;
-use crate::privacy::{NeighboringRelation, RecordsPerUnit};
+use crate::privacy::{NeighboringRelation, RecordsPerUnit, Sensitive};
 
 /// What differs between neighboring tables: a record, or a unit of records identified by a column of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,6 +40,22 @@ impl PrivacyUnit {
             None if self.relation.has_public_total() => read_csv(path, schema),
             None => read_csv_or_empty(path, schema),
         }
+    }
+
+    /// Counts the values of some columns that the schema does not list, of the records that [`read_csv`](Self::read_csv)
+    /// keeps, for [`Curator::measure_unlisted`](crate::privacy::Curator::measure_unlisted).
+    ///
+    /// # Errors
+    /// A file that cannot be read, a header without one of the columns, a column that is not categorical or has no code
+    /// `other`, a cell that is no text, a record without a unit.
+    pub fn read_unlisted(
+        &self,
+        path: &Path,
+        schema: &Schema,
+        columns: &[String],
+    ) -> Result<Vec<Sensitive<UnlistedValues>>> {
+        let read = UnlistedValues::read(path, schema, columns, self.units.as_ref())?;
+        Ok(read.into_iter().map(Sensitive::new).collect())
     }
 
     /// As [`read_csv`](Self::read_csv), from a table in memory.

@@ -125,7 +125,7 @@ fn measured(content: &Content<'_>, clique: &Clique, merge: usize) -> Result<Opti
 }
 
 /// Shares of a total, merging `merge` neighboring values at a time.
-fn merged(counts: &[f64], total: f64, merge: usize) -> Vec<f64> {
+pub(super) fn merged(counts: &[f64], total: f64, merge: usize) -> Vec<f64> {
     counts.chunks(merge.max(1)).map(|chunk| chunk.iter().sum::<f64>() / total).collect()
 }
 
@@ -202,12 +202,12 @@ fn alt(name: &str, shares: &[f64], names: &[String]) -> String {
 }
 
 /// Two decimals are enough for a picture.
-fn round(x: f64) -> f64 {
+pub(super) fn round(x: f64) -> f64 {
     (x * 100.0).round() / 100.0
 }
 
 /// The labels of the bars: value labels, codes or ranges.
-fn value_names(schema: &Schema, attribute: &str, merge: usize) -> Vec<String> {
+pub(super) fn value_names(schema: &Schema, attribute: &str, merge: usize) -> Vec<String> {
     let Some(column) = schema.column(attribute) else { return Vec::new() };
     let mut names: Vec<String> = match &column.kind {
         Some(Kind::Categorical { codes, labels, .. }) => labels.as_ref().unwrap_or(codes).clone(),

@@ -6,6 +6,7 @@ pub mod comparison;
 mod contents;
 mod coverage;
 mod errors;
+pub mod evaluation;
 mod for_programs;
 pub mod format;
 mod guarantee;
@@ -161,7 +162,8 @@ struct Page<'a> {
 fn filled(template: &str, page: &impl Serialize) -> Result<String> {
     let mut environment = Environment::new();
     environment
-        .add_template("page.html", template)
+        .add_template("style.css", include_str!("style.css"))
+        .and_then(|()| environment.add_template("page.html", template))
         .and_then(|()| environment.get_template("page.html")?.render(Serde(page)))
         .map_err(|error| Error::Page { reason: format!("{error:#}") })
 }

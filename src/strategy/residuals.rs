@@ -33,7 +33,7 @@ impl Residuals {
 
     /// Centers a noisy marginal and adds it as the residual of its clique.
     pub(crate) fn insert_table(&mut self, clique: Clique, mut values: Vec<f64>) {
-        center(&self.domain.shape(&clique), &mut values);
+        Self::center(&self.domain.shape(&clique), &mut values);
         self.by_clique.insert(clique, values);
     }
 
@@ -65,19 +65,19 @@ impl Residuals {
         }
         Ok(marginal)
     }
-}
 
-/// Subtracts its mean from every line along every axis: `(⊗_i (I − J/k_i)) table`, in place.
-fn center(shape: &[usize], table: &mut [f64]) {
-    let mut run = table.len();
-    for extent in shape {
-        let block = run;
-        run /= extent.max(&1);
-        for block in table.chunks_exact_mut(block.max(1)) {
-            for cell in 0..run {
-                let sum: f64 = block[cell..].iter().step_by(run).sum();
-                let mean = sum / *extent as f64;
-                block[cell..].iter_mut().step_by(run).for_each(|x| *x -= mean);
+    /// Subtracts its mean from every line along every axis: `(⊗_i (I − J/k_i)) table`, in place.
+    pub(crate) fn center(shape: &[usize], table: &mut [f64]) {
+        let mut run = table.len();
+        for extent in shape {
+            let block = run;
+            run /= extent.max(&1);
+            for block in table.chunks_exact_mut(block.max(1)) {
+                for cell in 0..run {
+                    let sum: f64 = block[cell..].iter().step_by(run).sum();
+                    let mean = sum / *extent as f64;
+                    block[cell..].iter_mut().step_by(run).for_each(|x| *x -= mean);
+                }
             }
         }
     }

@@ -20,6 +20,14 @@ struct PublicTable<'a> {
     records: u64,
 }
 
+/// The replicates of the released table. They cost nothing.
+#[derive(Serialize)]
+struct Replicates {
+    tables: u32,
+    from: &'static str,
+    rho: u8,
+}
+
 /// A round, with attribute names instead of positions.
 #[derive(Serialize)]
 struct Round<'a> {
@@ -74,6 +82,12 @@ impl Synthesis {
         .with("public_tables", &public)?
         .with("rounds", &rounds)?
         .with("certificate", &release.certificate)
+        .and_then(|file| match self.replicates {
+            0 => Ok(file),
+            tables => {
+                file.with("replicates", &Replicates { tables, from: "the released table", rho: 0 })
+            }
+        })
         .and_then(|file| match release.errors() {
             None => Ok(file),
             Some(errors) => file.with("errors", &NamedErrors::new(errors, domain)),
@@ -151,6 +165,11 @@ impl Synthesis {
         }
         if let Some(share) = self.error_share {
             row("share of the budget for measuring errors", share.to_string());
+        }
+        if self.replicates > 0 {
+            let text =
+                format!("{}, made from the released table at no privacy cost", self.replicates);
+            row("replicates", text);
         }
         let noise = self.seed.map_or_else(
             || "the system's generator".into(),

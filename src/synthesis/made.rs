@@ -89,6 +89,9 @@ impl Synthesis {
         if let Some(share) = self.error_share {
             flag("error-share", share.to_string());
         }
+        if self.replicates > 0 {
+            flag("tables", self.replicates.to_string());
+        }
         if let Some(path) = &self.ledger_from {
             flag("ledger-from", name(path));
         }

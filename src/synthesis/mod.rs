@@ -5,6 +5,7 @@ mod described;
 mod drawn;
 mod files;
 mod made;
+mod replicates;
 mod source;
 mod tables;
 mod warnings;
@@ -26,6 +27,8 @@ use crate::report::Report;
 
 use drawn::Drawn;
 pub use files::{NamedFile, check_files, check_public_files, is_same_file};
+use replicates::Released;
+pub use replicates::replicate_path;
 pub use source::{SchemaSource, TableSource};
 pub use tables::{PublicFile, PublicTable, Tables, without_groups};
 pub use warnings::warn_of_budget;
@@ -72,6 +75,9 @@ pub struct Synthesis {
     pub rows: Option<usize>,
     /// How to draw records.
     pub drawing: Drawing,
+    /// Number of replicates: tables that the same mechanism makes of the released table, at no privacy cost, for intervals
+    /// and tests ([`crate::combine`]). They are written beside the synthetic table ([`replicate_path`]). 0: none.
+    pub replicates: u32,
     /// A ledger whose entries count against the budget.
     pub ledger_from: Option<PathBuf>,
     /// Folder for the state after each round. An interrupted run resumes from it.
@@ -134,21 +140,26 @@ impl Synthesis {
             seed: None,
             rows: None,
             drawing: Drawing::default(),
+            replicates: 0,
             ledger_from: None,
             checkpoint: None,
             outputs: Outputs::default(),
         }
     }
 
-    /// Reads the tables, runs the mechanism, draws records, measures their errors if asked to, and writes the files. All possible checks run before any
-    /// budget is spent.
+    /// Reads the tables, runs the mechanism, draws records, measures their errors if asked to, and writes the files, the
+    /// replicates last. All possible checks run before any budget is spent.
     ///
     /// # Errors
     /// A job that contradicts itself, a file that cannot be read or written, or a failure of the mechanism. The ledger
     /// file, if requested, or the checkpoint records what a failed run has spent.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<Synthesized> {
         let (tables, Drawn { release, rows, rng }) = self.spend(observer)?;
-        self.write(&tables, &release, &rows, rng).inspect_err(|_| {
+        let written = self.write(&tables, &release, &rows, rng).and_then(|()| {
+            let Tables { schema, workload, public, .. } = &tables;
+            self.write_replicates(&Released { rows: &rows, schema, workload, public }, observer)
+        });
+        written.inspect_err(|_| {
             let spent = release.ledger.spent();
             observer.event(&Event::Notice(Notice::OutputsMissing { spent }));
         })?;
@@ -199,9 +210,12 @@ impl Synthesis {
         let mechanism = self.entry()?.build(&self.parameters)?;
         self.check_needs()?;
         self.check_error_share()?;
+        self.check_replicates()?;
         let report_json = self.outputs.report_json();
         let mut outputs = self.named_outputs();
         outputs.extend(report_json.iter().map(|path| ("--report, as JSON", path.as_path())));
+        let replicates = self.replicate_paths();
+        outputs.extend(replicates.iter().map(|path| ("--tables", path.as_path())));
         check_files(&self.inputs(), &outputs)?;
         self.outputs.table.as_deref().map_or(Ok(()), check_form)?;
         Ok(mechanism)
@@ -242,17 +256,15 @@ impl Synthesis {
         observer: &mut dyn Observer,
     ) -> Result<Drawn> {
         let data: &dyn Projectable = &*tables.private;
-        let (relation, seed) = (self.unit.relation(), self.noise_seed());
-        let curator = match self.budget {
-            None => Curator::new(data, relation, Rho::ZERO, seed)?,
-            Some(budget) => budget.curator(data, relation, seed)?,
+        let (unit, seed) = (&self.unit, self.noise_seed());
+        let mut curator = match self.budget {
+            None => {
+                Curator::new(data, unit.relation(), Rho::ZERO, seed)?.with_unit(unit.clone())?
+            }
+            Some(budget) => budget.curator_after(data, unit, seed, self.ledger_from.as_deref())?,
         };
-        let mut curator = curator.with_unit(self.unit.clone())?;
         if let Some(path) = &self.outputs.ledger {
             curator = curator.with_ledger_at(path, mechanism.name(), self.budget);
-        }
-        if let Some(path) = &self.ledger_from {
-            curator.charge_earlier_from(path)?;
         }
         let earlier = curator.spent();
         let kept = self.prepare_errors(&mut curator, checkpoint)?;
@@ -291,6 +303,7 @@ impl Synthesis {
         if let Some(path) = &self.outputs.model {
             release.model_file(tables.schema.clone()).write(path)?;
         }
+        self.remove_replicates()?;
         if let Some(path) = &self.outputs.table {
             write_csv_file(path, rows, &tables.schema, Labels::Codes, rng.next_u64())?;
         }

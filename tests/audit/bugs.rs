@@ -22,6 +22,8 @@ mod seeds;
 mod selection;
 #[path = "bugs/sensitivities.rs"]
 mod sensitivities;
+#[path = "bugs/thresholds.rs"]
+mod thresholds;
 
 /// One planted bug.
 pub(crate) struct Bug {
@@ -57,6 +59,7 @@ pub(crate) fn all() -> Vec<&'static Bug> {
         curator::BUGS,
         inputs::BUGS,
         mechanisms::BUGS,
+        thresholds::BUGS,
     ]
     .into_iter()
     .flatten()

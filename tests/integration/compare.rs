@@ -77,9 +77,10 @@ fn a_comparison_has_every_run_in_its_table_and_its_page() {
     assert!(peaks[2..].iter().all(|mib| mib.parse::<f64>().is_ok_and(|mib| mib > 1.0)));
     let page = bench.read("small-results/comparison.html");
     assert!(page.contains("NOT PRIVATE") && page.contains("Small &lt;tables&gt;"));
-    assert_eq!(page.matches("<svg").count(), 1);
-    assert_eq!(page.matches("<polyline").count(), 2);
-    assert_eq!(page.matches("<circle").count(), 4);
+    // One plot with two curves, and a small picture for each mechanism.
+    assert_eq!(page.matches("<svg").count(), 3);
+    assert_eq!(page.matches("<polyline").count(), 4);
+    assert_eq!(page.matches("<circle").count(), 8);
     assert!(page.contains("true one-way marginals") && page.contains("public table public"));
     assert!(!page.contains("http") && !page.contains("<script"), "the page needs no other file");
 }

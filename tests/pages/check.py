@@ -1,8 +1,8 @@
-"""Opens a report in a real browser and fails on faults that a reader would meet.
+"""Opens pages in a real browser and fails on faults that a reader would meet.
 
     python3 tests/pages/check.py DEMO_FOLDER CHROMIUM [AXE_CORE_SCRIPT]
 
-The folder is that of `jointly demo`. Needs the package playwright; with axe-core's script, accessibility is checked too.
+The folder is that of `jointly demo`; pages beside its report.html are opened too. Needs the package playwright; with axe-core's script, accessibility is checked too.
 """
 
 import json
@@ -14,7 +14,7 @@ from playwright.sync_api import sync_playwright
 WIDTHS = [390, 800, 1280]
 
 
-def faults(page, folder, axe):
+def faults(page, axe):
     """What is wrong with the open page."""
     found = []
     width = page.evaluate("document.documentElement.scrollWidth")
@@ -30,6 +30,18 @@ def faults(page, folder, axe):
     )
     if unnamed:
         found.append(f"{unnamed} pictures without a text")
+    if axe:
+        page.evaluate(axe)
+        result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        for one in result["violations"]:
+            if one["impact"] in ("serious", "critical"):
+                found.append(f"{one['impact']}: {one['help']} ({one['nodes'][0]['html'][:120]})")
+    return found
+
+
+def contradictions(page, folder):
+    """Where a release's report contradicts the files beside it."""
+    found = []
     report = json.loads((folder / "report.json").read_text())
     ledger = json.loads((folder / "ledger.json").read_text())
     text = page.inner_text("main")
@@ -40,40 +52,47 @@ def faults(page, folder, axe):
     budget = ledger["budget"] if "budget" in ledger else ledger
     if f"ε = {budget['epsilon']:g}" not in flat:
         found.append(f"epsilon {budget['epsilon']} of the ledger is not on the page")
-    if axe:
-        page.evaluate(axe)
-        result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-        for one in result["violations"]:
-            if one["impact"] in ("serious", "critical"):
-                found.append(f"{one['impact']}: {one['help']} ({one['nodes'][0]['html'][:120]})")
+    return found
+
+
+def check(browser, path, axe):
+    """The faults of a page at all widths, light and dark."""
+    found, address = [], path.as_uri()
+    for width in WIDTHS:
+        for scheme in ["light", "dark"]:
+            page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+            said = []
+            page.on("console", lambda message, said=said: said.append(f"console: {message.text}"))
+            page.on("pageerror", lambda error, said=said: said.append(f"error: {error}"))
+            page.on("request", lambda request, said=said: said.append(f"request: {request.url}"))
+            page.goto(address)
+            said.remove(f"request: {address}")
+            said += faults(page, axe)
+            if path.name == "report.html":
+                said += contradictions(page, path.parent)
+            found += [f"{path.name}, {width} px, {scheme}: {fault}" for fault in said]
+            page.close()
     return found
 
 
 def main():
     folder, chromium = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
     axe = pathlib.Path(sys.argv[3]).read_text() if len(sys.argv) > 3 else None
-    address = (folder / "report.html").as_uri()
+    pages = sorted(folder.glob("*.html"))
+    assert folder / "report.html" in pages, f"{folder} has no report.html"
     found = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium,
             args=["--no-sandbox", "--disable-background-networking", "--disable-component-update"],
         )
-        for width in WIDTHS:
-            for scheme in ["light", "dark"]:
-                page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-                said = []
-                page.on("console", lambda message, said=said: said.append(f"console: {message.text}"))
-                page.on("pageerror", lambda error, said=said: said.append(f"error: {error}"))
-                page.on("request", lambda request, said=said: said.append(f"request: {request.url}"))
-                page.goto(address)
-                said.remove(f"request: {address}")
-                found += [f"{width} px, {scheme}: {fault}" for fault in said + faults(page, folder, axe)]
-                page.close()
+        for path in pages:
+            found += check(browser, path, axe)
         browser.close()
     for fault in found:
         print(fault, file=sys.stderr)
-    print(f"{address}: {len(WIDTHS)} widths, light and dark, {'with' if axe else 'WITHOUT'} axe-core: {len(found)} faults")
+    names = ", ".join(path.name for path in pages)
+    print(f"{names}: {len(WIDTHS)} widths, light and dark, {'with' if axe else 'WITHOUT'} axe-core: {len(found)} faults")
     return 1 if found else 0
 
 

@@ -215,6 +215,7 @@ fn accuracy_comes_back_and_a_wrong_one_is_refused_with_a_reason() {
         is_independent: true,
         is_laplace: false,
         errors: vec![(Clique::new([0, 1]), 0.125)],
+        at_most: vec![(Clique::new([0, 1]), 0.25)],
         total: 77.0,
     };
     let folder = tempfile::tempdir().expect("a folder");

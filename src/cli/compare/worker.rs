@@ -5,9 +5,11 @@ use std::io::{self, Read, Write};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use jointly::data::{Dataset, Projectable, PublicData, read_csv, read_public_csv};
+use jointly::data::{
+    Dataset, Labels, NumericColumns, Projectable, PublicData, read_csv, read_public_csv, write_csv,
+};
 use jointly::domain::Schema;
-use jointly::evaluation::WorkloadError;
+use jointly::evaluation::{ColumnComparison, NumberComparison, WorkloadError};
 use jointly::mechanism::{self, Task};
 use jointly::model::Drawing;
 use jointly::observe::Silent;
@@ -146,9 +148,35 @@ impl Cell {
             Subject::Mechanism { .. } => {
                 let synthetic = self.synthesize(&inputs, &mut row)?;
                 between(&synthetic, &mut row)?;
+                self.set_numbers(&inputs.schema, &synthetic, &mut row)?;
             }
         }
         Ok(Some(row))
+    }
+
+    /// The numbers of the numeric columns, drawn inside their bins, against the real ones. Not for a part of a file, whose
+    /// numbers are not apart.
+    fn set_numbers(&self, schema: &Schema, synthetic: &Dataset, row: &mut Row) -> Outcome {
+        if self.tables.split.is_some() {
+            return Ok(());
+        }
+        let real = NumericColumns::read(&self.tables.private, schema)?;
+        if real.columns().is_empty() {
+            return Ok(());
+        }
+        let mut text = Vec::new();
+        let seed = SAMPLING_SEED + self.key.seed.unwrap_or(0);
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        write_csv(&mut text, synthetic, schema, Labels::Codes, &mut rng)?;
+        let drawn = NumericColumns::read_from(text.as_slice(), "the synthetic table", schema)?;
+        let found = NumberComparison::between(&real, &drawn)?.columns;
+        let mean = |of: fn(&ColumnComparison) -> Option<f64>| {
+            let values: Vec<f64> = found.iter().filter_map(of).map(f64::abs).collect();
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        };
+        row.mean_difference = mean(|column| column.mean_difference);
+        row.wasserstein = mean(|column| column.wasserstein);
+        Ok(())
     }
 
     /// Runs a mechanism and draws as many records as the private table has. The time covers these two steps. The

@@ -1,15 +1,18 @@
 //! Measurements by the curator. Every function documents its noise and cost, charges the ledger and draws the noise.
 
+use crate::data::UnlistedValues;
 use crate::domain::Clique;
 use crate::error::{Error, Result};
 use crate::privacy::curator::access::Access;
 use crate::privacy::sampler::{DiscreteGaussian, DiscreteLaplace, IntegerNoise, LARGEST_PART};
 use crate::privacy::select::Selector;
 use crate::privacy::statistic::GridNoise;
+use crate::privacy::threshold::threshold;
 use crate::privacy::{
-    CellSet, Curator, LaplaceMarginal, MarginalSensitivity, NoiseForm, NoiseMechanism, NoisyBlocks,
-    NoisyCell, NoisyMarginal, NoisyResidual, NoisyStatistics, NoisySum, Ratio, ResidualQuery, Rho,
-    ScoreSensitivity, Selection, Sensitive, StatisticSensitivity, residual_cost,
+    CellSet, Curator, Delta, LaplaceMarginal, MarginalSensitivity, NoiseForm, NoiseMechanism,
+    NoisyBlocks, NoisyCell, NoisyMarginal, NoisyResidual, NoisyStatistics, NoisySum, NoisyValues,
+    Ratio, ResidualQuery, Rho, ScoreSensitivity, Selection, Sensitive, StatisticSensitivity,
+    residual_cost,
 };
 
 impl Curator<'_> {
@@ -157,6 +160,47 @@ impl Curator<'_> {
         let exact: i64 = cells.cells(&shape).into_iter().map(|cell| i64::from(counts[cell])).sum();
         let value = paid.add(&noise, [exact]).swap_remove(0);
         Ok(NoisySum { clique: clique.clone(), cells: cells.clone(), value, variance })
+    }
+
+    /// Measures the values of a column that its schema does not list, at a cost of `rho` and of a probability `delta`. Adds
+    /// discrete Gaussian noise to the number of records of every value that occurs, with the variance of
+    /// [`measure`](Self::measure), and returns those whose noisy counts reach a threshold T. A value whose records are all of
+    /// one neighbor, K at most, reaches it with a probability of at most δ: `K P[noise ≥ T − K] ≤ δ`. But for that event the
+    /// result is that of counts of the values that both neighbors have (`docs/theory/sensitivities.md`, section 10).
+    ///
+    /// `column`: its name, for the ledger. `values`: of the records that the curator holds.
+    ///
+    /// # Errors
+    /// A `rho` of 0 or above what is left, or a δ above [`remaining_delta`](Self::remaining_delta), which is 0 unless the
+    /// [budget](crate::Budget::with_threshold_delta) has a part for thresholds.
+    pub fn measure_unlisted(
+        &mut self,
+        column: &str,
+        values: Sensitive<UnlistedValues>,
+        rho: Rho,
+        delta: Delta,
+    ) -> Result<NoisyValues> {
+        let (relation, own) = (self.relation(), MarginalSensitivity::of(self.relation()));
+        let (noise, variance, _) = gaussian(own, rho)?;
+        let threshold = threshold(relation, variance, delta)?;
+        let squared_l2_sensitivity = own.squared_l2();
+        let mechanism = NoiseMechanism::ThresholdedGaussian {
+            variance,
+            squared_l2_sensitivity,
+            threshold,
+            delta,
+            relation,
+        };
+        let purpose = "values of many records".to_owned();
+        let clique = Some(vec![column.to_owned()]);
+        let mut paid = self.pay(Access { purpose, clique, ..Access::default() }, mechanism, rho)?;
+        // In the order of their texts, which says nothing about the order of the records.
+        let values = values.open(&paid);
+        let noisy = paid.add(&noise, values.counts().map(|(_, count)| i64::from(count)));
+        let named = values.counts().zip(noisy).map(|((text, _), count)| (text.to_owned(), count));
+        let is_named = |count: i64| u64::try_from(count).is_ok_and(|count| count >= threshold);
+        let values = named.filter(|(_, count)| is_named(*count)).collect();
+        Ok(NoisyValues { column: column.to_owned(), values, threshold, variance })
     }
 
     /// Measures a marginal at a cost of pure ε. Adds discrete Laplace noise to every cell, with scale exactly Δ₁/ε,

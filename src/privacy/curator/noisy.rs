@@ -87,6 +87,19 @@ pub struct NoisySum {
     pub variance: Ratio,
 }
 
+/// Values of a column that its schema does not list and that many records seem to have: they may be published.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NoisyValues {
+    /// The name of the column.
+    pub column: String,
+    /// The values in the order of their texts, with counts with discrete Gaussian noise that are at least the threshold.
+    pub values: Vec<(String, i64)>,
+    /// The smallest noisy count at which a value is named.
+    pub threshold: u64,
+    /// The noise's parameter σ², in squared counts, exactly.
+    pub variance: Ratio,
+}
+
 /// A residual query's answer with noise in every cell: it may be published.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoisyResidual {

@@ -2,6 +2,7 @@
 //! against the real records and are **not private**.
 
 mod plot;
+mod ratios;
 mod row;
 
 use serde::Serialize;
@@ -11,6 +12,7 @@ use super::format::short;
 use crate::error::Result;
 
 use plot::Plot;
+use ratios::Ratios;
 pub use row::{Key, Row};
 
 /// The settings of a comparison.
@@ -33,6 +35,7 @@ struct Page {
     version: &'static str,
     title: String,
     subtitle: String,
+    ratios: Option<Ratios>,
     sets: Vec<Set>,
 }
 
@@ -70,7 +73,7 @@ pub(super) struct Group<'a> {
 /// A measure in addition to the workload error: its name and a function that reads it from a row.
 type Extra = (&'static str, fn(&Row) -> Option<f64>);
 
-const EXTRAS: [Extra; 9] = [
+const EXTRAS: [Extra; 11] = [
     ("k-marginal score", |row| row.k_marginal),
     ("pMSE ratio", |row| row.pmse_ratio),
     ("Pearson, mean difference", |row| row.pearson_mean),
@@ -80,6 +83,8 @@ const EXTRAS: [Extra; 9] = [
     ("unique matches, share", |row| row.unique_share),
     ("against edit rules, share", |row| row.edit_share),
     ("group score", |row| row.group_score),
+    ("means of numbers, difference", |row| row.mean_difference),
+    ("Wasserstein distance of numbers", |row| row.wasserstein),
 ];
 
 /// Renders the page of all finished runs.
@@ -88,10 +93,12 @@ const EXTRAS: [Extra; 9] = [
 /// A failure of the template engine.
 pub fn render(comparison: &Comparison<'_>, rows: &[Row]) -> Result<String> {
     let sets = comparison.data.iter().filter_map(|name| Set::new(comparison, name, rows));
+    let all = comparison.data.iter().map(|name| (*name, groups(comparison, name, rows)));
     let page = Page {
         version: env!("CARGO_PKG_VERSION"),
         title: comparison.title.unwrap_or("Comparison").to_owned(),
         subtitle: format!("\u{3b4} = {:e}", comparison.delta),
+        ratios: Ratios::new(comparison, &all.collect::<Vec<_>>()),
         sets: sets.collect(),
     };
     filled(include_str!("page.html"), &page)

@@ -8,11 +8,11 @@ use super::{Comparison, Group, color, described};
 use crate::report::format::short;
 
 /// Size of the plot area, in SVG units.
-const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 320.0;
+const WIDTH: f64 = 300.0;
+const HEIGHT: f64 = 230.0;
 
 /// Horizontal distance between two mechanisms' marks at one epsilon, so that their bars do not overlap.
-const DODGE: f64 = 3.0;
+const DODGE: f64 = 1.6;
 
 /// The content that the template draws. Coordinates are in SVG units, with y downward.
 #[derive(Serialize)]
@@ -27,9 +27,9 @@ pub(super) struct Plot {
 }
 
 #[derive(Serialize)]
-struct Tick {
-    at: f64,
-    label: String,
+pub(super) struct Tick {
+    pub(super) at: f64,
+    pub(super) label: String,
 }
 
 /// The curve of a mechanism over the epsilons.
@@ -57,8 +57,6 @@ struct Reference {
     /// `None` if it is not a mechanism.
     color: Option<usize>,
     y: f64,
-    /// Position of its label. Labels of nearby lines are moved apart.
-    label_y: f64,
     label: String,
     title: String,
 }
@@ -79,7 +77,7 @@ impl Plot {
             let (Some(epsilon), Some(color)) = (group.epsilon, color) else {
                 let y = y.place(spread.mean);
                 let label = format!("{} {}", group.mechanism, short(spread.mean));
-                references.push(Reference { color, y, label_y: y, label, title });
+                references.push(Reference { color, y, label, title });
                 continue;
             };
             if lines.last().is_none_or(|line| line.color != color) {
@@ -97,7 +95,7 @@ impl Plot {
                 line.marks.push(mark);
             }
         }
-        part_labels(&mut references);
+        references.sort_by(|a, b| a.y.total_cmp(&b.y));
         let shown = lines.iter().map(|line| (line.color, names[line.color].to_owned()));
         Self {
             width: WIDTH,
@@ -115,19 +113,8 @@ impl Plot {
     }
 }
 
-/// Moves overlapping labels apart, from the top downward.
-fn part_labels(references: &mut [Reference]) {
-    const LINE: f64 = 12.0;
-    references.sort_by(|a, b| a.y.total_cmp(&b.y));
-    let mut last = f64::NEG_INFINITY;
-    for reference in references {
-        reference.label_y = reference.y.max(last + LINE);
-        last = reference.label_y;
-    }
-}
-
 /// A logarithmic axis.
-struct Axis {
+pub(super) struct Axis {
     low: f64,
     high: f64,
     from: f64,
@@ -137,7 +124,11 @@ struct Axis {
 impl Axis {
     /// Creates an axis that covers the positive values with a factor of `margin` at either end, between two
     /// coordinates.
-    fn new(values: impl Iterator<Item = f64>, margin: f64, [from, to]: [f64; 2]) -> Self {
+    pub(super) fn new(
+        values: impl Iterator<Item = f64>,
+        margin: f64,
+        [from, to]: [f64; 2],
+    ) -> Self {
         let (low, high) = values
             .filter(|value| *value > 0.0)
             .fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
@@ -146,7 +137,7 @@ impl Axis {
     }
 
     /// The coordinate of a value. A value of 0 goes to the lower end.
-    fn place(&self, value: f64) -> f64 {
+    pub(super) fn place(&self, value: f64) -> f64 {
         let share = (value.max(self.low) / self.low).ln() / (self.high / self.low).ln();
         let at = self.from + share * (self.to - self.from);
         (10.0 * at).round() / 10.0

@@ -69,6 +69,12 @@ pub struct Row {
     pub edit_share_real: Option<f64>,
     /// NIST's group score.
     pub group_score: Option<f64>,
+    /// Mean over the numeric columns of the distance of the means, in real standard deviations.
+    #[serde(default)]
+    pub mean_difference: Option<f64>,
+    /// Mean over the numeric columns of the Wasserstein distance, in real standard deviations.
+    #[serde(default)]
+    pub wasserstein: Option<f64>,
     /// Marginals measured privately.
     pub private_marginals: Option<usize>,
     /// Marginals taken from public tables.

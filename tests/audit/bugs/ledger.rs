@@ -213,8 +213,8 @@ pub(super) const BUGS: &[Bug] = &[
         "exact::a_budget",
         &[(
             "privacy/budget.rs",
-            "Ok(Self { epsilon, delta: Some(delta), rho: rho_from_epsilon_delta(epsilon, delta)? })",
-            "let budget = SAME; if BUG { budget.map(|budget: Self| Self { rho: Rho::from_units(2 * budget.rho.units()), ..budget }) } else { budget }",
+            "let rho = rho_from_epsilon_delta(epsilon, delta)?;",
+            "SAME let rho = if BUG { Rho::from_units(2 * rho.units()) } else { rho };",
         )],
     ),
 ];

@@ -6,18 +6,18 @@ use rayon::prelude::*;
 const ALIASED: f64 = 1e-9;
 
 /// `H = L Lᵀ` with the rows and columns of aliased parameters left out.
-pub(super) struct Cholesky {
+pub(crate) struct Cholesky {
     size: usize,
     lower: Vec<f64>,
     /// The parameters that do not follow from earlier ones.
-    pub(super) kept: Vec<bool>,
+    pub(crate) kept: Vec<bool>,
     /// Their number.
-    pub(super) rank: usize,
+    pub(crate) rank: usize,
 }
 
 impl Cholesky {
     /// `matrix`: H, row-major, of which only the lower triangle is read.
-    pub(super) fn new(mut matrix: Vec<f64>, size: usize) -> Self {
+    pub(crate) fn new(mut matrix: Vec<f64>, size: usize) -> Self {
         let diagonal: Vec<f64> = (0..size).map(|i| matrix[i * size + i]).collect();
         let mut kept = vec![false; size];
         let mut column = vec![0.0; size];
@@ -47,7 +47,7 @@ impl Cholesky {
     }
 
     /// Solves `H x = b` in place; 0 for aliased parameters.
-    pub(super) fn solve(&self, b: &mut [f64]) {
+    pub(crate) fn solve(&self, b: &mut [f64]) {
         for i in 0..self.size {
             let line = &self.lower[i * self.size..];
             let known: f64 = line[..i].iter().zip(&b[..i]).map(|(l, x)| l * x).sum();
@@ -63,5 +63,5 @@ impl Cholesky {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/evaluation_cholesky.rs"]
+#[path = "../../tests/unit/linalg_cholesky.rs"]
 mod tests;

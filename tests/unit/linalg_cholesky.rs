@@ -1,4 +1,4 @@
-//! Unit tests of `src/evaluation/cholesky.rs`.
+//! Unit tests of `src/linalg/cholesky.rs`.
 
 use super::*;
 

@@ -1,0 +1,247 @@
+//! The value of a statistic on a table or a marginal, with its variances.
+
+use serde::Serialize;
+
+use crate::combine::statistic::{Design, Link, Row};
+use crate::data::Dataset;
+use crate::domain::Domain;
+use crate::error::Result;
+use crate::linalg::Cholesky;
+use crate::model::Accuracy;
+
+/// Most Newton steps. Where a value decides the response, its coefficient grows by about one per step.
+const MOST_STEPS: usize = 30;
+
+/// A statistic on one table.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Fit {
+    /// The coefficients; `None` where a term follows from others, or no record counts.
+    pub(super) values: Vec<Option<f64>>,
+    /// The variance of each coefficient if the records are a random sample from a population: `A⁻¹ (Σ_i ψ_i ψ_iᵀ) A⁻¹` with
+    /// `ψ_i` the score of a record and A the negative Hessian (White 1980).
+    pub(super) sampling: Vec<f64>,
+}
+
+/// A statistic on a measured marginal.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    /// Its value.
+    pub value: f64,
+    /// The variance that it has from the noise, to first order.
+    pub noise: f64,
+    /// The relative standard deviation of the information on it, such as the size of a group that a mean is over; for a
+    /// logistic regression, that of its sampling variance if larger. The first order is good if it is well below 1.
+    pub looseness: f64,
+}
+
+/// Cells whose records count, and their weights.
+#[derive(Default)]
+struct Weighted {
+    rows: Vec<Row>,
+    weights: Vec<f64>,
+}
+
+impl Weighted {
+    fn push(&mut self, row: Option<Row>, weight: f64) {
+        if let Some(row) = row {
+            self.rows.push(row);
+            self.weights.push(weight);
+        }
+    }
+}
+
+impl Design {
+    /// The numbers of the statistic on a table over the same domain; `None` for one that is not determined there.
+    pub fn values(&self, table: &Dataset) -> Vec<Option<f64>> {
+        self.on_records(table).values.split_off(self.reported)
+    }
+
+    /// Their variances if the table is a random sample from a population.
+    pub fn sampling_variances(&self, table: &Dataset) -> Vec<f64> {
+        self.on_records(table).sampling.split_off(self.reported)
+    }
+
+    /// The numbers of the statistic on the marginal as it was measured, each `None` where noise leaves it undetermined;
+    /// `None` unless one measured marginal holds the whole statistic.
+    ///
+    /// The variances are those of the noise, to first order: that of `Σ_c g_c y_c` with `g_c` the derivative of a coefficient
+    /// by the count of cell c, which is the score of one of its records times `A⁻¹`.
+    ///
+    /// # Errors
+    /// Measurements over another domain.
+    pub fn on_measurements(
+        &self,
+        domain: &Domain,
+        accuracy: &Accuracy,
+    ) -> Result<Option<Vec<Option<Measured>>>> {
+        let Some(marginal) = accuracy.measured_marginal(domain, &self.clique)? else {
+            return Ok(None);
+        };
+        let counts = marginal.counts().values();
+        let mut cells = Weighted::default();
+        let mut places = Vec::new();
+        self.each_cell(&domain.shape(&self.clique), |cell, row| {
+            places.extend(row.is_some().then_some(cell));
+            cells.push(row, counts[cell]);
+        });
+        let fit = self.fit(&cells);
+        let beta: Option<Vec<f64>> = fit.values.iter().copied().collect();
+        let Some(beta) = beta else { return Ok(Some(vec![None; self.names().len()])) };
+        let variance = |of_cells: &dyn Fn(usize) -> f64| {
+            let mut weights = vec![0.0; counts.len()];
+            places.iter().enumerate().for_each(|(i, place)| weights[*place] = of_cells(i));
+            marginal.variance(domain, weights)
+        };
+        let inverses = self.inverses(&cells, &beta);
+        let numbers = inverses.iter().enumerate().skip(self.reported).map(|(place, inverse)| {
+            let Some(inverse) = inverse else { return Ok(None) };
+            let moved = |row: &Row| -> f64 { inverse.iter().zip(&row.1).map(|(u, x)| u * x).sum() };
+            let noise =
+                variance(&|i| moved(&cells.rows[i]) * self.residual(&cells.rows[i], &beta).0)?;
+            let relative = |of_cell: &dyn Fn(&Row) -> f64, sum: f64| -> Result<f64> {
+                let found = variance(&|i| of_cell(&cells.rows[i]))?;
+                Ok(if sum > 0.0 { found.sqrt() / sum } else { f64::INFINITY })
+            };
+            let square = |row: &Row| moved(row).powi(2);
+            let (slope, score) = (
+                |row: &Row| square(row) * self.residual(row, &beta).1,
+                |row: &Row| square(row) * self.residual(row, &beta).0.powi(2),
+            );
+            let information = relative(&slope, inverse[place])?;
+            // A rare outcome is in few records of many.
+            let looseness = match self.link {
+                Link::Identity => information,
+                Link::Logistic => information.max(relative(&score, fit.sampling[place])?),
+            };
+            Ok(Some(Measured { value: beta[place], noise, looseness }))
+        });
+        numbers.collect::<Result<_>>().map(Some)
+    }
+
+    /// The statistic on a table's records.
+    pub(super) fn on_records(&self, table: &Dataset) -> Fit {
+        let columns: Vec<_> = self.clique.iter().filter_map(|a| table.column(a)).collect();
+        let code = |record: usize, place: usize| {
+            columns.get(place).and_then(|column| column.get(record)).unwrap_or_default()
+        };
+        let tuple = |record: usize| -> Vec<u32> {
+            (0..columns.len()).map(|place| code(record, place)).collect()
+        };
+        let mut records: Vec<Vec<u32>> = (0..table.records()).map(tuple).collect();
+        records.sort_unstable();
+        let groups = records.chunk_by(|a, b| a == b);
+        let mut cells = Weighted::default();
+        groups.for_each(|group| cells.push(self.row_of(&group[0]), group.len() as f64));
+        self.fit(&cells)
+    }
+
+    fn fit(&self, cells: &Weighted) -> Fit {
+        let size = self.names.len();
+        let nothing = || Fit { values: vec![None; size], sampling: vec![0.0; size] };
+        let records: f64 = cells.weights.iter().sum();
+        if records <= 0.0 {
+            return nothing();
+        }
+        let mut beta = vec![0.0; size];
+        if self.link == Link::Logistic {
+            let ones = cells.rows.iter().zip(&cells.weights).map(|((y, _), w)| y * w);
+            // With noise, the share may be outside of (0, 1).
+            let share = (ones.sum::<f64>() / records).clamp(0.001, 0.999);
+            beta[0] = (share / (1.0 - share)).ln();
+        }
+        let mut deviance = self.deviance(cells, &beta);
+        for _ in 0..MOST_STEPS {
+            let (mut step, hessian) = self.derivatives(cells, &beta);
+            Cholesky::new(hessian, size).solve(&mut step);
+            let moved = |scale: f64| -> Vec<f64> {
+                beta.iter().zip(&step).map(|(b, s)| b + scale * s).collect()
+            };
+            // The likelihood of counts is concave, so halving the step ends, at the latest at rounding.
+            let mut scale = 1.0;
+            while scale > 1e-6 && self.deviance(cells, &moved(scale)) > deviance {
+                scale /= 2.0;
+            }
+            beta = moved(scale);
+            let gain = deviance - self.deviance(cells, &beta);
+            deviance -= gain;
+            if self.link == Link::Identity || gain <= 1e-12 * (deviance.abs() + 0.1) {
+                break;
+            }
+        }
+        if beta.iter().any(|b| !b.is_finite()) {
+            return nothing();
+        }
+        self.with_variances(cells, &beta)
+    }
+
+    /// The residual of a cell, and the derivative of its mean.
+    fn residual(&self, row: &Row, beta: &[f64]) -> (f64, f64) {
+        let eta: f64 = row.1.iter().zip(beta).map(|(x, b)| x * b).sum();
+        match self.link {
+            Link::Identity => (row.0 - eta, 1.0),
+            Link::Logistic => {
+                let p = 1.0 / (1.0 + (-eta).exp());
+                (row.0 - p, p * (1.0 - p))
+            }
+        }
+    }
+
+    /// `−2 log likelihood`, or the sum of squares.
+    fn deviance(&self, cells: &Weighted, beta: &[f64]) -> f64 {
+        let of_cell = |row: &Row| match self.link {
+            Link::Identity => self.residual(row, beta).0.powi(2),
+            Link::Logistic => {
+                let eta: f64 = row.1.iter().zip(beta).map(|(x, b)| x * b).sum();
+                // log(1 + exp(eta)) without overflow.
+                2.0 * (eta.max(0.0) + (-eta.abs()).exp().ln_1p() - row.0 * eta)
+            }
+        };
+        cells.rows.iter().zip(&cells.weights).map(|(row, w)| w * of_cell(row)).sum()
+    }
+
+    /// The gradient of the log likelihood, and the lower triangle of its negative Hessian, row-major.
+    fn derivatives(&self, cells: &Weighted, beta: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let size = beta.len();
+        let (mut gradient, mut hessian) = (vec![0.0; size], vec![0.0; size * size]);
+        for (row, weight) in cells.rows.iter().zip(&cells.weights) {
+            let (residual, slope) = self.residual(row, beta);
+            for (i, x) in row.1.iter().enumerate().filter(|(_, x)| **x != 0.0) {
+                gradient[i] += weight * residual * x;
+                let line = &mut hessian[i * size..=i * size + i];
+                line.iter_mut().zip(&row.1).for_each(|(h, z)| *h += weight * slope * x * z);
+            }
+        }
+        (gradient, hessian)
+    }
+
+    /// The rows of `A⁻¹`; `None` for a coefficient that is not determined.
+    fn inverses(&self, cells: &Weighted, beta: &[f64]) -> Vec<Option<Vec<f64>>> {
+        let size = beta.len();
+        let factor = Cholesky::new(self.derivatives(cells, beta).1, size);
+        let row = |place: usize| {
+            let mut inverse = vec![0.0; size];
+            inverse[place] = 1.0;
+            factor.solve(&mut inverse);
+            factor.kept[place].then_some(inverse)
+        };
+        (0..size).map(row).collect()
+    }
+
+    fn with_variances(&self, cells: &Weighted, beta: &[f64]) -> Fit {
+        let inverses = self.inverses(cells, beta);
+        let values = beta.iter().zip(&inverses).map(|(b, inverse)| inverse.as_ref().map(|_| *b));
+        let values = values.collect();
+        let sampling = inverses.iter().map(|inverse| {
+            let of_cell = |(row, weight): (&Row, &f64)| {
+                let moved = inverse.iter().flatten().zip(&row.1).map(|(u, x)| u * x);
+                weight * (moved.sum::<f64>() * self.residual(row, beta).0).powi(2)
+            };
+            cells.rows.iter().zip(&cells.weights).map(of_cell).sum()
+        });
+        Fit { values, sampling: sampling.collect() }
+    }
+}
+
+#[cfg(test)]
+#[path = "../../tests/unit/combine_fit.rs"]
+mod tests;

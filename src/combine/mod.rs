@@ -1,0 +1,134 @@
+//! Valid inference from a release: estimates, intervals and tests of shares, means, differences and coefficients of
+//! regressions.
+//!
+//! A release is one draw of a mechanism. An analyst who treats its records as the real ones takes the noise, and what the
+//! model left out, for facts. Two things show how far off a statistic may be:
+//!
+//! - What was measured about it ([`Measured`]): where one measured marginal holds the whole statistic, the law of the noise
+//!   gives the interval, whatever the model did.
+//! - Replicates: the mechanism run again on the *released* records ([`crate::mechanism::Replication`]) shows how far its
+//!   results lie from its input, at no privacy cost. [`Combined::of_replicates`] turns this into an interval. It is used where
+//!   a marginal was measured with noise that is not independent from cell to cell.
+//!
+//! Dependence that the model left out of the release is in no replicate either: other statistics have at most the bound of the
+//! measured errors ([`Finding::bound`]). Guide: `docs/guide/several-tables.md`; derivation: `docs/theory/several-tables.md`.
+
+mod fit;
+mod rules;
+mod statistic;
+mod student;
+mod support;
+
+use serde::Serialize;
+
+use crate::data::Dataset;
+use crate::domain::Schema;
+use crate::error::{Error, Result};
+use crate::error_bars::{CONFIDENCE, Interval};
+use crate::model::Accuracy;
+
+pub use fit::Measured;
+pub use rules::{Combined, Method, Target};
+pub use statistic::{Design, Statistic};
+use student::two_sided_quantile;
+pub use support::Support;
+
+/// The looseness from which a statistic on a measured marginal has no interval. It was chosen on Adult
+/// (`docs/results/several-tables.md`).
+pub const LOOSE: f64 = 0.3;
+
+/// One number of a statistic, with what is known about it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// The statistic, or a coefficient of it.
+    pub name: String,
+    /// Its value on the released table; `None` if it is not determined there.
+    pub released: Option<f64>,
+    /// Its values on the replicates.
+    pub replicates: Vec<Option<f64>>,
+    /// What it rests on.
+    pub support: Support,
+    /// The estimate and the interval; `None` unless the statistic is supported, and the noise small enough.
+    pub combined: Option<Combined>,
+    /// The p value of the test that it is 0, two-sided, where such a test makes sense and there is an interval.
+    pub p_value: Option<f64>,
+    /// For a statistic that is not supported: an interval from the measured error of the released table, if it was
+    /// measured.
+    pub bound: Option<Interval>,
+}
+
+impl Statistic {
+    /// Estimates a statistic from a released table and its replicates.
+    ///
+    /// `replicates`: may be empty; then a statistic that needs them has no interval. `accuracy`: what the release measured,
+    /// from its model file. `target`: what the interval is about.
+    ///
+    /// # Errors
+    /// Tables over another domain than the schema's, or replicates of another number of records than the released table's.
+    pub fn combine(
+        &self,
+        schema: &Schema,
+        released: &Dataset,
+        replicates: &[Dataset],
+        accuracy: &Accuracy,
+        target: Target,
+    ) -> Result<Vec<Finding>> {
+        let design = self.design(schema, released)?;
+        for (number, table) in (1..).zip(replicates) {
+            schema.domain().check_same(table.domain(), &format!("replicate {number}"))?;
+            if table.records() != released.records() {
+                return Err(Error::invalid_specification(
+                    format!("replicate {number}"),
+                    format!("{} records", table.records()),
+                    format!("{}, as in the released table", released.records()),
+                ));
+            }
+        }
+        let own = design.on_records(released);
+        let others: Vec<_> = replicates.iter().map(|table| design.on_records(table)).collect();
+        let support = design.support(accuracy);
+        let measured = design.on_measurements(&schema.domain(), accuracy)?;
+        let bound = match support {
+            Support::Measured => None,
+            _ => design.bound(schema, released, accuracy, &own)?,
+        };
+        let finding = |place: usize| {
+            // The private table may have another number of records than the released one.
+            let sampling = match target {
+                Target::PrivateTable => 0.0,
+                Target::Population => {
+                    own.sampling[place] * released.records() as f64 / accuracy.total
+                }
+            };
+            let found: Vec<Option<f64>> = others.iter().map(|fit| fit.values[place]).collect();
+            let combined = match (support, &measured) {
+                (Support::Measured, Some(measured)) => measured[place - design.reported]
+                    .filter(|found| found.looseness < LOOSE)
+                    .map(|found| Combined::of_measurements(&found, sampling)),
+                (Support::Measured, None) => {
+                    let all: Option<Vec<f64>> = found.iter().copied().collect();
+                    let all = own.values[place].zip(all);
+                    all.and_then(|(q, all)| Combined::of_replicates(q, &all, sampling))
+                }
+                _ => None,
+            };
+            // The intercept, a share or a mean is compared with no number.
+            let tested = combined.filter(|_| place > 0);
+            Finding {
+                name: design.names[place].clone(),
+                released: own.values[place],
+                replicates: found,
+                support,
+                combined,
+                p_value: tested.map(|found| found.p_value(0.0)),
+                bound: bound.map(|bound| {
+                    // A random sample lies within this of its population in 95 % of the cases.
+                    let half =
+                        two_sided_quantile(1.0 - CONFIDENCE, f64::INFINITY) * sampling.sqrt();
+                    Interval { lower: bound.lower - half, upper: bound.upper + half, ..bound }
+                }),
+            }
+        };
+        Ok((design.reported..design.names.len()).map(finding).collect())
+    }
+}

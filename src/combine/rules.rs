@@ -1,0 +1,120 @@
+//! The combining rules: one number from a released table and its replicates, with its interval.
+//!
+//! Derivation: `docs/theory/several-tables.md`.
+
+use serde::Serialize;
+
+use crate::combine::Measured;
+use crate::combine::student::{two_sided, two_sided_quantile};
+use crate::error_bars::CONFIDENCE;
+
+/// The factor of the squared bias in the variance. The bias of a release is estimated by that of its replicates, which are
+/// made from a table that is already smooth; see `docs/results/several-tables.md` for how it was chosen.
+const BIAS: f64 = 1.0;
+
+/// What an interval is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// The value on the private table.
+    PrivateTable,
+    /// The value in the population that the private table is a random sample of.
+    Population,
+}
+
+/// What an interval comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// The measurements of the release, and the law of their noise.
+    Measurements,
+    /// The released table and its replicates.
+    Replicates,
+}
+
+/// An estimate with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Combined {
+    /// What it comes from.
+    pub method: Method,
+    /// The value on the measured marginal, or `2 q̂ − q̄`.
+    pub estimate: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+    /// Degrees of freedom of the t distribution that the interval refers to; infinite for the normal distribution.
+    #[serde(skip_serializing_if = "is_infinite")]
+    pub degrees: f64,
+    /// The lower end of the 95 % interval.
+    pub lower: f64,
+    /// The upper end.
+    pub upper: f64,
+}
+
+impl Combined {
+    /// The estimate from the measurements alone: the noise has a known law, so that the normal distribution applies.
+    ///
+    /// `sampling`: as in [`of_replicates`](Self::of_replicates).
+    pub fn of_measurements(found: &Measured, sampling: f64) -> Self {
+        let variance = found.noise + sampling;
+        Self::with(Method::Measurements, found.value, variance, f64::INFINITY)
+    }
+
+    /// Combines a released table's value with those of its replicates. `None` for fewer than two replicates.
+    ///
+    /// `released`: q̂. `replicates`: `q_1, …, q_M`. `sampling`: the variance of the statistic in a random sample of the size of
+    /// the private table, or 0 for the value on the private table itself.
+    ///
+    /// ```
+    /// use jointly::combine::Combined;
+    /// let found = Combined::of_replicates(0.40, &[0.41, 0.39, 0.40, 0.42, 0.38], 0.0).expect("five replicates");
+    /// assert!((found.estimate - 0.40).abs() < 1e-12 && found.lower < 0.36 && 0.44 < found.upper);
+    /// ```
+    pub fn of_replicates(released: f64, replicates: &[f64], sampling: f64) -> Option<Self> {
+        let many = replicates.len() as f64;
+        if replicates.len() < 2 {
+            return None;
+        }
+        let mean = replicates.iter().sum::<f64>() / many;
+        let squares: f64 = replicates.iter().map(|q| (q - mean).powi(2)).sum();
+        let between = squares / (many - 1.0) * (1.0 + 1.0 / many);
+        let bias = mean - released;
+        let noise = between + BIAS * bias * bias;
+        let variance = noise + sampling;
+        // Satterthwaite: only the variance between replicates is uncertain.
+        let degrees =
+            if between > 0.0 { (many - 1.0) * (variance / between).powi(2) } else { f64::INFINITY };
+        Some(Self::with(Method::Replicates, released - bias, variance, degrees))
+    }
+
+    fn with(method: Method, estimate: f64, variance: f64, degrees: f64) -> Self {
+        let standard_error = variance.sqrt();
+        let half = two_sided_quantile(1.0 - CONFIDENCE, degrees) * standard_error;
+        let (lower, upper) = (estimate - half, estimate + half);
+        Self { method, estimate, standard_error, degrees, lower, upper }
+    }
+
+    /// The p value of the test that the statistic has this value, two-sided.
+    pub fn p_value(&self, value: f64) -> f64 {
+        let distance = (self.estimate - value).abs();
+        if self.standard_error > 0.0 {
+            two_sided(distance / self.standard_error, self.degrees)
+        } else {
+            f64::from(u8::from(distance == 0.0))
+        }
+    }
+
+    /// Whether a number is in the interval, its ends included.
+    pub fn covers(&self, number: f64) -> bool {
+        (self.lower..=self.upper).contains(&number)
+    }
+}
+
+/// JSON has no infinity.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_infinite(degrees: &f64) -> bool {
+    degrees.is_infinite()
+}
+
+#[cfg(test)]
+#[path = "../../tests/unit/combine_rules.rs"]
+mod tests;

@@ -1,0 +1,94 @@
+//! What a statistic rests on, and what is known about it if that is not enough.
+
+use serde::{Deserialize, Serialize};
+
+use crate::combine::fit::Fit;
+use crate::combine::statistic::{Design, Link};
+use crate::data::{Dataset, Projectable};
+use crate::domain::Schema;
+use crate::error::Result;
+use crate::error_bars::Interval;
+use crate::model::Accuracy;
+
+/// What a statistic rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Support {
+    /// It is a function of one marginal that was measured privately.
+    Measured,
+    /// It is a function of a marginal that was taken from a public table, whose distance from the private one no replicate
+    /// shows.
+    Public,
+    /// It needs a marginal that follows from the model.
+    Model,
+}
+
+impl Support {
+    /// The name, for readers: `measured`, `public`, `model`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Public => "public",
+            Self::Model => "model",
+        }
+    }
+}
+
+impl Design {
+    /// What the statistic rests on: whether one measured marginal holds all its attributes.
+    pub fn support(&self, accuracy: &Accuracy) -> Support {
+        let mut private = accuracy.measured.iter().filter(|m| m.stddev > 0.0);
+        if private.any(|m| self.clique.is_subset(&m.clique)) {
+            Support::Measured
+        } else if accuracy.public.iter().any(|public| self.clique.is_subset(public)) {
+            Support::Public
+        } else {
+            Support::Model
+        }
+    }
+
+    /// An interval for a share, a mean or a difference of these from the measured error e of a marginal that includes
+    /// theirs: within a group that is a share p of the released records, a mean of numbers from a to b differs by at most
+    /// `(b − a) e / (2 p)` (`docs/theory/several-tables.md`). `None` for regressions, or if no such error was measured.
+    pub(super) fn bound(
+        &self,
+        schema: &Schema,
+        released: &Dataset,
+        accuracy: &Accuracy,
+        own: &Fit,
+    ) -> Result<Option<Interval>> {
+        let is_mean = self.terms.is_empty() && self.link == Link::Identity;
+        if !is_mean && self.either.is_none() {
+            return Ok(None);
+        }
+        let domain = schema.domain();
+        let larger = accuracy.at_most.iter().filter(|(c, _)| self.clique.is_subset(c));
+        // The smallest bound of several would cover less often: the choice looks at no measured number.
+        let chosen = larger.min_by_key(|(c, _)| (domain.cells(c).unwrap_or(u64::MAX), c));
+        let Some((estimate, (_, error))) = own.values[self.reported].zip(chosen) else {
+            return Ok(None);
+        };
+        let counts = released.project(&self.clique)?;
+        let shape = domain.shape(&self.clique);
+        // Records that count, those of the first group and those of the second.
+        let mut groups = [0.0_f64; 2];
+        self.each_cell(&shape, |cell, row| {
+            if let Some((_, x)) = row {
+                let second = x.get(1).is_some_and(|is_first| *is_first == 0.0);
+                groups[usize::from(second)] += f64::from(counts[cell]);
+            }
+        });
+        let (low, high) = self.response.range();
+        let groups = groups.iter().take(if self.either.is_some() { 2 } else { 1 });
+        let shares = groups.map(|records| released.records() as f64 / records);
+        let half = (high - low) * error / 2.0 * shares.sum::<f64>();
+        let (least, most) =
+            if self.either.is_some() { (low - high, high - low) } else { (low, high) };
+        let cut = |x: f64| x.clamp(least, most);
+        Ok(Some(Interval { estimate, lower: cut(estimate - half), upper: cut(estimate + half) }))
+    }
+}
+
+#[cfg(test)]
+#[path = "../../tests/unit/combine_support.rs"]
+mod tests;

@@ -1,0 +1,136 @@
+//! Tables that have some of the columns of a schema, kept as they are written.
+
+use std::io::Write;
+use std::path::Path;
+
+use ::csv::ByteRecord;
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+
+use crate::data::csv::{Reading, of_file, read_keeping};
+use crate::data::raw_table::quoted;
+use crate::data::{Dataset, Labels, write_csv, write_durably};
+use crate::domain::{Encoding, Schema};
+use crate::error::{Error, Result};
+
+/// Rows of which some columns are attributes of a schema, with their codes and their texts.
+#[derive(Clone, Debug)]
+pub struct PartialTable {
+    name: String,
+    header: ByteRecord,
+    rows: Vec<ByteRecord>,
+    /// The line of each row; its number where rows have no lines.
+    lines: Vec<u64>,
+    has_lines: bool,
+    known: Dataset,
+}
+
+impl PartialTable {
+    /// Reads a table, CSV or Parquet.
+    ///
+    /// # Errors
+    /// As [`read_public_csv`](crate::data::read_public_csv): it has at least one attribute of the schema, and one row.
+    pub fn read(path: &Path, schema: &Schema) -> Result<Self> {
+        let table = of_file(path, schema)?;
+        let (name, header, has_lines) =
+            (table.name.clone(), table.header.clone(), !table.has_rows());
+        let (mut rows, mut lines) = (Vec::new(), Vec::new());
+        let known = read_keeping(table, schema, Reading::public(), &mut |record, table| {
+            rows.push(record.clone());
+            lines.push(table.line(record));
+        })?;
+        Ok(Self { name, header, rows, lines, has_lines, known })
+    }
+
+    /// The codes of its attributes.
+    pub fn known(&self) -> &Dataset {
+        &self.known
+    }
+
+    /// The error of a row whose value in a column contradicts the others.
+    pub fn contradiction(&self, row: usize, column: &str, expected: &str) -> Error {
+        let position = self.header.iter().position(|name| name == column.as_bytes());
+        let cell = self.rows.get(row).and_then(|cells| cells.get(position?)).unwrap_or_default();
+        let (line, found) = (self.lines.get(row).copied().unwrap_or(0), quoted(cell));
+        let (column, expected) = (column.to_owned(), expected.to_owned());
+        if self.has_lines {
+            return Error::InvalidCell { file: self.name.clone(), line, column, found, expected };
+        }
+        Error::InvalidValue { table: self.name.clone(), row: line, column, found, expected }
+    }
+
+    /// Writes the rows as they are, followed by other columns of a schema, as CSV. The file appears whole or not at all.
+    ///
+    /// `more`: as many records as rows. `seed`: of the values drawn inside bins.
+    ///
+    /// # Errors
+    /// Another number of records, a name for Parquet, a column of `more` that the table has too, or a failure to write.
+    pub fn write_with(
+        &self,
+        more: &Dataset,
+        schema: &Schema,
+        path: &Path,
+        seed: u64,
+    ) -> Result<()> {
+        let place = path.display().to_string();
+        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) {
+            let expected = "a name for CSV: completed rows keep their texts";
+            return Err(Error::invalid_specification(
+                place,
+                "the name of a Parquet file",
+                expected,
+            ));
+        }
+        if more.records() != self.rows.len() {
+            let (found, expected) = (more.records().to_string(), self.rows.len().to_string());
+            return Err(Error::invalid_specification("records to add", found, expected));
+        }
+        let named = |names: &ByteRecord, attribute: &crate::domain::Attribute| {
+            names.iter().any(|name| name == attribute.name.as_bytes())
+        };
+        if let Some(twice) = more.domain().attributes().iter().find(|a| named(&self.header, a)) {
+            return Err(Error::DuplicateAttribute {
+                name: twice.name.clone(),
+                place: self.name.clone(),
+            });
+        }
+        let mut text = Vec::new();
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        write_csv(&mut text, more, schema, Labels::Codes, &mut rng)?;
+        let is_gzip =
+            path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
+        let failed =
+            |source: std::io::Error| Error::Io { action: "write", path: path.into(), source };
+        write_durably(path, |file| {
+            if is_gzip {
+                let mut gzip = flate2::write::GzEncoder::new(file, flate2::Compression::default());
+                self.write_rows(&mut gzip, &text, schema).map_err(failed)?;
+                return gzip.finish().map(drop).map_err(failed);
+            }
+            self.write_rows(file, &text, schema).map_err(failed)
+        })
+    }
+
+    /// Writes each row with the same row of a CSV text with a header.
+    fn write_rows(&self, mut out: impl Write, text: &[u8], schema: &Schema) -> std::io::Result<()> {
+        let format = schema.table();
+        let mark = if format.encoding == Encoding::Utf8 { 0 } else { "\u{feff}".len() };
+        out.write_all(&text[..mark])?;
+        let mut reader = ::csv::ReaderBuilder::new();
+        let mut reader =
+            reader.delimiter(format.delimiter_byte()).has_headers(false).from_reader(&text[mark..]);
+        let mut writer = ::csv::WriterBuilder::new();
+        let mut writer =
+            writer.delimiter(format.delimiter_byte()).buffer_capacity(1 << 16).from_writer(out);
+        let mut more = ByteRecord::new();
+        for row in std::iter::once(&self.header).chain(&self.rows) {
+            reader.read_byte_record(&mut more)?;
+            writer.write_record(row.iter().chain(&more))?;
+        }
+        writer.flush()
+    }
+}
+
+#[cfg(test)]
+#[path = "../../tests/unit/data_partial.rs"]
+mod tests;

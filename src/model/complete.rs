@@ -1,0 +1,111 @@
+//! Records of which some attributes are known, completed.
+
+use rand::rngs::ChaCha20Rng;
+use rand::{Rng, SeedableRng};
+use rayon::prelude::*;
+
+use crate::data::Dataset;
+use crate::domain::Clique;
+use crate::error::{Error, Result};
+use crate::model::{Evidence, Model, Sampling};
+
+impl Model {
+    /// Draws the attributes that some records lack, each record from the model's exact distribution given its known values.
+    /// Records with equal values share one conditional model. The result has the lacking attributes, in the domain's order,
+    /// and the records in the order of `known`.
+    ///
+    /// `known`: records over some of the model's attributes. `impossible`: the error of a record whose values no record of
+    /// the model has together, by its position and the first attribute that contradicts those before it.
+    ///
+    /// # Errors
+    /// No attribute that lacks, an attribute that the model does not have or with other values, or that of `impossible`.
+    ///
+    /// ```
+    /// use jointly::{data::Dataset, domain::Domain, Error};
+    /// use jointly::model::{Model, WeightedSupport};
+    /// use rand::{SeedableRng, rngs::ChaCha20Rng};
+    /// let domain = Domain::new([("a", 2), ("b", 3)])?;
+    /// // In the model, b is 2 where a is 1.
+    /// let support = Dataset::from_rows(domain.clone(), &[[0, 0], [1, 2]])?;
+    /// let model = Model::from(WeightedSupport::new(&support, vec![1.0, 1.0], 2.0)?);
+    /// let known = Dataset::from_rows(Domain::new([("a", 2)])?, &[[1], [0], [1]])?;
+    /// let impossible = |_, _: &str| Error::EmptyModel { reason: String::new() };
+    /// let drawn = model.complete(&known, &mut ChaCha20Rng::seed_from_u64(1), &impossible)?;
+    /// assert_eq!([0, 1, 2].map(|record| drawn.row(record)), [[2], [0], [2]]);
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    pub fn complete<R: Rng + ?Sized>(
+        &self,
+        known: &Dataset,
+        rng: &mut R,
+        impossible: &(dyn Fn(usize, &str) -> Error + Sync),
+    ) -> Result<Dataset> {
+        let names: Vec<&str> =
+            known.domain().attributes().iter().map(|a| a.name.as_str()).collect();
+        let own = self.domain().clique(&names)?;
+        let lacking: Vec<usize> =
+            (0..self.domain().len()).filter(|attribute| !own.contains(*attribute)).collect();
+        if lacking.is_empty() {
+            let expected = "a table that lacks at least one attribute of the model";
+            return Err(Error::invalid_specification("records to complete", "all", expected));
+        }
+        let members = known.members(&Clique::new(0..names.len()))?;
+        let groups: Vec<(Vec<u32>, Vec<u32>, u64)> =
+            members.into_iter().map(|(codes, records)| (codes, records, rng.next_u64())).collect();
+        let drawn = groups.par_iter().map(|(codes, records, seed)| {
+            let given = self.given_values(&names, codes)?.map_err(|attribute| {
+                let record = records.first().map_or(0, |record| *record as usize);
+                impossible(record, attribute)
+            })?;
+            let mut rng = ChaCha20Rng::seed_from_u64(*seed);
+            given.sample(records.len(), Sampling::Independent, &mut rng)?.select(&lacking)
+        });
+        let drawn: Vec<Dataset> = drawn.collect::<Result<_>>()?;
+        let mut drawn = drawn.into_iter();
+        let Some(mut all) = drawn.next() else {
+            let expected = "at least one record";
+            return Err(Error::invalid_specification("records to complete", "none", expected));
+        };
+        for block in drawn {
+            all.append(&block)?;
+        }
+        // They are in the order of the groups.
+        let mut places = vec![0; known.records()];
+        let records = groups.iter().flat_map(|(_, records, _)| records);
+        for (place, record) in (0_u32..).zip(records) {
+            places[*record as usize] = place;
+        }
+        Ok(all.take(&places))
+    }
+
+    /// The distribution given one value of each of some attributes, or the name of the first one that contradicts those
+    /// before it.
+    fn given_values<'n>(
+        &self,
+        names: &[&'n str],
+        codes: &[u32],
+    ) -> Result<std::result::Result<Self, &'n str>> {
+        let first = |length: usize| -> Result<Option<Self>> {
+            let known = names.iter().zip(codes).take(length);
+            let known = known.map(|(name, code)| (*name, vec![*code]));
+            match self.given(&Evidence::new(self.domain(), known)?) {
+                Ok(given) => Ok(Some(given)),
+                Err(Error::EmptyModel { .. }) => Ok(None),
+                Err(error) => Err(error),
+            }
+        };
+        if let Some(given) = first(names.len())? {
+            return Ok(Ok(given));
+        }
+        for length in 1..names.len() {
+            if first(length)?.is_none() {
+                return Ok(Err(names[length - 1]));
+            }
+        }
+        Ok(Err(names.last().copied().unwrap_or_default()))
+    }
+}
+
+#[cfg(test)]
+#[path = "../../tests/unit/model_complete.rs"]
+mod tests;

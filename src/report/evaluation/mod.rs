@@ -1,0 +1,189 @@
+//! The page of an evaluation: the real table beside the synthetic one, as self-contained HTML. Its numbers are computed from
+//! the real records and are **not private**: the page is for the holder of the records alone.
+
+mod columns;
+mod numbers;
+mod pairs;
+
+use serde::Serialize;
+
+use super::filled;
+use super::format::{grouped, short};
+use super::numbers::number;
+use crate::data::Dataset;
+use crate::domain::Schema;
+use crate::error::Result;
+use crate::evaluation::{Estimate, NumberComparison, RegressionComparison, WorkloadError};
+
+/// Groups of records shown, at most.
+const GROUPS: usize = 24;
+
+/// What the page shows. **Not private.**
+#[derive(Clone, Debug)]
+pub struct Evaluation<'a> {
+    /// Names of the two files.
+    pub files: [String; 2],
+    /// Columns and the meanings of their codes.
+    pub schema: &'a Schema,
+    /// The real table.
+    pub real: &'a Dataset,
+    /// The synthetic table.
+    pub synthetic: &'a Dataset,
+    /// Its errors on the workload.
+    pub error: &'a WorkloadError,
+    /// The error of the product of the real table's one-way marginals.
+    pub independent_error: f64,
+    /// Names and values of all other measures.
+    pub measures: Vec<(String, String)>,
+    /// The numeric columns.
+    pub numbers: Option<&'a NumberComparison>,
+    /// Regressions on both tables.
+    pub regressions: &'a [RegressionComparison],
+}
+
+#[derive(Serialize)]
+struct Page {
+    version: &'static str,
+    subtitle: String,
+    cards: Vec<Card>,
+    measures: Vec<(String, String)>,
+    columns: Vec<columns::Chart>,
+    pairs: Vec<pairs::Pair>,
+    worst: Vec<[String; 4]>,
+    numbers: Option<Numbers>,
+    regressions: Vec<Terms>,
+}
+
+#[derive(Serialize)]
+struct Card {
+    name: &'static str,
+    value: String,
+    note: String,
+}
+
+#[derive(Serialize)]
+struct Numbers {
+    rows: Vec<numbers::Row>,
+    charts: Vec<numbers::Boxes>,
+    correlations: Vec<String>,
+    groups: Vec<Group>,
+    groups_left_out: usize,
+}
+
+#[derive(Serialize)]
+struct Group {
+    name: String,
+    rows: Vec<numbers::Row>,
+}
+
+/// A regression.
+#[derive(Serialize)]
+struct Terms {
+    name: String,
+    rows: Vec<[String; 4]>,
+}
+
+/// Renders the page. Names are escaped.
+///
+/// # Errors
+/// Tables over other domains, a table without records, a marginal that does not fit in memory, or a failure of the template
+/// engine.
+pub fn render(evaluation: &Evaluation<'_>) -> Result<String> {
+    let error = evaluation.error;
+    let worst = error.worst.iter().map(|worst| {
+        [worst.clique.join(" \u{d7} "), short(worst.l1), short(worst.max), grouped(worst.cells)]
+    });
+    let [real, synthetic] = &evaluation.files;
+    let page = Page {
+        version: env!("CARGO_PKG_VERSION"),
+        subtitle: format!("{synthetic} (synthetic) beside {real} (real)"),
+        cards: cards(evaluation),
+        measures: evaluation.measures.clone(),
+        columns: columns::charts(evaluation)?,
+        pairs: pairs::worst(evaluation)?,
+        worst: worst.collect(),
+        numbers: evaluation.numbers.map(|found| Numbers {
+            rows: found.columns.iter().map(numbers::Row::new).collect(),
+            charts: found.columns.iter().filter_map(numbers::Boxes::new).collect(),
+            correlations: correlations(found),
+            groups: groups(found),
+            groups_left_out: found.groups.len().saturating_sub(GROUPS),
+        }),
+        regressions: evaluation.regressions.iter().map(terms).collect(),
+    };
+    filled(include_str!("page.html"), &page)
+}
+
+fn cards(evaluation: &Evaluation<'_>) -> Vec<Card> {
+    let error = evaluation.error;
+    vec![
+        Card {
+            name: "Records",
+            value: grouped(evaluation.synthetic.records() as u64),
+            note: format!("synthetic; {} real", grouped(evaluation.real.records() as u64)),
+        },
+        Card {
+            name: "Workload error",
+            value: short(error.mean_l1),
+            note: format!("mean L1 distance of {} marginals, 0 to 2", grouped(error.cliques)),
+        },
+        Card {
+            name: "Without any dependence",
+            value: short(evaluation.independent_error),
+            note: "error of the real columns, taken as independent".into(),
+        },
+        Card {
+            name: "Worst marginal",
+            value: short(error.max_l1),
+            note: error.worst.first().map_or_else(String::new, |w| w.clique.join(" \u{d7} ")),
+        },
+        Card {
+            name: "Largest error of a cell",
+            value: short(error.max_query),
+            note: format!("of {} cells; mean {}", grouped(error.queries), short(error.mean_query)),
+        },
+    ]
+}
+
+fn correlations(found: &NumberComparison) -> Vec<String> {
+    let named = [("Pearson", &found.pearson), ("rank", &found.spearman)];
+    let named = named.into_iter().filter_map(|(name, found)| Some((name, found.as_ref()?)));
+    let text = |(name, found): (&str, &crate::evaluation::DependenceDifference)| {
+        let (mean, max) = (short(found.mean), short(found.max));
+        let worst = found.worst.join(" \u{d7} ");
+        format!("Difference in {name} correlation: {mean} in the mean, {max} at most ({worst}).")
+    };
+    named.map(text).collect()
+}
+
+fn groups(found: &NumberComparison) -> Vec<Group> {
+    let group = |group: &crate::evaluation::GroupComparison| Group {
+        name: format!(
+            "{}: {} real records, {} synthetic ones",
+            group.values.join(", "),
+            grouped(group.real_records),
+            grouped(group.synthetic_records)
+        ),
+        rows: group.columns.iter().map(numbers::Row::new).collect(),
+    };
+    found.groups.iter().take(GROUPS).map(group).collect()
+}
+
+fn terms(found: &RegressionComparison) -> Terms {
+    let estimate = |estimate: Option<Estimate>| {
+        let shown = |e: Estimate| {
+            let [value, low, high] = [e.value, e.low, e.high].map(|x| number(x, false));
+            format!("{value} [{low}, {high}]")
+        };
+        estimate.map_or_else(|| "\u{2013}".into(), shown)
+    };
+    let row = |term: &crate::evaluation::TermComparison| {
+        let overlap = term.overlap.map_or_else(|| "\u{2013}".into(), |share| format!("{share:.2}"));
+        [term.term.clone(), estimate(term.real), estimate(term.synthetic), overlap]
+    };
+    Terms { name: found.formula.clone(), rows: found.terms.iter().map(row).collect() }
+}
+
+#[cfg(test)]
+#[path = "../../../tests/unit/report_evaluation.rs"]
+mod tests;

@@ -1,0 +1,142 @@
+//! Replicates of the released table: its mechanism once more, on the released records. They cost no privacy.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use rand::rngs::ChaCha20Rng;
+use rand::{Rng, SeedableRng};
+
+use crate::data::{Dataset, Destination, Labels, PublicData, write_csv_file};
+use crate::domain::Schema;
+use crate::error::{Contradiction, Error, Result};
+use crate::mechanism::Replication;
+use crate::observe::{Event, Notice, Observer};
+use crate::privacy::NoiseSeed;
+use crate::query::Workload;
+use crate::synthesis::Synthesis;
+
+/// Most replicates; more than a few dozen make no interval narrower.
+const MOST: u32 = 1000;
+
+/// What replicates are made of. It has no private records, so that nothing about them can get into a replicate.
+pub(super) struct Released<'a> {
+    pub(super) rows: &'a Dataset,
+    pub(super) schema: &'a Schema,
+    pub(super) workload: &'a Workload,
+    pub(super) public: &'a [PublicData],
+}
+
+/// The file of a replicate beside that of the released table: `t.replicate-1.csv` for `t.csv`, and likewise for names that
+/// end in `.csv.gz` or `.parquet`.
+///
+/// `number`: counted from 1.
+///
+/// ```
+/// use jointly::synthesis::replicate_path;
+/// assert_eq!(replicate_path("out/t.csv.gz".as_ref(), 3), std::path::Path::new("out/t.replicate-3.csv.gz"));
+/// ```
+pub fn replicate_path(table: &Path, number: u32) -> PathBuf {
+    let name = table.file_name().unwrap_or_default().to_string_lossy();
+    let plain = name.strip_suffix(".gz").unwrap_or(&name);
+    let stem = plain.strip_suffix(".csv").or_else(|| plain.strip_suffix(".parquet"));
+    let stem = stem.unwrap_or(plain);
+    table.with_file_name(format!("{stem}.replicate-{number}{}", &name[stem.len()..]))
+}
+
+/// Passes on whether to stop, and nothing else: the rounds of a replicate are not those of the run.
+struct Quiet<'o>(&'o mut dyn Observer);
+
+impl Observer for Quiet<'_> {
+    fn event(&mut self, _: &Event) {}
+
+    fn check(&mut self) -> ControlFlow<()> {
+        self.0.check()
+    }
+}
+
+impl Synthesis {
+    /// The files of the replicates.
+    pub(super) fn replicate_paths(&self) -> Vec<PathBuf> {
+        let table = self.outputs.table.as_deref();
+        let paths = |table| (1..=self.replicates).map(move |number| replicate_path(table, number));
+        table.into_iter().flat_map(paths).collect()
+    }
+
+    /// Refuses replicates that there cannot be.
+    pub(super) fn check_replicates(&self) -> Result<()> {
+        if self.replicates == 0 {
+            return Ok(());
+        }
+        if self.replicates == 1 || self.replicates > MOST {
+            let expected = "2 to 1000, or 0 for none: one replicate shows no spread";
+            return Err(Error::invalid_parameter("replicates", self.replicates, expected));
+        }
+        let entry = self.entry()?;
+        if !entry.spends {
+            let what = "--tables".to_owned();
+            return Err(Contradiction::Unused { what, mechanism: entry.name }.into());
+        }
+        let together =
+            |second, why| Err(Contradiction::Together { first: "--tables", second, why }.into());
+        if self.rows.is_some() {
+            let why = "a replicate repeats the run on a table of the same size";
+            return together("--rows", why);
+        }
+        let is_file =
+            |path: &PathBuf| matches!(Destination::of(path), Ok(Destination::File { .. }));
+        if !self.outputs.table.as_ref().is_some_and(is_file) {
+            return together("an --out that is no file", "replicates are files beside the table");
+        }
+        Ok(())
+    }
+
+    /// Removes the replicates of an earlier table of the same name, so that none of them lies beside the new one.
+    pub(super) fn remove_replicates(&self) -> Result<()> {
+        for path in self.replicate_paths() {
+            match fs::remove_file(&path) {
+                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::Io { action: "remove", path, source });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws the replicates and writes each as soon as it is drawn.
+    pub(super) fn write_replicates(
+        &self,
+        from: &Released<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let Some(budget) = self.budget.filter(|_| self.replicates > 0) else { return Ok(()) };
+        let mechanism = self.entry()?.build(&self.parameters)?;
+        let replication = Replication {
+            mechanism: &*mechanism,
+            workload: from.workload,
+            public: from.public,
+            budget,
+            error_share: self.error_share,
+            ledger_from: self.ledger_from.as_deref(),
+            unit: &self.unit,
+            drawing: self.drawing,
+        };
+        // Of a fixed seed, other noise than that of the run.
+        let seed = self.seed.map_or_else(rand::random, |seed| !seed);
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        for (number, path) in (1..).zip(self.replicate_paths()) {
+            let [noise, rows, within] = [rng.next_u64(), rng.next_u64(), rng.next_u64()];
+            let noise = self.seed.map_or(NoiseSeed::System, |_| NoiseSeed::Fixed(noise));
+            let drawn = replication.draw(from.rows, noise, rows, &mut Quiet(observer))?;
+            write_csv_file(&path, &drawn, from.schema, Labels::Codes, within)?;
+            let of = self.replicates;
+            observer.event(&Event::Notice(Notice::Replicate { number, of }));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "../../tests/unit/synthesis_replicates.rs"]
+mod tests;

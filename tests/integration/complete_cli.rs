@@ -1,0 +1,142 @@
+//! `jointly sample --complete`: the rows of a table with the columns that it lacks.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::fmt::Write;
+
+use crate::cli::Bench;
+
+const SCHEMA: &str = r#"{"columns": [
+    {"name": "sex", "kind": "categorical", "codes": ["f", "m"]},
+    {"name": "age", "kind": "numeric", "edges": [0, 18, 65, 100], "integer": true, "na": true},
+    {"name": "job", "kind": "categorical", "codes": ["none", "nurse", "guard"]}
+], "forbidden": [{"age": {"from": 0, "below": 18}, "job": ["nurse", "guard"]}]}"#;
+
+/// A model of people: nurses are women and guards are men; children have no job.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    let mut text = "sex,age,job\n".to_owned();
+    for i in 0..3_000_usize {
+        let (age, job) = match i % 3 {
+            0 => (i % 18, "none"),
+            _ => (18 + i % 47, ["nurse", "guard"][i % 2]),
+        };
+        writeln!(text, "{},{age},{job}", ["f", "m"][i % 2]).unwrap();
+    }
+    bench.write("people.csv", &text);
+    bench.write("schema.json", SCHEMA);
+    bench.succeed(
+        "synth --private people.csv --schema schema.json --mechanism mst --workload all-2-way --epsilon 50 --delta 1e-6 \
+         --out out.csv --model model.json",
+    );
+    bench
+}
+
+#[test]
+fn rows_are_completed_from_their_own_values() {
+    let bench = bench();
+    let mut text = "id,job,age\n".to_owned();
+    for i in 0..400 {
+        let (job, age) = [("nurse", "30"), ("guard", "64"), ("none", "7")][i % 3];
+        writeln!(text, "{i},{job},{age}").unwrap();
+    }
+    bench.write("partial.csv", &text);
+    let complete = "sample --model model.json --complete partial.csv --seed 3";
+    bench.succeed(&format!("{complete} --out full.csv"));
+    let full = bench.read("full.csv");
+    let mut lines = full.lines();
+    assert_eq!(lines.next(), Some("id,job,age,sex"));
+    let (mut agree, mut adults) = (0, 0);
+    for (line, partial) in lines.by_ref().zip(text.lines().skip(1)) {
+        let (own, sex) = line.rsplit_once(',').unwrap();
+        assert_eq!(own, partial, "the rows are kept as they are");
+        match own.split(',').nth(1) {
+            Some("none") => {}
+            Some(job) => {
+                adults += 1;
+                agree += usize::from(sex == if job == "nurse" { "f" } else { "m" });
+            }
+            None => unreachable!(),
+        }
+    }
+    assert_eq!(full.lines().count(), 401);
+    assert!(agree * 100 > adults * 95, "{agree} of {adults}");
+    bench.succeed(&format!("{complete} --out again.csv"));
+    assert_eq!(bench.read("again.csv"), full);
+}
+
+#[test]
+fn tables_that_cannot_be_completed_are_refused_with_line_and_column() {
+    let bench = bench();
+    for (text, message) in [
+        ("job,age\n", "without records"),
+        ("id\n1\n", "no attribute of the schema"),
+        ("job\nnurse\nclown\n", "line 3, column 'job': found 'clown'"),
+        ("sex,age,job\nf,30,nurse\n", "at least one attribute"),
+        // The schema forbids both together.
+        ("job,age\nnone,7\nnurse,7\n", "partial.csv, line 3"),
+    ] {
+        bench.write("partial.csv", text);
+        bench.fail("sample --model model.json --complete partial.csv --out full.csv", 3, message);
+    }
+    bench.write("partial.csv", "job\nnurse\n");
+    for flags in ["--rows 5", "--given sex=f", "--draw independent"] {
+        let wrong =
+            format!("sample --model model.json --complete partial.csv --out full.csv {flags}");
+        bench.fail(&wrong, 2, "cannot be used with");
+    }
+    bench.fail("sample --model model.json --out full.csv", 2, "required arguments");
+    bench.fail("sample --model model.json --complete partial.csv --out full.parquet", 3, "CSV");
+    assert!(!bench.path("full.csv").exists());
+}
+
+/// Two values that are each possible, and no record of the model has both: a boy would have no job, and men have one.
+#[test]
+fn a_contradiction_names_the_row_and_the_column() {
+    let bench = Bench::new();
+    let schema = SCHEMA.replace(
+        "], \"forbidden\": [",
+        "], \"forbidden\": [{\"sex\": [\"m\"], \"job\": [\"none\"]}, ",
+    );
+    bench.write("schema.json", &schema);
+    bench.write(
+        "people.csv",
+        &format!("sex,age,job\n{}", "f,7,none\nm,30,guard\nf,40,nurse\n".repeat(200)),
+    );
+    bench.succeed(
+        "synth --private people.csv --schema schema.json --mechanism mst --workload all-2-way --epsilon 50 --delta 1e-6 \
+         --out out.csv --model model.json",
+    );
+    bench.write("partial.csv", "id,age,sex\n1,7,f\n2,7,m\n");
+    bench.fail(
+        "sample --model model.json --complete partial.csv --out full.csv",
+        3,
+        "partial.csv, line 3, column 'age': found '7'",
+    );
+}
+
+#[test]
+fn the_page_of_an_evaluation_is_marked_as_private() {
+    let bench = bench();
+    bench.write("made.csv", "sex,age,job\nf,30,nurse\nm,7,none\nm,8,none\n");
+    let found = bench.succeed(
+        "evaluate --private people.csv --synthetic made.csv --schema schema.json --workload all-2-way --report page.html \
+         --measures unique-matches --by sex",
+    );
+    assert!(found.starts_with("NOT PRIVATE"));
+    let page = bench.read("page.html");
+    for text in [
+        "PRIVATE, NOT FOR RELEASE",
+        "made.csv (synthetic) beside people.csv (real)",
+        "Unique real records",
+        "The worst pairs of columns",
+        "Numeric columns",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(!page.contains("http") && !page.contains("<script"), "the page needs no other file");
+    bench.fail(
+        "evaluate --private people.csv --synthetic made.csv --schema schema.json --report people.csv",
+        2,
+        "--report",
+    );
+}

@@ -1,0 +1,26 @@
+use super::{two_sided, two_sided_quantile};
+
+#[test]
+fn quantiles_are_those_of_printed_tables() {
+    // 97.5 % points of Student's t.
+    for (degrees, expected) in [
+        (1.0, 12.706_205),
+        (2.0, 4.302_653),
+        (9.0, 2.262_157),
+        (30.0, 2.042_272),
+        (1e12, 1.959_964),
+    ] {
+        let found = two_sided_quantile(0.05, degrees);
+        assert!((found - expected).abs() < 2e-6, "{degrees}: {found}, expected {expected}");
+    }
+}
+
+#[test]
+fn probabilities_have_closed_forms_for_one_and_two_degrees() {
+    for t in [0.0, 0.3, 1.0, 2.5, 40.0, 1e6] {
+        let one = 1.0 - 2.0 / std::f64::consts::PI * f64::atan(t);
+        let two = 1.0 - t / (2.0 + t * t).sqrt();
+        assert!((two_sided(t, 1.0) - one).abs() < 1e-9, "{t}");
+        assert!((two_sided(t, 2.0) - two).abs() < 1e-9, "{t}");
+    }
+}
