@@ -2,6 +2,7 @@
 
 use jointly::data::write_text;
 use jointly::domain::{Schema, SchemaColumn};
+use jointly::error_bars::Interval;
 use jointly::measurement::Measurement;
 use jointly::mechanism::{self, Answers};
 use jointly::privacy::LedgerFile;
@@ -82,11 +83,12 @@ fn described<'a>(answers: &'a Answers, marginals: &[Measurement]) -> Vec<Margina
     marginals.collect()
 }
 
-/// One line per cell: the marginal's attributes, the cell's codes and the names of its values, the noisy count and its
-/// standard deviation.
+/// One line per cell: the marginal's attributes, the cell's codes and the names of its values, the noisy count, its standard
+/// deviation and its 95 % interval.
 fn table(schema: &Schema, answers: &Answers, marginals: &[Measurement]) -> Outcome<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(["attributes", "codes", "values", "count", "stddev"]).map_err(unwritten)?;
+    let header = ["attributes", "codes", "values", "count", "stddev", "lower", "upper"];
+    writer.write_record(header).map_err(unwritten)?;
     let columns: Vec<&SchemaColumn> = schema.attributes().collect();
     for marginal in marginals {
         let columns: Vec<&SchemaColumn> = marginal.clique.iter().map(|a| columns[a]).collect();
@@ -100,7 +102,8 @@ fn table(schema: &Schema, answers: &Answers, marginals: &[Measurement]) -> Outco
                     .insert(0, column.value_name(u32::try_from(cell % extent).unwrap_or(u32::MAX)));
                 cell /= extent;
             }
-            let numbers = [count.to_string(), marginal.stddev.to_string()];
+            let Interval { lower, upper, .. } = answers.interval(*count, marginal.stddev)?;
+            let numbers = [*count, marginal.stddev, lower, upper].map(|x| x.to_string());
             let cells = [names.join(" x "), codes.join(" "), values.join(" x ")];
             writer.write_record(cells.into_iter().chain(numbers)).map_err(unwritten)?;
         }

@@ -46,7 +46,7 @@ pub struct Interval {
 
 impl Interval {
     /// `value ± half_width`, cut to `[0, most]`.
-    fn around(value: f64, half_width: f64, most: f64) -> Self {
+    pub(crate) fn around(value: f64, half_width: f64, most: f64) -> Self {
         let cut = |x: f64| x.clamp(0.0, most);
         let (lower, upper) = (cut(value - half_width), cut(value + half_width));
         Self { estimate: cut(value), lower, upper }

@@ -4,9 +4,11 @@ use serde::Serialize;
 
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
+use crate::error_bars::Interval;
 use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::graphical::{Fitting, GraphicalModel, tractable};
 use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task};
+use crate::normal::TWO_SIDED;
 use crate::observe::Observer;
 use crate::privacy::{Curator, Ledger, NeighboringRelation};
 use crate::query::Workload;
@@ -55,6 +57,19 @@ impl Answers {
             stddev: self.variances.of_cell(clique).sqrt(),
             provenance: Provenance::Private,
         })
+    }
+
+    /// A 95 % interval for the true count of a cell: the noise alone, `± 1.96` standard deviations, as the answers depend on no
+    /// model. Cut at 0, and at the number of records where that is public.
+    ///
+    /// `count` and `stddev`: those of the cell in [`marginal`](Self::marginal), whose noise is a sum of many draws or
+    /// Gaussian itself.
+    ///
+    /// # Errors
+    /// None.
+    pub fn interval(&self, count: f64, stddev: f64) -> Result<Interval> {
+        let most = if self.relation.has_public_total() { self.total()? } else { f64::INFINITY };
+        Ok(Interval::around(count, TWO_SIDED * stddev, most))
     }
 
     /// The number of records, either public or noisy.

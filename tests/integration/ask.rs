@@ -96,7 +96,7 @@ fn noisy_marginals_are_written_with_the_names_of_values() {
         "answer --private people.csv --schema people.json --workload all-2-way --epsilon 5 --delta 1e-6 --out a.csv",
     );
     let text = bench.read("a.csv");
-    assert!(text.starts_with("attributes,codes,values,count,stddev\n"), "{text}");
+    assert!(text.starts_with("attributes,codes,values,count,stddev,lower,upper\n"), "{text}");
     assert!(text.contains("sex x age,1 3,m (male) x 65 to 98,"), "{text}");
     assert!(text.contains("sex x age,0 4,f (female) x missing,"), "{text}");
 }

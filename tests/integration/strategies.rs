@@ -190,6 +190,35 @@ fn stated_variances_are_the_empirical_ones() {
     }
 }
 
+/// Standard errors of a cell's coverage are 0.005; bounds are more than five of them.
+#[test]
+fn intervals_of_answers_cover_95_percent_and_keep_to_possible_counts() {
+    let data = table(&[2, 3, 4], 200, 5);
+    let workload = Workload::all_k_way(data.domain(), 2).unwrap();
+    let cliques = workload.downward_closure();
+    let exact = data.project_many(&cliques).unwrap();
+    let planner = ResidualPlanner::default();
+    let runs = 2_000;
+    for relation in RELATIONS {
+        let mut covered: Vec<Vec<f64>> = exact.iter().map(|m| vec![0.0; m.len()]).collect();
+        for seed in 0..runs {
+            let answers = answer(&data, &workload, &planner, relation, rho(0.02), seed);
+            for ((clique, exact), covered) in cliques.iter().zip(&exact).zip(&mut covered) {
+                let found = answers.marginal(clique).unwrap();
+                for ((y, m), covered) in found.values.iter().zip(exact).zip(covered) {
+                    let interval = answers.interval(*y, found.stddev).unwrap();
+                    assert!(interval.lower >= 0.0 && interval.lower <= interval.upper);
+                    assert!(interval.upper <= 200.0 || !relation.has_public_total());
+                    *covered += f64::from(u8::from(interval.covers(f64::from(*m)))) / runs as f64;
+                }
+            }
+        }
+        for covered in covered.iter().flatten() {
+            assert!((covered - 0.95).abs() < 0.03, "{relation}: {covered}");
+        }
+    }
+}
+
 /// The matrix of a marginal: a row a cell, a column a possible record.
 fn matrix(domain: &Domain, clique: &Clique) -> Array2<f64> {
     let size: usize = domain.shape(&domain.everything()).iter().product();
