@@ -283,7 +283,7 @@ fn with_areas(plain: &Schema) -> Result<Schema, Failure> {
             "PUMA" => areas.clone(),
             _ => return column.clone(),
         };
-        let kind = Kind::Categorical { codes, labels: None, other: None };
+        let kind = Kind::Categorical { codes, labels: None, other: None, groups: Vec::new() };
         SchemaColumn::attribute(column.name.clone(), kind)
     });
     Ok(Schema::new(plain.na_token(), columns.collect::<Vec<_>>())?)

@@ -119,6 +119,7 @@
 //! Guides, theory, design decisions and results are in the repository's `docs` folder.
 
 pub mod combine;
+pub mod compression;
 pub mod data;
 pub mod demo;
 pub mod domain;

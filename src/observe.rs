@@ -88,6 +88,15 @@ pub enum Notice {
         /// How many.
         left_out: usize,
     },
+    /// Rare values were merged before the mechanism runs.
+    Compressed {
+        /// Attributes with merged values.
+        attributes: usize,
+        /// Values of all attributes before.
+        before: u64,
+        /// And after.
+        after: u64,
+    },
     /// The workload's marginals are so large that counting them takes much time and memory.
     LargeWorkload {
         /// Cells of all of them.

@@ -23,6 +23,7 @@ mod compare;
 #[path = "integration/complete_cli.rs"]
 mod complete_cli;
 #[path = "integration/corpus.rs"]
+mod compression;
 mod corpus;
 #[path = "integration/error_bars.rs"]
 mod error_bars;

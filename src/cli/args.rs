@@ -242,6 +242,9 @@ pub(super) struct SynthArgs {
     /// Share of the budget that measures the errors of the synthetic table, such as 0.05 [default: none]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub(super) error_share: Option<f64>,
+    /// Share of the budget that finds rare values, such as 0.1, to merge them for the fit [default: none]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub(super) compress: Option<f64>,
     #[command(flatten)]
     pub(super) mechanism: MechanismArgs,
     #[command(flatten)]

@@ -56,6 +56,7 @@ fn job(args: &SynthArgs) -> Outcome<Synthesis> {
         parameters: args.mechanism.parameters.clone(),
         budget,
         error_share: args.error_share,
+        compress: args.compress,
         unit: unit(&args.unit)?,
         seed: args.seed,
         rows: args.rows.map(rows).transpose()?,

@@ -10,7 +10,7 @@ use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
 use crate::data::{Column, Dataset, write_durably};
-use crate::domain::{Attribute, Bins, Encoding, Kind, Piece, Schema, SchemaColumn, written};
+use crate::domain::{Attribute, Bins, Encoding, Group, Kind, Piece, Schema, SchemaColumn, written};
 use crate::error::{Error, Result};
 
 /// Largest number up to which every whole number is a distinct `f64`.
@@ -134,7 +134,8 @@ fn failed(path: &Path, source: std::io::Error) -> Error {
 /// same codes again. It has the schema's delimiter, always a header, and is in UTF-8, with a byte-order mark where the
 /// schema has another encoding ([`Schema::table`]).
 ///
-/// A categorical code becomes its raw text, a missing value the missing token. A bin becomes a number
+/// A categorical code becomes its raw text, or one drawn from the group that it stands for; a missing value becomes the
+/// missing token. A bin becomes a number
 /// drawn from its pieces, which say how public rows lie in it ([`Bins::pieces_of`]). A bin without pieces becomes a number
 /// drawn uniformly inside it: a whole number where the column holds whole numbers, otherwise with enough digits to resolve
 /// a thousandth of the bin. Open-ended outer bins are cut first, see [`Bins::plausible`].
@@ -219,8 +220,8 @@ pub(super) fn decoders<'s>(
 
 /// How the codes of one column become text.
 pub(super) enum Decoder<'s> {
-    /// The text of each code.
-    Texts(Vec<&'s str>),
+    /// The text of each code, or a text of the group that it stands for.
+    Texts { texts: Vec<&'s str>, groups: &'s [Group], labels: Labels },
     /// A number in the bin, written as a date where it is a day, or the missing token.
     Bins { is_date: bool, bins: &'s Bins, plausible: Vec<(f64, f64)>, na_token: &'s str },
     /// The code itself, or the missing token.
@@ -230,13 +231,14 @@ pub(super) enum Decoder<'s> {
 impl<'s> Decoder<'s> {
     fn new(column: &'s SchemaColumn, na_token: &'s str, labels: Labels) -> Self {
         match &column.kind {
-            Some(Kind::Categorical { codes, labels: names, .. }) => {
+            Some(Kind::Categorical { codes, labels: names, groups, .. }) => {
                 let shown = match (labels, names) {
                     (Labels::Text, Some(names)) => names,
                     _ => codes,
                 };
                 let missing = column.na.then_some(na_token);
-                Self::Texts(shown.iter().map(String::as_str).chain(missing).collect())
+                let texts = shown.iter().map(String::as_str).chain(missing).collect();
+                Self::Texts { texts, groups, labels }
             }
             Some(Kind::Numeric(bins) | Kind::Date(bins)) => Self::Bins {
                 is_date: matches!(column.kind, Some(Kind::Date(_))),
@@ -258,7 +260,12 @@ impl<'s> Decoder<'s> {
     ) -> &'a str {
         drawn.clear();
         match self {
-            Self::Texts(texts) => return texts.get(code as usize).copied().unwrap_or_default(),
+            Self::Texts { texts, groups, labels } => {
+                if let Some(group) = groups.iter().find(|group| group.code == code) {
+                    return group_value(group, *labels, rng);
+                }
+                return texts.get(code as usize).copied().unwrap_or_default();
+            }
             Self::Coded { size, na_token } if code >= *size => return na_token,
             // Writing to a string cannot fail.
             Self::Coded { .. } => _ = write!(drawn, "{code}"),
@@ -279,6 +286,16 @@ impl<'s> Decoder<'s> {
             }
         }
         drawn
+    }
+}
+
+/// A text of a group, each drawn with probability proportional to its rows.
+fn group_value<'s>(group: &'s Group, labels: Labels, rng: &mut ChaCha20Rng) -> &'s str {
+    let row = rng.random_range(0..group.rows().max(1));
+    let Some(value) = group.value_at(row) else { return "" };
+    match (labels, &value.label) {
+        (Labels::Text, Some(label)) => label,
+        _ => &value.text,
     }
 }
 

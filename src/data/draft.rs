@@ -186,7 +186,7 @@ fn widened(mut column: SchemaColumn, observed: Observed, missing: &[String]) -> 
     column.na |= observed.missing();
     let mut remarks = observed.about_marks(missing);
     match column.kind.take() {
-        Some(Kind::Categorical { mut codes, mut labels, other }) => {
+        Some(Kind::Categorical { mut codes, mut labels, other, groups }) => {
             let mut unpadded = false;
             for text in observed.texts() {
                 if codes.iter().any(|code| code == text) {
@@ -212,7 +212,7 @@ fn widened(mut column: SchemaColumn, observed: Observed, missing: &[String]) -> 
                     codes = stripped;
                 }
             }
-            column.kind = Some(Kind::Categorical { codes, labels, other });
+            column.kind = Some(Kind::Categorical { codes, labels, other, groups });
             Ok((column, remarks))
         }
         Some(Kind::Numeric(bins)) => {

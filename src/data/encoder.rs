@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::domain::{Bins, Kind, Outside, Schema, SchemaColumn, date_of, days};
+use crate::domain::{Bins, Group, Kind, Outside, Schema, SchemaColumn, date_of, days, texts};
 
 /// Longest code that is looked up as one 64-bit word: seven bytes and its length.
 const WORD: usize = 7;
@@ -42,7 +42,9 @@ impl Encoder {
     /// The encoder of a column; `None` if the column is not coded.
     pub(crate) fn new(column: &SchemaColumn, schema: &Schema) -> Option<Self> {
         let lookup = match column.kind.as_ref()? {
-            Kind::Categorical { codes, other, .. } => Lookup::of_codes(codes, *other),
+            Kind::Categorical { codes, other, groups, .. } => {
+                Lookup::of_codes(codes, groups, *other)
+            }
             Kind::Numeric(bins) => Lookup::Bins(bins.clone()),
             Kind::Date(bins) => Lookup::Dates(bins.clone()),
             Kind::Coded { size } => Lookup::Below(*size),
@@ -109,14 +111,14 @@ impl Encoder {
 }
 
 impl Lookup {
-    fn of_codes(codes: &[String], other: Option<u32>) -> Self {
-        let numbered = || codes.iter().zip(0_u32..);
-        if codes.iter().any(|code| code.len() > WORD) {
-            let codes = numbered().map(|(text, code)| (text.clone().into_bytes(), code)).collect();
+    fn of_codes(codes: &[String], groups: &[Group], other: Option<u32>) -> Self {
+        let numbered = || texts(codes, groups);
+        if numbered().any(|(text, _)| text.len() > WORD) {
+            let codes = numbered().map(|(text, code)| (text.as_bytes().to_vec(), code)).collect();
             return Self::Texts { codes, other };
         }
         // At most half full, so that a search ends soon; u32::MAX marks a free slot.
-        let size = (2 * codes.len().max(1)).next_power_of_two();
+        let size = (2 * numbered().count().max(1)).next_power_of_two();
         let shift = 64 - size.trailing_zeros();
         let mut slots = vec![(0, u32::MAX); size];
         for (text, code) in numbered() {
@@ -158,14 +160,12 @@ pub(super) fn expectation(column: &SchemaColumn, na_token: &str) -> String {
     const SHOWN: usize = 8;
     let mut text = match &column.kind {
         None => return "nothing".into(),
-        Some(Kind::Categorical { codes, .. }) => {
+        Some(Kind::Categorical { codes, groups, .. }) => {
             let shown: Vec<String> =
-                codes.iter().take(SHOWN).map(|code| format!("'{code}'")).collect();
-            let more = if codes.len() > SHOWN {
-                format!(", ... ({} codes in all)", codes.len())
-            } else {
-                String::new()
-            };
+                texts(codes, groups).take(SHOWN).map(|(text, _)| format!("'{text}'")).collect();
+            let count = texts(codes, groups).count();
+            let more =
+                if count > SHOWN { format!(", ... ({count} codes in all)") } else { String::new() };
             format!("one of {}{more}", shown.join(", "))
         }
         Some(Kind::Numeric(bins)) => {

@@ -1,8 +1,10 @@
 //! The schema: how the text of a table becomes codes `0..k`, column by column.
 
+mod changed;
 mod date;
 mod filled;
 mod format;
+mod groups;
 mod json;
 mod numeric;
 mod piece;
@@ -21,6 +23,8 @@ use rules::Rules;
 
 pub(crate) use date::{calendar, date_of, days, days_of, written};
 pub use format::{Encoding, TableFormat};
+pub(crate) use groups::texts;
+pub use groups::{Group, GroupValue};
 pub use numeric::Bins;
 pub use piece::{Outside, Piece};
 
@@ -57,6 +61,8 @@ pub enum Kind {
         labels: Option<Vec<String>>,
         /// Position of the declared catch-all code, which takes unknown texts.
         other: Option<u32>,
+        /// Codes that stand for several texts each.
+        groups: Vec<Group>,
     },
     /// A number: the code is the bin `[e_i, e_{i+1})` that holds it.
     Numeric(Bins),
@@ -308,91 +314,6 @@ impl Schema {
     }
 }
 
-impl Schema {
-    /// The same schema with other bins for some numbers. `bins` makes those of a column from the present ones.
-    pub(crate) fn with_bins<'n>(
-        &self,
-        place: &str,
-        names: impl IntoIterator<Item = &'n str>,
-        bins: impl Fn(&str, &Bins) -> Result<Bins>,
-    ) -> Result<Self> {
-        let mut columns = self.columns.clone();
-        let mut seen = BTreeSet::new();
-        for name in names {
-            let column = columns.iter_mut().find(|column| column.name == name);
-            let Some(column) = column.filter(|column| column.role == Role::Attribute) else {
-                return Err(self.domain.unknown(name, place));
-            };
-            if !seen.insert(name) {
-                return Err(Error::DuplicateAttribute { name: name.into(), place: place.into() });
-            }
-            let Some(Kind::Numeric(own)) = &column.kind else {
-                let at = format!("{place}, column '{name}'");
-                return Err(Error::invalid_specification(at, "no numbers", "the kind 'numeric'"));
-            };
-            column.kind = Some(Kind::Numeric(bins(name, own)?));
-        }
-        let missing = std::iter::once(&self.na_token).chain(&self.missing).cloned().collect();
-        let changed = Self::checked(place, missing, columns, self.rules.clone())?;
-        let (dataset, note) = (self.dataset.clone(), self.note.clone());
-        Ok(Self { dataset, note, table: self.table.clone(), ..changed })
-    }
-}
-
-impl Schema {
-    /// A categorical attribute with a code for texts that are not listed.
-    ///
-    /// # Errors
-    /// A name that is not an attribute, or an attribute without such a code.
-    pub(crate) fn with_other(&self, name: &str) -> Result<&SchemaColumn> {
-        let place = "columns to find categories of";
-        let column = self.column(name).filter(|column| column.role == Role::Attribute);
-        let column = column.ok_or_else(|| self.domain.unknown(name, place))?;
-        let found = match &column.kind {
-            Some(Kind::Categorical { other: Some(_), .. }) => return Ok(column),
-            Some(Kind::Categorical { .. }) => "categories without 'other'",
-            Some(Kind::Numeric(_)) => "numbers, whose bins --columns finds",
-            _ => "no categories",
-        };
-        let expected = "the kind 'categorical' with 'other', the code of texts that are not listed";
-        Err(Error::invalid_specification(format!("{place}, '{name}'"), found, expected))
-    }
-
-    /// The same schema with more codes for an attribute, before that of texts that are not listed if it is the last one.
-    ///
-    /// # Errors
-    /// As [`with_other`](Self::with_other), a code that it has already, or too many.
-    pub(crate) fn with_codes<'t>(
-        &self,
-        name: &str,
-        added: impl IntoIterator<Item = &'t str>,
-    ) -> Result<Self> {
-        self.with_other(name)?;
-        let mut columns = self.columns.clone();
-        let added: Vec<String> = added.into_iter().map(str::to_owned).collect();
-        for column in columns.iter_mut().filter(|column| column.name == name) {
-            let Some(Kind::Categorical { codes, labels, other: Some(other) }) = &mut column.kind
-            else {
-                continue;
-            };
-            let is_last = *other as usize + 1 == codes.len();
-            let at = codes.len() - usize::from(is_last);
-            if is_last {
-                *other += u32::try_from(added.len()).unwrap_or(u32::MAX);
-            }
-            if let Some(labels) = labels {
-                labels.splice(at..at, added.iter().cloned());
-            }
-            codes.splice(at..at, added.iter().cloned());
-        }
-        let missing = std::iter::once(&self.na_token).chain(&self.missing).cloned().collect();
-        let place = "schema with the categories found";
-        let changed = Self::checked(place, missing, columns, self.rules.clone())?;
-        let (dataset, note) = (self.dataset.clone(), self.note.clone());
-        Ok(Self { dataset, note, table: self.table.clone(), ..changed })
-    }
-}
-
 /// Checks one column. `missing`: the texts of missing values.
 fn check_column(place: &str, missing: &[String], column: &SchemaColumn) -> Result<()> {
     let at = format!("{place}, column '{}'", column.name);
@@ -415,7 +336,9 @@ fn check_column(place: &str, missing: &[String], column: &SchemaColumn) -> Resul
     }
     check_kind(&at, kind)?;
     let is_value = |text: &&String| match kind {
-        Kind::Categorical { codes, .. } => codes.contains(text),
+        Kind::Categorical { codes, groups, .. } => {
+            texts(codes, groups).any(|(accepted, _)| accepted == text.as_str())
+        }
         Kind::Numeric(bins) => text.trim().parse().is_ok_and(|v| bins.find(v).is_some()),
         Kind::Date(bins) => {
             date::days(text.trim()).is_some_and(|day| bins.find(day.into()).is_some())
@@ -439,7 +362,7 @@ fn check_kind(at: &str, kind: &Kind) -> Result<()> {
         Err(Error::invalid_specification(at.to_owned(), found, expected))
     };
     match kind {
-        Kind::Categorical { codes, labels, other } => {
+        Kind::Categorical { codes, labels, other, groups } => {
             if codes.is_empty() {
                 return wrong("no code".into(), "at least one");
             }
@@ -456,7 +379,7 @@ fn check_kind(at: &str, kind: &Kind) -> Result<()> {
             if other.is_some_and(|o| o as usize >= codes.len()) {
                 return wrong("an 'other' that is not a code".into(), "one of the codes");
             }
-            Ok(())
+            groups::check(at, codes, *other, groups)
         }
         Kind::Date(bins) if !bins.is_integer() || !date::in_calendar(bins.edges()) => {
             wrong("edges that are no days".into(), "days of the years 0 to 9999")

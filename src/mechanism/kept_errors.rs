@@ -4,27 +4,20 @@
 //! are. A run that is killed before the file is there has shown nobody any error, and measures again; one that is killed
 //! later draws the same records, and takes the errors from the file.
 
-use std::fs::{self, File};
-use std::path::PathBuf;
-
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::data::{Dataset, write_durably};
+use crate::data::Dataset;
 use crate::error::{CheckpointFault, Error, Result};
 use crate::mechanism::CheckpointFolder;
-use crate::mechanism::checkpoint::{checksum, hex, is_sealed, lock, opening};
+use crate::mechanism::checkpoint::hex;
+use crate::mechanism::sealed::SealedFile;
 use crate::privacy::{LedgerEntry, NoiseMechanism, NoisyStatistics, Rho};
-
-const FILE: &str = "errors.json";
-const LOCK: &str = "errors.lock";
 
 /// The file of measured errors in a checkpoint folder. No other run can open it while this value lives.
 #[derive(Debug)]
 pub struct KeptErrors {
-    path: PathBuf,
-    /// Held until the end of the job: two runs on one folder would both measure.
-    _lock: File,
+    file: SealedFile,
     found: Option<Stored>,
 }
 
@@ -47,21 +40,8 @@ impl KeptErrors {
     /// # Errors
     /// A folder in use, or a file that cannot be read or was changed.
     pub fn open(checkpoint: &CheckpointFolder) -> Result<Self> {
-        let (folder, path) = (&checkpoint.folder, checkpoint.folder.join(FILE));
-        let failed = |action, path: PathBuf| move |source| Error::Io { action, path, source };
-        fs::create_dir_all(folder).map_err(failed("create", folder.clone()))?;
-        let lock = lock(folder, LOCK)?;
-        let mut own = Self { path, _lock: lock, found: None };
-        match fs::read(&own.path) {
-            Ok(text) if is_sealed(&text) => {
-                let stored = serde_json::from_slice(&text);
-                own.found = Some(stored.map_err(|e| own.refused(CheckpointFault::Unreadable(e)))?);
-            }
-            Ok(_) => return Err(own.refused(CheckpointFault::Changed)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(failed("read", own.path)(error)),
-        }
-        Ok(own)
+        let (file, found) = SealedFile::open(&checkpoint.folder, "errors")?;
+        Ok(Self { file, found })
     }
 
     /// The seed of the records whose errors were measured, if they were: the records must be drawn from it again.
@@ -113,20 +93,14 @@ impl KeptErrors {
         entry: LedgerEntry,
     ) -> Result<()> {
         let stored = Stored { row_seed, records: hash(records), noisy: noisy.clone(), entry };
-        let path = self.path.clone();
-        let failed = |source| Error::Io { action: "write", path: path.clone(), source };
-        let text = serde_json::to_string(&stored).map_err(|error| failed(error.into()))?;
-        let rest = text.strip_prefix('{').unwrap_or(&text);
-        write_durably(&self.path, |out| {
-            write!(out, "{}{}\",{rest}", opening(), checksum(rest.as_bytes())).map_err(failed)
-        })?;
+        self.file.write(&stored)?;
         self.found = Some(stored);
         Ok(())
     }
 
     /// An error that names the file.
     pub(super) fn refused(&self, fault: CheckpointFault) -> Error {
-        Error::Checkpoint { path: self.path.clone(), fault }
+        self.file.refused(fault)
     }
 }
 

@@ -1,7 +1,5 @@
 //! Replicates of a released table: the mechanism once more, on the released records.
 
-use std::path::Path;
-
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
@@ -10,7 +8,7 @@ use crate::error::Result;
 use crate::mechanism::{Mechanism, Task};
 use crate::model::Drawing;
 use crate::observe::Observer;
-use crate::privacy::{Budget, NoiseSeed, PrivacyUnit};
+use crate::privacy::{Budget, LedgerFile, NoiseSeed, PrivacyUnit};
 use crate::query::Workload;
 
 /// How to run a mechanism again on the records that it has released, as if they were private: with the same budget, the
@@ -32,7 +30,7 @@ pub struct Replication<'a> {
     /// The share of it that measured the errors of the released table. A replicate's errors are not measured.
     pub error_share: Option<f64>,
     /// The ledger that counted against the budget.
-    pub ledger_from: Option<&'a Path>,
+    pub earlier: Option<&'a LedgerFile>,
     /// What differs between neighboring tables.
     pub unit: &'a PrivacyUnit,
     /// How the released records were drawn.
@@ -61,7 +59,7 @@ impl Replication<'_> {
     /// let release = mechanism.run(&mut curator, &Task::new(&workload, &[]), &mut Silent)?;
     /// let released = release.rows(2_000, Drawing::Refined, &mut ChaCha20Rng::seed_from_u64(1))?;
     /// let replication = Replication {
-    ///     mechanism: &mechanism, workload: &workload, public: &[], budget, error_share: None, ledger_from: None,
+    ///     mechanism: &mechanism, workload: &workload, public: &[], budget, error_share: None, earlier: None,
     ///     unit: &unit, drawing: Drawing::Refined,
     /// };
     /// let replicate = replication.draw(&released, NoiseSeed::System, 2, &mut Silent)?;
@@ -76,7 +74,7 @@ impl Replication<'_> {
         observer: &mut dyn Observer,
     ) -> Result<Dataset> {
         let mut curator =
-            self.budget.curator_after(released, self.unit, noise, self.ledger_from)?;
+            self.budget.curator_following(released, self.unit, noise, self.earlier)?;
         if let Some(share) = self.error_share {
             curator.set_aside(share)?;
         }

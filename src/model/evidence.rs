@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::{Bins, Clique, Domain, Kind, Schema, SchemaColumn, days};
+use crate::domain::{Bins, Clique, Domain, Kind, Schema, SchemaColumn, days, texts};
 use crate::error::{Error, Result};
 
 /// Attributes that are known to have one of some values. A record agrees with the evidence if all of them do.
@@ -117,6 +117,12 @@ fn codes_of(value: &str, column: &SchemaColumn, schema: &Schema) -> Result<Vec<u
         && let Some(code) = (0..).zip(codes).find(|(_, code)| *code == value)
     {
         return Ok(vec![code.0]);
+    }
+    if let Some(Kind::Categorical { codes, groups, .. }) = &column.kind
+        && let Some((_, code)) = texts(codes, groups).find(|(text, _)| *text == value)
+    {
+        let name = codes.get(code as usize).map_or("", String::as_str);
+        return wrong(format!("'{name}', the group that this value belongs to"));
     }
     if let Some(code) = column.na_code()
         && (value == "missing" || value == schema.na_token())

@@ -13,7 +13,10 @@ impl Notice {
     pub fn is_warning(&self) -> bool {
         !matches!(
             self,
-            Self::CliquesLeftOut { .. } | Self::PublicTablesUnused { .. } | Self::Replicate { .. }
+            Self::CliquesLeftOut { .. }
+                | Self::Compressed { .. }
+                | Self::PublicTablesUnused { .. }
+                | Self::Replicate { .. }
         )
     }
 }
@@ -24,6 +27,12 @@ impl fmt::Display for Notice {
             Self::CliquesLeftOut { left_out } => {
                 write!(f, "{} cliques of the workload left out", grouped(*left_out as u64))
             }
+            Self::Compressed { attributes, before, after } => write!(
+                f,
+                "rare values merged in {attributes} attributes: {} values became {}",
+                grouped(*before),
+                grouped(*after),
+            ),
             Self::LargeWorkload { cells, attribute, values } => write!(
                 f,
                 "the marginals of the workload have {} cells, {} a table: this takes time and memory; \
@@ -107,6 +116,10 @@ impl Event {
             Self::Notice(Notice::CliquesLeftOut { left_out }) => {
                 ("workload", json!({ "left_out": left_out }))
             }
+            Self::Notice(Notice::Compressed { attributes, before, after }) => (
+                "compressed",
+                json!({ "attributes": attributes, "before": before, "after": after }),
+            ),
             Self::Notice(Notice::PublicTablesUnused { mechanism }) => {
                 ("public", json!({ "mechanism": mechanism, "used": false }))
             }

@@ -196,14 +196,26 @@ impl Budget {
         seed: NoiseSeed,
         earlier: Option<&Path>,
     ) -> Result<Curator<'a>> {
-        let Some(path) = earlier else {
-            return self.curator(data, unit.relation(), seed)?.with_unit(unit.clone());
-        };
+        let Some(path) = earlier else { return self.curator_following(data, unit, seed, None) };
         let in_file = |error: Error| error.in_file(&path.display().to_string());
         let file = LedgerFile::read(path)?;
-        let budget = self.after(&file).map_err(in_file)?;
+        self.curator_following(data, unit, seed, Some(&file)).map_err(in_file)
+    }
+
+    /// As [`curator_after`](Self::curator_after), of a ledger in memory.
+    ///
+    /// # Errors
+    /// As [`after`](Self::after) and [`Curator::charge_earlier`].
+    pub fn curator_following<'a>(
+        self,
+        data: &'a dyn Projectable,
+        unit: &PrivacyUnit,
+        seed: NoiseSeed,
+        earlier: Option<&LedgerFile>,
+    ) -> Result<Curator<'a>> {
+        let budget = earlier.map_or(Ok(self), |earlier| self.after(earlier))?;
         let mut curator = budget.curator(data, unit.relation(), seed)?.with_unit(unit.clone())?;
-        curator.charge_earlier(&file).map_err(in_file)?;
+        earlier.map_or(Ok(()), |earlier| curator.charge_earlier(earlier))?;
         Ok(curator)
     }
 }

@@ -86,18 +86,20 @@ impl<'a> Curator<'a> {
     /// Resumes the ledger of an interrupted run. Call [`begin_round`](Self::begin_round) before the next access.
     ///
     /// # Errors
-    /// A ledger with another limit or one that exceeds it, an entry whose cost does not cover its mechanism or that was
-    /// measured under another relation, or a curator that has already spent something.
+    /// A ledger with another limit or one that exceeds it, one that does not begin with what this curator has spent
+    /// ([`charge_earlier`](Self::charge_earlier)), or an entry whose cost does not cover its mechanism or that was measured
+    /// under another relation.
     pub fn continue_from(&mut self, ledger: &Ledger) -> Result<()> {
         let limit = self.ledger().limit();
         let is_as_pure = ledger.epsilon_limit() == self.ledger().epsilon_limit()
             && ledger.delta_limit().to_bits() == self.ledger().delta_limit().to_bits();
-        if !self.spent().is_zero() || ledger.limit() != limit || !is_as_pure {
+        let is_own = ledger.entries().starts_with(self.ledger().entries()) && self.round == 0;
+        if !is_own || ledger.limit() != limit || !is_as_pure {
             return Err(Error::invalid_specification(
                 "ledger to continue",
                 format!("limit {}, after spending {}", ledger.limit(), self.spent()),
                 format!(
-                    "limit {limit}, pure or not and with the delta of this run, before anything is spent"
+                    "limit {limit}, pure or not and with the delta of this run, after what it has spent before"
                 ),
             ));
         }

@@ -114,11 +114,6 @@ impl Synthesis {
         if self.checkpoint.is_some() && !entry.resumes {
             return Err(unused("--checkpoint").into());
         }
-        if self.checkpoint.is_some() && self.ledger_from.is_some() {
-            let (first, second) = ("--ledger-from", "--checkpoint");
-            let why = "a run resumes from a ledger of its own";
-            return Err(Contradiction::Together { first, second, why }.into());
-        }
         if let Some(private) = self.private.file() {
             let public = self.public.iter().filter_map(|table| table.source.file());
             check_public_files(private, public)?;

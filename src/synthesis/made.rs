@@ -92,6 +92,9 @@ impl Synthesis {
         if self.replicates > 0 {
             flag("tables", self.replicates.to_string());
         }
+        if let Some(share) = self.compress {
+            flag("compress", share.to_string());
+        }
         if let Some(path) = &self.ledger_from {
             flag("ledger-from", name(path));
         }

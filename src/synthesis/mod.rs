@@ -1,6 +1,7 @@
 //! A complete synthesis job as a value: tables, budget, mechanism and outputs. The command line and bindings for other
 //! languages fill it in and run it.
 
+mod compressed;
 mod described;
 mod drawn;
 mod files;
@@ -67,6 +68,9 @@ pub struct Synthesis {
     /// The share of the budget that measures the errors of the synthetic table, such as 0.05; `None`: they are not
     /// measured. It is set aside before the run.
     pub error_share: Option<f64>,
+    /// The share of the budget that finds rare values, such as 0.1, to merge them before the mechanism runs
+    /// ([`crate::compression`]); `None`: all values stay apart.
+    pub compress: Option<f64>,
     /// What differs between neighboring tables.
     pub unit: PrivacyUnit,
     /// A fixed seed for noise and records; the result is then **not private**. `None`: the system's generator.
@@ -111,12 +115,20 @@ impl Outputs {
 /// A finished run.
 #[derive(Clone, Debug)]
 pub struct Synthesized {
-    /// The input tables, including the **private** rows.
+    /// The input tables, including the **private** rows, with rare values merged if the job says so.
     pub tables: Tables,
     /// The release.
     pub release: Release,
     /// The synthetic table.
     pub rows: Dataset,
+}
+
+/// What a job leaves after all that costs privacy.
+struct Spent {
+    tables: Tables,
+    drawn: Drawn,
+    /// What was spent before the mechanism began.
+    earlier: Option<LedgerFile>,
 }
 
 impl Synthesis {
@@ -136,6 +148,7 @@ impl Synthesis {
             parameters: Map::new(),
             budget: Some(budget),
             error_share: None,
+            compress: None,
             unit: PrivacyUnit::default(),
             seed: None,
             rows: None,
@@ -154,10 +167,13 @@ impl Synthesis {
     /// A job that contradicts itself, a file that cannot be read or written, or a failure of the mechanism. The ledger
     /// file, if requested, or the checkpoint records what a failed run has spent.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<Synthesized> {
-        let (tables, Drawn { release, rows, rng }) = self.spend(observer)?;
+        let Spent { tables, drawn: Drawn { release, rows, rng }, earlier } =
+            self.spend(observer)?;
         let written = self.write(&tables, &release, &rows, rng).and_then(|()| {
             let Tables { schema, workload, public, .. } = &tables;
-            self.write_replicates(&Released { rows: &rows, schema, workload, public }, observer)
+            let earlier = earlier.as_ref();
+            let released = Released { rows: &rows, schema, workload, public, earlier };
+            self.write_replicates(&released, observer)
         });
         written.inspect_err(|_| {
             let spent = release.ledger.spent();
@@ -172,21 +188,29 @@ impl Synthesis {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn fit(&self, observer: &mut dyn Observer) -> Result<Synthesized> {
-        let (tables, Drawn { release, rows, .. }) = self.spend(observer)?;
+        let Spent { tables, drawn: Drawn { release, rows, .. }, .. } = self.spend(observer)?;
         Ok(Synthesized { tables, release, rows })
     }
 
     /// Everything that costs privacy, and the ledger file.
-    fn spend(&self, observer: &mut dyn Observer) -> Result<(Tables, Drawn)> {
+    fn spend(&self, observer: &mut dyn Observer) -> Result<Spent> {
         let mechanism = self.check()?;
         if self.entry()?.public_tables == PublicTables::Unused && !self.public.is_empty() {
             let mechanism = mechanism.name();
             observer.event(&Event::Notice(Notice::PublicTablesUnused { mechanism }));
         }
         let checkpoint = self.checkpoint_folder()?;
-        let tables = Tables::read(self, observer)?;
+        let mut tables = Tables::read(self, observer)?;
         self.warn(&tables, observer);
-        let drawn = self.release(&*mechanism, &tables, checkpoint.as_ref(), observer)?;
+        let mut earlier = self.ledger_from.as_deref().map(LedgerFile::read).transpose()?;
+        let checkpoint = checkpoint.as_ref();
+        let compressed = self.compressed(&tables, earlier.as_ref(), checkpoint, observer)?;
+        let kept = compressed.map(|compressed| {
+            (tables, earlier) = (compressed.tables, Some(compressed.earlier));
+            compressed.kept
+        });
+        let drawn = self.release(&*mechanism, &tables, earlier.as_ref(), checkpoint, observer)?;
+        drop(kept);
         if let Some(budget) = self.budget.filter(|_| !self.unit.relation().has_public_total()) {
             warnings::warn_of_delta(budget, drawn.release.records(), observer);
         }
@@ -198,7 +222,7 @@ impl Synthesis {
                 observer.event(&Event::Notice(Notice::OutputsMissing { spent }));
             })?;
         }
-        Ok((tables, drawn))
+        Ok(Spent { tables, drawn, earlier })
     }
 
     /// Checks everything that can be checked without reading a table, and returns the mechanism.
@@ -210,6 +234,7 @@ impl Synthesis {
         let mechanism = self.entry()?.build(&self.parameters)?;
         self.check_needs()?;
         self.check_error_share()?;
+        self.check_compression()?;
         self.check_replicates()?;
         let report_json = self.outputs.report_json();
         let mut outputs = self.named_outputs();
@@ -247,31 +272,48 @@ impl Synthesis {
         warnings::warn_of_same_rows(tables, observer);
     }
 
-    /// The only step that spends.
+    /// A curator of the private records, whose budget an earlier ledger counts against.
+    fn curator<'a>(
+        &self,
+        data: &'a dyn Projectable,
+        earlier: Option<&LedgerFile>,
+    ) -> Result<Curator<'a>> {
+        let (unit, seed) = (&self.unit, self.noise_seed());
+        let curator = match self.budget {
+            None => {
+                Curator::new(data, unit.relation(), Rho::ZERO, seed)?.with_unit(unit.clone())?
+            }
+            Some(budget) => {
+                let curator = budget.curator_following(data, unit, seed, earlier);
+                curator.map_err(|error| match &self.ledger_from {
+                    Some(path) => error.in_file(&path.display().to_string()),
+                    None => error,
+                })?
+            }
+        };
+        Ok(match &self.outputs.ledger {
+            Some(path) => curator.with_ledger_at(path, &self.mechanism, self.budget),
+            None => curator,
+        })
+    }
+
+    /// The run of the mechanism, the drawing and the measuring of errors.
     fn release(
         &self,
         mechanism: &dyn Mechanism,
         tables: &Tables,
+        earlier: Option<&LedgerFile>,
         checkpoint: Option<&CheckpointFolder>,
         observer: &mut dyn Observer,
     ) -> Result<Drawn> {
         let data: &dyn Projectable = &*tables.private;
-        let (unit, seed) = (&self.unit, self.noise_seed());
-        let mut curator = match self.budget {
-            None => {
-                Curator::new(data, unit.relation(), Rho::ZERO, seed)?.with_unit(unit.clone())?
-            }
-            Some(budget) => budget.curator_after(data, unit, seed, self.ledger_from.as_deref())?,
-        };
-        if let Some(path) = &self.outputs.ledger {
-            curator = curator.with_ledger_at(path, mechanism.name(), self.budget);
-        }
-        let earlier = curator.spent();
+        let mut curator = self.curator(data, earlier)?;
+        let before = if self.compress.is_some() { Rho::ZERO } else { curator.spent() };
         let kept = self.prepare_errors(&mut curator, checkpoint)?;
         let task = Task { checkpoint, ..Task::new(&tables.workload, &tables.public) };
         let release = mechanism.run(&mut curator, &task, observer);
         let drawn = release.and_then(|release| self.draw(release, &mut curator, kept));
-        if drawn.is_err() && curator.spent() > earlier {
+        if drawn.is_err() && curator.spent() > before {
             self.failed(mechanism.name(), &curator, observer);
         }
         drawn

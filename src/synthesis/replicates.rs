@@ -12,7 +12,7 @@ use crate::domain::Schema;
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::Replication;
 use crate::observe::{Event, Notice, Observer};
-use crate::privacy::NoiseSeed;
+use crate::privacy::{LedgerFile, NoiseSeed};
 use crate::query::Workload;
 use crate::synthesis::Synthesis;
 
@@ -25,6 +25,8 @@ pub(super) struct Released<'a> {
     pub(super) schema: &'a Schema,
     pub(super) workload: &'a Workload,
     pub(super) public: &'a [PublicData],
+    /// What was spent before the run.
+    pub(super) earlier: Option<&'a LedgerFile>,
 }
 
 /// The file of a replicate beside that of the released table: `t.replicate-1.csv` for `t.csv`, and likewise for names that
@@ -118,7 +120,7 @@ impl Synthesis {
             public: from.public,
             budget,
             error_share: self.error_share,
-            ledger_from: self.ledger_from.as_deref(),
+            earlier: from.earlier,
             unit: &self.unit,
             drawing: self.drawing,
         };

@@ -95,13 +95,11 @@ impl Tables {
         if let Some(rows) = job.rows {
             check_rows(&domain, rows as u64)?;
         }
-        let (workload, left_out) = job.workload.read(&domain)?;
-        if left_out > 0 {
-            observer.event(&Event::Notice(Notice::CliquesLeftOut { left_out }));
-        }
-        if let Some(notice) = large(&workload, &domain) {
-            observer.event(&Event::Notice(notice));
-        }
+        let workload = if job.compress.is_none() {
+            job.workload_over(&domain, observer)?
+        } else {
+            job.workload.read(&domain)?.0
+        };
         let public_schema = job.public_schema(&schema)?;
         let mut public = Vec::with_capacity(job.public.len());
         for table in &job.public {
@@ -132,6 +130,22 @@ fn large(workload: &Workload, domain: &Domain) -> Option<Notice> {
 }
 
 impl Synthesis {
+    /// The workload over a domain; tells what is left out of it, and whether it is large.
+    pub(super) fn workload_over(
+        &self,
+        domain: &Domain,
+        observer: &mut dyn Observer,
+    ) -> Result<Workload> {
+        let (workload, left_out) = self.workload.read(domain)?;
+        if left_out > 0 {
+            observer.event(&Event::Notice(Notice::CliquesLeftOut { left_out }));
+        }
+        if let Some(notice) = large(&workload, domain) {
+            observer.event(&Event::Notice(notice));
+        }
+        Ok(workload)
+    }
+
     /// The schema for public tables. It omits group attributes, as their codes describe other places.
     fn public_schema(&self, schema: &Schema) -> Result<Schema> {
         let groups = self.parameters.get("groups").and_then(|groups| groups.as_array());

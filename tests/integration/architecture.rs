@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules of the library, each allowed to name the ones before it and itself.
-const ORDER: [&str; 29] = [
+const ORDER: [&str; 30] = [
     "error",
     "observe",
     "text",
@@ -21,6 +21,7 @@ const ORDER: [&str; 29] = [
     "inference",
     "measurement",
     "privacy",
+    "compression",
     "strategy",
     "model",
     "estimation",

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::data::{AbsentColumns, read_csv, read_csv_from};
+use crate::domain::GroupValue;
 
 fn written(table: &Dataset, schema: &Schema, labels: Labels, seed: u64) -> String {
     let mut out = Vec::new();
@@ -128,10 +129,17 @@ fn edges() -> impl Strategy<Value = Vec<f64>> {
 fn kind() -> impl Strategy<Value = Kind> {
     let codes = prop::collection::btree_set("[ -~é\n]{0,12}", 1..9);
     prop_oneof![
-        codes.prop_map(|codes| Kind::Categorical {
-            codes: codes.into_iter().filter(|code| code != "?").chain(["!".repeat(20)]).collect(),
-            labels: None,
-            other: None
+        (codes, 0_usize..4).prop_map(|(codes, grouped)| {
+            let codes = codes.into_iter().filter(|code| code != "?").chain(["!".repeat(20)]);
+            let mut codes: Vec<String> = codes.collect();
+            let grouped = codes.split_off(codes.len() - grouped.min(codes.len()));
+            let value = |(text, rows)| GroupValue { text, label: None, rows };
+            let values: Vec<GroupValue> = grouped.into_iter().zip(1..).map(value).collect();
+            let code = u32::try_from(codes.len()).unwrap();
+            let groups: Vec<Group> =
+                if values.is_empty() { Vec::new() } else { vec![Group { code, values }] };
+            codes.extend(groups.iter().map(|_| "the group".to_owned()));
+            Kind::Categorical { codes, labels: None, other: None, groups }
         }),
         edges().prop_map(|edges| Kind::Numeric(Bins::new(edges, None, "e").unwrap())),
         (1_u32..2000).prop_map(|size| Kind::Coded { size }),

@@ -11,7 +11,7 @@ use rand::rngs::ChaCha20Rng;
 
 use crate::data::decode::{Decoder, decoders};
 use crate::data::{Column, Dataset, Labels};
-use crate::domain::{Domain, Kind, Schema, SchemaColumn, days};
+use crate::domain::{Domain, Kind, Schema, SchemaColumn, days, texts};
 use crate::error::{Error, Result};
 
 /// Turns tables over one domain into record batches. The types are those of the schema, whatever the rows:
@@ -108,10 +108,11 @@ pub fn to_record_batch(
 fn kind(column: &SchemaColumn, labels: Labels) -> DataType {
     match &column.kind {
         Some(Kind::Categorical { labels: Some(_), .. }) if labels == Labels::Text => DataType::Utf8,
-        Some(Kind::Categorical { codes, .. }) => {
-            let is_whole =
-                |code: &String| code.parse::<i64>().is_ok_and(|number| number.to_string() == *code);
-            if codes.iter().all(is_whole) { DataType::Int64 } else { DataType::Utf8 }
+        Some(Kind::Categorical { codes, groups, .. }) => {
+            let is_whole = |(text, _): (&str, u32)| {
+                text.parse::<i64>().is_ok_and(|number| number.to_string() == text)
+            };
+            if texts(codes, groups).all(is_whole) { DataType::Int64 } else { DataType::Utf8 }
         }
         Some(Kind::Numeric(bins)) if !bins.is_integer() => DataType::Float64,
         Some(Kind::Date(_)) => DataType::Date32,

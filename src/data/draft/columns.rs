@@ -48,7 +48,8 @@ impl Observed {
         if role == Role::Attribute && kind.is_none() {
             remarks.extend(self.about_numbers());
             let codes = self.texts().into_iter().map(String::from).collect();
-            kind = Some(Kind::Categorical { codes, labels: None, other: None });
+            let groups = Vec::new();
+            kind = Some(Kind::Categorical { codes, labels: None, other: None, groups });
         }
         if role != Role::Attribute {
             remarks = reason.into_iter().collect();

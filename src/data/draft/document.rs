@@ -161,7 +161,7 @@ impl DescribedColumn {
                     codes.iter().map(label).collect()
                 });
                 let codes = codes.into_iter().map(|(code, _)| code).collect();
-                Some(Kind::Categorical { codes, labels, other })
+                Some(Kind::Categorical { codes, labels, other, groups: Vec::new() })
             }
             Values::Range(range) => Some(Kind::Numeric(range.bins(name)?)),
             Values::Unknown(reason) => {

@@ -9,6 +9,7 @@ use serde_json::{Number, Value};
 
 use super::date::{days, written};
 use super::filled::filled;
+use super::groups::RawGroup;
 use super::piece::{Outside, Piece};
 use super::rules::{Dependency, Rules, ValueSet};
 use super::{Bins, Kind, MAX_CARDINALITY, Role, Schema, SchemaColumn, TableFormat};
@@ -58,6 +59,8 @@ struct RawColumn {
     labels: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     other: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    groups: Option<Vec<RawGroup>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     edges: Option<Vec<Value>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -166,7 +169,7 @@ impl RawSchema {
 }
 
 /// The text of a code, which may be written as a JSON number.
-fn code_text(at: &str, value: &Value) -> Result<String> {
+pub(super) fn code_text(at: &str, value: &Value) -> Result<String> {
     match value {
         Value::String(text) => Ok(text.clone()),
         Value::Number(number) => Ok(number.to_string()),
@@ -203,7 +206,9 @@ impl RawColumn {
                         })?)
                     }
                 };
-                Some(Kind::Categorical { codes, labels: self.labels, other })
+                let groups = self.groups.into_iter().flatten();
+                let groups = groups.map(|group| group.check(&at, &codes)).collect::<Result<_>>()?;
+                Some(Kind::Categorical { codes, labels: self.labels, other, groups })
             }
             Some(form @ ("numeric" | "date")) => {
                 let is_date = form == "date";
@@ -274,7 +279,9 @@ impl From<SchemaColumn> for RawColumn {
         };
         match column.kind {
             None => {}
-            Some(Kind::Categorical { codes, labels, other }) => {
+            Some(Kind::Categorical { codes, labels, other, groups }) => {
+                let written = groups.iter().map(|group| RawGroup::of(group, &codes));
+                raw.groups = Some(written.collect()).filter(|groups: &Vec<_>| !groups.is_empty());
                 raw.kind = Some("categorical".into());
                 raw.other = other.and_then(|o| codes.get(o as usize).cloned()).map(Value::String);
                 raw.codes = Some(codes.into_iter().map(Value::String).collect());

@@ -1,11 +1,13 @@
 //! Noisy results that the curator returns.
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::Clique;
 use crate::measurement::{Measurement, Provenance};
 use crate::privacy::{CellSet, Ratio, ResidualQuery};
 
 /// A marginal with noise in every cell: it may be published.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NoisyMarginal {
     /// The measured clique.
     pub clique: Clique,

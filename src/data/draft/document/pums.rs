@@ -144,7 +144,8 @@ impl Entry {
             (low..=high).for_each(|code| add(format!("{code:0width$}"), meaning));
         }
         let few = !codes.is_empty() && codes.len() < MAX_CARDINALITY as usize;
-        few.then_some(Kind::Categorical { codes, labels: Some(labels), other: None })
+        let (labels, groups) = (Some(labels), Vec::new());
+        few.then_some(Kind::Categorical { codes, labels, other: None, groups })
     }
 
     /// The bins of a numeric column; `None` if its values are not numbers.

@@ -1,0 +1,105 @@
+//! Schemas that differ from another one in some columns.
+
+use std::collections::BTreeSet;
+
+use crate::domain::{Bins, Kind, Role, Schema, SchemaColumn};
+use crate::error::{Error, Result};
+
+impl Schema {
+    /// The same schema with other kinds for some attributes: for each attribute in order, `None` keeps the present one.
+    pub(crate) fn with_kinds(&self, place: &str, kinds: Vec<Option<Kind>>) -> Result<Self> {
+        let mut columns = self.columns.clone();
+        let attributes = columns.iter_mut().filter(|column| column.role == Role::Attribute);
+        for (column, kind) in attributes.zip(kinds).filter_map(|(c, kind)| Some((c, kind?))) {
+            column.kind = Some(kind);
+        }
+        self.with_columns(place, columns)
+    }
+
+    /// The same schema with other columns.
+    fn with_columns(&self, place: &str, columns: Vec<SchemaColumn>) -> Result<Self> {
+        let missing = std::iter::once(&self.na_token).chain(&self.missing).cloned().collect();
+        let changed = Self::checked(place, missing, columns, self.rules.clone())?;
+        let (dataset, note) = (self.dataset.clone(), self.note.clone());
+        Ok(Self { dataset, note, table: self.table.clone(), ..changed })
+    }
+}
+
+impl Schema {
+    /// The same schema with other bins for some numbers. `bins` makes those of a column from the present ones.
+    pub(crate) fn with_bins<'n>(
+        &self,
+        place: &str,
+        names: impl IntoIterator<Item = &'n str>,
+        bins: impl Fn(&str, &Bins) -> Result<Bins>,
+    ) -> Result<Self> {
+        let mut columns = self.columns.clone();
+        let mut seen = BTreeSet::new();
+        for name in names {
+            let column = columns.iter_mut().find(|column| column.name == name);
+            let Some(column) = column.filter(|column| column.role == Role::Attribute) else {
+                return Err(self.domain.unknown(name, place));
+            };
+            if !seen.insert(name) {
+                return Err(Error::DuplicateAttribute { name: name.into(), place: place.into() });
+            }
+            let Some(Kind::Numeric(own)) = &column.kind else {
+                let at = format!("{place}, column '{name}'");
+                return Err(Error::invalid_specification(at, "no numbers", "the kind 'numeric'"));
+            };
+            column.kind = Some(Kind::Numeric(bins(name, own)?));
+        }
+        self.with_columns(place, columns)
+    }
+}
+
+impl Schema {
+    /// A categorical attribute with a code for texts that are not listed.
+    ///
+    /// # Errors
+    /// A name that is not an attribute, or an attribute without such a code.
+    pub(crate) fn with_other(&self, name: &str) -> Result<&SchemaColumn> {
+        let place = "columns to find categories of";
+        let column = self.column(name).filter(|column| column.role == Role::Attribute);
+        let column = column.ok_or_else(|| self.domain.unknown(name, place))?;
+        let found = match &column.kind {
+            Some(Kind::Categorical { other: Some(_), .. }) => return Ok(column),
+            Some(Kind::Categorical { .. }) => "categories without 'other'",
+            Some(Kind::Numeric(_)) => "numbers, whose bins --columns finds",
+            _ => "no categories",
+        };
+        let expected = "the kind 'categorical' with 'other', the code of texts that are not listed";
+        Err(Error::invalid_specification(format!("{place}, '{name}'"), found, expected))
+    }
+
+    /// The same schema with more codes for an attribute, before that of texts that are not listed if it is the last one.
+    ///
+    /// # Errors
+    /// As [`with_other`](Self::with_other), a code that it has already, or too many.
+    pub(crate) fn with_codes<'t>(
+        &self,
+        name: &str,
+        added: impl IntoIterator<Item = &'t str>,
+    ) -> Result<Self> {
+        self.with_other(name)?;
+        let mut columns = self.columns.clone();
+        let added: Vec<String> = added.into_iter().map(str::to_owned).collect();
+        for column in columns.iter_mut().filter(|column| column.name == name) {
+            let Some(Kind::Categorical { codes, labels, other: Some(other), .. }) =
+                &mut column.kind
+            else {
+                continue;
+            };
+            let is_last = *other as usize + 1 == codes.len();
+            let at = codes.len() - usize::from(is_last);
+            if is_last {
+                *other += u32::try_from(added.len()).unwrap_or(u32::MAX);
+            }
+            if let Some(labels) = labels {
+                labels.splice(at..at, added.iter().cloned());
+            }
+            codes.splice(at..at, added.iter().cloned());
+        }
+        self.with_columns("schema with the categories found", columns)
+    }
+}

@@ -1,0 +1,171 @@
+//! Runs whose rare values are merged first: every mechanism, interrupted runs, ledgers.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fmt::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+
+use jointly::data::{Projectable, read_csv, write_text};
+use jointly::domain::{Clique, Kind, Schema};
+use jointly::mechanism::CATALOGUE;
+use jointly::observe::{Event, Notice, Observer, Silent};
+use jointly::privacy::LedgerFile;
+use jointly::{Budget, Synthesis};
+use serde_json::json;
+
+use crate::cli::{Bench, stderr};
+
+/// Forty jobs, of which three are frequent; hours in bins, most of them at 40.
+fn people(shift: u32) -> String {
+    let mut text = String::from("job,sex,hours\n");
+    for i in 0..2_000_u32 {
+        let job = if i % 10 < 9 { i % 3 } else { 3 + (i / 10 + shift) % 37 };
+        let hours = if i % 4 < 3 { 40 } else { i * 7 % 60 };
+        writeln!(text, "j{job:02},{},{hours}", i / 2 % 2).unwrap();
+    }
+    text
+}
+
+fn schema() -> String {
+    let codes: Vec<String> = (0..40).map(|job| format!("j{job:02}")).collect();
+    let edges: Vec<u32> = (0..=60).collect();
+    json!({ "columns": [
+        { "name": "job", "kind": "categorical", "codes": codes },
+        { "name": "sex", "kind": "categorical", "codes": ["0", "1"] },
+        { "name": "hours", "kind": "numeric", "edges": edges, "integer": true },
+    ]})
+    .to_string()
+}
+
+fn job(folder: &Path) -> Synthesis {
+    write_text(&folder.join("private.csv"), &people(0)).unwrap();
+    write_text(&folder.join("public.csv"), &people(5)).unwrap();
+    write_text(&folder.join("schema.json"), &schema()).unwrap();
+    let budget = Budget::approximate(1.0, 1e-9).unwrap();
+    let mut job = Synthesis::new(folder.join("private.csv"), folder.join("schema.json"), budget);
+    job.compress = Some(0.2);
+    job.outputs.table = Some(folder.join("out.csv"));
+    job.outputs.ledger = Some(folder.join("ledger.json"));
+    job
+}
+
+#[test]
+fn every_mechanism_runs_on_merged_values_and_writes_all_of_them() {
+    for entry in CATALOGUE.iter().filter(|entry| entry.spends) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut job = job(folder.path());
+        job.mechanism = entry.name.into();
+        job.public.push(folder.path().join("public.csv").display().to_string().parse().unwrap());
+        job.workload.name = "all-2-way".into();
+        if !entry.uses_workload {
+            job.workload = jointly::query::WorkloadSource::default();
+        }
+        let done = job.run(&mut Silent).unwrap_or_else(|e| unreachable!("{}: {e}", entry.name));
+        let values = done.tables.schema.domain().cardinality(0);
+        assert!((4..20).contains(&values), "{}: {values}", entry.name);
+        // The file has the values of the schema as it was, the rare ones among them.
+        let schema = Schema::read(&folder.path().join("schema.json")).unwrap();
+        let written = read_csv(&folder.path().join("out.csv"), &schema).unwrap();
+        let counts = written.project(&Clique::new([0])).unwrap();
+        let rare: Vec<u32> = counts[3..].to_vec();
+        let total: u32 = rare.iter().sum();
+        assert!((50..500).contains(&total), "{}: {total}", entry.name);
+        assert!(rare.iter().filter(|count| **count > 0).count() > 15, "{}: {rare:?}", entry.name);
+        let ledger = LedgerFile::read(&folder.path().join("ledger.json")).unwrap().ledger;
+        assert!(ledger.spent() <= ledger.limit());
+        assert_eq!(ledger.entries().iter().filter(|entry| entry.round == 0).count(), 2);
+    }
+}
+
+/// Stops a run before the mechanism begins, or at its first fit, by unwinding.
+struct StopAt {
+    merged: bool,
+}
+
+impl Observer for StopAt {
+    fn event(&mut self, event: &Event) {
+        let is_here = match event {
+            Event::Notice(Notice::Compressed { .. }) => self.merged,
+            Event::Fitted { .. } => true,
+            _ => false,
+        };
+        if is_here {
+            resume_unwind(Box::new("stopped"));
+        }
+    }
+}
+
+#[test]
+fn a_killed_run_pays_for_the_rare_values_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut job = job(folder.path());
+    job.mechanism = "aim".into();
+    job.checkpoint = Some(folder.path().join("state"));
+    for merged in [true, false] {
+        let stopped =
+            catch_unwind(AssertUnwindSafe(|| job.run(&mut StopAt { merged }).map(drop)));
+        assert!(stopped.is_err());
+    }
+    let kept = std::fs::read(folder.path().join("state/compression.json")).unwrap();
+    let first = job.run(&mut Silent).unwrap();
+    let again = job.run(&mut Silent).unwrap();
+    assert_eq!(kept, std::fs::read(folder.path().join("state/compression.json")).unwrap());
+    assert_eq!(first.release.ledger, again.release.ledger);
+    assert_eq!(first.tables.schema, again.tables.schema);
+    let entries = first.release.ledger.entries();
+    let early = entries.iter().filter(|entry| entry.round == 0).filter_map(|e| e.clique.clone());
+    assert_eq!(early.collect::<Vec<_>>(), [["job"], ["hours"]]);
+    // Other shares would be other marginals.
+    let other = Synthesis { compress: Some(0.3), ..job.clone() };
+    let refused = other.run(&mut Silent).unwrap_err().to_string();
+    assert!(refused.contains("resume with the same flags"), "{refused}");
+    // A file that was changed by hand says nothing.
+    let text = String::from_utf8(kept).unwrap().replacen("\"values\":[", "\"values\":[9", 1);
+    write_text(&folder.path().join("state/compression.json"), &text).unwrap();
+    assert!(job.run(&mut Silent).unwrap_err().to_string().contains("compression.json"));
+}
+
+#[test]
+fn the_command_line_merges_asks_and_samples() {
+    let bench = Bench::new();
+    bench.write("people.csv", &people(0));
+    bench.write("schema.json", &schema());
+    let output = bench.run(
+        "synth --private people.csv --schema schema.json --mechanism mst --epsilon 1 --delta 1e-9 --compress 0.1 \
+         --out out.csv --model model.json --report report.html --workload all-2-way",
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("rare values merged in 2 attributes: 102 values became"));
+    let asked = bench.run("ask --model model.json --marginal job");
+    let asked = String::from_utf8(asked.stdout).unwrap();
+    assert!(asked.contains("rare") && asked.contains("j01"), "{asked}");
+    let model = Schema::from_json(
+        &serde_json::from_str::<serde_json::Value>(&bench.read("model.json")).unwrap()["schema"].to_string(),
+        "model",
+    )
+    .unwrap();
+    let Some(Kind::Categorical { groups, .. }) = &model.column("job").unwrap().kind else { unreachable!() };
+    let member = &groups[0].values[0].text;
+    bench.fail(&format!("ask --model model.json --marginal sex --given job={member}"), 3, "'rare'");
+    bench.succeed("sample --model model.json --rows 500 --given job=rare --out more.csv");
+    let rows = bench.read("more.csv");
+    assert!(rows.lines().skip(1).all(|row| groups[0].values.iter().any(|v| row.starts_with(&v.text))));
+    bench.succeed("evaluate --private people.csv --synthetic out.csv --schema schema.json --workload all-2-way");
+    bench.fail(
+        "synth --private people.csv --schema schema.json --epsilon 1 --delta 1e-9 --compress 1 --out no.csv",
+        2,
+        "strictly between 0 and 1",
+    );
+    // The ledger of one run counts in the next, which has a checkpoint.
+    for _ in 0..2 {
+        bench.succeed(
+            "synth --private people.csv --schema schema.json --mechanism aim --epsilon 2 --delta 1e-9 --compress 0.1 \
+             --ledger-from out.csv.ledger.json --checkpoint state --out both.csv --ledger both.json \
+             --workload all-2-way",
+        );
+    }
+    let both = LedgerFile::read(&bench.path("both.json")).unwrap().ledger;
+    let earlier = LedgerFile::read(&bench.path("out.csv.ledger.json")).unwrap().ledger;
+    assert!(both.entries().len() > earlier.entries().len() + 3 && both.spent() <= both.limit());
+}
