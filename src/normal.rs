@@ -1,7 +1,11 @@
-//! Quantiles of the normal distribution.
+//! Quantiles of the normal distribution, and one of the Laplace distribution.
 
 /// The 97.5 % quantile: half the width of a 95 % interval, in standard deviations.
 pub(crate) const TWO_SIDED: f64 = 1.959_963_984_540_054;
+
+/// The 97.5 % quantile of the Laplace distribution, in standard deviations: `ln 20 / √2`. That of sums of such noise is
+/// smaller.
+pub(crate) const LAPLACE: f64 = 2.118_3;
 
 /// The numerators and denominators of the central part.
 const CENTER: ([f64; 6], [f64; 6]) = (

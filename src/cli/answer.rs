@@ -42,10 +42,10 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     let schema = Schema::read(&args.schema)?;
     let (workload, _) = args.workload.source()?.read(&schema.domain())?;
     let private = spending.read(&args.private, &schema, console)?;
-    let (answers, file) = spending.run(&private, console, |curator| {
+    let (answers, file, spent) = spending.run(&private, console, |curator| {
         let answers = answerer.answer(curator, &workload)?;
         let file = LedgerFile::new(answers.mechanism, Some(spending.budget), curator);
-        Ok((answers, file))
+        Ok((answers, file, curator.ledger().limit()))
     })?;
     let marginals = answers.cliques.iter().map(|clique| answers.marginal(clique));
     let marginals = marginals.collect::<Result<Vec<_>, _>>()?;
@@ -60,7 +60,7 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
         console::name_of(&args.out),
         grouped(marginals.len() as u64),
         short(rmse),
-        short(spending.budget.rho().to_f64()),
+        short(spent.to_f64()),
     );
     let facts = json!({
         "out": args.out.display().to_string(),

@@ -66,10 +66,10 @@ fn complete(
 
 fn note(args: &SampleArgs, file: &ModelFile, records: u64, console: Console) {
     let note = format!("{}: {} records", console::name_of(&args.out), grouped(records));
-    let facts = json!({
-        "out": args.out.display().to_string(),
-        "records": records,
-        "private": file.is_private,
-    });
+    let mut facts = json!({ "out": args.out.display().to_string(), "records": records });
+    // Completed rows are as public as the rows given, which nobody knows here.
+    if args.complete.is_none() {
+        facts["private"] = json!(file.is_private);
+    }
     console.note("finished", &note, facts);
 }

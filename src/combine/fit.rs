@@ -156,7 +156,8 @@ impl Design {
             let moved = |scale: f64| -> Vec<f64> {
                 beta.iter().zip(&step).map(|(b, s)| b + scale * s).collect()
             };
-            // The likelihood of counts is concave, so halving the step ends, at the latest at rounding.
+            // The likelihood of counts is concave, so halving the step ends, at the latest at rounding. With noisy counts
+            // below 0 it may not be.
             let mut scale = 1.0;
             while scale > 1e-6 && self.deviance(cells, &moved(scale)) > deviance {
                 scale /= 2.0;
@@ -168,10 +169,20 @@ impl Design {
                 break;
             }
         }
-        if beta.iter().any(|b| !b.is_finite()) {
+        if beta.iter().any(|b| !b.is_finite()) || !self.is_stationary(cells, &beta) {
             return nothing();
         }
         self.with_variances(cells, &beta)
+    }
+
+    /// Whether a Newton step would not change the likelihood: the coefficients are its maximum.
+    fn is_stationary(&self, cells: &Weighted, beta: &[f64]) -> bool {
+        const CLOSE: f64 = 1e-4;
+        let (gradient, hessian) = self.derivatives(cells, beta);
+        let mut step = gradient.clone();
+        Cholesky::new(hessian, beta.len()).solve(&mut step);
+        let decrement: f64 = step.iter().zip(&gradient).map(|(s, g)| s * g).sum();
+        self.link == Link::Identity || decrement.abs() < CLOSE
     }
 
     /// The residual of a cell, and the derivative of its mean.

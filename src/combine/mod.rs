@@ -24,13 +24,12 @@ use serde::Serialize;
 use crate::data::Dataset;
 use crate::domain::Schema;
 use crate::error::{Error, Result};
-use crate::error_bars::{CONFIDENCE, Interval};
+use crate::error_bars::Interval;
 use crate::model::Accuracy;
 
 pub use fit::Measured;
 pub use rules::{Combined, Method, Target};
 pub use statistic::{Design, Statistic};
-use student::two_sided_quantile;
 pub use support::Support;
 
 /// The looseness from which a statistic on a measured marginal has no interval. It was chosen on Adult
@@ -104,7 +103,7 @@ impl Statistic {
             let combined = match (support, &measured) {
                 (Support::Measured, Some(measured)) => measured[place - design.reported]
                     .filter(|found| found.looseness < LOOSE)
-                    .map(|found| Combined::of_measurements(&found, sampling)),
+                    .map(|found| Combined::of_measurements(&found, sampling, accuracy.is_laplace)),
                 (Support::Measured, None) => {
                     let all: Option<Vec<f64>> = found.iter().copied().collect();
                     let all = own.values[place].zip(all);
@@ -121,12 +120,7 @@ impl Statistic {
                 support,
                 combined,
                 p_value: tested.map(|found| found.p_value(0.0)),
-                bound: bound.map(|bound| {
-                    // A random sample lies within this of its population in 95 % of the cases.
-                    let half =
-                        two_sided_quantile(1.0 - CONFIDENCE, f64::INFINITY) * sampling.sqrt();
-                    Interval { lower: bound.lower - half, upper: bound.upper + half, ..bound }
-                }),
+                bound: bound.map(|bound| design.widened(bound, sampling)),
             }
         };
         Ok((design.reported..design.names.len()).map(finding).collect())

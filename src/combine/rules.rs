@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::combine::Measured;
 use crate::combine::student::{two_sided, two_sided_quantile};
 use crate::error_bars::CONFIDENCE;
+use crate::normal::LAPLACE;
 
 /// The factor of the squared bias in the variance. The bias of a release is estimated by that of its replicates, which are
 /// made from a table that is already smooth; see `docs/results/several-tables.md` for how it was chosen.
@@ -48,15 +49,25 @@ pub struct Combined {
     pub lower: f64,
     /// The upper end.
     pub upper: f64,
+    /// Whether the noise has the Laplace distribution, whose tails are heavier.
+    #[serde(skip)]
+    pub(super) is_laplace: bool,
 }
 
 impl Combined {
-    /// The estimate from the measurements alone: the noise has a known law, so that the normal distribution applies.
+    /// The estimate from the measurements alone: the law of the noise is known. Sums of Gaussian noise are normal. Sums of
+    /// Laplace noise have tails of at most those of a single draw with their variance, to which the interval refers.
     ///
     /// `sampling`: as in [`of_replicates`](Self::of_replicates).
-    pub fn of_measurements(found: &Measured, sampling: f64) -> Self {
+    pub fn of_measurements(found: &Measured, sampling: f64, is_laplace: bool) -> Self {
         let variance = found.noise + sampling;
-        Self::with(Method::Measurements, found.value, variance, f64::INFINITY)
+        let found = Self::with(Method::Measurements, found.value, variance, f64::INFINITY);
+        if !is_laplace {
+            return found;
+        }
+        let half = LAPLACE * found.standard_error;
+        let (lower, upper) = (found.estimate - half, found.estimate + half);
+        Self { lower, upper, is_laplace, ..found }
     }
 
     /// Combines a released table's value with those of its replicates. `None` for fewer than two replicates.
@@ -80,7 +91,7 @@ impl Combined {
         let bias = mean - released;
         let noise = between + BIAS * bias * bias;
         let variance = noise + sampling;
-        // Satterthwaite: only the variance between replicates is uncertain.
+        // Satterthwaite's rule, with the squared bias taken as known.
         let degrees =
             if between > 0.0 { (many - 1.0) * (variance / between).powi(2) } else { f64::INFINITY };
         Some(Self::with(Method::Replicates, released - bias, variance, degrees))
@@ -90,14 +101,17 @@ impl Combined {
         let standard_error = variance.sqrt();
         let half = two_sided_quantile(1.0 - CONFIDENCE, degrees) * standard_error;
         let (lower, upper) = (estimate - half, estimate + half);
-        Self { method, estimate, standard_error, degrees, lower, upper }
+        Self { method, estimate, standard_error, degrees, lower, upper, is_laplace: false }
     }
 
     /// The p value of the test that the statistic has this value, two-sided.
     pub fn p_value(&self, value: f64) -> f64 {
         let distance = (self.estimate - value).abs();
         if self.standard_error > 0.0 {
-            two_sided(distance / self.standard_error, self.degrees)
+            let deviations = distance / self.standard_error;
+            let tail = two_sided(deviations, self.degrees);
+            let laplace = (-std::f64::consts::SQRT_2 * deviations).exp();
+            if self.is_laplace { tail.max(laplace) } else { tail }
         } else {
             f64::from(u8::from(distance == 0.0))
         }

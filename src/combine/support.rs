@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::combine::fit::Fit;
 use crate::combine::statistic::{Design, Link};
+use crate::combine::student::two_sided_quantile;
 use crate::data::{Dataset, Projectable};
 use crate::domain::Schema;
 use crate::error::Result;
-use crate::error_bars::Interval;
+use crate::error_bars::{CONFIDENCE, Interval};
 use crate::model::Accuracy;
 
 /// What a statistic rests on.
@@ -82,10 +83,26 @@ impl Design {
         let groups = groups.iter().take(if self.either.is_some() { 2 } else { 1 });
         let shares = groups.map(|records| released.records() as f64 / records);
         let half = (high - low) * error / 2.0 * shares.sum::<f64>();
+        Ok(Some(self.cut(Interval { estimate, lower: estimate - half, upper: estimate + half })))
+    }
+
+    /// A bound for the private table as one for the population that it is a random sample of.
+    ///
+    /// `sampling`: the variance of the statistic in such a sample; 0 for the private table itself.
+    pub(super) fn widened(&self, bound: Interval, sampling: f64) -> Interval {
+        // The measured error fails in one half of 1 - CONFIDENCE: it is the upper end of a two-sided interval. The sample
+        // may fail in the other half.
+        let half = two_sided_quantile((1.0 - CONFIDENCE) / 2.0, f64::INFINITY) * sampling.sqrt();
+        self.cut(Interval { lower: bound.lower - half, upper: bound.upper + half, ..bound })
+    }
+
+    /// The part of an interval in which the statistic can be.
+    fn cut(&self, interval: Interval) -> Interval {
+        let (low, high) = self.response.range();
         let (least, most) =
             if self.either.is_some() { (low - high, high - low) } else { (low, high) };
         let cut = |x: f64| x.clamp(least, most);
-        Ok(Some(Interval { estimate, lower: cut(estimate - half), upper: cut(estimate + half) }))
+        Interval { lower: cut(interval.lower), upper: cut(interval.upper), ..interval }
     }
 }
 

@@ -115,7 +115,7 @@ pub(super) fn release<M: AnswerWorkload + Mechanism + Serialize>(
     measurements.into_iter().for_each(|measurement| run.take(measurement));
     run.end_round()?;
     model.fit(&mut run)?;
-    model.finish(run)
+    Ok(Release { has_independent_noise: false, ..model.finish(run)? })
 }
 
 /// The plan of such a mechanism: one round. `variances`: the variances of the answers.

@@ -83,8 +83,6 @@ impl Release {
     /// What is known about the accuracy of single counts, for [`Model::ask_with`](crate::model::Model::ask_with).
     pub fn accuracy(&self) -> Accuracy {
         let entries = || self.ledger.entries().iter().map(|entry| &entry.mechanism);
-        let is_joint =
-            |noise: &NoiseMechanism| matches!(noise, NoiseMechanism::JointDiscreteGaussian { .. });
         let is_laplace =
             |noise: &NoiseMechanism| matches!(noise, NoiseMechanism::DiscreteLaplace { .. });
         // An estimate near 0 of a wide interval says little: half of the upper end at least.
@@ -92,11 +90,13 @@ impl Release {
             let best = error.best();
             (error.clique.clone(), best.estimate.max(best.upper / 2.0))
         });
-        let marginals = self.errors.iter().flat_map(|errors| &errors.marginals);
+        // Where N is private, its own error comes on top of that of the frequencies.
+        let errors_at_most = self.errors.iter().filter(|_| self.relation.has_public_total());
+        let marginals = errors_at_most.flat_map(|errors| &errors.marginals);
         let at_most = marginals.map(|error| (error.clique.clone(), error.measured.upper));
         Accuracy {
             at_most: at_most.collect(),
-            is_independent: !entries().any(is_joint),
+            is_independent: self.has_independent_noise,
             is_laplace: entries().any(is_laplace),
             errors: errors.collect(),
             total: self.errors.as_ref().map_or_else(|| self.model.total(), |errors| errors.total),

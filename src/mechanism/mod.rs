@@ -148,6 +148,9 @@ pub struct Release {
     pub certificate: Option<Certificate>,
     /// The measurements, in order.
     pub measurements: Vec<Measurement>,
+    /// Whether each measurement has noise of its own in every cell. False where marginals were computed from common
+    /// answers (HDMM, residual planner): these agree with one another, and several say no more than one.
+    pub has_independent_noise: bool,
     /// The record of each round.
     pub rounds: Vec<RoundRecord>,
     /// How far the public tables were trusted; `None` if the mechanism does not say.

@@ -433,6 +433,7 @@ impl<'r, 'c> Run<'r, 'c> {
             workload: self.task.workload.clone(),
             certificate,
             measurements: self.checkpoint.measurements,
+            has_independent_noise: true,
             rounds: self.checkpoint.rounds,
             public_trust: None,
             errors: None,

@@ -11,11 +11,9 @@ use crate::error::Result;
 use crate::measurement::{Measurement, Provenance};
 use crate::model::MeasuredMarginal;
 use crate::model::counts::Count;
-use crate::normal::TWO_SIDED;
+use crate::normal::{LAPLACE, TWO_SIDED};
 use crate::table::Factor;
 
-/// That of the Laplace distribution, in standard deviations; sums of such noise have smaller ones.
-const LAPLACE: f64 = 2.118_3;
 /// Standard deviations of its noise below which a measured count has 0 as its lower end. Among very many empty cells, some
 /// have noise of two deviations, and those look like the counts that a reader asks for.
 const EMPTY: f64 = 3.0;

@@ -60,7 +60,9 @@ impl Model {
             let mut rng = ChaCha20Rng::seed_from_u64(*seed);
             given.sample(records.len(), Sampling::Independent, &mut rng)?.select(&lacking)
         });
-        let drawn: Vec<Dataset> = drawn.collect::<Result<_>>()?;
+        // Of several errors the first, whichever thread was faster.
+        let drawn: Vec<Result<Dataset>> = drawn.collect();
+        let drawn: Vec<Dataset> = drawn.into_iter().collect::<Result<_>>()?;
         let mut drawn = drawn.into_iter();
         let Some(mut all) = drawn.next() else {
             let expected = "at least one record";

@@ -47,12 +47,24 @@ impl PaidCategories {
     /// Finds the categories of these columns.
     ///
     /// # Errors
-    /// No column, a column twice, or one that is not a categorical attribute with a code `other`.
+    /// No column, a column twice, one that is not a categorical attribute with a code `other`, or one that a rule of
+    /// impossible combinations names: the rule would say nothing about the values found.
     pub fn new<S: AsRef<str>>(schema: &Schema, names: &[S]) -> Result<Self> {
         let place = "columns to find categories of";
         let mut columns: Vec<String> = Vec::new();
         for name in names.iter().map(AsRef::as_ref) {
             schema.with_other(name)?;
+            let domain = schema.domain();
+            let position = domain.position(name);
+            let mut rules = domain.structural_zeros().iter();
+            if rules.any(|rule| rule.clique().iter().any(|a| Some(a) == position)) {
+                let (found, expected) = ("a column of a rule", "one that no rule names");
+                return Err(Error::invalid_specification(
+                    format!("{place}, '{name}'"),
+                    found,
+                    expected,
+                ));
+            }
             if columns.iter().any(|known| known == name) {
                 return Err(Error::DuplicateAttribute { name: name.into(), place: place.into() });
             }

@@ -132,13 +132,17 @@ impl Budget {
     /// The budget [`after`](Self::after) an earlier ledger, if there is one, and what the ledger leaves of its ρ.
     ///
     /// # Errors
-    /// As there; a ledger of another relation, or one that leaves nothing.
+    /// As there; a ledger of another relation, or one that leaves nothing; a budget of pure ε, of which ρ is no measure.
     pub fn left_after(
         self,
         relation: NeighboringRelation,
         earlier: Option<&LedgerFile>,
     ) -> Result<(Self, Rho)> {
         let Some(earlier) = earlier else { return Ok((self, self.rho)) };
+        if self.is_pure() {
+            let expected = "a budget with delta";
+            return Err(Error::invalid_specification("earlier ledger", "pure epsilon", expected));
+        }
         if earlier.neighbors != relation {
             let found = format!("neighbors {}", earlier.neighbors);
             return Err(Error::invalid_specification(

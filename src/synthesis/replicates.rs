@@ -40,9 +40,14 @@ pub(super) struct Released<'a> {
 /// ```
 pub fn replicate_path(table: &Path, number: u32) -> PathBuf {
     let name = table.file_name().unwrap_or_default().to_string_lossy();
-    let plain = name.strip_suffix(".gz").unwrap_or(&name);
-    let stem = plain.strip_suffix(".csv").or_else(|| plain.strip_suffix(".parquet"));
-    let stem = stem.unwrap_or(plain);
+    // Endings count in any case, as where tables are written.
+    let without = |name: &str, ending: &str| {
+        let start = name.len().checked_sub(ending.len())?;
+        let is_end = name.get(start..).is_some_and(|end| end.eq_ignore_ascii_case(ending));
+        is_end.then(|| name[..start].to_owned())
+    };
+    let plain = without(&name, ".gz").unwrap_or_else(|| name.to_string());
+    let stem = without(&plain, ".csv").or_else(|| without(&plain, ".parquet")).unwrap_or(plain);
     table.with_file_name(format!("{stem}.replicate-{number}{}", &name[stem.len()..]))
 }
 
@@ -93,14 +98,15 @@ impl Synthesis {
         Ok(())
     }
 
-    /// Removes the replicates of an earlier table of the same name, so that none of them lies beside the new one.
+    /// Removes the replicates of an earlier table of the same name, however many, so that none of them lies beside the new
+    /// one.
     pub(super) fn remove_replicates(&self) -> Result<()> {
-        for path in self.replicate_paths() {
+        let Some(table) = self.outputs.table.as_deref() else { return Ok(()) };
+        for path in (1..=MOST).map(|number| replicate_path(table, number)) {
             match fs::remove_file(&path) {
-                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Error::Io { action: "remove", path, source });
-                }
-                _ => {}
+                Err(source) if source.kind() == std::io::ErrorKind::NotFound => break,
+                Err(source) => return Err(Error::Io { action: "remove", path, source }),
+                Ok(()) => {}
             }
         }
         Ok(())
