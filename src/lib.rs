@@ -100,6 +100,7 @@
 //! | [`inference`] | from potentials to marginals: the engine |
 //! | [`measurement`] | what was measured, and from which table |
 //! | [`privacy`] | budget, ledger and its file, curator, exact noise |
+//! | [`compression`] | rare values merged before a run, at a cost |
 //! | [`strategy`] | which marginals to measure, and how well: residuals, HDMM |
 //! | [`model`] | fitted models behind one trait: marginals, records, files |
 //! | [`estimation`] | from measurements to potentials |

@@ -22,8 +22,10 @@ mod compare;
 #[cfg(feature = "cli")]
 #[path = "integration/complete_cli.rs"]
 mod complete_cli;
-#[path = "integration/corpus.rs"]
+#[cfg(feature = "cli")]
+#[path = "integration/compression.rs"]
 mod compression;
+#[path = "integration/corpus.rs"]
 mod corpus;
 #[path = "integration/error_bars.rs"]
 mod error_bars;

@@ -95,7 +95,9 @@ struct Stored {
 
 impl Stored {
     /// Checks that all parts match the domain and each other.
-    fn check(&self, domain: &Domain) -> std::result::Result<(), &'static str> {
+    ///
+    /// `earlier`: entries of the ledger that were there before the first round.
+    fn check(&self, domain: &Domain, earlier: usize) -> std::result::Result<(), &'static str> {
         let is_finite = |m: &Measurement| {
             m.stddev.is_finite()
                 && m.stddev >= 0.0
@@ -125,14 +127,14 @@ impl Stored {
         if end != self.measurements.len() {
             return Err("rounds and measurements do not match");
         }
-        self.check_paid(domain)
+        self.check_paid(domain, earlier)
     }
 
     /// Checks that the ledger lists exactly what was drawn from the records. Otherwise the run would spend that budget
     /// again.
-    fn check_paid(&self, domain: &Domain) -> std::result::Result<(), &'static str> {
+    fn check_paid(&self, domain: &Domain, earlier: usize) -> std::result::Result<(), &'static str> {
         let (mut chosen, mut measured, mut counted) = (Vec::new(), Vec::new(), 0);
-        for entry in self.ledger.entries() {
+        for entry in self.ledger.entries().iter().skip(earlier) {
             match (&entry.mechanism, &entry.clique) {
                 (
                     NoiseMechanism::ExponentialMechanism { candidates, .. }
@@ -221,7 +223,7 @@ impl Checkpoint {
             return Err(own.refused(CheckpointFault::OtherInputs));
         }
         stored
-            .check(curator.domain())
+            .check(curator.domain(), curator.ledger().entries().len())
             .map_err(|why| own.refused(CheckpointFault::Inconsistent(why)))?;
         let resumed = curator.continue_from(&stored.ledger);
         resumed.map_err(|error| own.refused(CheckpointFault::Ledger(Box::new(error))))?;

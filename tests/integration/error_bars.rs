@@ -8,7 +8,7 @@ use std::path::Path;
 use jointly::data::{Dataset, Labels, Projectable, write_csv_file, write_text};
 use jointly::domain::{Clique, Domain};
 use jointly::evaluation::WorkloadError;
-use jointly::mechanism::{CATALOGUE, Independent, Mechanism, Release, Task};
+use jointly::mechanism::{CATALOGUE, Independent, Mechanism, Release, Task, find};
 use jointly::observe::{Event, Observer, Silent};
 use jointly::privacy::{Curator, LedgerFile, NeighboringRelation, NoiseMechanism, NoiseSeed};
 use jointly::query::{WeightedClique, Workload};
@@ -254,4 +254,24 @@ fn shares_out_of_range_and_shares_of_no_budget_are_refused() {
     let free = Synthesis { budget: Some(Budget::approximate(1.0, 1e-9).unwrap()), ..none };
     let done = free.run(&mut Silent).unwrap().release;
     assert_eq!((done.ledger.entries().len(), done.errors().is_some()), (1, true));
+}
+
+#[test]
+fn marginals_computed_from_common_answers_are_no_independent_measurements() {
+    let private = people(1000, 1, 0.0);
+    let workload = Workload::all_k_way(private.domain(), 2).unwrap();
+    let relation = NeighboringRelation::ReplaceOne;
+    for (name, expected) in [("hdmm", false), ("residual-planner", false), ("mst", true)] {
+        let mechanism = find(name).unwrap().build(&serde_json::Map::new()).unwrap();
+        let mut curator =
+            Curator::new(&private, relation, budget(1.0), NoiseSeed::Fixed(1)).unwrap();
+        let task = Task::new(&workload, &[]);
+        let release = mechanism.run(&mut curator, &task, &mut Silent).unwrap();
+        let accuracy = release.accuracy();
+        assert_eq!(accuracy.is_independent, expected, "{name}");
+        // Of several marginals that hold an attribute, only the one that is exactly it says what it was measured as.
+        let single = Clique::new([0]);
+        let found = accuracy.measured_marginal(private.domain(), &single).unwrap();
+        assert_eq!(found.is_some(), expected, "{name}");
+    }
 }
