@@ -183,14 +183,13 @@ impl<'u> UnitCounter<'u> {
             let expected = "the unit that the record belongs to, not a missing value".to_owned();
             return Err(table.cell_error(record, &self.units.column, unit, expected));
         }
-        let place = match self.seen.get(unit) {
-            Some(place) => *place,
-            None => {
-                let place = u32::try_from(self.records.len()).unwrap_or(u32::MAX);
-                self.seen.insert(unit.into(), place);
-                self.records.push(0);
-                place
-            }
+        let place = if let Some(place) = self.seen.get(unit) {
+            *place
+        } else {
+            let place = u32::try_from(self.records.len()).unwrap_or(u32::MAX);
+            self.seen.insert(unit.into(), place);
+            self.records.push(0);
+            place
         };
         let records = &mut self.records[place as usize];
         if *records == self.units.most {

@@ -84,18 +84,15 @@ impl Model {
         let mut all = records.clone();
         let mut next = u32::try_from(records.records()).unwrap_or(u32::MAX);
         for ((group, mut unit), extra) in open.into_iter().zip(extra) {
-            match extra {
-                Some(extra) => {
-                    let extra = Dataset::new(self.domain().clone(), extra.columns().to_vec())?;
-                    all.append(&extra)?;
-                    unit.records.extend((next..).take(unit.lacking));
-                    next = next.saturating_add(u32::try_from(unit.lacking).unwrap_or(u32::MAX));
-                }
+            if let Some(extra) = extra {
+                let extra = Dataset::new(self.domain().clone(), extra.columns().to_vec())?;
+                all.append(&extra)?;
+                unit.records.extend((next..).take(unit.lacking));
+                next = next.saturating_add(u32::try_from(unit.lacking).unwrap_or(u32::MAX));
+            } else {
                 // Refining made a combination to which the model gives no weight: its records come again.
-                None => {
-                    let own = unit.records.clone();
-                    unit.records.extend(own.iter().cycle().take(unit.lacking));
-                }
+                let own = unit.records.clone();
+                unit.records.extend(own.iter().cycle().take(unit.lacking));
             }
             debug_assert_eq!(unit.records.len(), groups[group].size, "a unit is complete");
             made.push(unit.records);

@@ -140,9 +140,9 @@ impl Synthesis {
             let text = format!("{}, the first {} records of each", units.column(), units.most());
             row("unit of privacy", text);
             if let Some(columns) = units.agree() {
-                let columns = columns.iter().map(|name| format!(", {name}")).collect::<String>();
+                let columns = [&["the number of rows".to_owned()], columns].concat().join(", ");
                 let text = format!(
-                    "rows with the same {} agree on the number of rows{columns}; given these, they are independent",
+                    "rows with the same {} agree on {columns}; given these, they are independent",
                     units.column(),
                 );
                 row("rows of a unit", text);

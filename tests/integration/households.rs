@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -44,7 +45,7 @@ fn files(folder: &Path) {
                 if home % 5 == 0 { String::new() } else { (home * 149 % 90_000).to_string() };
             for person in 0..size {
                 let (age, sex) = ((home * 31 + person * 23) % 100, 1 + (home + person) % 2);
-                text.push_str(&format!("H{home},{age},{sex},{tenure},{income}\n"));
+                _ = writeln!(text, "H{home},{age},{sex},{tenure},{income}");
             }
         }
         fs::write(folder.join(name), text).unwrap();

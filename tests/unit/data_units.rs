@@ -61,8 +61,9 @@ fn one_unit_more_changes_its_own_records_alone_also_with_their_number() {
     for most in 1..=3_u32 {
         let units = Units::new("home", most).unwrap().linked(["sex"]).unwrap();
         let sorted = |lines: &[(char, u32)]| {
-            let text: String = lines.iter().map(|(home, sex)| format!("{home},{sex}\n")).collect();
-            let text = format!("home,sex\n{text}");
+            let lines: Vec<String> =
+                lines.iter().map(|(home, sex)| format!("{home},{sex}\n")).collect();
+            let text = format!("home,sex\n{}", lines.concat());
             let data = read_units_csv_from(text.as_bytes(), "t.csv", &schema, &units).unwrap();
             let mut rows: Vec<Vec<u32>> = (0..data.records()).map(|i| data.row(i)).collect();
             rows.sort();
