@@ -38,6 +38,9 @@ mod faults_checkpoint;
 #[cfg(feature = "cli")]
 #[path = "integration/hostile.rs"]
 mod hostile;
+#[cfg(feature = "cli")]
+#[path = "integration/households.rs"]
+mod households;
 #[path = "integration/ide.rs"]
 mod ide;
 #[cfg(feature = "cli")]

@@ -274,6 +274,7 @@ pub(crate) fn fit_measurements(
             schema: jointly::Schema::clone(&schema),
             model: MarkovRandomField::new(&domain, estimate.potentials, total)?.into(),
             accuracy: None,
+            linked: None,
             refined_on: measurements.into_iter().map(|measurement| measurement.clique).collect(),
             mechanism: "measurements".to_owned(),
             is_private,

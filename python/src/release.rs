@@ -113,7 +113,7 @@ pub(crate) fn fit(
         .map(|(name, rows)| PublicTable { name, source: rows.source(String::new()) })
         .collect();
     let (job, tables, release, rows) = watch::run(py, listener, move |observer| {
-        let Synthesized { mut tables, release, rows } = job.fit(observer)?;
+        let Synthesized { mut tables, release, rows, .. } = job.fit(observer)?;
         // Nothing of the private records is kept.
         let nobody = empty(tables.private.domain())?;
         tables.private = Arc::new(nobody.clone());

@@ -4,6 +4,7 @@ mod ask;
 mod bins;
 mod combine;
 mod count;
+mod evaluate;
 mod mechanism;
 mod mixture;
 mod schema;
@@ -25,6 +26,7 @@ use count::count;
 pub(super) use ask::{AskModelArgs, QuestionArgs};
 pub(super) use bins::BinsArgs;
 pub(super) use combine::{CombineArgs, StatisticArgs};
+pub(super) use evaluate::{EvaluateArgs, Measure, MeasureArgs};
 pub(super) use mechanism::{AnswererArgs, Chosen, MechanismArgs, MechanismName};
 pub(super) use mixture::{MixtureErrorArgs, TrustArgs};
 pub(super) use schema::{EncodingName, SchemaArgs, TableArgs};
@@ -251,6 +253,10 @@ pub(super) struct SynthArgs {
     pub(super) workload: WorkloadArgs,
     #[command(flatten)]
     pub(super) unit: UnitArgs,
+    /// Columns, separated by commas, that all records of a unit share, such as a household's income: the synthetic records
+    /// then come as units, with the column of --unit, and agree on these columns
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...", requires = "unit")]
+    pub(super) unit_columns: Vec<String>,
     /// Ledger written by another command; its cost counts against the budget of this run
     #[arg(long, value_name = "FILE")]
     pub(super) ledger_from: Option<PathBuf>,
@@ -324,73 +330,6 @@ pub(super) struct SpendArgs {
     /// Output file for the ledger: every privacy cost, as JSON, for --ledger-from
     #[arg(long, value_name = "FILE")]
     pub(super) ledger: Option<PathBuf>,
-}
-
-#[derive(Args, Debug)]
-pub(super) struct EvaluateArgs {
-    /// The private table: CSV, plain or gzip
-    #[arg(long, value_name = "FILE", alias = "real")]
-    pub(super) private: PathBuf,
-    /// The synthetic table: CSV, plain or gzip
-    #[arg(long, value_name = "FILE")]
-    pub(super) synthetic: PathBuf,
-    /// The schema: schema.json or domain.json
-    #[arg(long, value_name = "FILE")]
-    pub(super) schema: PathBuf,
-    #[command(flatten)]
-    pub(super) workload: WorkloadArgs,
-    #[command(flatten)]
-    pub(super) measures: MeasureArgs,
-    /// Grouping attributes, separated by commas; adds the score of NIST's Temporal Map, computed from the marginals
-    /// within each group
-    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
-    pub(super) groups: Vec<String>,
-    /// Attributes, separated by commas: compares the numeric columns also within each combination of their values
-    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
-    pub(super) by: Vec<String>,
-    /// A linear regression to compare, such as 'INCOME ~ AGE + SEX'; may be given several times
-    #[arg(long, value_name = "FORMULA")]
-    pub(super) regress: Vec<String>,
-    /// Number of worst marginals to list
-    #[arg(long, default_value_t = 10, value_name = "K", allow_negative_numbers = true)]
-    pub(super) worst: usize,
-    /// Output file for an HTML page with both tables side by side; it is PRIVATE, not for release
-    #[arg(long, value_name = "FILE")]
-    pub(super) report: Option<PathBuf>,
-    /// Print JSON instead of text
-    #[arg(long)]
-    pub(super) json: bool,
-}
-
-/// A measure in addition to the workload error; see `docs/guide/evaluation.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Measure {
-    /// SDNist's k-marginal score, 0 to 1000
-    KMarginal,
-    /// Mean squared error of a propensity score, and its ratio to that of resampled real records
-    Propensity,
-    /// Differences in Pearson's correlation and in Cramér's V, over all pairs
-    Correlation,
-    /// Unique real records that also occur in the synthetic table
-    UniqueMatches,
-}
-
-/// What to measure in addition to the workload error.
-#[derive(Args, Clone, Debug, Serialize, Deserialize)]
-pub(super) struct MeasureArgs {
-    /// Measures in addition to the workload error, separated by commas
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,...")]
-    pub(super) measures: Vec<Measure>,
-    /// Number of attributes in each marginal of the k-marginal score
-    #[arg(long, default_value_t = 3, value_name = "K", allow_negative_numbers = true)]
-    pub(super) k: usize,
-    /// Number of marginals in the k-marginal score, drawn with a fixed seed [default: all]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(super) draws: Option<usize>,
-    /// Edit rules: a JSON file of combinations that must not occur; counts violations in both tables
-    #[arg(long, value_name = "FILE")]
-    pub(super) rules: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

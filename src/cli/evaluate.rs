@@ -5,7 +5,8 @@ use std::fmt::Write;
 use jointly::data::{Dataset, NumericColumns, read_csv, write_text};
 use jointly::domain::Schema;
 use jointly::evaluation::{
-    GroupDistances, NumberComparison, Regression, RegressionComparison, WorkloadError,
+    GroupDistances, NumberComparison, Regression, RegressionComparison, UnitComparison,
+    WorkloadError,
 };
 use jointly::report::evaluation::{self, Evaluation};
 use jointly::report::numbers::{numbers, regression};
@@ -17,6 +18,7 @@ use super::console;
 use super::failure::Outcome;
 use super::format::{grouped, short};
 use super::measures::{Measured, Measures, attributes, group_score};
+use super::units;
 
 #[derive(Serialize)]
 struct Answer {
@@ -35,6 +37,9 @@ struct Answer {
     /// The result of `--groups`.
     #[serde(skip_serializing_if = "Option::is_none")]
     by_groups: Option<GroupDistances>,
+    /// The result of `--unit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_units: Option<UnitComparison>,
     /// The numeric columns; `None` if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     numbers: Option<NumberComparison>,
@@ -79,6 +84,7 @@ pub(super) fn run(args: &EvaluateArgs) -> Outcome {
         independent_error: WorkloadError::of_independence(&real, &workload, 0)?.mean_l1,
         measured: measures.between(&real, &synthetic)?,
         by_groups: group_score(&args.groups, &real, &synthetic)?,
+        by_units: units::compare(args, &schema)?,
         regressions: regressions.collect::<jointly::Result<_>>()?,
         numbers: (!numbers.columns.is_empty()).then_some(numbers),
     };
@@ -119,6 +125,7 @@ impl Answer {
             row("  groups", &grouped(found.groups));
             row("  of them in one table only, or off by > 250", &grouped(found.penalized));
         }
+        self.by_units.iter().for_each(|found| units::rows(found, row));
     }
 
     fn text(&self) -> String {

@@ -28,6 +28,7 @@ mod threads;
 mod thresholds;
 mod trust;
 mod tune;
+mod units;
 
 use std::process::ExitCode;
 

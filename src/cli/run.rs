@@ -57,7 +57,7 @@ fn job(args: &SynthArgs) -> Outcome<Synthesis> {
         budget,
         error_share: args.error_share,
         compress: args.compress,
-        unit: unit(&args.unit)?,
+        unit: linked(unit(&args.unit)?, &args.unit_columns)?,
         seed: args.seed,
         rows: args.rows.map(rows).transpose()?,
         drawing: args.draw.drawing(),
@@ -99,6 +99,16 @@ pub(super) fn unit(args: &UnitArgs) -> Outcome<PrivacyUnit> {
         return Err(Failure::usage("--unit is empty, expected the name of a column"));
     }
     Ok(PrivacyUnit::of_units(Units::new(column, most)?)?)
+}
+
+/// The same unit, whose rows stay together if there are columns on which they agree.
+fn linked(unit: PrivacyUnit, columns: &[String]) -> Outcome<PrivacyUnit> {
+    match unit.units() {
+        Some(units) if !columns.is_empty() => {
+            Ok(PrivacyUnit::of_units(units.clone().linked(columns)?)?)
+        }
+        _ => Ok(unit),
+    }
 }
 
 /// The ledger's file if none is named: no run spends without leaving an account.
@@ -147,8 +157,11 @@ fn summary(job: &Synthesis, done: &Synthesized, seconds: f64, console: Console) 
         0 => String::new(),
         tables => format!(" and {tables} replicates of it"),
     };
+    let units = done.units.as_ref().map(|numbers| numbers.last().map_or(0, |last| last + 1));
+    let in_units =
+        units.map_or_else(String::new, |units| format!(" in {} units", grouped(units.into())));
     let text = format!(
-        "{out}: {} records{tables} from {from}; {} of rho {} spent{}{}; {}",
+        "{out}: {} records{in_units}{tables} from {from}; {} of rho {} spent{}{}; {}",
         grouped(done.rows.records() as u64),
         spent_share(done),
         short(limit.to_f64()),
@@ -161,6 +174,7 @@ fn summary(job: &Synthesis, done: &Synthesized, seconds: f64, console: Console) 
         "out": out.to_string(),
         "ledger": ledger,
         "records": done.rows.records(),
+        "units": units,
         "replicates": job.replicates,
         "private": release.is_private,
         "private_marginals": private,

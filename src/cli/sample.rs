@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use jointly::data::{Labels, PartialTable, write_csv_blocks};
-use jointly::model::{Evidence, ModelFile, ModelLimits};
+use jointly::data::{Labels, PartialTable, UnitTable, write_csv_blocks};
+use jointly::model::{Evidence, LinkedRows, ModelFile, ModelLimits};
 use jointly::synthesis::check_files;
 use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
@@ -13,6 +13,7 @@ use super::args::SampleArgs;
 use super::console::{self, Console};
 use super::failure::{Failure, Outcome};
 use super::format::grouped;
+use super::run::rows;
 
 pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     if args.rows == Some(0) {
@@ -31,10 +32,22 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
         note(args, &file, records, console);
         return Ok(());
     }
-    let model = match &args.given {
-        Some(given) => file.model.given(&Evidence::parse(given, &file.schema)?)?,
+    let evidence = args.given.as_ref().map(|given| Evidence::parse(given, &file.schema));
+    let evidence = evidence.transpose()?;
+    let model = match &evidence {
+        Some(evidence) => file.model.given(evidence)?,
         None => file.model.clone(),
     };
+    if let Some(units) = &file.linked {
+        file.check_units(evidence.as_ref())?;
+        let records = rows(args.rows.unwrap_or(0))?;
+        let drawn = model.rows(records, args.draw.drawing(), &file.refined_on, &mut rng)?;
+        let LinkedRows { rows, numbers } = model.link(&drawn, units, &mut rng)?;
+        let table = UnitTable { rows: &rows, numbers: &numbers, units };
+        table.write(&args.out, &file.schema, Labels::Codes, rng.next_u64())?;
+        note(args, &file, rows.records() as u64, console);
+        return Ok(());
+    }
     let blocks =
         model.blocks(args.rows.unwrap_or(0), args.draw.drawing(), &file.refined_on, &mut rng)?;
     let seed = rng.next_u64();

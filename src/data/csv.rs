@@ -108,6 +108,11 @@ impl<'u> Reading<'u> {
     pub(super) fn units(units: &'u Units) -> Self {
         Self { absent: AbsentColumns::Refuse, units: Some(units), least_records: 0 }
     }
+
+    /// A public table, of units if it has their column.
+    pub(super) fn public_units(units: &'u Units) -> Self {
+        Self { units: Some(units), ..Self::public() }
+    }
 }
 
 /// Reads a table.
@@ -116,27 +121,32 @@ pub(super) fn read(
     schema: &Schema,
     reading: Reading<'_>,
 ) -> Result<Dataset> {
-    read_keeping(table, schema, reading, &mut |_, _| {})
+    Ok(read_keeping(table, schema, reading, &mut |_, _| {})?.0)
 }
 
-/// Reads a table, and passes each row that is kept, with its line, to a function.
+/// Reads a table, and passes each row that is kept, with its line, to a function. With the records come the numbers of
+/// their units, none if there are no units.
 pub(super) fn read_keeping<R: Read>(
     mut table: RawTable<R>,
     schema: &Schema,
     reading: Reading<'_>,
     keep: &mut impl FnMut(&ByteRecord, &RawTable<R>),
-) -> Result<Dataset> {
+) -> Result<(Dataset, Vec<u32>)> {
     let Reading { absent, units, least_records } = reading;
     let layout = Layout::new(&table, schema, absent)?;
+    let is_there = |units: &&Units| {
+        absent == AbsentColumns::Refuse || table.position(units.column()).is_some()
+    };
+    let units = units.filter(is_there);
     let mut columns: Vec<Column> =
         (0..layout.domain.len()).map(|a| Column::new(layout.domain.cardinality(a))).collect();
     let counter = |units| UnitCounter::new(units, schema.na_token(), &table);
-    let mut units = units.map(counter).transpose()?;
+    let mut counter = units.map(counter).transpose()?;
     let mut record = ByteRecord::new();
     let mut records = 0_u64;
     while table.next(&mut record)? {
-        if let Some(units) = &mut units
-            && !units.counts(&table, &record)?
+        if let Some(counter) = &mut counter
+            && !counter.counts(&table, &record)?
         {
             continue;
         }
@@ -164,11 +174,19 @@ pub(super) fn read_keeping<R: Read>(
     if records < least_records {
         return Err(table.header_error("a header without records".into(), "at least one record"));
     }
-    Dataset::new(layout.domain, columns)
+    let mut domain = layout.domain;
+    if let (Some(units), Some(sizes)) = (units, counter.as_ref().and_then(UnitCounter::sizes)) {
+        columns.push(sizes?);
+        domain = units.with_size(&layout.schema)?.domain();
+    }
+    let numbers = counter.map_or_else(Vec::new, UnitCounter::numbers);
+    Ok((Dataset::new(domain, columns)?, numbers))
 }
 
 /// Positions of the attributes in the rows, and how they are coded.
 struct Layout {
+    /// The schema of the attributes that are present.
+    schema: Schema,
     domain: Domain,
     fields: Vec<Field>,
 }
@@ -205,8 +223,8 @@ impl Layout {
             ));
         }
         // Includes the rules on the attributes that are present.
-        let domain = schema.select(&names)?.domain();
-        Ok(Self { domain, fields })
+        let schema = schema.select(&names)?;
+        Ok(Self { domain: schema.domain(), schema, fields })
     }
 
     /// The structural zero that the last record falls into.

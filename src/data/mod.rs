@@ -23,6 +23,7 @@ mod projectable;
 mod public;
 mod raw_table;
 mod transcode;
+mod unit_table;
 mod units;
 mod unlisted;
 
@@ -47,5 +48,8 @@ pub use partial::PartialTable;
 pub use projectable::Projectable;
 pub use public::PublicData;
 pub(crate) use raw_table::quoted;
-pub use units::{Units, read_units_csv, read_units_csv_from};
+pub use unit_table::UnitTable;
+pub use units::{
+    Units, read_csv_by_unit, read_public_units_csv, read_units_csv, read_units_csv_from,
+};
 pub use unlisted::UnlistedValues;

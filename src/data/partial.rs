@@ -35,7 +35,7 @@ impl PartialTable {
         let (name, header, has_lines) =
             (table.name.clone(), table.header.clone(), !table.has_rows());
         let (mut rows, mut lines) = (Vec::new(), Vec::new());
-        let known = read_keeping(table, schema, Reading::public(), &mut |record, table| {
+        let (known, _) = read_keeping(table, schema, Reading::public(), &mut |record, table| {
             rows.push(record.clone());
             lines.push(table.line(record));
         })?;

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use csv::ByteRecord;
 
-use crate::data::Dataset;
 use crate::data::csv::Reading;
 use crate::data::raw_table::RawTable;
-use crate::domain::Schema;
+use crate::data::{Column, Dataset};
+use crate::domain::{Bins, Kind, Schema, SchemaColumn};
 use crate::error::{Error, Result};
 
 /// The column that names the unit of each record, and how many records of a unit count: the first ones in the file.
@@ -26,6 +26,7 @@ use crate::error::{Error, Result};
 pub struct Units {
     column: String,
     most: u32,
+    agree: Option<Vec<String>>,
 }
 
 impl Units {
@@ -37,7 +38,75 @@ impl Units {
         if most == 0 {
             return Err(Error::invalid_parameter("max records", most, "1 to 32"));
         }
-        Ok(Self { column: column.into(), most })
+        Ok(Self { column: column.into(), most, agree: None })
+    }
+
+    /// The same units, whose rows stay together: each record gets the number of records of its unit as one more attribute,
+    /// [`size_name`](Self::size_name), and synthetic records come as units whose rows agree on these columns.
+    ///
+    /// The attribute counts the records that count, 1 to [`most`](Self::most). It depends on the records of the unit
+    /// alone, so adding or removing a unit still changes that unit's records only.
+    ///
+    /// # Errors
+    /// A column twice.
+    ///
+    /// ```
+    /// use jointly::data::{Units, read_units_csv_from};
+    /// use jointly::domain::Schema;
+    /// let schema = Schema::from_json(r#"{"sex": 2}"#, "domain.json")?;
+    /// let units = Units::new("home", 3)?.linked(["sex"])?;
+    /// let people = b"home,sex\nA,0\nB,1\nA,1\n";
+    /// let data = read_units_csv_from(&people[..], "t.csv", &schema, &units)?;
+    /// // Code 1 stands for two records.
+    /// assert_eq!([0, 1, 2].map(|i| data.row(i)), [[0, 1], [1, 0], [1, 1]]);
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    pub fn linked<N: Into<String>>(mut self, columns: impl IntoIterator<Item = N>) -> Result<Self> {
+        let columns: Vec<String> = columns.into_iter().map(Into::into).collect();
+        for (i, name) in columns.iter().enumerate() {
+            if columns[..i].contains(name) {
+                let (name, place) = (name.clone(), "the unit columns".to_owned());
+                return Err(Error::DuplicateAttribute { name, place });
+            }
+        }
+        self.agree = Some(columns);
+        Ok(self)
+    }
+
+    /// The columns on which the rows of a synthetic unit agree; `None` if rows do not stay together.
+    pub fn agree(&self) -> Option<&[String]> {
+        self.agree.as_deref()
+    }
+
+    /// Name of the attribute with the number of records of the unit, where rows stay together.
+    pub fn size_name(&self) -> String {
+        format!("{}.records", self.column)
+    }
+
+    /// The schema of the records that are read: where rows stay together, it has the number of records as its last
+    /// attribute.
+    ///
+    /// # Errors
+    /// A unit column that is an attribute, a column of [`agree`](Self::agree) that is none, or a column that is named as
+    /// the added attribute.
+    pub fn widened(&self, schema: &Schema) -> Result<Schema> {
+        self.check(schema)?;
+        let Some(agree) = &self.agree else { return Ok(schema.clone()) };
+        if let Some(unknown) = agree.iter().find(|name| schema.domain().position(name).is_none()) {
+            return Err(schema.domain().unknown(unknown, "the unit columns"));
+        }
+        self.with_size(schema)
+    }
+
+    /// As [`widened`](Self::widened), for a schema that may lack columns of [`agree`](Self::agree).
+    pub(super) fn with_size(&self, schema: &Schema) -> Result<Schema> {
+        let edges = (1..=self.most.saturating_add(1)).map(f64::from).collect();
+        let bins = Bins::new(edges, Some(true), "the records of a unit")?;
+        let mut column = SchemaColumn::attribute(self.size_name(), Kind::Numeric(bins));
+        let (unit, most) = (&self.column, self.most);
+        column.description =
+            Some(format!("Records with the same {unit}, of which at most {most} are counted"));
+        schema.with_attribute(column)
     }
 
     /// Name of the column.
@@ -71,7 +140,12 @@ pub(super) struct UnitCounter<'u> {
     units: &'u Units,
     na_token: &'u str,
     position: usize,
+    /// The position of each unit in `records`, by its name.
     seen: HashMap<Box<[u8]>, u32>,
+    /// How many records of each unit count.
+    records: Vec<u32>,
+    /// The unit of each record that counts, by position.
+    of_record: Vec<u32>,
 }
 
 impl<'u> UnitCounter<'u> {
@@ -91,7 +165,8 @@ impl<'u> UnitCounter<'u> {
                 "the column that names the unit of each record",
             )
         })?;
-        Ok(Self { units, na_token, position, seen: HashMap::new() })
+        let (records, of_record) = (Vec::new(), Vec::new());
+        Ok(Self { units, na_token, position, seen: HashMap::new(), records, of_record })
     }
 
     /// Whether the next record counts.
@@ -108,13 +183,33 @@ impl<'u> UnitCounter<'u> {
             let expected = "the unit that the record belongs to, not a missing value".to_owned();
             return Err(table.cell_error(record, &self.units.column, unit, expected));
         }
-        if let Some(records) = self.seen.get_mut(unit) {
-            let is_within = *records < self.units.most;
-            *records += u32::from(is_within);
-            return Ok(is_within);
+        let place = if let Some(place) = self.seen.get(unit) {
+            *place
+        } else {
+            let place = u32::try_from(self.records.len()).unwrap_or(u32::MAX);
+            self.seen.insert(unit.into(), place);
+            self.records.push(0);
+            place
+        };
+        let records = &mut self.records[place as usize];
+        if *records == self.units.most {
+            return Ok(false);
         }
-        self.seen.insert(unit.into(), 1);
+        *records += 1;
+        self.of_record.push(place);
         Ok(true)
+    }
+
+    /// The unit of each record that counts: numbers from 0, in the order of the units' first records.
+    pub(super) fn numbers(self) -> Vec<u32> {
+        self.of_record
+    }
+
+    /// The column of the number of records of each record's unit, where rows stay together.
+    pub(super) fn sizes(&self) -> Option<Result<Column>> {
+        self.units.agree.as_ref()?;
+        let sizes = self.of_record.iter().map(|unit| self.records[*unit as usize] - 1);
+        Some(Column::from_codes(sizes, self.units.most as usize))
     }
 
     fn is_missing(&self, unit: &[u8]) -> bool {
@@ -138,7 +233,31 @@ pub fn read_units_csv(path: &Path, schema: &Schema, units: &Units) -> Result<Dat
     super::csv::read(super::csv::of_file(path, schema)?, schema, Reading::units(units))
 }
 
-/// Reads such a table from any source of bytes; `name` stands for the file in errors.
+/// Reads a table of units, and the number of each record's unit: from 0, in the order of the units' first records.
+///
+/// # Errors
+/// As [`read_units_csv`].
+pub fn read_csv_by_unit(
+    path: &Path,
+    schema: &Schema,
+    units: &Units,
+) -> Result<(Dataset, Vec<u32>)> {
+    units.check(schema)?;
+    let table = super::csv::of_file(path, schema)?;
+    super::csv::read_keeping(table, schema, Reading::units(units), &mut |_, _| {})
+}
+
+/// Reads a public table of which the first records of each unit count, as [`read_units_csv`] does. A table without the unit
+/// column is read as [`read_public_csv`](crate::data::read_public_csv) reads it: it lacks the numbers of records of units.
+///
+/// # Errors
+/// As [`read_public_csv`](crate::data::read_public_csv), and a record without a unit.
+pub fn read_public_units_csv(path: &Path, schema: &Schema, units: &Units) -> Result<Dataset> {
+    units.check(schema)?;
+    super::csv::read(super::csv::of_file(path, schema)?, schema, Reading::public_units(units))
+}
+
+/// Reads a table of units from any source of bytes; `name` stands for the file in errors.
 ///
 /// ```
 /// use jointly::data::{Units, read_units_csv_from};

@@ -13,6 +13,7 @@ mod numbers;
 mod propensity;
 mod regression;
 mod unique_matches;
+mod units;
 mod workload_error;
 
 pub use correlation::{Association, CorrelationDifference, DependenceDifference, cramers_v};
@@ -23,4 +24,5 @@ pub use numbers::{ColumnComparison, GroupComparison, NumberComparison, NumberSum
 pub use propensity::PropensityScore;
 pub use regression::{Estimate, Regression, RegressionComparison, TermComparison};
 pub use unique_matches::UniqueMatches;
+pub use units::{OtherColumn, Pair, RecordCounts, UnitColumn, UnitComparison, UnitRecords};
 pub use workload_error::{CliqueError, WorkloadError};

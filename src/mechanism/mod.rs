@@ -215,6 +215,7 @@ impl Release {
             model: self.model.clone(),
             refined_on: self.workload.cliques(),
             accuracy: Some(self.accuracy()),
+            linked: None,
             mechanism: self.mechanism.to_owned(),
             is_private: self.is_private,
         }

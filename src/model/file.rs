@@ -8,18 +8,19 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::data::write_durably;
+use crate::data::{Units, write_durably};
 use crate::domain::{Clique, Domain, Schema};
 use crate::error::{Error, Result};
 use crate::model::stored_accuracy::StoredAccuracy;
-use crate::model::{Accuracy, FORMS, Model};
+use crate::model::{Accuracy, Evidence, FORMS, Model};
 use crate::query::Workload;
 use crate::text::read_text;
 
 /// What a file's first member says.
 const FORMAT: &str = "jointly-model";
 /// Version of the files that are written. In versions 1 to 3, each for one form, there was neither `zeros` nor
-/// `refined_on`; before version 5 there was no `accuracy`.
+/// `refined_on`; before version 5 there was no `accuracy`. `linked` came later in version 5: a program that does not know
+/// it refuses a file that has it.
 const VERSION: u32 = 5;
 /// The first version with `zeros`.
 const WITH_ZEROS: u32 = 4;
@@ -35,6 +36,8 @@ pub struct ModelFile {
     pub refined_on: Vec<Clique>,
     /// What was measured, for intervals of single counts; `None` if the file does not say.
     pub accuracy: Option<Accuracy>,
+    /// The units that drawn records are joined into ([`Model::link`]); `None` if rows do not stay together.
+    pub linked: Option<Units>,
     /// Name of the mechanism that made it.
     pub mechanism: String,
     /// False when the noise came from a fixed seed: then nothing is private.
@@ -128,6 +131,41 @@ struct Header<'a> {
     zeros: Vec<StoredFactor>,
     #[serde(skip_serializing_if = "Option::is_none")]
     accuracy: Option<StoredAccuracy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    linked: Option<StoredUnits>,
+}
+
+/// Units whose rows stay together.
+#[derive(Serialize, Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "units {\"unit\": NAME, \"max_records\": K, \"columns\": [...]}"
+)]
+struct StoredUnits {
+    unit: String,
+    max_records: u32,
+    columns: Vec<String>,
+}
+
+impl StoredUnits {
+    fn new(units: &Units) -> Self {
+        let columns = units.agree().unwrap_or_default().to_vec();
+        Self { unit: units.column().to_owned(), max_records: units.most(), columns }
+    }
+
+    /// The units, if their attributes are those of the schema.
+    fn checked(self, schema: &Schema) -> Result<Units> {
+        let domain = schema.domain();
+        let units = Units::new(self.unit, self.max_records)?.linked(self.columns)?;
+        let size = domain.cells(&domain.clique(&[units.size_name()])?).unwrap_or(u64::MAX);
+        if u64::from(self.max_records) != size {
+            let found = format!("units of at most {} records", self.max_records);
+            let expected = format!("{size}, the values of '{}'", units.size_name());
+            return Err(Error::invalid_specification("member 'linked'", found, expected));
+        }
+        domain.clique(units.agree().unwrap_or_default())?;
+        Ok(units)
+    }
 }
 
 /// A table over some attributes.
@@ -190,6 +228,23 @@ fn zeros(domain: &Domain) -> Vec<StoredFactor> {
 }
 
 impl ModelFile {
+    /// Refuses evidence that is not about units, where rows come as units: a unit of which one row is known is not drawn.
+    ///
+    /// # Errors
+    /// Evidence on an attribute that the rows of a unit do not share.
+    pub fn check_units(&self, evidence: Option<&Evidence>) -> Result<()> {
+        let (Some(units), Some(evidence)) = (&self.linked, evidence) else { return Ok(()) };
+        let size = units.size_name();
+        let shared = units.agree().unwrap_or_default().iter().chain([&size]);
+        let shared: Vec<&str> = shared.map(String::as_str).collect();
+        let domain = self.schema.domain();
+        let attributes = evidence.attributes();
+        let other = attributes.iter().map(|a| domain.name(a)).find(|name| !shared.contains(name));
+        let Some(other) = other else { return Ok(()) };
+        let expected = format!("columns that all rows of a unit share: {}", shared.join(", "));
+        Err(Error::invalid_specification("the evidence", format!("'{other}'"), expected))
+    }
+
     /// Writes the file, whole or not at all.
     ///
     /// # Errors
@@ -218,6 +273,7 @@ impl ModelFile {
             refined_on: RefinedOn::new(&self.refined_on, &domain),
             zeros: zeros(&domain),
             accuracy: self.accuracy.as_ref().map(|known| StoredAccuracy::new(known, &domain)),
+            linked: self.linked.as_ref().map(StoredUnits::new),
         };
         let form = self.model.store()?;
         let text = serde_json::to_string(&header).map_err(|error| {
@@ -284,6 +340,7 @@ impl ModelFile {
             take("refined_on").ok().map(|value| parse::<RefinedOn>(&value, place, "refined_on"));
         let accuracy =
             take("accuracy").ok().map(|value| parse::<StoredAccuracy>(&value, place, "accuracy"));
+        let linked = take("linked").ok().map(|value| parse::<StoredUnits>(&value, place, "linked"));
         let stored_zeros =
             take("zeros").ok().map(|value| parse::<Vec<StoredFactor>>(&value, place, "zeros"));
         if version >= WITH_ZEROS && stored_zeros.transpose()?.unwrap_or_default() != zeros(&domain)
@@ -316,7 +373,8 @@ impl ModelFile {
         };
         let accuracy = accuracy.transpose()?.map(|stored| stored.checked(&domain, place));
         let accuracy = accuracy.transpose()?;
-        Ok(Self { schema, model, refined_on, accuracy, mechanism, is_private })
+        let linked = linked.transpose()?.map(|stored| stored.checked(&schema)).transpose()?;
+        Ok(Self { schema, model, refined_on, accuracy, linked, mechanism, is_private })
     }
 }
 

@@ -43,7 +43,17 @@ impl Synthesis {
         observer: &mut dyn Observer,
     ) -> Result<Option<Compressed>> {
         let Some(share) = self.compress else { return Ok(None) };
-        let attributes = compression::candidates(&tables.schema);
+        let mut attributes = compression::candidates(&tables.schema);
+        // What the rows of a unit agree on has one value in all of them, also in a group.
+        let domain = tables.schema.domain();
+        let agree =
+            self.linked().map(|units| (units.size_name(), units.agree().unwrap_or_default()));
+        attributes.retain(|attribute| {
+            let name = domain.name(*attribute);
+            agree.as_ref().is_none_or(|(size, columns)| {
+                name != size && columns.iter().all(|column| column != name)
+            })
+        });
         if attributes.is_empty() {
             return Ok(None);
         }

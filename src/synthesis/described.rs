@@ -139,6 +139,14 @@ impl Synthesis {
         if let Some(units) = self.unit.units() {
             let text = format!("{}, the first {} records of each", units.column(), units.most());
             row("unit of privacy", text);
+            if let Some(columns) = units.agree() {
+                let columns = [&["the number of rows".to_owned()], columns].concat().join(", ");
+                let text = format!(
+                    "rows with the same {} agree on {columns}; given these, they are independent",
+                    units.column(),
+                );
+                row("rows of a unit", text);
+            }
         }
         row("rounds run", release.rounds.len().to_string());
         if let Some(support) = release.model.as_weighted_support() {

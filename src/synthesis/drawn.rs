@@ -13,6 +13,8 @@ use crate::synthesis::Synthesis;
 pub(super) struct Drawn {
     pub(super) release: Release,
     pub(super) rows: Dataset,
+    /// The number of each record's unit, if the records come as units.
+    pub(super) units: Option<Vec<u32>>,
     /// The generator after drawing.
     pub(super) rng: ChaCha20Rng,
 }
@@ -56,11 +58,12 @@ impl Synthesis {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let records = self.rows.unwrap_or_else(|| release.records());
         let rows = release.rows(records, self.drawing, &mut rng)?;
+        let (rows, units) = self.link(&release, rows, &mut rng)?;
         match kept {
             Some(mut kept) => release.measure_errors_once(curator, &rows, seed, &mut kept)?,
             None if self.error_share.is_some() => release.measure_errors(curator, &rows)?,
             None => {}
         }
-        Ok(Drawn { release, rows, rng })
+        Ok(Drawn { release, rows, units, rng })
     }
 }

@@ -140,7 +140,9 @@ impl Synthesis {
         check_files(&[], &[("--checkpoint", &folder.join("state"))])?;
         let (table, schema) = (self.private.label()?, self.schema.text()?);
         let unit = self.unit.units().map_or("", Units::column);
-        let private_label = format!("{table}\n{unit}\n{schema}");
+        let agree = self.linked().and_then(Units::agree);
+        let agree = agree.map_or_else(String::new, |columns| format!("\n{}", columns.join(",")));
+        let private_label = format!("{table}\n{unit}\n{schema}{agree}");
         Ok(Some(CheckpointFolder { folder: folder.clone(), private_label }))
     }
 }

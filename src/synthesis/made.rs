@@ -82,6 +82,9 @@ impl Synthesis {
                 flag("neighbors", "add-remove-one".to_owned());
                 flag("unit", quoted(units.column()));
                 flag("max-records", units.most().to_string());
+                if let Some(columns) = units.agree() {
+                    flag("unit-columns", quoted(&columns.join(",")));
+                }
             }
             None if self.unit.relation().has_public_total() => {}
             None => flag("neighbors", "add-remove-one".to_owned()),

@@ -5,6 +5,7 @@ mod compressed;
 mod described;
 mod drawn;
 mod files;
+mod linked;
 mod made;
 mod replicates;
 mod source;
@@ -13,14 +14,12 @@ mod warnings;
 
 use std::path::PathBuf;
 
-use rand::Rng;
-use rand::rngs::ChaCha20Rng;
 use serde_json::{Map, Value};
 
-use crate::data::{Dataset, Labels, Projectable, check_form, write_csv_file, write_text};
+use crate::data::{Dataset, Projectable, check_form, write_text};
 use crate::error::Result;
 use crate::mechanism::{self, CheckpointFolder, Entry, Mechanism, PublicTables, Release, Task};
-use crate::model::Drawing;
+use crate::model::{Drawing, ModelFile};
 use crate::observe::{Event, Notice, Observer};
 use crate::privacy::{Budget, Curator, LedgerFile, NoiseSeed, PrivacyUnit, Rho};
 use crate::query::WorkloadSource;
@@ -119,8 +118,11 @@ pub struct Synthesized {
     pub tables: Tables,
     /// The release.
     pub release: Release,
-    /// The synthetic table.
+    /// The synthetic table. Where records come as units, it has the number of records of the unit as its last attribute.
     pub rows: Dataset,
+    /// The number of each record's unit, from 0, if records come as units ([`Units::linked`](crate::data::Units::linked)):
+    /// the records of a unit are one after another.
+    pub units: Option<Vec<u32>>,
 }
 
 /// What a job leaves after all that costs privacy.
@@ -167,19 +169,18 @@ impl Synthesis {
     /// A job that contradicts itself, a file that cannot be read or written, or a failure of the mechanism. The ledger
     /// file, if requested, or the checkpoint records what a failed run has spent.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<Synthesized> {
-        let Spent { tables, drawn: Drawn { release, rows, rng }, earlier } =
-            self.spend(observer)?;
-        let written = self.write(&tables, &release, &rows, rng).and_then(|()| {
+        let Spent { tables, mut drawn, earlier } = self.spend(observer)?;
+        let written = self.write(&tables, &mut drawn).and_then(|()| {
             let Tables { schema, workload, public, .. } = &tables;
-            let earlier = earlier.as_ref();
-            let released = Released { rows: &rows, schema, workload, public, earlier };
-            self.write_replicates(&released, observer)
+            let (rows, earlier) = (&drawn.rows, earlier.as_ref());
+            self.write_replicates(&Released { rows, schema, workload, public, earlier }, observer)
         });
+        let Drawn { release, rows, units, .. } = drawn;
         written.inspect_err(|_| {
             let spent = release.ledger.spent();
             observer.event(&Event::Notice(Notice::OutputsMissing { spent }));
         })?;
-        Ok(Synthesized { tables, release, rows })
+        Ok(Synthesized { tables, release, rows, units })
     }
 
     /// Reads the tables, runs the mechanism and draws the records, the first part of [`run`](Self::run). Of the outputs, it
@@ -188,8 +189,9 @@ impl Synthesis {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn fit(&self, observer: &mut dyn Observer) -> Result<Synthesized> {
-        let Spent { tables, drawn: Drawn { release, rows, .. }, .. } = self.spend(observer)?;
-        Ok(Synthesized { tables, release, rows })
+        let Spent { tables, drawn: Drawn { release, rows, units, .. }, .. } =
+            self.spend(observer)?;
+        Ok(Synthesized { tables, release, rows, units })
     }
 
     /// Everything that costs privacy, and the ledger file.
@@ -236,6 +238,7 @@ impl Synthesis {
         self.check_error_share()?;
         self.check_compression()?;
         self.check_replicates()?;
+        self.check_linked()?;
         let report_json = self.outputs.report_json();
         let mut outputs = self.named_outputs();
         outputs.extend(report_json.iter().map(|path| ("--report, as JSON", path.as_path())));
@@ -335,19 +338,15 @@ impl Synthesis {
     }
 
     /// Writes the requested files but the ledger, which is written before.
-    fn write(
-        &self,
-        tables: &Tables,
-        release: &Release,
-        rows: &Dataset,
-        mut rng: ChaCha20Rng,
-    ) -> Result<()> {
+    fn write(&self, tables: &Tables, drawn: &mut Drawn) -> Result<()> {
+        let Drawn { release, rows, units, rng } = drawn;
         if let Some(path) = &self.outputs.model {
-            release.model_file(tables.schema.clone()).write(path)?;
+            let file = release.model_file(tables.schema.clone());
+            ModelFile { linked: self.linked().cloned(), ..file }.write(path)?;
         }
         self.remove_replicates()?;
         if let Some(path) = &self.outputs.table {
-            write_csv_file(path, rows, &tables.schema, Labels::Codes, rng.next_u64())?;
+            self.write_table(path, rows, units.as_deref(), &tables.schema, rng)?;
         }
         if let Some(path) = &self.outputs.report {
             let content = self.content(tables, release, rows)?;

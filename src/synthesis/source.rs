@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use crate::data::{Dataset, Units, read_public_csv};
+use crate::data::{Dataset, Units, read_public_csv, read_public_units_csv};
 use crate::domain::Schema;
 use crate::error::{Error, Result};
 use crate::privacy::PrivacyUnit;
@@ -82,7 +82,7 @@ macro_rules! from_paths {
 from_paths!(TableSource, SchemaSource);
 
 impl TableSource {
-    /// The private records.
+    /// The private records. `schema`: of the file; where rows stay together, records have one attribute more.
     pub(super) fn private(&self, unit: &PrivacyUnit, schema: &Schema) -> Result<Arc<Dataset>> {
         let (rows, units) = match self {
             Self::File(path) => return unit.read_csv(path, schema).map(Arc::new),
@@ -93,7 +93,11 @@ impl TableSource {
             let expected = unit.units().map_or("no units".to_owned(), of_units);
             return Err(Error::invalid_specification("private records", found, expected));
         }
-        schema.domain().check_same(rows.domain(), "private records")?;
+        let domain = match unit.units() {
+            Some(units) => units.widened(schema)?.domain(),
+            None => schema.domain(),
+        };
+        domain.check_same(rows.domain(), "private records")?;
         if rows.records() == 0 && unit.relation().has_public_total() {
             let (found, expected) = ("no record", "at least one record");
             return Err(Error::invalid_specification("private records", found, expected));
@@ -101,11 +105,12 @@ impl TableSource {
         Ok(Arc::clone(rows))
     }
 
-    /// Public records.
-    pub(super) fn public(&self, schema: &Schema) -> Result<Dataset> {
-        match self {
-            Self::File(path) => read_public_csv(path, schema),
-            Self::Rows { rows, .. } => Ok(rows.as_ref().clone()),
+    /// Public records. `linked`: units whose rows stay together.
+    pub(super) fn public(&self, schema: &Schema, linked: Option<&Units>) -> Result<Dataset> {
+        match (self, linked) {
+            (Self::File(path), None) => read_public_csv(path, schema),
+            (Self::File(path), Some(units)) => read_public_units_csv(path, schema, units),
+            (Self::Rows { rows, .. }, _) => Ok(rows.as_ref().clone()),
         }
     }
 
@@ -133,7 +138,10 @@ impl TableSource {
 }
 
 fn of_units(units: &Units) -> String {
-    format!("units of column '{}', {} records each", units.column(), units.most())
+    let agree = units.agree().map_or_else(String::new, |columns| {
+        format!(", linked by their number and [{}]", columns.join(", "))
+    });
+    format!("units of column '{}', {} records each{agree}", units.column(), units.most())
 }
 
 impl SchemaSource {

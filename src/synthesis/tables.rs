@@ -90,7 +90,11 @@ pub struct Tables {
 impl Tables {
     /// Reads all tables. This spends no budget.
     pub(super) fn read(job: &Synthesis, observer: &mut dyn Observer) -> Result<Self> {
-        let schema = job.schema.read()?;
+        let of_files = job.schema.read()?;
+        let schema = match job.linked() {
+            Some(units) => units.widened(&of_files)?,
+            None => of_files.clone(),
+        };
         let domain = schema.domain();
         if let Some(rows) = job.rows {
             check_rows(&domain, rows as u64)?;
@@ -100,13 +104,16 @@ impl Tables {
         } else {
             job.workload.read(&domain)?.0
         };
-        let public_schema = job.public_schema(&schema)?;
+        job.check_linked_workload(&workload, &domain)?;
+        let public_schema = job.public_schema(&of_files)?;
+        let kept = job.public_schema(&schema)?;
         let mut public = Vec::with_capacity(job.public.len());
         for table in &job.public {
-            let rows = without(&public_schema, table.source.public(&public_schema)?)?;
+            let rows = without(&kept, table.source.public(&public_schema, job.linked())?)?;
             public.push(PublicData::new(&table.name, rows, &domain)?);
         }
-        let private = job.private.private(&job.unit, &schema)?;
+        job.check_linked_public(&public, &domain)?;
+        let private = job.private.private(&job.unit, &of_files)?;
         Ok(Self { schema, private, public, workload })
     }
 }

@@ -122,6 +122,7 @@ fn schemas_keep_their_rules_through_files_and_selections() {
     let path = folder.path().join("model.json");
     let file = ModelFile {
         accuracy: None,
+        linked: None,
         schema,
         model: model.into(),
         refined_on: Vec::new(),

@@ -23,6 +23,7 @@ fn file() -> ModelFile {
         is_private: true,
         refined_on: Vec::new(),
         accuracy: None,
+        linked: None,
     }
 }
 
@@ -39,6 +40,7 @@ fn support() -> ModelFile {
         is_private: false,
         refined_on: Vec::new(),
         accuracy: None,
+        linked: None,
     }
 }
 
@@ -174,6 +176,7 @@ fn a_file_alone_gives_the_distribution_with_its_forbidden_combinations() {
         model: model.into(),
         refined_on: refined_on.clone(),
         accuracy: None,
+        linked: None,
         mechanism: "test".into(),
         is_private: true,
     };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::rules::Rules;
 use crate::domain::{Bins, Kind, Role, Schema, SchemaColumn};
 use crate::error::{Error, Result};
 
@@ -13,13 +14,30 @@ impl Schema {
         for (column, kind) in attributes.zip(kinds).filter_map(|(c, kind)| Some((c, kind?))) {
             column.kind = Some(kind);
         }
-        self.with_columns(place, columns)
+        self.with_columns(place, columns, self.rules.clone())
     }
 
-    /// The same schema with other columns.
-    fn with_columns(&self, place: &str, columns: Vec<SchemaColumn>) -> Result<Self> {
+    /// The same schema with one more attribute, the last one.
+    ///
+    /// # Errors
+    /// A column of the same name, or an attribute that cannot be coded.
+    pub(crate) fn with_attribute(&self, column: SchemaColumn) -> Result<Self> {
+        let columns = self.columns.iter().cloned().chain([column]).collect();
+        self.with_columns("schema", columns, self.rules.clone())
+    }
+
+    /// A schema for writing a table of these columns in the same form. It forbids nothing.
+    ///
+    /// # Errors
+    /// As [`Schema::new`].
+    pub(crate) fn for_writing(&self, columns: Vec<SchemaColumn>) -> Result<Self> {
+        self.with_columns("schema", columns, Rules::default())
+    }
+
+    /// The same schema with other columns and rules.
+    fn with_columns(&self, place: &str, columns: Vec<SchemaColumn>, rules: Rules) -> Result<Self> {
         let missing = std::iter::once(&self.na_token).chain(&self.missing).cloned().collect();
-        let changed = Self::checked(place, missing, columns, self.rules.clone())?;
+        let changed = Self::checked(place, missing, columns, rules)?;
         let (dataset, note) = (self.dataset.clone(), self.note.clone());
         Ok(Self { dataset, note, table: self.table.clone(), ..changed })
     }
@@ -49,7 +67,7 @@ impl Schema {
             };
             column.kind = Some(Kind::Numeric(bins(name, own)?));
         }
-        self.with_columns(place, columns)
+        self.with_columns(place, columns, self.rules.clone())
     }
 }
 
@@ -100,6 +118,6 @@ impl Schema {
             }
             codes.splice(at..at, added.iter().cloned());
         }
-        self.with_columns("schema with the categories found", columns)
+        self.with_columns("schema with the categories found", columns, self.rules.clone())
     }
 }

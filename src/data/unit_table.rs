@@ -1,0 +1,148 @@
+//! Writing records that come as units.
+
+use std::path::Path;
+
+use rand::rngs::ChaCha20Rng;
+use rand::{Rng, SeedableRng};
+
+use crate::data::decode::decoders;
+use crate::data::{Column, Dataset, Labels, Units, write_csv_file};
+use crate::domain::{Bins, Kind, Piece, Schema, SchemaColumn, days};
+use crate::error::{Error, Result};
+
+/// Synthetic records that come as units, as [`Model::link`](crate::model::Model::link) makes them.
+#[derive(Clone, Copy, Debug)]
+pub struct UnitTable<'a> {
+    /// The records, with the number of records of the unit as the last attribute.
+    pub rows: &'a Dataset,
+    /// The number of each record's unit: from 0 and without gaps, the records of a unit one after another.
+    pub numbers: &'a [u32],
+    /// The units, with the columns on which rows agree.
+    pub units: &'a Units,
+}
+
+impl UnitTable<'_> {
+    /// Writes the table as [`write_csv_file`] does, with the unit column first: numbers from 1. The number of records of a
+    /// unit is left out, since the unit shows it. In the columns on which rows agree, a number inside a bin is drawn once
+    /// for each unit.
+    ///
+    /// `schema`: of the rows, as of [`Units::widened`].
+    ///
+    /// # Errors
+    /// As [`write_csv_file`]; more than 2²⁴ - 1 units.
+    pub fn write(&self, path: &Path, schema: &Schema, labels: Labels, seed: u64) -> Result<()> {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let (rows, schema) = self.with_numbers(schema, &mut rng)?;
+        write_csv_file(path, &rows, &schema, labels, rng.next_u64())
+    }
+
+    /// The table with its unit column, and the schema under which to write it.
+    ///
+    /// # Errors
+    /// Rows over another domain than the schema's, or as [`write`](Self::write).
+    pub fn with_numbers(
+        &self,
+        schema: &Schema,
+        rng: &mut ChaCha20Rng,
+    ) -> Result<(Dataset, Schema)> {
+        if self.numbers.len() != self.rows.records() {
+            let (found, expected) = (self.numbers.len(), self.rows.records());
+            let place = "numbers of units";
+            return Err(Error::invalid_specification(
+                place,
+                found.to_string(),
+                expected.to_string(),
+            ));
+        }
+        // Records given evidence are over a domain that forbids more.
+        let (domain, own) = (schema.domain(), self.rows.domain().attributes());
+        if domain.attributes() != own {
+            let names = own.iter().map(|attribute| attribute.name.as_str()).collect::<Vec<_>>();
+            let (found, expected) = (names.join(", "), "the attributes of the schema");
+            return Err(Error::invalid_specification("records of units", found, expected));
+        }
+        let numbers = self.numbers.iter().max().map_or(0, |last| last.saturating_add(1));
+        let size = numbers.saturating_add(1);
+        let unit = SchemaColumn::attribute(self.units.column(), Kind::Coded { size });
+        let mut described = vec![unit];
+        let of_records = self.numbers.iter().map(|number| number + 1);
+        let mut columns = vec![Column::from_codes(of_records, size as usize)?];
+        let size_name = self.units.size_name();
+        for (attribute, own) in schema.attributes().enumerate() {
+            if own.name == size_name {
+                continue;
+            }
+            let is_shared = self.units.agree().is_some_and(|agree| agree.contains(&own.name));
+            let (own, column) = match &own.kind {
+                Some(Kind::Numeric(_) | Kind::Date(_)) if is_shared => {
+                    self.one_value_per_unit(attribute, own, schema, rng)?
+                }
+                _ => (own.clone(), self.rows.columns()[attribute].clone()),
+            };
+            described.push(own);
+            columns.push(column);
+        }
+        let schema = schema.for_writing(described)?;
+        Ok((Dataset::new(schema.domain(), columns)?, schema))
+    }
+
+    /// A column of bins with one value drawn for each unit: the bins hold one value each.
+    fn one_value_per_unit(
+        &self,
+        attribute: usize,
+        own: &SchemaColumn,
+        schema: &Schema,
+        rng: &mut ChaCha20Rng,
+    ) -> Result<(SchemaColumn, Column)> {
+        let table = self.rows.select(&[attribute])?;
+        let decoders = decoders(&table, schema, Labels::Codes)?;
+        let codes = &table.columns()[0];
+        let is_date = matches!(own.kind, Some(Kind::Date(_)));
+        let number =
+            |text: &str| if is_date { days(text).map(f64::from) } else { text.parse().ok() };
+        let mut drawn = String::new();
+        let mut last: Option<(u32, Option<f64>)> = None;
+        let mut values: Vec<Option<f64>> = Vec::with_capacity(table.records());
+        for (unit, code) in self.numbers.iter().zip(codes.iter()) {
+            let value = match last {
+                Some((before, value)) if before == *unit => value,
+                _ if own.na_code() == Some(code) => None,
+                _ => number(decoders[0].text(code, &mut drawn, rng)),
+            };
+            last = Some((*unit, value));
+            values.push(value);
+        }
+        let mut distinct: Vec<f64> = values.iter().flatten().copied().collect();
+        distinct.sort_by(f64::total_cmp);
+        distinct.dedup();
+        let Some(Kind::Numeric(bins) | Kind::Date(bins)) = &own.kind else {
+            return Ok((own.clone(), codes.clone()));
+        };
+        if distinct.is_empty() {
+            return Ok((own.clone(), codes.clone()));
+        }
+        let end = bins.edges().last().copied();
+        let edges = distinct.iter().copied().chain(end).collect();
+        let point = |value: &f64| Piece { from: *value, below: *value, rows: 1, step: None };
+        let pieces = distinct.iter().map(point).collect();
+        let place = format!("column '{}'", own.name);
+        let bins =
+            Bins::new(edges, Some(bins.is_integer()), &place)?.with_pieces(pieces, &place)?;
+        let missing = bins.count();
+        let kind = if is_date { Kind::Date(bins) } else { Kind::Numeric(bins) };
+        let own = SchemaColumn { kind: Some(kind), ..own.clone() };
+        let code = |value: &Option<f64>| match value {
+            None => missing,
+            Some(value) => {
+                let place = distinct.partition_point(|other| other < value);
+                u32::try_from(place).unwrap_or(missing)
+            }
+        };
+        let column = Column::from_codes(values.iter().map(code), own.cardinality() as usize)?;
+        Ok((own, column))
+    }
+}
+
+#[cfg(test)]
+#[path = "../../tests/unit/data_unit_table.rs"]
+mod tests;
