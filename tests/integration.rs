@@ -22,6 +22,9 @@ mod compare;
 #[cfg(feature = "cli")]
 #[path = "integration/complete_cli.rs"]
 mod complete_cli;
+#[cfg(feature = "cli")]
+#[path = "integration/config_cli.rs"]
+mod config_cli;
 #[path = "integration/corpus.rs"]
 mod corpus;
 #[path = "integration/error_bars.rs"]
@@ -85,6 +88,9 @@ mod quick;
 mod real_data;
 #[path = "integration/refinement.rs"]
 mod refinement;
+#[cfg(feature = "cli")]
+#[path = "integration/road.rs"]
+mod road;
 #[cfg(feature = "cli")]
 #[path = "integration/schema_cli.rs"]
 mod schema_cli;
