@@ -245,7 +245,7 @@ impl File<'_> {
 
 /// `thresholds.`, for a table inside that of `thresholds`.
 fn prefix(names: &[String]) -> String {
-    names.iter().map(|name| format!("{name}.")).collect()
+    names.iter().flat_map(|name| [name.as_str(), "."]).collect()
 }
 
 /// A command with all those below it.
@@ -343,7 +343,7 @@ fn heading(names: &[&str], command: &Command, matches: &ArgMatches) -> String {
         .map(|value| format!("{:?}", value.to_string_lossy()))
         .collect();
     if !given.is_empty() {
-        text += &format!("# Words without a flag, to be typed again: {}\n", given.join(" "));
+        _ = writeln!(text, "# Words without a flag, to be typed again: {}", given.join(" "));
     }
     text
 }
@@ -370,7 +370,7 @@ fn written(text: &str) -> String {
     let as_number = format!("x = {text}");
     let is_number = !text.contains('\n')
         && DeTable::parse(&as_number).is_ok_and(|table| {
-            let value = table.get_ref().get("x").map(|value| value.get_ref());
+            let value = table.get_ref().get("x").map(toml::Spanned::get_ref);
             value.is_some_and(|value| {
                 (value.is_integer() || value.is_float()) && text_of(value).as_deref() == Some(text)
             })

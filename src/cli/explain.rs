@@ -1,5 +1,7 @@
 //! `jointly explain`: what errors and terms mean, from `docs/guide/terms.md`.
 
+use std::fmt::Write;
+
 use jointly::data::nearest;
 use jointly::mechanism::CATALOGUE;
 
@@ -71,12 +73,12 @@ fn list(entries: &[Entry]) -> String {
     for entry in entries {
         if entry.part != part {
             let gap = if part.is_empty() { "" } else { "\n" };
-            text += &format!("{gap}{}\n", entry.part);
+            _ = writeln!(text, "{gap}{}", entry.part);
             part = entry.part;
         }
         let flat = entry.text.split_whitespace().collect::<Vec<_>>().join(" ");
         let first = flat.split_once(". ").map_or(flat.as_str(), |(first, _)| first);
-        text += &format!("  {:<20}  {}\n", entry.names[0], first.trim_end_matches('.'));
+        _ = writeln!(text, "  {:<20}  {}", entry.names[0], first.trim_end_matches('.'));
     }
     text + "\nMore about one: jointly explain NAME\n"
 }

@@ -1,6 +1,6 @@
 //! The shortest road of `docs/guide/release.md`, with the commands and the edit as they stand there, and the decisions that a
 //! raw file needs.
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
 use std::io::Read;
@@ -32,7 +32,7 @@ fn commands() -> Vec<String> {
 fn edit() -> (String, String) {
     let lines = |mark: char| {
         let own = block("diff").lines().filter_map(|line| line.strip_prefix(mark));
-        own.map(|line| format!("{line}\n")).collect::<String>()
+        own.flat_map(|line| [line, "\n"]).collect::<String>()
     };
     (lines('-'), lines('+'))
 }

@@ -24,7 +24,7 @@ pub(in crate::cli) struct SchemaArgs {
         conflicts_with_all = ["public", "from", "dictionary", "delimiter", "header", "header_file", "no_header", "encoding", "out"]
     )]
     pub(in crate::cli) schema: Option<PathBuf>,
-    /// What to export the schema as, and the file to write; KIND is sdv, the metadata of SDV and SDMetrics
+    /// What to export the schema as, and the file to write; KIND is sdv, the metadata of SDV
     #[arg(long, value_name = "KIND:FILE", requires = "schema")]
     pub(in crate::cli) to: Option<Export>,
     #[command(flatten)]

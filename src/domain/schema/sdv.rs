@@ -1,4 +1,4 @@
-//! A schema as the metadata of SDV and SDMetrics.
+//! A schema as the metadata of SDV and its metrics.
 
 use serde::{Serialize, Serializer};
 
@@ -48,7 +48,7 @@ impl Column {
 }
 
 impl Schema {
-    /// The metadata of one table as SDV and SDMetrics take it, `SINGLE_TABLE_V1`: the text of a JSON file, indented, with the
+    /// The metadata of one table as SDV and its metrics take it, `SINGLE_TABLE_V1`: the text of a JSON file, indented, with the
     /// attributes alone. Weights, identifiers and constants are in no synthetic table.
     ///
     /// # Errors
