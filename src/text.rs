@@ -68,6 +68,20 @@ impl Error {
     }
 }
 
+/// The known name that an unknown one may stand for: the one with the fewest letters to change, if these are at most
+/// two, or a third of all letters.
+///
+/// ```
+/// assert_eq!(jointly::data::nearest("epsilom", ["delta", "epsilon"]), Some("epsilon"));
+/// assert_eq!(jointly::data::nearest("color", ["delta", "epsilon"]), None);
+/// ```
+pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let changes = |name: &str| strsim::damerau_levenshtein(unknown, name);
+    let names = known.into_iter().map(|name| (changes(name), name));
+    let alike = names.filter(|(changes, _)| *changes <= 2.max(unknown.len() / 3));
+    alike.min_by_key(|(changes, _)| *changes).map(|(_, name)| name)
+}
+
 /// The message about an unknown member, with the known one that it may stand for.
 fn suggested(message: &str) -> String {
     let Some((unknown, known)) =
@@ -75,11 +89,7 @@ fn suggested(message: &str) -> String {
     else {
         return message.to_owned();
     };
-    let names = known.split('`').skip(1).step_by(2);
-    let alike =
-        |name: &&str| strsim::damerau_levenshtein(unknown, name) <= 2.max(unknown.len() / 3);
-    let nearest = names.filter(alike).min_by_key(|name| strsim::damerau_levenshtein(unknown, name));
-    match nearest {
+    match nearest(unknown, known.split('`').skip(1).step_by(2)) {
         Some(nearest) => format!("unknown field `{unknown}` (did you mean `{nearest}`?){known}"),
         None => message.to_owned(),
     }

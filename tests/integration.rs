@@ -25,6 +25,9 @@ mod complete_cli;
 #[cfg(feature = "cli")]
 #[path = "integration/compression.rs"]
 mod compression;
+#[cfg(feature = "cli")]
+#[path = "integration/config_cli.rs"]
+mod config_cli;
 #[path = "integration/corpus.rs"]
 mod corpus;
 #[path = "integration/error_bars.rs"]
@@ -91,6 +94,9 @@ mod quick;
 mod real_data;
 #[path = "integration/refinement.rs"]
 mod refinement;
+#[cfg(feature = "cli")]
+#[path = "integration/road.rs"]
+mod road;
 #[cfg(feature = "cli")]
 #[path = "integration/schema_cli.rs"]
 mod schema_cli;

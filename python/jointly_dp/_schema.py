@@ -124,19 +124,8 @@ class Schema:
         ... ]}).to_sdv_metadata()["columns"]
         {'sex': {'sdtype': 'categorical'}, 'age': {'sdtype': 'numerical', 'computer_representation': 'Int64'}}
         """
-        columns: dict[str, dict[str, Any]] = {}
-        for column in json.loads(self.to_json())["columns"]:
-            if column.get("role", "attribute") != "attribute":
-                continue
-            match column.get("kind"):
-                case "numeric":
-                    representation = "Int64" if column.get("integer") else "Float"
-                    columns[column["name"]] = {"sdtype": "numerical", "computer_representation": representation}
-                case "date":
-                    columns[column["name"]] = {"sdtype": "datetime", "datetime_format": "%Y-%m-%d"}
-                case _:
-                    columns[column["name"]] = {"sdtype": "categorical"}
-        return {"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": columns}
+        metadata: dict[str, Any] = json.loads(self._native.to_sdv_metadata())
+        return metadata
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Schema) and self._native == other._native

@@ -69,6 +69,11 @@ impl Schema {
         self.0.to_json().raise(py)
     }
 
+    /// The text of SDV's metadata of one table.
+    fn to_sdv_metadata(&self, py: Python<'_>) -> PyResult<String> {
+        self.0.to_sdv_metadata().raise(py)
+    }
+
     /// Names and numbers of values of the attributes.
     fn attributes(&self) -> Vec<(String, u32)> {
         let domain = self.0.domain();

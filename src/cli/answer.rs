@@ -14,7 +14,7 @@ use super::args::AnswerArgs;
 use super::ask::{text_of, unwritten};
 use super::console::{self, Console};
 use super::failure::Outcome;
-use super::format::{grouped, short};
+use super::format::{counted, short};
 use super::run;
 use super::spend::Spending;
 
@@ -56,9 +56,9 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     }
     let rmse = answers.variances.workload_rmse(&workload);
     let text = format!(
-        "{}: {} marginals, root mean squared error {} counts; all of rho {} spent",
+        "{}: {}, root mean squared error {} counts; all of rho {} spent",
         console::name_of(&args.out),
-        grouped(marginals.len() as u64),
+        counted(marginals.len() as u64, "marginal"),
         short(rmse),
         short(spent.to_f64()),
     );

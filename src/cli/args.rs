@@ -5,6 +5,8 @@ mod bins;
 mod combine;
 mod count;
 mod evaluate;
+mod explain;
+mod global;
 mod mechanism;
 mod mixture;
 mod schema;
@@ -27,9 +29,11 @@ pub(super) use ask::{AskModelArgs, QuestionArgs};
 pub(super) use bins::BinsArgs;
 pub(super) use combine::{CombineArgs, StatisticArgs};
 pub(super) use evaluate::{EvaluateArgs, Measure, MeasureArgs};
+pub(super) use explain::ExplainArgs;
+pub(super) use global::{GlobalArgs, LogFormat};
 pub(super) use mechanism::{AnswererArgs, Chosen, MechanismArgs, MechanismName};
 pub(super) use mixture::{MixtureErrorArgs, TrustArgs};
-pub(super) use schema::{EncodingName, SchemaArgs, TableArgs};
+pub(super) use schema::{EncodingName, Export, SchemaArgs, TableArgs};
 pub(super) use thresholds::{AskArgs, ThresholdsArgs, ThresholdsReleaseArgs};
 pub(super) use tune::TuneArgs;
 
@@ -52,29 +56,10 @@ Exit codes:
   4  privacy: a budget out of range, too small or used up
   5  the checkpoint is refused
   130  interrupted; the message says what was spent
+jointly explain CODE says what to do about each.
 
 Results go to standard output or to the files asked for (- is standard output); progress,
 warnings and errors go to standard error.";
-
-/// Flags that every command accepts.
-#[derive(Args, Debug)]
-pub(super) struct GlobalArgs {
-    /// Format of progress, warnings and errors on standard error; json writes one object per line
-    #[arg(long, global = true, value_enum, default_value = "text", value_name = "FORMAT")]
-    pub(super) log_format: LogFormat,
-    /// Hide progress and notes; still print warnings, errors and results
-    #[arg(long, short, global = true)]
-    pub(super) quiet: bool,
-    /// Number of threads, 1 to 256 [default: one per core]; the result does not depend on it
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), allow_negative_numbers = true)]
-    pub(super) threads: Option<u16>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum LogFormat {
-    Text,
-    Json,
-}
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -111,6 +96,8 @@ pub(super) enum Command {
     Combine(CombineArgs),
     /// Draft a schema from a public table or a data dictionary, never from private rows
     Schema(SchemaArgs),
+    /// Explain an error, by its name or exit code, or a term such as epsilon
+    Explain(ExplainArgs),
     /// Print a script that completes this program's commands and flags in a shell
     Completions(CompletionsArgs),
     /// Print the manual page

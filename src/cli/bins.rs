@@ -10,7 +10,7 @@ use serde_json::json;
 use super::args::BinsArgs;
 use super::console::{self, Console};
 use super::failure::{Failure, Outcome};
-use super::format::{grouped, short};
+use super::format::{counted, short};
 use super::spend::Spending;
 
 pub(super) fn run(args: &BinsArgs, console: Console) -> Outcome {
@@ -42,10 +42,10 @@ pub(super) fn run(args: &BinsArgs, console: Console) -> Outcome {
     write_text(&args.out, &(found.to_json()? + "\n"))?;
     for column in &named {
         let text = format!(
-            "{}: {} values named, those with a noisy count of at least {} records; the others are 'other'",
+            "{}: {} named, those with a noisy count of at least {}; the others are 'other'",
             column.column,
-            grouped(column.values.len() as u64),
-            grouped(column.threshold),
+            counted(column.values.len() as u64, "value"),
+            counted(column.threshold, "record"),
         );
         let facts = json!({
             "column": column.column, "values": column.values.len(), "threshold": column.threshold,
@@ -53,9 +53,10 @@ pub(super) fn run(args: &BinsArgs, console: Console) -> Outcome {
         console.note("categories", &text, facts);
     }
     let columns = job.bins.as_ref().map_or(0, |bins| bins.names().count());
-    let made = [(columns, "columns in bins"), (named.len(), "columns with categories")];
+    let made = [(columns, "in bins"), (named.len(), "with categories")];
     let made = made.iter().filter(|(number, _)| *number > 0);
-    let made: Vec<String> = made.map(|(number, what)| format!("{number} {what}")).collect();
+    let made: Vec<String> =
+        made.map(|(number, how)| format!("{} {how}", counted(*number as u64, "column"))).collect();
     let text = format!(
         "{}: {} by the private rows; all of rho {} spent. Count it in the next run: --ledger-from",
         console::name_of(&args.out),

@@ -8,10 +8,12 @@ mod bins;
 mod budget;
 mod combine;
 mod compare;
+mod config;
 mod console;
 mod demo;
 mod engine;
 mod evaluate;
+mod explain;
 mod failure;
 mod file_size;
 mod interrupt;
@@ -30,6 +32,8 @@ mod trust;
 mod tune;
 mod units;
 
+use std::env;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -37,19 +41,33 @@ use clap::error::ErrorKind;
 use jointly::report::format;
 
 use args::{Arguments, Command, GlobalArgs, LogFormat};
+use config::CommandLine;
 use console::Console;
 use failure::{Failure, Outcome};
 
 /// Runs the command given on the command line.
 pub(crate) fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let typed: Vec<OsString> = env::args_os().collect();
+    let early = Console::new(&GlobalArgs { log_format: log_format(&typed), ..Default::default() });
+    let line = match CommandLine::complete(typed) {
+        Ok(line) => line,
+        Err(failure) => {
+            early.failure(&failure);
+            return failure.exit_code();
+        }
+    };
+    let arguments = match Arguments::try_parse_from(&line.words) {
         Ok(arguments) => arguments,
-        Err(error) => return unparsed(&error),
+        Err(error) => return unparsed(&error, &line),
     };
     let console = Console::new(&arguments.global);
     interrupt::install(console);
     file_size::survive_limit();
     let done = threads::start(arguments.global.threads, console)
+        .and_then(|()| match &arguments.global.save_config {
+            Some(file) => config::save(file, &line),
+            None => Ok(()),
+        })
         .and_then(|()| dispatch(&arguments.command, console));
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -77,6 +95,7 @@ fn dispatch(command: &Command, console: Console) -> Outcome {
         Command::Ask(args) => ask::run(args, console),
         Command::Combine(args) => combine::run(args, console),
         Command::Sample(args) => sample::run(args, console),
+        Command::Explain(args) => explain::run(args),
         Command::Completions(args) => manual::completions(args.shell),
         Command::Man => manual::page(),
         Command::Schema(args) => schema::run(args, console),
@@ -84,27 +103,32 @@ fn dispatch(command: &Command, console: Console) -> Outcome {
     }
 }
 
+/// The format of messages that words ask for, before they are parsed.
+fn log_format(words: &[OsString]) -> LogFormat {
+    let is_json = words.iter().any(|word| word == "--log-format=json")
+        || words.windows(2).any(|pair| pair == ["--log-format", "json"]);
+    if is_json { LogFormat::Json } else { LogFormat::Text }
+}
+
 /// Help and version go to standard output. Anything else is wrong usage, reported in the requested format.
-fn unparsed(error: &clap::Error) -> ExitCode {
-    let help = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    let typed: Vec<String> =
-        std::env::args_os().map(|text| text.to_string_lossy().into_owned()).collect();
-    let json = typed.iter().any(|text| text == "--log-format=json")
-        || typed.windows(2).any(|pair| pair == ["--log-format", "json"]);
-    if json && !help {
-        let text = said(error);
-        let message = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
-        let failure = Failure::usage(message);
-        let global = GlobalArgs { log_format: LogFormat::Json, quiet: false, threads: None };
-        Console::new(&global).failure(&failure);
-        return failure.exit_code();
-    }
+fn unparsed(error: &clap::Error, line: &CommandLine) -> ExitCode {
     // Nothing can be done if even the message cannot be written.
-    if help {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         _ = error.print();
         return ExitCode::SUCCESS;
     }
-    _ = std::io::Write::write_all(&mut std::io::stderr(), said(error).as_bytes());
+    let mut text = said(error);
+    if let Some(place) = line.place_of(error) {
+        text = text.replacen("error: ", &format!("error: {place}: "), 1);
+    }
+    let log_format = log_format(&line.words);
+    if log_format == LogFormat::Json {
+        let message = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+        let failure = Failure::usage(message);
+        Console::new(&GlobalArgs { log_format, ..Default::default() }).failure(&failure);
+        return failure.exit_code();
+    }
+    _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
     Failure::usage("").exit_code()
 }
 

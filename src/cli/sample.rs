@@ -12,7 +12,7 @@ use serde_json::json;
 use super::args::SampleArgs;
 use super::console::{self, Console};
 use super::failure::{Failure, Outcome};
-use super::format::grouped;
+use super::format::counted;
 use super::run::rows;
 
 pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
@@ -78,7 +78,7 @@ fn complete(
 }
 
 fn note(args: &SampleArgs, file: &ModelFile, records: u64, console: Console) {
-    let note = format!("{}: {} records", console::name_of(&args.out), grouped(records));
+    let note = format!("{}: {}", console::name_of(&args.out), counted(records, "record"));
     let mut facts = json!({ "out": args.out.display().to_string(), "records": records });
     // Completed rows are as public as the rows given, which nobody knows here.
     if args.complete.is_none() {

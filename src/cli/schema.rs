@@ -6,15 +6,19 @@ use jointly::data::{
     Document, DocumentKind, Draft, Remark, draft, draft_from_document, draft_from_public,
     read_text, write_text,
 };
-use jointly::domain::{Encoding, TableFormat};
+use jointly::domain::{Encoding, Schema, TableFormat};
 use jointly::synthesis::check_files;
 use serde_json::json;
 
-use super::args::{EncodingName, SchemaArgs, TableArgs};
+use super::args::{EncodingName, Export, SchemaArgs, TableArgs};
 use super::console::{self, Console};
 use super::failure::{Failure, Outcome};
+use super::format::counted;
 
 pub(super) fn run(args: &SchemaArgs, console: Console) -> Outcome {
+    if let (Some(schema), Some(Export(out))) = (&args.schema, &args.to) {
+        return export(schema, out, console);
+    }
     let tables: Vec<&Path> = args.public.iter().map(AsRef::as_ref).collect();
     let mut inputs: Vec<(&str, &Path)> = tables.iter().map(|path| ("--public", *path)).collect();
     let document = match (&args.from, &args.dictionary) {
@@ -56,10 +60,10 @@ pub(super) fn run(args: &SchemaArgs, console: Console) -> Outcome {
             write_text(out, &text)?;
             let domain = schema.domain();
             let note = format!(
-                "{}: {} attributes of {} columns; a draft, to be read and corrected",
+                "{}: {} of {}; a draft, to be read and corrected",
                 console::name_of(out),
-                domain.len(),
-                schema.columns().len()
+                counted(domain.len() as u64, "attribute"),
+                counted(schema.columns().len() as u64, "column")
             );
             let facts = json!({
                 "out": out.display().to_string(),
@@ -70,6 +74,25 @@ pub(super) fn run(args: &SchemaArgs, console: Console) -> Outcome {
         }
     }
     list(&remarks, console);
+    Ok(())
+}
+
+/// Writes a finished schema as the metadata of SDV.
+fn export(schema: &Path, out: &Path, console: Console) -> Outcome {
+    check_files(&[("--schema", schema)], &[("--to", out)])?;
+    let read = Schema::read(schema)?;
+    write_text(out, &(read.to_sdv_metadata()? + "\n"))?;
+    let columns = read.domain().len();
+    let text = format!(
+        "{}: metadata of {} for SDV",
+        console::name_of(out),
+        counted(columns as u64, "column")
+    );
+    console.note(
+        "finished",
+        &text,
+        json!({ "out": out.display().to_string(), "columns": columns }),
+    );
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::args::{AskArgs, ThresholdsArgs, ThresholdsReleaseArgs};
 use super::console::{self, Console};
 use super::failure::{Failure, Outcome};
-use super::format::{grouped, short};
+use super::format::{counted, grouped, short};
 use super::spend::Spending;
 
 pub(super) fn run(args: &ThresholdsArgs, console: Console) -> Outcome {
@@ -44,9 +44,9 @@ fn release(args: &ThresholdsReleaseArgs, console: Console) -> Outcome {
     };
     let widest = release.columns.iter().map(widest).fold(0.0, f64::max);
     let text = format!(
-        "{}: {} columns, brackets at the cuts at most {} wide; all of rho {} spent",
+        "{}: {}, brackets at the cuts at most {} wide; all of rho {} spent",
         console::name_of(&args.out),
-        release.columns.len(),
+        counted(release.columns.len() as u64, "column"),
         short(widest),
         short(spending.budget.rho().to_f64()),
     );

@@ -28,7 +28,7 @@ mod units;
 mod unlisted;
 
 pub use self::csv::{AbsentColumns, read_csv, read_csv_from, read_csv_or_empty, read_public_csv};
-pub use crate::text::read_text;
+pub use crate::text::{nearest, read_text};
 pub use count::MAX_TOTAL_CELLS;
 pub(crate) use count::sizes as table_sizes;
 pub use dataset::{Column, Dataset};

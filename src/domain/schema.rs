@@ -9,6 +9,7 @@ mod json;
 mod numeric;
 mod piece;
 mod rules;
+mod sdv;
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -23,6 +23,11 @@ pub fn grouped(n: u64) -> String {
     text
 }
 
+/// A number with what it counts: `1 column`, `1,200 columns`. `one`: a noun with a plural in `s`.
+pub fn counted(n: u64, one: &str) -> String {
+    format!("{} {one}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
 /// A share as a percentage: `12.3 %`.
 pub fn percent(share: f64) -> String {
     format!("{} %", short(100.0 * share))

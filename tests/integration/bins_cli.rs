@@ -122,7 +122,7 @@ fn categories_of_many_records_are_named_and_a_release_counts_their_delta() {
         ));
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         assert!(stderr(&output).contains("job: 3 values named"), "{}", stderr(&output));
-        let text = "1 columns in bins and 1 columns with categories by the private rows";
+        let text = "1 column in bins and 1 column with categories by the private rows";
         assert!(stderr(&output).contains(text), "{}", stderr(&output));
         let schema = Schema::read(&bench.path("s.json")).unwrap();
         assert_eq!(codes(&schema, "job"), ["none", "cook, chef", "guard", "nurse", "other"]);
@@ -186,7 +186,7 @@ fn categories_alone_and_of_units() {
          --neighbors add-remove-one --unit home --max-records 2 --ledger bins.json --out s.json",
     );
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("s.json: 1 columns with categories"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("s.json: 1 column with categories"), "{}", stderr(&output));
     let ledger = LedgerFile::read(&bench.path("bins.json")).unwrap().ledger;
     assert_eq!(ledger.entries().len(), 1);
     assert!(ledger.remaining().is_zero());

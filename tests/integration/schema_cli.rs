@@ -117,6 +117,40 @@ fn delimiters_and_encodings_are_said_once_and_kept_in_the_schema() {
 }
 
 #[test]
+fn a_finished_schema_is_exported_for_sdv() {
+    let bench = Bench::new();
+    let schema = r#"{"columns": [
+        {"name": "sex", "kind": "categorical", "codes": ["m", "f"]},
+        {"name": "who", "role": "id"},
+        {"name": "age", "kind": "numeric", "edges": [0, 18, 120], "integer": true},
+        {"name": "pay", "kind": "numeric", "edges": [0, 18.5, 120], "integer": false},
+        {"name": "born", "kind": "date", "edges": ["2000-01-01", "2001-01-01"]}
+    ]}"#;
+    bench.write("s.json", schema);
+    let output = bench.run("schema --schema s.json --to sdv:metadata.json");
+    assert!(stderr(&output).contains("metadata.json: metadata of 4 columns for SDV"));
+    let metadata: serde_json::Value = serde_json::from_str(&bench.read("metadata.json")).unwrap();
+    let expected = serde_json::json!({
+        "METADATA_SPEC_VERSION": "SINGLE_TABLE_V1",
+        "columns": {
+            "sex": {"sdtype": "categorical"},
+            "age": {"sdtype": "numerical", "computer_representation": "Int64"},
+            "pay": {"sdtype": "numerical", "computer_representation": "Float"},
+            "born": {"sdtype": "datetime", "datetime_format": "%Y-%m-%d"},
+        },
+    });
+    assert_eq!(metadata, expected);
+    bench.fail(
+        "schema --schema s.json --to sdmx:m.json",
+        2,
+        "expected KIND:FILE with the kind sdv",
+    );
+    bench.fail("schema --schema s.json --to sdv:s.json", 2, "is the file of --schema");
+    bench.fail("schema --schema s.json", 2, "required arguments");
+    bench.fail("schema --schema s.json --to sdv:m.json --public p.csv", 2, "cannot be used with");
+}
+
+#[test]
 fn documents_of_others_describe_tables() {
     let bench = Bench::new();
     bench.write(

@@ -6,7 +6,9 @@ The folder is that of `jointly demo`; pages beside its report.html are opened to
 """
 
 import json
+import math
 import pathlib
+import re
 import sys
 
 from playwright.sync_api import sync_playwright
@@ -49,9 +51,48 @@ def contradictions(page, folder):
     flat = " ".join(text.split())
     if " ".join(report["guarantee"]["text"].split()) not in flat:
         found.append("the guarantee of report.json is not on the page")
-    budget = ledger["budget"] if "budget" in ledger else ledger
-    if f"ε = {budget['epsilon']:g}" not in flat:
-        found.append(f"epsilon {budget['epsilon']} of the ledger is not on the page")
+    for letter, name in [("ε", "epsilon"), ("δ", "delta")]:
+        shown = [number(text) for text in re.findall(rf"{letter} = ([0-9.e-]*[0-9])", flat)]
+        if not any(close(one, ledger[name]) for one in shown):
+            found.append(f"{name} {ledger[name]} of the ledger is not on the page")
+    spent, limit = (ledger["ledger"][name]["rho"] for name in ("spent", "limit"))
+    card = re.search(r"Budget spent ρ = (\S+) \S+ % of (\S+)", flat)
+    if not card or not close(number(card[1]), spent) or not close(number(card[2]), limit):
+        found.append(f"rho {spent} of {limit} of the ledger is not on the page")
+    found += wrong_rounds(page, ledger["ledger"]["entries"])
+    return found
+
+
+def number(text):
+    """A number as the page writes it; NaN for other texts."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def close(shown, exact):
+    """Whether a number of four digits is that of the ledger."""
+    return math.isclose(shown, exact, rel_tol=6e-4)
+
+
+def wrong_rounds(page, entries):
+    """Rounds whose bar says other costs than the ledger's entries."""
+    costs = {}
+    for entry in entries:
+        kind = 0 if entry["purpose"].startswith("choose") else 1
+        costs.setdefault(entry["round"], [0.0, 0.0])[kind] += entry["rho"]["rho"]
+    titles = page.evaluate("[...document.querySelectorAll('svg title')].map(e => e.textContent)")
+    found, bars = [], 0
+    for title in titles:
+        match = re.fullmatch(r"round (\d+): .*choosing ρ (\S+), measuring ρ (\S+)", title)
+        if match:
+            bars += 1
+            paid = costs.get(int(match[1]), [0.0, 0.0])
+            if not all(close(number(text), exact) for text, exact in zip(match.groups()[1:], paid)):
+                found.append(f"the ledger has choosing rho {paid[0]}, measuring rho {paid[1]} for {title}")
+    if not bars:
+        found.append("no bar says what its round cost")
     return found
 
 

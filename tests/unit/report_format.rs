@@ -14,3 +14,9 @@ fn numbers_are_short() {
     assert_eq!(duration(200.0), "3 min 20 s");
     assert_eq!(percent(0.5), "50 %");
 }
+
+#[test]
+fn one_of_a_thing_has_no_plural() {
+    let texts = [0, 1, 2, 1200].map(|n| counted(n, "column"));
+    assert_eq!(texts, ["0 columns", "1 column", "2 columns", "1,200 columns"]);
+}

@@ -1,13 +1,14 @@
 //! Flags of `jointly schema`.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct SchemaArgs {
     /// A public table: CSV, plain or gzip; repeatable
-    #[arg(long, value_name = "FILE", required_unless_present_any = ["dictionary", "from"])]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["dictionary", "from", "schema"])]
     pub(in crate::cli) public: Vec<PathBuf>,
     /// A document that describes the table; KIND is pums, sdnist, frictionless, dpsynth or ddi
     #[arg(long, value_name = "KIND:FILE", conflicts_with = "dictionary")]
@@ -15,6 +16,17 @@ pub(in crate::cli) struct SchemaArgs {
     /// A data dictionary in the CSV format of the US Census Bureau: --from pums:FILE
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) dictionary: Option<PathBuf>,
+    /// A finished schema to export instead of a draft: schema.json or domain.json; needs --to
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "to",
+        conflicts_with_all = ["public", "from", "dictionary", "delimiter", "header", "header_file", "no_header", "encoding", "out"]
+    )]
+    pub(in crate::cli) schema: Option<PathBuf>,
+    /// What to export the schema as, and the file to write; KIND is sdv, the metadata of SDV
+    #[arg(long, value_name = "KIND:FILE", requires = "schema")]
+    pub(in crate::cli) to: Option<Export>,
     #[command(flatten)]
     pub(in crate::cli) table: TableArgs,
     /// Output file for the schema [default: standard output]
@@ -40,6 +52,22 @@ pub(in crate::cli) struct TableArgs {
     /// Encoding of tables without a byte-order mark; a mark for UTF-8 or UTF-16 decides by itself
     #[arg(long, value_enum, default_value = "utf-8", value_name = "NAME")]
     pub(in crate::cli) encoding: EncodingName,
+}
+
+/// A file to export a schema to. There is one kind: the metadata of SDV.
+#[derive(Clone, Debug)]
+pub(in crate::cli) struct Export(pub(in crate::cli) PathBuf);
+
+impl FromStr for Export {
+    type Err = &'static str;
+
+    /// Reads `KIND:FILE`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once(':') {
+            Some(("sdv", path)) if !path.is_empty() => Ok(Self(path.into())),
+            _ => Err("expected KIND:FILE with the kind sdv"),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
