@@ -315,7 +315,7 @@ impl Made {
             public: &[],
             budget,
             error_share: None,
-            ledger_from: None,
+            earlier: None,
             unit: &unit,
             drawing: Drawing::Refined,
         };

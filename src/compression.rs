@@ -3,8 +3,8 @@
 //! It is a first, paid step of a run: the marginals of single attributes are measured, and each cell below three standard
 //! deviations of its noise counts as rare. The rare values of a categorical attribute become one group
 //! ([`Group`]), runs of rare bins one bin. The mechanism then sees the merged attributes only; rare cells would
-//! cost it noise and model size, and tell it nothing. McKenna, Miklau & Sheldon (2021), section 5, describe the step for
-//! MST, without the spreading.
+//! cost it noise and model size, and tell it nothing. The mechanism MST has the step (arXiv:2108.04978), without the
+//! spreading.
 
 use crate::data::{Column, Dataset, PublicData};
 use crate::domain::{
@@ -13,7 +13,7 @@ use crate::domain::{
 use crate::error::Result;
 use crate::privacy::{Curator, NoisyMarginal, Rho};
 
-/// Cells below this many standard deviations of the noise are rare (McKenna et al. 2021).
+/// Cells below this many standard deviations of the noise are rare, as in MST.
 const RARE: f64 = 3.0;
 
 /// Attributes of fewer values are not measured: there is little to merge. Chosen on Adult.

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::compression::{self, Compression};
 use crate::data::{Projectable, PublicData};
-use crate::domain::Domain;
+use crate::domain::{Domain, Schema};
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::{CheckpointFolder, KeptCompression};
 use crate::observe::{Event, Notice, Observer};
-use crate::privacy::LedgerFile;
+use crate::privacy::{Budget, LedgerFile};
 use crate::synthesis::{Synthesis, Tables};
 
 /// A job's tables with merged values, and what finding them has cost, together with what was spent before.
@@ -27,7 +27,7 @@ impl Synthesis {
             let expected = "strictly between 0 and 1, for instance 0.1";
             return Err(Error::invalid_parameter("share to compress", share, expected));
         }
-        if self.budget.is_none_or(|budget| budget.is_pure()) {
+        if self.budget.is_none_or(Budget::is_pure) {
             let (what, mechanism) = ("a budget with delta for --compress", self.entry()?.name);
             return Err(Contradiction::Missing { what, mechanism }.into());
         }
@@ -43,18 +43,9 @@ impl Synthesis {
         observer: &mut dyn Observer,
     ) -> Result<Option<Compressed>> {
         let Some(share) = self.compress else { return Ok(None) };
-        let mut attributes = compression::candidates(&tables.schema);
-        // What the rows of a unit agree on has one value in all of them, also in a group.
-        let domain = tables.schema.domain();
-        let agree =
-            self.linked().map(|units| (units.size_name(), units.agree().unwrap_or_default()));
-        attributes.retain(|attribute| {
-            let name = domain.name(*attribute);
-            agree.as_ref().is_none_or(|(size, columns)| {
-                name != size && columns.iter().all(|column| column != name)
-            })
-        });
+        let attributes = self.mergeable(&tables.schema);
         if attributes.is_empty() {
+            self.workload_over(&tables.schema.domain(), observer)?;
             return Ok(None);
         }
         let mut kept = checkpoint.map(KeptCompression::open).transpose()?;
@@ -66,14 +57,42 @@ impl Synthesis {
             Some(kept) => kept.measure(&mut curator, &attributes, rho),
             None => compression::measure(&mut curator, &attributes, rho),
         };
-        let noisy = measured.inspect_err(|_| {
+        let merged = measured.and_then(|noisy| {
+            curator.save_ledger()?;
+            let found = Compression::new(&tables.schema, &noisy, &tables.public)?;
+            self.merged(tables, &found, observer)
+        });
+        let tables = merged.inspect_err(|_| {
             if curator.spent() > before {
                 self.failed(&self.mechanism, &curator, observer);
             }
         })?;
-        curator.save_ledger()?;
-        let spent = LedgerFile::new(&self.mechanism, self.budget, &curator);
-        let found = Compression::new(&tables.schema, &noisy, &tables.public)?;
+        let earlier = LedgerFile::new(&self.mechanism, self.budget, &curator);
+        Ok(Some(Compressed { tables, earlier, kept }))
+    }
+
+    /// The attributes whose rare values may be merged. What the rows of a unit agree on stays as it is: of a group, each row
+    /// would get a value of its own.
+    fn mergeable(&self, schema: &Schema) -> Vec<usize> {
+        let mut attributes = compression::candidates(schema);
+        if let Some(units) = self.linked() {
+            let (domain, size) = (schema.domain(), units.size_name());
+            let agree = units.agree().unwrap_or_default();
+            attributes.retain(|attribute| {
+                let name = domain.name(*attribute);
+                name != size && agree.iter().all(|column| column != name)
+            });
+        }
+        attributes
+    }
+
+    /// The tables under the schema with merged values.
+    fn merged(
+        &self,
+        tables: &Tables,
+        found: &Compression,
+        observer: &mut dyn Observer,
+    ) -> Result<Tables> {
         let (before, after) = (tables.schema.domain(), found.schema().domain());
         let values =
             |domain: &Domain| domain.attributes().iter().map(|a| u64::from(a.cardinality)).sum();
@@ -82,17 +101,15 @@ impl Synthesis {
             before: values(&before),
             after: values(&after),
         }));
-        let workload = self.workload_over(&after, observer)?;
         let public = tables
             .public
             .iter()
             .map(|table| PublicData::new(table.name(), found.recode(table.table())?, &after));
-        let tables = Tables {
+        Ok(Tables {
             schema: found.schema().clone(),
             private: Arc::new(found.recode(&tables.private)?),
             public: public.collect::<Result<_>>()?,
-            workload,
-        };
-        Ok(Some(Compressed { tables, earlier: spent, kept }))
+            workload: self.workload_over(&after, observer)?,
+        })
     }
 }
