@@ -319,6 +319,22 @@ pub(crate) fn bin_mean(bins: &Bins, bin: u32) -> f64 {
     parts.iter().map(|(low, high, w)| w * f64::midpoint(*low, *high)).sum::<f64>() / weight
 }
 
+/// The mean and the quartiles of numbers that are known as counts of bins.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Spread {
+    pub(crate) mean: f64,
+    /// At shares of 1/4, 1/2 and 3/4.
+    pub(crate) quartiles: [f64; 3],
+}
+
+impl Spread {
+    /// `counts`: one for each bin; `None` if they are all 0.
+    pub(crate) fn of(bins: &Bins, counts: &[f64]) -> Option<Self> {
+        let quartiles = [0.25, 0.5, 0.75].map(|share| quantile(bins, counts, share));
+        (counts.iter().sum::<f64>() > 0.0).then(|| Self { mean: mean(bins, counts), quartiles })
+    }
+}
+
 /// The mean of values in bins with these counts.
 fn mean(bins: &Bins, counts: &[f64]) -> f64 {
     let sum: f64 = (0..).zip(counts).map(|(bin, count)| count * bin_mean(bins, bin)).sum();

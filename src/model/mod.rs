@@ -24,8 +24,8 @@ mod stored_support;
 mod weighted_support;
 
 pub use accuracy::{Accuracy, Basis, CountInterval};
-pub(crate) use ask::bin_mean;
 pub use ask::{Answer, AnswerRow, Question};
+pub(crate) use ask::{Spread, bin_mean};
 pub use blocks::Blocks;
 pub(crate) use blocks::check_rows;
 pub(crate) use counts::ln_gamma;

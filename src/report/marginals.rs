@@ -3,11 +3,12 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::format::percent;
+use super::format::{percent, short};
 use super::{COLORS, Content};
-use crate::domain::{Clique, Kind, Schema, date_of};
+use crate::domain::{Clique, Kind, Schema, SchemaColumn, date_of};
 use crate::error::Result;
 use crate::measurement::Measurement;
+use crate::model::Spread;
 use crate::table::Factor;
 
 const WIDTH: f64 = 150.0;
@@ -27,6 +28,8 @@ pub(super) struct Chart {
     ends: [String; 2],
     /// What the picture shows, for those who do not see it.
     alt: String,
+    /// Mean and quartiles of numbers and dates: those of the model first, then those of public tables.
+    numbers: Vec<Numbers>,
     width: f64,
     height: f64,
     /// The model: filled bars.
@@ -35,6 +38,16 @@ pub(super) struct Chart {
     lines: Vec<Line>,
     /// A noisy measurement: whiskers of one standard deviation on both sides.
     whiskers: Vec<Whisker>,
+}
+
+/// The mean and the quartiles of a column in one table.
+#[derive(Serialize)]
+struct Numbers {
+    /// The public table; empty for the model.
+    table: String,
+    mean: String,
+    quartiles: [String; 3],
+    spread: Spread,
 }
 
 #[derive(Serialize)]
@@ -67,7 +80,13 @@ impl Chart {
     pub(super) fn described(&self) -> Value {
         let value = |bar: &Bar| json!({ "value": bar.name, "share": bar.share });
         let shares: Vec<Value> = self.bars.iter().map(value).collect();
-        json!({ "name": self.name, "description": self.description, "values": self.values, "model": shares })
+        let mut described = json!({
+            "name": self.name, "description": self.description, "values": self.values, "model": shares,
+        });
+        if let Some(numbers) = self.numbers.first() {
+            described["numbers"] = json!(numbers.spread);
+        }
+        described
     }
 }
 
@@ -86,6 +105,8 @@ pub(super) fn charts(content: &Content<'_>) -> Result<Vec<Chart>> {
     for (attribute, (clique, factor)) in single.iter().zip(&model).enumerate() {
         let merge = domain.cardinality(attribute).div_ceil(MAX_BARS);
         let shares = merged(factor.values(), content.release.model.total(), merge);
+        let column = content.schema.column(domain.name(attribute));
+        let mut numbers = vec![(String::new(), factor.values().to_vec())];
         let mut public = Vec::new();
         for (color, table) in content.public.iter().enumerate() {
             if !table.covers(clique) {
@@ -94,11 +115,16 @@ pub(super) fn charts(content: &Content<'_>) -> Result<Vec<Chart>> {
             for counts in table.project_many(std::slice::from_ref(clique))? {
                 let counts: Vec<f64> = counts.iter().map(|n| f64::from(*n)).collect();
                 public.push((color % COLORS, merged(&counts, table.records() as f64, merge)));
+                numbers.push((table.name().to_owned(), counts));
             }
         }
         let measured = measured(content, clique, merge)?;
         let names = value_names(content.schema, domain.name(attribute), merge);
-        charts.push(chart(content, attribute, &shares, &public, measured.as_ref(), &names));
+        let mut chart = chart(content, attribute, &shares, &public, measured.as_ref(), &names);
+        let numbers = numbers.into_iter();
+        chart.numbers =
+            numbers.filter_map(|(table, counts)| Numbers::of(column?, table, &counts)).collect();
+        charts.push(chart);
     }
     Ok(charts)
 }
@@ -181,11 +207,26 @@ fn chart(
         top: percent((top * 1e3).round() / 1e3),
         ends: [names.first(), names.last()].map(|name| name.cloned().unwrap_or_default()),
         alt: alt(domain.name(attribute), shares, names),
+        numbers: Vec::new(),
         width: WIDTH,
         height: HEIGHT,
         bars: bars.collect(),
         lines: lines.collect(),
         whiskers: whiskers.collect(),
+    }
+}
+
+impl Numbers {
+    /// `counts`: one for each value of the column. `None` if these are no numbers.
+    fn of(column: &SchemaColumn, table: String, counts: &[f64]) -> Option<Self> {
+        let (bins, written): (_, fn(f64) -> String) = match &column.kind {
+            Some(Kind::Numeric(bins)) => (bins, short),
+            Some(Kind::Date(bins)) => (bins, date_of),
+            _ => return None,
+        };
+        let spread = Spread::of(bins, counts.get(..bins.count() as usize)?)?;
+        let quartiles = spread.quartiles.map(written);
+        Some(Self { table, mean: written(spread.mean), quartiles, spread })
     }
 }
 

@@ -104,3 +104,16 @@ fn what_cannot_be_answered_is_refused() {
     refuse(Question::Quantile("age".into(), 1.5), "from 0 to 1");
     refuse(Question::Marginal(vec![]), "at least one");
 }
+
+#[test]
+fn a_spread_is_the_mean_and_the_quartiles_of_the_counts() {
+    let (_, schema) = model();
+    let Some(crate::domain::Kind::Numeric(bins)) = &schema.column("age").unwrap().kind else {
+        panic!()
+    };
+    // Four in the first bin: three at 0 and one at 4; three at 10.
+    let found = Spread::of(bins, &[4.0, 3.0, 0.0]).unwrap();
+    assert!((found.mean - 34.0 / 7.0).abs() < 1e-12, "{found:?}");
+    assert_eq!(found.quartiles, [0.0, 4.0, 10.0]);
+    assert_eq!(Spread::of(bins, &[0.0; 3]), None);
+}
