@@ -17,7 +17,7 @@ DEFAULT_MECHANISM = "anchor-pgm"
 
 _OWN = (
     "schema", "epsilon", "delta", "mechanism", "workload", "max_cells", "neighbors", "unit", "noise_seed", "ledger",
-    "ledger_from", "error_share",
+    "ledger_from", "error_share", "compress",
 )  # fmt: skip
 
 
@@ -32,8 +32,9 @@ class Synthesizer:
     column that identifies units of privacy such as households, and the most rows of one that count. ``noise_seed``: repeats
     the noise; the release is then **not private**. ``ledger``: a file that always says what was spent, even when the process
     is killed. ``ledger_from``: a ledger whose entries count against the budget.
-    ``error_share``: the share of the budget that measures the errors of the released records, such as 0.05. Any other parameter is the mechanism's own,
-    with underscores: ``rounds=10``.
+    ``error_share``: the share of the budget that measures the errors of the released records, such as 0.05. ``compress``: the
+    share that finds rare values of attributes with many, such as 0.1, to merge them for the fit; the records have all of them.
+    Any other parameter is the mechanism's own, with underscores: ``rounds=10``.
 
     After :meth:`fit`, ``release_`` is the :class:`Release`.
 
@@ -62,6 +63,7 @@ class Synthesizer:
         ledger: str | os.PathLike[str] | None = None,
         ledger_from: str | os.PathLike[str] | None = None,
         error_share: float | None = None,
+        compress: float | None = None,
         **parameters: Any,
     ) -> None:
         self.schema = schema
@@ -76,6 +78,7 @@ class Synthesizer:
         self.ledger = ledger
         self.ledger_from = ledger_from
         self.error_share = error_share
+        self.compress = compress
         self.parameters = parameters
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -243,6 +246,7 @@ class Synthesizer:
             "ledger_from": None if self.ledger_from is None else os.fspath(self.ledger_from),
             "checkpoint": None if checkpoint is None else os.fspath(checkpoint),
             "error_share": self.error_share,
+            "compress": self.compress,
             "label": label,
         })  # fmt: skip
 

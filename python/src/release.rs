@@ -41,6 +41,7 @@ struct Settings {
     ledger_from: Option<PathBuf>,
     checkpoint: Option<PathBuf>,
     error_share: Option<f64>,
+    compress: Option<f64>,
     label: String,
 }
 
@@ -107,6 +108,7 @@ pub(crate) fn fit(
     job.ledger_from = settings.ledger_from;
     job.checkpoint = settings.checkpoint;
     job.error_share = settings.error_share;
+    job.compress = settings.compress;
     job.outputs.ledger = settings.ledger;
     job.public = public
         .into_iter()

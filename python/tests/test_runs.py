@@ -194,6 +194,18 @@ def test_parameters_are_kept_as_given(schema):
         synth.sample(3)
 
 
+def test_rare_values_are_merged_and_come_back():
+    jobs = [i % 3 if i % 10 < 9 else 3 + i // 10 % 37 for i in range(2000)]
+    schema = jd.Schema({"job": 40, "sex": 2})
+    settings = {**SMALL, "mechanism": "mst", "compress": 0.2}
+    del settings["rounds"]
+    synth = jd.Synthesizer(schema, **settings).fit({"job": jobs, "sex": [i // 2 % 2 for i in range(2000)]})
+    job = json.loads(synth.release_.model.schema.to_json())["columns"][0]
+    assert len(job["codes"]) < 20 and len(job["groups"][0]["values"]) > 20
+    drawn = synth.released(kind="columns")["job"]
+    assert len(set(drawn)) > 20 and set(drawn) <= set(range(40))
+
+
 def test_workloads(schema):
     table = people(200, 1)
     def cliques(workload, **more):
