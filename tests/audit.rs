@@ -24,6 +24,8 @@ mod laws;
 mod leaks;
 #[path = "audit/mechanisms.rs"]
 mod mechanisms;
+#[path = "audit/merging.rs"]
+mod merging;
 #[path = "audit/order.rs"]
 mod order;
 #[path = "quick.rs"]

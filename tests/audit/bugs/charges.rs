@@ -10,6 +10,26 @@ const ENTRY: &str = "privacy/noise_mechanism.rs";
 
 pub(super) const BUGS: &[Bug] = &[
     bug(
+        "merging-forgotten",
+        "what finding rare values has cost does not count in the run",
+        "merging::the_cost",
+        &[(
+            "synthesis/mod.rs",
+            "let mut curator = self.curator(data, earlier)?;",
+            "let mut curator = self.curator(data, earlier.filter(|_| !BUG))?;",
+        )],
+    ),
+    bug(
+        "merging-again",
+        "a resumed run measures rare values anew",
+        "merging::an_interrupted",
+        &[(
+            "mechanism/kept_compression.rs",
+            "if let Some(Stored { noisy, entries }) = &self.found {",
+            "if let Some(Stored { noisy, entries }) = self.found.as_ref().filter(|_| !BUG) {",
+        )],
+    ),
+    bug(
         "cell-not-charged",
         "the measurement of a cell is free",
         "order::",
