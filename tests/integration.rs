@@ -55,6 +55,8 @@ mod input;
 #[path = "integration/interrupts.rs"]
 mod interrupts;
 #[cfg(feature = "cli")]
+#[path = "integration/labels_cli.rs"]
+mod labels_cli;
 #[path = "integration/ledger_cli.rs"]
 mod ledger_cli;
 #[path = "integration/mechanism.rs"]
@@ -103,6 +105,8 @@ mod schema_cli;
 #[cfg(feature = "cli")]
 #[path = "integration/several_tables.rs"]
 mod several_tables;
+#[path = "integration/standard_input.rs"]
+mod standard_input;
 #[path = "integration/stopping.rs"]
 mod stopping;
 #[path = "integration/strategies.rs"]

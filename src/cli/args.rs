@@ -16,6 +16,7 @@ mod tune;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use jointly::data::Labels;
 use jointly::model::Drawing;
 use jointly::privacy::NeighboringRelation;
 use jointly::query::WorkloadSource;
@@ -58,8 +59,8 @@ Exit codes:
   130  interrupted; the message says what was spent
 jointly explain CODE says what to do about each.
 
-Results go to standard output or to the files asked for (- is standard output); progress,
-warnings and errors go to standard error.";
+Results go to standard output or to the files asked for (- is standard output, and as a table to
+read standard input); progress, warnings and errors go to standard error.";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -196,6 +197,24 @@ impl DrawName {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum LabelsName {
+    /// The codes, as in the tables that the schema describes
+    Codes,
+    /// The labels of the schema, for readers; no command reads such a table again
+    Text,
+}
+
+impl LabelsName {
+    /// The library's equivalent.
+    pub(super) const fn labels(self) -> Labels {
+        match self {
+            Self::Codes => Labels::Codes,
+            Self::Text => Labels::Text,
+        }
+    }
+}
+
 /// What differs between neighboring tables.
 #[derive(Args, Clone, Debug)]
 pub(super) struct UnitArgs {
@@ -212,7 +231,7 @@ pub(super) struct UnitArgs {
 
 #[derive(Args, Clone, Debug)]
 pub(super) struct SynthArgs {
-    /// The private table: CSV, plain or gzip
+    /// The private table: CSV, plain or gzip; - is standard input
     #[arg(long, value_name = "FILE")]
     pub(super) private: PathBuf,
     /// A public table; the ledger calls it NAME [default: its file name]; repeatable
@@ -253,6 +272,9 @@ pub(super) struct SynthArgs {
     /// How to draw records
     #[arg(long, value_enum, default_value = "refined", value_name = "HOW")]
     pub(super) draw: DrawName,
+    /// How to write categorical values
+    #[arg(long, value_enum, default_value = "codes", value_name = "HOW")]
+    pub(super) labels: LabelsName,
     /// Number of replicates: tables that the same run makes of the released table, for combine; they cost no privacy, and
     /// about M times the time [default: none]
     #[arg(long, value_name = "M", value_parser = count, allow_negative_numbers = true)]
@@ -279,7 +301,7 @@ pub(super) struct SynthArgs {
 
 #[derive(Args, Debug)]
 pub(super) struct AnswerArgs {
-    /// The private table: CSV, plain or gzip
+    /// The private table: CSV, plain or gzip; - is standard input
     #[arg(long, value_name = "FILE")]
     pub(super) private: PathBuf,
     /// The schema: schema.json or domain.json
@@ -418,6 +440,9 @@ pub(super) struct SampleArgs {
     /// How to draw records
     #[arg(long, value_enum, default_value = "refined", value_name = "HOW")]
     pub(super) draw: DrawName,
+    /// How to write categorical values
+    #[arg(long, value_enum, default_value = "codes", value_name = "HOW")]
+    pub(super) labels: LabelsName,
     /// Seed for a reproducible draw; does not affect privacy
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(super) seed: Option<u64>,

@@ -88,6 +88,14 @@ pub(super) fn name_of(out: &Path) -> String {
     out.display().to_string()
 }
 
+/// A table to read, as pages name it.
+pub(super) fn input_name(table: &Path) -> String {
+    if table == Path::new("-") {
+        return "standard input".to_owned();
+    }
+    table.display().to_string()
+}
+
 /// Refuses `-` as the name of a folder: it stands for standard output.
 pub(super) fn check_folder(flag: &str, folder: &Path) -> Outcome {
     if folder == Path::new("-") {

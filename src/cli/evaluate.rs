@@ -89,10 +89,8 @@ pub(super) fn run(args: &EvaluateArgs) -> Outcome {
         numbers: (!numbers.columns.is_empty()).then_some(numbers),
     };
     if let Some(path) = &args.report {
-        let [real_file, synthetic_file] =
-            [&args.private, &args.synthetic].map(|path| console::name_of(path));
         let page = Evaluation {
-            files: [real_file, synthetic_file],
+            files: [&args.private, &args.synthetic].map(|path| console::input_name(path)),
             schema: &schema,
             real: &real,
             synthetic: &synthetic,

@@ -61,6 +61,7 @@ fn job(args: &SynthArgs) -> Outcome<Synthesis> {
         seed: args.seed,
         rows: args.rows.map(rows).transpose()?,
         drawing: args.draw.drawing(),
+        labels: args.labels.labels(),
         replicates: args.tables.map_or(Ok(0), replicates)?,
         ledger_from: args.ledger_from.clone(),
         checkpoint: args.checkpoint.clone(),

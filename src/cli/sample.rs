@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use jointly::data::{Labels, PartialTable, UnitTable, write_csv_blocks};
+use jointly::data::{PartialTable, UnitTable, write_csv_blocks};
 use jointly::model::{Evidence, LinkedRows, ModelFile, ModelLimits};
 use jointly::synthesis::check_files;
 use rand::rngs::ChaCha20Rng;
@@ -44,7 +44,7 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
         let drawn = model.rows(records, args.draw.drawing(), &file.refined_on, &mut rng)?;
         let LinkedRows { rows, numbers } = model.link(&drawn, units, &mut rng)?;
         let table = UnitTable { rows: &rows, numbers: &numbers, units };
-        table.write(&args.out, &file.schema, Labels::Codes, rng.next_u64())?;
+        table.write(&args.out, &file.schema, args.labels.labels(), rng.next_u64())?;
         note(args, &file, rows.records() as u64, console);
         return Ok(());
     }
@@ -55,7 +55,7 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     let mut drawn = 0;
     let blocks =
         blocks.inspect(|block| drawn += block.as_ref().map_or(0, |block| block.records() as u64));
-    write_csv_blocks(&args.out, blocks, &file.schema, Labels::Codes, seed)?;
+    write_csv_blocks(&args.out, blocks, &file.schema, args.labels.labels(), seed)?;
     note(args, &file, drawn, console);
     Ok(())
 }
@@ -73,7 +73,7 @@ fn complete(
             "a value that some record of the model has together with the values before it";
         partial.contradiction(row, column, expected)
     })?;
-    partial.write_with(&drawn, &file.schema, &args.out, rng.next_u64())?;
+    partial.write_with(&drawn, &file.schema, &args.out, args.labels.labels(), rng.next_u64())?;
     Ok(drawn.records() as u64)
 }
 

@@ -1,7 +1,8 @@
 //! Tables of records: reading, counting, writing.
 //!
 //! A function that reads a file takes CSV, plain or gzip, and Parquet with the feature `parquet`; the content shows which it
-//! is. A function that writes a table writes Parquet if the name ends in `.parquet`.
+//! is. The path `-` is standard input, CSV only: it is read once and then kept in memory, so that every later reading gives
+//! the same table. A function that writes a table writes Parquet if the name ends in `.parquet`.
 
 #[cfg(feature = "arrow")]
 pub mod arrow;
@@ -22,6 +23,7 @@ mod partial;
 mod projectable;
 mod public;
 mod raw_table;
+mod standard_input;
 mod transcode;
 mod unit_table;
 mod units;
@@ -48,6 +50,7 @@ pub use partial::PartialTable;
 pub use projectable::Projectable;
 pub use public::PublicData;
 pub(crate) use raw_table::quoted;
+pub(crate) use standard_input::is_standard_input;
 pub use unit_table::UnitTable;
 pub use units::{
     Units, read_csv_by_unit, read_public_units_csv, read_units_csv, read_units_csv_from,

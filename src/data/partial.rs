@@ -61,7 +61,7 @@ impl PartialTable {
 
     /// Writes the rows as they are, followed by other columns of a schema, as CSV. The file appears whole or not at all.
     ///
-    /// `more`: as many records as rows. `seed`: of the values drawn inside bins.
+    /// `more`: as many records as rows. `labels`: of these columns alone. `seed`: of the values drawn inside bins.
     ///
     /// # Errors
     /// Another number of records, a name for Parquet, a column of `more` that the table has too, or a failure to write.
@@ -70,6 +70,7 @@ impl PartialTable {
         more: &Dataset,
         schema: &Schema,
         path: &Path,
+        labels: Labels,
         seed: u64,
     ) -> Result<()> {
         let place = path.display().to_string();
@@ -96,7 +97,7 @@ impl PartialTable {
         }
         let mut text = Vec::new();
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        write_csv(&mut text, more, schema, Labels::Codes, &mut rng)?;
+        write_csv(&mut text, more, schema, labels, &mut rng)?;
         let is_gzip =
             path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
         let failed =

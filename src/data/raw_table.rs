@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 use std::path::Path;
 use std::rc::Rc;
@@ -15,6 +14,7 @@ use flate2::bufread::MultiGzDecoder;
 use crate::data::arrow::ArrowRows;
 #[cfg(feature = "parquet")]
 use crate::data::parquet;
+use crate::data::standard_input::{Input, name_of};
 use crate::data::transcode::Transcoded;
 use crate::domain::{Encoding, TableFormat};
 use crate::error::{Error, Result};
@@ -34,7 +34,7 @@ const LONGEST_ROW: usize = 16 << 20;
 const PARQUET: &[u8; 4] = b"PAR1";
 
 /// An opened file of text, with the bytes that were read to detect its form.
-pub(super) type Opened = Chain<Cursor<Vec<u8>>, File>;
+pub(super) type Opened = Chain<Cursor<Vec<u8>>, Input>;
 
 /// Opens a file of text.
 ///
@@ -56,19 +56,23 @@ enum Opening {
     Text(Opened),
     /// Parquet, after its first bytes.
     #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "it is refused unread"))]
-    Parquet(File),
+    Parquet(std::fs::File),
 }
 
 /// Opens a file, and detects its form.
 fn open(path: &Path) -> Result<Opening> {
     let failed = |source| Error::Io { action: "read", path: path.into(), source };
-    let mut file = File::open(path).map_err(failed)?;
+    let mut input = Input::open(path).map_err(failed)?;
     let mut start = Vec::with_capacity(PARQUET.len());
-    file.by_ref().take(PARQUET.len() as u64).read_to_end(&mut start).map_err(failed)?;
-    if start == PARQUET {
-        return Ok(Opening::Parquet(file));
+    input.by_ref().take(PARQUET.len() as u64).read_to_end(&mut start).map_err(failed)?;
+    match input {
+        Input::File(file) if start == PARQUET => Ok(Opening::Parquet(file)),
+        Input::StandardInput(_) if start == PARQUET => {
+            let expected = "CSV, plain or gzip: Parquet is read from a file";
+            Err(Error::invalid_specification(name_of(path), "a Parquet file", expected))
+        }
+        input => Ok(Opening::Text(Cursor::new(start).chain(input))),
     }
-    Ok(Opening::Text(Cursor::new(start).chain(file)))
 }
 
 /// The text of a cell for an error message, shortened.
@@ -128,7 +132,7 @@ impl RawTable<Opened> {
     /// # Errors
     /// As [`RawTable::open`]; a Parquet file, where this program was built without it.
     pub(super) fn of_file(path: &Path, format: &TableFormat, missing: &str) -> Result<Self> {
-        let name = path.display().to_string();
+        let name = name_of(path);
         match open(path)? {
             Opening::Text(source) => Self::open(source, &name, format),
             #[cfg(feature = "parquet")]
@@ -154,7 +158,7 @@ impl RawTable<Opened> {
 pub(super) fn columns_of(path: &Path, format: &TableFormat) -> Result<usize> {
     match open(path)? {
         Opening::Text(source) => {
-            let name = path.display().to_string();
+            let name = name_of(path);
             Ok(RawTable::first_row(source, &name, format)?.1.len())
         }
         Opening::Parquet(_) => Ok(RawTable::of_file(path, format, "")?.header.len()),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::data::{Destination, Units};
+use crate::data::{Destination, Units, is_standard_input};
 use crate::error::{Contradiction, Error, OutputFault, Result};
 use crate::mechanism::{CheckpointFolder, PublicTables};
 use crate::query::WorkloadSource;
@@ -13,13 +13,20 @@ use crate::synthesis::Synthesis;
 pub type NamedFile<'a> = (&'static str, &'a Path);
 
 /// Checks that every output can be written: its folder exists and accepts new files, and the output is not a folder, an
-/// input or another output. Only one output may be standard output, which is named `-`.
+/// input or another output. Only one input may be standard input, and one output standard output, which are named `-`.
 ///
 /// # Errors
-/// An output that fails one of these checks.
+/// Two inputs named `-`, or an output that fails one of these checks.
 pub fn check_files(inputs: &[NamedFile<'_>], outputs: &[NamedFile<'_>]) -> Result<()> {
     let mut taken: Vec<(&str, PathBuf)> = Vec::new();
-    for (name, path) in inputs {
+    let mut of_standard_input = inputs.iter().filter(|(_, path)| is_standard_input(path));
+    if let (Some((first, _)), Some((second, _))) =
+        (of_standard_input.next(), of_standard_input.next())
+    {
+        let why = "both are standard input (-), which is one table";
+        return Err(Contradiction::Together { first, second, why }.into());
+    }
+    for (name, path) in inputs.iter().filter(|(_, path)| !is_standard_input(path)) {
         if let Ok(path) = fs::canonicalize(path) {
             taken.push((name, path));
         }
@@ -56,8 +63,11 @@ pub fn check_public_files<'a>(
     Ok(())
 }
 
-/// Whether two paths lead to one existing file, through links of either kind.
+/// Whether two paths lead to one existing file, through links of either kind, or are both standard input.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    if is_standard_input(one) || is_standard_input(other) {
+        return one == other;
+    }
     #[cfg(unix)]
     if let (Ok(one), Ok(other)) = (fs::metadata(one), fs::metadata(other)) {
         use std::os::unix::fs::MetadataExt;
@@ -113,6 +123,12 @@ impl Synthesis {
         }
         if self.checkpoint.is_some() && !entry.resumes {
             return Err(unused("--checkpoint").into());
+        }
+        let is_standard_input = |(_, path): &NamedFile<'_>| is_standard_input(path);
+        if self.checkpoint.is_some() && self.inputs().iter().any(is_standard_input) {
+            let (first, second) = ("--checkpoint", "a table from standard input (-)");
+            let why = "the run that resumes reads its tables again";
+            return Err(Contradiction::Together { first, second, why }.into());
         }
         if let Some(private) = self.private.file() {
             let public = self.public.iter().filter_map(|table| table.source.file());

@@ -5,7 +5,7 @@ use std::path::Path;
 use rand::Rng;
 use rand::rngs::ChaCha20Rng;
 
-use crate::data::{Dataset, Labels, PublicData, UnitTable, Units, write_csv_file};
+use crate::data::{Dataset, PublicData, UnitTable, Units, write_csv_file};
 use crate::domain::{Clique, Domain, Schema};
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::Release;
@@ -87,9 +87,9 @@ impl Synthesis {
         let seed = rng.next_u64();
         match (self.linked(), units) {
             (Some(units), Some(numbers)) => {
-                UnitTable { rows, numbers, units }.write(path, schema, Labels::Codes, seed)
+                UnitTable { rows, numbers, units }.write(path, schema, self.labels, seed)
             }
-            _ => write_csv_file(path, rows, schema, Labels::Codes, seed),
+            _ => write_csv_file(path, rows, schema, self.labels, seed),
         }
     }
 }

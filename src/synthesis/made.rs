@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::data::Labels;
 use crate::domain::{Schema, date_of};
 use crate::error::Result;
 use crate::report::Made;
@@ -103,6 +104,9 @@ impl Synthesis {
         }
         if let Some(rows) = self.rows {
             flag("rows", rows.to_string());
+        }
+        if self.labels == Labels::Text {
+            flag("labels", "text".to_owned());
         }
         if let Some(seed) = self.seed {
             flag("seed", seed.to_string());

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use crate::data::{Dataset, Projectable, check_form, write_text};
+use crate::data::{Dataset, Labels, Projectable, check_form, write_text};
 use crate::error::Result;
 use crate::mechanism::{self, CheckpointFolder, Entry, Mechanism, PublicTables, Release, Task};
 use crate::model::{Drawing, ModelFile};
@@ -78,6 +78,9 @@ pub struct Synthesis {
     pub rows: Option<usize>,
     /// How to draw records.
     pub drawing: Drawing,
+    /// How the synthetic table writes categorical values. With [`Labels::Text`] it cannot be read under its schema, so not
+    /// with replicates.
+    pub labels: Labels,
     /// Number of replicates: tables that the same mechanism makes of the released table, at no privacy cost, for intervals
     /// and tests ([`crate::combine`]). They are written beside the synthetic table ([`replicate_path`]). 0: none.
     pub replicates: u32,
@@ -155,6 +158,7 @@ impl Synthesis {
             seed: None,
             rows: None,
             drawing: Drawing::default(),
+            labels: Labels::default(),
             replicates: 0,
             ledger_from: None,
             checkpoint: None,

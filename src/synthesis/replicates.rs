@@ -86,6 +86,10 @@ impl Synthesis {
         }
         let together =
             |second, why| Err(Contradiction::Together { first: "--tables", second, why }.into());
+        if self.labels == Labels::Text {
+            let why = "combine reads the tables under their schema, by the codes";
+            return together("--labels text", why);
+        }
         if self.rows.is_some() {
             let why = "a replicate repeats the run on a table of the same size";
             return together("--rows", why);

@@ -1,7 +1,7 @@
 //! Unit tests of `src/data/partial.rs`.
 
 use super::PartialTable;
-use crate::data::Dataset;
+use crate::data::{Dataset, Labels};
 use crate::domain::Schema;
 
 const SCHEMA: &str = r#"{"na_token": "NA", "columns": [
@@ -30,20 +30,24 @@ fn rows_keep_their_texts_and_their_order() {
     let more = Dataset::from_rows(more, &[[1, 0], [0, 1]]).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.csv");
-    table.write_with(&more, &schema(), &path, 1).unwrap();
+    table.write_with(&more, &schema(), &path, Labels::Codes, 1).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     let expected = "id,age,note,sex,job\n7,30.25,\"a \"\"b\"\"\",m,\"cook, chef\"\n8,NA,,f,nurse\n";
     assert_eq!(text, expected);
     // Compressed, the same; as Parquet, not at all.
     let gzip = folder.path().join("out.csv.gz");
-    table.write_with(&more, &schema(), &gzip, 1).unwrap();
+    table.write_with(&more, &schema(), &gzip, Labels::Codes, 1).unwrap();
     assert_eq!(&std::fs::read(&gzip).unwrap()[..2], [0x1f, 0x8b]);
-    assert!(table.write_with(&more, &schema(), &folder.path().join("o.parquet"), 1).is_err());
+    assert!(
+        table
+            .write_with(&more, &schema(), &folder.path().join("o.parquet"), Labels::Codes, 1)
+            .is_err()
+    );
     // Other numbers of records, and columns that are there.
-    assert!(table.write_with(&more.take(&[0]), &schema(), &path, 1).is_err());
+    assert!(table.write_with(&more.take(&[0]), &schema(), &path, Labels::Codes, 1).is_err());
     let age = schema().select(&["age"]).unwrap().domain();
     let age = Dataset::from_rows(age, &[[1], [1]]).unwrap();
-    assert!(table.write_with(&age, &schema(), &path, 1).is_err());
+    assert!(table.write_with(&age, &schema(), &path, Labels::Codes, 1).is_err());
 }
 
 #[test]

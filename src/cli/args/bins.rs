@@ -8,7 +8,7 @@ use super::SpendArgs;
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct BinsArgs {
-    /// The private table: CSV, plain or gzip
+    /// The private table: CSV, plain or gzip; - is standard input
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) private: PathBuf,
     /// A schema that says how far the numbers reach: schema.json, with "edges": [LOW, HIGH] for a column to cut

@@ -9,7 +9,7 @@ use super::WorkloadArgs;
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct EvaluateArgs {
-    /// The private table: CSV, plain or gzip
+    /// The private table: CSV, plain or gzip; - is standard input
     #[arg(long, value_name = "FILE", alias = "real")]
     pub(in crate::cli) private: PathBuf,
     /// The synthetic table: CSV, plain or gzip

@@ -27,7 +27,7 @@ impl CellsName {
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct MixtureErrorArgs {
-    /// The private table: CSV, plain or gzip
+    /// The private table: CSV, plain or gzip; - is standard input
     #[arg(long, value_name = "FILE", alias = "real")]
     pub(in crate::cli) private: PathBuf,
     /// The public table whose rows get weights: CSV, plain or gzip
@@ -70,7 +70,7 @@ pub(in crate::cli) struct MixtureErrorArgs {
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct TrustArgs {
-    /// The private table: CSV, plain or gzip
+    /// The private table: CSV, plain or gzip; - is standard input
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) private: PathBuf,
     /// A public table; the output calls it NAME [default: its file name]; repeatable

@@ -59,7 +59,7 @@ enum ClassName {
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct ThresholdsReleaseArgs {
-    /// The private table: CSV, plain or gzip
+    /// The private table: CSV, plain or gzip; - is standard input
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) private: PathBuf,
     /// A public table whose values become cuts: CSV, plain or gzip; repeatable
