@@ -4,7 +4,7 @@ use super::{Bug, bug};
 
 const CURATOR: &str = "privacy/curator.rs";
 const ENTRY: &str = "privacy/ledger.rs";
-const RESUMED: &str = "!self.spent().is_zero() || ledger.limit() != limit || !is_as_pure";
+const RESUMED: &str = "!is_own || ledger.limit() != limit || !is_as_pure";
 const MEASURE: &str = "privacy/curator/measure.rs";
 
 pub(super) const BUGS: &[Bug] = &[
@@ -89,7 +89,7 @@ pub(super) const BUGS: &[Bug] = &[
         "resumed-with-another-limit",
         "a ledger with another limit is resumed",
         "accounting::a_tampered",
-        &[(CURATOR, RESUMED, "(if BUG { !self.spent().is_zero() || !is_as_pure } else { SAME })")],
+        &[(CURATOR, RESUMED, "(if BUG { !is_own || !is_as_pure } else { SAME })")],
     ),
     bug(
         "resumed-pure-or-not",
@@ -98,7 +98,7 @@ pub(super) const BUGS: &[Bug] = &[
         &[(
             CURATOR,
             RESUMED,
-            "(if BUG { !self.spent().is_zero() || ledger.limit() != limit } else { SAME })",
+            "(if BUG { !is_own || ledger.limit() != limit } else { SAME })",
         )],
     ),
     bug(

@@ -32,8 +32,8 @@ pub(super) const BUGS: &[Bug] = &[
         "leaks::",
         &[(
             UNITS,
-            "let is_within = *records < self.units.most;",
-            "let is_within = BUG || *records < self.units.most;",
+            "*records == self.units.most",
+            "!BUG && *records == self.units.most",
         )],
     ),
     bug(
@@ -42,8 +42,8 @@ pub(super) const BUGS: &[Bug] = &[
         "leaks::",
         &[(
             UNITS,
-            "let is_within = *records < self.units.most;",
-            "SAME let is_within = is_within || BUG && *records == self.units.most;",
+            "*records == self.units.most",
+            "(if BUG { *records > self.units.most } else { SAME })",
         )],
     ),
     bug(

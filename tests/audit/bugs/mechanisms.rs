@@ -147,8 +147,8 @@ pub(super) const BUGS: &[Bug] = &[
         "entries::",
         &[(
             CHECKPOINT,
-            "self.check_paid(domain)\n",
-            "if BUG { return Ok(()); } self.check_paid(domain)\n",
+            "self.check_paid(domain, earlier)\n",
+            "if BUG { return Ok(()); } self.check_paid(domain, earlier)\n",
         )],
     ),
     bug(
