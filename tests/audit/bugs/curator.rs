@@ -95,11 +95,7 @@ pub(super) const BUGS: &[Bug] = &[
         "resumed-pure-or-not",
         "a run of pure epsilon resumes a ledger without that limit",
         "entries::a_pure",
-        &[(
-            CURATOR,
-            RESUMED,
-            "(if BUG { !is_own || ledger.limit() != limit } else { SAME })",
-        )],
+        &[(CURATOR, RESUMED, "(if BUG { !is_own || ledger.limit() != limit } else { SAME })")],
     ),
     bug(
         "resumed-after-spending",

@@ -30,11 +30,7 @@ pub(super) const BUGS: &[Bug] = &[
         "units-of-any-size",
         "all records of a unit count, however many",
         "leaks::",
-        &[(
-            UNITS,
-            "*records == self.units.most",
-            "!BUG && *records == self.units.most",
-        )],
+        &[(UNITS, "*records == self.units.most", "!BUG && *records == self.units.most")],
     ),
     bug(
         "units-of-one-more",
