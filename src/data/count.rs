@@ -22,7 +22,7 @@ use crate::table::Projection;
 pub const MAX_TOTAL_CELLS: u64 = 1 << 31;
 
 /// Records counted together, so that their columns stay in a near cache while one table after another is counted.
-const BLOCK: usize = 1 << 17;
+pub(super) const BLOCK: usize = 1 << 17;
 
 /// Indices computed before they are counted: a piece that stays in the first-level cache.
 const PIECE: usize = 2048;
@@ -94,16 +94,16 @@ pub(super) fn count<W: Weights>(
 ) -> Result<Vec<Vec<W::Cell>>> {
     let sizes = sizes(domain, cliques)?;
     let covers = cover(domain, cliques, records);
-    let part = covers.len().div_ceil(PARTS * rayon::current_num_threads()).max(1);
-    let scratch: Mutex<Vec<Scratch<W::Cell>>> = Mutex::new(Vec::new());
+    let part = part(covers.len());
+    let scratch = Pool::default();
     let counted: Vec<Vec<(usize, Vec<W::Cell>)>> = covers
         .par_chunks(part)
         .with_max_len(1)
         .map(|covers| {
-            let taken = scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let mut own = taken.unwrap_or_default();
-            let tables = own.count_covers(domain, columns, records, weights, covers);
-            scratch.lock().unwrap_or_else(PoisonError::into_inner).push(own);
+            let mut tables = empty_tables::<W::Cell>(domain, covers);
+            scratch.with(|own| {
+                own.count_covers(domain, columns, 0..records, weights, covers, &mut tables);
+            });
             let answers = covers.iter().zip(tables);
             answers
                 .flat_map(|(cover, table)| sum_out(domain, cover, table, cliques, &sizes))
@@ -115,6 +115,33 @@ pub(super) fn count<W: Weights>(
         answers[place] = table;
     }
     Ok(answers)
+}
+
+/// Tables of zeros, one for each cover.
+pub(super) fn empty_tables<S: Clone + Default>(domain: &Domain, covers: &[Cover]) -> Vec<Vec<S>> {
+    let cells = |cover: &Cover| domain.shape(&cover.clique).iter().product();
+    covers.iter().map(|cover| vec![S::default(); cells(cover)]).collect()
+}
+
+/// Adds the counts of some records to the tables of covers, which came from [`empty_tables`].
+pub(super) fn add_counts(
+    domain: &Domain,
+    columns: &[Column],
+    rows: &Range<usize>,
+    covers: &[Cover],
+    tables: &mut [Vec<u64>],
+) {
+    let part = part(covers.len());
+    let scratch = Pool::default();
+    let parts = covers.par_chunks(part).zip(tables.par_chunks_mut(part)).with_max_len(1);
+    parts.for_each(|(covers, tables)| {
+        scratch.with(|own| own.count_covers(domain, columns, rows.clone(), One, covers, tables));
+    });
+}
+
+/// Tables that one thread counts together.
+fn part(tables: usize) -> usize {
+    tables.div_ceil(PARTS * rayon::current_num_threads()).max(1)
 }
 
 /// Cells of every clique.
@@ -179,20 +206,19 @@ impl<T: Copy + Default> Default for Scratch<T> {
 
 impl<T: Copy + Default + AddAssign> Scratch<T> {
     /// Counts the tables of some covers, all of them in one block of records after another.
-    fn count_covers(
+    fn count_covers<S: AddAssign + From<T>>(
         &mut self,
         domain: &Domain,
         columns: &[Column],
-        records: usize,
+        rows: Range<usize>,
         weights: impl Weights<Cell = T>,
         covers: &[Cover],
-    ) -> Vec<Vec<T>> {
+        tables: &mut [Vec<S>],
+    ) {
         let shapes: Vec<Vec<usize>> = covers.iter().map(|c| domain.shape(&c.clique)).collect();
-        let mut tables: Vec<Vec<T>> =
-            shapes.iter().map(|shape| vec![T::default(); shape.iter().product()]).collect();
-        for start in (0..records).step_by(BLOCK) {
-            let rows = start..(start + BLOCK).min(records);
-            for ((cover, shape), table) in covers.iter().zip(&shapes).zip(&mut tables) {
+        for start in rows.clone().step_by(BLOCK) {
+            let rows = start..(start + BLOCK).min(rows.end);
+            for ((cover, shape), table) in covers.iter().zip(&shapes).zip(&mut *tables) {
                 let axes: Vec<(&Column, usize)> =
                     cover.clique.iter().map(|a| &columns[a]).zip(shape.iter().copied()).collect();
                 if table.len() <= SMALL {
@@ -202,7 +228,26 @@ impl<T: Copy + Default + AddAssign> Scratch<T> {
                 }
             }
         }
-        tables
+    }
+}
+
+/// Buffers that are not in use.
+struct Pool<T>(Mutex<Vec<Scratch<T>>>);
+
+impl<T> Default for Pool<T> {
+    fn default() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+}
+
+impl<T: Copy + Default> Pool<T> {
+    /// Lends a buffer.
+    fn with(&self, work: impl FnOnce(&mut Scratch<T>)) {
+        let free = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = free().pop();
+        let mut own = taken.unwrap_or_default();
+        work(&mut own);
+        free().push(own);
     }
 }
 
@@ -265,12 +310,12 @@ fn for_each_piece<I: Index>(
 /// Adds the counts of a block to a table of at most 2^16 cells.
 ///
 /// An index of 16 bits cannot leave a histogram of 2^16 cells, so the loop needs no check.
-fn count_small<T: Copy + Default + AddAssign>(
+fn count_small<T: Copy + Default + AddAssign, S: AddAssign + From<T>>(
     axes: &[(&Column, usize)],
     rows: Range<usize>,
     weights: impl Weights<Cell = T>,
     histograms: &mut [T],
-    table: &mut [T],
+    table: &mut [S],
 ) {
     let Some((first, rest)) = histograms.split_first_chunk_mut::<SMALL>() else {
         return;
@@ -303,25 +348,25 @@ fn count_small<T: Copy + Default + AddAssign>(
         (&mut first[..cells], &mut second[..cells], &mut third[..cells], &mut fourth[..cells]);
     for part in [parts.0, parts.1, parts.2, parts.3] {
         for (count, more) in table.iter_mut().zip(part) {
-            *count += *more;
+            *count += S::from(*more);
             *more = T::default();
         }
     }
 }
 
 /// Adds the counts of a block to a table of any size.
-fn count_large<T: Copy + AddAssign>(
+fn count_large<T: Copy, S: AddAssign + From<T>>(
     axes: &[(&Column, usize)],
     rows: Range<usize>,
     weights: impl Weights<Cell = T>,
-    table: &mut [T],
+    table: &mut [S],
 ) {
     for_each_piece(axes, rows, |piece, indices: &[usize]| {
         let (quads, rest) = indices.as_chunks::<4>();
         for (cells, added) in quads.iter().zip(weights.quads(piece.clone())) {
-            cells.iter().zip(added).for_each(|(cell, weight)| table[*cell] += weight);
+            cells.iter().zip(added).for_each(|(cell, weight)| table[*cell] += S::from(weight));
         }
-        rest.iter().zip(weights.rest(piece)).for_each(|(cell, weight)| table[*cell] += weight);
+        rest.iter().zip(weights.rest(piece)).for_each(|(cell, weight)| table[*cell] += S::from(weight));
     });
 }
 

@@ -9,7 +9,7 @@ use crate::data::encoder::{Encoder, expectation};
 use crate::data::raw_table::{Opened, RawTable, quoted};
 use crate::data::units::UnitCounter;
 use crate::data::{Column, Dataset, Units};
-use crate::domain::{Domain, Schema, StructuralZero};
+use crate::domain::{Clique, Domain, Schema, StructuralZero};
 use crate::error::{Error, Result};
 
 /// How to treat attributes of the schema that a table lacks.
@@ -142,7 +142,7 @@ pub(super) fn read_keeping<R: Read>(
         (0..layout.domain.len()).map(|a| Column::new(layout.domain.cardinality(a))).collect();
     let counter = |units| UnitCounter::new(units, schema.na_token(), &table);
     let mut counter = units.map(counter).transpose()?;
-    let mut record = ByteRecord::new();
+    let (mut record, mut codes) = (ByteRecord::new(), Vec::new());
     let mut records = 0_u64;
     while table.next(&mut record)? {
         if let Some(counter) = &mut counter
@@ -150,16 +150,10 @@ pub(super) fn read_keeping<R: Read>(
         {
             continue;
         }
-        for (field, column) in layout.fields.iter().zip(&mut columns) {
-            let cell = record.get(field.position).unwrap_or_default();
-            match field.encoder.encode(cell) {
-                Some(code) => column.push(code),
-                None => return Err(field.refuse(cell, schema, &table, &record)),
-            }
+        if let Some(misfit) = layout.encode(&record, &mut codes) {
+            return Err(layout.refuse(misfit, schema, &table, &record));
         }
-        if let Some(zero) = layout.violated(&columns) {
-            return Err(layout.refuse(zero, &table, &record));
-        }
+        codes.iter().zip(&mut columns).for_each(|(code, column)| column.push(*code));
         keep(&record, &table);
         records += 1;
         if records > u64::from(u32::MAX) {
@@ -172,7 +166,7 @@ pub(super) fn read_keeping<R: Read>(
         }
     }
     if records < least_records {
-        return Err(table.header_error("a header without records".into(), "at least one record"));
+        return Err(without_records(&table));
     }
     let mut domain = layout.domain;
     if let (Some(units), Some(sizes)) = (units, counter.as_ref().and_then(UnitCounter::sizes)) {
@@ -183,8 +177,13 @@ pub(super) fn read_keeping<R: Read>(
     Ok((Dataset::new(domain, columns)?, numbers))
 }
 
+/// The error of a table that must have records.
+pub(super) fn without_records(table: &RawTable<impl Read>) -> Error {
+    table.header_error("a header without records".into(), "at least one record")
+}
+
 /// Positions of the attributes in the rows, and how they are coded.
-struct Layout {
+pub(super) struct Layout {
     /// The schema of the attributes that are present.
     schema: Schema,
     domain: Domain,
@@ -197,8 +196,21 @@ struct Field {
     encoder: Encoder,
 }
 
+/// What of a row does not fit the schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Misfit {
+    /// The cell of an attribute.
+    Cell(usize),
+    /// The combination that one of the domain's structural zeros forbids.
+    Combination(usize),
+}
+
 impl Layout {
-    fn new(table: &RawTable<impl Read>, schema: &Schema, absent: AbsentColumns) -> Result<Self> {
+    pub(super) fn new(
+        table: &RawTable<impl Read>,
+        schema: &Schema,
+        absent: AbsentColumns,
+    ) -> Result<Self> {
         let mut fields = Vec::new();
         let mut names = Vec::new();
         for column in schema.attributes() {
@@ -227,42 +239,62 @@ impl Layout {
         Ok(Self { domain: schema.domain(), schema, fields })
     }
 
-    /// The structural zero that the last record falls into.
-    fn violated(&self, columns: &[Column]) -> Option<&StructuralZero> {
-        let last = |a: usize| columns[a].last().unwrap_or_default();
-        self.domain.structural_zeros().iter().find(|zero| zero.forbids(&self.domain, last))
+    /// The attributes that are present.
+    pub(super) fn domain(&self) -> &Domain {
+        &self.domain
     }
 
-    /// The error for a forbidden record.
+    /// The codes of a row, unless it does not fit.
+    pub(super) fn encode(&self, record: &ByteRecord, codes: &mut Vec<u32>) -> Option<Misfit> {
+        codes.clear();
+        for (attribute, field) in self.fields.iter().enumerate() {
+            let cell = record.get(field.position).unwrap_or_default();
+            let Some(code) = field.encoder.encode(cell) else {
+                return Some(Misfit::Cell(attribute));
+            };
+            codes.push(code);
+        }
+        let code = |a: usize| codes.get(a).copied().unwrap_or_default();
+        let zeros = self.domain.structural_zeros();
+        zeros.iter().position(|zero| zero.forbids(&self.domain, code)).map(Misfit::Combination)
+    }
+
+    /// What was found that does not fit, shortened.
     #[cold]
-    fn refuse(
-        &self,
-        zero: &StructuralZero,
-        table: &RawTable<impl Read>,
-        record: &ByteRecord,
-    ) -> Error {
-        let named = |a: usize| {
-            let cell = record.get(self.fields[a].position).unwrap_or_default();
-            format!("{} = {}", self.fields[a].name, quoted(cell))
+    pub(super) fn found(&self, misfit: Misfit, record: &ByteRecord) -> String {
+        let cell = |a: usize| {
+            let field = self.fields.get(a);
+            quoted(field.and_then(|field| record.get(field.position)).unwrap_or_default())
         };
-        let found: Vec<String> = zero.clique().iter().map(named).collect();
-        table.record_error(record, found.join(" with "), "no combination that the schema forbids")
+        match misfit {
+            Misfit::Cell(attribute) => cell(attribute),
+            Misfit::Combination(zero) => {
+                let zero = self.domain.structural_zeros().get(zero).map(StructuralZero::clique);
+                let named = |a: usize| format!("{} = {}", self.domain.name(a), cell(a));
+                let found: Vec<String> = zero.into_iter().flat_map(Clique::iter).map(named).collect();
+                found.join(" with ")
+            }
+        }
     }
-}
 
-impl Field {
-    /// The error for a cell that does not fit.
+    /// The error for a row that does not fit.
     #[cold]
-    fn refuse(
+    pub(super) fn refuse(
         &self,
-        cell: &[u8],
+        misfit: Misfit,
         schema: &Schema,
         table: &RawTable<impl Read>,
         record: &ByteRecord,
     ) -> Error {
+        let Misfit::Cell(attribute) = misfit else {
+            let expected = "no combination that the schema forbids";
+            return table.record_error(record, self.found(misfit, record), expected);
+        };
+        let field = &self.fields[attribute];
         let expected = schema
-            .column(&self.name)
+            .column(&field.name)
             .map_or_else(String::new, |column| expectation(column, schema.na_token()));
-        table.cell_error(record, &self.name, cell, expected)
+        let cell = record.get(field.position).unwrap_or_default();
+        table.cell_error(record, &field.name, cell, expected)
     }
 }

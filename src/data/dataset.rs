@@ -64,15 +64,6 @@ impl Column {
         }
     }
 
-    /// The code of the last record.
-    pub(super) fn last(&self) -> Option<u32> {
-        match self {
-            Self::U8(codes) => codes.last().map(|code| u32::from(*code)),
-            Self::U16(codes) => codes.last().map(|code| u32::from(*code)),
-            Self::U32(codes) => codes.last().copied(),
-        }
-    }
-
     /// Number of records.
     pub fn len(&self) -> usize {
         match self {

@@ -7,6 +7,7 @@
 #[cfg(feature = "arrow")]
 pub mod arrow;
 mod count;
+mod counter;
 mod cover;
 mod csv;
 mod dataset;
@@ -33,6 +34,7 @@ pub use self::csv::{AbsentColumns, read_csv, read_csv_from, read_csv_or_empty, r
 pub use crate::text::{nearest, read_text};
 pub use count::MAX_TOTAL_CELLS;
 pub(crate) use count::sizes as table_sizes;
+pub use counter::{CountPlan, CountedTable, Counter, MAX_PLAN_CELLS};
 pub use dataset::{Column, Dataset};
 pub(crate) use decode::check_form;
 pub use decode::{Labels, write_csv, write_csv_blocks, write_csv_file};

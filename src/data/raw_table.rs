@@ -31,7 +31,7 @@ const BUFFER: usize = 1 << 17;
 const LONGEST_ROW: usize = 16 << 20;
 
 /// The first bytes of a Parquet file.
-const PARQUET: &[u8; 4] = b"PAR1";
+pub(super) const PARQUET: &[u8; 4] = b"PAR1";
 
 /// An opened file of text, with the bytes that were read to detect its form.
 pub(super) type Opened = Chain<Cursor<Vec<u8>>, Input>;

@@ -61,6 +61,12 @@ impl ArrowRows {
         }
     }
 
+    /// The same rows, numbered as those that follow `row` others.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn after(self, row: u64) -> Self {
+        Self { row, ..self }
+    }
+
     /// The names of the readable columns.
     pub(crate) fn names(&self) -> &ByteRecord {
         &self.names

@@ -1,0 +1,92 @@
+//! Counting the rows of a file, which are never held all at once.
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::data::CountedTable;
+use crate::data::count::BLOCK;
+use crate::data::counter::blocks::RowBlocks;
+use crate::data::csv::of_file;
+use crate::data::raw_table::RawTable;
+use crate::data::{CountPlan, Counter, Projectable};
+use crate::error::Result;
+use crate::observe::Checks;
+
+/// Most cells of the counters that count at the same time: 2 GiB.
+#[cfg(feature = "parquet")]
+const MOST_CELLS: u64 = 1 << 28;
+
+impl CountPlan {
+    /// Counts the rows of a file: CSV, plain or gzip, or Parquet with the feature `parquet`. The counts are those of
+    /// [`read_csv`](crate::data::read_csv)'s table, and the memory does not depend on the number of rows. The row groups of
+    /// a Parquet file are counted in parallel.
+    ///
+    /// # Errors
+    /// As [`read_csv`](crate::data::read_csv), and [`Error::Interrupted`](crate::Error::Interrupted) if `checks` stops it.
+    pub fn count_file(&self, path: &Path, checks: &dyn Checks) -> Result<CountedTable> {
+        let counted = self.count_file_or_empty(path, checks)?;
+        if counted.records() == 0 {
+            let table = of_file(path, self.schema())?;
+            return Err(RowBlocks::new(table, self.schema())?.without_records());
+        }
+        Ok(counted)
+    }
+
+    /// Counts the rows of a file that may have none; otherwise as [`count_file`](Self::count_file).
+    ///
+    /// # Errors
+    /// As [`count_file`](Self::count_file), except for the number of rows.
+    pub fn count_file_or_empty(&self, path: &Path, checks: &dyn Checks) -> Result<CountedTable> {
+        #[cfg(feature = "parquet")]
+        if let Some(groups) = crate::data::parquet::RowGroups::open(path)? {
+            return self.count_groups(&groups, checks)?.finish();
+        }
+        let mut counter = self.counter();
+        counter.count_rows(of_file(path, self.schema())?, checks)?;
+        counter.finish()
+    }
+
+    /// Counts row groups in parallel, neighboring ones by the same counter.
+    #[cfg(feature = "parquet")]
+    fn count_groups(
+        &self,
+        groups: &crate::data::parquet::RowGroups,
+        checks: &dyn Checks,
+    ) -> Result<Counter> {
+        use rayon::prelude::*;
+
+        let most = usize::try_from(MOST_CELLS / self.cells().max(1)).unwrap_or(usize::MAX);
+        let counters = rayon::current_num_threads().min(most).min(groups.len()).max(1);
+        let parts: Vec<_> = (0..counters)
+            .map(|part| groups.len() * part / counters..groups.len() * (part + 1) / counters)
+            .collect();
+        let count = |part: std::ops::Range<usize>| {
+            let mut counter = self.counter();
+            counter.count_rows(groups.rows(part, self.schema())?, checks)?;
+            Ok(counter)
+        };
+        let counted: Vec<Result<Counter>> =
+            parts.into_par_iter().with_max_len(1).map(count).collect();
+        // The first error in the order of the file, however many threads there are.
+        let mut counted = counted.into_iter().collect::<Result<Vec<_>>>()?.into_iter();
+        let mut all = counted.next().unwrap_or_else(|| self.counter());
+        counted.try_for_each(|part| all.add(&part))?;
+        Ok(all)
+    }
+}
+
+impl Counter {
+    /// Counts the rows of a table; the first one that does not fit is an error with its place.
+    fn count_rows(&mut self, table: RawTable<impl Read>, checks: &dyn Checks) -> Result<()> {
+        let plan = self.plan.clone();
+        let mut blocks = RowBlocks::new(table, plan.schema())?;
+        loop {
+            checks.check()?;
+            let block = blocks.next(BLOCK, |row| Err(row.error()))?;
+            if block.records() == 0 {
+                return Ok(());
+            }
+            self.update(&block)?;
+        }
+    }
+}

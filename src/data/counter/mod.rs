@@ -1,0 +1,139 @@
+//! Counting a table part by part: what was counted of each part can be merged, in any order and on any machine, and
+//! the memory does not depend on the number of records.
+
+mod blocks;
+mod file;
+mod misfits;
+mod plan;
+mod state;
+mod table;
+
+use std::ops::Range;
+
+pub use plan::{CountPlan, MAX_PLAN_CELLS};
+pub use table::CountedTable;
+
+use crate::data::Dataset;
+use crate::data::count::add_counts;
+use crate::error::{Error, Result};
+
+use misfits::Misfits;
+
+/// Counts records by a [`CountPlan`]. Its memory depends on the plan alone.
+///
+/// Each update touches every table of the plan, so hand over many records at a time, 100,000 or more.
+#[derive(Clone, Debug)]
+pub struct Counter {
+    plan: CountPlan,
+    /// The counts of each table of the plan, row-major. Each sums to `records`.
+    tables: Vec<Vec<u64>>,
+    records: u64,
+    misfits: Misfits,
+}
+
+impl Counter {
+    pub(super) fn new(plan: CountPlan) -> Self {
+        let (tables, misfits) = (plan.tables(), Misfits::new(plan.domain()));
+        Self { plan, tables, records: 0, misfits }
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &CountPlan {
+        &self.plan
+    }
+
+    /// Number of records counted so far. **Private** where the table is.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Counts the records of a table.
+    ///
+    /// # Errors
+    /// A table over another domain than the plan's. Nothing is counted then.
+    pub fn update(&mut self, table: &Dataset) -> Result<()> {
+        self.update_rows(table, 0..table.records())
+    }
+
+    /// Counts some records of a table.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update), or rows outside the table.
+    pub fn update_rows(&mut self, table: &Dataset, rows: Range<usize>) -> Result<()> {
+        self.plan.domain().check_same(table.domain(), "records to count")?;
+        if rows.start > rows.end || rows.end > table.records() {
+            let found = format!("rows {} to {}", rows.start, rows.end);
+            let expected = format!("rows of a table of {}", table.records());
+            return Err(Error::invalid_specification("records to count", found, expected));
+        }
+        add_counts(
+            self.plan.domain(),
+            table.columns(),
+            &rows,
+            self.plan.covers(),
+            &mut self.tables,
+        );
+        self.records += rows.len() as u64;
+        Ok(())
+    }
+
+    /// Codes and counts the rows of a record batch, as [`ArrowTable`](crate::data::arrow::ArrowTable) reads them. Rows that
+    /// do not fit the schema are counted by column, with one example, and make [`finish`](Self::finish) fail.
+    ///
+    /// # Errors
+    /// A batch without a column of the schema, or with a column twice.
+    #[cfg(feature = "arrow")]
+    pub fn update_batch(&mut self, batch: &arrow_array::RecordBatch) -> Result<()> {
+        use crate::data::arrow::ArrowRows;
+        use crate::data::raw_table::RawTable;
+
+        let plan = self.plan.clone();
+        let schema = plan.schema();
+        let rows = Box::new(std::iter::once(Ok(batch.clone())));
+        let rows = ArrowRows::new(&batch.schema(), rows, schema.na_token(), schema.table().trim);
+        let table = RawTable::<std::io::Empty>::of_rows("record batch", rows)?;
+        let mut blocks = blocks::RowBlocks::new(table, schema)?;
+        let misfits = &mut self.misfits;
+        let coded = blocks.next(usize::MAX, |row| {
+            misfits.note(row.misfit, row.found());
+            Ok(())
+        })?;
+        self.update(&coded)
+    }
+
+    /// Adds what another counter of the same plan has counted: its [`state`](Self::state). The order of merging does not
+    /// change the result.
+    ///
+    /// # Errors
+    /// Bytes that are no state of a counter, are damaged, or are of another plan. Nothing is added then.
+    pub fn merge(&mut self, state: &[u8]) -> Result<()> {
+        let read = Self::of_state(&self.plan, state)?;
+        self.add(&read)
+    }
+
+    /// Adds what another counter of the same plan has counted.
+    fn add(&mut self, other: &Self) -> Result<()> {
+        let records = self.records.checked_add(other.records).ok_or_else(|| {
+            Error::too_large("the counted table", None, u64::MAX as f64, "records")
+        })?;
+        // No cell is above the number of records, so none overflows.
+        let cells = self.tables.iter_mut().flatten().zip(other.tables.iter().flatten());
+        cells.for_each(|(cell, more)| *cell += more);
+        self.records = records;
+        self.misfits.add(&other.misfits);
+        Ok(())
+    }
+
+    /// The counted table.
+    ///
+    /// # Errors
+    /// Rows that did not fit the schema, with their number by column and an example; or more than 2³² - 1 records.
+    pub fn finish(self) -> Result<CountedTable> {
+        self.misfits.check(self.plan.domain())?;
+        CountedTable::new(self.plan, self.tables, self.records)
+    }
+}
+
+#[cfg(test)]
+#[path = "../../../tests/unit/data_counter.rs"]
+mod tests;
