@@ -30,6 +30,9 @@ mod compression;
 mod config_cli;
 #[path = "integration/corpus.rs"]
 mod corpus;
+#[cfg(all(feature = "cli", unix))]
+#[path = "integration/counted.rs"]
+mod counted;
 #[path = "integration/error_bars.rs"]
 mod error_bars;
 #[cfg(all(feature = "cli", unix))]

@@ -118,7 +118,7 @@ pub(crate) fn fit(
         let Synthesized { mut tables, release, rows, .. } = job.fit(observer)?;
         // Nothing of the private records is kept.
         let nobody = empty(tables.private.domain())?;
-        tables.private = Arc::new(nobody.clone());
+        tables.private = nobody.clone().into();
         job.private = nobody.into();
         Ok((job, tables, release, rows))
     })?;

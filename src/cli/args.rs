@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jointly::data::Labels;
-use jointly::model::Drawing;
+use jointly::model::{Drawing, PART_ROWS, PartForm};
 use jointly::privacy::NeighboringRelation;
 use jointly::query::WorkloadSource;
 use serde::{Deserialize, Serialize};
@@ -215,6 +215,27 @@ impl LabelsName {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum PartsName {
+    /// CSV
+    Csv,
+    /// CSV, compressed with gzip
+    CsvGz,
+    /// Parquet, if this program was built with it
+    Parquet,
+}
+
+impl PartsName {
+    /// The library's equivalent.
+    pub(super) const fn form(self) -> PartForm {
+        match self {
+            Self::Csv => PartForm::Csv,
+            Self::CsvGz => PartForm::CsvGz,
+            Self::Parquet => PartForm::Parquet,
+        }
+    }
+}
+
 /// What differs between neighboring tables.
 #[derive(Args, Clone, Debug)]
 pub(super) struct UnitArgs {
@@ -253,6 +274,10 @@ pub(super) struct SynthArgs {
     /// Share of the budget that finds rare values, such as 0.1, to merge them for the fit [default: none]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub(super) compress: Option<f64>,
+    /// Count the private table block by block instead of holding its rows, so that memory does not grow with them; the
+    /// result is the same
+    #[arg(long)]
+    pub(super) counted: bool,
     #[command(flatten)]
     pub(super) mechanism: MechanismArgs,
     #[command(flatten)]
@@ -309,6 +334,10 @@ pub(super) struct AnswerArgs {
     pub(super) schema: PathBuf,
     #[command(flatten)]
     pub(super) spend: SpendArgs,
+    /// Count the private table block by block instead of holding its rows, so that memory does not grow with them; the
+    /// result is the same
+    #[arg(long)]
+    pub(super) counted: bool,
     #[command(flatten)]
     pub(super) mechanism: AnswererArgs,
     #[command(flatten)]
@@ -428,9 +457,15 @@ pub(super) struct SampleArgs {
     /// Number of records to draw
     #[arg(long, value_name = "N", value_parser = count, required_unless_present = "complete", allow_negative_numbers = true)]
     pub(super) rows: Option<u64>,
-    /// Output file for the table: CSV, compressed with gzip if the name ends in .gz
+    /// Output file for the table: CSV, compressed with gzip if the name ends in .gz; with --parts, the folder
     #[arg(long, value_name = "FILE")]
     pub(super) out: PathBuf,
+    /// Write the table as many files of this form, part-00000 and so on, into the folder --out, in parallel
+    #[arg(long, value_enum, value_name = "FORM", conflicts_with = "complete")]
+    pub(super) parts: Option<PartsName>,
+    /// Records in each part, but the last
+    #[arg(long, value_name = "N", value_parser = count, default_value_t = PART_ROWS, allow_negative_numbers = true)]
+    pub(super) part_rows: u64,
     /// Draw records that agree with this only: SEX=2, AGEP=30..39, MAR=1|2, PINCP=missing
     #[arg(long, value_name = "EVIDENCE")]
     pub(super) given: Option<String>,

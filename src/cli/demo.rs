@@ -92,7 +92,7 @@ struct Account {
 
 impl Account {
     fn new(done: &Synthesized) -> Outcome<Self> {
-        let (real, workload) = (&*done.tables.private, &done.tables.workload);
+        let (real, workload) = (done.tables.private.data(), &done.tables.workload);
         let error = |table: &Dataset| WorkloadError::between(real, table, workload, 0);
         let public = done
             .tables

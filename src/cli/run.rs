@@ -57,6 +57,7 @@ fn job(args: &SynthArgs) -> Outcome<Synthesis> {
         budget,
         error_share: args.error_share,
         compress: args.compress,
+        counted: args.counted,
         unit: linked(unit(&args.unit)?, &args.unit_columns)?,
         seed: args.seed,
         rows: args.rows.map(rows).transpose()?,

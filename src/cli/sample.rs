@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use jointly::data::{PartialTable, UnitTable, write_csv_blocks};
-use jointly::model::{Evidence, LinkedRows, ModelFile, ModelLimits};
+use jointly::model::{Evidence, LinkedRows, ModelFile, ModelLimits, Parts};
+use jointly::observe::Unstoppable;
 use jointly::synthesis::check_files;
 use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
 use serde_json::json;
 
-use super::args::SampleArgs;
+use super::args::{PartsName, SampleArgs};
 use super::console::{self, Console};
 use super::failure::{Failure, Outcome};
 use super::format::counted;
@@ -21,12 +22,15 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     }
     let mut inputs = vec![("--model", &*args.model)];
     inputs.extend(args.complete.iter().map(|path| ("--complete", &**path)));
-    check_files(&inputs, &[("--out", &args.out)])?;
+    let out = [("--out", &*args.out)];
+    // With parts it is a folder.
+    check_files(&inputs, if args.parts.is_some() { &[] } else { &out })?;
     let file = ModelFile::read(&args.model, ModelLimits::default())?;
     if !file.is_private {
         console.warning("the model was made with a fixed seed: it is NOT PRIVATE");
     }
-    let mut rng = ChaCha20Rng::seed_from_u64(args.seed.unwrap_or_else(rand::random));
+    let seed = args.seed.unwrap_or_else(rand::random);
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
     if let Some(path) = &args.complete {
         let records = complete(&file, path, args, &mut rng)?;
         note(args, &file, records, console);
@@ -38,6 +42,10 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
         Some(evidence) => file.model.given(evidence)?,
         None => file.model.clone(),
     };
+    if let Some(name) = args.parts {
+        let file = ModelFile { model, ..file };
+        return parts(&file, name, seed, args, console);
+    }
     if let Some(units) = &file.linked {
         file.check_units(evidence.as_ref())?;
         let records = rows(args.rows.unwrap_or(0))?;
@@ -57,6 +65,38 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
         blocks.inspect(|block| drawn += block.as_ref().map_or(0, |block| block.records() as u64));
     write_csv_blocks(&args.out, blocks, &file.schema, args.labels.labels(), seed)?;
     note(args, &file, drawn, console);
+    Ok(())
+}
+
+/// Writes the records in parts.
+fn parts(
+    file: &ModelFile,
+    name: PartsName,
+    seed: u64,
+    args: &SampleArgs,
+    console: Console,
+) -> Outcome {
+    if file.linked.is_some() {
+        let message = "--parts cannot go with a model of units: their numbers run through one file";
+        return Err(Failure::usage(message));
+    }
+    if args.out == Path::new("-") {
+        return Err(Failure::usage("--out is -, expected a folder for --parts"));
+    }
+    let records = args.rows.unwrap_or(0);
+    let parts = Parts {
+        model: &file.model,
+        schema: &file.schema,
+        cliques: &file.refined_on,
+        drawing: args.draw.drawing(),
+        labels: args.labels.labels(),
+        form: name.form(),
+        records,
+        part_rows: args.part_rows,
+        seed,
+    };
+    parts.write(&args.out, &Unstoppable)?;
+    note(args, file, records, console);
     Ok(())
 }
 

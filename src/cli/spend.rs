@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use jointly::data::{Dataset, Projectable};
+use jointly::data::{CountPlan, CountedTable, Dataset, Projectable};
 use jointly::domain::Schema;
+use jointly::observe::Unstoppable;
 use jointly::privacy::{Budget, Curator, LedgerFile, NoiseSeed, PrivacyUnit};
 use jointly::synthesis::warn_of_budget;
 use serde_json::json;
@@ -45,9 +46,22 @@ impl<'a> Spending<'a> {
         Ok(table)
     }
 
+    /// Counts the private table without holding its rows.
+    pub(super) fn count(
+        &self,
+        private: &Path,
+        plan: &CountPlan,
+        console: Console,
+    ) -> Outcome<CountedTable> {
+        let table = self.unit.count_file(private, plan, &Unstoppable)?;
+        self.warn(&table, console);
+        Ok(table)
+    }
+
     /// Warns of a budget that protects hardly anything.
-    pub(super) fn warn(&self, table: &Dataset, console: Console) {
-        let records = self.unit.relation().has_public_total().then(|| table.records());
+    pub(super) fn warn(&self, table: &dyn Projectable, console: Console) {
+        let records = usize::try_from(table.records()).unwrap_or(usize::MAX);
+        let records = self.unit.relation().has_public_total().then_some(records);
         warn_of_budget(self.budget, records, &mut Progress::new(console));
     }
 

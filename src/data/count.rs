@@ -366,7 +366,9 @@ fn count_large<T: Copy, S: AddAssign + From<T>>(
         for (cells, added) in quads.iter().zip(weights.quads(piece.clone())) {
             cells.iter().zip(added).for_each(|(cell, weight)| table[*cell] += S::from(weight));
         }
-        rest.iter().zip(weights.rest(piece)).for_each(|(cell, weight)| table[*cell] += S::from(weight));
+        rest.iter()
+            .zip(weights.rest(piece))
+            .for_each(|(cell, weight)| table[*cell] += S::from(weight));
     });
 }
 

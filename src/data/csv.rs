@@ -271,7 +271,8 @@ impl Layout {
             Misfit::Combination(zero) => {
                 let zero = self.domain.structural_zeros().get(zero).map(StructuralZero::clique);
                 let named = |a: usize| format!("{} = {}", self.domain.name(a), cell(a));
-                let found: Vec<String> = zero.into_iter().flat_map(Clique::iter).map(named).collect();
+                let found: Vec<String> =
+                    zero.into_iter().flat_map(Clique::iter).map(named).collect();
                 found.join(" with ")
             }
         }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::estimation::EstimatorKind;
 use crate::mechanism::answers::{self, AnswerWorkload, Answers};
@@ -78,6 +79,15 @@ impl Mechanism for Hdmm {
         let PlanFor { domain, workload, relation, rho, .. } = *about;
         let plan = MarginalPlan::new(domain, workload, self.widest, relation, rho)?;
         Ok(answers::plan(about, &plan.variances(), self.size_limit_mib))
+    }
+
+    fn counts(&self, domain: &Domain, workload: &Workload) -> Result<Vec<Clique>> {
+        let mut cliques = workload.cliques();
+        let widest = self.widest.min(domain.len());
+        if widest > 0 {
+            cliques.extend(Workload::all_k_way(domain, widest)?.cliques());
+        }
+        Ok(cliques)
     }
 
     fn run(

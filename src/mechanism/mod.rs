@@ -69,7 +69,7 @@ use rand::Rng;
 use serde::Serialize;
 
 use crate::data::{Dataset, PublicData};
-use crate::domain::{Clique, Schema};
+use crate::domain::{Clique, Domain, Schema};
 use crate::error::Result;
 use crate::error_bars::MeasuredErrors;
 use crate::estimation::Certificate;
@@ -117,6 +117,16 @@ pub trait Mechanism {
     fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
         let _ = about;
         Ok(RunPlan::default())
+    }
+
+    /// The cliques whose marginals of the private table a run may ask for, up to subsets: what to count of a table whose
+    /// records are not held ([`CountPlan`](crate::data::CountPlan)). By default the workload's and the single attributes.
+    ///
+    /// # Errors
+    /// Too many cliques.
+    fn counts(&self, domain: &Domain, workload: &Workload) -> Result<Vec<Clique>> {
+        let singles = (0..domain.len()).map(|attribute| Clique::new([attribute]));
+        Ok(singles.chain(workload.cliques()).collect())
     }
 
     /// Runs within the curator's remaining budget.

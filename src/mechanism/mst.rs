@@ -11,6 +11,7 @@ use crate::mechanism::parameters::count;
 use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task};
 use crate::observe::Observer;
 use crate::privacy::{Curator, Rho, ScoreSensitivity};
+use crate::query::Workload;
 
 /// MST (`McKenna`, Miklau & Sheldon 2021, Algorithm 2), with neither workload nor public tables.
 ///
@@ -64,6 +65,11 @@ impl Mechanism for Mst {
         steps.extend((edges > 0).then(|| about.step("pairs of the tree", edges, pair)));
         Ok(RunPlan { rounds: count(singles + edges), steps, ..RunPlan::default() }
             .within(self.size_limit_mib))
+    }
+
+    fn counts(&self, domain: &Domain, workload: &Workload) -> Result<Vec<Clique>> {
+        let pairs = pairs_within(domain, self.size_limit_mib);
+        Ok(single_attributes(domain).into_iter().chain(pairs).chain(workload.cliques()).collect())
     }
 
     fn run(

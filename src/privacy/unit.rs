@@ -2,9 +2,13 @@
 
 use std::path::Path;
 
-use crate::data::{Dataset, Units, UnlistedValues, read_csv, read_csv_or_empty, read_units_csv};
+use crate::data::{
+    CountPlan, CountedTable, Dataset, Units, UnlistedValues, read_csv, read_csv_or_empty,
+    read_units_csv,
+};
 use crate::domain::Schema;
-use crate::error::Result;
+use crate::error::{Contradiction, Result};
+use crate::observe::Checks;
 use crate::privacy::{NeighboringRelation, RecordsPerUnit, Sensitive};
 
 /// What differs between neighboring tables: a record, or a unit of records identified by a column of the file.
@@ -40,6 +44,33 @@ impl PrivacyUnit {
             None if self.relation.has_public_total() => read_csv(path, schema),
             None => read_csv_or_empty(path, schema),
         }
+    }
+
+    /// Counts a private table block by block, so that its records are never held all at once. The counts are those of
+    /// [`read_csv`](Self::read_csv)'s table.
+    ///
+    /// # Errors
+    /// As [`read_csv`](Self::read_csv); units of several records: which of them count depends on rows all over the file.
+    pub fn count_file(
+        &self,
+        path: &Path,
+        plan: &CountPlan,
+        checks: &dyn Checks,
+    ) -> Result<CountedTable> {
+        self.check_counted()?;
+        match self.relation.has_public_total() {
+            true => plan.count_file(path, checks),
+            false => plan.count_file_or_empty(path, checks),
+        }
+    }
+
+    /// Refuses units of several records in a table that is counted block by block.
+    pub(crate) fn check_counted(&self) -> Result<()> {
+        if self.units.is_none() {
+            return Ok(());
+        }
+        let why = "which rows of a unit count depends on rows all over the file";
+        Err(Contradiction::Together { first: "--counted", second: "--unit", why }.into())
     }
 
     /// Counts the values of some columns that the schema does not list, of the records that [`read_csv`](Self::read_csv)

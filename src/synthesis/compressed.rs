@@ -1,9 +1,7 @@
 //! The first, paid step of a job whose rare values are merged.
 
-use std::sync::Arc;
-
 use crate::compression::{self, Compression};
-use crate::data::{Projectable, PublicData};
+use crate::data::PublicData;
 use crate::domain::{Domain, Schema};
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::{CheckpointFolder, KeptCompression};
@@ -49,8 +47,7 @@ impl Synthesis {
             return Ok(None);
         }
         let mut kept = checkpoint.map(KeptCompression::open).transpose()?;
-        let data: &dyn Projectable = &*tables.private;
-        let mut curator = self.curator(data, earlier)?;
+        let mut curator = self.curator(tables.private.data(), earlier)?;
         let before = curator.spent();
         let rho = curator.remaining().fraction(share)?.0;
         let measured = match &mut kept {
@@ -101,13 +98,17 @@ impl Synthesis {
             before: values(&before),
             after: values(&after),
         }));
+        let Some(private) = tables.private.rows() else {
+            let (found, expected) = ("counts", "records, to code them anew");
+            return Err(Error::invalid_specification("the private table", found, expected));
+        };
         let public = tables
             .public
             .iter()
             .map(|table| PublicData::new(table.name(), found.recode(table.table())?, &after));
         Ok(Tables {
             schema: found.schema().clone(),
-            private: Arc::new(found.recode(&tables.private)?),
+            private: found.recode(private)?.into(),
             public: public.collect::<Result<_>>()?,
             workload: self.workload_over(&after, observer)?,
         })

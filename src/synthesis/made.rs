@@ -114,6 +114,9 @@ impl Synthesis {
         if let Some(path) = &self.outputs.table {
             flag("out", name(path));
         }
+        if self.counted {
+            command.push_str(" --counted");
+        }
         command
     }
 }

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use crate::data::{Dataset, Labels, Projectable, check_form, write_text};
-use crate::error::Result;
+use crate::error::{Contradiction, Result};
 use crate::mechanism::{self, CheckpointFolder, Entry, Mechanism, PublicTables, Release, Task};
 use crate::model::{Drawing, ModelFile};
 use crate::observe::{Event, Notice, Observer};
@@ -30,7 +30,7 @@ pub use files::{NamedFile, check_files, check_public_files, is_same_file};
 use replicates::Released;
 pub use replicates::replicate_path;
 pub use source::{SchemaSource, TableSource};
-pub use tables::{PublicFile, PublicTable, Tables, without_groups};
+pub use tables::{PrivateTable, PublicFile, PublicTable, Tables, without_groups};
 pub use warnings::warn_of_budget;
 
 /// The mechanism to use when none is specified.
@@ -70,6 +70,10 @@ pub struct Synthesis {
     /// The share of the budget that finds rare values, such as 0.1, to merge them before the mechanism runs
     /// ([`crate::compression`]); `None`: all values stay apart.
     pub compress: Option<f64>,
+    /// Whether the private table is counted block by block, so that memory does not grow with its records. The release is
+    /// the same. Not with units of several records, nor with [`compress`](Self::compress); and nobody is warned of a public
+    /// table that is the private one, as only records would show it.
+    pub counted: bool,
     /// What differs between neighboring tables.
     pub unit: PrivacyUnit,
     /// A fixed seed for noise and records; the result is then **not private**. `None`: the system's generator.
@@ -154,6 +158,7 @@ impl Synthesis {
             budget: Some(budget),
             error_share: None,
             compress: None,
+            counted: false,
             unit: PrivacyUnit::default(),
             seed: None,
             rows: None,
@@ -206,7 +211,7 @@ impl Synthesis {
             observer.event(&Event::Notice(Notice::PublicTablesUnused { mechanism }));
         }
         let checkpoint = self.checkpoint_folder()?;
-        let mut tables = Tables::read(self, observer)?;
+        let mut tables = Tables::read(self, &*mechanism, observer)?;
         self.warn(&tables, observer);
         let mut earlier = self.ledger_from.as_deref().map(LedgerFile::read).transpose()?;
         let checkpoint = checkpoint.as_ref();
@@ -241,6 +246,7 @@ impl Synthesis {
         self.check_needs()?;
         self.check_error_share()?;
         self.check_compression()?;
+        self.check_counted()?;
         self.check_replicates()?;
         self.check_linked()?;
         let report_json = self.outputs.report_json();
@@ -251,6 +257,20 @@ impl Synthesis {
         check_files(&self.inputs(), &outputs)?;
         self.outputs.table.as_deref().map_or(Ok(()), check_form)?;
         Ok(mechanism)
+    }
+
+    /// Refuses what needs the records of a table that is only counted.
+    fn check_counted(&self) -> Result<()> {
+        if !self.counted {
+            return Ok(());
+        }
+        if self.compress.is_some() {
+            let why = "records are coded anew after values were merged";
+            return Err(
+                Contradiction::Together { first: "--counted", second: "--compress", why }.into()
+            );
+        }
+        self.unit.check_counted()
     }
 
     /// The catalogue's entry of the mechanism.
@@ -313,7 +333,7 @@ impl Synthesis {
         checkpoint: Option<&CheckpointFolder>,
         observer: &mut dyn Observer,
     ) -> Result<Drawn> {
-        let data: &dyn Projectable = &*tables.private;
+        let data = tables.private.data();
         let mut curator = self.curator(data, earlier)?;
         let before = if self.compress.is_some() { Rho::ZERO } else { curator.spent() };
         let kept = self.prepare_errors(&mut curator, checkpoint)?;

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use crate::data::{Dataset, Units, read_public_csv, read_public_units_csv};
+use crate::data::{
+    CountPlan, CountedTable, Dataset, Units, read_public_csv, read_public_units_csv,
+};
 use crate::domain::Schema;
 use crate::error::{Error, Result};
+use crate::observe::Checks;
 use crate::privacy::PrivacyUnit;
 
 /// A table of a job.
@@ -103,6 +106,23 @@ impl TableSource {
             return Err(Error::invalid_specification("private records", found, expected));
         }
         Ok(Arc::clone(rows))
+    }
+
+    /// The counts of the private table by a plan.
+    pub(super) fn counted(
+        &self,
+        unit: &PrivacyUnit,
+        plan: &CountPlan,
+        checks: &dyn Checks,
+    ) -> Result<CountedTable> {
+        match self {
+            Self::File(path) => unit.count_file(path, plan, checks),
+            Self::Rows { .. } => {
+                let mut counter = plan.counter();
+                counter.update(&*self.private(unit, plan.schema())?)?;
+                counter.finish()
+            }
+        }
     }
 
     /// Public records. `linked`: units whose rows stay together.

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::data::{Dataset, PublicData};
+use crate::data::{CountPlan, CountedTable, Dataset, Projectable, PublicData};
 use crate::domain::{Domain, Schema};
 use crate::error::{Contradiction, Error, Result};
+use crate::mechanism::Mechanism;
 use crate::model::check_rows;
-use crate::observe::{Event, Notice, Observer};
+use crate::observe::{Event, Notice, Observer, Watched};
 use crate::query::Workload;
 use crate::synthesis::{Synthesis, TableSource};
 
@@ -74,13 +75,56 @@ impl PublicFile {
     }
 }
 
+/// The private table of a job after reading.
+#[derive(Clone, Debug)]
+pub enum PrivateTable {
+    /// Its records.
+    Held(Arc<Dataset>),
+    /// Its counts alone ([`Synthesis::counted`]).
+    Counted(Arc<CountedTable>),
+}
+
+impl From<Dataset> for PrivateTable {
+    fn from(records: Dataset) -> Self {
+        Self::Held(Arc::new(records))
+    }
+}
+
+impl PrivateTable {
+    /// The attributes.
+    pub fn domain(&self) -> &Domain {
+        self.data().domain()
+    }
+
+    /// Number of records.
+    pub fn records(&self) -> usize {
+        usize::try_from(self.data().records()).unwrap_or(usize::MAX)
+    }
+
+    /// What mechanisms see of it.
+    pub fn data(&self) -> &dyn Projectable {
+        match self {
+            Self::Held(records) => records.as_ref(),
+            Self::Counted(counts) => counts.as_ref(),
+        }
+    }
+
+    /// The records, unless they were only counted.
+    pub fn rows(&self) -> Option<&Dataset> {
+        match self {
+            Self::Held(records) => Some(records),
+            Self::Counted(_) => None,
+        }
+    }
+}
+
 /// The tables of a job after reading.
 #[derive(Clone, Debug)]
 pub struct Tables {
     /// Columns and their codes.
     pub schema: Schema,
-    /// The private records.
-    pub private: Arc<Dataset>,
+    /// The private table.
+    pub private: PrivateTable,
     /// The public tables.
     pub public: Vec<PublicData>,
     /// The marginals that the synthetic table should preserve.
@@ -89,7 +133,11 @@ pub struct Tables {
 
 impl Tables {
     /// Reads all tables. This spends no budget.
-    pub(super) fn read(job: &Synthesis, observer: &mut dyn Observer) -> Result<Self> {
+    pub(super) fn read(
+        job: &Synthesis,
+        mechanism: &dyn Mechanism,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
         let of_files = job.schema.read()?;
         let schema = match job.linked() {
             Some(units) => units.widened(&of_files)?,
@@ -113,7 +161,13 @@ impl Tables {
             public.push(PublicData::new(&table.name, rows, &domain)?);
         }
         job.check_linked_public(&public, &domain)?;
-        let private = job.private.private(&job.unit, &of_files)?;
+        let private = if job.counted {
+            let plan = CountPlan::new(&of_files, &mechanism.counts(&domain, &workload)?)?;
+            let checks = Watched::new(observer);
+            PrivateTable::Counted(Arc::new(job.private.counted(&job.unit, &plan, &checks)?))
+        } else {
+            PrivateTable::Held(job.private.private(&job.unit, &of_files)?)
+        };
         Ok(Self { schema, private, public, workload })
     }
 }

@@ -34,11 +34,12 @@ pub(super) fn warn_of_delta(budget: Budget, records: usize, observer: &mut dyn O
     }
 }
 
-/// Warns of every public table that consists of the private rows, in any order. This warning depends on the private
-/// rows.
+/// Warns of every public table that consists of the private rows, in any order, unless the private table was only
+/// counted. This warning depends on the private rows.
 pub(super) fn warn_of_same_rows(tables: &Tables, observer: &mut dyn Observer) {
+    let Some(private) = tables.private.rows() else { return };
     for public in &tables.public {
-        if are_same_rows(&tables.private, public.table()) {
+        if are_same_rows(private, public.table()) {
             let table = public.name().to_owned();
             observer.event(&Event::Notice(Notice::SameRows { table }));
         }

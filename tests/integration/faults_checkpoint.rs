@@ -24,7 +24,7 @@ const JAM: &str = "synth --private private.csv --public near=public.csv --schema
                    --workload all-2-way --epsilon 2 --delta 1e-6 --mechanism jam-pgm --rounds 4 --seed 1";
 
 /// A run of a mechanism with a checkpoint.
-fn command(entry: &Entry) -> String {
+pub(crate) fn command(entry: &Entry) -> String {
     let defaults = entry.defaults().unwrap();
     let mut command = format!("{SYNTH} --mechanism {}", entry.name);
     let mut add = |text: &str| {

@@ -45,6 +45,10 @@ fn every_command_takes_parquet_as_it_takes_csv() {
             "synth {tables} --epsilon 1 --delta 1e-6 --seed 3 --mechanism independent --out - \
                  --ledger FORM.ledger.json"
         ),
+        format!(
+            "synth {tables} --epsilon 1 --delta 1e-6 --seed 3 --mechanism mst --counted --out - \
+                 --ledger FORM.ledger.json"
+        ),
         format!("evaluate {tables} --synthetic public.FORM --workload all-2-way --json"),
         format!(
             "trust {tables} --public near=public.FORM --epsilon 1 --delta 1e-6 --seed 2 --workload all-1-way --json"

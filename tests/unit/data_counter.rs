@@ -21,8 +21,7 @@ fn cases() -> impl Strategy<Value = (Vec<u32>, Vec<Vec<u32>>, Vec<Vec<usize>>, V
     prop::collection::vec(1_u32..6, 2..6).prop_flat_map(|shape| {
         let row: Vec<_> = shape.iter().map(|k| 0..*k).collect();
         let rows = prop::collection::vec(row, 0..60);
-        let cliques =
-            prop::collection::vec(prop::collection::vec(0..shape.len(), 0..4), 0..6);
+        let cliques = prop::collection::vec(prop::collection::vec(0..shape.len(), 0..4), 0..6);
         (Just(shape), rows, cliques, prop::collection::vec(0_usize..4, 60))
     })
 }
@@ -94,8 +93,9 @@ proptest! {
 #[test]
 fn parts_of_a_table_and_blocks_add_up() {
     let schema = schema(&[3, 500, 400, 2]);
-    let rows: Vec<Vec<u32>> =
-        (0..150_000_u32).map(|i| vec![i % 3, i % 499, i / 7 % 400, u32::from(i % 5 == 0)]).collect();
+    let rows: Vec<Vec<u32>> = (0..150_000_u32)
+        .map(|i| vec![i % 3, i % 499, i / 7 % 400, u32::from(i % 5 == 0)])
+        .collect();
     let whole = table(&schema, &rows);
     // A table of more than 2^16 cells and small ones.
     let cliques = [Clique::new([1, 2]), Clique::new([0, 3]), Clique::new([0, 1])];
@@ -228,5 +228,112 @@ mod batches {
         assert!(errors[0].contains("2 rows against 'a0', such as '7'"), "{}", errors[0]);
         assert!(errors[0].contains("1 row against 'a1', such as '8'"), "{}", errors[0]);
         assert_eq!(errors[0], errors[1]);
+    }
+}
+
+mod files {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::data::{read_csv, read_csv_or_empty};
+    use crate::observe::{Checks, Unstoppable};
+
+    fn both() -> (Schema, CountPlan) {
+        let schema = schema(&[4, 300]);
+        let plan = CountPlan::new(&schema, &[Clique::new([0, 1])]).unwrap();
+        (schema, plan)
+    }
+
+    /// Counts the file in both ways.
+    fn agree(path: &Path) {
+        let (schema, plan) = both();
+        let pair = Clique::new([0, 1]);
+        match (read_csv(path, &schema), plan.count_file(path, &Unstoppable)) {
+            (Ok(held), Ok(counted)) => {
+                assert_eq!(counted.records(), held.records() as u64);
+                assert_eq!(counted.project(&pair).unwrap(), held.project(&pair).unwrap());
+            }
+            (Err(held), Err(counted)) => assert_eq!(counted.to_string(), held.to_string()),
+            (held, counted) => panic!("{held:?} and {counted:?}"),
+        }
+        let held = read_csv_or_empty(path, &schema).is_ok();
+        assert_eq!(plan.count_file_or_empty(path, &Unstoppable).is_ok(), held);
+    }
+
+    #[test]
+    fn a_file_is_counted_as_it_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        let good: String = (0..140_000).map(|i| format!("{},x,{}\n", i % 300, i * 7 % 4)).collect();
+        for rows in [&*good, "", "1,x,0\n2,y,9\n", "1,x\n", "300,x,1\n"] {
+            fs::write(&path, format!("a1,other,a0\n{rows}")).unwrap();
+            agree(&path);
+        }
+        for text in ["", "a1,other\n1,2\n"] {
+            fs::write(&path, text).unwrap();
+            agree(&path);
+        }
+        agree(&folder.path().join("none.csv"));
+    }
+
+    #[test]
+    fn counting_stops_when_asked() {
+        struct Never;
+        impl Checks for Never {
+            fn check(&self) -> Result<()> {
+                Err(Error::Interrupted)
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        fs::write(&path, "a1,a0\n1,1\n").unwrap();
+        let stopped = both().1.count_file(&path, &Never);
+        assert!(matches!(stopped.unwrap_err(), Error::Interrupted));
+    }
+
+    #[cfg(feature = "parquet")]
+    #[test]
+    fn row_groups_are_counted_in_parallel_as_they_are_read() {
+        use std::sync::Arc;
+
+        use arrow_array::{Int64Array, RecordBatch};
+        use arrow_schema::{DataType, Field};
+        use parquet::arrow::ArrowWriter;
+        use parquet::file::properties::WriterProperties;
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.parquet");
+        let write = |a0: Vec<i64>| {
+            let field = |name: &str| Field::new(name, DataType::Int64, false);
+            let fields = arrow_schema::Schema::new(vec![field("a1"), field("other"), field("a0")]);
+            let fields = Arc::new(fields);
+            let rows: Vec<i64> = (0..).take(a0.len()).collect();
+            let a1: Vec<i64> = rows.iter().map(|i| i % 300).collect();
+            let column = |values: Vec<i64>| Arc::new(Int64Array::from(values)) as _;
+            let columns = vec![column(a1), column(rows), column(a0)];
+            let batch = RecordBatch::try_new(fields.clone(), columns).unwrap();
+            let groups = WriterProperties::builder().set_max_row_group_row_count(Some(100)).build();
+            let file = fs::File::create(&path).unwrap();
+            let mut writer = ArrowWriter::try_new(file, fields, Some(groups)).unwrap();
+            writer.write(&batch).unwrap();
+            writer.close().unwrap();
+        };
+        let good: Vec<i64> = (0..1050).map(|i| i * 7 % 4).collect();
+        let (mut bad, mut first) = (good.clone(), good.clone());
+        (bad[730], bad[940], first[0]) = (4, -1, 17);
+        for rows in [good, bad, first, vec![]] {
+            for threads in [1, 3] {
+                write(rows.clone());
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| agree(&path));
+            }
+        }
+        let error = both().1.count_file(&path, &Unstoppable).unwrap_err().to_string();
+        assert!(error.contains("at least one record"), "{error}");
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        let error = both().1.count_file(&path, &Unstoppable).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read "), "{error}");
     }
 }

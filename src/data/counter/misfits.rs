@@ -51,7 +51,10 @@ impl Misfits {
             .zip(&self.kinds)
             .filter(|(_, kind)| kind.rows > 0)
             .map(|(name, Kind { rows, example })| {
-                format!("{rows} row{} against {name}, such as {example}", if *rows == 1 { "" } else { "s" })
+                format!(
+                    "{rows} row{} against {name}, such as {example}",
+                    if *rows == 1 { "" } else { "s" }
+                )
             })
             .collect();
         if wrong.is_empty() {

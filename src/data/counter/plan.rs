@@ -169,7 +169,8 @@ fn digest(schema: &Schema, cliques: &[Clique], covers: &[Cover]) -> Result<[u8; 
     let text = schema.to_json()?;
     hash.update((text.len() as u64).to_le_bytes());
     hash.update(text);
-    for cliques in [cliques.iter().collect::<Vec<_>>(), covers.iter().map(|c| &c.clique).collect()] {
+    for cliques in [cliques.iter().collect::<Vec<_>>(), covers.iter().map(|c| &c.clique).collect()]
+    {
         hash.update((cliques.len() as u64).to_le_bytes());
         for clique in cliques {
             hash.update((clique.len() as u64).to_le_bytes());

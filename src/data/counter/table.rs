@@ -30,7 +30,8 @@ impl CountedTable {
         }
         // No cell is above the number of records. One table after another, so that few are held twice.
         let narrow = |table: Vec<u64>| table.into_iter().map(u32::try_from).collect();
-        let tables: std::result::Result<Vec<Vec<u32>>, _> = tables.into_iter().map(narrow).collect();
+        let tables: std::result::Result<Vec<Vec<u32>>, _> =
+            tables.into_iter().map(narrow).collect();
         let tables = tables.map_err(|_| too_many())?;
         let mut places: Vec<(usize, usize)> = (0..)
             .zip(plan.covers())
@@ -51,7 +52,8 @@ impl CountedTable {
 
     /// The table that a clique is a sum of.
     fn table_for(&self, clique: &Clique) -> Option<usize> {
-        let fewest = clique.iter().map(|attribute| &self.with[attribute]).min_by_key(|w| w.len())?;
+        let fewest =
+            clique.iter().map(|attribute| &self.with[attribute]).min_by_key(|w| w.len())?;
         let found = fewest.iter().find(|(place, _)| clique.is_subset(&self.plan.cliques()[*place]));
         found.map(|(_, table)| *table)
     }
