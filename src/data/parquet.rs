@@ -17,6 +17,7 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::properties::WriterProperties;
 
 use crate::data::arrow::{ArrowRows, Batches};
@@ -89,7 +90,7 @@ impl RowGroups {
         }
         let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::default());
         let metadata = metadata.map_err(|error| wrong(path, error.to_string()))?;
-        let rows = metadata.metadata().row_groups().iter().map(|group| group.num_rows());
+        let rows = metadata.metadata().row_groups().iter().map(RowGroupMetaData::num_rows);
         let mut sum = 0_u64;
         let before: Vec<u64> = rows
             .map(|rows| {

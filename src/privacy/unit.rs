@@ -58,9 +58,10 @@ impl PrivacyUnit {
         checks: &dyn Checks,
     ) -> Result<CountedTable> {
         self.check_counted()?;
-        match self.relation.has_public_total() {
-            true => plan.count_file(path, checks),
-            false => plan.count_file_or_empty(path, checks),
+        if self.relation.has_public_total() {
+            plan.count_file(path, checks)
+        } else {
+            plan.count_file_or_empty(path, checks)
         }
     }
 

@@ -1,5 +1,7 @@
 //! Rows that do not fit a schema, by what does not fit.
 
+use std::fmt::Write as _;
+
 use crate::data::csv::Misfit;
 use crate::domain::{Domain, StructuralZero};
 use crate::error::{Error, Result};
@@ -63,7 +65,8 @@ impl Misfits {
         let more = wrong.len().saturating_sub(SHOWN);
         let mut found = wrong[..wrong.len().min(SHOWN)].join("; ");
         if more > 0 {
-            found.push_str(&format!("; and {more} more columns or rules"));
+            // Writing to a string cannot fail.
+            _ = write!(found, "; and {more} more columns or rules");
         }
         Err(Error::invalid_specification("counted table", found, "rows that fit the schema"))
     }

@@ -75,8 +75,8 @@ impl CountPlan {
         sizes(&domain, &cliques)?;
         // The table may have any number of records.
         let covers = cover(&domain, &cliques, usize::MAX);
-        let sums = covers.iter().map(|cover| domain.cells(&cover.clique));
-        let cells = sums.fold(Some(0_u64), |sum, cells| sum?.checked_add(cells?));
+        let mut sums = covers.iter().map(|cover| domain.cells(&cover.clique));
+        let cells = sums.try_fold(0_u64, |sum, cells| sum.checked_add(cells?));
         let Some(cells) = cells.filter(|cells| *cells <= MAX_PLAN_CELLS) else {
             let (needed, limit) = (cells.map(|cells| cells as f64), MAX_PLAN_CELLS as f64);
             return Err(Error::too_large("the plan of a counter", needed, limit, "cells"));
