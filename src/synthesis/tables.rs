@@ -79,6 +79,8 @@ impl PublicFile {
 pub struct Tables {
     /// Columns and their codes.
     pub schema: Schema,
+    /// The schema as it was given: without the number of records of a unit, and before rare values were merged.
+    pub given: Schema,
     /// The private records.
     pub private: Arc<Dataset>,
     /// The public tables.
@@ -114,7 +116,7 @@ impl Tables {
         }
         job.check_linked_public(&public, &domain)?;
         let private = job.private.private(&job.unit, &of_files)?;
-        Ok(Self { schema, private, public, workload })
+        Ok(Self { schema, given: of_files, private, public, workload })
     }
 }
 
