@@ -248,6 +248,9 @@ fn joined(
             pieces.extend(
                 run.iter().zip(rows(&run)).flat_map(|(bin, rows)| spread(bins, *bin, rows)),
             );
+        } else if at == 0 || end == count {
+            // An open-ended bin is cut by the widths beside it, which are others now.
+            pieces.extend(spread(bins, at, 1));
         } else {
             pieces.extend(bins.pieces_of(u32::try_from(at).unwrap_or(u32::MAX)));
         }
@@ -268,8 +271,14 @@ fn spread(bins: &Bins, bin: usize, rows: u32) -> Vec<Piece> {
     if own.is_empty() {
         let (mut from, mut below) = bins.plausible(code);
         if bins.is_integer() {
+            // Whole numbers: a piece ends at one, and no later than its bin.
+            let end = below;
             (from, below) = (from.ceil(), below.ceil());
-            below = if below - from <= 1.0 { from } else { below };
+            if below - from <= 1.0 {
+                below = from;
+            } else if below > end {
+                return with_last(from, below - 1.0, rows);
+            }
         }
         return vec![Piece { from, below, rows, step: None }];
     }
@@ -279,6 +288,14 @@ fn spread(bins: &Bins, bin: usize, rows: u32) -> Vec<Piece> {
         Piece { rows: whole(rows), ..*piece }
     };
     own.iter().map(part).collect()
+}
+
+/// The whole numbers from `from` to `last`, as a piece that ends before `last`, and `last` itself.
+fn with_last(from: f64, last: f64, rows: u32) -> Vec<Piece> {
+    let at_last = whole(f64::from(rows) / (last - from + 1.0));
+    let below = if last - from <= 1.0 { from } else { last };
+    let rest = Piece { from, below, rows: rows.saturating_sub(at_last).max(1), step: None };
+    vec![rest, Piece { from: last, below: last, rows: at_last, step: None }]
 }
 
 /// Estimated rows of some codes: those expected from `prior`, moved towards the noisy counts as far as their distance is

@@ -96,6 +96,10 @@ pub enum Notice {
         before: u64,
         /// And after.
         after: u64,
+        /// What has been spent so far.
+        spent: Rho,
+        /// The budget.
+        limit: Rho,
     },
     /// The workload's marginals are so large that counting them takes much time and memory.
     LargeWorkload {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use jointly::Error;
 use jointly::data::{
-    Labels,
+    Labels, UnitTable, Units,
     arrow::{ArrowWriter, to_record_batch},
     write_csv_blocks,
 };
@@ -14,7 +14,9 @@ use jointly::domain::{Clique, Domain};
 use jointly::estimation::{EstimatorKind, MarginalLoss, SquaredLoss, Stopping, Weighting};
 use jointly::inference::{BeliefPropagation, Interruptible};
 use jointly::measurement::{Measurement, Provenance};
-use jointly::model::{Drawing, Evidence, MarkovRandomField, ModelFile, ModelLimits, Question};
+use jointly::model::{
+    Drawing, Evidence, LinkedRows, MarkovRandomField, ModelFile, ModelLimits, Question,
+};
 use jointly::observe::Watched;
 use jointly::rand::rngs::ChaCha20Rng;
 use jointly::rand::{self, Rng, SeedableRng};
@@ -42,6 +44,30 @@ enum Asked {
 /// How records are drawn.
 fn drawing(refined: bool) -> Drawing {
     if refined { Drawing::Refined } else { Drawing::Independent }
+}
+
+/// A model given what `given` says, and what that is.
+fn conditioned(
+    file: &ModelFile,
+    given: Option<&str>,
+) -> jointly::Result<(jointly::model::Model, Option<Evidence>)> {
+    let Some(given) = given else { return Ok((file.model.clone(), None)) };
+    let evidence = Evidence::parse(given, &file.schema)?;
+    Ok((file.model.given(&evidence)?, Some(evidence)))
+}
+
+/// Records of a model whose rows come as units, and the numbers of their units.
+fn linked(
+    (file, units): (&ModelFile, &Units),
+    (model, evidence): &(jointly::model::Model, Option<Evidence>),
+    records: u64,
+    refined: bool,
+    rng: &mut ChaCha20Rng,
+) -> jointly::Result<LinkedRows> {
+    file.check_units(evidence.as_ref())?;
+    let records = usize::try_from(records).unwrap_or(usize::MAX);
+    let drawn = model.rows(records, drawing(refined), &file.refined_on, rng)?;
+    model.link(&drawn, units, rng)
 }
 
 #[pymethods]
@@ -115,11 +141,18 @@ impl Model {
         let file = Arc::clone(&self.0);
         let labels = if labels { Labels::Text } else { Labels::Codes };
         let batches = watch::run(py, None, move |observer| {
-            let model = match &given {
-                Some(given) => file.model.given(&Evidence::parse(given, &file.schema)?)?,
-                None => file.model.clone(),
-            };
+            let conditioned = conditioned(&file, given.as_deref())?;
             let mut rng = ChaCha20Rng::seed_from_u64(seed.unwrap_or_else(rand::random));
+            if let Some(units) = &file.linked {
+                let LinkedRows { rows, numbers } =
+                    linked((&file, units), &conditioned, records, refined, &mut rng)?;
+                let table = UnitTable { rows: &rows, numbers: &numbers, units };
+                let mut rng = ChaCha20Rng::seed_from_u64(rng.next_u64());
+                let (rows, schema) = table.with_numbers(&file.schema, &mut rng)?;
+                let rng = ChaCha20Rng::seed_from_u64(rng.next_u64());
+                return Ok(vec![to_record_batch(&rows, &schema, labels, rng)?]);
+            }
+            let (model, _) = conditioned;
             if !in_blocks {
                 let records = usize::try_from(records).unwrap_or(usize::MAX);
                 let rows = model.rows(records, drawing(refined), &file.refined_on, &mut rng)?;
@@ -158,11 +191,15 @@ impl Model {
     ) -> PyResult<()> {
         let file = Arc::clone(&self.0);
         watch::run(py, None, move |observer| {
-            let model = match &given {
-                Some(given) => file.model.given(&Evidence::parse(given, &file.schema)?)?,
-                None => file.model.clone(),
-            };
+            let conditioned = conditioned(&file, given.as_deref())?;
             let mut rng = ChaCha20Rng::seed_from_u64(seed.unwrap_or_else(rand::random));
+            if let Some(units) = &file.linked {
+                let LinkedRows { rows, numbers } =
+                    linked((&file, units), &conditioned, records, refined, &mut rng)?;
+                let table = UnitTable { rows: &rows, numbers: &numbers, units };
+                return table.write(&path, &file.schema, Labels::Codes, rng.next_u64());
+            }
+            let (model, _) = conditioned;
             let blocks = model.blocks(records, drawing(refined), &file.refined_on, &mut rng)?;
             let seed = rng.next_u64();
             let blocks = blocks.map(|block| {

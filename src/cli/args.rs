@@ -13,7 +13,7 @@ mod schema;
 mod thresholds;
 mod tune;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jointly::data::Labels;
@@ -105,6 +105,19 @@ pub(super) enum Command {
     Man,
     /// Find bins of numbers, and categories, that follow the private rows; costs privacy
     Bins(Box<BinsArgs>),
+}
+
+impl Command {
+    /// The main output of a command that releases something.
+    pub(super) fn release(&self) -> Option<&Path> {
+        match self {
+            Self::Synth(args) => Some(&args.out),
+            Self::Answer(args) => Some(&args.out),
+            Self::Thresholds(ThresholdsArgs::Release(args)) => Some(&args.out),
+            Self::Bins(args) => Some(&args.out),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Args, Debug)]

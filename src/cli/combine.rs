@@ -26,6 +26,11 @@ pub(super) fn run(args: &CombineArgs, console: Console) -> Outcome {
     if !file.is_private {
         console.warning("the model was made with a fixed seed: it is NOT PRIVATE");
     }
+    if file.linked.is_some() {
+        let model = args.model.display();
+        let text = "makes rows that come as units: the intervals of combine are for rows that are drawn one by one";
+        return Err(Failure::usage(format!("{model} {text}")));
+    }
     let Some(accuracy) = &file.accuracy else {
         let model = args.model.display();
         let text = "does not say what was measured (version 5 of the model file does): no statistic has an interval";

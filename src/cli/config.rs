@@ -14,6 +14,7 @@ use jointly::synthesis::is_same_file;
 use toml::de::{DeTable, DeValue};
 
 use super::args::Arguments;
+use super::console::{Console, beside};
 use super::failure::{Failure, Outcome};
 
 /// Flags that say where flags come from and go to: they are in no file.
@@ -272,11 +273,11 @@ fn text_of(value: &DeValue<'_>) -> Option<String> {
     }
 }
 
-/// Writes the flags of a command line, typed or from a file, as a file for `--config`.
+/// The flags of a command line, typed or from a file, as the text of a file for `--config`.
 ///
 /// # Errors
-/// Standard output, a file that the run reads or writes, values that are not text, and a file that cannot be written.
-pub(super) fn save(file: &Path, line: &CommandLine) -> Outcome {
+/// Standard output, a file that the run reads or writes, and values that are not text.
+fn flags_of(file: &Path, line: &CommandLine) -> Outcome<String> {
     if file == Path::new("-") {
         let message = "--save-config is -, standard output; expected a file";
         return Err(Failure::usage(message));
@@ -300,7 +301,7 @@ pub(super) fn save(file: &Path, line: &CommandLine) -> Outcome {
         let mut values = Vec::new();
         for value in matches.get_raw(id).into_iter().flatten() {
             let text = value.to_str().ok_or_else(|| {
-                Failure::usage(format!("--{name} is not UTF-8, which --save-config cannot keep"))
+                Failure::usage(format!("--{name} is not UTF-8, which no file of flags can keep"))
             })?;
             refuse_overlap(file, name, text)?;
             values.push(written(text));
@@ -312,8 +313,34 @@ pub(super) fn save(file: &Path, line: &CommandLine) -> Outcome {
             values => writeln!(flags, "{name} = [{}]", values.join(", ")),
         };
     }
-    let text = format!("{}[{}]\n{flags}", heading(&names, command, matches), names.join("."));
+    Ok(format!("{}[{}]\n{flags}", heading(&names, command, matches), names.join(".")))
+}
+
+/// Writes the flags of a run to the file that `--save-config` names, before the run begins.
+///
+/// # Errors
+/// Those of [`flags_of`], and a file that cannot be written.
+pub(super) fn save(file: Option<&Path>, line: &CommandLine) -> Outcome {
+    let Some(file) = file else { return Ok(()) };
+    let text = flags_of(file, line)?;
     Ok(write_text(file, &text)?)
+}
+
+/// Writes the flags of a release beside its table, as `OUT.config.toml`, unless `--save-config` named a file. The release
+/// is made, so a fault is a warning.
+pub(super) fn save_beside(arguments: &Arguments, line: &CommandLine, console: Console) {
+    let global = &arguments.global;
+    let file = match arguments.command.release() {
+        Some(out) if global.save_config.is_none() => beside(out, "config.toml"),
+        _ => return,
+    };
+    if global.config.as_ref().is_some_and(|config| is_same_file(config, &file)) {
+        return;
+    }
+    let done = flags_of(&file, line).and_then(|text| Ok(write_text(&file, &text)?));
+    if let Err(failure) = done {
+        console.warning(&format!("the flags of this run are not saved: {}", failure.message));
+    }
 }
 
 /// Comments at the top: how to repeat the run, and what repeating it means.

@@ -1,7 +1,8 @@
 //! Writes messages: results to standard output, everything else to standard error.
 
+use std::fs;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -86,6 +87,16 @@ pub(super) fn name_of(out: &Path) -> String {
         return "standard output".to_owned();
     }
     out.display().to_string()
+}
+
+/// The file beside an output, such as `OUT.ledger.json`; in the working folder if the output is a stream.
+pub(super) fn beside(out: &Path, kind: &str) -> PathBuf {
+    let is_stream = out == Path::new("-") || fs::metadata(out).is_ok_and(|there| !there.is_file());
+    if is_stream {
+        return PathBuf::from(format!("jointly.{kind}"));
+    }
+    let name = out.file_name().unwrap_or_default().to_string_lossy();
+    out.with_file_name(format!("{name}.{kind}"))
 }
 
 /// A table to read, as pages name it.

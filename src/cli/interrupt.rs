@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use jointly::observe::{Event, Observer};
+use jointly::observe::{Event, Notice, Observer};
 use jointly::privacy::Rho;
 
 use super::console::Console;
@@ -114,7 +114,9 @@ pub(super) struct Noting<O>(pub(super) O);
 impl<O: Observer> Observer for Noting<O> {
     fn event(&mut self, event: &Event) {
         let mut told = lock();
-        if let Event::Measured { spent, limit, .. } = event {
+        if let Event::Measured { spent, limit, .. }
+        | Event::Notice(Notice::Compressed { spent, limit, .. }) = event
+        {
             note(&mut told, Spent::OnRounds(*spent, *limit));
         }
         self.0.event(event);

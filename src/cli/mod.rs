@@ -64,13 +64,13 @@ pub(crate) fn main() -> ExitCode {
     interrupt::install(console);
     file_size::survive_limit();
     let done = threads::start(arguments.global.threads, console)
-        .and_then(|()| match &arguments.global.save_config {
-            Some(file) => config::save(file, &line),
-            None => Ok(()),
-        })
+        .and_then(|()| config::save(arguments.global.save_config.as_deref(), &line))
         .and_then(|()| dispatch(&arguments.command, console));
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => {
+            config::save_beside(&arguments, &line, console);
+            ExitCode::SUCCESS
+        }
         Err(failure) => {
             console.failure(&failure);
             failure.exit_code()

@@ -1,7 +1,5 @@
 //! `jointly synth`: translates the arguments into a job, runs it, and prints a summary line.
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use jointly::Error;
@@ -12,7 +10,7 @@ use jointly::synthesis::{Outputs, Synthesis, Synthesized};
 use serde_json::json;
 
 use super::args::{Chosen, SynthArgs, UnitArgs};
-use super::console::Console;
+use super::console::{Console, beside};
 use super::failure::{Failure, Outcome};
 use super::format::{duration, grouped, percent, short};
 use super::interrupt::{self, Noting, Told};
@@ -69,7 +67,10 @@ fn job(args: &SynthArgs) -> Outcome<Synthesis> {
         outputs: Outputs {
             table: Some(args.out.clone()),
             model: args.model.clone(),
-            ledger: args.ledger.clone().or_else(|| entry.spends.then(|| beside(&args.out))),
+            ledger: args
+                .ledger
+                .clone()
+                .or_else(|| entry.spends.then(|| beside(&args.out, "ledger.json"))),
             report: args.report.clone(),
         },
     })
@@ -111,16 +112,6 @@ fn linked(unit: PrivacyUnit, columns: &[String]) -> Outcome<PrivacyUnit> {
         }
         _ => Ok(unit),
     }
-}
-
-/// The ledger's file if none is named: no run spends without leaving an account.
-fn beside(out: &Path) -> PathBuf {
-    let is_stream = out == Path::new("-") || fs::metadata(out).is_ok_and(|there| !there.is_file());
-    if is_stream {
-        return PathBuf::from("jointly.ledger.json");
-    }
-    let name = out.file_name().unwrap_or_default().to_string_lossy();
-    out.with_file_name(format!("{name}.ledger.json"))
 }
 
 /// Checks a number of records to draw.

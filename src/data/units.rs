@@ -48,7 +48,7 @@ impl Units {
     /// alone, so adding or removing a unit still changes that unit's records only.
     ///
     /// # Errors
-    /// A column twice.
+    /// A column twice, or units of more than 65,536 records.
     ///
     /// ```
     /// use jointly::data::{Units, read_units_csv_from};
@@ -62,6 +62,11 @@ impl Units {
     /// # Ok::<(), jointly::Error>(())
     /// ```
     pub fn linked<N: Into<String>>(mut self, columns: impl IntoIterator<Item = N>) -> Result<Self> {
+        const MOST: u32 = 1 << 16;
+        if self.most > MOST {
+            let expected = "at most 65,536 where rows stay together";
+            return Err(Error::invalid_parameter("records per unit", self.most, expected));
+        }
         let columns: Vec<String> = columns.into_iter().map(Into::into).collect();
         for (i, name) in columns.iter().enumerate() {
             if columns[..i].contains(name) {
@@ -94,6 +99,15 @@ impl Units {
         let Some(agree) = &self.agree else { return Ok(schema.clone()) };
         if let Some(unknown) = agree.iter().find(|name| schema.domain().position(name).is_none()) {
             return Err(schema.domain().unknown(unknown, "the unit columns"));
+        }
+        let has_groups = |column: &&SchemaColumn| matches!(&column.kind, Some(Kind::Categorical { groups, .. }) if !groups.is_empty());
+        let mut shared = schema.attributes().filter(|column| agree.contains(&column.name));
+        if let Some(column) = shared.find(has_groups) {
+            return Err(Error::invalid_specification(
+                format!("the unit columns, '{}'", column.name),
+                "codes that stand for several values, drawn row by row",
+                "a column without groups, on which the rows of a unit can agree",
+            ));
         }
         self.with_size(schema)
     }

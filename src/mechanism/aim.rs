@@ -142,6 +142,7 @@ impl Mechanism for Aim {
 
     fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
         let rounds = self.rounds.unwrap_or_else(|| Self::default_rounds(about.domain.len()));
+        adaptive::check_rounds(self.name(), rounds, about.singles())?;
         let plan = about.even_rounds(rounds, self.measure_share)?.within(self.size_limit_mib);
         Ok(plan.remarked(annealing::REMARK))
     }

@@ -37,7 +37,7 @@ pub struct CheckpointFolder {
 const VERSION: u32 = 3;
 /// Digits of a checksum.
 const CHECKSUM: usize = 64;
-const FILE: &str = "checkpoint.json";
+pub(super) const FILE: &str = "checkpoint.json";
 const LOCK: &str = "lock";
 /// Number of attempts to lock the folder, over one second, while another run has the lock.
 const LOCK_TRIES: u32 = 20;
@@ -325,7 +325,7 @@ pub(super) fn lock(folder: &Path, name: &str) -> Result<File> {
 }
 
 /// SHA-256 of everything that determines a run, except the private records.
-fn fingerprint(
+pub(super) fn fingerprint(
     mechanism: &str,
     parameters: &str,
     curator: &Curator<'_>,

@@ -7,20 +7,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::compression;
 use crate::error::{CheckpointFault, Result};
-use crate::mechanism::CheckpointFolder;
+use crate::mechanism::checkpoint::{self, fingerprint};
 use crate::mechanism::sealed::SealedFile;
+use crate::mechanism::{CheckpointFolder, Task};
 use crate::privacy::{Curator, LedgerEntry, NoisyMarginal, Rho};
 
 /// The file of measured attributes in a checkpoint folder. No other run can open it while this value lives.
 #[derive(Debug)]
 pub struct KeptCompression {
     file: SealedFile,
+    /// SHA-256 of everything that determines the run, except the private records.
+    fingerprint: String,
     found: Option<Stored>,
 }
 
 /// The file, after the version and the checksum.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Stored {
+    fingerprint: String,
     /// The marginals, as they were released.
     noisy: Vec<NoisyMarginal>,
     /// What they cost.
@@ -30,11 +34,36 @@ struct Stored {
 impl KeptCompression {
     /// Opens the file of a folder, or prepares to write it.
     ///
+    /// `task`: on the values before any are merged.
+    ///
     /// # Errors
-    /// A folder in use, or a file that cannot be read or was changed.
-    pub fn open(checkpoint: &CheckpointFolder) -> Result<Self> {
-        let (file, found) = SealedFile::open(&checkpoint.folder, "compression")?;
-        Ok(Self { file, found })
+    /// A folder in use; a file that cannot be read, was changed or belongs to other inputs; or rounds without it, whose
+    /// values were merged by other marginals or not at all.
+    pub fn open(
+        checkpoint: &CheckpointFolder,
+        mechanism: &str,
+        parameters: &impl Serialize,
+        curator: &Curator<'_>,
+        task: &Task<'_>,
+    ) -> Result<Self> {
+        let (file, found) = SealedFile::open::<Stored>(&checkpoint.folder, "compression")?;
+        let parameters = serde_json::to_string(parameters);
+        let parameters = parameters.map_err(|e| file.refused(CheckpointFault::Unreadable(e)))?;
+        let fingerprint =
+            fingerprint(mechanism, &parameters, curator, task, &checkpoint.private_label);
+        let is_other = match &found {
+            Some(found) => found.fingerprint != fingerprint,
+            None => checkpoint.folder.join(checkpoint::FILE).exists(),
+        };
+        if is_other {
+            return Err(file.refused(CheckpointFault::OtherInputs));
+        }
+        Ok(Self { file, fingerprint, found })
+    }
+
+    /// Whether the file has the marginals: they cost nothing more.
+    pub fn is_measured(&self) -> bool {
+        self.found.is_some()
     }
 
     /// As [`compression::measure`], once: the marginals are on disk before anyone sees them, or taken from there.
@@ -47,7 +76,7 @@ impl KeptCompression {
         attributes: &[usize],
         rho: Rho,
     ) -> Result<Vec<NoisyMarginal>> {
-        if let Some(Stored { noisy, entries }) = &self.found {
+        if let Some(Stored { noisy, entries, .. }) = &self.found {
             let own = compression::cost_of_each(attributes, rho);
             let is_paid = entries.iter().map(|entry| entry.rho).eq(attributes.iter().map(|_| own));
             let measured = noisy.iter().map(|marginal| marginal.clique.attributes());
@@ -66,7 +95,7 @@ impl KeptCompression {
         let earlier = curator.ledger().entries().len();
         let noisy = compression::measure(curator, attributes, rho)?;
         let entries = curator.ledger().entries()[earlier..].to_vec();
-        let stored = Stored { noisy, entries };
+        let stored = Stored { fingerprint: self.fingerprint.clone(), noisy, entries };
         self.file.write(&stored)?;
         Ok(self.found.insert(stored).noisy.clone())
     }

@@ -60,6 +60,13 @@ impl PlanFor<'_> {
         self.rho.split(numerator, denominator).unwrap_or_default().1
     }
 
+    /// The number of attributes that the workload has.
+    pub(super) fn singles(&self) -> usize {
+        let cliques = self.workload.weighted_cliques().iter();
+        let attributes = cliques.flat_map(|weighted| weighted.clique.attributes().iter().copied());
+        attributes.collect::<std::collections::BTreeSet<usize>>().len()
+    }
+
     /// Marginals measured with Gaussian noise at a cost of `rho` each.
     pub fn step(&self, what: &'static str, measurements: usize, rho: Rho) -> PlannedStep {
         let l2 = MarginalSensitivity::of(self.relation).l2();

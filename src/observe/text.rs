@@ -27,7 +27,7 @@ impl fmt::Display for Notice {
             Self::CliquesLeftOut { left_out } => {
                 write!(f, "{} cliques of the workload left out", grouped(*left_out as u64))
             }
-            Self::Compressed { attributes, before, after } => write!(
+            Self::Compressed { attributes, before, after, .. } => write!(
                 f,
                 "rare values merged in {attributes} attributes: {} values became {}",
                 grouped(*before),
@@ -116,9 +116,15 @@ impl Event {
             Self::Notice(Notice::CliquesLeftOut { left_out }) => {
                 ("workload", json!({ "left_out": left_out }))
             }
-            Self::Notice(Notice::Compressed { attributes, before, after }) => (
+            Self::Notice(Notice::Compressed { attributes, before, after, spent, limit }) => (
                 "compressed",
-                json!({ "attributes": attributes, "before": before, "after": after }),
+                json!({
+                    "attributes": attributes,
+                    "before": before,
+                    "after": after,
+                    "rho_spent": spent.to_f64(),
+                    "rho_limit": limit.to_f64(),
+                }),
             ),
             Self::Notice(Notice::PublicTablesUnused { mechanism }) => {
                 ("public", json!({ "mechanism": mechanism, "used": false }))

@@ -36,6 +36,8 @@ pub struct Curator<'a> {
     data: &'a dyn Projectable,
     unit: PrivacyUnit,
     ledger: Ledger,
+    /// The number of entries of an earlier ledger, which come first.
+    earlier: usize,
     seed: NoiseSeed,
     round: u32,
     /// `None` after resuming a run, until the next round begins.
@@ -80,20 +82,24 @@ impl<'a> Curator<'a> {
         let noise = Some(seed.generator(0)?);
         let ledger = ledger.of_unit(relation.unit());
         let unit = PrivacyUnit::of_record(relation);
-        Ok(Self { data, unit, ledger, seed, round: 0, noise, on_disk: None, set_aside: None })
+        let (round, earlier) = (0, 0);
+        Ok(Self { data, unit, ledger, earlier, seed, round, noise, on_disk: None, set_aside: None })
     }
 
     /// Resumes the ledger of an interrupted run. Call [`begin_round`](Self::begin_round) before the next access.
     ///
     /// # Errors
-    /// A ledger with another limit or one that exceeds it, one that does not begin with what this curator has spent
+    /// A curator that has measured something itself, which the interrupted run did too, with other noise; a ledger with
+    /// another limit or one that exceeds it, one that does not begin with the earlier ledger of this curator
     /// ([`charge_earlier`](Self::charge_earlier)), or an entry whose cost does not cover its mechanism or that was measured
     /// under another relation.
     pub fn continue_from(&mut self, ledger: &Ledger) -> Result<()> {
         let limit = self.ledger().limit();
         let is_as_pure = ledger.epsilon_limit() == self.ledger().epsilon_limit()
             && ledger.delta_limit().to_bits() == self.ledger().delta_limit().to_bits();
-        let is_own = ledger.entries().starts_with(self.ledger().entries()) && self.round == 0;
+        let known = self.ledger().entries();
+        let is_own =
+            ledger.entries().starts_with(known) && known.len() == self.earlier && self.round == 0;
         if !is_own || ledger.limit() != limit || !is_as_pure {
             return Err(Error::invalid_specification(
                 "ledger to continue",
@@ -179,7 +185,7 @@ impl<'a> Curator<'a> {
         if charged.remaining().is_zero() {
             return used_up(Cost::Rho(charged.spent()), Cost::Rho(charged.limit()));
         }
-        self.ledger = charged;
+        (self.earlier, self.ledger) = (charged.entries().len(), charged);
         Ok(())
     }
 

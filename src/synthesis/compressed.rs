@@ -4,15 +4,17 @@ use crate::compression::{self, Compression};
 use crate::data::PublicData;
 use crate::domain::{Domain, Schema};
 use crate::error::{Contradiction, Error, Result};
-use crate::mechanism::{CheckpointFolder, KeptCompression};
+use crate::mechanism::{CheckpointFolder, KeptCompression, Mechanism, PlanFor, Task};
 use crate::observe::{Event, Notice, Observer};
-use crate::privacy::{Budget, LedgerFile};
+use crate::privacy::{Budget, LedgerFile, Rho};
 use crate::synthesis::{Synthesis, Tables};
 
 /// A job's tables with merged values, and what finding them has cost, together with what was spent before.
 pub(super) struct Compressed {
     pub(super) tables: Tables,
     pub(super) earlier: LedgerFile,
+    /// The folder of the rounds. Its label has the merged values too.
+    pub(super) checkpoint: Option<CheckpointFolder>,
     /// Held until the end of the job.
     pub(super) kept: Option<KeptCompression>,
 }
@@ -29,12 +31,17 @@ impl Synthesis {
             let (what, mechanism) = ("a budget with delta for --compress", self.entry()?.name);
             return Err(Contradiction::Missing { what, mechanism }.into());
         }
+        if !self.entry()?.spends {
+            let expected = "one that measures private marginals, which --compress is for";
+            return Err(Error::invalid_specification("mechanism", &*self.mechanism, expected));
+        }
         Ok(())
     }
 
     /// Merges the rare values of the attributes with many values, if that was requested and there are such attributes.
     pub(super) fn compressed(
         &self,
+        mechanism: &dyn Mechanism,
         tables: &Tables,
         earlier: Option<&LedgerFile>,
         checkpoint: Option<&CheckpointFolder>,
@@ -46,18 +53,40 @@ impl Synthesis {
             self.workload_over(&tables.schema.domain(), observer)?;
             return Ok(None);
         }
-        let mut kept = checkpoint.map(KeptCompression::open).transpose()?;
-        let mut curator = self.curator(tables.private.data(), earlier)?;
+        let data = tables.private.data();
+        let mut curator = self.curator(data, earlier)?;
         let before = curator.spent();
+        // What the mechanism refuses whatever the data, it refuses before anything is paid.
+        let relation = self.unit.relation();
+        let records = if relation.has_public_total() { data.records() } else { 1 };
+        mechanism.plan(&PlanFor {
+            domain: data.domain(),
+            workload: &tables.workload,
+            relation,
+            rho: curator.remaining(),
+            records,
+        })?;
+        let task = Task { checkpoint, ..Task::new(&tables.workload, &tables.public) };
+        let mut kept = checkpoint
+            .map(|folder| {
+                let name = mechanism.name();
+                KeptCompression::open(folder, name, &self.parameters, &curator, &task)
+            })
+            .transpose()?;
+        let is_measured = kept.as_ref().is_some_and(KeptCompression::is_measured);
         let rho = curator.remaining().fraction(share)?.0;
         let measured = match &mut kept {
             Some(kept) => kept.measure(&mut curator, &attributes, rho),
             None => compression::measure(&mut curator, &attributes, rho),
         };
         let merged = measured.and_then(|noisy| {
-            curator.save_ledger()?;
+            // The file that an interrupted run has left says more.
+            if !is_measured {
+                curator.save_ledger()?;
+            }
             let found = Compression::new(&tables.schema, &noisy, &tables.public)?;
-            self.merged(tables, &found, observer)
+            let (spent, limit) = (curator.spent(), curator.ledger().limit());
+            self.merged(tables, &found, (spent, limit), observer)
         });
         let tables = merged.inspect_err(|_| {
             if curator.spent() > before {
@@ -65,7 +94,12 @@ impl Synthesis {
             }
         })?;
         let earlier = LedgerFile::new(&self.mechanism, self.budget, &curator);
-        Ok(Some(Compressed { tables, earlier, kept }))
+        let merged = tables.schema.to_json()?;
+        let checkpoint = checkpoint.map(|folder| CheckpointFolder {
+            private_label: format!("{}\n{merged}", folder.private_label),
+            ..folder.clone()
+        });
+        Ok(Some(Compressed { tables, earlier, checkpoint, kept }))
     }
 
     /// The attributes whose rare values may be merged. What the rows of a unit agree on stays as it is: of a group, each row
@@ -88,6 +122,7 @@ impl Synthesis {
         &self,
         tables: &Tables,
         found: &Compression,
+        (spent, limit): (Rho, Rho),
         observer: &mut dyn Observer,
     ) -> Result<Tables> {
         let (before, after) = (tables.schema.domain(), found.schema().domain());
@@ -97,6 +132,8 @@ impl Synthesis {
             attributes: found.attributes(),
             before: values(&before),
             after: values(&after),
+            spent,
+            limit,
         }));
         let Some(private) = tables.private.rows() else {
             let (found, expected) = ("counts", "records, to code them anew");
@@ -106,11 +143,14 @@ impl Synthesis {
             .public
             .iter()
             .map(|table| PublicData::new(table.name(), found.recode(table.table())?, &after));
+        let workload = self.workload_over(&after, observer)?;
+        self.check_linked_workload(&workload, &after)?;
         Ok(Tables {
             schema: found.schema().clone(),
+            given: tables.given.clone(),
             private: found.recode(private)?.into(),
             public: public.collect::<Result<_>>()?,
-            workload: self.workload_over(&after, observer)?,
+            workload,
         })
     }
 }

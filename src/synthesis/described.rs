@@ -110,7 +110,7 @@ impl Synthesis {
             workload: &tables.workload,
             parameters: self.described(tables, release),
             table,
-            made: self.made(&tables.schema)?,
+            made: self.made(&tables.given)?,
         })
     }
 
@@ -170,6 +170,9 @@ impl Synthesis {
             if let Some(epsilon) = release.ledger.pure_epsilon().filter(|epsilon| *epsilon > 0.0) {
                 row("pure epsilon, spent", epsilon.to_string());
             }
+        }
+        if let Some(share) = self.compress {
+            row("share of the budget for finding rare values", share.to_string());
         }
         if let Some(share) = self.error_share {
             row("share of the budget for measuring errors", share.to_string());

@@ -18,8 +18,10 @@ const DAY: u64 = 86_400;
 
 impl Synthesis {
     /// The command, the schema and the day.
-    pub(super) fn made(&self, schema: &Schema) -> Result<Made> {
-        let digest = Sha256::digest(schema.to_json()?.as_bytes());
+    ///
+    /// `given`: the schema without what a run adds or merges.
+    pub(super) fn made(&self, given: &Schema) -> Result<Made> {
+        let digest = Sha256::digest(given.to_json()?.as_bytes());
         let seconds =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         Ok(Made {

@@ -210,17 +210,20 @@ impl Synthesis {
             let mechanism = mechanism.name();
             observer.event(&Event::Notice(Notice::PublicTablesUnused { mechanism }));
         }
-        let checkpoint = self.checkpoint_folder()?;
+        let mut checkpoint = self.checkpoint_folder()?;
         let mut tables = Tables::read(self, &*mechanism, observer)?;
         self.warn(&tables, observer);
         let mut earlier = self.ledger_from.as_deref().map(LedgerFile::read).transpose()?;
-        let checkpoint = checkpoint.as_ref();
-        let compressed = self.compressed(&tables, earlier.as_ref(), checkpoint, observer)?;
-        let kept = compressed.map(|compressed| {
-            (tables, earlier) = (compressed.tables, Some(compressed.earlier));
-            compressed.kept
+        let before = earlier.as_ref().map_or(Rho::ZERO, |earlier| earlier.ledger.spent());
+        let merged =
+            self.compressed(&*mechanism, &tables, earlier.as_ref(), checkpoint.as_ref(), observer)?;
+        let kept = merged.map(|merged| {
+            (tables, earlier) = (merged.tables, Some(merged.earlier));
+            checkpoint = merged.checkpoint;
+            merged.kept
         });
-        let drawn = self.release(&*mechanism, &tables, earlier.as_ref(), checkpoint, observer)?;
+        let (earlier_ref, folder) = (earlier.as_ref(), checkpoint.as_ref());
+        let drawn = self.release(&*mechanism, &tables, (earlier_ref, before), folder, observer)?;
         drop(kept);
         if let Some(budget) = self.budget.filter(|_| !self.unit.relation().has_public_total()) {
             warnings::warn_of_delta(budget, drawn.release.records(), observer);
@@ -325,17 +328,18 @@ impl Synthesis {
     }
 
     /// The run of the mechanism, the drawing and the measuring of errors.
+    ///
+    /// `earlier`: the ledger that comes first, and how much of it another job has spent.
     fn release(
         &self,
         mechanism: &dyn Mechanism,
         tables: &Tables,
-        earlier: Option<&LedgerFile>,
+        (earlier, before): (Option<&LedgerFile>, Rho),
         checkpoint: Option<&CheckpointFolder>,
         observer: &mut dyn Observer,
     ) -> Result<Drawn> {
         let data = tables.private.data();
         let mut curator = self.curator(data, earlier)?;
-        let before = if self.compress.is_some() { Rho::ZERO } else { curator.spent() };
         let kept = self.prepare_errors(&mut curator, checkpoint)?;
         let task = Task { checkpoint, ..Task::new(&tables.workload, &tables.public) };
         let release = mechanism.run(&mut curator, &task, observer);

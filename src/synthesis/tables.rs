@@ -123,6 +123,8 @@ impl PrivateTable {
 pub struct Tables {
     /// Columns and their codes.
     pub schema: Schema,
+    /// The schema as it was given: without the number of records of a unit, and before rare values were merged.
+    pub given: Schema,
     /// The private table.
     pub private: PrivateTable,
     /// The public tables.
@@ -168,7 +170,7 @@ impl Tables {
         } else {
             PrivateTable::Held(job.private.private(&job.unit, &of_files)?)
         };
-        Ok(Self { schema, private, public, workload })
+        Ok(Self { schema, given: of_files, private, public, workload })
     }
 }
 

@@ -157,6 +157,13 @@ fn a_selection_without_its_score_is_refused() {
     let (ledger, mut written) = with_selection(&private, ReplaceOne);
     let curator = || Curator::new(&private, ReplaceOne, rho(1.0), NoiseSeed::System).unwrap();
     curator().continue_from(&ledger).unwrap();
+    // What a curator has measured itself has other noise than the entry of the same cost.
+    let measured = || {
+        let mut own = curator();
+        own.measure(&Clique::new([0]), rho(0.1)).unwrap();
+        own
+    };
+    assert!(measured().continue_from(measured().ledger()).is_err());
     written["entries"][0]["mechanism"].as_object_mut().unwrap().remove("score");
     let lacking: Ledger = serde_json::from_value(written).unwrap();
     assert!(

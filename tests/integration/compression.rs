@@ -121,10 +121,57 @@ fn a_killed_run_pays_for_the_rare_values_once() {
     let other = Synthesis { compress: Some(0.3), ..job.clone() };
     let refused = other.run(&mut Silent).unwrap_err().to_string();
     assert!(refused.contains("resume with the same flags"), "{refused}");
+    // Nor are marginals of other noise, of other parameters, or rounds without their marginals.
+    let parameters = json!({ "rounds": 20 }).as_object().unwrap().clone();
+    let state = folder.path().join("state");
+    for other in
+        [Synthesis { seed: Some(7), ..job.clone() }, Synthesis { parameters, ..job.clone() }]
+    {
+        let refused = other.run(&mut Silent).unwrap_err().to_string();
+        assert!(refused.contains("compression.json") && refused.contains("other"), "{refused}");
+    }
+    std::fs::rename(state.join("compression.json"), state.join("away")).unwrap();
+    let refused = job.run(&mut Silent).unwrap_err().to_string();
+    assert!(refused.contains("compression.json"), "{refused}");
+    assert!(!state.join("compression.json").exists());
+    std::fs::rename(state.join("away"), state.join("compression.json")).unwrap();
     // A file that was changed by hand says nothing.
     let text = String::from_utf8(kept).unwrap().replacen("\"values\":[", "\"values\":[9", 1);
     write_text(&folder.path().join("state/compression.json"), &text).unwrap();
     assert!(job.run(&mut Silent).unwrap_err().to_string().contains("compression.json"));
+}
+
+#[test]
+fn a_resumed_run_leaves_the_fuller_ledger_where_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut job = job(folder.path());
+    job.mechanism = "aim".into();
+    job.checkpoint = Some(folder.path().join("state"));
+    let entries =
+        || LedgerFile::read(&folder.path().join("ledger.json")).unwrap().ledger.entries().len();
+    let mut found = Vec::new();
+    for merged in [false, true] {
+        let stopped = catch_unwind(AssertUnwindSafe(|| job.run(&mut StopAt { merged }).map(drop)));
+        assert!(stopped.is_err());
+        found.push(entries());
+    }
+    assert!(found[0] > 2 && found[1] >= found[0], "{found:?}");
+}
+
+#[test]
+fn what_a_mechanism_refuses_it_refuses_before_rare_values_are_paid_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut job = job(folder.path());
+    job.mechanism = "aim".into();
+    job.parameters = json!({ "rounds": 3 }).as_object().unwrap().clone();
+    let refused = job.run(&mut Silent).unwrap_err().to_string();
+    assert!(refused.contains("more rounds than attributes"), "{refused}");
+    job.mechanism = "public-only".into();
+    job.parameters = serde_json::Map::new();
+    job.public.push(folder.path().join("public.csv").display().to_string().parse().unwrap());
+    let refused = job.run(&mut Silent).unwrap_err().to_string();
+    assert!(refused.contains("measures private marginals"), "{refused}");
+    assert!(!folder.path().join("ledger.json").exists());
 }
 
 #[test]

@@ -49,6 +49,38 @@ fn a_saved_file_without_a_seed_says_that_a_repeated_run_spends_again() {
 }
 
 #[test]
+fn a_release_has_its_flags_beside_it() {
+    let bench = Bench::new();
+    bench.succeed(&format!("{TYPED} --out typed.csv"));
+    let saved = bench.read("typed.csv.config.toml");
+    bench.succeed("synth --config typed.csv.config.toml --out again.csv");
+    assert_eq!(bench.read("again.csv"), bench.read("typed.csv"));
+    assert_eq!(
+        bench.read("again.csv.config.toml"),
+        saved.replace("\"typed.csv\"", "\"again.csv\"")
+    );
+    // The file that the flags come from stays as it is, comments and all.
+    let own = format!("# mine\n{saved}");
+    bench.write("typed.csv.config.toml", &own);
+    bench.succeed("synth --config typed.csv.config.toml");
+    assert_eq!(bench.read("typed.csv.config.toml"), own);
+    // A failed run leaves none, and one that names a file none beside.
+    bench.fail(&format!("{TYPED} --out none.csv --rounds 0"), 2, "rounds");
+    bench.succeed(&format!("{TYPED} --out named.csv --save-config mine.toml"));
+    for absent in ["none.csv.config.toml", "named.csv.config.toml"] {
+        assert!(!bench.path(absent).exists(), "{absent}");
+    }
+    // An input of that name is not overwritten, and the release stands.
+    bench.write("x.csv.config.toml", &bench.read("public.csv"));
+    let output = bench.run(&format!(
+        "{} --out x.csv",
+        TYPED.replace("near=public.csv", "near=x.csv.config.toml")
+    ));
+    assert!(output.status.success() && stderr(&output).contains("are not saved"), "{output:?}");
+    assert_eq!(bench.read("x.csv.config.toml"), bench.read("public.csv"));
+}
+
+#[test]
 fn faults_of_a_file_name_its_line_and_end_with_the_code_of_their_kind() {
     let bench = Bench::new();
     bench.write("run.toml", &RUN.replace("epsilon = 2", "epsilom = 2"));

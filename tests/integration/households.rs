@@ -111,6 +111,8 @@ fn synthetic_homes_agree_have_the_sizes_of_the_real_ones_and_come_again_from_the
     succeeds(folder, "sample --model m.json --rows 90 --given home.records=3 --seed 3 --out c.csv");
     assert!(homes(&folder.join("c.csv")).values().all(|rows| rows.len() == 3));
     refused(folder, "sample --model m.json --rows 90 --given sex=1 --out d.csv", "tenure, income");
+    let combine = "combine --model m.json --synthetic a.csv --tables 0 --share sex=1";
+    refused(folder, combine, "rows that come as units");
 }
 
 #[test]
@@ -142,5 +144,10 @@ fn what_cannot_be_linked_is_refused_before_anything_is_spent() {
         --unit-columns tenure --mechanism public-only --public people.csv --out a.csv";
     refused(folder, alone, "no column 'home'");
     refused(folder, &SYNTH.replace("--unit home --max-records 3", "--out a.csv"), "--unit");
+    let groups =
+        r#""codes": ["own", "rent", "g"], "groups": [{"code": "g", "values": ["free", "paid"]}]"#;
+    let grouped = SCHEMA.replace(r#""codes": ["own", "rent"]"#, groups);
+    fs::write(folder.join("schema.json"), grouped).unwrap();
+    refused(folder, &format!("{SYNTH} {out} mst"), "drawn row by row");
     assert!(!folder.join("a.csv").exists() && !folder.join("a.csv.ledger.json").exists());
 }

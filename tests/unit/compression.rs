@@ -48,6 +48,34 @@ fn rare_categories_are_one_group_and_come_back_as_themselves() {
 }
 
 #[test]
+fn whole_numbers_between_edges_of_one_half_stay_in_their_bin() {
+    let from = schema(
+        r#"{"name": "age", "kind": "numeric", "edges": [0.5, 20.5, 40.5, 41.5, 43.5], "integer": true}"#,
+    );
+    let found = Compression::new(&from, &[noisy(0, vec![900, 8, 8, 8])], &[]).unwrap();
+    let Some(Kind::Numeric(bins)) = &found.schema().column("age").unwrap().kind else { panic!() };
+    assert_eq!(bins.edges(), [0.5, 20.5, 43.5]);
+    let pieces = bins.pieces_of(1).iter().map(|piece| (piece.from, piece.below));
+    // 21 to 40, 41, 42 to 43.
+    assert_eq!(
+        pieces.collect::<Vec<_>>(),
+        [(21.0, 40.0), (40.0, 40.0), (41.0, 41.0), (42.0, 42.0), (43.0, 43.0)]
+    );
+}
+
+#[test]
+fn an_open_ended_bin_beside_merged_ones_is_cut_as_before() {
+    let from = schema(
+        r#"{"name": "pay", "kind": "numeric", "edges": [0, 5000, 10000, 15000, 20000, 10000000], "integer": true}"#,
+    );
+    let found = Compression::new(&from, &[noisy(0, vec![900, 8, 8, 8, 900])], &[]).unwrap();
+    let Some(Kind::Numeric(bins)) = &found.schema().column("pay").unwrap().kind else { panic!() };
+    assert_eq!(bins.edges(), [0.0, 5000.0, 20_000.0, 10_000_000.0]);
+    let pieces = bins.pieces_of(2).iter().map(|piece| (piece.from, piece.below));
+    assert_eq!(pieces.collect::<Vec<_>>(), [(20_000.0, 25_000.0)]);
+}
+
+#[test]
 fn a_single_rare_value_stays_alone() {
     let from = schema(r#"{"name": "job", "kind": "categorical", "codes": ["a", "b", "c"]}"#);
     let found = Compression::new(&from, &[noisy(0, vec![500, 12, 40])], &[]).unwrap();

@@ -19,7 +19,7 @@ pub(in crate::cli) struct GlobalArgs {
     /// TOML file with flags: a table for each command, a key for each flag; flags that are typed win
     #[arg(long, global = true, value_name = "FILE")]
     pub(in crate::cli) config: Option<PathBuf>,
-    /// Output file for the flags of this run, for --config
+    /// Output file for the flags of this run, for --config [default of a release: OUT.config.toml, written at its end]
     #[arg(long, global = true, value_name = "FILE")]
     pub(in crate::cli) save_config: Option<PathBuf>,
 }

@@ -11,7 +11,7 @@ use rand::rngs::ChaCha20Rng;
 
 use crate::data::decode::{Decoder, decoders};
 use crate::data::{Column, Dataset, Labels};
-use crate::domain::{Domain, Kind, Schema, SchemaColumn, days, texts};
+use crate::domain::{Domain, Group, Kind, Schema, SchemaColumn, days, texts};
 use crate::error::{Error, Result};
 
 /// Turns tables over one domain into record batches. The types are those of the schema, whatever the rows:
@@ -107,7 +107,12 @@ pub fn to_record_batch(
 /// The type of a column.
 fn kind(column: &SchemaColumn, labels: Labels) -> DataType {
     match &column.kind {
-        Some(Kind::Categorical { labels: Some(_), .. }) if labels == Labels::Text => DataType::Utf8,
+        Some(Kind::Categorical { labels: own, groups, .. })
+            if labels == Labels::Text
+                && (own.is_some() || groups.iter().any(Group::has_labels)) =>
+        {
+            DataType::Utf8
+        }
         Some(Kind::Categorical { codes, groups, .. }) => {
             let is_whole = |(text, _): (&str, u32)| {
                 text.parse::<i64>().is_ok_and(|number| number.to_string() == text)

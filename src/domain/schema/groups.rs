@@ -39,6 +39,12 @@ impl Group {
         })
     }
 
+    /// Whether a value has a label.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn has_labels(&self) -> bool {
+        self.values.iter().any(|value| value.label.is_some())
+    }
+
     /// The weights of all values together.
     pub(crate) fn rows(&self) -> u64 {
         self.values.iter().map(|value| u64::from(value.rows)).sum()

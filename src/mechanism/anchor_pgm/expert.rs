@@ -48,11 +48,6 @@ impl AnchorExpert {
             Self::Alone => "a fit without public tables",
         }
     }
-
-    /// Whether its fit shrinks noise towards the base.
-    pub(super) const fn is_pulled(self) -> bool {
-        matches!(self, Self::Base | Self::TenthOfBase)
-    }
 }
 
 /// A model of the measurements.

@@ -100,7 +100,8 @@ impl Panel {
         due.try_for_each(|expert| expert.fit(&self.fitting, measurements, checks))
     }
 
-    /// Adds the last measurement. Returns whether it told the driver nothing beyond noise.
+    /// Adds the last measurement. Returns whether it told the driver nothing beyond noise: by what the driver expected; for
+    /// the expert without public tables, as long as it does not rest, by how far its model moved, as in AIM.
     pub(super) fn take(
         &mut self,
         measurements: &[Measurement],
@@ -112,11 +113,12 @@ impl Panel {
         let old = self.experts[driver].model.marginals(asked)?;
         self.observe(last)?;
         self.fit_contenders(measurements, checks)?;
-        if self.experts[driver].which.is_pulled() {
-            return Ok(adaptive::told_nothing(last, old[0].values()));
+        let driver = &self.experts[driver];
+        if driver.which == AnchorExpert::Alone && driver.fitted == measurements.len() {
+            let new = driver.model.marginals(asked)?;
+            return Ok(adaptive::moved_nothing(last, old[0].values(), new[0].values()));
         }
-        let new = self.experts[driver].model.marginals(asked)?;
-        Ok(adaptive::moved_nothing(last, old[0].values(), new[0].values()))
+        Ok(adaptive::told_nothing(last, old[0].values()))
     }
 
     /// The experts' models.

@@ -25,8 +25,8 @@ pub(super) const BUGS: &[Bug] = &[
         "merging::an_interrupted",
         &[(
             "mechanism/kept_compression.rs",
-            "if let Some(Stored { noisy, entries }) = &self.found {",
-            "if let Some(Stored { noisy, entries }) = self.found.as_ref().filter(|_| !BUG) {",
+            "if let Some(Stored { noisy, entries, .. }) = &self.found {",
+            "if let Some(Stored { noisy, entries, .. }) = self.found.as_ref().filter(|_| !BUG) {",
         )],
     ),
     bug(

@@ -98,6 +98,12 @@ pub(super) const BUGS: &[Bug] = &[
         &[(CURATOR, RESUMED, "(if BUG { !is_own || ledger.limit() != limit } else { SAME })")],
     ),
     bug(
+        "resumed-after-measuring",
+        "a curator that has measured something resumes a ledger with the same measurement, whose noise was another",
+        "entries::a_selection",
+        &[(CURATOR, "&& known.len() == self.earlier", "&& (BUG || known.len() == self.earlier)")],
+    ),
+    bug(
         "resumed-after-spending",
         "a curator that has spent something resumes another ledger, and forgets what it spent",
         "accounting::a_tampered",
