@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-HOSTS = {"mbi.py": "mbi", "smartnoise.py": "snsynth"}
+HOSTS = {"mbi.py": "mbi", "smartnoise.py": "snsynth", "sdgym.py": "sdgym"}
 MISSING = {file: library for file, library in HOSTS.items() if find_spec(library) is None}
 
 collect_ignore = [f"jointly_dp/{file}" for file in MISSING]
