@@ -180,7 +180,7 @@ def from_mbi(model: Any, schema: Schema | None = None, *, is_private: bool = Fal
     ]
     members = {
         "format": "jointly-model",
-        "version": 5,
+        "version": 1,  # in which the reader derives the zeros of the schema
         "mechanism": "mbi",
         "private": is_private,
         "total": float(model.total),

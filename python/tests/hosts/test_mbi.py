@@ -226,6 +226,8 @@ def test_impossible_combinations_become_constraints():
     there = hook.to_mbi(model)
     [constraint] = there.constraints
     assert sorted(constraint.invalid.tolist()) == [[0, 1], [0, 2]]
+    back = hook.from_mbi(there, model.schema)
+    assert back.marginal(["x", "y"]) == pytest.approx(model.marginal(["x", "y"]), rel=1e-6)
     rows = there.synthetic_data(60).to_dict()
     assert not ((rows["x"] == 0) & (rows["y"] > 0)).any()
 
