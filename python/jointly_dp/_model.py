@@ -299,6 +299,6 @@ def fit(
     for measurement in measurements:
         if measurement.cell is not None:
             raise ValueError("a measurement of a single cell, expected whole marginals")
-        given.append((list(measurement.attributes), list(measurement.values), measurement.stddev))
+        given.append((list(measurement.attributes), list(measurement.values), measurement.stddev, None))
     native, report = _native.fit_measurements(columns._native, given, total, iterations, is_private)
     return Fit(Model(native), **json.loads(report))

@@ -40,7 +40,8 @@ class Ledger:
     @property
     def entries(self) -> list[dict[str, Any]]:
         """The accesses, in order."""
-        return json.loads(self._text)["ledger"]["entries"]
+        entries: list[dict[str, Any]] = json.loads(self._text)["ledger"]["entries"]
+        return entries
 
     def to_json(self) -> str:
         """The text of the ledger file."""
@@ -93,7 +94,8 @@ class Release:
     @property
     def errors(self) -> dict[str, Any] | None:
         """The measured errors of the released records, with 95 % intervals; ``None`` without ``error_share``."""
-        return json.loads(self.ledger.to_json()).get("errors")
+        errors: dict[str, Any] | None = json.loads(self.ledger.to_json()).get("errors")
+        return errors
 
     def records(self, labels: bool = False) -> Any:
         """The released records, with ``__arrow_c_stream__``. A release that was pickled has none."""

@@ -129,7 +129,8 @@ class Synthesizer:
             self.neighbors,
             records,
         )
-        return json.loads(text)
+        plan: dict[str, Any] = json.loads(text)
+        return plan
 
     def fit(
         self,

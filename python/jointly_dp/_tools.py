@@ -67,7 +67,10 @@ def evaluate(
     one = _native.Rows.read(schema._native, readable(real), "real table", "measured")
     other = _native.Rows.read(schema._native, readable(synthetic), "synthetic table", "measured")
     limit = max_cells if marginals.max_cells is None else marginals.max_cells
-    return json.loads(_native.evaluate(one, other, marginals._name(), limit, list(measures), worst))
+    found: dict[str, Any] = json.loads(
+        _native.evaluate(one, other, marginals._name(), limit, list(measures), worst)
+    )
+    return found
 
 
 def trust(
@@ -93,6 +96,7 @@ def trust(
     private = _native.Rows.read(schema._native, readable(table), "private table", "private", neighbors, unit)
     tables = [(name, _native.Rows.read(schema._native, readable(rows), name, "public")) for name, rows in public.items()]
     name = Workload._of(workload)._name()
-    return json.loads(
+    found: dict[str, Any] = json.loads(
         _native.trust(schema._native, private, tables, name, epsilon, delta, neighbors, unit, noise_seed)
     )
+    return found

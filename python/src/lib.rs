@@ -1,7 +1,9 @@
 //! The native module of the Python package `jointly_dp`: thin classes over the library, with JSON for everything that is
 //! not a table. Names, documentation and checks for users are in Python.
 
+mod cell_loss;
 mod errors;
+mod measured;
 mod model;
 mod release;
 mod tables;
@@ -12,7 +14,9 @@ mod watch;
 #[pyo3::pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
-    use super::model::{Model, fit_measurements};
+    use super::measured::fit_measurements;
+    #[pymodule_export]
+    use super::model::Model;
     #[pymodule_export]
     use super::release::{Release, fit};
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! Models: sampling, marginals, questions; and models of given measurements.
+//! Models: sampling, marginals, questions.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,13 +11,7 @@ use jointly::data::{
     write_csv_blocks,
 };
 use jointly::domain::{Clique, Domain};
-use jointly::estimation::{EstimatorKind, MarginalLoss, SquaredLoss, Stopping, Weighting};
-use jointly::inference::{BeliefPropagation, Interruptible};
-use jointly::measurement::{Measurement, Provenance};
-use jointly::model::{
-    Drawing, Evidence, LinkedRows, MarkovRandomField, ModelFile, ModelLimits, Question,
-};
-use jointly::observe::Watched;
+use jointly::model::{Drawing, Evidence, LinkedRows, ModelFile, ModelLimits, Question};
 use jointly::rand::rngs::ChaCha20Rng;
 use jointly::rand::{self, Rng, SeedableRng};
 use pyo3::prelude::*;
@@ -40,6 +34,9 @@ enum Asked {
     Mean(String),
     Quantile(String, f64),
 }
+
+/// Names of attributes, log-potentials, marginal.
+type Factor = (Vec<String>, Vec<f64>, Vec<f64>);
 
 /// How records are drawn.
 fn drawing(refined: bool) -> Drawing {
@@ -221,6 +218,24 @@ impl Model {
         Ok((shape, places.into_iter().map(|place| values[place]).collect()))
     }
 
+    /// The tables of a graphical model: for each, the names of its attributes, its log-potentials and its marginal in counts,
+    /// both row-major.
+    fn factors(&self, py: Python<'_>) -> PyResult<Vec<Factor>> {
+        let Some(field) = self.0.model.as_markov_random_field() else {
+            let found = format!("a model of the mechanism {}", self.0.mechanism);
+            let expected = "a graphical model";
+            return Err(Error::invalid_specification("model", found, expected)).raise(py);
+        };
+        let (domain, potentials) = (field.domain(), field.potentials());
+        let cliques = potentials.layout().cliques();
+        let marginals = py.detach(|| field.marginals(cliques)).raise(py)?;
+        let table = |(index, clique): (usize, &Clique)| {
+            let names = clique.iter().map(|attribute| domain.name(attribute).to_owned()).collect();
+            (names, potentials.table(index).to_vec(), marginals[index].values().to_vec())
+        };
+        Ok(cliques.iter().enumerate().map(table).collect())
+    }
+
     /// Answers questions, JSON to JSON.
     #[pyo3(signature = (questions, by, given=None))]
     fn ask(
@@ -255,7 +270,7 @@ impl Model {
 
 /// The shape of a marginal with its axes in the order `at`, and for each of its cells the position in the table over the
 /// clique, whose axes are in the domain's order.
-fn turned(domain: &Domain, clique: &Clique, at: &[usize]) -> (Vec<usize>, Vec<usize>) {
+pub(crate) fn turned(domain: &Domain, clique: &Clique, at: &[usize]) -> (Vec<usize>, Vec<usize>) {
     let sorted: Vec<usize> = clique.iter().collect();
     let mut strides = vec![0; domain.len()];
     let mut cells = 1;
@@ -274,85 +289,4 @@ fn turned(domain: &Domain, clique: &Clique, at: &[usize]) -> (Vec<usize>, Vec<us
     };
     let places = (0..cells).map(place).collect();
     (shape, places)
-}
-
-/// A measurement: names of attributes, counts in the order of these names, standard deviation.
-type Given = (Vec<String>, Vec<f64>, f64);
-
-/// Fits a model to measurements.
-///
-/// `total`: number of records; `None`: what the measurements say on average, weighted by their precision. `is_private`: what
-/// the model says of itself.
-#[pyfunction]
-#[pyo3(signature = (schema, measurements, total=None, iterations=1000, is_private=false))]
-pub(crate) fn fit_measurements(
-    py: Python<'_>,
-    schema: &Schema,
-    measurements: Vec<Given>,
-    total: Option<f64>,
-    iterations: u32,
-    is_private: bool,
-) -> PyResult<(Model, String)> {
-    let schema = Arc::clone(&schema.0);
-    let (file, report) = watch::run(py, None, move |observer| {
-        let domain = schema.domain();
-        let (measurements, average) = measured(&domain, &measurements)?;
-        let total = total.unwrap_or(average);
-        let loss = SquaredLoss::new(&domain, &measurements, Weighting::InverseVariance)?;
-        let oracle = BeliefPropagation::new(&domain, MarginalLoss::layout(&loss));
-        let observer = Watched::new(observer);
-        let watched = Interruptible { oracle: &oracle, checks: &observer };
-        let stopping = Stopping::default().at_most(iterations);
-        let estimate = EstimatorKind::default().estimate(stopping, &watched, &loss, total, None)?;
-        let report = serde_json::json!({
-            "loss": estimate.loss, "oracle_calls": estimate.oracle_calls, "total": total,
-        });
-        let file = ModelFile {
-            schema: jointly::Schema::clone(&schema),
-            model: MarkovRandomField::new(&domain, estimate.potentials, total)?.into(),
-            accuracy: None,
-            linked: None,
-            refined_on: measurements.into_iter().map(|measurement| measurement.clique).collect(),
-            mechanism: "measurements".to_owned(),
-            is_private,
-        };
-        Ok((file, report))
-    })?;
-    Ok((Model(Arc::new(file)), json(py, &report)?))
-}
-
-/// Measurements in the domain's order, and the number of records that they stand for on average.
-fn measured(domain: &Domain, given: &[Given]) -> jointly::Result<(Vec<Measurement>, f64)> {
-    let mut measurements = Vec::with_capacity(given.len());
-    let (mut sum, mut weights) = (0.0, 0.0);
-    for (names, values, stddev) in given {
-        let clique = domain.clique(names)?;
-        let cells = domain.cells(&clique).and_then(|cells| usize::try_from(cells).ok());
-        if cells != Some(values.len()) {
-            let (clique, found) = (names.join(" x "), values.len());
-            let expected = cells.unwrap_or(usize::MAX);
-            return Err(Error::ShapeMismatch { clique, expected, found });
-        }
-        if !(stddev.is_finite() && *stddev >= 0.0) {
-            return Err(Error::invalid_parameter("stddev", *stddev, "at least 0"));
-        }
-        if let Some(wrong) = values.iter().find(|value| !value.is_finite()) {
-            return Err(Error::invalid_parameter("values", *wrong, "finite numbers"));
-        }
-        let variance = stddev * stddev * values.len() as f64;
-        let weight = 1.0 / variance.max(1e-12);
-        sum += weight * values.iter().sum::<f64>();
-        weights += weight;
-        let at: Vec<usize> = names.iter().filter_map(|name| domain.position(name)).collect();
-        let mut sorted = vec![0.0; values.len()];
-        for (value, place) in values.iter().zip(turned(domain, &clique, &at).1) {
-            sorted[place] = *value;
-        }
-        let (stddev, provenance) = (*stddev, Provenance::Private);
-        measurements.push(Measurement { clique, cell: None, values: sorted, stddev, provenance });
-    }
-    if measurements.is_empty() {
-        return Err(Error::invalid_specification("measurements", "none", "at least one"));
-    }
-    Ok((measurements, (sum / weights).max(1.0)))
 }

@@ -76,7 +76,7 @@ fn public_records_of_equal_size_are_published() {
         let run = Run { epsilon, relation, ..Run::new(&private, &[("near", &near)]) };
         let release = run.release(&small);
         let trust = release.public_trust.as_ref().unwrap();
-        assert!(trust.published.contains("public records, reweighted"), "{}", trust.published);
+        assert!(trust.published.contains("public records"), "{}", trust.published);
         let own = PublicData::new("near", near.clone(), private.domain()).unwrap();
         let whole = [own];
         let table = WeightedSupport::from_public(private.domain(), &whole, 4_000.0).unwrap();

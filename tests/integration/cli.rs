@@ -304,15 +304,16 @@ fn plans_tell_size_work_and_memory_of_a_model_apart() {
     assert!(engine["held_bytes"].as_u64().unwrap() > 8 * (6 + 12));
     assert!(engine["seconds_per_call"].as_f64().unwrap() > 0.0);
 
-    let plan = answer("--rounds 3 --size-limit-mib 0.0005");
+    let plan = answer("--rounds 5 --size-limit-mib 0.0005");
     assert_eq!(plan["measured_given"], false);
-    assert!(plan["engine"]["measured_cliques"].as_u64().unwrap() <= 3);
+    assert!(plan["engine"]["measured_cliques"].as_u64().unwrap() <= 5);
     assert!(plan["engine"]["model_mib"].as_f64().unwrap() <= 0.0005);
     let text = bench.succeed(&format!("{command} --measured measured.txt"));
     assert!(text.contains("memory held by a fit"), "{text}");
 
     let small = format!("{command} --measured measured.txt --size-limit-mib 0.0001");
     bench.fail(&small, 3, "the model of the measured cliques");
+    bench.fail(&format!("{command} --rounds 3"), 3, "more rounds than attributes");
     bench.fail(&format!("{command} --measured nowhere.txt"), 1, "nowhere.txt");
 }
 

@@ -27,11 +27,11 @@ fn a_run_with_a_checkpoint_that_has_shown_nothing_does_not_say_that_nothing_is_s
 #[test]
 fn merged_values_have_been_paid_for() {
     begin(Told::new(None, None));
-    let (spent, limit) = (Rho::from_f64(0.1).unwrap(), Rho::from_f64(1.0).unwrap());
+    let (spent, limit) = (Rho::from_f64(0.5).unwrap(), Rho::from_f64(1.0).unwrap());
     let notice = Notice::Compressed { attributes: 1, before: 9, after: 3, spent, limit };
     Noting(jointly::observe::Silent).event(&Event::Notice(notice));
     let told = lock().take().map(|told| told.message());
-    assert_eq!(told.as_deref(), Some("interrupted: rho = 0.1 of 1 was spent on what was shown"));
+    assert_eq!(told.as_deref(), Some("interrupted: rho = 0.5 of 1 was spent on what was shown"));
 }
 
 #[test]
