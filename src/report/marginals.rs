@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::cumulative::Cumulative;
 use super::format::{percent, short};
 use super::{COLORS, Content};
 use crate::domain::{Clique, Kind, Schema, SchemaColumn, date_of};
@@ -30,6 +31,8 @@ pub(super) struct Chart {
     alt: String,
     /// Mean and quartiles of numbers and dates: those of the model first, then those of public tables.
     numbers: Vec<Numbers>,
+    /// Numbers and dates with bins at their width.
+    cumulative: Option<Cumulative>,
     width: f64,
     height: f64,
     /// The model: filled bars.
@@ -62,9 +65,9 @@ struct Bar {
 }
 
 #[derive(Serialize)]
-struct Line {
-    color: usize,
-    path: String,
+pub(super) struct Line {
+    pub(super) color: usize,
+    pub(super) path: String,
 }
 
 #[derive(Serialize)]
@@ -107,7 +110,7 @@ pub(super) fn charts(content: &Content<'_>) -> Result<Vec<Chart>> {
         let shares = merged(factor.values(), content.release.model.total(), merge);
         let column = content.schema.column(domain.name(attribute));
         let mut numbers = vec![(String::new(), factor.values().to_vec())];
-        let mut public = Vec::new();
+        let (mut public, mut counted) = (Vec::new(), Vec::new());
         for (color, table) in content.public.iter().enumerate() {
             if !table.covers(clique) {
                 continue;
@@ -115,12 +118,15 @@ pub(super) fn charts(content: &Content<'_>) -> Result<Vec<Chart>> {
             for counts in table.project_many(std::slice::from_ref(clique))? {
                 let counts: Vec<f64> = counts.iter().map(|n| f64::from(*n)).collect();
                 public.push((color % COLORS, merged(&counts, table.records() as f64, merge)));
+                counted.push((color % COLORS, counts.clone()));
                 numbers.push((table.name().to_owned(), counts));
             }
         }
         let measured = measured(content, clique, merge)?;
         let names = value_names(content.schema, domain.name(attribute), merge);
         let mut chart = chart(content, attribute, &shares, &public, measured.as_ref(), &names);
+        chart.cumulative =
+            column.and_then(|column| Cumulative::of(column, factor.values(), &counted));
         let numbers = numbers.into_iter();
         chart.numbers =
             numbers.filter_map(|(table, counts)| Numbers::of(column?, table, &counts)).collect();
@@ -208,6 +214,7 @@ fn chart(
         ends: [names.first(), names.last()].map(|name| name.cloned().unwrap_or_default()),
         alt: alt(domain.name(attribute), shares, names),
         numbers: Vec::new(),
+        cumulative: None,
         width: WIDTH,
         height: HEIGHT,
         bars: bars.collect(),

@@ -5,6 +5,7 @@
 pub mod comparison;
 mod contents;
 mod coverage;
+mod cumulative;
 mod errors;
 pub mod evaluation;
 mod for_programs;
