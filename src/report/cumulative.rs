@@ -56,7 +56,8 @@ impl Cumulative {
             Some(Line { color: *color, path: Curve::of(bins, counts)?.path(low, high) })
         });
         let model = own.path(low, high);
-        let ends = [written(low), written(high)];
+        let whole = |end: f64| if bins.is_integer() { end.round() } else { end };
+        let ends = [low, high].map(|end| written(whole(end)));
         Some(Self {
             height: HEIGHT,
             alt: format!(

@@ -103,13 +103,14 @@ impl Drop for Mounted {
     }
 }
 
+/// The outputs in a folder. The file of flags is none: it names the folder, and a run succeeds without it.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
     let files = entries.filter(|entry| entry.path().is_file()).map(|entry| {
         let name = entry.file_name().into_string().unwrap();
         (name, fs::read(entry.path()).unwrap())
     });
-    files.collect()
+    files.filter(|(name, _)| !name.ends_with(".config.toml")).collect()
 }
 
 /// Checks a run that may have failed for want of space: every output is the former file or the whole new one, nothing
