@@ -113,6 +113,12 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     files.filter(|(name, _)| !name.ends_with(".config.toml")).collect()
 }
 
+/// Removes all files of a folder.
+fn clear(folder: &Path) {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.is_file()).for_each(|path| fs::remove_file(path).unwrap());
+}
+
 /// Checks a run that may have failed for want of space: every output is the former file or the whole new one, nothing
 /// else is there, and a failure has code 1 and names a file that it left as it was. Whether the run succeeded.
 fn left_whole(
@@ -174,7 +180,7 @@ fn on_a_full_disk_every_output_is_the_former_file_or_the_whole_new_one() {
         let new = new.into_iter().filter(|(name, _)| names().any(|own| own == name)).collect();
         let (mut failures, mut free) = (0, 0);
         loop {
-            files(&disk.0).keys().for_each(|file| fs::remove_file(disk.0.join(file)).unwrap());
+            clear(&disk.0);
             names().for_each(|file| fill(&disk.0.join(file), b"former"));
             let taken = PAGES - free - u32::try_from(names().count()).unwrap();
             fill(&filler, &vec![0; 4096 * taken as usize]);
@@ -191,7 +197,7 @@ fn on_a_full_disk_every_output_is_the_former_file_or_the_whole_new_one() {
             free += if free < 8 { 1 } else { 6 };
         }
         assert!(failures > 0, "{} fits a full disk", writer.0);
-        names().for_each(|file| fs::remove_file(disk.0.join(file)).unwrap());
+        clear(&disk.0);
     }
     // The demo's folder is full before its first table is whole.
     _ = fs::remove_file(&filler);
