@@ -185,7 +185,8 @@ impl<'a> Curator<'a> {
         if charged.remaining().is_zero() {
             return used_up(Cost::Rho(charged.spent()), Cost::Rho(charged.limit()));
         }
-        (self.earlier, self.ledger) = (charged.entries().len(), charged);
+        self.earlier = charged.entries().len();
+        self.ledger = charged;
         Ok(())
     }
 
