@@ -12,7 +12,7 @@ use crate::mechanism::parameters::SHARED;
 use crate::mechanism::{
     Aim, AnchorPgm, AnswerWorkload, DualQuery, Fem, Gem, GemPub, Hdmm, Ide, Independent, JamPgm,
     Mechanism, Mst, Mwem, MwemPgm, Parameter, Pep, PepPub, PmwPub, PublicOnly, Rap, RapSoftmax,
-    ResidualPlanner, aim, dual_query, entropy_projection, fem, hdmm, ide, jam_pgm,
+    ResidualPlanner, aim, anchor_pgm, dual_query, entropy_projection, fem, hdmm, ide, jam_pgm,
     multiplicative_weights, products, query_release, residual_planner,
 };
 
@@ -64,6 +64,7 @@ pub const CATALOGUE: &[Entry] = &[
         "anchor-pgm",
         "Starts from a model of the public tables, and corrects it with measurements",
     )
+    .parameters_of(anchor_pgm::PARAMETERS)
     .with(PublicTables::Used),
     Entry::of::<JamPgm>(
         "jam-pgm",

@@ -38,7 +38,7 @@ mod sealed;
 
 pub use adaptive::Gain;
 pub use aim::{Aim, Shrinkage};
-pub use anchor_pgm::{AnchorExpert, AnchorPgm};
+pub use anchor_pgm::{AnchorExpert, AnchorPgm, Chooser};
 pub use answers::{AnswerWorkload, Answers};
 pub use best_response::Oracle;
 pub use catalogue::{CATALOGUE, Entry, PublicTables, find, parameters as all_parameters};

@@ -2,7 +2,9 @@
 
 use jointly::data::{Dataset, Projectable, PublicData};
 use jointly::domain::{Clique, Domain};
-use jointly::mechanism::{Aim, AnchorExpert, AnchorPgm, FitRecord, Mechanism, Release, Task};
+use jointly::mechanism::{
+    Aim, AnchorExpert, AnchorPgm, Chooser, FitRecord, Mechanism, Release, Task,
+};
 use jointly::model::{Drawing, WeightedSupport};
 use jointly::observe::Silent;
 use jointly::privacy::{Curator, NeighboringRelation, NoiseSeed, RecordsPerUnit};
@@ -226,4 +228,44 @@ fn the_report_names_what_was_published() {
     assert!(page.contains("Nothing computed from private records"), "no budget was named");
     assert!(page.contains("a choice among 4 models") && page.contains("a choice among 8 models"));
     assert!(page.contains(release.public_trust.unwrap().published));
+}
+
+/// Where AIM chooses, a run measures what AIM measures with the same noise, whatever the public tables are, and publishes a
+/// model that is worse than AIM's by the error of one paid choice at most.
+#[test]
+fn coupled_with_aim_it_is_never_worse_than_aim() {
+    let (private, near) = (people(10_000, 1, 0.0), people(10_000, 2, 0.0));
+    let coupled = AnchorPgm { chooser: Chooser::Aim, ..anchor() };
+    let constant: Vec<Vec<u32>> = (0..near.records()).map(|_| vec![0; NAMES.len()]).collect();
+    let constant = Dataset::from_rows(near.domain().clone(), &constant).unwrap();
+    let tables =
+        [("fair", near.clone()), ("reversed", turned_round(&near)), ("constant", constant)];
+    for (epsilon, seed) in [(0.3, 1), (0.3, 2), (2.0, 1)] {
+        for (name, table) in &tables {
+            let seed = NoiseSeed::Fixed(seed);
+            let run = Run { epsilon, seed, ..Run::new(&private, &[("near", table)]) };
+            let release = run.release(&coupled);
+            assert_eq!(release.ledger.spent(), release.ledger.limit());
+            let pick = release.ledger.entries().last().unwrap();
+            assert_eq!(pick.purpose, "choose a model");
+
+            let rest = release.ledger.limit().checked_sub(pick.rho).unwrap();
+            let task = Task::new(&run.workload, &[]);
+            let mut curator = Curator::new(&run.private, run.relation, rest, run.seed).unwrap();
+            let aim = aim().run(&mut curator, &task, &mut Silent).unwrap();
+            assert_eq!(release.measurements, aim.measurements, "{name}, epsilon {epsilon}");
+
+            let models =
+                f64::from(u32::try_from(release.rounds.last().unwrap().choices[0]).unwrap());
+            let unit = 4.0 / (run.private.records() as f64 * (8.0 * pick.rho.to_f64()).sqrt());
+            let bound = unit * (models.ln() + 1000_f64.ln());
+            let (ours, theirs) = (run.error(&release.model), run.error(&aim.model));
+            eprintln!("{name}, epsilon {epsilon}: {ours:.4}, AIM {theirs:.4}, bound +{bound:.4}");
+            assert!(ours <= theirs + bound, "{name}, epsilon {epsilon}");
+            assert!(bound < 0.5 * theirs, "the bound says something");
+            if *name == "fair" {
+                assert!(ours < 0.9 * theirs, "epsilon {epsilon}: {ours}, AIM {theirs}");
+            }
+        }
+    }
 }

@@ -14,8 +14,8 @@ use jointly::domain::Clique;
 use jointly::estimation::Weighting;
 use jointly::measurement::Provenance;
 use jointly::mechanism::{
-    Aim, AnchorPgm, CheckpointFolder, Contradicted, DualQuery, Fem, Gain, Gem, GemPub, Ide,
-    Independent, Iterate, JamPgm, Latents, Leftover, Loss, Mechanism, Mst, Mwem, MwemPgm,
+    Aim, AnchorPgm, CheckpointFolder, Chooser, Contradicted, DualQuery, Fem, Gain, Gem, GemPub,
+    Ide, Independent, Iterate, JamPgm, Latents, Leftover, Loss, Mechanism, Mst, Mwem, MwemPgm,
     NeuralFit, Pep, PepPub, PmwPub, Queries, QueryRelease, Rap, RapSoftmax, Reuse, RowFit,
     Shrinkage, Task,
 };
@@ -103,8 +103,12 @@ fn a_run_stopped_anywhere_goes_on_to_the_very_same_release() {
 /// A mechanism other than JAM-PGM.
 type Make = fn() -> Box<dyn Mechanism>;
 
-const OTHERS: [Make; 18] = [
+const OTHERS: [Make; 19] = [
     || Box::new(AnchorPgm { rounds: Some(20), iterations: 200, ..AnchorPgm::default() }),
+    || {
+        let chooser = Chooser::Aim;
+        Box::new(AnchorPgm { rounds: Some(20), iterations: 200, chooser, ..AnchorPgm::default() })
+    },
     || Box::new(Aim { rounds: Some(20), iterations: 200, ..Aim::default() }),
     || {
         let (score, shrinkage) = (Gain::Shrunk, Shrinkage::JamesStein);

@@ -8,7 +8,9 @@ fn rho(value: f64) -> Rho {
 
 #[test]
 fn the_regime_follows_from_public_numbers() {
-    let regime = |rho_value: f64, n: f64, m: f64| Setting::new(rho(rho_value), n, m, 80.0).regime;
+    let regime = |rho_value: f64, n: f64, m: f64| {
+        Setting::new(rho(rho_value), n, m, 80.0, Chooser::Leader).regime
+    };
     assert_eq!(regime(0.01, 30_000.0, 0.0), Regime::NoPublicTables);
     assert_eq!(regime(0.01, 30_000.0, 15_000.0), Regime::Picked);
     assert_eq!(regime(0.01, 300.0, 300.0), Regime::Predicted, "picks of few records are noise");
@@ -19,7 +21,7 @@ fn the_regime_follows_from_public_numbers() {
 fn the_parts_of_the_budget_add_up() {
     for (n, m) in [(30_000.0, 15_000.0), (300.0, 300.0), (1e7, 1e3), (30_000.0, 0.0)] {
         let budget = rho(0.37);
-        let setting = Setting::new(budget, n, m, 80.0);
+        let setting = Setting::new(budget, n, m, 80.0, Chooser::Leader);
         let mut schedule = setting.schedule(60, 15, 0.9).unwrap();
         let picks = setting.first_pick().units() + setting.last_pick().units();
         assert_eq!(schedule.singles.units() + schedule.left.units() + picks, budget.units());
@@ -33,4 +35,20 @@ fn the_parts_of_the_budget_add_up() {
         }
         assert!(rounds >= if m > 0.0 { 12 } else { 3 }, "{:?}: {rounds}", setting.regime);
     }
+}
+
+#[test]
+fn a_coupled_run_pays_for_its_pick_by_its_unit() {
+    let coupled = |rho_value: f64, n: f64| Setting::new(rho(rho_value), n, 1e4, 80.0, Chooser::Aim);
+    for (rho_value, n, percent) in [(0.3, 30_000.0, 2), (1e-4, 30_000.0, 10), (0.003, 30_000.0, 3)]
+    {
+        let setting = coupled(rho_value, n);
+        assert_eq!(setting.regime, Regime::Coupled);
+        assert!(setting.first_pick().is_zero());
+        let share = 100.0 * setting.last_pick().to_f64() / rho_value;
+        assert!((share - f64::from(percent)).abs() < 1e-6, "{rho_value}: {share}");
+        let rounds = setting.rounds().units() + setting.last_pick().units();
+        assert_eq!(rounds, rho(rho_value).units());
+    }
+    assert_eq!(Setting::new(rho(0.3), 3e4, 0.0, 80.0, Chooser::Aim).regime, Regime::NoPublicTables);
 }

@@ -142,11 +142,13 @@ impl Expert {
         Ok(())
     }
 
-    /// Fits all measurements that fit in the size limit.
+    /// Fits all measurements that fit in the size limit. `doubted`: how often the fit is repeated at most while measurements
+    /// contradict the base.
     pub(super) fn fit(
         &mut self,
         fitting: &Fitting,
         measurements: &[Measurement],
+        doubted: u32,
         checks: &dyn Checks,
     ) -> Result<()> {
         let domain = self.model.domain().clone();
@@ -171,8 +173,11 @@ impl Expert {
             self.alone = Some(fit);
             return Ok(());
         };
-        if self.fit_over(&base, pull, measurements, checks)? && pull > 0.0 {
-            self.fit_over(&base, pull, measurements, checks)?;
+        let most = if pull > 0.0 { doubted } else { 0 };
+        for _ in 0..=most {
+            if !self.fit_over(&base, pull, measurements, checks)? {
+                break;
+            }
         }
         Ok(())
     }

@@ -17,7 +17,8 @@ use crate::mechanism::adaptive::{self, Candidates};
 use crate::mechanism::annealing;
 use crate::mechanism::graphical::Fitting;
 use crate::mechanism::{
-    Mechanism, ModelState, PlanFor, PublicTrust, Release, Run, RunPlan, Task, parameters,
+    Form as Kind, Mechanism, ModelState, Parameter, PlanFor, PublicTrust, Release, Run, RunPlan,
+    Task, parameters,
 };
 use crate::observe::Observer;
 use crate::privacy::Curator;
@@ -71,7 +72,40 @@ pub struct AnchorPgm {
     pub size_limit_mib: f64,
     /// Maximum number of oracle calls per fit of the expert without public tables.
     pub iterations: u32,
+    /// Who chooses the marginals to measure.
+    pub chooser: Chooser,
 }
+
+/// Who chooses the marginals that [`AnchorPgm`] measures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Chooser {
+    /// The expert that predicted the measurements best so far.
+    #[default]
+    Leader,
+    /// AIM, which knows nothing of the public tables: a run measures what [`crate::mechanism::Aim`] measures with the budget
+    /// that the last pick leaves, 90 to 98 %, draw by draw. The public tables come in afterwards, as experts that fit these
+    /// measurements. AIM's model is one of the k models of the last pick, so with a probability of 1 - e^-t the mean workload
+    /// error of the published model is at most AIM's plus `4 (ln k + t)/(n √(8ρ))`, whatever the public tables are; ρ is
+    /// that of the pick. Proof: `docs/theory/run.md`, section 2.
+    Aim,
+}
+
+/// Descriptions of its own parameters.
+pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
+    name: "chooser",
+    value_name: "WHO",
+    help: "Who chooses the marginals to measure",
+    form: Kind::Choice(&[
+        ("leader", "The expert that predicted the measurements best so far"),
+        (
+            "aim",
+            "AIM without public tables: never worse than AIM but for the error of one paid choice",
+        ),
+    ]),
+    unset: "",
+}];
 
 impl Default for AnchorPgm {
     fn default() -> Self {
@@ -80,6 +114,7 @@ impl Default for AnchorPgm {
             measure_share: 0.9,
             size_limit_mib: Fitting::SIZE_LIMIT_MIB,
             iterations: Fitting::ITERATIONS,
+            chooser: Chooser::default(),
         }
     }
 }
@@ -111,7 +146,7 @@ impl Mechanism for AnchorPgm {
     }
 
     fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
-        let rounds = self.rounds.unwrap_or_else(|| Self::default_rounds(about.domain.len()));
+        let rounds = self.rounds_of(about.domain.len(), true);
         adaptive::check_rounds(self.name(), rounds, about.singles())?;
         let plan = about.even_rounds(rounds, self.measure_share)?.within(self.size_limit_mib);
         Ok(plan.remarked(annealing::REMARK))
@@ -124,7 +159,7 @@ impl Mechanism for AnchorPgm {
         observer: &mut dyn Observer,
     ) -> Result<Release> {
         self.check()?;
-        let rounds = self.rounds_of(curator.domain().len(), task);
+        let rounds = self.rounds_of(curator.domain().len(), !task.public.is_empty());
         let cliques = task.workload.downward_closure();
         let singles: Vec<Clique> = cliques.iter().take_while(|c| c.len() == 1).cloned().collect();
         adaptive::check_rounds(self.name(), rounds, singles.len())?;
@@ -137,7 +172,7 @@ impl Mechanism for AnchorPgm {
         let relevance = adaptive::relevance(task.workload, &cliques, run.domain());
         let public = PublicMarginals::count(task.public, &cliques)?;
         let records = public.total();
-        let setting = Setting::new(run.budget(), total, records, self.size_limit_mib);
+        let setting = Setting::new(run.budget(), total, records, self.size_limit_mib, self.chooser);
         let mut schedule = setting.schedule(rounds, singles.len(), self.measure_share)?;
         let mut base = None;
         if setting.has_base() {
@@ -188,7 +223,10 @@ impl Mechanism for AnchorPgm {
             run.plan(round.saturating_add(schedule.rounds_after()));
             let driver = panel.driver();
             let gain = setting.gain(driver.which);
-            let share = run.spent_share_with(cost.0.sum());
+            let share = match setting.regime {
+                Regime::Coupled => schedule.spent_share_with(cost),
+                _ => run.spent_share_with(cost.0.sum()),
+            };
             let limit_mib = driver.limit_mib(self.size_limit_mib, share);
             let held = driver.cliques(run.measurements());
             let clique =
@@ -203,13 +241,14 @@ impl Mechanism for AnchorPgm {
         // 4. The published model.
         panel.wake(run.measurements(), run.checks())?;
         let (mut models, favorite) = finalists(&run, task, &panel, &setting, total)?;
-        let published = if setting.last_pick().is_zero() {
+        let favorite = favorite.filter(|_| setting.regime != Regime::Coupled);
+        let published = if let (true, Some(favorite)) = (setting.last_pick().is_zero(), favorite) {
             favorite
         } else if let Some(published) = picks.last {
             published
         } else {
             let rho = run.remaining();
-            let published = compared.choose(&mut run, &models, Some(favorite), rho)?;
+            let published = compared.choose(&mut run, &models, favorite, rho)?;
             picks.last = Some(published);
             run.keep(&picks)?;
             run.end_round()?;
@@ -236,9 +275,11 @@ impl AnchorPgm {
         parameters::count(attributes).saturating_mul(4)
     }
 
-    fn rounds_of(&self, attributes: usize, task: &Task<'_>) -> u32 {
+    /// `anchored`: whether there are public tables.
+    fn rounds_of(&self, attributes: usize, anchored: bool) -> u32 {
+        let by_leader = anchored && self.chooser == Chooser::Leader;
         let as_in_aim = parameters::sixteen_per_attribute;
-        let default = if task.public.is_empty() { as_in_aim } else { Self::default_rounds };
+        let default = if by_leader { Self::default_rounds } else { as_in_aim };
         self.rounds.unwrap_or_else(|| default(attributes))
     }
 
@@ -255,8 +296,8 @@ fn finalists(
     panel: &Panel,
     setting: &Setting,
     total: f64,
-) -> Result<(Vec<Candidate>, usize)> {
-    let (mut models, mut favorite) = (panel.models(), panel.leader());
+) -> Result<(Vec<Candidate>, Option<usize>)> {
+    let (mut models, mut favorite) = (panel.models(), Some(panel.leader()));
     models.extend(panel.base.iter().map(|base| Candidate {
         name: "the model of the public tables alone",
         form: Form::Graphical(base.model.clone()),
@@ -268,7 +309,7 @@ fn finalists(
         && let Some(mixed) =
             records.mixed_with(&expert.model, base, task, setting.beaten, checks)?
     {
-        favorite = models.len();
+        favorite = Some(models.len());
         models.push(Candidate {
             name: "the public records, reweighted and mixed with a fit",
             form: Form::Listed(mixed),

@@ -17,12 +17,18 @@ use crate::observe::Checks;
 const HEAD_START: f64 = 2.0;
 /// Nats behind the leader from which an expert rests: it is fitted again only before the last pick.
 const RESTS: f64 = 5000.0;
+/// How often a fit whose measurements contradict the base is repeated with less trust in it.
+const DOUBTED: u32 = 1;
+/// The same for experts of a coupled run, which fit all measurements at once.
+const DOUBTED_AT_ONCE: u32 = 8;
 
 /// All experts. The one with public data that is trusted most comes first, the one without public data last.
 pub(super) struct Panel {
     fitting: Fitting,
     pub(super) base: Option<Base>,
     pub(super) experts: Vec<Expert>,
+    /// Whether the expert without public data drives whatever it predicts, and the others wait for the last pick.
+    coupled: bool,
 }
 
 impl Panel {
@@ -39,13 +45,14 @@ impl Panel {
         if let Some(base) = &base {
             let with = |which, pull| Expert::over_base(which, base, pull);
             experts.push(with(AnchorExpert::Base, records));
-            if setting.regime == Regime::Picked {
+            if setting.regime != Regime::Predicted {
                 experts.push(with(AnchorExpert::TenthOfBase, 0.1 * records));
                 experts.push(with(AnchorExpert::FromBase, 0.0));
             }
         }
         experts.push(Expert::alone(domain, total)?);
-        Ok(Self { fitting, base, experts })
+        let coupled = setting.regime == Regime::Coupled;
+        Ok(Self { fitting, base, experts, coupled })
     }
 
     /// Gives one expert its head start.
@@ -53,14 +60,20 @@ impl Panel {
         self.experts[expert].surprise -= HEAD_START;
     }
 
-    /// The position of the expert that predicted the measurements best.
+    /// The position of the expert that predicted the measurements best; in a coupled run, of that without public data.
     pub(super) fn leader(&self) -> usize {
+        if self.coupled {
+            return self.experts.len() - 1;
+        }
         let all = self.experts.iter().enumerate();
         all.min_by(|(_, a), (_, b)| a.surprise.total_cmp(&b.surprise)).map_or(0, |(i, _)| i)
     }
 
-    /// The leader, if it has a base.
+    /// The leader, if it has a base; in a coupled run, the expert with public data that is trusted most.
     pub(super) fn believer(&self) -> Option<&Expert> {
+        if self.coupled {
+            return self.experts.first();
+        }
         Some(self.driver()).filter(|expert| expert.which != AnchorExpert::Alone)
     }
 
@@ -76,28 +89,36 @@ impl Panel {
 
     /// Fits all experts.
     pub(super) fn fit(&mut self, measurements: &[Measurement], checks: &dyn Checks) -> Result<()> {
-        self.fit_those(|_| true, measurements, checks)
+        self.fit_those(|_| true, DOUBTED, measurements, checks)
     }
 
-    /// Fits the experts that do not rest.
+    /// Fits the experts that do not rest: those that the leader is not far ahead of, or in a coupled run the leader alone.
     fn fit_contenders(&mut self, measurements: &[Measurement], checks: &dyn Checks) -> Result<()> {
         let most = self.driver().surprise + RESTS;
-        self.fit_those(|expert| expert.surprise <= most, measurements, checks)
+        let coupled = self.coupled;
+        let is_due = |expert: &Expert| match coupled {
+            true => expert.which == AnchorExpert::Alone,
+            false => expert.surprise <= most,
+        };
+        self.fit_those(is_due, DOUBTED, measurements, checks)
     }
 
-    /// Fits the experts that rest.
+    /// Fits the experts that rest. In a coupled run those with public data have seen none of the rounds, so they may doubt
+    /// the base as often as they would have in these.
     pub(super) fn wake(&mut self, measurements: &[Measurement], checks: &dyn Checks) -> Result<()> {
-        self.fit_those(|expert| expert.fitted < measurements.len(), measurements, checks)
+        let doubted = if self.coupled { DOUBTED_AT_ONCE } else { DOUBTED };
+        self.fit_those(|expert| expert.fitted < measurements.len(), doubted, measurements, checks)
     }
 
     fn fit_those(
         &mut self,
         are_due: impl Fn(&Expert) -> bool,
+        doubted: u32,
         measurements: &[Measurement],
         checks: &dyn Checks,
     ) -> Result<()> {
         let mut due = self.experts.iter_mut().filter(|expert| are_due(expert));
-        due.try_for_each(|expert| expert.fit(&self.fitting, measurements, checks))
+        due.try_for_each(|expert| expert.fit(&self.fitting, measurements, doubted, checks))
     }
 
     /// Adds the last measurement. Returns whether it told the driver nothing beyond noise: by what the driver expected; for

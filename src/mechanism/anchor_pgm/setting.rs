@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::mechanism::Shares;
 use crate::mechanism::adaptive::Gain;
+use crate::mechanism::anchor_pgm::Chooser;
 use crate::mechanism::anchor_pgm::expert::AnchorExpert;
 use crate::mechanism::annealing::Step;
 use crate::privacy::Rho;
@@ -13,6 +14,9 @@ const FIRST_PICK: u64 = 1;
 const LAST_PICK: u64 = 2;
 /// The unit of the last pick, as a mean error, above which picks would be noise.
 const PICK_UNIT: f64 = 0.05;
+/// The unit that the last pick of a coupled run aims at, for at most [`MOST_LAST_PICK`] percent of the budget.
+const COUPLED_UNIT: f64 = 0.005;
+const MOST_LAST_PICK: u64 = 10;
 /// K* above which there is no base.
 const MOST_BEATEN: f64 = 5e4;
 /// Size limit of the base, in MiB, up to this K*. Above, it falls with the root of K*.
@@ -31,7 +35,10 @@ pub(super) enum Regime {
     Alone,
     /// Experts, driven and published by paid picks.
     Picked,
-    /// The same where n or the budget is so small that picks would be noise: the expert that predicts the measurements
+    /// The rounds of AIM, measurement by measurement. The public tables come in after them: experts, published by a paid
+    /// pick.
+    Coupled,
+    /// As `Picked` where n or the budget is so small that picks would be noise: the expert that predicts the measurements
     /// best drives and is published.
     Predicted,
 }
@@ -44,19 +51,32 @@ pub(super) struct Setting {
     pub(super) base_mib: f64,
     /// K* in units of [`FEW_BEATEN`]: how far private measurements beat the public records.
     pub(super) beaten: f64,
+    /// Percent of the budget for the choice of the published model, in regimes that pay for it.
+    last_pick: u64,
     budget: Rho,
 }
 
 impl Setting {
     /// `records`: m, of the public tables; 0 without any.
-    pub(super) fn new(budget: Rho, total: f64, records: f64, limit_mib: f64) -> Self {
+    pub(super) fn new(
+        budget: Rho,
+        total: f64,
+        records: f64,
+        limit_mib: f64,
+        chooser: Chooser,
+    ) -> Self {
         let rho = budget.to_f64();
         // K*: a marginal of this many cells has the same expected error from a twentieth of the budget as from m public
         // records.
         let beaten = 0.9 * rho * total * total / (20.0 * records.max(1.0));
-        let unit = 4.0 / ((8.0 * rho * LAST_PICK as f64 / 100.0).sqrt() * total);
+        let unit = pick_unit(rho * LAST_PICK as f64 / 100.0, total);
+        let mut last_pick = LAST_PICK;
         let regime = if records == 0.0 {
             Regime::NoPublicTables
+        } else if chooser == Chooser::Aim {
+            let wanted = LAST_PICK as f64 * (unit / COUPLED_UNIT).powi(2);
+            last_pick = wanted.ceil().clamp(LAST_PICK as f64, MOST_LAST_PICK as f64) as u64;
+            Regime::Coupled
         } else if unit > PICK_UNIT {
             Regime::Predicted
         } else if beaten > MOST_BEATEN {
@@ -66,11 +86,11 @@ impl Setting {
         };
         let beaten = beaten / FEW_BEATEN;
         let base_mib = BASE_MIB * beaten.max(1.0).sqrt().recip();
-        Self { regime, base_mib: base_mib.min(BASE_SHARE * limit_mib), beaten, budget }
+        Self { regime, base_mib: base_mib.min(BASE_SHARE * limit_mib), beaten, last_pick, budget }
     }
 
     pub(super) fn has_base(&self) -> bool {
-        matches!(self.regime, Regime::Picked | Regime::Predicted)
+        matches!(self.regime, Regime::Picked | Regime::Predicted | Regime::Coupled)
     }
 
     /// ρ of the first pick.
@@ -80,8 +100,8 @@ impl Setting {
 
     /// ρ of the last pick.
     pub(super) fn last_pick(&self) -> Rho {
-        if matches!(self.regime, Regime::Picked | Regime::Alone) {
-            self.percent(LAST_PICK)
+        if matches!(self.regime, Regime::Picked | Regime::Alone | Regime::Coupled) {
+            self.percent(self.last_pick)
         } else {
             Rho::ZERO
         }
@@ -119,9 +139,16 @@ impl Setting {
         let step = Step::first(budget, rounds, share)?;
         let singles = self.singles().unwrap_or(step.measure_times(singles));
         let left = budget.checked_sub(singles).unwrap_or_default();
-        let least_left = if self.regime == Regime::NoPublicTables { 1 } else { ROUNDS_LEFT };
-        Ok(Schedule { singles, left, step, share, least_left })
+        let as_in_aim = matches!(self.regime, Regime::NoPublicTables | Regime::Coupled);
+        let least_left = if as_in_aim { 1 } else { ROUNDS_LEFT };
+        Ok(Schedule { singles, left, budget, step, share, least_left })
     }
+}
+
+/// The unit of a choice among models, as a mean error: 4/(n √(8ρ)). The model chosen from k is worse than the best of them
+/// by more than (ln k + t) units with a probability of e^-t at most (`docs/theory/run.md`, section 2).
+fn pick_unit(rho: f64, total: f64) -> f64 {
+    4.0 / ((8.0 * rho).sqrt() * total)
 }
 
 /// Annealing leaves the budget for at least this many rounds, where there are public tables: fits that shrink noise
@@ -135,6 +162,8 @@ pub(super) struct Schedule {
     pub(super) singles: Rho,
     /// ρ of all rounds to come.
     pub(super) left: Rho,
+    /// ρ of all rounds, single attributes included.
+    budget: Rho,
     step: Step,
     share: f64,
     least_left: u64,
@@ -144,6 +173,13 @@ impl Schedule {
     /// The cost of the next round.
     pub(super) fn next(&self) -> Result<Step> {
         self.step.or_all(self.left, self.share)
+    }
+
+    /// The share of the rounds' budget that is spent after a round of this cost.
+    pub(super) fn spent_share_with(&self, cost: Step) -> f64 {
+        let left = self.left.checked_sub(cost.0.sum()).unwrap_or_default();
+        let spent = self.budget.checked_sub(left).unwrap_or_default();
+        spent.to_f64() / self.budget.to_f64()
     }
 
     /// The number of rounds after the next one, without further annealing.
