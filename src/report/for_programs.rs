@@ -40,6 +40,7 @@ impl Report<'_> {
             "workload": self.coverage.as_ref().map(Coverage::described),
             "public_tables": content.public.iter().map(PublicData::name).collect::<Vec<_>>(),
             "published": release.public_trust.as_ref().map(|trust| trust.published),
+            "above_aim": release.public_trust.as_ref().and_then(|trust| trust.above_aim),
             "columns": self.charts.iter().map(Chart::described).collect::<Vec<_>>(),
             "associations": self.associations.as_ref().map(Associations::described),
             "parameters": content.parameters.iter().map(parameter).collect::<Vec<Value>>(),

@@ -257,7 +257,7 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
         name: "Published",
         value: trust.published.into(),
         note: match trust.contradicted.as_deref() {
-            None => "the public tables were too small to help the fits".into(),
+            None => "the public tables were too small to help the fits".to_owned(),
             Some([]) => "no measurement contradicts the public tables".into(),
             Some(cliques) => {
                 let names: Vec<String> =
@@ -266,9 +266,17 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 format!("the public tables are contradicted on {}{more}", names.join(", "))
             }
-        },
+        } + &trust.above_aim.map_or_else(String::new, never_worse),
     }));
     cards
+}
+
+/// The guarantee of a run that is coupled with AIM.
+fn never_worse(margin: f64) -> String {
+    format!(
+        "; whatever they are, the model's mean error is at most {} above that of AIM without them, with a probability of 95 %",
+        short(margin)
+    )
 }
 
 /// Contradicted marginals that are listed.

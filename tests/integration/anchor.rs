@@ -258,7 +258,9 @@ fn coupled_with_aim_it_is_never_worse_than_aim() {
             let models =
                 f64::from(u32::try_from(release.rounds.last().unwrap().choices[0]).unwrap());
             let unit = 4.0 / (run.private.records() as f64 * (8.0 * pick.rho.to_f64()).sqrt());
-            let bound = unit * (models.ln() + 1000_f64.ln());
+            let bound = unit * (models.ln() + 20_f64.ln());
+            let said = release.public_trust.as_ref().unwrap().above_aim.unwrap();
+            assert!((said - bound).abs() < 1e-12, "{said}, {bound}");
             let (ours, theirs) = (run.error(&release.model), run.error(&aim.model));
             eprintln!("{name}, epsilon {epsilon}: {ours:.4}, AIM {theirs:.4}, bound +{bound:.4}");
             assert!(ours <= theirs + bound, "{name}, epsilon {epsilon}");

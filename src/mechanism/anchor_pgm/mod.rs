@@ -257,13 +257,14 @@ impl Mechanism for AnchorPgm {
         if published >= models.len() {
             return Err(run.refused("a pick that names no model"));
         }
+        let above_aim = setting.last_pick_bound(models.len(), total);
         let certificate = panel.certificate(published, run.checks())?;
         let published = models.swap_remove(published);
         let name = published.name;
         let mut release = run.finish(published.into_model(), certificate);
         if setting.regime != Regime::NoPublicTables {
             let contradicted = setting.has_base().then(|| panel.contradicted());
-            release.public_trust = Some(PublicTrust { published: name, contradicted });
+            release.public_trust = Some(PublicTrust { published: name, contradicted, above_aim });
         }
         Ok(release)
     }

@@ -107,6 +107,13 @@ impl Setting {
         }
     }
 
+    /// What the published model is worse than the best of `models` by, at most, with a probability of 95 %: units of the last
+    /// pick. Only where no model has a head start.
+    pub(super) fn last_pick_bound(&self, models: usize, total: f64) -> Option<f64> {
+        let unit = pick_unit(self.last_pick().to_f64(), total);
+        (self.regime == Regime::Coupled).then(|| unit * ((models as f64).ln() + 20_f64.ln()))
+    }
+
     /// ρ of all rounds, single attributes included.
     pub(super) fn rounds(&self) -> Rho {
         let picks = self.first_pick().units().saturating_add(self.last_pick().units());
