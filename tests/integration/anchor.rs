@@ -235,7 +235,7 @@ fn the_report_names_what_was_published() {
 #[test]
 fn coupled_with_aim_it_is_never_worse_than_aim() {
     let (private, near) = (people(10_000, 1, 0.0), people(10_000, 2, 0.0));
-    let coupled = AnchorPgm { chooser: Chooser::Aim, ..anchor() };
+    let coupled = AnchorPgm { chooser: Chooser::Alone, ..anchor() };
     let constant: Vec<Vec<u32>> = (0..near.records()).map(|_| vec![0; NAMES.len()]).collect();
     let constant = Dataset::from_rows(near.domain().clone(), &constant).unwrap();
     let tables =

@@ -106,7 +106,7 @@ type Make = fn() -> Box<dyn Mechanism>;
 const OTHERS: [Make; 19] = [
     || Box::new(AnchorPgm { rounds: Some(20), iterations: 200, ..AnchorPgm::default() }),
     || {
-        let chooser = Chooser::Aim;
+        let chooser = Chooser::Alone;
         Box::new(AnchorPgm { rounds: Some(20), iterations: 200, chooser, ..AnchorPgm::default() })
     },
     || Box::new(Aim { rounds: Some(20), iterations: 200, ..Aim::default() }),

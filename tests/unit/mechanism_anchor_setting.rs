@@ -39,7 +39,8 @@ fn the_parts_of_the_budget_add_up() {
 
 #[test]
 fn a_coupled_run_pays_for_its_pick_by_its_unit() {
-    let coupled = |rho_value: f64, n: f64| Setting::new(rho(rho_value), n, 1e4, 80.0, Chooser::Aim);
+    let coupled =
+        |rho_value: f64, n: f64| Setting::new(rho(rho_value), n, 1e4, 80.0, Chooser::Alone);
     for (rho_value, n, percent) in [(0.3, 30_000.0, 2), (1e-4, 30_000.0, 10), (0.003, 30_000.0, 3)]
     {
         let setting = coupled(rho_value, n);
@@ -50,5 +51,8 @@ fn a_coupled_run_pays_for_its_pick_by_its_unit() {
         let rounds = setting.rounds().units() + setting.last_pick().units();
         assert_eq!(rounds, rho(rho_value).units());
     }
-    assert_eq!(Setting::new(rho(0.3), 3e4, 0.0, 80.0, Chooser::Aim).regime, Regime::NoPublicTables);
+    assert_eq!(
+        Setting::new(rho(0.3), 3e4, 0.0, 80.0, Chooser::Alone).regime,
+        Regime::NoPublicTables
+    );
 }

@@ -84,12 +84,12 @@ pub enum Chooser {
     /// The expert that predicted the measurements best so far.
     #[default]
     Leader,
-    /// AIM, which knows nothing of the public tables: a run measures what [`crate::mechanism::Aim`] measures with the budget
-    /// that the last pick leaves, 90 to 98 %, draw by draw. The public tables come in afterwards, as experts that fit these
-    /// measurements. AIM's model is one of the k models of the last pick, so with a probability of 1 - e^-t the mean workload
-    /// error of the published model is at most AIM's plus `4 (ln k + t)/(n √(8ρ))`, whatever the public tables are; ρ is
-    /// that of the pick. Proof: `docs/theory/run.md`, section 2.
-    Aim,
+    /// The expert without public tables, as AIM does: a run measures what [`crate::mechanism::Aim`] measures with the budget
+    /// that the last pick leaves, 90 to 98 %, draw by draw. The other experts fit these measurements afterwards. AIM's model
+    /// is one of the k models of the last pick, so with a probability of 1 - e^-t the mean workload error of the published
+    /// model is at most AIM's plus `4 (ln k + t)/(n √(8ρ))`, whatever the public tables are; ρ is that of the pick. Proof:
+    /// `docs/theory/run.md`, section 2.
+    Alone,
 }
 
 /// Descriptions of its own parameters.

@@ -73,7 +73,7 @@ impl Setting {
         let mut last_pick = LAST_PICK;
         let regime = if records == 0.0 {
             Regime::NoPublicTables
-        } else if chooser == Chooser::Aim {
+        } else if chooser == Chooser::Alone {
             let wanted = LAST_PICK as f64 * (unit / COUPLED_UNIT).powi(2);
             last_pick = wanted.ceil().clamp(LAST_PICK as f64, MOST_LAST_PICK as f64) as u64;
             Regime::Coupled
