@@ -264,7 +264,7 @@ fn coupled_with_aim_it_is_never_worse_than_aim() {
             let (ours, theirs) = (run.error(&release.model), run.error(&aim.model));
             eprintln!("{name}, epsilon {epsilon}: {ours:.4}, AIM {theirs:.4}, bound +{bound:.4}");
             assert!(ours <= theirs + bound, "{name}, epsilon {epsilon}");
-            assert!(bound < 0.5 * theirs, "the bound says something");
+            assert!(bound < 0.7 * theirs, "the bound says something");
             if *name == "fair" {
                 assert!(ours < 0.9 * theirs, "epsilon {epsilon}: {ours}, AIM {theirs}");
             }

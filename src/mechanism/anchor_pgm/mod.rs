@@ -99,10 +99,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
     help: "Who chooses the marginals to measure",
     form: Kind::Choice(&[
         ("leader", "The expert that predicted the measurements best so far"),
-        (
-            "aim",
-            "AIM without public tables: never worse than AIM but for the error of one paid choice",
-        ),
+        ("alone", "The expert without public tables: never worse than aim but for one paid choice"),
     ]),
     unset: "",
 }];
