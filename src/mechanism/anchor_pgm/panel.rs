@@ -96,9 +96,8 @@ impl Panel {
     fn fit_contenders(&mut self, measurements: &[Measurement], checks: &dyn Checks) -> Result<()> {
         let most = self.driver().surprise + RESTS;
         let coupled = self.coupled;
-        let is_due = |expert: &Expert| match coupled {
-            true => expert.which == AnchorExpert::Alone,
-            false => expert.surprise <= most,
+        let is_due = |expert: &Expert| {
+            if coupled { expert.which == AnchorExpert::Alone } else { expert.surprise <= most }
         };
         self.fit_those(is_due, DOUBTED, measurements, checks)
     }

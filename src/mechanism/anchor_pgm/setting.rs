@@ -69,15 +69,15 @@ impl Setting {
         // K*: a marginal of this many cells has the same expected error from a twentieth of the budget as from m public
         // records.
         let beaten = 0.9 * rho * total * total / (20.0 * records.max(1.0));
-        let unit = pick_unit(rho * LAST_PICK as f64 / 100.0, total);
+        let unit_of = |percent: u64| pick_unit(rho * percent as f64 / 100.0, total);
         let mut last_pick = LAST_PICK;
         let regime = if records == 0.0 {
             Regime::NoPublicTables
         } else if chooser == Chooser::Alone {
-            let wanted = LAST_PICK as f64 * (unit / COUPLED_UNIT).powi(2);
-            last_pick = wanted.ceil().clamp(LAST_PICK as f64, MOST_LAST_PICK as f64) as u64;
+            let is_enough = |percent: &u64| unit_of(*percent) <= COUPLED_UNIT;
+            last_pick = (LAST_PICK..MOST_LAST_PICK).find(is_enough).unwrap_or(MOST_LAST_PICK);
             Regime::Coupled
-        } else if unit > PICK_UNIT {
+        } else if unit_of(LAST_PICK) > PICK_UNIT {
             Regime::Predicted
         } else if beaten > MOST_BEATEN {
             Regime::Alone
