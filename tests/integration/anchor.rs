@@ -176,6 +176,15 @@ fn a_private_number_of_records_and_units() {
         let independent = Run { public: Vec::new(), ..run.clone() };
         let alone = independent.error(&independent.release(&aim()).model);
         assert!(run.error(&release.model) < alone, "{relation}");
+
+        let release = run.release(&AnchorPgm { chooser: Chooser::Alone, ..anchor() });
+        let pick = release.ledger.entries().last().unwrap();
+        let changed = if relation == NeighboringRelation::AddRemoveOne { 1.0 } else { 3.0 };
+        let unit = 2.0 * changed / (release.model.total() * (8.0 * pick.rho.to_f64()).sqrt());
+        let models = f64::from(u32::try_from(release.rounds.last().unwrap().choices[0]).unwrap());
+        let said = release.public_trust.unwrap().above_aim.unwrap();
+        let bound = unit * (models.ln() + 20_f64.ln());
+        assert!((said - bound).abs() < 1e-9, "{relation}: {said}, {bound}");
     }
 }
 

@@ -21,7 +21,7 @@ use crate::mechanism::{
     Task, parameters,
 };
 use crate::observe::Observer;
-use crate::privacy::Curator;
+use crate::privacy::{Curator, ScoreSensitivity};
 
 use base::{Base, PublicMarginals};
 pub use expert::AnchorExpert;
@@ -254,7 +254,8 @@ impl Mechanism for AnchorPgm {
         if published >= models.len() {
             return Err(run.refused("a pick that names no model"));
         }
-        let above_aim = setting.last_pick_bound(models.len(), total);
+        let sensitivity = ScoreSensitivity::mean_workload_error(run.relation()).value();
+        let above_aim = setting.last_pick_bound(models.len(), sensitivity, total);
         let certificate = panel.certificate(published, run.checks())?;
         let published = models.swap_remove(published);
         let name = published.name;

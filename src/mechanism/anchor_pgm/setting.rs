@@ -14,6 +14,8 @@ const FIRST_PICK: u64 = 1;
 const LAST_PICK: u64 = 2;
 /// The unit of the last pick, as a mean error, above which picks would be noise.
 const PICK_UNIT: f64 = 0.05;
+/// The sensitivity by which the public rules judge picks, whatever the relation: that of replacing a record.
+const REPLACED: f64 = 2.0;
 /// The unit that the last pick of a coupled run aims at, for at most [`MOST_LAST_PICK`] percent of the budget.
 const COUPLED_UNIT: f64 = 0.005;
 const MOST_LAST_PICK: u64 = 10;
@@ -69,7 +71,7 @@ impl Setting {
         // K*: a marginal of this many cells has the same expected error from a twentieth of the budget as from m public
         // records.
         let beaten = 0.9 * rho * total * total / (20.0 * records.max(1.0));
-        let unit_of = |percent: u64| pick_unit(rho * percent as f64 / 100.0, total);
+        let unit_of = |percent: u64| pick_unit(rho * percent as f64 / 100.0, REPLACED, total);
         let mut last_pick = LAST_PICK;
         let regime = if records == 0.0 {
             Regime::NoPublicTables
@@ -108,9 +110,14 @@ impl Setting {
     }
 
     /// What the published model is worse than the best of `models` by, at most, with a probability of 95 %: units of the last
-    /// pick. Only where no model has a head start.
-    pub(super) fn last_pick_bound(&self, models: usize, total: f64) -> Option<f64> {
-        let unit = pick_unit(self.last_pick().to_f64(), total);
+    /// pick, whose scores have this sensitivity in counts. Only where no model has a head start.
+    pub(super) fn last_pick_bound(
+        &self,
+        models: usize,
+        sensitivity: f64,
+        total: f64,
+    ) -> Option<f64> {
+        let unit = pick_unit(self.last_pick().to_f64(), sensitivity, total);
         (self.regime == Regime::Coupled).then(|| unit * ((models as f64).ln() + 20_f64.ln()))
     }
 
@@ -152,10 +159,11 @@ impl Setting {
     }
 }
 
-/// The unit of a choice among models, as a mean error: 4/(n √(8ρ)). The model chosen from k is worse than the best of them
-/// by more than (ln k + t) units with a probability of e^-t at most (`docs/theory/run.md`, section 2).
-fn pick_unit(rho: f64, total: f64) -> f64 {
-    4.0 / ((8.0 * rho).sqrt() * total)
+/// The unit of a choice among models whose mean errors have a sensitivity Δ in counts, as a mean error: 2Δ/(n √(8ρ)). The model
+/// chosen from k is worse than the best of them by more than (ln k + t) units with a probability of e^-t at most
+/// (`docs/theory/run.md`, section 2).
+fn pick_unit(rho: f64, sensitivity: f64, total: f64) -> f64 {
+    2.0 * sensitivity / ((8.0 * rho).sqrt() * total)
 }
 
 /// Annealing leaves the budget for at least this many rounds, where there are public tables: fits that shrink noise
