@@ -2,9 +2,10 @@
 //! `query-release-oracles.md` compare them with published figures.
 //!
 //! `cargo bench --bench query_release -- [SEEDS] [TABLE] [MECHANISM[:PARAMETERS] ...]`, by default 3 seeds,
-//! `adult-gem-reduced` and MWEM and PEP. Tables: `split90` (`adult-gem` with 4,080 public records), `pa24` (the 2024
-//! census records of Pennsylvania, with Ohio's as public ones), or any folder of the data with a `domain.json` and
-//! without public records. The workload is all 3-way queries, for `pa24` 4,096 triples of at most 4,096 cells.
+//! `adult-gem-reduced` and MWEM and PEP. Tables: `split90` (`adult-gem` with 4,873 public records, 4,080 of them
+//! distinct), `pa24` (the 2024 census records of Pennsylvania, with Ohio's as public ones), or any folder of the data
+//! with a `domain.json` and without public records. The workload is all 3-way queries, for `pa24` 4,096 triples of at
+//! most 4,096 cells.
 //! Parameters are JSON, such as `fem:{"burn-in":50}`. `EPSILONS=0.1,1` are other budgets than 0.1, 0.25, 0.5 and 1. δ =
 //! 1/n², replace-one. Errors are those of the model, as probabilities: mean and standard deviation over the seeds 0, 1,
 //! .... CPU seconds are those of a run. Reads `JOINTLY_DATA`.

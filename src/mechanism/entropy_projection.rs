@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::mechanism::past_queries::{PastQueries, Weights};
-use crate::mechanism::query_release::{Queries, QueryRelease};
+use crate::mechanism::query_release::{Queries, QueryRelease, Repeats};
 use crate::mechanism::reweighting::{Over, Reweighted, Update};
 use crate::mechanism::{Form, Mechanism, Parameter, PlanFor, Release, RunPlan, Task};
 use crate::observe::Observer;
@@ -134,7 +134,7 @@ impl Mechanism for Pep {
     ) -> Result<Release> {
         self.check()?;
         let model = Reweighted::new(self, Over::AllCells, curator.domain(), task.public)?;
-        self.release.run(self, model, curator, task, observer)
+        self.release.run(self, Repeats::Excluded, model, curator, task, observer)
     }
 }
 
@@ -160,7 +160,7 @@ impl Mechanism for PepPub {
     ) -> Result<Release> {
         self.check()?;
         let model = Reweighted::new(self, Over::PublicRecords, curator.domain(), task.public)?;
-        self.release.run(self, model, curator, task, observer)
+        self.release.run(self, Repeats::Excluded, model, curator, task, observer)
     }
 }
 

@@ -60,7 +60,7 @@ pub use parameters::{Form, Parameter};
 pub use plan::{PlanFor, PlannedStep, RunPlan};
 pub use products::{Gem, GemPub, Latents, Loss, NeuralFit, Rap, RapSoftmax, RowFit};
 pub use public_only::PublicOnly;
-pub use query_release::{Iterate, Queries, QueryRelease};
+pub use query_release::{Iterate, Queries, QueryRelease, Repeats};
 pub use replication::Replication;
 pub use residual_planner::ResidualPlanner;
 pub use run::{FitRecord, ModelState, RoundRecord, Run, Shares};

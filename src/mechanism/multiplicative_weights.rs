@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::mechanism::past_queries::{PastQueries, Weights};
-use crate::mechanism::query_release::{Queries, QueryRelease};
+use crate::mechanism::query_release::{Queries, QueryRelease, Repeats};
 use crate::mechanism::reweighting::{Over, Reweighted, Update};
 use crate::mechanism::{Form, Mechanism, Parameter, PlanFor, Release, RunPlan, Task};
 use crate::observe::Observer;
@@ -32,7 +32,10 @@ pub enum Reuse {
 /// Each round selects the query that the distribution A answers worst, measures it, and multiplies A(x) by `exp(q_i(x)
 /// (a_i - q_i(A)) / 2)` for every answered query i whose error is at least half that of the round's own query. It does
 /// so in random order, each time with the current `q_i(A)`. (The paper uses only the round's own query, [`Reuse::Own`];
-/// reusing past ones is an improvement that its section 4 proposes.) The queries are the cells of the workload's
+/// reusing past ones is an improvement that its section 4 proposes.) No query is measured twice while others are left,
+/// [`Repeats::Excluded`]. (The paper selects among all queries in every round. The program of its first author,
+/// `mrtzh/PrivateMultiplicativeWeights.jl`, takes the errors of measured queries as 0. On Adult repeats are worse:
+/// `docs/results/weighted-supports.md`.) The queries are the cells of the workload's
 /// marginals; the workload's weights are ignored. The distribution starts uniform. Structural zeros stay zero. The
 /// number of records n is treated as in [`crate::mechanism::Aim`].
 ///
@@ -49,18 +52,28 @@ pub struct Mwem {
     pub release: QueryRelease,
     /// The answered queries that a round uses.
     pub reuse: Reuse,
+    /// Whether a measured query may be selected again.
+    pub repeats: Repeats,
 }
 
 impl Default for Mwem {
     fn default() -> Self {
-        Self { release: QueryRelease::new(100, Queries::Single), reuse: Reuse::AsBad }
+        let (release, repeats) = (QueryRelease::new(100, Queries::Single), Repeats::Excluded);
+        Self { release, reuse: Reuse::AsBad, repeats }
     }
 }
 
-/// PMW^Pub (Liu, Vietri, Steinke, Ullman & Wu 2021, Algorithm 1): the rounds of [`Mwem`] over the distinct records of
+/// PMW^Pub (Liu, Vietri, Steinke, Ullman & Wu 2021, Algorithm 1): the updates of [`Mwem`] over the distinct records of
 /// the public tables, which start at their public frequencies. The records of several tables are pooled.
 ///
 /// Every table must have all attributes. Records that are in no public table get no probability, whatever the budget.
+///
+/// Algorithm 1 selects among all queries in every round, and so does the authors' program for the paper
+/// (`terranceliu/pmw-pub`, `mwem.py`), where the last answer of a query replaces earlier ones; both are the default here.
+/// A later program of theirs (`terranceliu/dp-query-release`) selects no query again: [`Repeats::Excluded`]. The two
+/// differ most where the public records cannot answer a query, as one that counts none of them: repeats spend many rounds
+/// on such a query and leave the weights as they are, while exclusion goes on to other queries that the records answer
+/// badly (`docs/results/query-release.md`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PmwPub {
     /// Rounds, selection, queries and output; by default 50 rounds of single queries.
@@ -68,11 +81,14 @@ pub struct PmwPub {
     pub release: QueryRelease,
     /// The answered queries that a round uses.
     pub reuse: Reuse,
+    /// Whether a measured query may be selected again.
+    pub repeats: Repeats,
 }
 
 impl Default for PmwPub {
     fn default() -> Self {
-        Self { release: QueryRelease::new(50, Queries::Single), reuse: Reuse::AsBad }
+        let (release, repeats) = (QueryRelease::new(50, Queries::Single), Repeats::Allowed);
+        Self { release, reuse: Reuse::AsBad, repeats }
     }
 }
 
@@ -124,7 +140,7 @@ impl Mechanism for Mwem {
     ) -> Result<Release> {
         self.check()?;
         let model = Reweighted::new(self, Over::AllCells, curator.domain(), task.public)?;
-        self.release.run(self, model, curator, task, observer)
+        self.release.run(self, self.repeats, model, curator, task, observer)
     }
 }
 
@@ -149,18 +165,30 @@ impl Mechanism for PmwPub {
     ) -> Result<Release> {
         self.check()?;
         let model = Reweighted::new(self, Over::PublicRecords, curator.domain(), task.public)?;
-        self.release.run(self, model, curator, task, observer)
+        self.release.run(self, self.repeats, model, curator, task, observer)
     }
 }
 
-/// The parameter specific to these mechanisms.
-pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
-    name: "reuse",
-    value_name: "WHICH",
-    help: "Answered queries that a round uses",
-    form: Form::Choice(&[
-        ("as-bad", "Its own, and past ones at least half as wrong"),
-        ("own", "Its own alone, as first published"),
-    ]),
-    unset: "",
-}];
+/// The parameters specific to these mechanisms.
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "reuse",
+        value_name: "WHICH",
+        help: "Answered queries that a round uses",
+        form: Form::Choice(&[
+            ("as-bad", "Its own, and past ones at least half as wrong"),
+            ("own", "Its own alone, as first published"),
+        ]),
+        unset: "",
+    },
+    Parameter {
+        name: "repeats",
+        value_name: "WHETHER",
+        help: "Whether a round may choose a query that an earlier one measured",
+        form: Form::Choice(&[
+            ("allowed", "It may, as published; its last answer counts"),
+            ("excluded", "Not while another is left, as in some programs of the authors"),
+        ]),
+        unset: "",
+    },
+];

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use crate::domain::Clique;
 use crate::error::Result;
 use crate::measurement::Measurement;
 use crate::model::WeightedSupport;
@@ -77,6 +78,9 @@ impl Weights {
 
 /// A measurement: disjoint queries, so that each record counts in at most one, with their answers.
 struct Answered {
+    clique: Clique,
+    /// As of [`Measurement::cell`].
+    cell: Option<usize>,
     /// Records of the support, grouped by query.
     records: Vec<u32>,
     /// The end of each query's records.
@@ -115,7 +119,9 @@ impl Answered {
         }
         // Each start has moved to the end of its query's records.
         let answers = measurement.values.iter().map(|count| (count / total).clamp(0.0, 1.0));
-        Ok(Self { records, ends: next, answers: answers.collect(), all: cells.len() })
+        let (clique, cell) = (measurement.clique.clone(), measurement.cell);
+        let (answers, all) = (answers.collect(), cells.len());
+        Ok(Self { clique, cell, records, ends: next, answers, all })
     }
 
     fn records(&self, query: usize) -> &[u32] {
@@ -138,7 +144,7 @@ impl Answered {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Query(usize, usize);
 
-/// All queries answered so far.
+/// All queries answered so far, each with its last answer.
 #[derive(Default)]
 pub(super) struct PastQueries {
     answered: Vec<Answered>,
@@ -152,7 +158,8 @@ impl PastQueries {
         self.round = self.answered.len();
     }
 
-    /// Adds a measurement's queries, with answers clamped to [0, 1].
+    /// Adds a measurement's queries, with answers clamped to [0, 1]. They replace earlier answers of the same queries, as
+    /// in the authors' code for PMW^Pub (`measurements_dict` in `mwem.py`).
     ///
     /// # Errors
     /// An attribute outside the domain.
@@ -162,7 +169,13 @@ impl PastQueries {
         measurement: &Measurement,
         total: f64,
     ) -> Result<()> {
-        self.answered.push(Answered::new(support, measurement, total)?);
+        let answered = Answered::new(support, measurement, total)?;
+        let is_same = |a: &Answered| a.clique == answered.clique && a.cell == answered.cell;
+        if let Some(earlier) = self.answered.iter().position(is_same) {
+            self.answered.remove(earlier);
+            self.round -= usize::from(earlier < self.round);
+        }
+        self.answered.push(answered);
         Ok(())
     }
 

@@ -41,9 +41,21 @@ pub enum Iterate {
     Average,
 }
 
+/// Whether a round may select a query that an earlier round measured. The queries of one round are distinct either way,
+/// as they are selected against the same model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Repeats {
+    /// It may: every query of the workload is a candidate in every round.
+    Allowed,
+    /// Not while a query is left that no round has measured.
+    Excluded,
+}
+
 /// The parameters that MWEM, PMW^Pub, PEP, PEP^Pub, GEM and RAP share.
 ///
-/// As in the authors' code, a measured query is not selected again while unmeasured ones remain.
+/// PEP, PEP^Pub, GEM and RAP select no query again while others are left, as in their authors' code. MWEM and PMW^Pub
+/// have a parameter for it, [`Repeats`].
 ///
 /// Each of the `T` rounds costs `ρ/T`, of which each of its k queries gets an equal part, and `measure_share` of that
 /// pays for the noise. For k = 1, a share of 1/2 is the papers' `ε₀ = √(2ρ/(2T))` with permute-and-flip at ε₀; a share
@@ -111,12 +123,13 @@ impl QueryRelease {
     pub(super) fn run(
         &self,
         mechanism: &(impl Mechanism + Serialize),
+        repeats: Repeats,
         mut model: impl Approximation,
         curator: &mut Curator<'_>,
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        let mut candidates = Candidates::new(curator.domain(), task, self.queries)?;
+        let mut candidates = Candidates::new(curator.domain(), task, self.queries, repeats)?;
         let mut run = Run::open(mechanism.name(), mechanism, curator, task, observer)?;
         let total = run.total()?;
         let resumed = model.begin(&mut run, total)?;
@@ -126,6 +139,7 @@ impl QueryRelease {
         resumed.into_iter().for_each(|record| run.fitted(record));
         while run.next_round() <= self.rounds {
             let round = run.begin_round()?;
+            candidates.begin_round();
             let tables = model.answers(&candidates.cliques)?;
             model.keep(&mut run)?;
             let start = run.measurements().len();
@@ -175,19 +189,21 @@ pub(super) trait Approximation {
     fn finish(self, iterate: Iterate) -> Result<Model>;
 }
 
-/// The queries that a round selects from: those of the workload that no round has measured, or all queries if none is
-/// left.
+/// The queries that a round selects from: those of the workload that are not taken, or all queries if none is left.
+///
+/// Which are taken depends only on earlier choices, which are released.
 struct Candidates {
     cliques: Vec<Clique>,
     queries: Queries,
+    repeats: Repeats,
     /// Number of queries of each clique, or 1 if whole marginals are selected.
     sizes: Vec<usize>,
-    /// The measured queries, in order.
+    /// The queries measured in this round, and in earlier ones if these are not to be repeated, in order.
     taken: Vec<Vec<usize>>,
 }
 
 impl Candidates {
-    fn new(domain: &Domain, task: &Task<'_>, queries: Queries) -> Result<Self> {
+    fn new(domain: &Domain, task: &Task<'_>, queries: Queries, repeats: Repeats) -> Result<Self> {
         let cliques = task.workload.cliques();
         let (mut sizes, mut sum) = (Vec::with_capacity(cliques.len()), 0_u64);
         for clique in &cliques {
@@ -207,7 +223,15 @@ impl Candidates {
             });
         }
         let taken = vec![Vec::new(); cliques.len()];
-        Ok(Self { cliques, queries, sizes, taken })
+        Ok(Self { cliques, queries, repeats, sizes, taken })
+    }
+
+    /// Makes the queries of earlier rounds candidates again, if they may be repeated.
+    fn begin_round(&mut self) {
+        match self.repeats {
+            Repeats::Allowed => self.taken.fill(Vec::new()),
+            Repeats::Excluded => {}
+        }
     }
 
     /// Number of candidates.

@@ -16,7 +16,7 @@ use jointly::measurement::Provenance;
 use jointly::mechanism::{
     Aim, AnchorPgm, CheckpointFolder, Chooser, Contradicted, DualQuery, Fem, Gain, Gem, GemPub,
     Ide, Independent, Iterate, JamPgm, Latents, Leftover, Loss, Mechanism, Mst, Mwem, MwemPgm,
-    NeuralFit, Pep, PepPub, PmwPub, Queries, QueryRelease, Rap, RapSoftmax, Reuse, RowFit,
+    NeuralFit, Pep, PepPub, PmwPub, Queries, QueryRelease, Rap, RapSoftmax, Repeats, Reuse, RowFit,
     Shrinkage, Task,
 };
 use jointly::observe::{Event, Observer, Silent};
@@ -121,7 +121,10 @@ const OTHERS: [Make; 19] = [
     || Box::new(Mst { iterations: 200, ..Mst::default() }),
     || Box::new(MwemPgm { iterations: 200, ..MwemPgm::default() }),
     || Box::new(Independent { iterations: 200, ..Independent::default() }),
-    || Box::new(Mwem { release: QueryRelease::new(ROUNDS, Queries::Single), reuse: Reuse::Own }),
+    || {
+        let release = QueryRelease::new(ROUNDS, Queries::Single);
+        Box::new(Mwem { release, reuse: Reuse::Own, repeats: Repeats::Excluded })
+    },
     || {
         let rounds = QueryRelease::new(ROUNDS, Queries::Marginals);
         Box::new(PmwPub {

@@ -6,14 +6,14 @@ use jointly::Error;
 use jointly::data::{Dataset, Projectable};
 use jointly::domain::{Clique, Domain};
 use jointly::mechanism::{
-    Iterate, Mechanism, Mwem, Pep, PepPub, PmwPub, Queries, QueryRelease, Release, Reuse,
+    Iterate, Mechanism, Mwem, Pep, PepPub, PmwPub, Queries, QueryRelease, Release, Repeats, Reuse,
 };
 use jointly::model::{Model, ModelFile, ModelLimits, Sampling, WeightedSupport};
 use jointly::observe::{Event, Silent};
 use jointly::privacy::{
     MarginalSensitivity, NeighboringRelation, NoiseMechanism, NoiseSeed, Selection,
 };
-use jointly::query::Workload;
+use jointly::query::{WeightedClique, Workload};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
@@ -40,8 +40,8 @@ fn settings() -> Vec<QueryRelease> {
 fn mechanisms(release: &QueryRelease) -> [Box<dyn Mechanism + Send + Sync>; 4] {
     let (release, projections) = (*release, 10);
     [
-        Box::new(Mwem { release, reuse: Reuse::AsBad }),
-        Box::new(PmwPub { release, reuse: Reuse::AsBad }),
+        Box::new(Mwem { release, ..Mwem::default() }),
+        Box::new(PmwPub { release, ..PmwPub::default() }),
         Box::new(Pep { release, projections, tolerance: 0.0 }),
         Box::new(PepPub { release, projections, tolerance: 0.0 }),
     ]
@@ -135,6 +135,81 @@ fn the_same_seed_gives_the_same_bytes_on_one_thread_and_on_two() {
             assert_eq!(once, on(2), "{}", mechanism.name());
             let other = Run { seed: NoiseSeed::Fixed(2), ..run.clone() };
             assert_ne!(once, bytes(&other.release(&*mechanism)), "{}", mechanism.name());
+        }
+    }
+}
+
+/// Private records of both sexes, public ones of one: no weights bring the two cells of SEX, the first attribute, nearer
+/// the truth, and no cell of another attribute is nearly as wrong.
+fn one_sex_is_public(epsilon: f64) -> Run {
+    let private = people(2000, 1, 0.0);
+    let near = people(1500, 1, 0.0);
+    let rows: Vec<Vec<u32>> = (0..1500).map(|r| near.row(r)).filter(|row| row[0] == 0).collect();
+    let public = Dataset::from_rows(private.domain().clone(), &rows).unwrap();
+    let workload = Workload::all_k_way(private.domain(), 1).unwrap();
+    Run { epsilon, workload, ..Run::new(&private, &[("one sex", &public)]) }
+}
+
+/// What a run measured, and the number of candidates of each of its choices.
+fn chosen(release: &Release) -> (Vec<(Clique, Option<usize>)>, Vec<u64>) {
+    let measured = release.measurements.iter().map(|m| (m.clique.clone(), m.cell)).collect();
+    let choices = release.rounds.iter().flat_map(|round| round.choices.clone()).collect();
+    (measured, choices)
+}
+
+#[test]
+fn a_query_whose_error_stays_the_largest_is_measured_again_and_again() {
+    let run = one_sex_is_public(100.0);
+    let release = QueryRelease::new(12, Queries::Single);
+    let (measured, choices) = chosen(&run.release(&PmwPub { release, ..PmwPub::default() }));
+    assert_eq!((measured.len(), &choices), (12, &vec![23; 12]));
+    assert!(measured.iter().all(|(clique, _)| *clique == Clique::new([0])), "{measured:?}");
+
+    let excluded = PmwPub { release, repeats: Repeats::Excluded, ..PmwPub::default() };
+    let (mut measured, choices) = chosen(&run.release(&excluded));
+    assert_eq!(choices, (12..24).rev().collect::<Vec<u64>>());
+    measured.sort_unstable();
+    measured.dedup();
+    assert_eq!(measured.len(), 12);
+}
+
+#[test]
+fn there_may_be_more_rounds_than_queries() {
+    let run = one_sex_is_public(10.0);
+    let workload = Workload::all_k_way(run.domain(), 1).unwrap();
+    let sex = workload.cliques().into_iter().filter(|clique| *clique == Clique::new([0]));
+    let sex = sex.map(|clique| WeightedClique { clique, weight: 1.0 });
+    let run = Run { workload: Workload::new(sex, run.domain()).unwrap(), ..run };
+    for (repeats, expected) in
+        [(Repeats::Allowed, [2, 2, 2, 2, 2]), (Repeats::Excluded, [2, 1, 2, 1, 2])]
+    {
+        let release = QueryRelease::new(5, Queries::Single);
+        let mechanisms: [Box<dyn Mechanism>; 2] = [
+            Box::new(Mwem { release, repeats, ..Mwem::default() }),
+            Box::new(PmwPub { release, repeats, ..PmwPub::default() }),
+        ];
+        for mechanism in mechanisms {
+            let release = run.release(&*mechanism);
+            let (measured, choices) = chosen(&release);
+            assert_eq!((measured.len(), choices), (5, expected.to_vec()), "{}", mechanism.name());
+            assert_eq!(release.ledger.spent(), release.ledger.limit());
+            assert_eq!(release.ledger.entries().len(), 10);
+        }
+    }
+}
+
+#[test]
+fn the_queries_of_one_round_are_distinct_and_those_of_two_rounds_need_not_be() {
+    let run = one_sex_is_public(100.0);
+    for queries in [Queries::Single, Queries::Marginals] {
+        let release = QueryRelease { per_round: 2, ..QueryRelease::new(3, queries) };
+        let release = run.release(&PmwPub { release, ..PmwPub::default() });
+        let (measured, choices) = chosen(&release);
+        let all = if queries == Queries::Single { 23 } else { 6 };
+        assert_eq!(choices, [all, all - 1].repeat(3));
+        for pair in measured.chunks(2) {
+            assert_ne!(pair[0], pair[1]);
+            assert_eq!(pair[0].0, Clique::new([0]));
         }
     }
 }
@@ -322,8 +397,8 @@ fn past_queries_are_used_again_or_not_and_a_tolerance_leaves_small_errors() {
         let fits: Vec<(u32, f64)> = fits.collect();
         (fits.iter().map(|(queries, _)| *queries).collect(), fits[11].1)
     };
-    assert_eq!(used(&Mwem { release, reuse: Reuse::Own }).0, [1; 12]);
-    let reused = used(&Mwem { release, reuse: Reuse::AsBad }).0;
+    assert_eq!(used(&Mwem { release, reuse: Reuse::Own, ..Mwem::default() }).0, [1; 12]);
+    let reused = used(&Mwem { release, ..Mwem::default() }).0;
     assert!(reused.iter().any(|queries| *queries > 1), "{reused:?}");
     let (strict, met) = used(&Pep { release, projections: 200, tolerance: 0.0 });
     let (lenient, left) = used(&Pep { release, projections: 200, tolerance: 0.02 });

@@ -47,6 +47,30 @@ fn they_have_ledger_report_model_and_checkpoint() {
 }
 
 #[test]
+fn repeats_are_allowed_by_default_in_pmw_pub_and_excluded_in_mwem() {
+    let bench = Bench::new();
+    for name in ["mwem", "pmw-pub"] {
+        let command = format!("{SYNTH} --mechanism {name} --rounds 40 --ledger ledger.json");
+        // The number of cells of the workload, which the first round chooses from.
+        let candidates = |flags: &str| -> Vec<u64> {
+            bench.succeed(&format!("{command}{flags}"));
+            let ledger: Value = serde_json::from_str(&bench.read("ledger.json")).unwrap();
+            let entries = ledger["ledger"]["entries"].as_array().unwrap();
+            entries.iter().filter_map(|e| e["mechanism"]["candidates"].as_u64()).collect()
+        };
+        let all = candidates(" --repeats allowed");
+        assert_eq!(all, vec![all[0]; 40], "{name}");
+        let fewer = candidates(" --repeats excluded");
+        assert_eq!(fewer[..3], [all[0], all[0] - 1, all[0] - 2], "{name}");
+        let default = if name == "pmw-pub" { all } else { fewer };
+        assert_eq!(candidates(""), default, "{name}");
+    }
+    let help = bench.run("synth --help");
+    let help = String::from_utf8(help.stdout).unwrap();
+    assert!(help.contains("--repeats <WHETHER>"), "{help}");
+}
+
+#[test]
 fn flags_that_would_not_be_heeded_are_refused() {
     let bench = Bench::new();
     for (flags, part) in [
@@ -55,6 +79,8 @@ fn flags_that_would_not_be_heeded_are_refused() {
         ("--mechanism mst --iterate last", "--iterate is of no use"),
         ("--mechanism mwem --projections 3", "--projections is of no use"),
         ("--mechanism pep --size-limit-mib 3", "--size-limit-mib is of no use"),
+        ("--mechanism pep-pub --repeats allowed", "--repeats is of no use"),
+        ("--mechanism gem --repeats excluded", "--repeats is of no use"),
         ("--mechanism pmw-pub --iterations 3", "--iterations is of no use"),
     ] {
         bench.fail(&format!("{SYNTH} {flags}"), 2, part);
@@ -80,7 +106,15 @@ fn they_are_compared() {
     };
     bench.write("wrong.toml", &protocol("mwem]\nprojections = 3"));
     bench.fail("compare wrong.toml", 3, "projections is of no use with mechanism mwem");
-    bench.write("good.toml", &protocol("pep]\nrounds = 4\nprojections = 3\nqueries = \"single\""));
+    bench.write("wrong.toml", &protocol("pmw-pub]\nrepeats = \"twice\""));
+    bench.fail(
+        "compare wrong.toml",
+        3,
+        "unknown variant `twice`, expected `allowed` or `excluded`",
+    );
+    let good = "pep]\nrounds = 4\nprojections = 3\nqueries = \"single\"\n\
+                [tuning.pmw-pub]\nrepeats = \"excluded\"";
+    bench.write("good.toml", &protocol(good));
     bench.succeed("compare good.toml --out results");
     let results = bench.read("results/results.csv");
     assert!(NAMES.iter().all(|name| results.contains(&format!(",{name},"))), "{results}");

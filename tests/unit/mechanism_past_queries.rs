@@ -34,10 +34,34 @@ fn queries_count_their_records_and_answers_are_clamped() {
     let (worst, error) = past.worst(&weights).unwrap();
     assert!(worst.0 == 0 && worst.1 != 1 && (error - 0.4).abs() < 1e-12);
     past.begin_round();
-    past.push(&support, &measured(Some(2), &[9.0]), 10.0).unwrap();
+    past.push(&support, &measured(Some(0), &[6.0]), 10.0).unwrap();
     assert_eq!(past.of_the_round(), [Query(3, 0)]);
     let bad = past.as_bad_as_the_round(&weights, 0.5);
-    assert_eq!(bad, [(0, 0), (0, 1), (0, 2), (2, 0), (3, 0)].map(|(i, j)| Query(i, j)));
+    assert_eq!(bad, [(0, 0), (0, 1), (0, 2), (1, 0), (2, 0), (3, 0)].map(|(i, j)| Query(i, j)));
+}
+
+#[test]
+fn a_query_that_is_measured_again_counts_once_with_its_last_answer() {
+    let (support, mut past) = (support(), PastQueries::default());
+    let weights = Weights::of(&support);
+    let mut round = |cell, values: &[f64]| {
+        past.begin_round();
+        past.push(&support, &measured(cell, values), 10.0).unwrap();
+        let answers = |query: &Query| past.answer(*query);
+        let own: Vec<f64> = past.of_the_round().iter().map(answers).collect();
+        (past.errors(&weights).len(), own)
+    };
+    assert_eq!(round(Some(0), &[1.0]), (1, vec![0.1]));
+    assert_eq!(round(Some(2), &[2.0]), (2, vec![0.2]));
+    assert_eq!(round(None, &[3.0, 0.0, 7.0]), (3, vec![0.3, 0.0, 0.7]));
+    assert_eq!(round(Some(0), &[5.0]), (3, vec![0.5]));
+    assert_eq!(round(Some(0), &[8.0]), (3, vec![0.8]));
+    assert_eq!(round(None, &[4.0, 0.0, 6.0]), (3, vec![0.4, 0.0, 0.6]));
+    // The answers left: 0.2 of the last value, 0.8 of the first, and the marginal, whose weights it meets.
+    let errors: Vec<f64> = past.errors(&weights).concat();
+    let expected = [0.4, 0.4, 0.0, 0.0, 0.0];
+    let close = |(a, b): (&f64, f64)| (a - b).abs() < 1e-12;
+    assert!(errors.len() == 5 && errors.iter().zip(expected).all(close), "{errors:?}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::training::{Memory, Trained, Training, fill};
 use super::{check_count, check_rate, check_size};
 use crate::domain::Domain;
 use crate::error::{Error, Result};
-use crate::mechanism::query_release::{Queries, QueryRelease};
+use crate::mechanism::query_release::{Queries, QueryRelease, Repeats};
 use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task};
 use crate::model::products::split::value_ranges;
 use crate::observe::{Checks, Observer};
@@ -278,7 +278,7 @@ impl Mechanism for Gem {
         self.check()?;
         let model = NeuralModel::new(&self.network, curator.domain())?;
         let training = Training::new(model, curator.domain(), self.release.rounds);
-        self.release.run(self, training, curator, task, observer)
+        self.release.run(self, Repeats::Excluded, training, curator, task, observer)
     }
 }
 
@@ -310,6 +310,6 @@ impl Mechanism for GemPub {
         model.network.clear(public.missing());
         model.public = Some(public);
         let training = Training::new(model, domain, self.release.rounds);
-        self.release.run(self, training, curator, task, observer)
+        self.release.run(self, Repeats::Excluded, training, curator, task, observer)
     }
 }

@@ -15,7 +15,7 @@ use super::training::{Memory, Trained, Training, fill, numbers};
 use super::{check_count, check_rate, check_size};
 use crate::domain::Domain;
 use crate::error::Result;
-use crate::mechanism::query_release::{Queries, QueryRelease};
+use crate::mechanism::query_release::{Queries, QueryRelease, Repeats};
 use crate::mechanism::{Mechanism, PlanFor, Release, RunPlan, Task};
 use crate::model::products::split::value_ranges;
 use crate::observe::{Checks, Observer};
@@ -271,7 +271,7 @@ impl Mechanism for RapSoftmax {
         self.check()?;
         let model = RowModel::new(Rows::SoftMax, self.rows, curator.domain())?;
         let training = Training::new(model, curator.domain(), self.release.rounds);
-        self.release.run(self, training, curator, task, observer)
+        self.release.run(self, Repeats::Excluded, training, curator, task, observer)
     }
 }
 
@@ -298,6 +298,6 @@ impl Mechanism for Rap {
         self.check()?;
         let model = RowModel::new(Rows::Relaxed, self.rows, curator.domain())?;
         let training = Training::new(model, curator.domain(), self.release.rounds);
-        self.release.run(self, training, curator, task, observer)
+        self.release.run(self, Repeats::Excluded, training, curator, task, observer)
     }
 }
