@@ -35,9 +35,9 @@ pub enum Reuse {
 /// reusing past ones is an improvement that its section 4 proposes.) No query is measured twice while others are left,
 /// [`Repeats::Excluded`]. (The paper selects among all queries in every round. The program of its first author,
 /// `mrtzh/PrivateMultiplicativeWeights.jl`, takes the errors of measured queries as 0. On Adult repeats are worse:
-/// `docs/results/weighted-supports.md`.) The queries are the cells of the workload's
-/// marginals; the workload's weights are ignored. The distribution starts uniform. Structural zeros stay zero. The
-/// number of records n is treated as in [`crate::mechanism::Aim`].
+/// `docs/results/weighted-supports.md`.) The queries are the cells of the workload's marginals; the workload's weights are
+/// ignored. The distribution starts uniform. Structural zeros stay zero. The number of records n is treated as in
+/// [`crate::mechanism::Aim`].
 ///
 /// ```
 /// use jointly::mechanism::{Iterate, Mwem, QueryRelease};

@@ -483,6 +483,9 @@ fn subjects() -> Vec<(String, NeighboringRelation, f64, Runner)> {
     }
     let laplace = json!({ "noise": "laplace" }).as_object().unwrap().clone();
     subjects.push(("ide, Laplace".into(), ReplaceOne, 0.1, of_mechanism("ide", laplace)));
+    let excluded = json!({ "repeats": "excluded" }).as_object().unwrap().clone();
+    let once = of_mechanism("pmw-pub", excluded);
+    subjects.push(("pmw-pub, no repeats".into(), ReplaceOne, 0.2, once));
     subjects.push(("trust".into(), ReplaceOne, 0.5, of_trust()));
     let mixture = |form| of_mixture_error(form);
     subjects.push(("mixture-error".into(), ReplaceOne, 0.3, mixture(NoiseForm::Gaussian)));
