@@ -41,8 +41,8 @@ pub enum Iterate {
     Average,
 }
 
-/// Whether a round may select a query that an earlier round measured. The queries of one round are distinct either way,
-/// as they are selected against the same model.
+/// Whether a round may select a query that an earlier round measured. The queries of one round are distinct either way
+/// (if there are as many), as they are selected against the same model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Repeats {
