@@ -147,7 +147,7 @@ fn one_sex_is_public(epsilon: f64) -> Run {
     let rows: Vec<Vec<u32>> = (0..1500).map(|r| near.row(r)).filter(|row| row[0] == 0).collect();
     let public = Dataset::from_rows(private.domain().clone(), &rows).unwrap();
     let workload = Workload::all_k_way(private.domain(), 1).unwrap();
-    Run { epsilon, workload, ..Run::new(&private, &[("one sex", &public)]) }
+    Run { workload, epsilon, ..Run::new(&private, &[("one sex", &public)]) }
 }
 
 /// What a run measured, and the number of candidates of each of its choices.
