@@ -9,7 +9,7 @@ use jointly::rand::rngs::ChaCha20Rng;
 use jointly::rand::{Rng, RngExt, SeedableRng};
 
 #[path = "../readers.rs"]
-mod readers;
+pub(crate) mod readers;
 
 /// Mutations of each file. The seeds are fixed: this is a regression test; the search is the fuzzer's.
 const MUTATIONS: u64 = 2_000;

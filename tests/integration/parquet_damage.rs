@@ -2,6 +2,8 @@
 //!
 //! `JOINTLY_DAMAGED_FILES` is the number of files, 2000 if it is not set; 100000 take some minutes.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -24,15 +26,13 @@ use jointly::rand::rngs::ChaCha20Rng;
 use jointly::rand::{Rng, RngExt, SeedableRng};
 
 use crate::cli::{Bench, stderr};
-
-#[expect(dead_code, reason = "only the reader of Parquet is used here")]
-#[path = "../readers.rs"]
-mod readers;
+use crate::corpus::readers;
 
 /// Rows of each file, in two row groups.
 const ROWS: usize = 40;
 
 /// A column of every type that can be read, and one that cannot.
+#[expect(clippy::too_many_lines, reason = "one line or more for each type")]
 fn batch() -> RecordBatch {
     type Half = <Float16Type as ArrowPrimitiveType>::Native;
     let at = || 0..ROWS;
@@ -48,15 +48,17 @@ fn batch() -> RecordBatch {
         ("sex", Arc::new(StringArray::from_iter_values(at().map(|row| ["f", "m"][row % 2])))),
         (
             "age",
-            Arc::new(Int8Array::from_iter(at().map(|row| (row % 9 != 0).then(|| 11 * small(row))))),
+            Arc::new(
+                at().map(|row| (row % 9 != 0).then(|| 11 * small(row))).collect::<Int8Array>(),
+            ),
         ),
         ("size", Arc::new(UInt64Array::from_iter_values(at().map(|row| row as u64 % 5)))),
         ("nothing", Arc::new(NullArray::new(ROWS))),
         (
             "flag",
-            Arc::new(BooleanArray::from_iter(
-                at().map(|row| (row % 4 != 0).then_some(row % 3 == 0)),
-            )),
+            Arc::new(
+                at().map(|row| (row % 4 != 0).then_some(row % 3 == 0)).collect::<BooleanArray>(),
+            ),
         ),
         (
             "half",
@@ -87,7 +89,7 @@ fn batch() -> RecordBatch {
                 at().map(|row| u32::try_from(row * row).unwrap()),
             )),
         ),
-        ("text", Arc::new(LargeStringArray::from_iter(at().map(some_text)))),
+        ("text", Arc::new(at().map(some_text).collect::<LargeStringArray>())),
         (
             "view",
             Arc::new(StringViewArray::from_iter_values(
