@@ -52,7 +52,7 @@ fn batch() -> RecordBatch {
                 at().map(|row| (row % 9 != 0).then(|| 11 * small(row))).collect::<Int8Array>(),
             ),
         ),
-        ("size", Arc::new(UInt64Array::from_iter_values(at().map(|row| row as u64 % 5)))),
+        ("size", Arc::new(UInt64Array::from_iter_values(at().map(|row| row as u64 % 4)))),
         ("nothing", Arc::new(NullArray::new(ROWS))),
         (
             "flag",
