@@ -80,6 +80,9 @@ mod pap;
 #[cfg(all(feature = "cli", feature = "parquet"))]
 #[path = "integration/parquet.rs"]
 mod parquet;
+#[cfg(all(feature = "cli", feature = "parquet"))]
+#[path = "integration/parquet_damage.rs"]
+mod parquet_damage;
 #[path = "integration/prior.rs"]
 mod prior;
 #[path = "integration/prior_real.rs"]

@@ -21,7 +21,7 @@ use jointly::rand::rngs::ChaCha20Rng;
 pub(crate) type Reader = fn(&[u8]);
 
 /// All readers.
-pub(crate) const READERS: [(&str, Reader); 7] = [
+pub(crate) const READERS: &[(&str, Reader)] = &[
     ("csv", csv),
     ("schema", schema),
     ("workload", workload),
@@ -29,6 +29,8 @@ pub(crate) const READERS: [(&str, Reader); 7] = [
     ("model", model),
     ("ledger", ledger),
     ("checkpoint", checkpoint),
+    #[cfg(feature = "parquet")]
+    ("parquet", parquet),
 ];
 
 const SCHEMA: &str = r#"{"na_token": "NA", "columns": [
@@ -97,10 +99,13 @@ pub(crate) fn rules(bytes: &[u8]) {
 /// A model, from which records are then drawn.
 pub(crate) fn model(bytes: &[u8]) {
     let limits = ModelLimits { file_bytes: 1 << 16, model_mib: 4.0 };
-    let Some(file) = text(bytes).and_then(|text| ModelFile::from_json(text, "m.json", limits).ok())
-    else {
-        return;
-    };
+    let Some(text) = text(bytes) else { return };
+    let is_whole = ModelFile::from_json(text, "m.json", limits).is_ok();
+    // As from a stranger who knows how digests are made: otherwise every change ends at the digest.
+    let Ok(text) = ModelFile::with_digest(text, "m.json") else { return };
+    let read = ModelFile::from_json(&text, "m.json", limits);
+    assert!(read.is_ok() || !is_whole);
+    let Ok(file) = read else { return };
     for drawing in [Drawing::Refined, Drawing::Independent] {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
         if let Ok(rows) = file.model.rows(10, drawing, &file.refined_on, &mut rng) {
@@ -128,17 +133,58 @@ pub(crate) fn ledger(bytes: &[u8]) {
     }
 }
 
-/// A checkpoint of the run below, which then resumes from it.
-pub(crate) fn checkpoint(bytes: &[u8]) {
+/// Writes bytes to a file of a new folder, in memory where there is a file system for it.
+fn in_file<T>(name: &str, bytes: &[u8], read: impl FnOnce(&Path) -> T) -> T {
     let fast = Path::new("/dev/shm");
     let place = if fast.is_dir() { fast.to_owned() } else { std::env::temp_dir() };
     let thread = format!("{:?}", std::thread::current().id());
     let thread = thread.replace(|c: char| !c.is_ascii_digit(), "");
     let folder = place.join(format!("jointly-readers-{}-{thread}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
-    fs::write(folder.join("checkpoint.json"), bytes).expect("written");
-    let resumed = resume(&folder);
+    let file = folder.join(name);
+    fs::write(&file, bytes).expect("written");
+    let done = read(&file);
     fs::remove_dir_all(&folder).expect("removed");
+    done
+}
+
+/// A table in Parquet, by every way of reading one.
+#[cfg(feature = "parquet")]
+pub(crate) fn parquet(bytes: &[u8]) {
+    _ = in_file("t.parquet", bytes, read_parquet);
+}
+
+/// What a reader says of a Parquet file.
+#[cfg(feature = "parquet")]
+pub(crate) fn read_parquet(file: &Path) -> Vec<jointly::Result<()>> {
+    use jointly::data::{
+        CountPlan, NumericColumns, PartialTable, draft_from_public, read_csv, read_public_csv,
+        read_units_csv,
+    };
+    use jointly::observe::Unstoppable;
+    let schema = known();
+    let plan = CountPlan::new(&schema, &[Clique::new(0..2)]).expect("a small plan");
+    let (counted, read) = (plan.count_file(file, &Unstoppable), read_csv(file, &schema));
+    if let (Ok(counted), Ok(read)) = (&counted, &read) {
+        assert_eq!(counted.records(), read.records() as u64);
+    }
+    let drafted = draft_from_public(&[file], schema.table());
+    // Under a schema that knows all of its columns.
+    let partial = drafted.as_ref().ok().map(|draft| PartialTable::read(file, &draft.schema, &[]));
+    let all = [
+        counted.map(drop),
+        read.map(drop),
+        read_public_csv(file, &schema).map(drop),
+        read_units_csv(file, &schema, &Units::new("home", 2).expect("valid")).map(drop),
+        NumericColumns::read(file, &schema).map(drop),
+        drafted.map(drop),
+    ];
+    all.into_iter().chain(partial.map(|read| read.map(drop))).collect()
+}
+
+/// A checkpoint of the run below, which then resumes from it.
+pub(crate) fn checkpoint(bytes: &[u8]) {
+    let resumed = in_file("checkpoint.json", bytes, |file| resume(file.parent()?));
     if let Some(spent) = resumed {
         assert!(spent <= 1 << 36);
     }

@@ -13,6 +13,7 @@
 from ._errors import (
     BudgetExceeded,
     CheckpointError,
+    ForkError,
     InputError,
     JointlyError,
     PrivacyError,
@@ -37,6 +38,7 @@ __all__ = [
     "Fit",
     "Fitted",
     "FittingPublicTables",
+    "ForkError",
     "InputError",
     "JointlyError",
     "Ledger",

@@ -43,5 +43,12 @@ class BudgetExceeded(PrivacyError):
     """A charge that exceeds what is left of the budget. Nothing was spent."""
 
 
+class ForkError(JointlyError, RuntimeError):
+    """A call in a process that was forked after its parent had used this package: the parent's threads are not in it.
+
+    Start such processes with ``multiprocessing.get_context("spawn")``.
+    """
+
+
 class CheckpointError(JointlyError):
     """A checkpoint that cannot be resumed."""

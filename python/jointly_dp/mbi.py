@@ -18,6 +18,7 @@ guarantee, its exact noise and its ledger, does not cover mechanisms of other li
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
@@ -180,14 +181,21 @@ def from_mbi(model: Any, schema: Schema | None = None, *, is_private: bool = Fal
     ]
     members = {
         "format": "jointly-model",
-        "version": 1,  # in which the reader derives the zeros of the schema
+        "version": 6,  # without "zeros": the reader derives those of the schema
         "mechanism": "mbi",
         "private": is_private,
         "total": float(model.total),
         "schema": json.loads(schema.to_json()),
         "factors": factors,
     }
-    return Model.from_json(json.dumps(members))
+    return Model.from_json(_sealed(members))
+
+
+def _sealed(members: dict[str, Any]) -> str:
+    """The text of a model file with the digest of its content (docs/guide/model-file.md)."""
+    content = json.dumps(dict(sorted(members.items())), separators=(",", ":"))
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    return json.dumps({**members, "digest": f"sha256:{digest}"})
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,6 +5,7 @@ mod cell_loss;
 mod errors;
 mod measured;
 mod model;
+mod process;
 mod release;
 mod tables;
 mod tools;

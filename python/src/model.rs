@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 
 use crate::errors::{Raise, json};
+use crate::process;
 use crate::tables::Schema;
 use crate::watch;
 
@@ -72,25 +73,26 @@ impl Model {
     /// Reads a model file.
     #[staticmethod]
     fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let read = py.detach(|| ModelFile::read(&path, ModelLimits::default()));
-        Ok(Self(Arc::new(read.raise(py)?)))
+        let read = process::detached(py, || ModelFile::read(&path, ModelLimits::default()));
+        Ok(Self(Arc::new(read?)))
     }
 
     /// Reads the text of a model file.
     #[staticmethod]
     fn from_json(py: Python<'_>, text: &str) -> PyResult<Self> {
-        let read = py.detach(|| ModelFile::from_json(text, "model", ModelLimits::default()));
-        Ok(Self(Arc::new(read.raise(py)?)))
+        let limits = ModelLimits::default();
+        let read = process::detached(py, || ModelFile::from_json(text, "model", limits));
+        Ok(Self(Arc::new(read?)))
     }
 
     /// The text of the model file.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| self.0.to_json()).raise(py)
+        process::detached(py, || self.0.to_json())
     }
 
     /// Writes the model file.
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| self.0.write(&path)).raise(py)
+        process::detached(py, || self.0.write(&path))
     }
 
     #[getter]
@@ -211,7 +213,7 @@ impl Model {
         let model = &self.0.model;
         let domain = model.domain();
         let clique = domain.clique(&names).raise(py)?;
-        let table = py.detach(|| model.marginals(std::slice::from_ref(&clique))).raise(py)?;
+        let table = process::detached(py, || model.marginals(std::slice::from_ref(&clique)))?;
         let at: Vec<usize> = names.iter().filter_map(|name| domain.position(name)).collect();
         let (shape, places) = turned(domain, &clique, &at);
         let values = table[0].values();
@@ -228,7 +230,7 @@ impl Model {
         };
         let (domain, potentials) = (field.domain(), field.potentials());
         let cliques = potentials.layout().cliques();
-        let marginals = py.detach(|| field.marginals(cliques)).raise(py)?;
+        let marginals = process::detached(py, || field.marginals(cliques))?;
         let table = |(index, clique): (usize, &Clique)| {
             let names = clique.iter().map(|attribute| domain.name(attribute).to_owned()).collect();
             (names, potentials.table(index).to_vec(), marginals[index].values().to_vec())
@@ -248,7 +250,7 @@ impl Model {
         let asked: Vec<Asked> = serde_json::from_str(questions)
             .map_err(|error| crate::errors::wrong(py, "questions", error))?;
         let file = &self.0;
-        let answers = py.detach(|| {
+        let answers = process::detached(py, || {
             let questions = asked.into_iter().map(|asked| {
                 Ok(match asked {
                     Asked::Marginal(names) => Question::Marginal(names),
@@ -264,7 +266,7 @@ impl Model {
             };
             model.ask(&file.schema, &by, &questions)
         });
-        json(py, &answers.raise(py)?)
+        json(py, &answers?)
     }
 }
 

@@ -21,6 +21,7 @@ use serde_json::{Map, Value};
 
 use crate::errors::{Raise, json, wrong};
 use crate::model::Model;
+use crate::process;
 use crate::tables::{Rows, Schema, privacy_unit};
 use crate::watch;
 
@@ -144,8 +145,10 @@ impl Release {
     fn released(&self, py: Python<'_>, labels: bool) -> PyResult<PyTable> {
         let labels = if labels { Labels::Text } else { Labels::Codes };
         let values = ChaCha20Rng::seed_from_u64(self.value_seed);
-        let made = py.detach(|| to_record_batch(&self.rows, &self.tables.schema, labels, values));
-        let batch = made.raise(py)?;
+        let made = process::detached(py, || {
+            to_record_batch(&self.rows, &self.tables.schema, labels, values)
+        });
+        let batch = made?;
         let schema = batch.schema();
         PyTable::try_new(vec![batch], schema)
     }
@@ -179,7 +182,7 @@ impl Release {
 
     /// Writes the page about the run and the records of `fit`, or about as many others as `rows`.
     fn report(&self, py: Python<'_>, path: PathBuf, rows: usize) -> PyResult<()> {
-        py.detach(|| {
+        process::detached(py, || {
             let other;
             let table = if rows == self.rows.records() {
                 &self.rows
@@ -192,7 +195,6 @@ impl Release {
             let text = self.job.report(&self.tables, &self.release, table)?;
             write_text(&path, &text)
         })
-        .raise(py)
     }
 
     fn __reduce__(&self) -> PyResult<()> {

@@ -23,6 +23,7 @@ use pyo3_arrow::PyTable;
 use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::errors::{Raise, json, raised};
+use crate::process;
 use crate::watch;
 
 /// A schema.
@@ -53,12 +54,12 @@ impl Schema {
         let document = document.map(|text| text.parse::<Document>()).transpose().raise(py)?;
         let paths: Vec<&Path> = tables.iter().map(PathBuf::as_path).collect();
         let format = TableFormat::default();
-        let found = py.detach(|| match (&document, paths.is_empty()) {
+        let found = process::detached(py, || match (&document, paths.is_empty()) {
             (Some(document), true) => draft_from_document(document),
             (Some(document), false) => draft(document, &paths, &format),
             (None, _) => draft_from_public(&paths, &format),
         });
-        let Draft { schema, remarks } = found.raise(py)?;
+        let Draft { schema, remarks } = found?;
         let remarks: Vec<(Option<String>, String)> =
             remarks.into_iter().map(|remark| (remark.column, remark.text)).collect();
         Ok((Self(Arc::new(schema)), json(py, &remarks)?))

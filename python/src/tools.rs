@@ -182,6 +182,7 @@ pub(crate) fn trust(
 /// Sets the number of threads for all fits. Once only, and before the first fit.
 #[pyfunction]
 pub(crate) fn set_threads(py: Python<'_>, threads: usize) -> PyResult<()> {
+    crate::process::check(py)?;
     let built = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     built.map_err(|error| wrong(py, "threads", error))
 }

@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 
 use crate::errors::raised;
+use crate::process;
 
 /// Time between two looks for signals.
 const LOOK: Duration = Duration::from_millis(100);
@@ -64,13 +65,15 @@ fn is_about_spending(notice: &jointly::observe::Notice) -> bool {
     )
 }
 
-/// Does the work without the lock of the interpreter. `listener`: called with each event as JSON text. An exception in it,
+/// Does the work without the lock of the interpreter, unless this process has no threads for it ([`process::check`]).
+/// `listener`: called with each event as JSON text. An exception in it,
 /// or in a signal handler, stops the work, and is raised once the work has stopped.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     listener: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&mut dyn Observer) -> Result<T> + Send,
 ) -> PyResult<T> {
+    process::check(py)?;
     let stop = Arc::new(AtomicBool::new(false));
     let (events, received) = channel();
     let mut watched = Watched { events, stop: Arc::clone(&stop) };

@@ -38,6 +38,10 @@ def test_errors_have_a_class_for_each_kind(schema, tmp_path):
     assert type(error_of(schema, {"sex": [1, 2]})) is jd.InputError
     assert type(error_of(schema, epsilon=-1.0)) is jd.PrivacyError
     assert type(error_of(schema, epsilon=None)) is jd.PrivacyError
+    absurd = error_of(schema, epsilon=1e308)
+    assert type(absurd) is jd.PrivacyError and "at most 4096" in str(absurd)
+    with pytest.raises(jd.PrivacyError, match="at most 4096"):
+        jd.rho(1e308, 1e-6)
     assert type(error_of(schema, rounds=0)) is jd.UsageError
     assert type(error_of(schema, colour=3)) is jd.UsageError
     assert type(error_of(schema, mechanism="magic")) is jd.InputError

@@ -485,6 +485,9 @@ pub(super) struct SampleArgs {
     /// A table with some of the columns: its rows are kept, and get the other columns, drawn given all values of the row
     #[arg(long, value_name = "FILE", conflicts_with_all = ["rows", "given", "draw"])]
     pub(super) complete: Option<PathBuf>,
+    /// With --complete, columns to keep that the model does not know, such as identifiers, separated by commas
+    #[arg(long, value_name = "NAMES", requires = "complete", value_delimiter = ',')]
+    pub(super) keep: Vec<String>,
     /// How to draw records
     #[arg(long, value_enum, default_value = "refined", value_name = "HOW")]
     pub(super) draw: DrawName,

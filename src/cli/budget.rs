@@ -26,8 +26,13 @@ struct Answer {
 
 impl Answer {
     fn new(args: &BudgetArgs) -> Outcome<Self> {
-        let epsilon = args.epsilon.map(Epsilon::new).transpose()?;
+        let epsilon = args.epsilon.map(Epsilon::of_budget).transpose()?;
         let delta = args.delta.map(Delta::new).transpose()?;
+        // As for ε, than which the ρ of a budget is smaller.
+        if let Some(found) = args.rho.filter(|rho| *rho > Epsilon::MOST) {
+            let expected = "at most 4096: more is no protection";
+            return Err(Error::invalid_budget("rho", found, expected).into());
+        }
         let rho = args.rho.map(Rho::from_f64).transpose()?;
         if rho.is_some_and(Rho::is_zero) {
             let found = args.rho.unwrap_or(0.0);

@@ -107,7 +107,7 @@ fn complete(
     args: &SampleArgs,
     rng: &mut ChaCha20Rng,
 ) -> Outcome<u64> {
-    let partial = PartialTable::read(path, &file.schema)?;
+    let partial = PartialTable::read(path, &file.schema, &args.keep)?;
     let drawn = file.model.complete(partial.known(), rng, &|row, column| {
         let expected =
             "a value that some record of the model has together with the values before it";

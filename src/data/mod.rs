@@ -3,6 +3,9 @@
 //! A function that reads a file takes CSV, plain or gzip, and Parquet with the feature `parquet`; the content shows which it
 //! is. The path `-` is standard input, CSV only: it is read once and then kept in memory, so that every later reading gives
 //! the same table. A function that writes a table writes Parquet if the name ends in `.parquet`.
+//!
+//! The libraries that read Parquet panic on some damaged files, which is an error here. So that nothing is printed then, the
+//! first Parquet file that is read puts a panic hook around the one that is there; all other panics still reach that one.
 
 #[cfg(feature = "arrow")]
 pub mod arrow;

@@ -8,10 +8,11 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
 use crate::data::csv::{Reading, of_file, read_keeping};
-use crate::data::raw_table::quoted;
+use crate::data::raw_table::{Opened, RawTable, quoted, text};
 use crate::data::{Dataset, Labels, write_csv, write_durably};
-use crate::domain::{Encoding, Schema};
+use crate::domain::{Bins, Encoding, Kind, Outside, Schema};
 use crate::error::{Error, Result};
+use crate::text::nearest;
 
 /// Rows of which some columns are attributes of a schema, with their codes and their texts.
 #[derive(Clone, Debug)]
@@ -26,12 +27,17 @@ pub struct PartialTable {
 }
 
 impl PartialTable {
-    /// Reads a table, CSV or Parquet.
+    /// Reads a table, CSV or Parquet. `keep`: names of columns that it may have beyond those of the schema, such as its own
+    /// identifiers. Columns without a name are kept too.
     ///
     /// # Errors
-    /// As [`read_public_csv`](crate::data::read_public_csv): it has at least one attribute of the schema, and one row.
-    pub fn read(path: &Path, schema: &Schema) -> Result<Self> {
+    /// As [`read_public_csv`](crate::data::read_public_csv): it has at least one attribute of the schema, and one row. A
+    /// column that neither the schema nor `keep` has; a name in `keep` that the table lacks; a number or a date beyond the
+    /// bins, even where the schema counts those in the outer bins: the row would keep a value that no record has.
+    pub fn read(path: &Path, schema: &Schema, keep: &[String]) -> Result<Self> {
         let table = of_file(path, schema)?;
+        check_columns(&table, schema, keep)?;
+        let schema = &without_clamps(schema)?;
         let (name, header, has_lines) =
             (table.name.clone(), table.header.clone(), !table.has_rows());
         let (mut rows, mut lines) = (Vec::new(), Vec::new());
@@ -130,6 +136,35 @@ impl PartialTable {
         }
         writer.flush()
     }
+}
+
+/// Refuses columns that nobody knows: a misspelled one would be drawn as if it were not there.
+fn check_columns(table: &RawTable<Opened>, schema: &Schema, keep: &[String]) -> Result<()> {
+    if let Some(lacking) = keep.iter().find(|name| table.position(name).is_none()) {
+        let found = format!("no column '{lacking}' among {}", table.names());
+        return Err(table.header_error(found, "every column that is to be kept"));
+    }
+    let is_known = |name: &str| {
+        name.is_empty() || schema.column(name).is_some() || keep.iter().any(|kept| kept == name)
+    };
+    let unknown = table.header.iter().filter_map(text).find(|name| !is_known(name));
+    let Some(unknown) = unknown else { return Ok(()) };
+    let known = schema.attributes().map(|column| column.name.as_str());
+    let similar = nearest(unknown, known.filter(|name| table.position(name).is_none()));
+    let similar = similar.map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"));
+    let found = format!("the unknown column {}{similar}", quoted(unknown.as_bytes()));
+    Err(table.header_error(found, "columns of the schema, or kept by name with --keep"))
+}
+
+/// The schema with values beyond the bins refused.
+fn without_clamps(schema: &Schema) -> Result<Schema> {
+    let refusing = |bins: &Bins| bins.clone().with_outside(Outside::Refuse);
+    let kinds = schema.attributes().map(|column| match &column.kind {
+        Some(Kind::Numeric(bins)) => Some(Kind::Numeric(refusing(bins))),
+        Some(Kind::Date(bins)) => Some(Kind::Date(refusing(bins))),
+        _ => None,
+    });
+    schema.with_kinds("schema", kinds.collect())
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Models in files: versioned, documented in `docs/guide/model-file.md`, and safe to read from a stranger.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -10,7 +9,8 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::data::{Units, write_durably};
 use crate::domain::{Clique, Domain, Schema};
-use crate::error::{Error, Result};
+use crate::error::{Error, Fact, Result};
+use crate::model::digest::{self, DIGEST};
 use crate::model::stored_accuracy::StoredAccuracy;
 use crate::model::{Accuracy, Evidence, FORMS, Model};
 use crate::query::Workload;
@@ -18,12 +18,10 @@ use crate::text::read_text;
 
 /// What a file's first member says.
 const FORMAT: &str = "jointly-model";
-/// Version of the files that are written. In versions 1 to 3, each for one form, there was neither `zeros` nor
-/// `refined_on`; before version 5 there was no `accuracy`. `linked` came later in version 5: a program that does not know
-/// it refuses a file that has it.
-const VERSION: u32 = 5;
-/// The first version with `zeros`.
-const WITH_ZEROS: u32 = 4;
+/// Version of the files that are written, and the only one that is read. Files of earlier versions have no digest.
+const VERSION: u32 = 6;
+/// The most records of a table of this program, and so the largest total.
+const MOST_RECORDS: f64 = u32::MAX as f64;
 
 /// A model with the schema that turns its codes into records.
 #[derive(Clone, Debug)]
@@ -84,8 +82,6 @@ pub(super) struct Reading<'a> {
 pub(super) struct FileForm {
     /// Name of the member that holds the numbers.
     pub(super) member: &'static str,
-    /// The version of the files that had this form alone; 0: none.
-    pub(super) only_in: u32,
     pub(super) read: fn(&RawValue, Reading<'_>) -> Result<Model>,
 }
 
@@ -281,14 +277,24 @@ impl ModelFile {
         })?;
         // The form's member comes last.
         let open = text.strip_suffix('}').unwrap_or(&text);
-        Ok(format!("{open},\"{}\":{}}}", form.member, form.value))
+        Self::with_digest(&format!("{open},\"{}\":{}}}", form.member, form.value), "model")
+    }
+
+    /// The text of a file with the digest of its content, in place of the one that it may have: for models that were made by
+    /// hand or by other programs. `place` stands for the file in errors.
+    ///
+    /// # Errors
+    /// Text that is no JSON object.
+    pub fn with_digest(text: &str, place: &str) -> Result<String> {
+        digest::with_digest(text, place)
     }
 
     /// Reads a file. Sizes are checked first: of the file before it is read, of every table against its attributes, and
     /// of the whole model before anything is computed.
     ///
     /// # Errors
-    /// A file that cannot be read, is larger than the limits, is no model, is of a newer version, or contradicts itself.
+    /// A file that cannot be read, is larger than the limits, is no model, is of another version, was changed after it was
+    /// written, or contradicts itself.
     pub fn read(path: &Path, limits: ModelLimits) -> Result<Self> {
         let io = |source| Error::Io { action: "read", path: path.to_owned(), source };
         let bytes = fs::metadata(path).map_err(io)?.len();
@@ -316,35 +322,43 @@ impl ModelFile {
     fn parsed(text: &str, place: &str, limits: ModelLimits) -> Result<Self> {
         let wrong =
             |found: String, expected: &str| Error::invalid_specification(place, found, expected);
-        let form = "a model as in docs/guide/model-file.md";
-        let mut members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text)
-            .map_err(|error| Error::wrong_json(place, &error, true, form))?;
+        let mut members = digest::members(text, place)?;
+        let content = digest::digest(&members);
         let mut take = |name: &str| {
             let missing = || wrong(format!("no member '{name}'"), "a model of this program");
             members.remove(name).ok_or_else(missing)
         };
-        let format: String = parse(&take("format")?, place, "format")?;
+        let format: String = parse(take("format")?, place, "format")?;
         if format != FORMAT {
             return Err(wrong(format!("format '{format}'"), FORMAT));
         }
-        let version: u32 = parse(&take("version")?, place, "version")?;
-        if !(1..=VERSION).contains(&version) {
-            return Err(wrong(format!("version {version}"), "version 1, 2, 3, 4 or 5"));
+        let version: u32 = parse(take("version")?, place, "version")?;
+        if version != VERSION {
+            let expected = "version 6, the only one with a digest: write the model again";
+            return Err(wrong(format!("version {version}"), expected));
         }
-        let mechanism: String = parse(&take("mechanism")?, place, "mechanism")?;
-        let is_private: bool = parse(&take("private")?, place, "private")?;
-        let total: f64 = parse(&take("total")?, place, "total")?;
-        let schema: Schema = parse(&take("schema")?, place, "schema")?;
+        let stated: String = parse(take(DIGEST)?, place, DIGEST)?;
+        if stated != content {
+            let found = format!("content that differs from its digest ({content})");
+            let expected = format!(
+                "{stated}, as when it was written: the file was changed since; write the model again"
+            );
+            return Err(wrong(found, &expected));
+        }
+        let mechanism: String = parse(take("mechanism")?, place, "mechanism")?;
+        let is_private: bool = parse(take("private")?, place, "private")?;
+        let total: f64 = parse(take("total")?, place, "total")?;
+        check_total(total, &format!("{place}, member 'total'"))?;
+        let schema: Schema = parse(take("schema")?, place, "schema")?;
         let domain = schema.domain();
         let refined_on =
-            take("refined_on").ok().map(|value| parse::<RefinedOn>(&value, place, "refined_on"));
+            take("refined_on").ok().map(|value| parse::<RefinedOn>(value, place, "refined_on"));
         let accuracy =
-            take("accuracy").ok().map(|value| parse::<StoredAccuracy>(&value, place, "accuracy"));
-        let linked = take("linked").ok().map(|value| parse::<StoredUnits>(&value, place, "linked"));
+            take("accuracy").ok().map(|value| parse::<StoredAccuracy>(value, place, "accuracy"));
+        let linked = take("linked").ok().map(|value| parse::<StoredUnits>(value, place, "linked"));
         let stored_zeros =
-            take("zeros").ok().map(|value| parse::<Vec<StoredFactor>>(&value, place, "zeros"));
-        if version >= WITH_ZEROS && stored_zeros.transpose()?.unwrap_or_default() != zeros(&domain)
-        {
+            take("zeros").ok().map(|value| parse::<Vec<StoredFactor>>(value, place, "zeros"));
+        if stored_zeros.transpose()?.is_some_and(|stored| stored != zeros(&domain)) {
             return Err(wrong(
                 "other zeros".into(),
                 "those of the schema's forbidden combinations",
@@ -359,10 +373,6 @@ impl ModelFile {
         let (Some((form, value)), None) = (forms.next(), forms.next()) else {
             return Err(wrong(format!("not exactly one of {}", names.join(", ")), "one of them"));
         };
-        if version < WITH_ZEROS && version != form.only_in {
-            let found = format!("'{}' in version {version}", form.member);
-            return Err(wrong(found, &format!("version {}", form.only_in)));
-        }
         let model = (form.read)(
             value,
             Reading { domain: &domain, total, place, member: form.member, limits },
@@ -376,6 +386,18 @@ impl ModelFile {
         let linked = linked.transpose()?.map(|stored| stored.checked(&schema)).transpose()?;
         Ok(Self { schema, model, refined_on, accuracy, linked, mechanism, is_private })
     }
+}
+
+/// Refuses a total that no table can have.
+///
+/// # Errors
+/// A number that is not above 0, or is above [`MOST_RECORDS`].
+pub(super) fn check_total(total: f64, place: &str) -> Result<()> {
+    if total > 0.0 && total <= MOST_RECORDS {
+        return Ok(());
+    }
+    let expected = "above 0 and at most 4294967295, the most records of a table";
+    Err(Error::invalid_specification(place, Fact::from(total).to_string(), expected))
 }
 
 /// The cliques on which records are refined where a file does not say: all pairs, and what was measured.

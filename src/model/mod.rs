@@ -5,6 +5,7 @@ mod ask;
 mod blocks;
 mod complete;
 mod counts;
+mod digest;
 mod distribution;
 mod evidence;
 mod file;
@@ -47,8 +48,8 @@ use file::FileForm;
 
 /// Readers for the kinds of models in files. Each kind is written by its own [`Distribution::store`].
 const FORMS: &[FileForm] = &[
-    FileForm { member: "factors", only_in: 1, read: stored_factors::read },
-    FileForm { member: "support", only_in: 2, read: stored_support::read },
-    FileForm { member: "groups", only_in: 3, read: stored_groups::read },
-    FileForm { member: "products", only_in: 0, read: stored_products::read },
+    FileForm { member: "factors", read: stored_factors::read },
+    FileForm { member: "support", read: stored_support::read },
+    FileForm { member: "groups", read: stored_groups::read },
+    FileForm { member: "products", read: stored_products::read },
 ];

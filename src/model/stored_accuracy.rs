@@ -8,6 +8,7 @@ use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::measurement::{Measurement, Provenance};
 use crate::model::Accuracy;
+use crate::model::file::check_total;
 
 /// The member `accuracy`.
 #[derive(Serialize, Deserialize)]
@@ -76,9 +77,7 @@ impl StoredAccuracy {
             Error::invalid_specification(format!("{place}, member 'accuracy'"), found, expected)
         };
         let is_size = |x: f64| x.is_finite() && x >= 0.0;
-        if !(is_size(self.total) && self.total > 0.0) {
-            return Err(wrong("another total", "a number above 0"));
-        }
+        check_total(self.total, &format!("{place}, member 'accuracy', total"))?;
         let mut measured = Vec::with_capacity(self.measured.len());
         for stored in self.measured {
             let clique = domain.clique(&stored.attributes)?;

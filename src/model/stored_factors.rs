@@ -20,9 +20,21 @@ pub(super) fn factors(model: &MarkovRandomField) -> Vec<StoredFactor> {
     cliques.map(factor).collect()
 }
 
+/// The largest log-potential, 2⁴⁰, positive or negative. Beyond it, an `f64` has fewer than twelve binary digits after the
+/// point, and the last one changes a probability by a part in four thousand: no fit gives such a number.
+const LARGEST: f64 = (1_u64 << 40) as f64;
+
+/// Refuses log-potentials whose sums would be rounding errors, or whose exponentials are all of the model.
+fn check_potentials(factor: &StoredFactor, place: &str) -> Result<()> {
+    let wrong = factor.potentials.iter().flatten().find(|x| x.abs() > LARGEST);
+    let Some(wrong) = wrong else { return Ok(()) };
+    let found = format!("a log-potential of {wrong:e} on {}", factor.attributes.join(", "));
+    Err(Error::invalid_specification(place, found, "from -2^40 to 2^40, or null"))
+}
+
 /// A graphical model, once all sizes fit.
 pub(super) fn read(value: &RawValue, reading: Reading<'_>) -> Result<Model> {
-    let Reading { domain, total, place, limits, .. } = reading;
+    let Reading { domain, total, place, member, limits } = reading;
     let factors: Vec<StoredFactor> = reading.parse(value)?;
     let mut cliques: Vec<Clique> = Vec::with_capacity(factors.len());
     for factor in &factors {
@@ -40,6 +52,7 @@ pub(super) fn read(value: &RawValue, reading: Reading<'_>) -> Result<Model> {
                 found: factor.potentials.len(),
             });
         }
+        check_potentials(factor, &format!("{place}, member '{member}'"))?;
         cliques.push(clique);
     }
     let cells = JunctionTree::new(domain, &cliques).cells();

@@ -48,9 +48,9 @@ impl Budget {
     /// (ε, δ), as the largest ρ that implies it.
     ///
     /// # Errors
-    /// An ε that is not above 0, or a δ outside (0, 1).
+    /// An ε that is not above 0 or is above [`Epsilon::MOST`], or a δ outside (0, 1).
     pub fn approximate(epsilon: f64, delta: f64) -> Result<Self> {
-        let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(delta)?);
+        let (epsilon, delta) = (Epsilon::of_budget(epsilon)?, Delta::new(delta)?);
         let rho = rho_from_epsilon_delta(epsilon, delta)?;
         Ok(Self { epsilon, delta: Some(delta), threshold_delta: 0.0, rho })
     }

@@ -43,6 +43,30 @@ impl Epsilon {
         Err(Error::invalid_budget("epsilon", epsilon, "a finite number above 0"))
     }
 
+    /// The largest ε of a budget. It is that of pure ε, whose ρ = ε²/2 the ledger must hold with room for sums. At e^4096
+    /// to 1, the odds of telling neighbors apart are no guarantee, and far larger ε only lose digits: with ε + ρ in one
+    /// `f64`, the bound on δ is rounding error.
+    pub const MOST: f64 = 4096.0;
+
+    /// The ε of a budget: above 0 and at most [`MOST`](Self::MOST). What a conversion gives may be more.
+    ///
+    /// # Errors
+    /// A value out of this range.
+    ///
+    /// ```
+    /// use jointly::privacy::Epsilon;
+    /// assert!(Epsilon::of_budget(4096.0).is_ok());
+    /// assert!(Epsilon::of_budget(1e308).is_err());
+    /// ```
+    pub fn of_budget(epsilon: f64) -> Result<Self> {
+        let checked = Self::new(epsilon)?;
+        if epsilon > Self::MOST {
+            let expected = "at most 4096: more is no protection";
+            return Err(Error::invalid_budget("epsilon", epsilon, expected));
+        }
+        Ok(checked)
+    }
+
     /// The number.
     pub fn value(self) -> f64 {
         self.0

@@ -40,7 +40,7 @@ fn rows_are_completed_from_their_own_values() {
         writeln!(text, "{i},{job},{age}").unwrap();
     }
     bench.write("partial.csv", &text);
-    let complete = "sample --model model.json --complete partial.csv --seed 3";
+    let complete = "sample --model model.json --complete partial.csv --keep id --seed 3";
     bench.succeed(&format!("{complete} --out full.csv"));
     let full = bench.read("full.csv");
     let mut lines = full.lines();
@@ -69,7 +69,13 @@ fn tables_that_cannot_be_completed_are_refused_with_line_and_column() {
     let bench = bench();
     for (text, message) in [
         ("job,age\n", "without records"),
-        ("id\n1\n", "no attribute of the schema"),
+        (",\n1,2\n", "no attribute of the schema"),
+        ("sexx,age\nf,30\n", "line 1: found the unknown column 'sexx' (did you mean 'sex'?)"),
+        ("id,age\n1,30\n", "kept by name with --keep"),
+        (
+            "job,age\nnurse,30\nnurse,100\n",
+            "line 3, column 'age': found '100', expected a number from 0",
+        ),
         ("job\nnurse\nclown\n", "line 3, column 'job': found 'clown'"),
         ("sex,age,job\nf,30,nurse\n", "at least one attribute"),
         // The schema forbids both together.
@@ -108,7 +114,7 @@ fn a_contradiction_names_the_row_and_the_column() {
     );
     bench.write("partial.csv", "id,age,sex\n1,7,f\n2,7,m\n");
     bench.fail(
-        "sample --model model.json --complete partial.csv --out full.csv",
+        "sample --model model.json --complete partial.csv --keep id --out full.csv",
         3,
         "partial.csv, line 3, column 'age': found '7'",
     );

@@ -9,7 +9,7 @@ use jointly::rand::rngs::ChaCha20Rng;
 use jointly::rand::{Rng, RngExt, SeedableRng};
 
 #[path = "../readers.rs"]
-mod readers;
+pub(crate) mod readers;
 
 /// Mutations of each file. The seeds are fixed: this is a regression test; the search is the fuzzer's.
 const MUTATIONS: u64 = 2_000;
@@ -97,12 +97,13 @@ fn mutated(bytes: &[u8], rng: &mut ChaCha20Rng) -> Vec<u8> {
 
 #[test]
 fn no_reader_panics_on_the_corpus_or_its_mutations() {
-    for (name, reader) in readers::READERS {
+    for &(name, reader) in readers::READERS {
         let files = files(name);
         assert!(!files.is_empty(), "{name}");
         for (number, file) in (0..).zip(&files) {
             reader(file);
-            let mutations = if name == "checkpoint" { MUTATIONS / 8 } else { MUTATIONS };
+            let is_slow = ["checkpoint", "parquet"].contains(&name);
+            let mutations = if is_slow { MUTATIONS / 8 } else { MUTATIONS };
             for seed in 0..mutations {
                 let mut rng = ChaCha20Rng::seed_from_u64(number << 32 | seed);
                 reader(&mutated(file, &mut rng));
@@ -111,7 +112,17 @@ fn no_reader_panics_on_the_corpus_or_its_mutations() {
     }
 }
 
-/// The corpus must hold files that are read, or the test above shows little. `UPDATE_GOLDEN=1` writes it anew.
+/// The corpus must hold files that are read, or the test above shows little.
+#[test]
+fn the_models_in_the_corpus_are_read() {
+    use jointly::model::{ModelFile, ModelLimits};
+    for file in files("model") {
+        let text = String::from_utf8(file).expect("text");
+        ModelFile::from_json(&text, "m.json", ModelLimits::default()).expect("a model");
+    }
+}
+
+/// As above. `UPDATE_GOLDEN=1` writes it anew.
 #[test]
 fn the_checkpoint_in_the_corpus_is_resumed() {
     let folder = tempfile::tempdir().expect("a folder");

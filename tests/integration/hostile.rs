@@ -16,6 +16,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use jointly::model::ModelFile;
+
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/hostile.txt");
 
 /// Fewest entries of the table.
@@ -200,14 +202,19 @@ fn try_entry(entry: &Entry, macros: &[(String, String)], fixtures: &Path) -> End
                 let old = read(old);
                 fs::write(path, &old[..most.parse::<usize>().unwrap().min(old.len())]).unwrap();
             }
-            // A file with one text replaced, which it must have: `edit NEW OLD FROM => TO`.
-            "edit" => {
+            // A file with one text replaced, which it must have: `edit NEW OLD FROM => TO`; a model that then gets the
+            // digest of what it has, as its maker could give it: `remake NEW OLD FROM => TO`.
+            "edit" | "remake" => {
                 let (old, change) = text.split_once(' ').unwrap();
                 let (from, to) = change.split_once(" =>").unwrap();
                 let old = String::from_utf8(read(old)).unwrap();
                 assert!(old.contains(from), "{line}: no such text in {old}");
                 let to = String::from_utf8(bytes(to.strip_prefix(' ').unwrap_or(to))).unwrap();
-                fs::write(path, old.replacen(from, &to, 1)).unwrap();
+                let mut changed = old.replacen(from, &to, 1);
+                if verb == "remake" {
+                    changed = ModelFile::with_digest(&changed, "model").unwrap_or(changed);
+                }
+                fs::write(path, changed).unwrap();
             }
             "folder" => fs::create_dir(path).unwrap(),
             "link" => std::os::unix::fs::symlink(text, path).unwrap(),

@@ -138,6 +138,43 @@ fn a_pure_epsilon_out_of_range_is_named() {
 }
 
 #[test]
+fn an_absurd_budget_is_out_of_range_wherever_it_comes_in() {
+    let bench = Bench::new();
+    let tables = "--private private.csv --schema schema.json";
+    for epsilon in ["4097", "1e15", "1e308"] {
+        let budget = format!("--epsilon {epsilon} --delta 1e-9");
+        for command in [
+            format!("synth {tables} --mechanism independent {budget} --out out.csv"),
+            format!("plan --schema schema.json --mechanism independent {budget} --records 100"),
+            format!("trust {tables} --public public.csv {budget}"),
+            format!("budget {budget}"),
+            format!("budget --epsilon {epsilon} --rho 1"),
+            format!("budget --rho {epsilon} --delta 1e-9"),
+        ] {
+            bench.fail(&command, 4, "expected at most 4096");
+        }
+        bench.write(
+            "run.toml",
+            &format!("[synth]\nepsilon = {epsilon}\ndelta = 1e-9\nmechanism = \"independent\"\n"),
+        );
+        let configured = format!("synth --config run.toml {tables} --out out.csv");
+        bench.fail(&configured, 4, "expected at most 4096");
+        bench.write(
+            "protocol.toml",
+            &format!(
+                "delta = 1e-6\nepsilons = [{epsilon}]\nseeds = [0]\nmechanisms = [\"independent\"]\n\
+                 workload = \"all-2-way\"\n[[data]]\nname = \"small\"\nschema = \"schema.json\"\n\
+                 private = \"private.csv\"\npublic = [\"public.csv\"]\n"
+            ),
+        );
+        bench.fail("compare protocol.toml --out results", 3, "expected at most 4096");
+    }
+    assert!(!bench.path("out.csv").exists());
+    bench.succeed("budget --epsilon 4096 --delta 1e-9");
+    bench.succeed("budget --rho 4096 --delta 1e-9");
+}
+
+#[test]
 fn a_confidence_out_of_range_is_refused_before_anything_is_spent() {
     let bench = Bench::new();
     for confidence in ["0", "1", "2", "-0.5", "nan"] {

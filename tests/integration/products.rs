@@ -209,7 +209,7 @@ fn the_model_can_be_stored_read_and_sampled() {
         ("\"products\":{", "\"products\":{\"more\":1,", "unknown field"),
         ("\"attribute\":\"", "\"attribute\":\"x", "in its order"),
     ] {
-        let text = text.replacen(from, to, 1);
+        let text = ModelFile::with_digest(&text.replacen(from, to, 1), "x.json").unwrap();
         let read = ModelFile::from_json(&text, "x.json", ModelLimits::default());
         let error = read.unwrap_err().to_string();
         assert!(error.contains(part), "{error}");

@@ -14,16 +14,22 @@ fn schema() -> Schema {
     Schema::from_json(SCHEMA, "schema.json").unwrap()
 }
 
-fn read(text: &str) -> crate::Result<PartialTable> {
+fn read(text: &str, keep: &[&str]) -> crate::Result<PartialTable> {
+    read_under(&schema(), text, keep)
+}
+
+fn read_under(schema: &Schema, text: &str, keep: &[&str]) -> crate::Result<PartialTable> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("partial.csv");
     std::fs::write(&path, text).unwrap();
-    PartialTable::read(&path, &schema())
+    let keep: Vec<String> = keep.iter().map(|name| (*name).to_owned()).collect();
+    PartialTable::read(&path, schema, &keep)
 }
 
 #[test]
 fn rows_keep_their_texts_and_their_order() {
-    let table = read("id,age,note\n7,30.25,\"a \"\"b\"\"\"\n8,NA,\n").unwrap();
+    let text = "id,age,note\n7,30.25,\"a \"\"b\"\"\"\n8,NA,\n";
+    let table = read(text, &["id", "note"]).unwrap();
     assert_eq!(table.known().row(0), [1]);
     assert_eq!(table.known().row(1), [3]);
     let more = schema().select(&["sex", "job"]).unwrap().domain();
@@ -54,14 +60,54 @@ fn rows_keep_their_texts_and_their_order() {
 fn errors_name_line_and_column() {
     for (text, message) in [
         ("age\n", "without records"),
-        ("id\n1\n", "no attribute of the schema"),
+        (",\n1,2\n", "no attribute of the schema"),
         ("age,job\n30,\"cook, chef\"\n30,cook\n", "line 3, column 'job'"),
         ("age\n30\n200\n", "line 3, column 'age'"),
     ] {
-        let error = read(text).unwrap_err().to_string();
+        let error = read(text, &[]).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
     }
-    let table = read("job,age\n\n\"cook, chef\",30\nnurse,31\n").unwrap();
+    let table = read("job,age\n\n\"cook, chef\",30\nnurse,31\n", &[]).unwrap();
     let error = table.contradiction(1, "age", "another").to_string();
     assert!(error.contains("line 4, column 'age'") && error.contains("'31'"), "{error}");
+}
+
+#[test]
+fn a_column_that_nobody_knows_is_refused_with_the_nearest_name() {
+    let error = |text: &str, keep: &[&str]| read(text, keep).unwrap_err().to_string();
+    let found = error("agee,job\n30,nurse\n", &[]);
+    assert!(found.contains("line 1") && found.contains("'agee' (did you mean 'age'?)"), "{found}");
+    // A name that the table has too is not meant.
+    let found = error("age,agee\n30,31\n", &[]);
+    assert!(found.contains("unknown column 'agee', expected columns of the schema"), "{found}");
+    assert!(error("id,age\n1,30\n", &["note"]).contains("no column 'note'"));
+    assert!(error("id,age\n1,30\n", &["ID"]).contains("no column 'ID'"));
+    // Columns of other roles are known; those without a name cannot be misspelled.
+    let text =
+        SCHEMA.replace("\"columns\": [", "\"columns\": [{\"name\": \"id\", \"role\": \"id\"},");
+    let schema = Schema::from_json(&text, "schema.json").unwrap();
+    assert!(read_under(&schema, "id,,age\n1,x,30\n", &[]).is_ok());
+}
+
+#[test]
+fn a_value_beyond_the_bins_is_refused_even_where_the_schema_clamps() {
+    let text = SCHEMA.replace("\"na\": true}", "\"na\": true, \"outside\": \"clamp\"}");
+    let schema = Schema::from_json(&text, "schema.json").unwrap();
+    assert!(
+        crate::data::read_csv_from(
+            &b"age\n999\n"[..],
+            "t.csv",
+            &schema,
+            crate::data::AbsentColumns::LeaveOut
+        )
+        .is_ok()
+    );
+    for (value, is_there) in [("99", true), ("NA", true), ("999", false), ("-1", false)] {
+        let read = read_under(&schema, &format!("job,age\nnurse,5\nnurse,{value}\n"), &[]);
+        let error = read.err().map(|error| error.to_string());
+        assert_eq!(error.is_none(), is_there, "{value}: {error:?}");
+        let expected =
+            format!("line 3, column 'age': found '{value}', expected a number from 0 to below 100");
+        assert!(error.is_none_or(|error| error.contains(&expected)), "{value}");
+    }
 }

@@ -44,6 +44,46 @@ fn support() -> ModelFile {
     }
 }
 
+/// A changed file with the digest of what it now has.
+fn resealed(text: &str) -> String {
+    ModelFile::with_digest(text, "m").expect("an object")
+}
+
+#[test]
+fn a_file_that_was_changed_is_refused_whatever_was_changed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("model.json");
+    let json = r#"{"columns": [{"name": "a", "kind": "categorical", "codes": ["1", "2"]}, {"name": "b",
+        "kind": "coded", "size": 3}, {"name": "c", "kind": "coded", "size": 4}]}"#;
+    let schema = Schema::from_json(json, "d").expect("a schema");
+    ModelFile { schema, ..file() }.write(&path).expect("written");
+    let text = fs::read_to_string(&path).expect("read");
+    let read = |text: &str| ModelFile::from_json(text, "m", ModelLimits::default());
+    assert!(read(&text).is_ok());
+    // Each of these is a model by itself; the first gives everybody the other sex.
+    let changes = [
+        ("[\"1\",\"2\"]", "[\"2\",\"1\"]"),
+        ("[0.0,0.28", "[0.5,0.28"),
+        ("\"total\":77.5", "\"total\":77"),
+        ("\"private\":true", "\"private\":false"),
+        ("\"mechanism\":\"jam-pgm\"", "\"mechanism\":\"mst\""),
+    ];
+    for (from, to) in changes {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text, "{from}");
+        let error = read(&changed).expect_err(to).to_string();
+        assert!(error.contains("content that differs from its digest"), "{error}");
+        assert!(read(&resealed(&changed)).is_ok(), "{to}");
+    }
+    // Blanks and the order of members are not content; a digest there must be.
+    let indented: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert!(read(&text.replace(",\"", ", \"").replace(":{", ": {")).is_ok());
+    let mut without = indented;
+    without.as_object_mut().expect("an object").remove("digest");
+    let error = read(&without.to_string()).expect_err("no digest").to_string();
+    assert!(error.contains("no member 'digest'"), "{error}");
+}
+
 #[test]
 fn a_support_comes_back_to_the_last_bit_and_a_wrong_one_is_refused_with_a_reason() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -57,8 +97,8 @@ fn a_support_comes_back_to_the_last_bit_and_a_wrong_one_is_refused_with_a_reason
     let small = ModelLimits { model_mib: 1e-5, ..limits };
     assert!(matches!(ModelFile::from_json(&text, "m", small), Err(Error::TooLarge { .. })));
     for (from, to, expected) in [
-        ("\"version\":5", "\"version\":6", "version 6"),
-        ("\"version\":5", "\"version\":1", "'support' in version 1"),
+        ("\"version\":6", "\"version\":7", "version 7"),
+        ("\"version\":6", "\"version\":5", "version 5, expected version 6"),
         ("\"support\":", "\"factors\":[],\"support\":", "exactly one"),
         ("\"total\":77.5", "\"total\":0", "total"),
         ("\"attribute\":\"a\"", "\"attribute\":\"z\"", "columns z"),
@@ -71,12 +111,14 @@ fn a_support_comes_back_to_the_last_bit_and_a_wrong_one_is_refused_with_a_reason
     ] {
         let changed = text.replace(from, to);
         assert_ne!(changed, text, "{from}");
+        let changed = resealed(&changed);
         let error = ModelFile::from_json(&changed, "m", limits).expect_err(to).to_string();
         assert!(error.contains(expected), "{to}: {error}");
     }
     let mut schema = text.clone();
     schema = schema.replace("[1,1,2]", "[1,1,1]").replace("[2,3,0]", "[2,3,3]");
-    let error = ModelFile::from_json(&schema, "m", limits).expect_err("twice").to_string();
+    let error =
+        ModelFile::from_json(&resealed(&schema), "m", limits).expect_err("twice").to_string();
     assert!(error.contains("repeated"), "{error}");
 }
 
@@ -109,11 +151,14 @@ fn a_stranger_s_file_is_refused_with_a_reason() {
     let read = |text: &str| ModelFile::from_json(text, "m", ModelLimits::default());
     assert!(read(&text).is_ok());
     let changes = [
-        ("\"version\":5", "\"version\":2", "'factors' in version 2"),
-        ("\"version\":5", "\"version\":7", "version 7"),
+        ("\"version\":6", "\"version\":1", "version 1, expected version 6"),
+        ("\"version\":6", "\"version\":7", "version 7"),
         ("jointly-model", "other", "format 'other'"),
         ("\"total\":77.5", "\"total\":-1", "total"),
         ("\"total\":77.5", "\"total\":1e999", ""),
+        ("\"total\":77.5", "\"total\":1e15", "member 'total': 1e15, expected above 0"),
+        ("[0.0,0.28", "[1e300,0.28", "member 'factors': a log-potential of 1e300 on a, b"),
+        ("[0.0,0.28", "[-2e12,0.28", "a log-potential of -2e12 on a, b, expected from -2^40"),
         ("[\"a\",\"b\"]", "[\"b\",\"a\"]", "distinct cliques"),
         ("[\"a\",\"b\"]", "[\"a\",\"c\"]", "cells"),
         ("[\"a\",\"b\"]", "[\"a\",\"z\"]", "unknown attribute"),
@@ -122,7 +167,7 @@ fn a_stranger_s_file_is_refused_with_a_reason() {
     for (from, to, expected) in changes {
         let changed = text.replace(from, to);
         assert_ne!(changed, text, "{from}");
-        let error = read(&changed).expect_err(to).to_string();
+        let error = read(&resealed(&changed)).expect_err(to).to_string();
         assert!(error.contains(expected), "{to}: {error}");
     }
     for end in [0, 1, text.len() / 2, text.len() - 1] {
@@ -196,8 +241,16 @@ fn a_file_alone_gives_the_distribution_with_its_forbidden_combinations() {
     // The tables must be those of the schema.
     let changed = text.replacen("\"potentials\":[0.0,null", "\"potentials\":[null,null", 1);
     assert_ne!(changed, text);
-    let error = ModelFile::from_json(&changed, "m", limits).unwrap_err().to_string();
+    let error = ModelFile::from_json(&resealed(&changed), "m", limits).unwrap_err().to_string();
     assert!(error.contains("zeros"), "{error}");
+    // Without them, they are those of the schema.
+    let (start, end) = (text.find(",\"zeros\"").unwrap(), text.find(",\"factors\"").unwrap());
+    let without = resealed(&[&text[..start], &text[end..]].concat());
+    let read = ModelFile::from_json(&without, "m", limits).unwrap();
+    let found = read.model.marginals(&[Clique::new([0, 1, 2])]).unwrap().swap_remove(0);
+    for (n, known) in found.values().iter().zip(everything.values()) {
+        assert!((n - known).abs() < 1e-9, "{n} {known}");
+    }
 }
 
 /// What a file says of measurements comes back, and nothing that does not fit the schema does.
@@ -228,21 +281,22 @@ fn accuracy_comes_back_and_a_wrong_one_is_refused_with_a_reason() {
     let limits = ModelLimits::default();
     let back = ModelFile::from_json(&text, "m", limits).expect("read");
     assert_eq!(back.accuracy, Some(known));
-    // A file of version 4 has none, and is read as before.
+    // A file may have none.
     support().write(&path).expect("written");
-    let older = fs::read_to_string(&path).expect("read");
-    let older = older.replacen("\"version\":5", "\"version\":4", 1);
-    assert_eq!(ModelFile::from_json(&older, "m", limits).expect("read").accuracy, None);
+    let without = fs::read_to_string(&path).expect("read");
+    assert_eq!(ModelFile::from_json(&without, "m", limits).expect("read").accuracy, None);
     for (from, to, expected) in [
         ("[40.5,-2.25]", "[40.5]", "one for each cell"),
         ("\"stddev\":3.5", "\"stddev\":-1", "out of range"),
         ("\"total\":77.0,\"independent\"", "\"total\":0.0,\"independent\"", "above 0"),
+        ("\"total\":77.0,\"independent\"", "\"total\":1e15,\"independent\"", "above 0"),
         ("\"l1\":0.125", "\"l1\":-0.125", "out of range"),
         ("\"public\":[[\"b\"]]", "\"public\":[[\"z\"]]", "'z'"),
         ("\"laplace\":false", "\"laplace\":2", "accuracy"),
     ] {
         assert!(text.contains(from), "{from}");
-        let error = ModelFile::from_json(&text.replacen(from, to, 1), "m", limits);
+        let changed = resealed(&text.replacen(from, to, 1));
+        let error = ModelFile::from_json(&changed, "m", limits);
         let error = error.expect_err(to).to_string();
         assert!(error.contains(expected), "{to}: {error}");
     }

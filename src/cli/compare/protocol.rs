@@ -324,7 +324,7 @@ fn delta<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
 
 fn epsilons<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
     let epsilons: Vec<f64> = distinct(deserializer)?;
-    match epsilons.iter().find_map(|epsilon| Epsilon::new(*epsilon).err()) {
+    match epsilons.iter().find_map(|epsilon| Epsilon::of_budget(*epsilon).err()) {
         Some(error) => Err(D::Error::custom(error)),
         None => Ok(epsilons),
     }

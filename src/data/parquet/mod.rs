@@ -1,0 +1,162 @@
+//! Parquet files.
+
+mod contained;
+mod delta;
+mod sizes;
+mod thrift;
+mod writer;
+
+use std::fs::File;
+use std::io::{self, Empty, Read, Seek};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatchReader;
+use arrow_schema::SchemaRef;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::ChunkReader;
+
+use self::contained::contained;
+use self::sizes::checked_metadata;
+pub(super) use self::writer::ParquetWriter;
+use crate::data::arrow::{ArrowRows, Batches};
+use crate::data::is_standard_input;
+use crate::data::raw_table::{PARQUET, RawTable};
+use crate::domain::Schema;
+use crate::error::{Error, Result};
+
+/// Rows of a batch.
+const ROWS: usize = 8192;
+
+/// The columns and the batches of a file whose first four bytes have been read. The bytes of a pipe are kept in memory.
+pub(super) fn batches(path: &Path, mut file: File) -> Result<(SchemaRef, Batches)> {
+    let unread = |source| Error::Io { action: "read", path: path.into(), source };
+    let reader = if file.metadata().map_err(unread)?.is_file() {
+        file.rewind().map_err(unread)?;
+        open(path, file)?
+    } else {
+        let mut bytes = PARQUET.to_vec();
+        file.read_to_end(&mut bytes).map_err(unread)?;
+        open(path, bytes::Bytes::from(bytes))?
+    };
+    Ok((reader.schema(), contained_batches(path, reader)))
+}
+
+fn open<S: ChunkReader + 'static>(path: &Path, source: S) -> Result<ParquetRecordBatchReader> {
+    reading(path, || {
+        let metadata = checked_metadata(&source)?;
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(source, metadata);
+        builder.with_batch_size(ROWS).build().map_err(described)
+    })
+}
+
+/// The batches of a reader. The first error ends them: a reader that has panicked is not asked again.
+fn contained_batches(path: &Path, reader: ParquetRecordBatchReader) -> Batches {
+    let (path, mut left) = (path.to_owned(), Some(reader));
+    Box::new(std::iter::from_fn(move || {
+        let mut reader = left.take()?;
+        let batch = reading(&path, || {
+            let batch = reader.next().transpose().map_err(|error| error.to_string())?;
+            Ok(batch.map(|batch| (batch, reader)))
+        });
+        let (batch, reader) = match batch.transpose()? {
+            Ok(read) => read,
+            Err(error) => return Some(Err(error)),
+        };
+        left = Some(reader);
+        Some(Ok(batch))
+    }))
+}
+
+/// Runs work of the Parquet libraries on a file: all of their reading passes through here. A panic in them is an error
+/// of the file.
+fn reading<T>(path: &Path, work: impl FnOnce() -> std::result::Result<T, String>) -> Result<T> {
+    contained(work).and_then(|done| done).map_err(|reason| wrong(path, &reason))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "an argument of `map_err`")]
+fn described(error: ParquetError) -> String {
+    error.to_string()
+}
+
+/// The row groups of a file, each of which can be read by itself.
+pub(super) struct RowGroups {
+    path: PathBuf,
+    metadata: ArrowReaderMetadata,
+    /// Rows before each group.
+    before: Vec<u64>,
+}
+
+impl RowGroups {
+    /// `None` for anything but a regular Parquet file with row groups.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or is damaged.
+    pub(super) fn open(path: &Path) -> Result<Option<Self>> {
+        let unread = |source| Error::Io { action: "read", path: path.into(), source };
+        if is_standard_input(path) || !path.metadata().map_err(unread)?.is_file() {
+            return Ok(None);
+        }
+        let file = File::open(path).map_err(unread)?;
+        let mut start = Vec::with_capacity(PARQUET.len());
+        (&file).take(PARQUET.len() as u64).read_to_end(&mut start).map_err(unread)?;
+        if start != PARQUET {
+            return Ok(None);
+        }
+        let metadata = reading(path, || checked_metadata(&file))?;
+        let rows = metadata.metadata().row_groups().iter().map(RowGroupMetaData::num_rows);
+        let mut sum = 0_u64;
+        let before: Vec<u64> = rows
+            .map(|rows| {
+                let before = sum;
+                sum = sum.saturating_add(u64::try_from(rows).unwrap_or(0));
+                before
+            })
+            .collect();
+        Ok((!before.is_empty()).then(|| Self { path: path.into(), metadata, before }))
+    }
+
+    /// Number of groups.
+    pub(super) fn len(&self) -> usize {
+        self.before.len()
+    }
+
+    /// The rows of some groups; only the columns of the schema are decoded. Rows are numbered as in the file.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or is damaged; a column name twice.
+    pub(super) fn rows(&self, groups: Range<usize>, schema: &Schema) -> Result<RawTable<Empty>> {
+        let unread = |source| Error::Io { action: "read", path: self.path.clone(), source };
+        // Every reader moves in a file of its own.
+        let file = File::open(&self.path).map_err(unread)?;
+        let metadata = self.metadata.clone();
+        let fields = metadata.schema().fields().iter().enumerate();
+        let is_wanted = |name: &str| schema.attributes().any(|attribute| attribute.name == name);
+        let wanted: Vec<usize> =
+            fields.filter(|(_, field)| is_wanted(field.name())).map(|(at, _)| at).collect();
+        let row = self.before.get(groups.start).copied().unwrap_or_default();
+        let reader = reading(&self.path, || {
+            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
+            let mask = ProjectionMask::roots(builder.parquet_schema(), wanted);
+            let builder = builder.with_projection(mask).with_row_groups(groups.collect());
+            builder.with_batch_size(ROWS).build().map_err(described)
+        })?;
+        let (columns, batches) = (reader.schema(), contained_batches(&self.path, reader));
+        let (missing, trim) = (schema.na_token(), schema.table().trim);
+        let rows = ArrowRows::new(&columns, batches, missing, trim).after(row);
+        RawTable::of_rows(&self.path.display().to_string(), rows)
+    }
+}
+
+/// The error of a file that is not as it should be.
+fn wrong(path: &Path, reason: &str) -> Error {
+    let reason =
+        format!("the Parquet file is cut short, damaged, or of a kind that is not read ({reason})");
+    let source = io::Error::new(io::ErrorKind::InvalidData, reason);
+    Error::Io { action: "read", path: path.into(), source }
+}
