@@ -87,7 +87,7 @@ impl Candidates<'_> {
         let sensitivity = sensitivity.weighted(largest)?;
         run.scored(wanted.len(), coverage.exact, coverage.sampled);
         let (how, purpose) = (Selection::Exponential, "choose a marginal");
-        let choice = run.select(how, scores, sensitivity, cost.0.select, purpose)?;
+        let choice = run.select(how, scores, wanted.len(), sensitivity, cost.0.select, purpose)?;
         Ok(&cliques[wanted[choice]])
     }
 }

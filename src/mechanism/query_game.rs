@@ -249,13 +249,14 @@ impl SignedQueries {
             Stake::Draws(draws, rho) => (Some(draws), rho),
         };
         let scores = self.scores(run.domain(), against, total, answers)?;
-        run.scored(self.candidates(), self.cliques.len(), 0);
+        let among = self.candidates();
+        run.scored(among, self.cliques.len(), 0);
         let sensitivity = ScoreSensitivity::signed_cell_error(run.relation());
         let purpose = "choose a query with its sign";
         if let Some(draws) = draws {
-            return run.select_times(scores, sensitivity, rho, draws, purpose);
+            return run.select_times(scores, among, sensitivity, rho, draws, purpose);
         }
-        Ok(vec![run.select(Selection::Exponential, scores, sensitivity, rho, purpose)?])
+        Ok(vec![run.select(Selection::Exponential, scores, among, sensitivity, rho, purpose)?])
     }
 
     /// `count_q(D) − n q(S)` in counts for every query and its negative for the negated query, where S are some

@@ -150,7 +150,8 @@ impl QueryRelease {
                 run.scored(candidates.left(), candidates.cliques.len(), 0);
                 let sensitivity = ScoreSensitivity::cell_error(run.relation());
                 let (how, purpose) = (self.selection, "choose a query");
-                let choice = run.select(how, scores, sensitivity, shares.select, purpose)?;
+                let left = candidates.left();
+                let choice = run.select(how, scores, left, sensitivity, shares.select, purpose)?;
                 let (clique, cell) = candidates.at(choice);
                 let clique = &candidates.cliques[clique];
                 match self.queries {

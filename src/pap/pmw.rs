@@ -134,11 +134,18 @@ impl Pmw {
             let budget = curator.remaining().split(1, left).unwrap_or_default().0;
             let (select, measure) = budget.split(1, 2).unwrap_or_default();
             let model = own.model();
+            let free = usize::try_from(queries).unwrap_or(usize::MAX) - taken.len();
             let scores = truth.as_ref().map(|truth| errors(truth, &model, &taken));
             let sensitivity = ScoreSensitivity::cell_error(curator.relation());
             let purpose = "choose a range";
-            let choice =
-                curator.select(Selection::Exponential, scores, sensitivity, select, purpose)?;
+            let choice = curator.select(
+                Selection::Exponential,
+                scores,
+                free,
+                sensitivity,
+                select,
+                purpose,
+            )?;
             // The choice is among the queries that are not taken.
             let place = taken.iter().fold(choice, |place, t| place + usize::from(*t <= place));
             taken.insert(taken.partition_point(|t| *t < place), place);

@@ -13,10 +13,6 @@ use crate::text::read_text;
 /// The value of the first member of a file, and its version.
 const FORMAT: &str = "jointly-ledger";
 const VERSION: u32 = 3;
-/// Supported formats and versions. Version 1 differed only in `details`, and answers had their own format. Before
-/// version 3, selections did not say what their sensitivity was made of.
-const READ: [(&str, u32); 4] =
-    [(FORMAT, VERSION), (FORMAT, 2), (FORMAT, 1), ("jointly-answers", 1)];
 
 /// A ledger with everything needed to continue it. Every command writes its spending in this format.
 ///
@@ -183,13 +179,14 @@ impl LedgerFile {
         let stored: Stored = serde_json::from_str(text).map_err(|error| {
             Error::wrong_json(place, &error, true, "a ledger as written by --ledger")
         })?;
-        if !READ.contains(&(stored.format.as_str(), stored.version)) {
+        // No earlier version was ever published, and a ledger that calls itself one lacks what is checked below.
+        if (stored.format.as_str(), stored.version) != (FORMAT, VERSION) {
             let found = format!("format '{}', version {}", stored.format, stored.version);
             let expected = format!("format '{FORMAT}', version {VERSION}");
             return Err(Error::invalid_specification(place, found, expected));
         }
         let lacking = stored.ledger.entries().iter().find(|entry| entry.lacks_score());
-        if let Some(entry) = lacking.filter(|_| stored.version == VERSION) {
+        if let Some(entry) = lacking {
             return Err(Error::invalid_specification(
                 format!("{place}, round {}, {}", entry.round, entry.purpose),
                 "a selection without 'score'",

@@ -1,5 +1,6 @@
 //! Values computed from records, before noise.
 
+use crate::error::{Error, Result};
 use crate::privacy::curator::Paid;
 
 /// A value computed from private records, sealed until noise is added and paid for.
@@ -7,7 +8,8 @@ use crate::privacy::curator::Paid;
 /// Code can compute with it ([`map`](Self::map), [`zip`](Self::zip)) but cannot read it: it has no `Debug`, `Display`,
 /// `Clone` or `Serialize`, and only the privacy path opens it. The type of the closure passed to `map` excludes captured
 /// `&mut` and cells. The closure must not leak the value in ways that no type excludes: locks, atomics, files, printing,
-/// a panic on a value, a list whose length depends on it. `tests/audit/doors.rs` looks for these in the source.
+/// a panic on a value. `tests/audit/doors.rs` looks for these in the source. The length of a sealed list is stated beside it
+/// and checked when it is opened, so that none depends on the records.
 ///
 /// ```compile_fail
 /// fn carry(value: jointly::privacy::Sensitive<u32>) -> u32 {
@@ -76,10 +78,18 @@ impl<T> Sensitive<T> {
 }
 
 impl<T> Sensitive<Vec<T>> {
-    /// The number of values. It is fixed before any record is read, like the number of candidates or queries, and is
-    /// written into the ledger. A closure that made it depend on the records would break the seal.
-    pub(in crate::privacy) fn len(&self) -> usize {
-        self.0.len()
+    /// Opens a list for an access that the ledger has recorded. Its length was stated outside the seal, before any record
+    /// was read. A closure that made it depend on the records has broken the seal: then nothing comes out, not even the
+    /// length.
+    ///
+    /// # Errors
+    /// Another length than the stated one.
+    pub(in crate::privacy) fn open_all(self, stated: usize, _paid: &Paid<'_>) -> Result<Vec<T>> {
+        if self.0.len() == stated {
+            return Ok(self.0);
+        }
+        let expected = "as many as were stated before they were computed";
+        Err(Error::invalid_parameter("sealed numbers", "another number of them", expected))
     }
 }
 

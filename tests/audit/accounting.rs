@@ -57,7 +57,8 @@ fn round(curator: &mut Curator<'_>, number: u32, cost: Rho) -> Result<String> {
         marginals.as_ref().map(|tables| tables.iter().map(|table| f64::from(table[0])).collect());
     let sensitivity = ScoreSensitivity::l1_error(curator.relation());
     let (measure, select) = cost.fraction(0.8)?;
-    let chosen = curator.select(Selection::Exponential, scores, sensitivity, select, "clique")?;
+    let how = Selection::Exponential;
+    let chosen = curator.select(how, scores, cliques.len(), sensitivity, select, "clique")?;
     let noisy = curator.measure(&cliques[chosen], measure)?;
     Ok(format!("{noisy:?}"))
 }
@@ -125,7 +126,7 @@ fn what_would_overrun_is_refused_and_spends_nothing() {
     let scores = marginals.as_ref().map(|_| vec![0.0, 1.0]);
     let sensitivity = ScoreSensitivity::l1_error(ReplaceOne);
     assert!(
-        curator.select(Selection::Exponential, scores, sensitivity, too_much, "clique").is_err()
+        curator.select(Selection::Exponential, scores, 2, sensitivity, too_much, "clique").is_err()
     );
     assert_eq!(*curator.ledger(), before);
     // All that is left can still be spent.
@@ -144,7 +145,9 @@ fn nothing_is_free() {
     let scores = marginals.as_ref().map(|_| vec![0.0, 1.0]);
     let sensitivity = ScoreSensitivity::l1_error(ReplaceOne);
     assert!(
-        curator.select(Selection::Exponential, scores, sensitivity, Rho::ZERO, "clique").is_err()
+        curator
+            .select(Selection::Exponential, scores, 2, sensitivity, Rho::ZERO, "clique")
+            .is_err()
     );
 }
 
@@ -172,7 +175,8 @@ fn a_sensitivity_of_another_relation_is_refused_before_anything_is_charged() {
             let mut curator = Curator::new(&data, own, rho(1.0), NoiseSeed::Fixed(1)).unwrap();
             let (scores, numbers) = (sealed(&curator), sealed(&curator));
             let score = ScoreSensitivity::l1_error(other);
-            let chosen = curator.select(Selection::Exponential, scores, score, rho(0.1), "clique");
+            let chosen =
+                curator.select(Selection::Exponential, scores, 2, score, rho(0.1), "clique");
             let errors = StatisticSensitivity::l1_errors(other, 2).unwrap();
             let form = NoiseForm::Gaussian;
             let measured = curator.measure_statistics(numbers, errors, form, rho(0.1), "errors");
@@ -204,7 +208,7 @@ fn extreme_budgets_and_units_neither_panic_nor_overrun() {
                 let far = curator.marginals(std::slice::from_ref(&clique)).unwrap();
                 let far = far.map(|_| vec![f64::MIN, 0.0, f64::MAX]);
                 let score = ScoreSensitivity::l1_error_difference(relation);
-                curator.select(selection, far, score, cost, "test").unwrap();
+                curator.select(selection, far, 3, score, cost, "test").unwrap();
                 assert_eq!(curator.remaining(), Rho::ZERO);
             }
             for form in [NoiseForm::Gaussian, NoiseForm::Laplace] {

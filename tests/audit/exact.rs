@@ -150,7 +150,7 @@ fn a_selection_has_the_largest_exponent_that_its_cost_covers() {
             let mut curator = Curator::new(&data, ReplaceOne, rho, NoiseSeed::System).unwrap();
             let sealed = curator.marginals(&[Clique::new([0])]).unwrap().map(|_| vec![0.0; 3]);
             let score = ScoreSensitivity::l1_error_difference(ReplaceOne);
-            curator.select(how, sealed, score, rho, "choose").unwrap();
+            curator.select(how, sealed, 3, score, rho, "choose").unwrap();
             let (NoiseMechanism::ExponentialMechanism {
                 epsilon,
                 sensitivity,
@@ -182,7 +182,7 @@ fn several_draws_have_the_largest_exponent_that_their_cost_covers_together() {
             let mut curator = Curator::new(&data, ReplaceOne, rho, NoiseSeed::System).unwrap();
             let sealed = curator.marginals(&[Clique::new([0])]).unwrap().map(|_| vec![0.0; 3]);
             let score = ScoreSensitivity::signed_cell_error(ReplaceOne);
-            let chosen = curator.select_times(sealed, score, rho, draws, "choose").unwrap();
+            let chosen = curator.select_times(sealed, 3, score, rho, draws, "choose").unwrap();
             assert_eq!(chosen.len(), usize::try_from(draws).unwrap());
             let [entry] = curator.ledger().entries() else { panic!("one entry") };
             let NoiseMechanism::ExponentialMechanism { epsilon, draws: stated, .. } =
@@ -209,7 +209,7 @@ fn a_ledger_of_older_versions_has_one_draw_a_selection_and_one_without_draws_is_
         let mut curator = new();
         let sealed = curator.marginals(&[Clique::new([0])]).unwrap().map(|_| vec![0.0; 3]);
         let score = ScoreSensitivity::signed_cell_error(ReplaceOne);
-        curator.select_times(sealed, score, rho, draws, "choose").unwrap();
+        curator.select_times(sealed, 3, score, rho, draws, "choose").unwrap();
         serde_json::to_value(curator.ledger()).unwrap()
     };
     let continued = |ledger: &serde_json::Value| {
@@ -255,13 +255,13 @@ fn pure_epsilon_is_that_of_every_kind_of_entry() {
         };
         let score = ScoreSensitivity::l1_error(relation);
         let scores = sealed(&curator);
-        curator.select(Selection::Exponential, scores, score, rho, "choose").unwrap();
+        curator.select(Selection::Exponential, scores, 2, score, rho, "choose").unwrap();
         step(&curator, 2.0, "exponential mechanism");
         let scores = sealed(&curator);
-        curator.select_times(scores, score, rho, 4, "choose").unwrap();
+        curator.select_times(scores, 2, score, rho, 4, "choose").unwrap();
         step(&curator, 4.0, "four draws of the exponential mechanism");
         let scores = sealed(&curator);
-        curator.select(Selection::PermuteAndFlip, scores, score, rho, "choose").unwrap();
+        curator.select(Selection::PermuteAndFlip, scores, 2, score, rho, "choose").unwrap();
         step(&curator, 1.0, "permute-and-flip");
         let statistic = StatisticSensitivity::l1_errors(relation, 2).unwrap();
         let values = sealed(&curator);

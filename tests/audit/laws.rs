@@ -268,7 +268,8 @@ fn check_selection(
         let sealed = curator.marginals(&[Clique::new([0])]).unwrap();
         let sealed =
             sealed.map(|_| scores.iter().map(|s| s * sensitivity.value()).collect::<Vec<_>>());
-        let choice = curator.select(how, sealed, sensitivity, cost, "choose").unwrap();
+        let choice =
+            curator.select(how, sealed, scores.len(), sensitivity, cost, "choose").unwrap();
         observed[choice] += 1.0;
         let choice = i64::try_from(choice).unwrap();
         pairs.extend(before.map(|before| (before, choice)));
@@ -320,7 +321,9 @@ fn several_draws_have_the_law_of_their_entry_and_are_independent() {
         for _ in 0..if scores.len() > 100 { 500 } else { 20_000 } {
             let sealed = curator.marginals(&[Clique::new([0])]).unwrap();
             let sealed = sealed.map(|_| scores.clone());
-            let chosen = curator.select_times(sealed, sensitivity, rho(cost), 5, "choose").unwrap();
+            let (many, cost) = (scores.len(), rho(cost));
+            let chosen =
+                curator.select_times(sealed, many, sensitivity, cost, 5, "choose").unwrap();
             chosen.iter().for_each(|choice| observed[*choice] += 1.0);
             let at = |i: usize| i64::try_from(chosen[i]).unwrap();
             pairs.extend((1..5).map(|i| (at(i - 1), at(i))));

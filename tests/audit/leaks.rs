@@ -10,8 +10,8 @@ use jointly::domain::{Clique, Domain, Schema};
 use jointly::mechanism::{Task, find};
 use jointly::observe::{Event, Observer};
 use jointly::privacy::{
-    Curator, LedgerFile, NeighboringRelation, NoiseSeed, Ratio, ResidualQuery, Rho,
-    ScoreSensitivity, Selection,
+    Curator, LedgerFile, NeighboringRelation, NoiseForm, NoiseSeed, Ratio, ResidualQuery, Rho,
+    ScoreSensitivity, Selection, StatisticSensitivity,
 };
 use jointly::query::Workload;
 use serde_json::Map;
@@ -53,13 +53,29 @@ fn refusals(private: &Dataset, relation: NeighboringRelation) -> Vec<String> {
         let scores = curator.marginals(std::slice::from_ref(&pair)).unwrap();
         let scores = scores.map(|m| m[0].iter().map(|c| f64::from(*c)).collect::<Vec<_>>());
         let score = ScoreSensitivity::l1_error(relation);
-        keep(curator.select(Selection::Exponential, scores, score, cost, "x").map(drop));
+        keep(curator.select(Selection::Exponential, scores, 6, score, cost, "x").map(drop));
     }
     // After the charge: scores that are not finite, which the message does not count or quote.
     let scores = curator.marginals(std::slice::from_ref(&pair)).unwrap();
     let scores = scores.map(|m| m[0].iter().map(|c| f64::from(*c) / 0.0).collect::<Vec<_>>());
     let score = ScoreSensitivity::l1_error(relation);
-    keep(curator.select(Selection::Exponential, scores, score, limit, "x").map(drop));
+    let part = Rho::from_f64(0.2).unwrap();
+    keep(curator.select(Selection::Exponential, scores, 6, score, part, "x").map(drop));
+    // A list whose length depends on the records, before the charge and after it.
+    let some = |curator: &Curator<'_>| {
+        let counts = curator.marginals(std::slice::from_ref(&pair)).unwrap();
+        counts.map(|m| m[0].iter().filter(|c| **c > 0).map(|c| f64::from(*c)).collect::<Vec<_>>())
+    };
+    for cost in [more, part] {
+        let scores = some(&curator);
+        keep(curator.select(Selection::Exponential, scores, 6, score, cost, "x").map(drop));
+        let scores = some(&curator);
+        keep(curator.select_times(scores, 6, score, cost, 2, "x").map(drop));
+        let (numbers, form) = (some(&curator), NoiseForm::Gaussian);
+        let sensitivity = StatisticSensitivity::l1_errors(relation, 6).unwrap();
+        keep(curator.measure_statistics(numbers, sensitivity, form, cost, "x").map(drop));
+    }
+    said.push(serde_json::to_string(curator.ledger()).unwrap());
     said
 }
 

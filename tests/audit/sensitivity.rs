@@ -701,7 +701,9 @@ fn a_ledger_of_households_goes_on_for_households_of_that_size_only() {
     let scores = curator.marginals(std::slice::from_ref(&clique)).unwrap();
     let scores = scores.map(|m| m[0].iter().map(|count| f64::from(*count)).collect());
     let cost = Rho::from_f64(0.1).unwrap();
-    curator.select(jointly::privacy::Selection::PermuteAndFlip, scores, score, cost, "x").unwrap();
+    let how = jointly::privacy::Selection::PermuteAndFlip;
+    let cells = table.domain().cells(&clique).unwrap();
+    curator.select(how, scores, usize::try_from(cells).unwrap(), score, cost, "x").unwrap();
     let written = serde_json::to_value(curator.ledger()).unwrap();
     assert_eq!(written["records_per_unit"], UNIT);
     let selection = &written["entries"][3]["mechanism"];

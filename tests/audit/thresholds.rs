@@ -57,7 +57,7 @@ fn budget(epsilon: f64, delta: f64, thresholds: f64) -> Budget {
 
 /// A curator whose ledger takes a δ of almost 1, so that one test makes many accesses.
 fn curator(data: &Counts, relation: NeighboringRelation) -> Curator<'_> {
-    budget(100_000.0, 0.999_999, 0.99).curator(data, relation, NoiseSeed::System).unwrap()
+    budget(4_096.0, 0.999_999, 0.99).curator(data, relation, NoiseSeed::System).unwrap()
 }
 
 fn measure(curator: &mut Curator<'_>, rows: &Rows, rho: Rho, delta: f64) -> NoisyValues {

@@ -198,7 +198,9 @@ fn candidates_are_selected_with_the_probabilities_they_should() {
             let mut bins = scores.map(|_| (0.0, 0.0));
             for _ in 0..draws {
                 let sealed = curator.marginals(&[]).unwrap().map(|_| scores.to_vec());
-                let chosen = curator.select(selection, sealed, sensitivity, rho, "test").unwrap();
+                let many = scores.len();
+                let chosen =
+                    curator.select(selection, sealed, many, sensitivity, rho, "test").unwrap();
                 bins[chosen].0 += 1.0;
             }
             // exp(ε (score - best) / (2 (s + 2 · 2⁻¹⁶ s))), ε = √(8ρ) or √(2ρ).

@@ -111,7 +111,8 @@ impl<'a> Compared<'a> {
         sensitivity.less(ahead).check_precision(run.largest_records() + total)?;
         let marginals = models.len() * self.wanted.len();
         run.scored(models.len(), marginals - sampled, sampled);
-        run.select(Selection::Exponential, scores, sensitivity, rho, "choose a model")
+        let (how, purpose) = (Selection::Exponential, "choose a model");
+        run.select(how, scores, models.len(), sensitivity, rho, purpose)
     }
 
     /// `‖M_r(D) - M_r(model)‖₁` for listed records.

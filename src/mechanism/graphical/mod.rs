@@ -196,7 +196,8 @@ impl GraphicalModel {
     ) -> Result<usize> {
         sensitivity.check_precision(run.largest_records() + self.total())?;
         run.scored(candidates, self.coverage.exact, self.coverage.sampled);
-        run.select(Selection::Exponential, scores, sensitivity, rho, "choose a marginal")
+        let (how, purpose) = (Selection::Exponential, "choose a marginal");
+        run.select(how, scores, candidates, sensitivity, rho, purpose)
     }
 
     /// Fits the model to all measurements of the run, starting from the potentials of the last fit. Without

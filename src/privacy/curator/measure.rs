@@ -258,11 +258,12 @@ impl Curator<'_> {
     }
 
     /// Measures real numbers, in counts, together and with the same noise, at a cost of `rho`. Each number is rounded
-    /// to a grid of 2⁻⁸ counts and gets exact noise on the grid. The sensitivity includes the rounding.
+    /// to a grid of 2⁻⁸ counts and gets exact noise on the grid. The sensitivity includes the rounding, and says how many
+    /// numbers there are.
     ///
     /// # Errors
-    /// A number of values or a relation that differs from the sensitivity's; a `rho` of 0, too small for the sampler,
-    /// or above what is left.
+    /// A `rho` of 0, too small for the sampler, or above what is left. After the charge: another number of values than the
+    /// sensitivity is of.
     pub fn measure_statistics(
         &mut self,
         values: Sensitive<Vec<f64>>,
@@ -271,14 +272,11 @@ impl Curator<'_> {
         rho: Rho,
         purpose: &str,
     ) -> Result<NoisyStatistics> {
-        if values.len() != sensitivity.numbers() {
-            let expected = "as many as the sensitivity is of";
-            return Err(Error::invalid_parameter("numbers to release", values.len(), expected));
-        }
+        let numbers = sensitivity.numbers();
         let (noise, mechanism) = GridNoise::new(sensitivity, form, rho)?;
         let purpose = purpose.to_owned();
         let mut paid = self.pay(Access { purpose, ..Access::default() }, mechanism, rho)?;
-        let values = GridNoise::steps(&values.open(&paid));
+        let values = GridNoise::steps(&values.open_all(numbers, &paid)?);
         Ok(noise.in_counts(&paid.add(noise.of_steps(), values)))
     }
 
@@ -288,23 +286,26 @@ impl Curator<'_> {
     /// Scores are rounded to a grid of 2⁻¹⁶ of the sensitivity. Two steps are added to the sensitivity, to cover the
     /// rounding and floating-point errors of up to half a step in each score (`docs/theory/sensitivities.md`).
     ///
+    /// `candidates`: their number, known without the scores; the ledger states it.
+    ///
     /// # Errors
-    /// A sensitivity of another relation; a `rho` of 0 or above what is left. After the charge: no score, or one that is
-    /// not finite.
+    /// No candidate; a sensitivity of another relation; a `rho` of 0 or above what is left. After the charge: another number
+    /// of scores than of candidates, or a score that is not finite.
     pub fn select(
         &mut self,
         selection: Selection,
         scores: Sensitive<Vec<f64>>,
+        candidates: usize,
         sensitivity: ScoreSensitivity,
         rho: Rho,
         purpose: &str,
     ) -> Result<usize> {
-        self.check_score(sensitivity)?;
+        self.check_selection(candidates, sensitivity)?;
         let selector = Selector::new(selection, rho, sensitivity)?;
-        let mechanism = selector.noise_mechanism(scores.len() as u64)?;
+        let mechanism = selector.noise_mechanism(candidates as u64)?;
         let purpose = purpose.to_owned();
         let paid = self.pay(Access { purpose, ..Access::default() }, mechanism, rho)?;
-        selector.draw(&scores.open(&paid), paid.noise)
+        selector.draw(&scores.open_all(candidates, &paid)?, paid.noise)
     }
 
     /// Selects `times` candidates at a cost of `rho` in all, independently and from one distribution: that of the
@@ -316,21 +317,25 @@ impl Curator<'_> {
     pub fn select_times(
         &mut self,
         scores: Sensitive<Vec<f64>>,
+        candidates: usize,
         sensitivity: ScoreSensitivity,
         rho: Rho,
         times: u32,
         purpose: &str,
     ) -> Result<Vec<usize>> {
-        self.check_score(sensitivity)?;
+        self.check_selection(candidates, sensitivity)?;
         let selector = Selector::exponential(rho, sensitivity, times)?;
-        let mechanism = selector.noise_mechanism(scores.len() as u64)?;
+        let mechanism = selector.noise_mechanism(candidates as u64)?;
         let purpose = purpose.to_owned();
         let paid = self.pay(Access { purpose, ..Access::default() }, mechanism, rho)?;
-        selector.draw_all(&scores.open(&paid), paid.noise)
+        selector.draw_all(&scores.open_all(candidates, &paid)?, paid.noise)
     }
 
-    /// Refuses a sensitivity of another relation.
-    fn check_score(&self, sensitivity: ScoreSensitivity) -> Result<()> {
+    /// Refuses a selection among none, and a sensitivity of another relation.
+    fn check_selection(&self, candidates: usize, sensitivity: ScoreSensitivity) -> Result<()> {
+        if candidates == 0 {
+            return Err(Error::invalid_parameter("candidates", candidates, "at least one"));
+        }
         if sensitivity.relation() != self.relation() {
             let found = sensitivity.relation();
             let expected = "the curator's";
