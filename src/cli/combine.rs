@@ -49,6 +49,15 @@ pub(super) fn run(args: &CombineArgs, console: Console) -> Outcome {
         let found = statistic.combine(&file.schema, &released, &replicates, accuracy, target)?;
         results.push((statistic, found));
     }
+    let from_replicates = |finding: &Finding| {
+        finding.combined.is_some_and(|combined| combined.method == Method::Replicates)
+    };
+    if results.iter().any(|(_, findings)| findings.iter().any(from_replicates)) {
+        console.warning(
+            "the noise of this release depends from cell to cell, so that intervals come from the replicates alone, and \
+             cover too little: at epsilon 0.3, tests of 5 % rejected 15 % of true hypotheses",
+        );
+    }
     if args.json {
         let of = |(statistic, found): &(&Statistic, Vec<Finding>)| json!({ "statistic": statistic.to_string(), "numbers": found });
         return console::json_result(&json!({

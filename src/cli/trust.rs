@@ -7,7 +7,7 @@ use jointly::data::{PublicData, read_public_csv};
 use jointly::domain::Schema;
 use jointly::mixture_error::MixtureError;
 use jointly::privacy::Budget;
-use jointly::synthesis::{PublicFile, check_files, check_public_files};
+use jointly::synthesis::{PublicFile, check_public_files, reserve_files};
 use jointly::trust::{Interval, Trust, TrustReport};
 
 use super::args::{self, TrustArgs};
@@ -34,7 +34,7 @@ pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
     inputs.extend(spending.earlier.iter().map(|path| ("--ledger-from", *path)));
     let mut outputs = vec![("the result", Path::new("-"))];
     outputs.extend(spending.ledger.iter().map(|path| ("--ledger", *path)));
-    check_files(&inputs, &outputs)?;
+    let _reserved = reserve_files(&inputs, &outputs, console.existing)?;
     check_public_files(&args.private, files.iter().map(|file| &*file.path))?;
     console.not_private(args.spend.seed);
     let schema = Schema::read(&args.schema)?;
@@ -110,5 +110,5 @@ fn text(report: &TrustReport, budget: Budget, worst: usize) -> String {
 /// An estimate and the ends of its interval: `0.0123 (0.0101, 0.0145)`.
 fn interval(of: Interval) -> String {
     let digits = |x: f64| format!("{x:.4}");
-    format!("{} ({}, {})", digits(of.estimate), digits(of.lower), digits(of.upper))
+    format!("{} ({}, {})", digits(of.shown()), digits(of.lower), digits(of.upper))
 }

@@ -18,7 +18,9 @@ use crate::domain::Clique;
 use crate::error::Result;
 use crate::measurement::{Measurement, Provenance};
 use crate::normal::upper_quantile;
-use crate::privacy::{Curator, NoiseForm, NoisyStatistics, Rho, Sensitive, StatisticSensitivity};
+use crate::privacy::{
+    Curator, NoiseForm, NoisyStatistics, PrivacyUnit, Rho, Sensitive, StatisticSensitivity,
+};
 use crate::query::{Workload, batches};
 use crate::table::{l1_distance, weighted_sum};
 
@@ -36,11 +38,11 @@ const PURPOSE: &str = "errors of the released table";
 /// A number between two bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
-    /// The number, cut to its range.
+    /// The number as it was released: without bias, and so possibly outside its range, such as an error below 0.
     pub estimate: f64,
-    /// The lower end.
+    /// The lower end, cut to the range.
     pub lower: f64,
-    /// The upper end.
+    /// The upper end, cut to the range.
     pub upper: f64,
 }
 
@@ -49,7 +51,12 @@ impl Interval {
     pub(crate) fn around(value: f64, half_width: f64, most: f64) -> Self {
         let cut = |x: f64| x.clamp(0.0, most);
         let (lower, upper) = (cut(value - half_width), cut(value + half_width));
-        Self { estimate: cut(value), lower, upper }
+        Self { estimate: value, lower, upper }
+    }
+
+    /// The estimate cut to its range, to be shown.
+    pub fn shown(&self) -> f64 {
+        self.estimate.max(self.lower).min(self.upper)
     }
 
     /// Whether a number is in the interval, its ends included.
@@ -77,6 +84,38 @@ impl MarginalError {
     }
 }
 
+/// What of the private table errors are not measured against.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Where neighbors differ by a unit: the column of units, and the number of records of each that count. The private table
+    /// has the records beyond it too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beyond: Option<(String, u32)>,
+    /// Whether rare values were merged for the run. The published records have values of their own in place of the merged
+    /// ones, drawn by public shares and what was measured; the errors are those of the merged values.
+    pub merged_values: bool,
+}
+
+impl LeftOut {
+    /// What the errors are against, for a sentence; empty if nothing is left out.
+    fn sentence(&self) -> String {
+        let mut parts = Vec::new();
+        if let Some((column, most)) = &self.beyond {
+            let records = if *most == 1 { "record" } else { "records" };
+            parts.push(format!(
+                "against the first {most} {records} of each {column}: what the others add is not measured"
+            ));
+        }
+        if self.merged_values {
+            parts.push(
+                "over values as they were merged for the run: the error within merged values is not measured"
+                    .to_owned(),
+            );
+        }
+        if parts.is_empty() { String::new() } else { format!(", {}", parts.join("; and ")) }
+    }
+}
+
 /// The errors of a released table on the workload, as L1 distances of frequencies (0 to 2). The ledger paid for them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MeasuredErrors {
@@ -94,19 +133,25 @@ pub struct MeasuredErrors {
     /// The error of each marginal, in the order of the workload. Empty under a budget of pure ε, whose noise would leave
     /// nothing of them: there, only the mean is measured.
     pub marginals: Vec<MarginalError>,
+    /// What of the private table they are not measured against.
+    pub left_out: LeftOut,
 }
 
 impl MeasuredErrors {
     /// The errors that follow from the released numbers.
     ///
-    /// `noisy`: the result of [`measure`] on these records. `measurements`: those of the run. `total`: N.
+    /// `noisy`: the result of [`measure`] on these records. `measurements`: those of the run. `total`: N. `unit`: of the
+    /// curator.
     pub(crate) fn new(
         noisy: &NoisyStatistics,
         records: &Dataset,
         workload: &Workload,
         measurements: &[Measurement],
         total: Total,
+        unit: &PrivacyUnit,
     ) -> Result<Self> {
+        let beyond = unit.units().map(|units| (units.column().to_owned(), units.most()));
+        let left_out = LeftOut { beyond, merged_values: false };
         // ‖M_r(D)‖₁ = n may be more than N where n is private.
         let most = if total.is_public { 2.0 } else { f64::INFINITY };
         let total = total.records;
@@ -119,7 +164,8 @@ impl MeasuredErrors {
             let half = stddev / std::f64::consts::SQRT_2 * (1.0 / (1.0 - CONFIDENCE)).ln() + step;
             let mean = Interval::around(values.first().copied().unwrap_or(0.0), half, most);
             let (none_above, marginals) = (None, Vec::new());
-            return Ok(Self { records: records_drawn, total, mean, none_above, stddev, marginals });
+            let records = records_drawn;
+            return Ok(Self { records, total, mean, none_above, stddev, marginals, left_out });
         }
         let z = upper_quantile((1.0 - CONFIDENCE) / 2.0);
         let weights: Vec<f64> = workload.weighted_cliques().iter().map(|c| c.weight).collect();
@@ -150,12 +196,14 @@ impl MeasuredErrors {
             none_above: Some(none_above),
             stddev,
             marginals: marginals.collect(),
+            left_out,
         })
     }
 
-    /// The mean error in words: `the mean error over the workload is 0.160 ± 0.003 (95 %, measured privately)`.
+    /// The mean error in words: `the mean error over the workload is 0.160 ± 0.003 (95 %, measured privately)`, with what it
+    /// leaves out.
     pub fn sentence(&self) -> String {
-        let Interval { estimate, lower, upper } = self.mean;
+        let (estimate, Interval { lower, upper, .. }) = (self.mean.shown(), self.mean);
         let found = if lower > 0.0 {
             format!(
                 "{} \u{b1} {}",
@@ -165,7 +213,8 @@ impl MeasuredErrors {
         } else {
             format!("at most {}", fixed(upper, upper))
         };
-        format!("the mean error over the workload is {found} (95 %, measured privately)")
+        let left_out = self.left_out.sentence();
+        format!("the mean error over the workload is {found} (95 %, measured privately){left_out}")
     }
 
     /// The marginals with the largest errors, by their best estimates, worst first.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{CONFIDENCE, Interval, MeasuredErrors};
+use super::{CONFIDENCE, Interval, LeftOut, MeasuredErrors};
 use crate::domain::Domain;
 
 /// Measured errors, with the names of attributes instead of their positions.
@@ -15,6 +15,7 @@ pub(crate) struct NamedErrors<'a> {
     none_above: Option<f64>,
     /// Standard deviation of the noise in each measured error.
     stddev: f64,
+    left_out: &'a LeftOut,
     marginals: Vec<Marginal<'a>>,
 }
 
@@ -28,14 +29,15 @@ struct Marginal<'a> {
 
 impl<'a> NamedErrors<'a> {
     /// `domain`: that of the released table.
-    pub(crate) fn new(errors: &MeasuredErrors, domain: &'a Domain) -> Self {
+    pub(crate) fn new(errors: &'a MeasuredErrors, domain: &'a Domain) -> Self {
         let marginals = errors.marginals.iter().map(|error| Marginal {
             clique: error.clique.iter().map(|a| domain.name(a)).collect(),
             measured: error.measured,
             shrunk: error.shrunk,
         });
         let MeasuredErrors { records, total, mean, none_above, stddev, .. } = *errors;
-        let marginals = marginals.collect();
-        Self { records, total, confidence: CONFIDENCE, mean, none_above, stddev, marginals }
+        let (marginals, left_out) = (marginals.collect(), &errors.left_out);
+        let confidence = CONFIDENCE;
+        Self { records, total, confidence, mean, none_above, stddev, left_out, marginals }
     }
 }

@@ -10,7 +10,7 @@ use crate::privacy::{Curator, NoiseMechanism, NoisyStatistics, Rho};
 impl Release {
     /// Measures the errors of the records that are about to be published, on the workload, with what was set aside
     /// before the run ([`Curator::set_aside`]). One vector, one entry of the ledger, exact noise; the intervals assume
-    /// nothing about the mechanism.
+    /// nothing about the mechanism. They are against the records that the curator holds: of units, the first K of each.
     ///
     /// `records`: drawn from this release and fixed: publish these, and not others drawn again.
     ///
@@ -139,8 +139,9 @@ impl Release {
         noisy: &NoisyStatistics,
     ) -> Result<()> {
         let total = self.total(curator);
+        let (workload, unit) = (&self.workload, curator.unit());
         let errors =
-            MeasuredErrors::new(noisy, records, &self.workload, &self.measurements, total)?;
+            MeasuredErrors::new(noisy, records, workload, &self.measurements, total, unit)?;
         (self.errors, self.ledger) = (Some(errors), curator.ledger().clone());
         Ok(())
     }

@@ -50,12 +50,20 @@ impl Basis {
 /// A count with an interval that aims to cover 95 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CountInterval {
-    /// The best estimate: for a measured count the mean of its measurements, otherwise the model's.
+    /// The estimate that it is around: for a measured count the mean of its measurements, which may be below 0, otherwise the
+    /// model's.
     pub estimate: f64,
     /// The lower end, at least 0.
     pub lower: f64,
-    /// The upper end.
+    /// The upper end, at least 0.
     pub upper: f64,
+}
+
+impl CountInterval {
+    /// The interval, widened to a count if that lies outside. It covers no less for it.
+    pub(super) fn with(self, count: f64) -> Self {
+        Self { lower: self.lower.min(count), upper: self.upper.max(count), ..self }
+    }
 }
 
 /// What a release knows about the accuracy of its model's counts. All of it is released or public.
@@ -71,7 +79,8 @@ pub struct Accuracy {
     pub is_laplace: bool,
     /// Estimated errors of marginals of the released table, as L1 distances of frequencies. Empty if not measured.
     pub errors: Vec<(Clique, f64)>,
-    /// Upper ends of the measured 95 % intervals of these errors, which assume nothing. Empty if not measured.
+    /// Upper ends of the measured 95 % intervals of these errors, which come from the law of the noise alone. Empty if not
+    /// measured.
     pub at_most: Vec<(Clique, f64)>,
     /// N, the number of private records, public or released, that errors are shares of.
     pub total: f64,
@@ -235,7 +244,7 @@ impl Bounds {
             cells.iter().filter_map(|cell| self.estimates.get(*cell)).copied().collect();
         let estimate: f64 = picked.iter().sum();
         let around = |half: f64| CountInterval {
-            estimate: estimate.max(0.0),
+            estimate,
             lower: (estimate - half).max(0.0),
             upper: (estimate + half).max(0.0),
         };

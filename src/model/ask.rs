@@ -50,7 +50,8 @@ pub struct AnswerRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
     /// An interval for the number of private records. It is around what was measured, if anything was, which need not be
-    /// the model's number.
+    /// the model's number. Where that lies outside, the interval is widened to it, so that it always holds
+    /// [`count`](Self::count).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<CountInterval>,
 }
@@ -63,6 +64,7 @@ impl AnswerRow {
     /// An answer about some cells of a marginal.
     fn about(self, cells: &[usize], bounds: Option<&Bounds>) -> Self {
         let interval = bounds.and_then(|bounds| bounds.of(cells));
+        let interval = interval.map(|interval| interval.with(self.count));
         Self { basis: bounds.map(|bounds| bounds.basis), interval, ..self }
     }
 }

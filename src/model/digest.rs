@@ -1,12 +1,12 @@
 //! What a model file says of its own content.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
+use crate::text::hex;
 
 /// Name of the member that holds the digest.
 pub(super) const DIGEST: &str = "digest";
@@ -36,12 +36,7 @@ pub(super) fn digest(members: &Members<'_>) -> String {
         update_without_blanks(&mut hash, value.get());
     }
     hash.update("}");
-    let mut text = "sha256:".to_owned();
-    for byte in hash.finalize() {
-        // Writing to a string cannot fail.
-        _ = write!(text, "{byte:02x}");
-    }
-    text
+    format!("sha256:{}", hex(&hash.finalize()))
 }
 
 /// Adds JSON without the blanks between its tokens.

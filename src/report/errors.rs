@@ -33,8 +33,8 @@ struct Row {
 
 /// `0.160 (0.157 to 0.163)`.
 fn written(interval: Interval) -> String {
-    let Interval { estimate, lower, upper } = interval;
-    format!("{estimate:.3} ({lower:.3} to {upper:.3})")
+    let (shown, Interval { lower, upper, .. }) = (interval.shown(), interval);
+    format!("{shown:.3} ({lower:.3} to {upper:.3})")
 }
 
 /// `None` if the errors were not measured.

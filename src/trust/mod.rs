@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::data::PublicData;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
+pub use crate::error_bars::Interval;
 use crate::mixture_error::{MixtureError, ScoredCells, thinned};
 use crate::privacy::{
     Curator, Ledger, NeighboringRelation, NoiseForm, NoisyStatistics, Rho, Sensitive,
@@ -62,17 +63,6 @@ impl Default for Trust {
             confidence: 0.95,
         }
     }
-}
-
-/// A number with noise, and an interval around it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Interval {
-    /// The number, clipped to its range.
-    pub estimate: f64,
-    /// The ends of the interval.
-    pub lower: f64,
-    /// The ends of the interval.
-    pub upper: f64,
 }
 
 /// The distance of one marginal of a public table from the private one.
@@ -283,14 +273,14 @@ fn table_trust(
         .zip(values)
         .map(|(clique, value)| MarginalTrust {
             attributes: names(clique),
-            l1: interval(*value, half_width, 2.0),
+            l1: Interval::around(*value, half_width, 2.0),
         })
         .collect();
     // The mean of k numbers with independent noise is √k times as precise, except for their rounding.
     let largest = cliques.iter().map(Clique::len).max().unwrap_or(0);
     let means = cliques.iter().zip(values).filter(|(clique, _)| clique.len() == largest);
     let (count, sum) = means.fold((0.0, 0.0), |(count, sum), (_, v)| (count + 1.0, sum + v));
-    let mean_l1 = interval(sum / count, half_width / f64::sqrt(count) + grid, 2.0);
+    let mean_l1 = Interval::around(sum / count, half_width / f64::sqrt(count) + grid, 2.0);
     marginals.sort_by(|a, b| b.l1.estimate.total_cmp(&a.l1.estimate));
     let own = table.attributes();
     let missing = (0..domain.len()).filter(|a| !own.contains(*a));
@@ -300,17 +290,10 @@ fn table_trust(
         missing: missing.map(|a| domain.name(a).to_owned()).collect(),
         cliques: covered,
         mixed_rows: mixture.rows,
-        mixture_error: interval(mixture.found.value, mixture.found.half_width, 1.0),
+        mixture_error: Interval::around(mixture.found.value, mixture.found.half_width, 1.0),
         mean_l1,
         marginals,
     }
-}
-
-/// An interval around an estimate, clipped to the range of the number.
-fn interval(value: f64, half_width: f64, most: f64) -> Interval {
-    let clip = |x: f64| x.clamp(0.0, most);
-    let (lower, upper) = (clip(value - half_width), clip(value + half_width));
-    Interval { estimate: clip(value), lower, upper }
 }
 
 /// Positions sorted by coverage, largest first, and then by error, smallest first.

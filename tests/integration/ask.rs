@@ -147,3 +147,36 @@ fn counts_have_intervals_from_measurements_and_from_measured_errors() {
     let given = bench.succeed("ask --model model.json --marginal region --given sex=m");
     assert!(!given.contains("measured"), "{given}");
 }
+
+#[test]
+fn answers_lie_in_their_own_intervals() {
+    // At a small budget a fit of many noisy marginals lies outside the interval of some of them.
+    let bench = bench();
+    let (mut measured, mut widened) = (0, 0);
+    for seed in 0..6 {
+        bench.succeed(&format!(
+            "synth --private people.csv --schema people.json --mechanism aim --rounds 12 --workload all-3-way \
+             --epsilon 0.3 --delta 1e-6 --seed {seed} --out out.csv --model m.json"
+        ));
+        let asked = json(
+            &bench,
+            "ask --model m.json --marginal sex --marginal age --marginal region --marginal sex,age --marginal age,region \
+             --marginal sex,region --share age=0..29",
+        );
+        for answer in asked["answers"].as_array().unwrap() {
+            for row in answer["rows"].as_array().unwrap() {
+                let number = |value: &Value| value.as_f64().unwrap();
+                let Some(interval) = row.get("interval") else { continue };
+                let [count, lower, upper] =
+                    [&row["count"], &interval["lower"], &interval["upper"]].map(number);
+                assert!((lower..=upper).contains(&count), "{row}");
+                assert!(lower >= 0.0, "{row}");
+                measured += usize::from(row["basis"] == "measured");
+                // At an end of its interval: it was widened to the answer.
+                let is_end = [lower, upper].iter().any(|end| end.to_bits() == count.to_bits());
+                widened += usize::from(row["basis"] == "measured" && is_end);
+            }
+        }
+    }
+    assert!(measured > 50 && widened > 0, "{measured} measured, {widened} widened");
+}

@@ -114,3 +114,24 @@ fn replicates_that_cannot_be_are_refused_before_anything_is_spent() {
     let missing = bench.run("combine --model no.json --synthetic no.csv --share sex=m");
     assert_eq!(missing.status.code(), Some(1), "{}", stderr(&missing));
 }
+
+#[test]
+fn replicates_of_dependent_noise_come_with_a_warning() {
+    let bench = bench();
+    let synth = SYNTH.replace("mst", "residual-planner");
+    let told = stderr(&bench.run(&format!("{synth} --tables 3 --model m.json --out t.csv")));
+    assert!(
+        told.contains("warning: the noise of residual-planner depends from cell to cell"),
+        "{told}"
+    );
+    let combine = "combine --model m.json --synthetic t.csv --tables 3 --share sex=m";
+    let told = stderr(&bench.run(combine));
+    assert!(
+        told.contains("warning: the noise of this release depends from cell to cell"),
+        "{told}"
+    );
+    // Independent noise has intervals of its own.
+    let told = stderr(&bench.run(&format!("{SYNTH} --tables 3 --model m.json --out t.csv")));
+    assert!(!told.contains("depends from cell to cell"), "{told}");
+    assert!(!stderr(&bench.run(combine)).contains("depends from cell to cell"));
+}

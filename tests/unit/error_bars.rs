@@ -1,6 +1,8 @@
 //! Unit tests of `src/error_bars/mod.rs`.
 
+use jointly::data::Units;
 use jointly::domain::Domain;
+use jointly::privacy::NeighboringRelation;
 use jointly::query::WeightedClique;
 
 use super::*;
@@ -18,7 +20,8 @@ fn workload() -> Workload {
 fn errors(values: &[f64], stddev: f64, form: NoiseForm, is_public: bool) -> MeasuredErrors {
     let noisy = NoisyStatistics { values: values.to_vec(), stddev, form };
     let total = Total { records: 100.0, is_public };
-    MeasuredErrors::new(&noisy, &table(), &workload(), &[], total).unwrap()
+    let unit = PrivacyUnit::of_record(NeighboringRelation::ReplaceOne);
+    MeasuredErrors::new(&noisy, &table(), &workload(), &[], total, &unit).unwrap()
 }
 
 #[test]
@@ -39,7 +42,8 @@ fn the_mean_has_the_weights_and_the_noise_of_its_marginals() {
 fn intervals_are_cut_to_what_an_error_can_be() {
     let found = errors(&[-5.0, 199.0], 10.0, NoiseForm::Gaussian, true);
     let [low, high] = [0, 1].map(|i: usize| found.marginals[i].measured);
-    assert_eq!((low.estimate, low.lower, high.upper), (0.0, 0.0, 2.0));
+    // What was released stays as it is, without bias; only what is shown is cut.
+    assert_eq!((low.estimate, low.shown(), low.lower, high.upper), (-0.05, 0.0, 0.0, 2.0));
     // Where n is private it may be more than N, and an error more than 2.
     let found = errors(&[-5.0, 199.0], 10.0, NoiseForm::Gaussian, false);
     assert!(found.marginals[1].measured.upper > 2.0);
@@ -64,4 +68,27 @@ fn the_sentence_has_the_digits_that_the_noise_leaves() {
     };
     about(&errors(&[20.0, 60.0], 2.0, NoiseForm::Gaussian, true).sentence(), "0.300 \u{b1} 0.031");
     about(&errors(&[2.0, 2.0], 2.0, NoiseForm::Gaussian, true).sentence(), "at most 0.051");
+}
+
+#[test]
+fn the_sentence_says_what_is_left_out() {
+    let noisy =
+        NoisyStatistics { values: vec![20.0, 60.0], stddev: 2.0, form: NoiseForm::Gaussian };
+    let total = Total { records: 100.0, is_public: false };
+    let unit = PrivacyUnit::of_units(Units::new("home", 7).unwrap()).unwrap();
+    let of_units = MeasuredErrors::new(&noisy, &table(), &workload(), &[], total, &unit).unwrap();
+    assert_eq!(of_units.left_out.beyond, Some(("home".to_owned(), 7)));
+    let told = of_units.sentence();
+    assert!(
+        told.ends_with(
+            "against the first 7 records of each home: what the others add is not measured"
+        ),
+        "{told}"
+    );
+    let mut merged = errors(&[20.0, 60.0], 2.0, NoiseForm::Gaussian, true);
+    assert!(merged.sentence().ends_with("measured privately)"), "nothing is left out");
+    merged.left_out.merged_values = true;
+    assert!(merged.sentence().contains("within merged values is not measured"));
+    let named = serde_json::to_value(NamedErrors::new(&of_units, table().domain())).unwrap();
+    assert_eq!(named["left_out"]["beyond"], serde_json::json!(["home", 7]));
 }
