@@ -37,8 +37,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let limit = rho_from_epsilon_delta(Epsilon::new(1.0)?, Delta::new(1e-9)?)?;
     let folder = std::env::temp_dir().join(format!("jointly-resume-{}", std::process::id()));
     // The label identifies the private table without a number computed from it: for example a path and a date.
-    let private_label = "invented people, 2026-01-01".into();
-    let checkpoint = CheckpointFolder { folder: folder.clone(), private_label };
+    let private_label = "invented people, 2026-01-01";
+    let checkpoint = CheckpointFolder::new(folder.clone(), private_label);
     let task = Task { checkpoint: Some(&checkpoint), ..Task::new(&workload, &[]) };
     let mechanism = JamPgm { rounds: Some(8), ..JamPgm::default() };
     let run = |mut observer: Interrupted| -> jointly::Result<Release> {

@@ -1,6 +1,7 @@
 //! The one error type of the library.
 
 mod kind;
+mod output;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use crate::privacy::{Cost, NeighboringRelation, Ratio, Rho};
 
 pub use kind::ErrorKind;
+pub use output::OutputFault;
 
 /// Result with the library's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
@@ -249,8 +251,11 @@ pub enum CheckpointFault {
         expected: u32,
     },
     /// It belongs to other inputs or parameters.
-    #[error("it belongs to other inputs or parameters")]
-    OtherInputs,
+    #[error("it belongs to other inputs or parameters; these differ: {}", differ.join(", "))]
+    OtherInputs {
+        /// What differs, such as `schema` or `public table 'ohio'`.
+        differ: Vec<String>,
+    },
     /// It holds the state of another kind of model.
     #[error("a model state '{found}', expected '{expected}'")]
     OtherState {
@@ -391,35 +396,6 @@ pub enum Contradiction {
     PublicFile {
         /// What was found.
         text: String,
-    },
-}
-
-/// What is wrong with an output file.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OutputFault {
-    /// It is a folder.
-    #[error(" is a folder, expected a file")]
-    IsFolder,
-    /// It is neither a file nor anything that bytes can be sent to.
-    #[error(" is a socket or a block device, expected a file, a pipe or a character device")]
-    IsNotWritten,
-    /// It is standard output, and so is this other output.
-    #[error(" is standard output, as is {0}, expected a file")]
-    IsStandardOutputOf(&'static str),
-    /// It cannot be reached or opened.
-    #[error(" cannot be written: {0}")]
-    Unreachable(std::io::Error),
-    /// It is an input or another output, of this name.
-    #[error(" is the file of {0}, expected another file")]
-    IsFileOf(&'static str),
-    /// Its folder takes no new files.
-    #[error(": cannot write into folder {}: {source}", folder.display())]
-    FolderNotWritable {
-        /// The folder.
-        folder: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
     },
 }
 

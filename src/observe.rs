@@ -160,6 +160,11 @@ pub enum Notice {
         /// How many there will be.
         of: u32,
     },
+    /// Replicates were asked for of a mechanism whose noise depends from cell to cell: intervals from them cover too little.
+    ReplicatesCoverTooLittle {
+        /// Its name.
+        mechanism: &'static str,
+    },
     /// The run succeeded, and not all of its files could be written.
     OutputsMissing {
         /// What was spent.

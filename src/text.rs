@@ -1,5 +1,6 @@
 //! Reading files of text, and saying where they are wrong.
 
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
@@ -27,6 +28,15 @@ pub fn read_text(path: &Path) -> Result<String> {
             found: found.into(),
             expected: "text in UTF-8".into(),
         }
+    })
+}
+
+/// Bytes in hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string does not fail.
+        _ = write!(text, "{byte:02x}");
+        text
     })
 }
 

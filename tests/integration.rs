@@ -33,6 +33,9 @@ mod corpus;
 #[cfg(all(feature = "cli", unix))]
 #[path = "integration/counted.rs"]
 mod counted;
+#[cfg(feature = "cli")]
+#[path = "integration/documents.rs"]
+mod documents;
 #[path = "integration/error_bars.rs"]
 mod error_bars;
 #[cfg(all(feature = "cli", unix))]
@@ -62,6 +65,9 @@ mod interrupts;
 mod labels_cli;
 #[path = "integration/ledger_cli.rs"]
 mod ledger_cli;
+#[cfg(feature = "cli")]
+#[path = "integration/made.rs"]
+mod made;
 #[path = "integration/mechanism.rs"]
 mod mechanism;
 #[cfg(feature = "cli")]
@@ -74,6 +80,9 @@ mod options;
 #[cfg(all(feature = "cli", unix))]
 #[path = "integration/outputs.rs"]
 mod outputs;
+#[cfg(feature = "cli")]
+#[path = "integration/overwriting.rs"]
+mod overwriting;
 #[cfg(feature = "cli")]
 #[path = "integration/pap.rs"]
 mod pap;

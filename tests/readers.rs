@@ -194,7 +194,7 @@ pub(crate) fn checkpoint(bytes: &[u8]) {
 pub(crate) fn resume(folder: &Path) -> Option<u64> {
     let records = records();
     let workload = Workload::all_k_way(records.domain(), 2).expect("valid");
-    let checkpoint = CheckpointFolder { folder: folder.into(), private_label: "table".into() };
+    let checkpoint = CheckpointFolder::new(folder, "table");
     let task = Task { checkpoint: Some(&checkpoint), ..Task::new(&workload, &[]) };
     let limit = jointly::privacy::Rho::from_units(1 << 36);
     let relation = NeighboringRelation::AddRemoveOne;

@@ -6,7 +6,7 @@ use jointly::error_bars::Interval;
 use jointly::measurement::Measurement;
 use jointly::mechanism::{self, Answers};
 use jointly::privacy::LedgerFile;
-use jointly::synthesis::check_files;
+use jointly::synthesis::reserve_files;
 use serde::Serialize;
 use serde_json::json;
 
@@ -33,7 +33,7 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     inputs.extend(args.spend.ledger_from.iter().map(|path| ("--ledger-from", &**path)));
     let mut outputs = vec![("--out", &*args.out)];
     outputs.extend(args.spend.ledger.iter().map(|path| ("--ledger", &**path)));
-    check_files(&inputs, &outputs)?;
+    let _reserved = reserve_files(&inputs, &outputs, console.existing)?;
     let spending = Spending::new("answer", &args.spend)?;
     run::check_parameters(&args.mechanism)?;
     let entry = mechanism::find(&args.mechanism.mechanism)?;

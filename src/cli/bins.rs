@@ -4,7 +4,7 @@
 use jointly::data::write_text;
 use jointly::domain::Schema;
 use jointly::paid_bins::PaidSchema;
-use jointly::synthesis::check_files;
+use jointly::synthesis::reserve_files;
 use serde_json::json;
 
 use super::args::BinsArgs;
@@ -19,7 +19,7 @@ pub(super) fn run(args: &BinsArgs, console: Console) -> Outcome {
     inputs.extend(spending.earlier.iter().map(|path| ("--ledger-from", *path)));
     let mut outputs = vec![("--out", &*args.out)];
     outputs.extend(spending.ledger.iter().map(|path| ("--ledger", *path)));
-    check_files(&inputs, &outputs)?;
+    let _reserved = reserve_files(&inputs, &outputs, console.existing)?;
     let schema = Schema::read(&args.schema)?;
     let mut job = PaidSchema::new(&schema, &args.columns, &args.categories)?;
     job.category_share = args.category_share;

@@ -3,6 +3,8 @@
 
 use std::ffi::OsString;
 use std::fmt::Write;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf, absolute};
 
 use clap::error::{ContextKind, ContextValue};
@@ -10,15 +12,15 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
 use jointly::Error;
 use jointly::data::{nearest, read_text, write_text};
-use jointly::synthesis::is_same_file;
+use jointly::synthesis::{check_files, is_same_file};
 use toml::de::{DeTable, DeValue};
 
 use super::args::Arguments;
-use super::console::{Console, beside};
+use super::console::{Console, beside, is_stream};
 use super::failure::{Failure, Outcome};
 
-/// Flags that say where flags come from and go to: they are in no file.
-const OWN: [&str; 2] = ["config", "save-config"];
+/// Flags that say where flags come from and go to, and that replaces files this once: they are in no file.
+const OWN: [&str; 3] = ["config", "save-config", "overwrite"];
 
 /// A command line, and where its words from a file stand.
 pub(super) struct CommandLine {
@@ -316,31 +318,75 @@ fn flags_of(file: &Path, line: &CommandLine) -> Outcome<String> {
     Ok(format!("{}[{}]\n{flags}", heading(&names, command, matches), names.join(".")))
 }
 
-/// Writes the flags of a run to the file that `--save-config` names, before the run begins.
+/// Writes the flags of a run to the file that `--save-config` names, before the run begins. Of a release, refuses a file
+/// beside its table that [`save_beside`] would replace.
 ///
 /// # Errors
-/// Those of [`flags_of`], and a file that cannot be written.
-pub(super) fn save(file: Option<&Path>, line: &CommandLine) -> Outcome {
-    let Some(file) = file else { return Ok(()) };
-    let text = flags_of(file, line)?;
-    Ok(write_text(file, &text)?)
+/// Those of [`flags_of`]; a file that cannot be written, or that has other content and may not be replaced.
+pub(super) fn save(arguments: &Arguments, line: &CommandLine, console: Console) -> Outcome {
+    if let Some(file) = &arguments.global.save_config {
+        let text = flags_of(file, line)?;
+        if let Some(out) = arguments.command.release() {
+            let default = beside(out, "ledger.json");
+            refuse_overlap(file, "ledger", &default.to_string_lossy())?;
+        }
+        check_new(file, &text, console)?;
+        return Ok(write_text(file, &text)?);
+    }
+    let Some(file) = file_beside(arguments) else { return Ok(()) };
+    check_overlap(&file, line)?;
+    // Flags that cannot be saved are a warning, once the release is made.
+    flags_of(&file, line).map_or(Ok(()), |text| check_new(&file, &text, console))
+}
+
+/// Refuses a file that a flag of the command line names.
+fn check_overlap(file: &Path, line: &CommandLine) -> Outcome {
+    let mut root = Arguments::command();
+    root.build();
+    let Ok(matches) = root.clone().try_get_matches_from(&line.words) else { return Ok(()) };
+    let (_, command, matches) = innermost(&root, &matches);
+    for arg in known(command) {
+        let id = arg.get_id().as_str();
+        let is_typed = matches.value_source(id) == Some(ValueSource::CommandLine);
+        for value in matches.get_raw(id).into_iter().flatten().filter(|_| is_typed) {
+            let name = arg.get_long().unwrap_or_default();
+            value.to_str().map_or(Ok(()), |text| refuse_overlap(file, name, text))?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a file that exists, has other content, and may not be replaced.
+fn check_new(file: &Path, text: &str, console: Console) -> Outcome {
+    match fs::read(file) {
+        Ok(found) if found == text.as_bytes() => return Ok(()),
+        // A folder that is missing is named by the output that it is of.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        _ => {}
+    }
+    Ok(check_files(&[], &[("--save-config", file)], console.existing)?)
 }
 
 /// Writes the flags of a release beside its table, as `OUT.config.toml`, unless `--save-config` named a file. The release
 /// is made, so a fault is a warning.
 pub(super) fn save_beside(arguments: &Arguments, line: &CommandLine, console: Console) {
-    let global = &arguments.global;
-    let file = match arguments.command.release() {
-        Some(out) if global.save_config.is_none() => beside(out, "config.toml"),
-        _ => return,
-    };
-    if global.config.as_ref().is_some_and(|config| is_same_file(config, &file)) {
-        return;
-    }
+    let Some(file) = file_beside(arguments) else { return };
     let done = flags_of(&file, line).and_then(|text| Ok(write_text(&file, &text)?));
     if let Err(failure) = done {
         console.warning(&format!("the flags of this run are not saved: {}", failure.message));
     }
+}
+
+/// The file beside a release for its flags, unless they are saved elsewhere or come from there. Beside a stream is no place.
+fn file_beside(arguments: &Arguments) -> Option<PathBuf> {
+    let global = &arguments.global;
+    let out = arguments.command.release().filter(|_| global.save_config.is_none())?;
+    if is_stream(out) {
+        return None;
+    }
+    let file = beside(out, "config.toml");
+    let is_source = global.config.as_ref().is_some_and(|config| is_same_file(config, &file));
+    (!is_source).then_some(file)
 }
 
 /// Comments at the top: how to repeat the run, and what repeating it means.
@@ -385,7 +431,7 @@ fn refuse_overlap(file: &Path, name: &str, value: &str) -> Outcome {
     if [Some(value), after].into_iter().flatten().any(|path| is_same(Path::new(path))) {
         let message = format!(
             "--save-config {} is the file of --{name}, expected another file",
-            file.display()
+            file.display(),
         );
         return Err(Failure::usage(message));
     }

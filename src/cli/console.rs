@@ -4,13 +4,14 @@ use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use jointly::synthesis::Existing;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::args::{GlobalArgs, LogFormat};
 use super::failure::{Failure, Outcome, Reason};
 
-/// How to print messages.
+/// How to print messages, and what else holds for every output.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Console {
     /// One JSON object per line on standard error, instead of text.
@@ -19,6 +20,8 @@ pub(super) struct Console {
     pub(super) quiet: bool,
     /// Whether standard error is a terminal, where a line can be redrawn.
     pub(super) terminal: bool,
+    /// What becomes of output files that exist already.
+    pub(super) existing: Existing,
 }
 
 impl Console {
@@ -27,6 +30,7 @@ impl Console {
             json: global.log_format == LogFormat::Json,
             quiet: global.quiet,
             terminal: io::stderr().is_terminal(),
+            existing: if global.overwrite { Existing::Replaced } else { Existing::Refused },
         }
     }
 
@@ -91,12 +95,16 @@ pub(super) fn name_of(out: &Path) -> String {
 
 /// The file beside an output, such as `OUT.ledger.json`; in the working folder if the output is a stream.
 pub(super) fn beside(out: &Path, kind: &str) -> PathBuf {
-    let is_stream = out == Path::new("-") || fs::metadata(out).is_ok_and(|there| !there.is_file());
-    if is_stream {
+    if is_stream(out) {
         return PathBuf::from(format!("jointly.{kind}"));
     }
     let name = out.file_name().unwrap_or_default().to_string_lossy();
     out.with_file_name(format!("{name}.{kind}"))
+}
+
+/// Whether an output is standard output, a pipe or a device.
+pub(super) fn is_stream(out: &Path) -> bool {
+    out == Path::new("-") || fs::metadata(out).is_ok_and(|there| !there.is_file())
 }
 
 /// A table to read, as pages name it.

@@ -22,6 +22,18 @@ use super::run;
 /// δ of the demonstration, far below 1 / number of records.
 const DELTA: f64 = 1e-9;
 
+/// What the folder gets.
+const FILES: [&str; 8] = [
+    "private.csv",
+    "public.csv",
+    "schema.json",
+    "synthetic.csv",
+    "model.json",
+    "ledger.json",
+    "report.html",
+    "report.json",
+];
+
 /// The generator of the private table, a fictional state.
 const PRIVATE: Generator = Generator { records: 40_000, seed: 1, drift: 0.0 };
 
@@ -30,13 +42,14 @@ const PUBLIC: Generator = Generator { records: 20_000, seed: 2, drift: 0.3 };
 
 pub(super) fn run(args: &DemoArgs, console: Console) -> Outcome {
     let started = Instant::now();
-    let job = job(args)?;
+    let job = Synthesis { existing: console.existing, ..job(args)? };
     console::check_folder("--dir", &args.dir)?;
     make_folder(&args.dir)?;
     let tables = [("private.csv", PRIVATE), ("public.csv", PUBLIC)];
     let written = tables.map(|(name, _)| args.dir.join(name));
-    let outputs: Vec<(&str, &Path)> = written.iter().map(|path| ("--dir", &**path)).collect();
-    check_files(&[], &outputs)?;
+    let outputs = FILES.map(|name| args.dir.join(name));
+    let outputs: Vec<(&str, &Path)> = outputs.iter().map(|path| ("--dir", &**path)).collect();
+    check_files(&[], &outputs, console.existing)?;
     let schema = demo::schema()?;
     write_text(&args.dir.join("schema.json"), &(schema.to_json()? + "\n"))?;
     for (path, (_, generator)) in written.iter().zip(tables) {

@@ -10,11 +10,11 @@ use jointly::evaluation::{
 };
 use jointly::report::evaluation::{self, Evaluation};
 use jointly::report::numbers::{numbers, regression};
-use jointly::synthesis::check_files;
+use jointly::synthesis::reserve_files;
 use serde::Serialize;
 
 use super::args::EvaluateArgs;
-use super::console;
+use super::console::{self, Console};
 use super::failure::Outcome;
 use super::format::{grouped, short};
 use super::measures::{Measured, Measures, attributes, group_score};
@@ -48,7 +48,7 @@ struct Answer {
     regressions: Vec<RegressionComparison>,
 }
 
-pub(super) fn run(args: &EvaluateArgs) -> Outcome {
+pub(super) fn run(args: &EvaluateArgs, console: Console) -> Outcome {
     args.measures.check()?;
     let mut inputs = vec![
         ("--private", &*args.private),
@@ -57,7 +57,7 @@ pub(super) fn run(args: &EvaluateArgs) -> Outcome {
     ];
     inputs.extend(args.measures.rules.iter().map(|path| ("--rules", &**path)));
     let outputs: Vec<_> = args.report.iter().map(|path| ("--report", &**path)).collect();
-    check_files(&inputs, &outputs)?;
+    let _reserved = reserve_files(&inputs, &outputs, console.existing)?;
     let schema = Schema::read(&args.schema)?;
     let (workload, left_out) = args.workload.source()?.read(&schema.domain())?;
     let measures = Measures::new(&args.measures, &schema)?;

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Command, CommandFactory};
+use jointly::OutputFault;
 use jointly::{Error, ErrorKind};
 
 use super::args::Arguments;
@@ -106,6 +107,10 @@ impl From<Error> for Failure {
             }
             None => error.to_string(),
         };
-        Self { reason, message }
+        let hint = match &error {
+            Error::Output { fault: OutputFault::Exists, .. } => "; --overwrite replaces it",
+            _ => "",
+        };
+        Self { reason, message: message + hint }
     }
 }

@@ -9,7 +9,7 @@ use jointly::domain::Schema;
 use jointly::mixture_error::{MixtureBracket, MixtureError, MixtureMethod, ScoredCells};
 use jointly::privacy::{Budget, PrivacyUnit};
 use jointly::query::Workload;
-use jointly::synthesis::{PublicFile, check_files, check_public_files};
+use jointly::synthesis::{PublicFile, check_public_files, reserve_files};
 use jointly::trust::{MixtureRelease, NoisyMixtureError};
 use serde::Serialize;
 
@@ -70,7 +70,7 @@ pub(super) fn run(args: &MixtureErrorArgs, console: Console) -> Outcome {
     ];
     let outputs: Vec<(&str, &Path)> =
         outputs.into_iter().filter_map(|(flag, path)| Some((flag, path?))).collect();
-    check_files(&inputs, &outputs)?;
+    let _reserved = reserve_files(&inputs, &outputs, console.existing)?;
     let schema = Schema::read(&args.schema)?;
     let (workload, _) = args.workload.source()?.read(&schema.domain())?;
     let support = read_csv(&args.public, &schema)?;

@@ -64,7 +64,7 @@ pub(crate) fn main() -> ExitCode {
     interrupt::install(console);
     file_size::survive_limit();
     let done = threads::start(arguments.global.threads, console)
-        .and_then(|()| config::save(arguments.global.save_config.as_deref(), &line))
+        .and_then(|()| config::save(&arguments, &line, console))
         .and_then(|()| dispatch(&arguments.command, console));
     match done {
         Ok(()) => {
@@ -83,7 +83,7 @@ fn dispatch(command: &Command, console: Console) -> Outcome {
         Command::Demo(args) => demo::run(args, console),
         Command::Synth(args) => run::run(args, console),
         Command::Answer(args) => answer::run(args, console),
-        Command::Evaluate(args) => evaluate::run(args),
+        Command::Evaluate(args) => evaluate::run(args, console),
         Command::MixtureError(args) => mixture::run(args, console),
         Command::Trust(args) => trust::run(args, console),
         Command::Thresholds(args) => thresholds::run(args, console),

@@ -6,7 +6,7 @@ use jointly::Error;
 use jointly::data::Units;
 use jointly::mechanism;
 use jointly::privacy::{Budget, NeighboringRelation, PrivacyUnit};
-use jointly::synthesis::{Outputs, Synthesis, Synthesized};
+use jointly::synthesis::{Existing, Outputs, Synthesis, Synthesized};
 use serde_json::json;
 
 use super::args::{Chosen, SynthArgs, UnitArgs};
@@ -17,7 +17,7 @@ use super::interrupt::{self, Noting, Told};
 use super::progress::Progress;
 
 pub(super) fn run(args: &SynthArgs, console: Console) -> Outcome {
-    let job = job(args)?;
+    let job = Synthesis { existing: console.existing, ..job(args)? };
     let started = Instant::now();
     let done = synthesize(&job, console)?;
     summary(&job, &done, started.elapsed().as_secs_f64(), console);
@@ -73,6 +73,7 @@ fn job(args: &SynthArgs) -> Outcome<Synthesis> {
                 .or_else(|| entry.spends.then(|| beside(&args.out, "ledger.json"))),
             report: args.report.clone(),
         },
+        existing: Existing::default(),
     })
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use jointly::data::{PartialTable, UnitTable, write_csv_blocks};
 use jointly::model::{Evidence, LinkedRows, ModelFile, ModelLimits, Parts};
 use jointly::observe::Unstoppable;
-use jointly::synthesis::check_files;
+use jointly::synthesis::reserve_files;
 use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
 use serde_json::json;
@@ -24,7 +24,8 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     inputs.extend(args.complete.iter().map(|path| ("--complete", &**path)));
     let out = [("--out", &*args.out)];
     // With parts it is a folder.
-    check_files(&inputs, if args.parts.is_some() { &[] } else { &out })?;
+    let out = if args.parts.is_some() { &[][..] } else { &out };
+    let _reserved = reserve_files(&inputs, out, console.existing)?;
     let file = ModelFile::read(&args.model, ModelLimits::default())?;
     if !file.is_private {
         console.warning("the model was made with a fixed seed: it is NOT PRIVATE");

@@ -7,7 +7,7 @@ use jointly::data::{
     read_text, write_text,
 };
 use jointly::domain::{Encoding, Schema, TableFormat};
-use jointly::synthesis::check_files;
+use jointly::synthesis::reserve_files;
 use serde_json::json;
 
 use super::args::{EncodingName, Export, SchemaArgs, TableArgs};
@@ -36,9 +36,8 @@ pub(super) fn run(args: &SchemaArgs, console: Console) -> Outcome {
     if let Some(header) = &args.table.header_file {
         inputs.push(("--header-file", header));
     }
-    if let Some(out) = &args.out {
-        check_files(&inputs, &[("--out", out)])?;
-    }
+    let out: Vec<(&str, &Path)> = args.out.iter().map(|out| ("--out", &**out)).collect();
+    let _reserved = reserve_files(&inputs, &out, console.existing)?;
     let format = format(&args.table)?;
     let Draft { schema, remarks } = match (&document, tables.is_empty()) {
         (Some(document), true) => {
@@ -79,7 +78,7 @@ pub(super) fn run(args: &SchemaArgs, console: Console) -> Outcome {
 
 /// Writes a finished schema as the metadata of SDV.
 fn export(schema: &Path, out: &Path, console: Console) -> Outcome {
-    check_files(&[("--schema", schema)], &[("--to", out)])?;
+    let _reserved = reserve_files(&[("--schema", schema)], &[("--to", out)], console.existing)?;
     let read = Schema::read(schema)?;
     write_text(out, &(read.to_sdv_metadata()? + "\n"))?;
     let columns = read.domain().len();

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use jointly::data::{read_public_numbers, read_text, write_text};
 use jointly::domain::TableFormat;
 use jointly::pap::{Answer, ColumnShares, Cuts, PapRelease, Query, largest_gap};
-use jointly::synthesis::{check_files, check_public_files};
+use jointly::synthesis::{check_public_files, reserve_files};
 use serde_json::{Value, json};
 
 use super::args::{AskArgs, ThresholdsArgs, ThresholdsReleaseArgs};
@@ -31,7 +31,7 @@ fn release(args: &ThresholdsReleaseArgs, console: Console) -> Outcome {
     inputs.extend(spending.earlier.iter().map(|path| ("--ledger-from", *path)));
     let mut outputs = vec![("--out", &*args.out)];
     outputs.extend(spending.ledger.iter().map(|path| ("--ledger", *path)));
-    check_files(&inputs, &outputs)?;
+    let _reserved = reserve_files(&inputs, &outputs, console.existing)?;
     check_public_files(&args.private, args.public.iter().map(|path| &**path))?;
     console.not_private(args.spend.seed);
     pap.cuts = cuts(args, &grids, console)?;

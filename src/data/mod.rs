@@ -21,6 +21,7 @@ mod durable;
 mod encoder;
 mod numbers;
 mod numeric_columns;
+mod output_lock;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod partial;
@@ -51,6 +52,7 @@ pub use durable::write_text;
 pub(crate) use encoder::Encoder;
 pub use numbers::{MISSING_NUMBERS, read_public_numbers, read_public_numbers_from};
 pub use numeric_columns::{NumericColumn, NumericColumns};
+pub use output_lock::OutputLock;
 pub use partial::PartialTable;
 pub use projectable::Projectable;
 pub use public::PublicData;

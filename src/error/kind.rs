@@ -33,7 +33,11 @@ impl Error {
             | Self::Parameters { .. }
             | Self::Contradiction(_)
             | Self::Output {
-                fault: OutputFault::IsFileOf(_) | OutputFault::IsStandardOutputOf(_),
+                fault:
+                    OutputFault::IsFileOf(_)
+                    | OutputFault::IsStandardOutputOf(_)
+                    | OutputFault::Exists
+                    | OutputFault::BesideReplicate(_),
                 ..
             } => ErrorKind::Usage,
             Self::UnknownAttribute { .. }

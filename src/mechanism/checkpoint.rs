@@ -4,10 +4,11 @@
 //! written elsewhere before that. A draw that is lost with the process was never seen, so repeating it costs nothing.
 //! The noise generator's state is never stored.
 //!
-//! The file contains only publishable numbers. A hash of the parameters and the public tables identifies the inputs,
-//! together with the caller's label for the private table (on the command line, its path and modification time). A hash
-//! of the private records would itself be a release that nothing paid for.
+//! The file contains only publishable numbers. Hashes identify the inputs: the schema, the parameters, the public tables and
+//! so on, together with the caller's label for the private table (on the command line, its path and modification time). A
+//! hash of the private records would itself be a release that nothing paid for; their number is an input where it is public.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,6 +23,7 @@ use crate::error::{CheckpointFault, Error, Result};
 use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::{ModelState, RoundRecord, Task};
 use crate::privacy::{Curator, Ledger, NoiseMechanism};
+use crate::text::hex;
 
 /// The folder of a checkpoint, and the private table's label in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +33,21 @@ pub struct CheckpointFolder {
     /// Distinguishes private tables without using any number computed from their records, for example by the file's
     /// path and modification time.
     pub private_label: String,
+    /// More inputs of the run, public ones, by the names that errors give them: the text of a schema, for example.
+    pub inputs: BTreeMap<&'static str, String>,
 }
 
-/// Version of the file's format. Version 1 had one choice and one measurement per round, version 2 no checksum.
-const VERSION: u32 = 3;
+impl CheckpointFolder {
+    /// A folder, and the private table's label in it, without more inputs.
+    pub fn new(folder: impl Into<PathBuf>, private_label: impl Into<String>) -> Self {
+        let (folder, private_label) = (folder.into(), private_label.into());
+        Self { folder, private_label, inputs: BTreeMap::new() }
+    }
+}
+
+/// Version of the file's format. Version 1 had one choice and one measurement per round, version 2 no checksum, version 3
+/// one hash of all inputs.
+const VERSION: u32 = 4;
 /// Digits of a checksum.
 const CHECKSUM: usize = 64;
 pub(super) const FILE: &str = "checkpoint.json";
@@ -50,7 +63,7 @@ pub(super) struct Checkpoint {
     path: Option<PathBuf>,
     /// Held for the duration of the run: two runs on one checkpoint would pay twice.
     lock: Option<File>,
-    fingerprint: String,
+    inputs: Inputs,
     pub(super) total: Option<f64>,
     pub(super) measurements: Vec<Measurement>,
     pub(super) rounds: Vec<RoundRecord>,
@@ -74,7 +87,7 @@ struct Header {
 /// The file as written, after the version and the checksum.
 #[derive(Serialize)]
 struct Written<'a> {
-    fingerprint: &'a str,
+    inputs: &'a Inputs,
     total: Option<f64>,
     measurements: &'a [Measurement],
     rounds: &'a [RoundRecord],
@@ -85,7 +98,7 @@ struct Written<'a> {
 /// The file as read, without the version and the checksum.
 #[derive(Deserialize)]
 struct Stored {
-    fingerprint: String,
+    inputs: Inputs,
     total: Option<f64>,
     measurements: Vec<Measurement>,
     rounds: Vec<RoundRecord>,
@@ -187,9 +200,8 @@ impl Checkpoint {
         task: &Task<'_>,
     ) -> Result<Self> {
         let mut own = Self::default();
-        let Some(CheckpointFolder { folder, private_label }) = task.checkpoint else {
-            return Ok(own);
-        };
+        let Some(checkpoint) = task.checkpoint else { return Ok(own) };
+        let folder = &checkpoint.folder;
         let failed = |action, path: &Path| {
             let path = path.to_owned();
             move |source| Error::Io { action, path, source }
@@ -200,7 +212,7 @@ impl Checkpoint {
         own.path = Some(path.clone());
         let parameters =
             serde_json::to_string(parameters).map_err(|error| own.unwritable(error))?;
-        own.fingerprint = fingerprint(mechanism, &parameters, curator, task, private_label);
+        own.inputs = Inputs::of(mechanism, &parameters, curator, task, checkpoint);
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(own),
@@ -219,9 +231,7 @@ impl Checkpoint {
             return Err(own.refused(fault));
         }
         let stored: Stored = serde_json::from_slice(&text).map_err(unreadable)?;
-        if stored.fingerprint != own.fingerprint {
-            return Err(own.refused(CheckpointFault::OtherInputs));
-        }
+        stored.inputs.check(&own.inputs).map_err(|fault| own.refused(fault))?;
         stored
             .check(curator.domain(), curator.ledger().entries().len())
             .map_err(|why| own.refused(CheckpointFault::Inconsistent(why)))?;
@@ -257,7 +267,7 @@ impl Checkpoint {
         let Some(path) = &self.path else { return Ok(()) };
         debug_assert!(self.lock.is_some(), "only the holder of the lock writes");
         let written = Written {
-            fingerprint: &self.fingerprint,
+            inputs: &self.inputs,
             total: self.total,
             measurements: &self.measurements,
             rounds: &self.rounds,
@@ -324,49 +334,62 @@ pub(super) fn lock(folder: &Path, name: &str) -> Result<File> {
     Err(Error::Checkpoint { path: folder.to_owned(), fault: CheckpointFault::InUse })
 }
 
-/// SHA-256 of everything that determines a run, except the private records.
-pub(super) fn fingerprint(
-    mechanism: &str,
-    parameters: &str,
-    curator: &Curator<'_>,
-    task: &Task<'_>,
-    private_label: &str,
-) -> String {
-    let mut hash = Sha256::new();
-    let mut add = |part: &str| {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part.as_bytes());
-    };
-    add(private_label);
-    add(mechanism);
-    add(&format!("{parameters} {}", curator.ledger().limit().units()));
-    add(&format!("{} {:?}", curator.relation(), curator.seed()));
-    for attribute in curator.domain().attributes() {
-        add(&attribute.name);
-        add(&attribute.cardinality.to_string());
-    }
-    for weighted in task.workload.weighted_cliques() {
-        add(&format!("{} {}", weighted.clique, weighted.weight.to_bits()));
-    }
-    for table in task.public {
-        add(table.name());
-        let columns = table.table().columns();
-        for (attribute, column) in table.table().domain().attributes().iter().zip(columns) {
-            add(&attribute.name);
-            let mut codes = Sha256::new();
-            for code in column.iter() {
-                codes.update(code.to_le_bytes());
-            }
-            add(&hex(&codes.finalize()));
-        }
-    }
-    hex(&hash.finalize())
-}
+/// Everything that determines a run, except the private records: SHA-256 of each input, by its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Inputs(BTreeMap<String, String>);
 
-pub(super) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+impl Inputs {
+    pub(super) fn of(
+        mechanism: &str,
+        parameters: &str,
+        curator: &Curator<'_>,
+        task: &Task<'_>,
+        checkpoint: &CheckpointFolder,
+    ) -> Self {
+        let mut own = Self::default();
+        own.add("private table", [&checkpoint.private_label]);
+        own.add("mechanism", [mechanism, parameters]);
+        own.add("budget", [curator.ledger().limit().units().to_string()]);
+        own.add("neighboring relation", [curator.relation().to_string()]);
+        own.add("noise seed", [format!("{:?}", curator.seed())]);
+        // Public, as is everything that the curator says of it.
+        own.add("number of private records", [format!("{:?}", curator.records())]);
+        let attributes = curator.domain().attributes().iter();
+        own.add("attributes", attributes.map(|a| format!("{} {}", a.cardinality, a.name)));
+        let cliques = task.workload.weighted_cliques().iter();
+        let cliques = cliques.map(|c| format!("{} {}", c.clique, c.weight.to_bits()));
+        own.add("workload", cliques);
+        for table in task.public {
+            let columns = table.table().columns();
+            let columns = table.table().domain().attributes().iter().zip(columns);
+            let columns = columns.map(|(attribute, column)| {
+                let mut codes = Sha256::new();
+                for code in column.iter() {
+                    codes.update(code.to_le_bytes());
+                }
+                format!("{} {}", hex(&codes.finalize()), attribute.name)
+            });
+            own.add(&format!("public table '{}'", table.name()), columns);
+        }
+        checkpoint.inputs.iter().for_each(|(name, text)| own.add(name, [text]));
+        own
+    }
+
+    fn add<T: AsRef<str>>(&mut self, name: &str, parts: impl IntoIterator<Item = T>) {
+        let mut hash = Sha256::new();
+        for part in parts {
+            let part = part.as_ref();
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part.as_bytes());
+        }
+        self.0.insert(name.to_owned(), hex(&hash.finalize()));
+    }
+
+    /// Refuses other inputs, and names them.
+    pub(super) fn check(&self, now: &Self) -> std::result::Result<(), CheckpointFault> {
+        let names = self.0.keys().chain(now.0.keys().filter(|name| !self.0.contains_key(*name)));
+        let differ = names.filter(|name| self.0.get(*name) != now.0.get(*name)).cloned();
+        let differ: Vec<String> = differ.collect();
+        if differ.is_empty() { Ok(()) } else { Err(CheckpointFault::OtherInputs { differ }) }
+    }
 }

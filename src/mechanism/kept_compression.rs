@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compression;
 use crate::error::{CheckpointFault, Result};
-use crate::mechanism::checkpoint::{self, fingerprint};
+use crate::mechanism::checkpoint::{self, Inputs};
 use crate::mechanism::sealed::SealedFile;
 use crate::mechanism::{CheckpointFolder, Task};
 use crate::privacy::{Curator, LedgerEntry, NoisyMarginal, Rho};
@@ -16,15 +16,14 @@ use crate::privacy::{Curator, LedgerEntry, NoisyMarginal, Rho};
 #[derive(Debug)]
 pub struct KeptCompression {
     file: SealedFile,
-    /// SHA-256 of everything that determines the run, except the private records.
-    fingerprint: String,
+    inputs: Inputs,
     found: Option<Stored>,
 }
 
 /// The file, after the version and the checksum.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Stored {
-    fingerprint: String,
+    inputs: Inputs,
     /// The marginals, as they were released.
     noisy: Vec<NoisyMarginal>,
     /// What they cost.
@@ -49,16 +48,17 @@ impl KeptCompression {
         let (file, found) = SealedFile::open::<Stored>(&checkpoint.folder, "compression")?;
         let parameters = serde_json::to_string(parameters);
         let parameters = parameters.map_err(|e| file.refused(CheckpointFault::Unreadable(e)))?;
-        let fingerprint =
-            fingerprint(mechanism, &parameters, curator, task, &checkpoint.private_label);
-        let is_other = match &found {
-            Some(found) => found.fingerprint != fingerprint,
-            None => checkpoint.folder.join(checkpoint::FILE).exists(),
-        };
-        if is_other {
-            return Err(file.refused(CheckpointFault::OtherInputs));
+        let inputs = Inputs::of(mechanism, &parameters, curator, task, checkpoint);
+        match &found {
+            Some(found) => found.inputs.check(&inputs).map_err(|fault| file.refused(fault))?,
+            None if checkpoint.folder.join(checkpoint::FILE).exists() => {
+                let why = "there are rounds, and no marginals by which values were merged: the run was begun \
+                           without merging, or the file was removed";
+                return Err(file.refused(CheckpointFault::Inconsistent(why)));
+            }
+            None => {}
         }
-        Ok(Self { file, fingerprint, found })
+        Ok(Self { file, inputs, found })
     }
 
     /// Whether the file has the marginals: they cost nothing more.
@@ -95,7 +95,7 @@ impl KeptCompression {
         let earlier = curator.ledger().entries().len();
         let noisy = compression::measure(curator, attributes, rho)?;
         let entries = curator.ledger().entries()[earlier..].to_vec();
-        let stored = Stored { fingerprint: self.fingerprint.clone(), noisy, entries };
+        let stored = Stored { inputs: self.inputs.clone(), noisy, entries };
         self.file.write(&stored)?;
         Ok(self.found.insert(stored).noisy.clone())
     }

@@ -1,8 +1,9 @@
 //! The measured errors of a run in its checkpoint folder: they are measured once, of one table.
 //!
 //! The file holds the seed of the released records and their hash beside the errors. Both are public, as the records
-//! are. A run that is killed before the file is there has shown nobody any error, and measures again; one that is killed
-//! later draws the same records, and takes the errors from the file.
+//! are. The file is there from the beginning of the run, so that one that was removed is missed: a run whose errors are not
+//! in it has shown nobody any error, and measures again; one that is killed later draws the same records, and takes the errors
+//! from the file.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -10,9 +11,10 @@ use sha2::{Digest, Sha256};
 use crate::data::Dataset;
 use crate::error::{CheckpointFault, Error, Result};
 use crate::mechanism::CheckpointFolder;
-use crate::mechanism::checkpoint::hex;
+use crate::mechanism::checkpoint;
 use crate::mechanism::sealed::SealedFile;
 use crate::privacy::{LedgerEntry, NoiseMechanism, NoisyStatistics, Rho};
+use crate::text::hex;
 
 /// The file of measured errors in a checkpoint folder. No other run can open it while this value lives.
 #[derive(Debug)]
@@ -22,6 +24,13 @@ pub struct KeptErrors {
 }
 
 /// The file, after the version and the checksum.
+#[derive(Debug, Serialize, Deserialize)]
+struct Content {
+    /// `None`: they are not measured yet.
+    errors: Option<Stored>,
+}
+
+/// Measured errors.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Stored {
     /// The seed from which the records were drawn.
@@ -35,13 +44,29 @@ pub(super) struct Stored {
 }
 
 impl KeptErrors {
-    /// Opens the file of a folder, or prepares to write it. Call this before the run begins.
+    /// Opens the file of a folder, or begins it. Call this before the run begins.
     ///
     /// # Errors
-    /// A folder in use, or a file that cannot be read or was changed.
+    /// A folder in use; a file that cannot be read or written, or was changed; rounds without the file, or measured errors
+    /// without the rounds that they are of: both were paid for.
     pub fn open(checkpoint: &CheckpointFolder) -> Result<Self> {
-        let (file, found) = SealedFile::open(&checkpoint.folder, "errors")?;
-        Ok(Self { file, found })
+        let (file, found) = SealedFile::open::<Content>(&checkpoint.folder, "errors")?;
+        let has_rounds = checkpoint.folder.join(checkpoint::FILE).exists();
+        let refused = |why| Err(file.refused(CheckpointFault::Inconsistent(why)));
+        match found {
+            None if has_rounds => refused(
+                "there are rounds, and no file of measured errors: the run was begun without measuring errors, or \
+                 the file was removed",
+            ),
+            Some(Content { errors: Some(_) }) if !has_rounds => {
+                refused("the rounds whose errors were measured are gone")
+            }
+            None => {
+                file.write(&Content { errors: None })?;
+                Ok(Self { file, found: None })
+            }
+            Some(Content { errors: found }) => Ok(Self { file, found }),
+        }
     }
 
     /// The seed of the records whose errors were measured, if they were: the records must be drawn from it again.
@@ -93,8 +118,9 @@ impl KeptErrors {
         entry: LedgerEntry,
     ) -> Result<()> {
         let stored = Stored { row_seed, records: hash(records), noisy: noisy.clone(), entry };
-        self.file.write(&stored)?;
-        self.found = Some(stored);
+        let content = Content { errors: Some(stored) };
+        self.file.write(&content)?;
+        self.found = content.errors;
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use crate::synthesis::{Synthesis, Tables};
 pub(super) struct Compressed {
     pub(super) tables: Tables,
     pub(super) earlier: LedgerFile,
-    /// The folder of the rounds. Its label has the merged values too.
+    /// The folder of the rounds. The merged values are among its inputs.
     pub(super) checkpoint: Option<CheckpointFolder>,
     /// Held until the end of the job.
     pub(super) kept: Option<KeptCompression>,
@@ -95,9 +95,9 @@ impl Synthesis {
         })?;
         let earlier = LedgerFile::new(&self.mechanism, self.budget, &curator);
         let merged = tables.schema.to_json()?;
-        let checkpoint = checkpoint.map(|folder| CheckpointFolder {
-            private_label: format!("{}\n{merged}", folder.private_label),
-            ..folder.clone()
+        let checkpoint = checkpoint.cloned().map(|mut folder| {
+            folder.inputs.insert("merged values", merged);
+            folder
         });
         Ok(Some(Compressed { tables, earlier, checkpoint, kept }))
     }

@@ -47,11 +47,14 @@ impl Synthesis {
     }
 
     /// Draws the records, once, and measures their errors if that was requested.
+    ///
+    /// `merged`: whether rare values were merged.
     pub(super) fn draw(
         &self,
         mut release: Release,
         curator: &mut Curator<'_>,
         kept: Option<KeptErrors>,
+        merged: bool,
     ) -> Result<Drawn> {
         let known = kept.as_ref().and_then(KeptErrors::row_seed).or(self.seed);
         let seed = known.unwrap_or_else(rand::random);
@@ -63,6 +66,9 @@ impl Synthesis {
             Some(mut kept) => release.measure_errors_once(curator, &rows, seed, &mut kept)?,
             None if self.error_share.is_some() => release.measure_errors(curator, &rows)?,
             None => {}
+        }
+        if merged && let Some(errors) = &mut release.errors {
+            errors.left_out.merged_values = true;
         }
         Ok(Drawn { release, rows, units, rng })
     }

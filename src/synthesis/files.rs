@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::data::{Destination, Units, is_standard_input};
+use crate::data::{Destination, OutputLock, is_standard_input};
 use crate::error::{Contradiction, Error, OutputFault, Result};
 use crate::mechanism::{CheckpointFolder, PublicTables};
 use crate::query::WorkloadSource;
@@ -12,12 +12,68 @@ use crate::synthesis::Synthesis;
 /// A file and the name by which the user knows it, such as `--out`.
 pub type NamedFile<'a> = (&'static str, &'a Path);
 
+/// What becomes of an output that exists already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Existing {
+    /// The job is refused, and the file stays as it is.
+    #[default]
+    Refused,
+    /// The file is replaced.
+    Replaced,
+}
+
+/// The outputs of a job, locked: while this value lives, no other job writes them.
+#[derive(Debug)]
+#[must_use = "the outputs are locked while this value lives"]
+pub struct Reserved {
+    _locks: Vec<OutputLock>,
+}
+
 /// Checks that every output can be written: its folder exists and accepts new files, and the output is not a folder, an
-/// input or another output. Only one input may be standard input, and one output standard output, which are named `-`.
+/// input, another output or, unless it may be replaced, a file that exists. Only one input may be standard input, and one
+/// output standard output, which are named `-`.
 ///
 /// # Errors
 /// Two inputs named `-`, or an output that fails one of these checks.
-pub fn check_files(inputs: &[NamedFile<'_>], outputs: &[NamedFile<'_>]) -> Result<()> {
+pub fn check_files(
+    inputs: &[NamedFile<'_>],
+    outputs: &[NamedFile<'_>],
+    existing: Existing,
+) -> Result<()> {
+    check_outputs(inputs, outputs, &|_| existing == Existing::Replaced)
+}
+
+/// Does what [`check_files`] does, and locks the outputs. A command calls this before it spends or writes anything, and
+/// keeps the result until its last output is written.
+///
+/// # Errors
+/// As [`check_files`], and an output that another job has locked.
+pub fn reserve_files(
+    inputs: &[NamedFile<'_>],
+    outputs: &[NamedFile<'_>],
+    existing: Existing,
+) -> Result<Reserved> {
+    check_files(inputs, outputs, existing)?;
+    let reserved = Reserved::of(outputs)?;
+    // Another job may have written them before they were locked.
+    check_files(inputs, outputs, existing)?;
+    Ok(reserved)
+}
+
+impl Reserved {
+    pub(super) fn of(outputs: &[NamedFile<'_>]) -> Result<Self> {
+        let locks = outputs.iter().map(|(name, path)| OutputLock::of(name, path));
+        let locks = locks.filter_map(Result::transpose).collect::<Result<_>>()?;
+        Ok(Self { _locks: locks })
+    }
+}
+
+/// As [`check_files`]. `may_replace`: whether the run may replace a file that exists, by its path without links.
+pub(super) fn check_outputs(
+    inputs: &[NamedFile<'_>],
+    outputs: &[NamedFile<'_>],
+    may_replace: &dyn Fn(&Path) -> bool,
+) -> Result<()> {
     let mut taken: Vec<(&str, PathBuf)> = Vec::new();
     let mut of_standard_input = inputs.iter().filter(|(_, path)| is_standard_input(path));
     if let (Some((first, _)), Some((second, _))) =
@@ -40,6 +96,12 @@ pub fn check_files(inputs: &[NamedFile<'_>], outputs: &[NamedFile<'_>]) -> Resul
                 Destination::StandardOutput => OutputFault::IsStandardOutputOf(other),
                 _ => OutputFault::IsFileOf(other),
             }));
+        }
+        if let Destination::File { file, .. } = &destination
+            && file.exists()
+            && !may_replace(file)
+        {
+            return Err(refused(OutputFault::Exists));
         }
         taken.push((name, place));
     }
@@ -142,8 +204,8 @@ impl Synthesis {
         Ok(())
     }
 
-    /// Creates and tests the checkpoint folder. The private table is identified by [`TableSource::label`], by the schema
-    /// and by the unit of privacy, never by its records or their number.
+    /// Creates and tests the checkpoint folder. The private table is identified by [`TableSource::label`], never by its
+    /// records.
     ///
     /// [`TableSource::label`]: super::TableSource::label
     pub(super) fn checkpoint_folder(&self) -> Result<Option<CheckpointFolder>> {
@@ -153,12 +215,13 @@ impl Synthesis {
             move |source| Error::Io { action, path, source }
         };
         fs::create_dir_all(folder).map_err(failed("create", folder))?;
-        check_files(&[], &[("--checkpoint", &folder.join("state"))])?;
-        let (table, schema) = (self.private.label()?, self.schema.text()?);
-        let unit = self.unit.units().map_or("", Units::column);
-        let agree = self.linked().and_then(Units::agree);
-        let agree = agree.map_or_else(String::new, |columns| format!("\n{}", columns.join(",")));
-        let private_label = format!("{table}\n{unit}\n{schema}{agree}");
-        Ok(Some(CheckpointFolder { folder: folder.clone(), private_label }))
+        check_files(&[], &[("--checkpoint", &folder.join("state"))], Existing::Replaced)?;
+        let mut checkpoint = CheckpointFolder::new(folder, self.private.label()?);
+        checkpoint.inputs.insert("schema", self.schema.text()?);
+        if let Some(units) = self.unit.units() {
+            let columns = [&[units.column().to_owned()], units.agree().unwrap_or_default()];
+            checkpoint.inputs.insert("unit of privacy", columns.concat().join("\n"));
+        }
+        Ok(Some(checkpoint))
     }
 }

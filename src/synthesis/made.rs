@@ -10,8 +10,10 @@ use sha2::{Digest, Sha256};
 use crate::data::Labels;
 use crate::domain::{Schema, date_of};
 use crate::error::Result;
+use crate::model::Drawing;
 use crate::report::Made;
-use crate::synthesis::Synthesis;
+use crate::synthesis::{Outputs, Synthesis};
+use crate::text::hex;
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;
@@ -26,10 +28,7 @@ impl Synthesis {
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         Ok(Made {
             command: self.command(),
-            schema_sha256: digest.iter().fold(String::new(), |mut text, byte| {
-                _ = write!(text, "{byte:02x}");
-                text
-            }),
+            schema_sha256: hex(&digest),
             date: date_of((seconds / DAY) as f64),
         })
     }
@@ -70,7 +69,7 @@ impl Synthesis {
                 other => flag(parameter, other.to_string()),
             }
         }
-        flag("workload", quoted(&self.workload.name));
+        flag("workload", self.workload.file().map_or_else(|| quoted(&self.workload.name), name));
         if let Some(most) = self.workload.max_cells {
             flag("max-cells", most.to_string());
         }
@@ -107,14 +106,27 @@ impl Synthesis {
         if let Some(rows) = self.rows {
             flag("rows", rows.to_string());
         }
+        if self.drawing == Drawing::Independent {
+            flag("draw", "independent".to_owned());
+        }
         if self.labels == Labels::Text {
             flag("labels", "text".to_owned());
         }
         if let Some(seed) = self.seed {
             flag("seed", seed.to_string());
         }
-        if let Some(path) = &self.outputs.table {
-            flag("out", name(path));
+        let Outputs { table, model, ledger, report } = &self.outputs;
+        let written = [
+            ("out", table),
+            ("model", model),
+            ("ledger", ledger),
+            ("report", report),
+            ("checkpoint", &self.checkpoint),
+        ];
+        for (output, path) in written {
+            if let Some(path) = path {
+                flag(output, name(path));
+            }
         }
         if self.counted {
             command.push_str(" --counted");

@@ -1,6 +1,7 @@
 //! A complete synthesis job as a value: tables, budget, mechanism and outputs. The command line and bindings for other
 //! languages fill it in and run it.
 
+mod claims;
 mod compressed;
 mod described;
 mod drawn;
@@ -25,8 +26,12 @@ use crate::privacy::{Budget, Curator, LedgerFile, NoiseSeed, PrivacyUnit, Rho};
 use crate::query::WorkloadSource;
 use crate::report::Report;
 
+use claims::Claims;
 use drawn::Drawn;
-pub use files::{NamedFile, check_files, check_public_files, is_same_file};
+use files::check_outputs;
+pub use files::{
+    Existing, NamedFile, Reserved, check_files, check_public_files, is_same_file, reserve_files,
+};
 use replicates::Released;
 pub use replicates::replicate_path;
 pub use source::{SchemaSource, TableSource};
@@ -94,6 +99,8 @@ pub struct Synthesis {
     pub checkpoint: Option<PathBuf>,
     /// Files to write.
     pub outputs: Outputs,
+    /// What becomes of those that exist already. A run that resumes from its checkpoint replaces its own in any case.
+    pub existing: Existing,
 }
 
 /// The files that a run writes; those that are `None` are not written.
@@ -138,6 +145,9 @@ struct Spent {
     drawn: Drawn,
     /// What was spent before the mechanism began.
     earlier: Option<LedgerFile>,
+    /// Held until the last file is written.
+    _reserved: Reserved,
+    claims: Option<Claims>,
 }
 
 impl Synthesis {
@@ -168,6 +178,7 @@ impl Synthesis {
             ledger_from: None,
             checkpoint: None,
             outputs: Outputs::default(),
+            existing: Existing::default(),
         }
     }
 
@@ -178,11 +189,13 @@ impl Synthesis {
     /// A job that contradicts itself, a file that cannot be read or written, or a failure of the mechanism. The ledger
     /// file, if requested, or the checkpoint records what a failed run has spent.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<Synthesized> {
-        let Spent { tables, mut drawn, earlier } = self.spend(observer)?;
+        let Spent { tables, mut drawn, earlier, mut claims, _reserved } = self.spend(observer)?;
         let written = self.write(&tables, &mut drawn).and_then(|()| {
             let Tables { schema, workload, public, .. } = &tables;
             let (rows, earlier) = (&drawn.rows, earlier.as_ref());
-            self.write_replicates(&Released { rows, schema, workload, public, earlier }, observer)
+            let from = Released { rows, schema, workload, public, earlier };
+            self.write_replicates(&from, observer)?;
+            claims.as_mut().map_or(Ok(()), Claims::seal)
         });
         let Drawn { release, rows, units, .. } = drawn;
         written.inspect_err(|_| {
@@ -198,8 +211,9 @@ impl Synthesis {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn fit(&self, observer: &mut dyn Observer) -> Result<Synthesized> {
-        let Spent { tables, drawn: Drawn { release, rows, units, .. }, .. } =
-            self.spend(observer)?;
+        let Spent { tables, drawn, mut claims, .. } = self.spend(observer)?;
+        claims.as_mut().map_or(Ok(()), Claims::seal)?;
+        let Drawn { release, rows, units, .. } = drawn;
         Ok(Synthesized { tables, release, rows, units })
     }
 
@@ -211,6 +225,7 @@ impl Synthesis {
             observer.event(&Event::Notice(Notice::PublicTablesUnused { mechanism }));
         }
         let mut checkpoint = self.checkpoint_folder()?;
+        let (reserved, claims) = self.reserve()?;
         let mut tables = Tables::read(self, &*mechanism, observer)?;
         self.warn(&tables, observer);
         let mut earlier = self.ledger_from.as_deref().map(LedgerFile::read).transpose()?;
@@ -236,7 +251,7 @@ impl Synthesis {
                 observer.event(&Event::Notice(Notice::OutputsMissing { spent }));
             })?;
         }
-        Ok(Spent { tables, drawn, earlier })
+        Ok(Spent { tables, drawn, earlier, _reserved: reserved, claims })
     }
 
     /// Checks everything that can be checked without reading a table, and returns the mechanism.
@@ -252,12 +267,7 @@ impl Synthesis {
         self.check_counted()?;
         self.check_replicates()?;
         self.check_linked()?;
-        let report_json = self.outputs.report_json();
-        let mut outputs = self.named_outputs();
-        outputs.extend(report_json.iter().map(|path| ("--report, as JSON", path.as_path())));
-        let replicates = self.replicate_paths();
-        outputs.extend(replicates.iter().map(|path| ("--tables", path.as_path())));
-        check_files(&self.inputs(), &outputs)?;
+        self.check_output_files()?;
         self.outputs.table.as_deref().map_or(Ok(()), check_form)?;
         Ok(mechanism)
     }
@@ -294,6 +304,13 @@ impl Synthesis {
         if let Some((path, file)) = earlier.filter(|(_, file)| file.private) {
             let (ledger, spent) = (path.to_owned(), file.ledger.spent());
             observer.event(&Event::Notice(Notice::LedgerReplaced { ledger, spent }));
+        }
+        if let Ok(entry) = self.entry()
+            && entry.answers()
+            && self.replicates > 0
+        {
+            let mechanism = entry.name;
+            observer.event(&Event::Notice(Notice::ReplicatesCoverTooLittle { mechanism }));
         }
         let is_public = self.unit.relation().has_public_total();
         if let Some(budget) = self.budget {
@@ -343,7 +360,8 @@ impl Synthesis {
         let kept = self.prepare_errors(&mut curator, checkpoint)?;
         let task = Task { checkpoint, ..Task::new(&tables.workload, &tables.public) };
         let release = mechanism.run(&mut curator, &task, observer);
-        let drawn = release.and_then(|release| self.draw(release, &mut curator, kept));
+        let merged = tables.schema != tables.given && self.compress.is_some();
+        let drawn = release.and_then(|release| self.draw(release, &mut curator, kept, merged));
         if drawn.is_err() && curator.spent() > before {
             self.failed(mechanism.name(), &curator, observer);
         }
@@ -372,7 +390,6 @@ impl Synthesis {
             let file = release.model_file(tables.schema.clone());
             ModelFile { linked: self.linked().cloned(), ..file }.write(path)?;
         }
-        self.remove_replicates()?;
         if let Some(path) = &self.outputs.table {
             self.write_table(path, rows, units.as_deref(), &tables.schema, rng)?;
         }

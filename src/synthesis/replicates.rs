@@ -9,7 +9,7 @@ use rand::{Rng, SeedableRng};
 
 use crate::data::{Dataset, Destination, Labels, PublicData, write_csv_file};
 use crate::domain::Schema;
-use crate::error::{Contradiction, Error, Result};
+use crate::error::{Contradiction, Error, OutputFault, Result};
 use crate::mechanism::Replication;
 use crate::observe::{Event, Notice, Observer};
 use crate::privacy::{LedgerFile, NoiseSeed};
@@ -102,18 +102,19 @@ impl Synthesis {
         Ok(())
     }
 
-    /// Removes the replicates of an earlier table of the same name, however many, so that none of them lies beside the new
-    /// one.
-    pub(super) fn remove_replicates(&self) -> Result<()> {
-        let Some(table) = self.outputs.table.as_deref() else { return Ok(()) };
-        for path in (1..=MOST).map(|number| replicate_path(table, number)) {
-            match fs::remove_file(&path) {
-                Err(source) if source.kind() == std::io::ErrorKind::NotFound => break,
-                Err(source) => return Err(Error::Io { action: "remove", path, source }),
-                Ok(()) => {}
+    /// Refuses a table beside which lies a file that would pass for one of its replicates, and that this run does not write.
+    /// It may be anybody's, so nothing removes it.
+    pub(super) fn check_beside(&self) -> Result<()> {
+        let is_file = |path: &&Path| matches!(Destination::of(path), Ok(Destination::File { .. }));
+        let Some(table) = self.outputs.table.as_deref().filter(is_file) else { return Ok(()) };
+        let others = (self.replicates + 1..=MOST).map(|number| replicate_path(table, number));
+        match others.into_iter().find(|path| fs::symlink_metadata(path).is_ok()) {
+            None => Ok(()),
+            Some(other) => {
+                let (path, fault) = (table.to_path_buf(), OutputFault::BesideReplicate(other));
+                Err(Error::Output { name: "--out", path, fault })
             }
         }
-        Ok(())
     }
 
     /// Draws the replicates and writes each as soon as it is drawn.

@@ -25,8 +25,8 @@ pub enum TableSource {
         /// The units that they were limited to while they were read
         /// ([`read_units_csv`](crate::data::read_units_csv)). They must be those of the job.
         units: Option<Units>,
-        /// Tells tables apart in a checkpoint, which is resumed only with the label that it was begun with. The caller
-        /// chooses it, and it must not depend on the records.
+        /// Tells tables apart in a checkpoint, which needs one, and is resumed only with the label that it was begun with. The
+        /// caller chooses it, and it must not depend on the records.
         label: String,
     },
 }
@@ -85,8 +85,14 @@ macro_rules! from_paths {
 from_paths!(TableSource, SchemaSource);
 
 impl TableSource {
-    /// The private records. `schema`: of the file; where rows stay together, records have one attribute more.
-    pub(super) fn private(&self, unit: &PrivacyUnit, schema: &Schema) -> Result<Arc<Dataset>> {
+    /// The private records.
+    ///
+    /// `schema`: of the file; where rows stay together, records have one attribute more.
+    ///
+    /// # Errors
+    /// A file that cannot be read; records in memory that were limited to other units than `unit`'s, or that have other
+    /// attributes.
+    pub fn private(&self, unit: &PrivacyUnit, schema: &Schema) -> Result<Arc<Dataset>> {
         let (rows, units) = match self {
             Self::File(path) => return unit.read_csv(path, schema).map(Arc::new),
             Self::Rows { rows, units, .. } => (rows, units),
@@ -140,6 +146,14 @@ impl TableSource {
     pub(super) fn label(&self) -> Result<String> {
         let path = match self {
             Self::File(path) => path,
+            Self::Rows { label, .. } if label.is_empty() => {
+                let expected = "a label, as the table in memory has no file name: a resumed run knows its table by it";
+                return Err(Error::invalid_parameter(
+                    "label of the private table",
+                    "empty",
+                    expected,
+                ));
+            }
             Self::Rows { label, .. } => return Ok(format!("records in memory {label}")),
         };
         let failed = |path: &Path| {

@@ -124,7 +124,7 @@ fn with_selection(private: &Dataset, relation: NeighboringRelation) -> (Ledger, 
     curator.begin_round(1).unwrap();
     let sealed = curator.marginals(&[Clique::new([0])]).unwrap().map(|_| vec![0.0; 2]);
     let score = ScoreSensitivity::l1_error(relation);
-    curator.select(Selection::Exponential, sealed, score, rho(0.5), "choose").unwrap();
+    curator.select(Selection::Exponential, sealed, 2, score, rho(0.5), "choose").unwrap();
     let ledger = curator.ledger().clone();
     let written = serde_json::to_value(&ledger).unwrap();
     (ledger, written)
@@ -178,6 +178,22 @@ fn a_selection_without_its_score_is_refused() {
     LedgerFile::read(&path).unwrap();
     file(&lacking).write(&path).unwrap();
     assert!(LedgerFile::read(&path).is_err(), "nor does a file of this version");
+    // No earlier version was published, and calling itself one spares a file no check.
+    for ledger in [&ledger, &lacking] {
+        file(ledger).write(&path).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        for (own, other) in [
+            ("\"version\": 3", "\"version\": 2"),
+            ("\"version\": 3", "\"version\": 1"),
+            ("\"version\": 3", "\"version\": 4"),
+            ("\"format\": \"jointly-ledger\"", "\"format\": \"jointly-answers\""),
+        ] {
+            assert!(text.contains(own));
+            std::fs::write(&path, text.replacen(own, other, 1)).unwrap();
+            let refused = LedgerFile::read(&path).unwrap_err().to_string();
+            assert!(refused.contains("expected format 'jointly-ledger', version 3"), "{refused}");
+        }
+    }
 }
 
 #[test]
@@ -277,8 +293,7 @@ fn resume(
 ) -> jointly::Result<Rho> {
     let private = table(40);
     let mut curator = Curator::new(&private, relation, rho(1.0), seed).unwrap();
-    let checkpoint =
-        CheckpointFolder { folder: folder.to_owned(), private_label: label.to_owned() };
+    let checkpoint = CheckpointFolder::new(folder, label);
     let workload = workload();
     let task = Task { checkpoint: Some(&checkpoint), ..Task::new(&workload, &[]) };
     let mechanism = find("independent").unwrap().build(&Map::new()).unwrap();

@@ -185,7 +185,7 @@ fn errors_in_a_checkpoint_are_charged_and_never_measured_again() {
     let (private, drawn) = (table(600, 1), table(80, 3));
     let workload = Workload::all_k_way(&domain(), 2).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let place = CheckpointFolder { folder: folder.path().into(), private_label: "t".into() };
+    let place = CheckpointFolder::new(folder.path(), "t");
     let first = kept(&private, &workload, &place, &drawn).unwrap();
     assert_eq!(KeptErrors::open(&place).unwrap().row_seed(), Some(5));
     for _ in 0..2 {
@@ -197,6 +197,17 @@ fn errors_in_a_checkpoint_are_charged_and_never_measured_again() {
     // Errors of other records would be a second measurement.
     let refused = kept(&private, &workload, &place, &table(81, 3)).unwrap_err().to_string();
     assert!(refused.contains("those of other records"), "{refused}");
+    // A file that was removed would be measured again for one charge, and one without its rounds is of nothing.
+    let (errors, rounds) =
+        (folder.path().join("errors.json"), folder.path().join("checkpoint.json"));
+    for (gone, why) in [(&errors, "no file of measured errors"), (&rounds, "are gone")] {
+        let aside = folder.path().join("aside");
+        std::fs::rename(gone, &aside).unwrap();
+        let refused = kept(&private, &workload, &place, &drawn).unwrap_err().to_string();
+        assert!(refused.contains(why), "{refused}");
+        std::fs::rename(&aside, gone).unwrap();
+    }
+    assert_eq!(kept(&private, &workload, &place, &drawn).unwrap().errors(), first.errors());
     // Two runs at once would both measure.
     let held = KeptErrors::open(&place).unwrap();
     assert!(KeptErrors::open(&place).unwrap_err().to_string().contains("another run"));

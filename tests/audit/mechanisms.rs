@@ -441,8 +441,7 @@ fn of_resumed() -> Runner {
         let (first, second) = (folder(), folder());
         let mechanism = find("independent").unwrap().build(&Map::new()).unwrap();
         let run = |at: &std::path::Path, observer: &mut dyn Observer| {
-            let checkpoint =
-                CheckpointFolder { folder: at.to_owned(), private_label: "private".into() };
+            let checkpoint = CheckpointFolder::new(at, "private");
             let task =
                 Task { checkpoint: Some(&checkpoint), ..Task::new(&world.workload, &world.public) };
             mechanism.run(&mut curator(world, which), &task, observer).unwrap()

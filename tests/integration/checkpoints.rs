@@ -185,7 +185,7 @@ fn durable(mechanism: &dyn Mechanism) -> &'static str {
 }
 
 fn in_folder(folder: &Path) -> CheckpointFolder {
-    CheckpointFolder { folder: folder.into(), private_label: "people, seed 1".into() }
+    CheckpointFolder::new(folder, "people, seed 1")
 }
 
 #[test]
@@ -408,8 +408,8 @@ fn a_checkpoint_of_other_inputs_is_refused() {
     for (what, other) in inputs {
         assert_refused(other.with(&mechanism, &mut Silent), &file, what);
     }
-    let private_label = "another table".into();
-    let checkpoint = Some(CheckpointFolder { folder: folder.path().into(), private_label });
+    let private_label = "another table";
+    let checkpoint = Some(CheckpointFolder::new(folder.path(), private_label));
     let other_label = Run { checkpoint, ..run.clone() };
     assert_refused(other_label.with(&mechanism, &mut Silent), &file, "label");
     let parameters = [
@@ -461,13 +461,13 @@ fn a_damaged_or_newer_checkpoint_is_refused() {
     }
     try_with(b"\xff\xfe not text", "garbled");
     try_with(b"[]", "no object");
-    let newer = br#"{"version": 4, "everything": "different"}"#;
-    assert!(try_with(newer, "newer").contains("version 4, expected 3"));
+    let newer = br#"{"version": 5, "everything": "different"}"#;
+    assert!(try_with(newer, "newer").contains("version 5, expected 4"));
     let older = br#"{"version": 2, "everything": "different"}"#;
-    assert!(try_with(older, "older").contains("version 2, expected 3"));
+    assert!(try_with(older, "older").contains("version 2, expected 4"));
     // Damage that the checksum would find first, were it not computed anew.
     let changes: [(&str, Change); 14] = [
-        ("fingerprint", &|s| s["fingerprint"] = "00".into()),
+        ("an input", &|s| s["inputs"]["workload"] = "00".into()),
         ("a cell less", &|s| drop(s["measurements"][0]["values"].as_array_mut().unwrap().pop())),
         ("an attribute outside", &|s| {
             s["measurements"][0]["clique"] = serde_json::json!([99]);

@@ -35,8 +35,14 @@ impl Bench {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Runs the tool in the folder, with the words of `command` as arguments.
+    /// Runs the tool in the folder, with the words of `command` as arguments. Files that exist already are replaced:
+    /// [`keeping`](Self::keeping) is what users have.
     pub(crate) fn run(&self, command: &str) -> Output {
+        self.keeping(&format!("{command} --overwrite"))
+    }
+
+    /// As [`run`](Self::run), without `--overwrite`.
+    pub(crate) fn keeping(&self, command: &str) -> Output {
         Command::new(env!("CARGO_BIN_EXE_jointly"))
             .current_dir(self.folder.path())
             .env_remove("JOINTLY_DATA")
@@ -61,7 +67,7 @@ impl Bench {
         assert!(told, "{command}: {message}");
     }
 
-    fn files(&self) -> Vec<String> {
+    pub(crate) fn files(&self) -> Vec<String> {
         let names = fs::read_dir(self.folder.path()).unwrap();
         let mut names: Vec<String> =
             names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::cli::{Bench, stderr};
 
-const PROTOCOL: &str = r#"
+pub(crate) const PROTOCOL: &str = r#"
 title = "Small <tables>"
 workload = "all-2-way"
 delta = 1e-6

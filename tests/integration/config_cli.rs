@@ -70,13 +70,11 @@ fn a_release_has_its_flags_beside_it() {
     for absent in ["none.csv.config.toml", "named.csv.config.toml"] {
         assert!(!bench.path(absent).exists(), "{absent}");
     }
-    // An input of that name is not overwritten, and the release stands.
+    // An input of that name is not overwritten: the run is refused before it spends.
     bench.write("x.csv.config.toml", &bench.read("public.csv"));
-    let output = bench.run(&format!(
-        "{} --out x.csv",
-        TYPED.replace("near=public.csv", "near=x.csv.config.toml")
-    ));
-    assert!(output.status.success() && stderr(&output).contains("are not saved"), "{output:?}");
+    let command = TYPED.replace("near=public.csv", "near=x.csv.config.toml");
+    bench.fail(&format!("{command} --out x.csv"), 2, "x.csv.config.toml is the file of --public");
+    assert!(!bench.path("x.csv.ledger.json").exists());
     assert_eq!(bench.read("x.csv.config.toml"), bench.read("public.csv"));
 }
 

@@ -224,7 +224,7 @@ fn a_limit_on_the_size_of_files_is_an_error_and_no_signal() {
             let before = files(&bench.path("small"));
             let command = command(writer, "small");
             let tool = env!("CARGO_BIN_EXE_jointly");
-            let line = format!("ulimit -f {blocks}; exec {tool} {command}");
+            let line = format!("ulimit -f {blocks}; exec {tool} {command} --overwrite");
             let folder = bench.path("");
             let output = Command::new("sh").args(["-c", &line]).current_dir(folder).output();
             let what = format!("{blocks} blocks for {command}");
@@ -254,9 +254,12 @@ fn a_full_disk_stops_a_run_with_a_checkpoint_and_space_lets_it_go_on() {
         }
         let message = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{message}");
-        assert!(message.contains("cannot write disk/state/checkpoint.json: No space"), "{message}");
+        let named = ["checkpoint.json", "outputs.json"]
+            .map(|name| format!("cannot write disk/state/{name}: No space"));
+        assert!(named.iter().any(|named| message.contains(named)), "{message}");
         let parts = files(&disk.0.join("state"));
-        assert!(parts.keys().all(|name| name == "lock" || name == "checkpoint.json"), "{parts:?}");
+        let known = ["lock", "checkpoint.json", "outputs.json"];
+        assert!(parts.keys().all(|name| known.contains(&name.as_str())), "{parts:?}");
         failures += 1;
         fs::remove_file(&filler).unwrap();
     }

@@ -137,10 +137,16 @@ fn killed(
         }
         ended(&folder);
         fs::remove_dir_all(bench.path(&folder)).unwrap();
-        _ = fs::remove_file(bench.path("out.csv"));
-        _ = fs::remove_file(bench.path("ledger.json"));
+        remove_outputs(bench);
     }
     hits
+}
+
+/// Removes what a run has written, which another run would not replace.
+fn remove_outputs(bench: &Bench) {
+    for name in ["out.csv", "ledger.json", "out.csv.config.toml"] {
+        _ = fs::remove_file(bench.path(name));
+    }
 }
 
 /// Every mechanism with a checkpoint, killed with a fixed seed and with the system's noise.
@@ -155,6 +161,7 @@ fn every_mechanism_killed(kills: u32) {
         bench.succeed(&format!("{fixed} --checkpoint whole"));
         let whole = started.elapsed();
         let (table, ledger) = (bench.read("out.csv"), bench.read("ledger.json"));
+        remove_outputs(&bench);
         let hits = killed(&bench, &fixed, kills, whole, &mut draw, |_| {
             assert_eq!(bench.read("out.csv"), table, "{fixed}");
             assert_eq!(bench.read("ledger.json"), ledger, "{fixed}");
@@ -163,6 +170,7 @@ fn every_mechanism_killed(kills: u32) {
         assert!(file.is_err(), "removed after each run");
         bench.succeed(&command);
         let counted = entries(&bench.read("ledger.json"));
+        remove_outputs(&bench);
         let system = killed(&bench, &command, kills, whole, &mut draw, |folder| {
             let text = bench.read("ledger.json");
             let stored: Value = serde_json::from_str(&text).unwrap();
@@ -234,7 +242,9 @@ fn a_second_run_is_refused_while_the_first_lives_and_not_once_it_is_killed() {
         signal(&child, "-KILL");
         child.wait_with_output().unwrap();
     };
-    bench.fail(&command, 5, "another run is using it");
+    bench.fail(&command, 1, "out.csv is locked by another run");
+    let elsewhere = command.replace("out.csv", "other.csv").replace("ledger.json", "other.json");
+    bench.fail(&elsewhere, 5, "another run is using it");
     signal(&first, "-KILL");
     first.wait().unwrap();
     bench.succeed(&command);
@@ -313,7 +323,7 @@ fn a_checkpoint_edited_by_hand_is_refused_and_stays_as_it_is() {
 fn every_flipped_byte_and_every_cut_of_a_checkpoint_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let private = select(&people(50, 1, 0.0), &["SEX", "SCH"]);
-    let folder = CheckpointFolder { folder: folder.path().into(), private_label: "people".into() };
+    let folder = CheckpointFolder::new(folder.path(), "people");
     let run = Run { checkpoint: Some(folder.clone()), ..Run::new(&private, &[]) };
     let mechanism = Independent { iterations: 10, ..Independent::default() };
     run.release(&mechanism);

@@ -130,6 +130,8 @@ fn run(folder: &Path, arguments: &[OsString]) -> Ending {
         .env_remove("RUST_BACKTRACE")
         .env_remove("RAYON_NUM_THREADS")
         .env("COLUMNS", "100")
+        // Entries write over what the fixtures have made.
+        .arg("--overwrite")
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -277,7 +277,7 @@ fn what_a_level_does_not_need_goes_to_the_answers_of_the_last() {
 fn a_checkpoint_of_other_shares_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let private_label = "areas, seed 1".to_owned();
-    let checkpoint = CheckpointFolder { folder: folder.path().into(), private_label };
+    let checkpoint = CheckpointFolder::new(folder.path(), private_label);
     let data = private(2000);
     let run_with = |mechanism: &Ide, limit: f64| {
         let limit = Rho::from_f64(limit).unwrap();

@@ -93,7 +93,8 @@ fn an_open_descriptor_is_written_to_as_it_is() {
     let output = shell(&bench, &format!("{sample} /dev/fd/3 3>&1 >/dev/null | cat"));
     assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 6);
     // A descriptor that is not open is found before anything is spent.
-    let output = shell(&bench, &format!("$J {SYNTH} --out /dev/fd/77 --ledger l.json"));
+    let output =
+        shell(&bench, &format!("$J {SYNTH} --out /dev/fd/77 --ledger l.json --save-config f.toml"));
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("error: --out /dev/fd/77 cannot be written: "));
     assert!(!bench.path("l.json").exists());

@@ -339,8 +339,8 @@ fn a_checkpoint_whose_choices_do_not_match_its_ledger_is_refused() {
     ];
     for mechanism in mechanisms(Oracle::Auto) {
         let folder = tempfile::tempdir().unwrap();
-        let private_label = "people".into();
-        let checkpoint = Some(CheckpointFolder { folder: folder.path().into(), private_label });
+        let private_label = "people";
+        let checkpoint = Some(CheckpointFolder::new(folder.path(), private_label));
         let run = Run { checkpoint, ..run() };
         let whole = bytes(&run.release(&*mechanism));
         let file = folder.path().join("checkpoint.json");

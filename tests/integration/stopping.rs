@@ -55,7 +55,7 @@ fn run() -> Run {
 }
 
 fn kept(run: &Run, folder: &Path) -> Run {
-    let folder = CheckpointFolder { folder: folder.to_owned(), private_label: "people".into() };
+    let folder = CheckpointFolder::new(folder, "people");
     Run { checkpoint: Some(folder), ..run.clone() }
 }
 

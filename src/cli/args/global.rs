@@ -22,6 +22,9 @@ pub(in crate::cli) struct GlobalArgs {
     /// Output file for the flags of this run, for --config [default of a release: OUT.config.toml, written at its end]
     #[arg(long, global = true, value_name = "FILE")]
     pub(in crate::cli) save_config: Option<PathBuf>,
+    /// Replace output files that exist already; without it they are refused before anything is read or spent
+    #[arg(long, global = true)]
+    pub(in crate::cli) overwrite: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

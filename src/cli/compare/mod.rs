@@ -12,7 +12,7 @@ use std::time::Instant;
 use jointly::Error;
 use jointly::data::write_text;
 use jointly::report::comparison::{self, Row};
-use jointly::synthesis::check_files;
+use jointly::synthesis::{Existing, reserve_files};
 use serde_json::json;
 
 use super::args::CompareArgs;
@@ -35,7 +35,10 @@ pub(super) fn run(args: &CompareArgs, console: Console) -> Outcome {
         source,
     })?;
     let (table, page) = (folder.join("results.csv"), folder.join("comparison.html"));
-    check_files(&[("PROTOCOL.toml", &args.protocol)], &[("--out", &table), ("--out", &page)])?;
+    // Results are continued, and the page beside them shows them.
+    let continued = if table.is_file() { Existing::Replaced } else { console.existing };
+    let outputs: [(&str, &Path); 2] = [("--out", &table), ("--out", &page)];
+    let _reserved = reserve_files(&[("PROTOCOL.toml", &args.protocol)], &outputs, continued)?;
     let mut results = Results::open(&table)?;
     let mut missing = Vec::new();
     for cell in &cells {

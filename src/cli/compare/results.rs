@@ -31,9 +31,14 @@ impl Results {
         }
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(failed)?;
+        let header = lines(&Row::default(), true).map_err(failed)?;
+        let header = header.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+        // Only the beginning of a header, where a run was killed while it wrote it.
+        if !text.as_bytes().starts_with(header) && !header.starts_with(text.as_bytes()) {
+            let message = "has other columns than this version writes; expected another --out";
+            return Err(refused(format!("{}, line 1: {message}", path.display())));
+        }
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        file.set_len(whole as u64).map_err(failed)?;
-        file.seek(SeekFrom::End(0)).map_err(failed)?;
         let mut rows: Vec<Row> = Vec::new();
         let mut reader = csv::Reader::from_reader(&text.as_bytes()[..whole]);
         for row in reader.deserialize() {
@@ -42,15 +47,10 @@ impl Results {
                 Error::invalid_specification(place, error.to_string(), "a row of a comparison")
             })?);
         }
-        if let Some(row) = rows.first() {
-            let expected = lines(row, true).map_err(failed)?;
-            let same = expected.split(|byte| *byte == b'\n').next()
-                == text.lines().next().map(str::as_bytes);
-            if !same {
-                let message = "has other columns than this version writes; expected another --out";
-                return Err(refused(format!("{}, line 1: {message}", path.display())));
-            }
-        }
+        // The first row brings the header with it.
+        let whole = if rows.is_empty() { 0 } else { whole };
+        file.set_len(whole as u64).map_err(failed)?;
+        file.seek(SeekFrom::End(0)).map_err(failed)?;
         Ok(Self { path: path.into(), file, rows })
     }
 

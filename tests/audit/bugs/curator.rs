@@ -6,6 +6,7 @@ const CURATOR: &str = "privacy/curator.rs";
 const ENTRY: &str = "privacy/ledger.rs";
 const RESUMED: &str = "!is_own || ledger.limit() != limit || !is_as_pure";
 const MEASURE: &str = "privacy/curator/measure.rs";
+const SENSITIVE: &str = "privacy/sensitive.rs";
 
 pub(super) const BUGS: &[Bug] = &[
     bug(
@@ -213,6 +214,59 @@ pub(super) const BUGS: &[Bug] = &[
             "privacy/curator/ledger_on_disk.rs",
             "written.with(\"unfinished\", &true)?.write(&file.path)?;",
             "if BUG { let _ = written; } else { SAME }",
+        )],
+    ),
+    bug(
+        "length-not-checked",
+        "a sealed list may have another length than was stated, so that the support of a choice depends on the records",
+        "order::sealed",
+        &[(SENSITIVE, "if self.0.len() == stated {", "if BUG { return Ok(self.0); } SAME")],
+    ),
+    bug(
+        "length-quoted",
+        "the refusal of a sealed list quotes its length",
+        "leaks::refusals",
+        &[(
+            SENSITIVE,
+            "Err(Error::invalid_parameter(\"sealed numbers\", \"another number of them\", expected))",
+            "if BUG { return Err(Error::invalid_parameter(\"sealed numbers\", self.0.len(), expected)); } SAME",
+        )],
+    ),
+    bug(
+        "length-free",
+        "a sealed list of another length is refused before the charge, so that asking costs nothing",
+        "order::sealed",
+        &[
+            (
+                MEASURE,
+                "let mut paid = self.pay(Access { purpose, ..Access::default() }, mechanism, rho)?;\n        let values = GridNoise::steps(&values.open_all(numbers, &paid)?);",
+                "if BUG && values.as_ref().map(|v| v.len() == numbers).is_false() { return Err(Error::invalid_parameter(\"numbers\", 0_usize, \"others\")); } SAME",
+            ),
+            (
+                SENSITIVE,
+                "impl<T> Sensitive<Vec<T>> {",
+                "impl Sensitive<bool> { pub(in crate::privacy) fn is_false(&self) -> bool { !self.0 } }\n\nSAME",
+            ),
+        ],
+    ),
+    bug(
+        "ledger-of-an-older-format",
+        "a ledger that calls itself of an older version is continued",
+        "entries::a_selection",
+        &[(
+            "privacy/ledger_file.rs",
+            "if (stored.format.as_str(), stored.version) != (FORMAT, VERSION) {",
+            "if !BUG && (stored.format.as_str(), stored.version) != (FORMAT, VERSION) {",
+        )],
+    ),
+    bug(
+        "removed-errors-measured-again",
+        "the errors of a released table are measured again where their file was removed",
+        "errors::errors_in",
+        &[(
+            "mechanism/kept_errors.rs",
+            "None if has_rounds => refused(",
+            "None if !BUG && has_rounds => refused(",
         )],
     ),
 ];

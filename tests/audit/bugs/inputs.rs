@@ -64,8 +64,8 @@ pub(super) const BUGS: &[Bug] = &[
         "leaks::",
         &[(
             SYNTHESIS,
-            "self.draw(release, &mut curator, kept)",
-            "if BUG { Self { rows: self.rows.or(Some(tables.private.records())), ..self.clone() }.draw(release, &mut curator, kept) } else { SAME }",
+            "self.draw(release, &mut curator, kept, merged)",
+            "if BUG { Self { rows: self.rows.or(Some(tables.private.records())), ..self.clone() }.draw(release, &mut curator, kept, merged) } else { SAME }",
         )],
     ),
     bug(

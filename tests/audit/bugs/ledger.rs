@@ -143,8 +143,8 @@ pub(super) const BUGS: &[Bug] = &[
         "entries::",
         &[(
             FILE,
-            "lacking.filter(|_| stored.version == VERSION)",
-            "lacking.filter(|_| !BUG && stored.version == VERSION)",
+            "if let Some(entry) = lacking {",
+            "if let Some(entry) = lacking.filter(|_| !BUG) {",
         )],
     ),
     bug(

@@ -109,9 +109,9 @@ pub(super) const BUGS: &[Bug] = &[
                 "StatisticSensitivity::l1_errors(curator.relation(), if BUG { 1 } else { numbers })?",
             ),
             (
-                "privacy/curator/measure.rs",
-                "if values.len() != sensitivity.numbers() {",
-                "if !BUG && values.len() != sensitivity.numbers() {",
+                "privacy/sensitive.rs",
+                "if self.0.len() == stated {",
+                "if BUG { return Ok(self.0); } SAME",
             ),
         ],
     ),
@@ -155,7 +155,11 @@ pub(super) const BUGS: &[Bug] = &[
         "checkpoint-of-another-table",
         "a checkpoint of another private table is resumed",
         "entries::",
-        &[(CHECKPOINT, "add(private_label);", "if !BUG { SAME }")],
+        &[(
+            CHECKPOINT,
+            "own.add(\"private table\", [&checkpoint.private_label]);",
+            "if !BUG { SAME }",
+        )],
     ),
     bug(
         "checkpoint-of-a-fixed-seed",
@@ -163,7 +167,7 @@ pub(super) const BUGS: &[Bug] = &[
         "entries::",
         &[(
             CHECKPOINT,
-            "add(&format!(\"{} {:?}\", curator.relation(), curator.seed()));",
+            "own.add(\"noise seed\", [format!(\"{:?}\", curator.seed())]);",
             "if !BUG { SAME }",
         )],
     ),

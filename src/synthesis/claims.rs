@@ -1,0 +1,141 @@
+//! The outputs of a run with a checkpoint. The run that resumes knows its own files by them, and replaces no others.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::ErrorKind::{NotADirectory, NotFound};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::data::{Destination, write_text};
+use crate::error::{CheckpointFault, Error, Result};
+use crate::synthesis::{Existing, NamedFile, Reserved, Synthesis, check_outputs};
+use crate::text::hex;
+
+/// The file in the checkpoint's folder.
+const FILE: &str = "outputs.json";
+const BUFFER: usize = 1 << 16;
+
+/// The files that a run has begun to write, by their paths without links. Each has the SHA-256 of what the run wrote, or
+/// none while the run has not ended. So a file that somebody changed after the run is no longer the run's own.
+#[derive(Debug, Default)]
+pub(super) struct Claims {
+    folder: PathBuf,
+    files: BTreeMap<String, Option<String>>,
+}
+
+impl Claims {
+    /// Those of a checkpoint; none if there are none.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    fn read(folder: &Path) -> Result<Self> {
+        let (path, folder) = (folder.join(FILE), folder.to_path_buf());
+        match fs::read(&path) {
+            Ok(text) => match serde_json::from_slice(&text) {
+                Ok(files) => Ok(Self { folder, files }),
+                Err(error) => {
+                    Err(Error::Checkpoint { path, fault: CheckpointFault::Unreadable(error) })
+                }
+            },
+            // A checkpoint that is no folder is refused where it is created.
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => {
+                Ok(Self { folder, files: BTreeMap::new() })
+            }
+            Err(source) => Err(Error::Io { action: "read", path, source }),
+        }
+    }
+
+    /// Whether the run has written a file, and nobody has changed it since.
+    fn own(&self, file: &Path) -> bool {
+        match self.files.get(&*file.to_string_lossy()) {
+            None => false,
+            Some(None) => true,
+            Some(Some(digest)) => digest_of(file).is_ok_and(|found| found == *digest),
+        }
+    }
+
+    /// Notes files before anything is written to them.
+    fn claim(&mut self, files: impl IntoIterator<Item = PathBuf>) -> Result<()> {
+        let files = files.into_iter().map(|file| (file.to_string_lossy().into_owned(), None));
+        self.files.extend(files);
+        self.write()
+    }
+
+    /// Notes what was written to them.
+    pub(super) fn seal(&mut self) -> Result<()> {
+        for (file, digest) in self.files.iter_mut().filter(|(_, digest)| digest.is_none()) {
+            *digest = digest_of(Path::new(file)).ok();
+        }
+        self.write()
+    }
+
+    fn write(&self) -> Result<()> {
+        let path = self.folder.join(FILE);
+        let text = serde_json::to_string_pretty(&self.files).map_err(|error| Error::Io {
+            action: "write",
+            path: path.clone(),
+            source: error.into(),
+        })?;
+        write_text(&path, &text)
+    }
+}
+
+/// SHA-256 of a file, in hexadecimal digits.
+fn digest_of(path: &Path) -> io::Result<String> {
+    let (mut file, mut hash) = (File::open(path)?, Sha256::new());
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            read => hash.update(&buffer[..read]),
+        }
+    }
+    Ok(hex(&hash.finalize()))
+}
+
+impl Synthesis {
+    /// Checks the output files ([`check_files`](super::check_files)). With a checkpoint, those that the interrupted run wrote
+    /// may be replaced.
+    pub(super) fn check_output_files(&self) -> Result<()> {
+        let claims = self.claims()?;
+        let may_replace = |file: &Path| {
+            self.existing == Existing::Replaced || claims.as_ref().is_some_and(|c| c.own(file))
+        };
+        let (report_json, replicates) = (self.outputs.report_json(), self.replicate_paths());
+        let mut outputs = self.named_outputs();
+        outputs.extend(report_json.iter().map(|path| ("--report, as JSON", path.as_path())));
+        outputs.extend(replicates.iter().map(|path| ("--tables", path.as_path())));
+        check_outputs(&self.inputs(), &outputs, &may_replace)?;
+        self.check_beside()
+    }
+
+    /// Locks the output files, checks them again, and notes them in the checkpoint. Replicates are written after all other
+    /// files, under the lock of the table.
+    pub(super) fn reserve(&self) -> Result<(Reserved, Option<Claims>)> {
+        let report_json = self.outputs.report_json();
+        let mut outputs = self.named_outputs();
+        outputs.extend(report_json.iter().map(|path| ("--report, as JSON", path.as_path())));
+        let reserved = Reserved::of(&outputs)?;
+        // Another job may have written them before they were locked.
+        self.check_output_files()?;
+        let mut claims = self.claims()?;
+        if let Some(claims) = &mut claims {
+            let replicates = self.replicate_paths();
+            let named: Vec<NamedFile<'_>> =
+                replicates.iter().map(|path| ("--tables", path.as_path())).collect();
+            let files =
+                outputs.iter().chain(&named).filter_map(|(_, path)| match Destination::of(path) {
+                    Ok(Destination::File { file, .. }) => Some(file),
+                    _ => None,
+                });
+            claims.claim(files)?;
+        }
+        Ok((reserved, claims))
+    }
+
+    fn claims(&self) -> Result<Option<Claims>> {
+        self.checkpoint.as_deref().map(Claims::read).transpose()
+    }
+}

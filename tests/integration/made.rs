@@ -1,0 +1,81 @@
+//! The command in a report makes the reported table again.
+
+use std::collections::BTreeSet;
+
+use jointly::mechanism::all_parameters;
+use serde_json::Value;
+
+use crate::cli::Bench;
+
+/// Flags that change no byte of what is made: how it is shown, how fast, and where flags come from.
+const NOT_MADE: [&str; 7] =
+    ["log-format", "quiet", "threads", "config", "save-config", "overwrite", "help"];
+
+/// Jobs that use all flags between them.
+const JOBS: [&str; 4] = [
+    "--public near=public.csv --mechanism jam-pgm --rounds 3 --workload cliques.json --epsilon 2 --delta 1e-6 \
+     --neighbors add-remove-one --error-share 0.1 --draw independent --labels text --rows 150 --seed 5 --out t.csv \
+     --model m.json --ledger l.json --report r.html --checkpoint state",
+    "--mechanism mst --workload all-2-way --max-cells 9 --epsilon 2 --delta 1e-6 --compress 0.2 --ledger-from first.json \
+     --seed 5 --out t.csv --report r.html",
+    "--mechanism mst --workload all-2-way --epsilon 2 --delta 1e-6 --counted --tables 2 --seed 5 --out t.csv --report r.html",
+    "--mechanism mst --workload all-2-way --epsilon 2 --delta 1e-6 --neighbors add-remove-one --unit home --max-records 3 \
+     --unit-columns a --seed 5 --out t.csv --report r.html",
+];
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("cliques.json", r#"[["a", "b"], ["b", "d"], ["c", "d"]]"#);
+    let with_homes: Vec<String> =
+        bench.read("private.csv").lines().enumerate().map(with_home).collect();
+    bench.write("private.csv", &(with_homes.join("\n") + "\n"));
+    bench.succeed(
+        "synth --private private.csv --schema schema.json --mechanism independent --epsilon 0.5 --delta 1e-7 --seed 9 \
+         --out first.csv --ledger first.json",
+    );
+    bench
+}
+
+/// Rows of a home are next to one another, and agree on the first column.
+fn with_home((row, line): (usize, &str)) -> String {
+    match row {
+        0 => format!("{line},home"),
+        _ => format!("{}{},{}", row / 2 % 2, &line[1..], row / 2),
+    }
+}
+
+/// The flags of a command, without their dashes.
+fn flags(command: &str) -> BTreeSet<String> {
+    let words = command.split(|c: char| c.is_whitespace() || "[]=,;:".contains(c));
+    words.filter_map(|word| word.strip_prefix("--")).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_command_of_a_report_makes_its_table_again() {
+    let mut seen = BTreeSet::new();
+    for job in JOBS {
+        let bench = bench();
+        bench.succeed(&format!("synth --private private.csv --schema schema.json {job}"));
+        let made = bench.read("t.csv");
+        let report: Value = serde_json::from_str(&bench.read("r.json")).unwrap();
+        let command = report["made"]["command"].as_str().unwrap().to_owned();
+        assert!(bench.read("r.html").contains("jointly synth"), "{job}");
+        seen.append(&mut flags(&command));
+        for flag in flags(job) {
+            assert!(flags(&command).contains(&flag), "--{flag} is missing: {command}");
+        }
+        let again = self::bench();
+        again.succeed(command.strip_prefix("jointly ").unwrap());
+        assert_eq!(again.read("t.csv"), made, "{command}");
+    }
+    // Every flag that `synth` has, but those of mechanisms, which a unit test takes from the catalogue.
+    let help = Bench::new().succeed("synth --help");
+    let lines = help.lines().map(str::trim_start);
+    let known = lines.filter(|line| line.starts_with("--") || line.starts_with("-q, --"));
+    let known: BTreeSet<String> = known.filter_map(|line| flags(line).into_iter().next()).collect();
+    assert!(known.len() > 40, "{known:?}");
+    for flag in known.iter().filter(|flag| !NOT_MADE.contains(&flag.as_str())) {
+        let is_of_a_mechanism = all_parameters().any(|parameter| parameter.name == *flag);
+        assert!(is_of_a_mechanism || seen.contains(flag), "--{flag} is in no command of a report");
+    }
+}
