@@ -65,9 +65,9 @@ class Model:
         """The text of the model file."""
         return self._native.to_json()
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model file."""
-        self._native.write(os.fspath(path))
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Writes the model file. ``overwrite``: whether a file that exists is replaced, and not refused."""
+        self._native.write(os.fspath(path), overwrite)
 
     @property
     def schema(self) -> Schema:
@@ -129,8 +129,11 @@ class Model:
         seed: int | None = None,
         given: str | None = None,
         refine: bool = True,
+        overwrite: bool = False,
     ) -> None:
         """Draws records into a file: CSV, gzip if it ends in ``.gz``, Parquet if it ends in ``.parquet``.
+
+        ``overwrite``: whether a file that exists is replaced, and not refused.
 
         The bytes are those of ``jointly sample`` with the same seed. Any number of records fits: they are written in blocks.
 
@@ -141,7 +144,7 @@ class Model:
         4
         """
         records = self._native.records if n is None else n
-        self._native.sample_to(os.fspath(path), records, seed, given, refine)
+        self._native.sample_to(os.fspath(path), records, overwrite, seed, given, refine)
 
     def marginal(self, attributes: Sequence[str]) -> Any:
         """The expected counts of all combinations of values, one axis for each attribute, in the order given.

@@ -141,7 +141,12 @@ class Listener:
             elif event.is_warning:
                 warnings.warn(event.text, stacklevel=6)
         if self.show is not None:
-            self.show(event)
+            try:
+                self.show(event)
+            except BaseException:
+                # It has failed once: what follows is about what was spent.
+                self.show = None
+                raise
 
     def _shown(self, event: Event) -> None:
         if isinstance(event, Started):

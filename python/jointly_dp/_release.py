@@ -103,14 +103,16 @@ class Release:
             raise RuntimeError("this release was pickled, and has no records any more")
         return self._native.released(labels)
 
-    def report(self, path: str | os.PathLike[str], rows: int | None = None) -> None:
+    def report(self, path: str | os.PathLike[str], rows: int | None = None, *, overwrite: bool = False) -> None:
         """Writes a page about the run, HTML without scripts. ``rows``: how many records were drawn from it.
+
+        ``overwrite``: whether a file that exists is replaced, and not refused.
 
         A release that was pickled does not have what this takes; make the page first.
         """
         if self._native is None:
             raise RuntimeError("this release was pickled, and has no report any more")
-        self._native.report(os.fspath(path), self.model._native.records if rows is None else rows)
+        self._native.report(os.fspath(path), self.model._native.records if rows is None else rows, overwrite)
 
     def __repr__(self) -> str:
         return f"Release({self.model!r}, {self.ledger!r}, {len(self.measurements)} measurements)"

@@ -17,7 +17,7 @@ DEFAULT_MECHANISM = "anchor-pgm"
 
 _OWN = (
     "schema", "epsilon", "delta", "mechanism", "workload", "max_cells", "neighbors", "unit", "noise_seed", "ledger",
-    "ledger_from", "error_share", "compress",
+    "ledger_from", "error_share", "compress", "overwrite",
 )  # fmt: skip
 
 
@@ -34,6 +34,7 @@ class Synthesizer:
     is killed. ``ledger_from``: a ledger whose entries count against the budget.
     ``error_share``: the share of the budget that measures the errors of the released records, such as 0.05. ``compress``: the
     share that finds rare values of attributes with many, such as 0.1, to merge them for the fit; the records have all of them.
+    ``overwrite``: whether a ``ledger`` file that exists is replaced; otherwise it is refused before anything is spent.
     Any other parameter is the mechanism's own, with underscores: ``rounds=10``.
 
     After :meth:`fit`, ``release_`` is the :class:`Release`.
@@ -64,6 +65,7 @@ class Synthesizer:
         ledger_from: str | os.PathLike[str] | None = None,
         error_share: float | None = None,
         compress: float | None = None,
+        overwrite: bool = False,
         **parameters: Any,
     ) -> None:
         self.schema = schema
@@ -79,6 +81,7 @@ class Synthesizer:
         self.ledger_from = ledger_from
         self.error_share = error_share
         self.compress = compress
+        self.overwrite = overwrite
         self.parameters = parameters
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -145,10 +148,12 @@ class Synthesizer:
 
         ``public``: public tables by name, which may lack attributes. ``checkpoint``: a folder for the state after each round;
         the same call resumes a run that was interrupted, and pays for no round twice. ``label``: tells private tables apart in
-        a checkpoint, where the table is no file; it must not depend on the rows. ``progress``: ``True`` for a bar of tqdm, or
+        a checkpoint, which needs one where the table is no file; it must not depend on the rows. ``progress``: ``True`` for a bar of tqdm, or
         lines where that is missing; or a function that gets every :class:`Event`.
 
-        Ctrl-C ends the run within about a second. What was spent stays spent: a note on the exception says how much.
+        Ctrl-C ends the run within about a second. What was spent stays spent: a note on the exception says how much. Once the
+        whole budget is spent, the run is finished all the same, ``release_`` is set, and the note says so; a second Ctrl-C
+        ends that too.
 
         >>> import jointly_dp as jd
         >>> events = []
@@ -168,17 +173,27 @@ class Synthesizer:
         ]
         if isinstance(table, (str, os.PathLike)):
             label = label or _identity(table)
+        if checkpoint is not None and not label:
+            raise ValueError("a table in memory needs a label= to go with checkpoint=: a resumed run knows its table by it")
         listener = Listener(progress)
+        kept: list[Release] = []
+
+        def keep(found: _native.Release) -> None:
+            kept.append(Release._of(found))
+            self.release_ = kept[0]
+            self._kind = kind_of(table)
+
         try:
-            found = _native.fit(native, self._settings(unit, checkpoint, label), private, tables, listener)
+            _native.fit(native, self._settings(unit, checkpoint, label), private, tables, keep, listener)
         except BaseException as error:
             for text in listener.spending:
                 error.add_note(text)
+            if kept:
+                spent = kept[0].ledger.spent
+                error.add_note(f"the run had spent rho = {spent} and has ended: its release is in the attribute release_")
             raise
         finally:
             listener.close()
-        self.release_ = Release._of(found)
-        self._kind = kind_of(table)
         return self
 
     def sample(self, n: int | None = None, *, seed: int | None = None, labels: bool = False, kind: str | None = None) -> Any:
@@ -216,9 +231,9 @@ class Synthesizer:
         """
         return returned(self._released().records(labels), kind or self._kind)
 
-    def report(self, path: str | os.PathLike[str], rows: int | None = None) -> None:
+    def report(self, path: str | os.PathLike[str], rows: int | None = None, *, overwrite: bool = False) -> None:
         """Writes a page about the run, HTML without scripts. ``rows``: how many records were drawn."""
-        self._released().report(path, rows)
+        self._released().report(path, rows, overwrite=overwrite)
 
     def _released(self) -> Release:
         if not hasattr(self, "release_"):
@@ -249,6 +264,7 @@ class Synthesizer:
             "error_share": self.error_share,
             "compress": self.compress,
             "label": label,
+            "overwrite": self.overwrite,
         })  # fmt: skip
 
     def __repr__(self) -> str:

@@ -19,6 +19,7 @@ use pyo3_arrow::PyTable;
 
 use crate::errors::{Raise, json};
 use crate::process;
+use crate::release::reserved;
 use crate::tables::Schema;
 use crate::watch;
 
@@ -91,8 +92,11 @@ impl Model {
     }
 
     /// Writes the model file.
-    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        process::detached(py, || self.0.write(&path))
+    fn write(&self, py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<()> {
+        process::detached(py, || {
+            let _reserved = reserved(&path, overwrite)?;
+            self.0.write(&path)
+        })
     }
 
     #[getter]
@@ -178,18 +182,20 @@ impl Model {
     }
 
     /// Draws records into a file, as the command `sample` does.
-    #[pyo3(signature = (path, records, seed=None, given=None, refined=true))]
+    #[pyo3(signature = (path, records, overwrite, seed=None, given=None, refined=true))]
     fn sample_to(
         &self,
         py: Python<'_>,
         path: PathBuf,
         records: u64,
+        overwrite: bool,
         seed: Option<u64>,
         given: Option<String>,
         refined: bool,
     ) -> PyResult<()> {
         let file = Arc::clone(&self.0);
         watch::run(py, None, move |observer| {
+            let _reserved = reserved(&path, overwrite)?;
             let conditioned = conditioned(&file, given.as_deref())?;
             let mut rng = ChaCha20Rng::seed_from_u64(seed.unwrap_or_else(rand::random));
             if let Some(units) = &file.linked {

@@ -1,6 +1,6 @@
 //! Runs and their releases.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jointly::data::arrow::to_record_batch;
@@ -11,7 +11,7 @@ use jointly::privacy::{Budget, LedgerFile};
 use jointly::query::WorkloadSource;
 use jointly::rand::rngs::ChaCha20Rng;
 use jointly::rand::{self, SeedableRng};
-use jointly::synthesis::{PublicTable, Synthesized, Tables};
+use jointly::synthesis::{Existing, PublicTable, Reserved, Synthesized, Tables, reserve_files};
 use jointly::{Error, Synthesis};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -44,6 +44,7 @@ struct Settings {
     error_share: Option<f64>,
     compress: Option<f64>,
     label: String,
+    overwrite: bool,
 }
 
 /// The budget, as the command line takes it.
@@ -74,17 +75,18 @@ pub(crate) struct Release {
     value_seed: u64,
 }
 
-/// Runs a job on tables that are already coded.
+/// Runs a job on tables that are already coded. `keep`: gets the release, before an exception that came meanwhile is raised.
 #[pyfunction]
-#[pyo3(signature = (schema, settings, private, public, listener=None))]
+#[pyo3(signature = (schema, settings, private, public, keep, listener=None))]
 pub(crate) fn fit(
     py: Python<'_>,
     schema: &Schema,
     settings: &str,
     private: &Rows,
     public: Vec<(String, PyRef<'_, Rows>)>,
+    keep: &Bound<'_, PyAny>,
     listener: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Release> {
+) -> PyResult<()> {
     let settings: Settings =
         serde_json::from_str(settings).map_err(|error| wrong(py, "settings", error))?;
     let budget = budget(&settings).raise(py)?;
@@ -111,11 +113,14 @@ pub(crate) fn fit(
     job.error_share = settings.error_share;
     job.compress = settings.compress;
     job.outputs.ledger = settings.ledger;
+    if settings.overwrite {
+        job.existing = Existing::Replaced;
+    }
     job.public = public
         .into_iter()
         .map(|(name, rows)| PublicTable { name, source: rows.source(String::new()) })
         .collect();
-    let (job, tables, release, rows) = watch::run(py, listener, move |observer| {
+    let outcome = watch::keeping(py, listener, move |observer| {
         let Synthesized { mut tables, release, rows, .. } = job.fit(observer)?;
         // Nothing of the private records is kept.
         let nobody = empty(tables.private.domain())?;
@@ -123,8 +128,20 @@ pub(crate) fn fit(
         job.private = nobody.into();
         Ok((job, tables, release, rows))
     })?;
+    let (found, exception) = match outcome {
+        watch::Outcome::Done(found) => (found, None),
+        watch::Outcome::DoneBefore(found, exception) => (found, Some(exception)),
+    };
+    let (job, tables, release, rows) = found;
     let value_seed = job.seed.unwrap_or_else(rand::random);
-    Ok(Release { job, tables, release, rows, value_seed })
+    keep.call1((Release { job, tables, release, rows, value_seed },))?;
+    exception.map_or(Ok(()), Err)
+}
+
+/// Locks a file to write, which may exist only if it may be replaced.
+pub(crate) fn reserved(path: &Path, overwrite: bool) -> jointly::Result<Reserved> {
+    let existing = if overwrite { Existing::Replaced } else { Existing::Refused };
+    reserve_files(&[], &[("path", path)], existing)
 }
 
 /// A table without records.
@@ -181,8 +198,9 @@ impl Release {
     }
 
     /// Writes the page about the run and the records of `fit`, or about as many others as `rows`.
-    fn report(&self, py: Python<'_>, path: PathBuf, rows: usize) -> PyResult<()> {
+    fn report(&self, py: Python<'_>, path: PathBuf, rows: usize, overwrite: bool) -> PyResult<()> {
         process::detached(py, || {
+            let _reserved = reserved(&path, overwrite)?;
             let other;
             let table = if rows == self.rows.records() {
                 &self.rows

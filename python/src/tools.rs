@@ -169,14 +169,25 @@ pub(crate) fn trust(
     let named =
         public.iter().map(|(name, rows)| PublicData::new(name, (*rows.data).clone(), &domain));
     let public = named.collect::<jointly::Result<Vec<_>>>().raise(py)?;
-    let report = watch::run(py, None, move |_| {
+    // Rows that were not limited to the unit's number have another sensitivity: refused, as for a run.
+    let rows = private.source(String::new()).private(&unit, &schema.0).raise(py)?;
+    let outcome = watch::keeping(py, None, move |_| {
         let source = WorkloadSource { name: workload, max_cells: None };
         let (workload, _) = source.read(&domain)?;
-        let data: &dyn Projectable = &*private.data;
+        let data: &dyn Projectable = &*rows;
         let curator: Curator<'_> = budget.curator(data, unit.relation(), seed)?;
         Trust::default().run(&mut curator.with_unit(unit)?, &public, &workload)
     })?;
-    text(py, &report)
+    match outcome {
+        watch::Outcome::Done(report) => text(py, &report),
+        watch::Outcome::DoneBefore(report, exception) => {
+            let raised = exception.value(py);
+            raised.setattr("report", text(py, &report)?)?;
+            let note = "the budget was spent; the attribute 'report' of this exception is what it bought, as JSON";
+            raised.call_method1("add_note", (note,))?;
+            Err(exception)
+        }
+    }
 }
 
 /// Sets the number of threads for all fits. Once only, and before the first fit.

@@ -2,10 +2,13 @@
 //!
 //! Python runs signal handlers on its main thread only, and the library's fits run on threads of a pool. So the work never
 //! touches Python, and the thread that called it looks for signals ten times a second.
+//!
+//! Work that has spent its whole budget when the first Ctrl-C comes is finished all the same: what was paid for would be lost.
+//! A second Ctrl-C ends that too.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -20,14 +23,23 @@ use crate::process;
 /// Time between two looks for signals.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// The share of the limit beyond which nothing more is bought.
+const WHOLE: f64 = 0.999;
+
 /// Sends events as JSON, and stops when asked to.
 struct Watched {
     events: Sender<String>,
-    stop: Arc<AtomicBool>,
+    /// How often it was asked to.
+    stop: Arc<AtomicU32>,
+    /// Whether the budget of the rounds is spent.
+    is_paid: bool,
 }
 
 impl Observer for Watched {
     fn event(&mut self, event: &Event) {
+        if let Event::Measured { spent, limit, .. } = event {
+            self.is_paid = spent.to_f64() >= WHOLE * limit.to_f64();
+        }
         let (name, mut facts) = match event {
             Event::Notice(notice) => {
                 let facts = json!({ "text": notice.to_string(), "is_warning": notice.is_warning(),
@@ -47,10 +59,9 @@ impl Observer for Watched {
     }
 
     fn check(&mut self) -> ControlFlow<()> {
-        if self.stop.load(Ordering::Relaxed) {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
+        match (self.stop.load(Ordering::Relaxed), self.is_paid) {
+            (0, _) | (1, true) => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
         }
     }
 }
@@ -65,6 +76,13 @@ fn is_about_spending(notice: &jointly::observe::Notice) -> bool {
     )
 }
 
+/// What came of work.
+pub(crate) enum Outcome<T> {
+    Done(T),
+    /// It ended, although an exception came meanwhile, which is still to be raised.
+    DoneBefore(T, PyErr),
+}
+
 /// Does the work without the lock of the interpreter, unless this process has no threads for it ([`process::check`]).
 /// `listener`: called with each event as JSON text. An exception in it,
 /// or in a signal handler, stops the work, and is raised once the work has stopped.
@@ -73,22 +91,38 @@ pub(crate) fn run<T: Send>(
     listener: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&mut dyn Observer) -> Result<T> + Send,
 ) -> PyResult<T> {
+    match keeping(py, listener, work)? {
+        Outcome::Done(done) => Ok(done),
+        Outcome::DoneBefore(_, exception) => Err(exception),
+    }
+}
+
+/// As [`run`], for work that spends: its result is not lost to an exception that came before its end.
+pub(crate) fn keeping<T: Send>(
+    py: Python<'_>,
+    listener: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&mut dyn Observer) -> Result<T> + Send,
+) -> PyResult<Outcome<T>> {
     process::check(py)?;
-    let stop = Arc::new(AtomicBool::new(false));
+    let stop = Arc::new(AtomicU32::new(0));
     let (events, received) = channel();
-    let mut watched = Watched { events, stop: Arc::clone(&stop) };
+    let mut watched = Watched { events, stop: Arc::clone(&stop), is_paid: false };
     let (done, outcome) = std::thread::scope(|scope| {
         // The events end when the observer is dropped with the thread.
         let worker = scope.spawn(move || work(&mut watched));
         let outcome = pass_on(py, listener, received, &stop);
         (py.detach(|| worker.join()), outcome)
     });
-    outcome?;
     let done = done.unwrap_or_else(|_| {
         let reason = "the library panicked: please report this".to_owned();
         Err(Error::Page { reason })
     });
-    done.map_err(|error| raised(py, &error))
+    match (done, outcome) {
+        (Ok(done), Ok(())) => Ok(Outcome::Done(done)),
+        (Ok(done), Err(exception)) => Ok(Outcome::DoneBefore(done, exception)),
+        (Err(_), Err(exception)) => Err(exception),
+        (Err(error), Ok(())) => Err(raised(py, &error)),
+    }
 }
 
 /// Passes events on until there are no more; returns the first exception.
@@ -96,7 +130,7 @@ fn pass_on(
     py: Python<'_>,
     listener: Option<&Bound<'_, PyAny>>,
     received: Receiver<String>,
-    stop: &AtomicBool,
+    stop: &AtomicU32,
 ) -> PyResult<()> {
     let mut outcome = Ok(());
     let received = std::sync::Mutex::new(received);
@@ -111,7 +145,7 @@ fn pass_on(
             Err(RecvTimeoutError::Disconnected) => return outcome,
         };
         if let Err(exception) = told.and_then(|()| py.check_signals()) {
-            stop.store(true, Ordering::Relaxed);
+            stop.fetch_add(1, Ordering::Relaxed);
             if outcome.is_ok() {
                 outcome = Err(exception);
             }

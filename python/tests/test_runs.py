@@ -96,12 +96,69 @@ def test_an_exception_in_a_listener_stops_the_run_and_the_checkpoint_resumes_it(
     settings = {**SMALL, "noise_seed": 5}
     expected = jd.Synthesizer(schema, **settings).fit(people(300, 1)).release_
     with pytest.raises(Stop):
-        jd.Synthesizer(schema, **settings).fit(people(300, 1), checkpoint=tmp_path, progress=stop)
-    resumed = jd.Synthesizer(schema, **settings).fit(people(300, 1), checkpoint=tmp_path).release_
+        jd.Synthesizer(schema, **settings).fit(people(300, 1), checkpoint=tmp_path, label="people", progress=stop)
+    resumed = jd.Synthesizer(schema, **settings).fit(people(300, 1), checkpoint=tmp_path, label="people").release_
     assert resumed.model.to_json() == expected.model.to_json()
     assert resumed.ledger == expected.ledger
     with pytest.raises(jd.CheckpointError):
         jd.Synthesizer(schema, **settings).fit(people(300, 1), checkpoint=tmp_path, label="another table")
+
+
+def test_no_table_gets_the_release_of_another(schema, tmp_path):
+    synth = jd.Synthesizer(schema, **SMALL)
+    with pytest.raises(ValueError, match="label"):
+        synth.fit(people(300, 1), checkpoint=tmp_path)
+    synth.fit(people(300, 1), checkpoint=tmp_path, label="a")
+    with pytest.raises(jd.CheckpointError, match="these differ: private table$"):
+        synth.fit(people(300, 2), checkpoint=tmp_path, label="b")
+    # What is public of a table tells it apart even under the label of another: its number of rows, and its columns.
+    with pytest.raises(jd.CheckpointError, match="these differ: number of private records$"):
+        synth.fit(people(200, 2), checkpoint=tmp_path, label="a")
+    narrow = jd.Synthesizer(schema.select(list(schema.attributes)[:-1]), **SMALL)
+    with pytest.raises(jd.CheckpointError, match="these differ: attributes, .*schema"):
+        narrow.fit(people(300, 1), checkpoint=tmp_path, label="a")
+
+
+@pytest.mark.parametrize("last", [jd.Measured, jd.Certified])
+def test_what_was_paid_for_is_kept_when_ctrl_c_comes_near_the_end(schema, tmp_path, last):
+    def stop(event):
+        is_paid = not isinstance(event, jd.Measured) or event.rho_spent >= 0.999 * event.rho_limit
+        if isinstance(event, last) and is_paid:
+            raise KeyboardInterrupt
+
+    synth = jd.Synthesizer(schema, **SMALL, ledger=tmp_path / "ledger.json")
+    with pytest.raises(KeyboardInterrupt) as told:
+        synth.fit(people(300, 1), progress=stop)
+    assert any("release_" in note and "rho" in note for note in told.value.__notes__)
+    assert synth.release_.ledger == jd.Ledger.read(tmp_path / "ledger.json")
+    assert synth.sample(10).num_rows == 10
+
+
+def test_files_that_exist_are_refused_unless_overwriting_is_asked_for(schema, tmp_path):
+    ledger = tmp_path / "ledger.json"
+    ledger.write_text("somebody's work")
+    with pytest.raises(jd.JointlyError, match="exists already"):
+        jd.Synthesizer(schema, **SMALL, ledger=ledger).fit(people(300, 1))
+    assert ledger.read_text() == "somebody's work"
+    synth = jd.Synthesizer(schema, **SMALL, ledger=ledger, overwrite=True).fit(people(300, 1))
+    assert jd.Ledger.read(ledger) == synth.release_.ledger
+    model = synth.release_.model
+    for write in (model.save, synth.report, lambda path, **more: model.sample_to(path, 5, **more)):
+        path = tmp_path / "output.csv"
+        path.write_text("somebody's work")
+        with pytest.raises(jd.JointlyError, match="exists already"):
+            write(path)
+        assert path.read_text() == "somebody's work"
+        write(path, overwrite=True)
+        assert path.read_text() != "somebody's work"
+
+
+def test_binding_functions_check_what_their_wrappers_check(schema):
+    from jointly_dp import _native
+
+    rows = _native.Rows.read(schema._native, people(300, 1), "t", "private", "add-remove-one", None)
+    with pytest.raises(jd.JointlyError, match="units"):
+        _native.trust(schema._native, rows, [("t", rows)], "all-1-way", 1.0, 1e-6, "add-remove-one", ("home", 1), None)
 
 
 LONG = """
