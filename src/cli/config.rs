@@ -335,6 +335,10 @@ pub(super) fn save(arguments: &Arguments, line: &CommandLine, console: Console) 
     }
     let Some(file) = file_beside(arguments) else { return Ok(()) };
     check_overlap(&file, line)?;
+    // Where the release exists too, the command names that, which is what the user named.
+    if arguments.command.release().is_some_and(Path::exists) {
+        return Ok(());
+    }
     // Flags that cannot be saved are a warning, once the release is made.
     flags_of(&file, line).map_or(Ok(()), |text| check_new(&file, &text, console))
 }
@@ -371,7 +375,10 @@ fn check_new(file: &Path, text: &str, console: Console) -> Outcome {
 /// is made, so a fault is a warning.
 pub(super) fn save_beside(arguments: &Arguments, line: &CommandLine, console: Console) {
     let Some(file) = file_beside(arguments) else { return };
-    let done = flags_of(&file, line).and_then(|text| Ok(write_text(&file, &text)?));
+    let done = flags_of(&file, line).and_then(|text| {
+        check_new(&file, &text, console)?;
+        Ok(write_text(&file, &text)?)
+    });
     if let Err(failure) = done {
         console.warning(&format!("the flags of this run are not saved: {}", failure.message));
     }
