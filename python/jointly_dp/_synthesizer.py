@@ -226,7 +226,7 @@ class Synthesizer:
         ... )
         >>> synth.fit({"sex": [0, 1] * 50}).released().num_rows
         100
-        >>> 0 <= synth.release_.errors["mean"]["estimate"] <= 2
+        >>> 0 <= synth.release_.errors["mean"]["lower"] <= synth.release_.errors["mean"]["upper"] <= 2
         True
         """
         return returned(self._released().records(labels), kind or self._kind)
