@@ -160,7 +160,8 @@ pub enum Notice {
         /// How many there will be.
         of: u32,
     },
-    /// Replicates were asked for of a mechanism whose noise depends from cell to cell: intervals from them cover too little.
+    /// Replicates were asked for of a mechanism whose noise is dependent between cells: intervals from them cover too
+    /// little at small budgets.
     ReplicatesCoverTooLittle {
         /// Its name.
         mechanism: &'static str,

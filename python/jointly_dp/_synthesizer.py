@@ -151,9 +151,9 @@ class Synthesizer:
         a checkpoint, which needs one where the table is no file; it must not depend on the rows. ``progress``: ``True`` for a bar of tqdm, or
         lines where that is missing; or a function that gets every :class:`Event`.
 
-        Ctrl-C ends the run within about a second. What was spent stays spent: a note on the exception says how much. Once the
-        whole budget is spent, the run is finished all the same, ``release_`` is set, and the note says so; a second Ctrl-C
-        ends that too.
+        Ctrl-C ends the run within about a second. What was spent stays spent: a note on the exception says how much. If the
+        rounds have spent their budget, the run is finished first, an ``error_share`` included: ``release_`` is set, and the
+        note says so. A second Ctrl-C stops it.
 
         >>> import jointly_dp as jd
         >>> events = []

@@ -75,7 +75,7 @@ pub(crate) struct Release {
     value_seed: u64,
 }
 
-/// Runs a job on tables that are already coded. `keep`: gets the release, before an exception that came meanwhile is raised.
+/// Runs a job on tables that are already coded. `keep`: gets the release, before an exception is raised that came before its end.
 #[pyfunction]
 #[pyo3(signature = (schema, settings, private, public, keep, listener=None))]
 pub(crate) fn fit(

@@ -3,8 +3,8 @@
 //! Python runs signal handlers on its main thread only, and the library's fits run on threads of a pool. So the work never
 //! touches Python, and the thread that called it looks for signals ten times a second.
 //!
-//! Work that has spent its whole budget when the first Ctrl-C comes is finished all the same: what was paid for would be lost.
-//! A second Ctrl-C ends that too.
+//! If the rounds have spent their budget when the first Ctrl-C comes, the work is finished first: what was paid for would be
+//! lost. A second Ctrl-C stops it.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::process;
 /// Time between two looks for signals.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The share of the limit beyond which nothing more is bought.
+/// The share of the limit from which on no further round can buy anything.
 const WHOLE: f64 = 0.999;
 
 /// Sends events as JSON, and stops when asked to.
@@ -79,7 +79,7 @@ fn is_about_spending(notice: &jointly::observe::Notice) -> bool {
 /// What came of work.
 pub(crate) enum Outcome<T> {
     Done(T),
-    /// It ended, although an exception came meanwhile, which is still to be raised.
+    /// It ended, and an exception came before its end, which is still to be raised.
     DoneBefore(T, PyErr),
 }
 

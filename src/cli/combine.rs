@@ -54,8 +54,8 @@ pub(super) fn run(args: &CombineArgs, console: Console) -> Outcome {
     };
     if results.iter().any(|(_, findings)| findings.iter().any(from_replicates)) {
         console.warning(
-            "the noise of this release depends from cell to cell, so that intervals come from the replicates alone, and \
-             cover too little: at epsilon 0.3, tests of 5 % rejected 15 % of true hypotheses",
+            "the noise of this release is dependent between cells, so that intervals and p values come from the \
+             replicates alone, and cover less often than they say at small budgets",
         );
     }
     if args.json {

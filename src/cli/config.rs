@@ -19,7 +19,7 @@ use super::args::Arguments;
 use super::console::{Console, beside, is_stream};
 use super::failure::{Failure, Outcome};
 
-/// Flags that say where flags come from and go to, and that replaces files this once: they are in no file.
+/// Flags that say where flags come from and go to, and the one that replaces files: they are in no file.
 const OWN: [&str; 3] = ["config", "save-config", "overwrite"];
 
 /// A command line, and where its words from a file stand.
@@ -278,12 +278,8 @@ fn text_of(value: &DeValue<'_>) -> Option<String> {
 /// The flags of a command line, typed or from a file, as the text of a file for `--config`.
 ///
 /// # Errors
-/// Standard output, a file that the run reads or writes, and values that are not text.
-fn flags_of(file: &Path, line: &CommandLine) -> Outcome<String> {
-    if file == Path::new("-") {
-        let message = "--save-config is -, standard output; expected a file";
-        return Err(Failure::usage(message));
-    }
+/// Values that are not text.
+fn flags_of(line: &CommandLine) -> Outcome<String> {
     let mut root = Arguments::command();
     root.build();
     let matches = root.clone().try_get_matches_from(&line.words);
@@ -305,7 +301,6 @@ fn flags_of(file: &Path, line: &CommandLine) -> Outcome<String> {
             let text = value.to_str().ok_or_else(|| {
                 Failure::usage(format!("--{name} is not UTF-8, which no file of flags can keep"))
             })?;
-            refuse_overlap(file, name, text)?;
             values.push(written(text));
         }
         let several =
@@ -322,10 +317,16 @@ fn flags_of(file: &Path, line: &CommandLine) -> Outcome<String> {
 /// beside its table that [`save_beside`] would replace.
 ///
 /// # Errors
-/// Those of [`flags_of`]; a file that cannot be written, or that has other content and may not be replaced.
+/// Those of [`flags_of`]; standard output; a file that the run reads or writes, that cannot be written, or that has other
+/// content and may not be replaced.
 pub(super) fn save(arguments: &Arguments, line: &CommandLine, console: Console) -> Outcome {
     if let Some(file) = &arguments.global.save_config {
-        let text = flags_of(file, line)?;
+        if file == Path::new("-") {
+            let message = "--save-config is -, standard output; expected a file";
+            return Err(Failure::usage(message));
+        }
+        check_overlap(file, line)?;
+        let text = flags_of(line)?;
         if let Some(out) = arguments.command.release() {
             let default = beside(out, "ledger.json");
             refuse_overlap(file, "ledger", &default.to_string_lossy())?;
@@ -340,7 +341,7 @@ pub(super) fn save(arguments: &Arguments, line: &CommandLine, console: Console) 
         return Ok(());
     }
     // Flags that cannot be saved are a warning, once the release is made.
-    flags_of(&file, line).map_or(Ok(()), |text| check_new(&file, &text, console))
+    flags_of(line).map_or(Ok(()), |text| check_new(&file, &text, console))
 }
 
 /// Refuses a file that a flag of the command line names.
@@ -375,7 +376,7 @@ fn check_new(file: &Path, text: &str, console: Console) -> Outcome {
 /// is made, so a fault is a warning.
 pub(super) fn save_beside(arguments: &Arguments, line: &CommandLine, console: Console) {
     let Some(file) = file_beside(arguments) else { return };
-    let done = flags_of(&file, line).and_then(|text| {
+    let done = flags_of(line).and_then(|text| {
         check_new(&file, &text, console)?;
         Ok(write_text(&file, &text)?)
     });

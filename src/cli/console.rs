@@ -20,7 +20,7 @@ pub(super) struct Console {
     pub(super) quiet: bool,
     /// Whether standard error is a terminal, where a line can be redrawn.
     pub(super) terminal: bool,
-    /// What becomes of output files that exist already.
+    /// What happens to output files that exist already.
     pub(super) existing: Existing,
 }
 

@@ -3,8 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Command, CommandFactory};
-use jointly::OutputFault;
-use jointly::{Error, ErrorKind};
+use jointly::{Contradiction, Error, ErrorKind, OutputFault};
 
 use super::args::Arguments;
 
@@ -85,8 +84,69 @@ fn flag(parameter: &str) -> Option<String> {
     command.get_subcommands().any(has).then(|| format!("--{name}"))
 }
 
+/// What the library calls the parts of a job, and what they are on the command line.
+const TYPED: [(&str, &str); 23] = [
+    ("private table", "--private"),
+    ("schema", "--schema"),
+    ("public table", "--public"),
+    ("a public table", "a --public table"),
+    ("earlier ledger", "--ledger-from"),
+    ("workload", "--workload"),
+    ("most cells of a clique", "--max-cells"),
+    ("synthetic table", "--out"),
+    ("a synthetic table that is no file", "an --out that is no file"),
+    ("model", "--model"),
+    ("ledger", "--ledger"),
+    ("report", "--report"),
+    ("report as JSON", "--report, as JSON"),
+    ("replicates", "--tables"),
+    ("replicate", "--tables"),
+    ("checkpoint", "--checkpoint"),
+    ("columns of units", "--unit-columns"),
+    ("units", "--unit"),
+    ("counting", "--counted"),
+    ("merging", "--compress"),
+    ("a budget with delta, for merging", "a budget with delta for --compress"),
+    ("labels as text", "--labels text"),
+    ("number of rows", "--rows"),
+];
+
+fn typed(name: &'static str) -> &'static str {
+    TYPED.iter().find(|(own, _)| *own == name).map_or(name, |(_, flag)| flag)
+}
+
+/// The error with flags in place of the library's names.
+fn with_flags(error: Error) -> Error {
+    match error {
+        Error::Output { name, path, fault } => {
+            let fault = match fault {
+                OutputFault::IsFileOf(other) => OutputFault::IsFileOf(typed(other)),
+                OutputFault::IsStandardOutputOf(other) => {
+                    OutputFault::IsStandardOutputOf(typed(other))
+                }
+                other => other,
+            };
+            Error::Output { name: typed(name), path, fault }
+        }
+        Error::Contradiction(Contradiction::Together { first, second, why }) => {
+            let (first, second) = (typed(first), typed(second));
+            Contradiction::Together { first, second, why }.into()
+        }
+        Error::Contradiction(Contradiction::Missing { what, mechanism }) => {
+            Contradiction::Missing { what: typed(what), mechanism }.into()
+        }
+        Error::Contradiction(Contradiction::Unused { what, mechanism }) => {
+            let known = TYPED.iter().find(|(own, _)| *own == what);
+            let what = known.map_or(what, |(_, flag)| (*flag).to_owned());
+            Contradiction::Unused { what, mechanism }.into()
+        }
+        other => other,
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
+        let error = with_flags(error);
         let reason = match error.kind() {
             ErrorKind::Usage => Reason::Usage,
             ErrorKind::Input => Reason::Input,

@@ -54,7 +54,7 @@ pub(super) fn run(args: &TuneArgs, console: Console) -> Outcome {
         console.note("tried", &text, json!({ "errors": candidate.errors }));
     })?;
     if args.json {
-        let chosen = json!({ "tuned": tuned, "synth": tuned.flags(), "is_public": true });
+        let chosen = json!({ "tuned": tuned, "synth": flags(&tuned), "is_public": true });
         console::json_result(&chosen)
     } else {
         console::result(&text(&tuned, stand_in.records(), args.seeds))
@@ -91,7 +91,24 @@ fn text(tuned: &Tuned, records: usize, seeds: u32) -> String {
         text,
         "\nThe choice for synth:\n  {}\n\nThe choice is public: it comes from public tables alone, no private table \
          was read, and no budget was\nspent. It is as good as the stand-in resembles the private table.\n",
-        tuned.flags(),
+        flags(tuned),
     );
+    text
+}
+
+/// The chosen parameters as flags of `synth`: `--mechanism jam-pgm --rounds 20`.
+fn flags(tuned: &Tuned) -> String {
+    let plain = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let mut text = format!("--mechanism {}", tuned.mechanism);
+    for (name, value) in &tuned.parameters {
+        let value = match value {
+            Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(","),
+            other => plain(other),
+        };
+        _ = write!(text, " --{name} {value}");
+    }
     text
 }

@@ -52,7 +52,7 @@ pub use durable::write_text;
 pub(crate) use encoder::Encoder;
 pub use numbers::{MISSING_NUMBERS, read_public_numbers, read_public_numbers_from};
 pub use numeric_columns::{NumericColumn, NumericColumns};
-pub use output_lock::OutputLock;
+pub(crate) use output_lock::OutputLock;
 pub use partial::PartialTable;
 pub use projectable::Projectable;
 pub use public::PublicData;

@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// While this value lives, no other run writes to the place. The lock is a hidden file beside it, which is removed with the
 /// value. A killed process leaves the file without the lock, and the next run takes it over.
 #[derive(Debug)]
-pub struct OutputLock {
+pub(crate) struct OutputLock {
     path: PathBuf,
     _file: File,
 }
@@ -28,7 +28,7 @@ impl OutputLock {
     ///
     /// # Errors
     /// A place that cannot be written, or that another run has locked.
-    pub fn of(name: &'static str, output: &Path) -> Result<Option<Self>> {
+    pub(crate) fn of(name: &'static str, output: &Path) -> Result<Option<Self>> {
         let refused = |fault| Error::Output { name, path: output.to_path_buf(), fault };
         let Destination::File { folder, file } = Destination::of(output).map_err(refused)? else {
             return Ok(None);

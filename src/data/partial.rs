@@ -153,7 +153,7 @@ fn check_columns(table: &RawTable<Opened>, schema: &Schema, keep: &[String]) -> 
     let similar = nearest(unknown, known.filter(|name| table.position(name).is_none()));
     let similar = similar.map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"));
     let found = format!("the unknown column {}{similar}", quoted(unknown.as_bytes()));
-    Err(table.header_error(found, "columns of the schema, or kept by name with --keep"))
+    Err(table.header_error(found, "columns of the schema, or the names of others to keep"))
 }
 
 /// The schema with values beyond the bins refused.

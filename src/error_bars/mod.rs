@@ -91,8 +91,8 @@ pub struct LeftOut {
     /// has the records beyond it too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beyond: Option<(String, u32)>,
-    /// Whether rare values were merged for the run. The published records have values of their own in place of the merged
-    /// ones, drawn by public shares and what was measured; the errors are those of the merged values.
+    /// Whether rare values were merged for the run. The published records have single values in place of merged ones, drawn
+    /// by public shares and by what was measured; the errors are those of the merged values.
     pub merged_values: bool,
 }
 
@@ -103,12 +103,12 @@ impl LeftOut {
         if let Some((column, most)) = &self.beyond {
             let records = if *most == 1 { "record" } else { "records" };
             parts.push(format!(
-                "against the first {most} {records} of each {column}: what the others add is not measured"
+                "against the first {most} {records} of each {column}; what the others would add is not measured"
             ));
         }
         if self.merged_values {
             parts.push(
-                "over values as they were merged for the run: the error within merged values is not measured"
+                "over values as they were merged for the run; the error within merged values is not measured"
                     .to_owned(),
             );
         }

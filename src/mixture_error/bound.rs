@@ -20,7 +20,8 @@ const MOST_ROUNDS: u32 = 100_000;
 /// of the private table's, as a share of the records. The proof, with all constants, is ours: `docs/theory/pmw-pub.md`.
 /// It is for single queries, replace-one neighbors, and a query that may be chosen again. This crate's mechanism learns
 /// from past queries and publishes the last distribution by default, which no bound covers; with `Reuse::Own` and
-/// `Iterate::Average` it is within 1/T more. As all worst cases, the bound is far above usual errors. It shows how the error changes with n, ρ, m and f.
+/// `Iterate::Average` it is within 1/T more. As all worst cases, the bound is far above usual errors. It shows how the
+/// error changes with n, ρ, m and f.
 ///
 /// ```
 /// use jointly::{Budget, mixture_error::ReweightingBound};

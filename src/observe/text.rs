@@ -83,8 +83,8 @@ impl fmt::Display for Notice {
             }
             Self::ReplicatesCoverTooLittle { mechanism } => write!(
                 f,
-                "the noise of {mechanism} depends from cell to cell, so that intervals and p values come from the \
-                 replicates alone: at epsilon 0.3, tests of 5 % rejected 15 % of true hypotheses"
+                "the noise of {mechanism} is dependent between cells, so that intervals and p values come from the \
+                 replicates alone, and cover less often than they say at small budgets"
             ),
             Self::OutputsMissing { spent } => {
                 write!(f, "rho = {spent} was spent; not all output files were written")

@@ -8,8 +8,8 @@ use crate::privacy::curator::Paid;
 /// Code can compute with it ([`map`](Self::map), [`zip`](Self::zip)) but cannot read it: it has no `Debug`, `Display`,
 /// `Clone` or `Serialize`, and only the privacy path opens it. The type of the closure passed to `map` excludes captured
 /// `&mut` and cells. The closure must not leak the value in ways that no type excludes: locks, atomics, files, printing,
-/// a panic on a value. `tests/audit/doors.rs` looks for these in the source. The length of a sealed list is stated beside it
-/// and checked when it is opened, so that none depends on the records.
+/// a panic on a value. `tests/audit/doors.rs` looks for these in the source. The length of a sealed list is stated outside
+/// the seal and checked when the list is opened, so that no length depends on the records.
 ///
 /// ```compile_fail
 /// fn carry(value: jointly::privacy::Sensitive<u32>) -> u32 {

@@ -71,7 +71,7 @@ impl PrivacyUnit {
             return Ok(());
         }
         let why = "which rows of a unit count depends on rows all over the file";
-        Err(Contradiction::Together { first: "--counted", second: "--unit", why }.into())
+        Err(Contradiction::Together { first: "counting", second: "units", why }.into())
     }
 
     /// Counts the values of some columns that the schema does not list, of the records that [`read_csv`](Self::read_csv)

@@ -17,12 +17,14 @@ use crate::text::hex;
 const FILE: &str = "outputs.json";
 const BUFFER: usize = 1 << 16;
 
-/// The files that a run has begun to write, by their paths without links. Each has the SHA-256 of what the run wrote, or
-/// none while the run has not ended. So a file that somebody changed after the run is no longer the run's own.
+/// The files of a run, by their paths without links. Each has the SHA-256 of what the run wrote, or none while the run is
+/// writing it. So a file that somebody changed after the run is no longer the run's own.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     folder: PathBuf,
     files: BTreeMap<String, Option<String>>,
+    /// Those of the run in progress.
+    own: Vec<PathBuf>,
 }
 
 impl Claims {
@@ -32,34 +34,44 @@ impl Claims {
     /// A file that cannot be read.
     fn read(folder: &Path) -> Result<Self> {
         let (path, folder) = (folder.join(FILE), folder.to_path_buf());
+        let none = Self { folder, ..Self::default() };
         match fs::read(&path) {
             Ok(text) => match serde_json::from_slice(&text) {
-                Ok(files) => Ok(Self { folder, files }),
+                Ok(files) => Ok(Self { files, ..none }),
                 Err(error) => {
                     Err(Error::Checkpoint { path, fault: CheckpointFault::Unreadable(error) })
                 }
             },
             // A checkpoint that is no folder is refused where it is created.
-            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => {
-                Ok(Self { folder, files: BTreeMap::new() })
-            }
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(none),
             Err(source) => Err(Error::Io { action: "read", path, source }),
         }
     }
 
     /// Whether the run has written a file, and nobody has changed it since.
-    fn own(&self, file: &Path) -> bool {
-        match self.files.get(&*file.to_string_lossy()) {
+    fn has_written(&self, file: &Path) -> bool {
+        match self.files.get(&name_of(file)) {
             None => false,
             Some(None) => true,
             Some(Some(digest)) => digest_of(file).is_ok_and(|found| found == *digest),
         }
     }
 
-    /// Notes files before anything is written to them.
-    fn claim(&mut self, files: impl IntoIterator<Item = PathBuf>) -> Result<()> {
-        let files = files.into_iter().map(|file| (file.to_string_lossy().into_owned(), None));
-        self.files.extend(files);
+    /// Notes the files of the run that are not there yet, and its ledger, before anything is written. What is known of the
+    /// others stays: the run may still be refused.
+    fn claim(&mut self, own: Vec<PathBuf>, ledger: Option<&Path>) -> Result<()> {
+        for file in &own {
+            if !file.exists() || Some(file.as_path()) == ledger {
+                self.files.insert(name_of(file), None);
+            }
+        }
+        self.own = own;
+        self.write()
+    }
+
+    /// Notes that all files of the run are about to be written.
+    pub(super) fn begin(&mut self) -> Result<()> {
+        self.files.extend(self.own.iter().map(|file| (name_of(file), None)));
         self.write()
     }
 
@@ -82,6 +94,10 @@ impl Claims {
     }
 }
 
+fn name_of(file: &Path) -> String {
+    file.to_string_lossy().into_owned()
+}
+
 /// SHA-256 of a file, in hexadecimal digits.
 fn digest_of(path: &Path) -> io::Result<String> {
     let (mut file, mut hash) = (File::open(path)?, Sha256::new());
@@ -101,41 +117,46 @@ impl Synthesis {
     pub(super) fn check_output_files(&self) -> Result<()> {
         let claims = self.claims()?;
         let may_replace = |file: &Path| {
-            self.existing == Existing::Replaced || claims.as_ref().is_some_and(|c| c.own(file))
+            self.existing == Existing::Replaced
+                || claims.as_ref().is_some_and(|claims| claims.has_written(file))
         };
-        let (report_json, replicates) = (self.outputs.report_json(), self.replicate_paths());
-        let mut outputs = self.named_outputs();
-        outputs.extend(report_json.iter().map(|path| ("--report, as JSON", path.as_path())));
-        outputs.extend(replicates.iter().map(|path| ("--tables", path.as_path())));
-        check_outputs(&self.inputs(), &outputs, &may_replace)?;
+        check_outputs(&self.inputs(), &named(&self.all_outputs()), &may_replace)?;
         self.check_beside()
     }
 
     /// Locks the output files, checks them again, and notes them in the checkpoint. Replicates are written after all other
     /// files, under the lock of the table.
     pub(super) fn reserve(&self) -> Result<(Reserved, Option<Claims>)> {
-        let report_json = self.outputs.report_json();
-        let mut outputs = self.named_outputs();
-        outputs.extend(report_json.iter().map(|path| ("--report, as JSON", path.as_path())));
-        let reserved = Reserved::of(&outputs)?;
+        let reserved = Reserved::of(&named(&self.named_outputs()))?;
         // Another job may have written them before they were locked.
         self.check_output_files()?;
         let mut claims = self.claims()?;
         if let Some(claims) = &mut claims {
-            let replicates = self.replicate_paths();
-            let named: Vec<NamedFile<'_>> =
-                replicates.iter().map(|path| ("--tables", path.as_path())).collect();
-            let files =
-                outputs.iter().chain(&named).filter_map(|(_, path)| match Destination::of(path) {
-                    Ok(Destination::File { file, .. }) => Some(file),
-                    _ => None,
-                });
-            claims.claim(files)?;
+            let own = self.all_outputs().into_iter().filter_map(|(_, path)| file_of(&path));
+            let ledger = self.outputs.ledger.as_deref().and_then(file_of);
+            claims.claim(own.collect(), ledger.as_deref())?;
         }
         Ok((reserved, claims))
     }
 
+    fn all_outputs(&self) -> Vec<(&'static str, PathBuf)> {
+        let replicates = self.replicate_paths().into_iter().map(|path| ("replicate", path));
+        self.named_outputs().into_iter().chain(replicates).collect()
+    }
+
     fn claims(&self) -> Result<Option<Claims>> {
         self.checkpoint.as_deref().map(Claims::read).transpose()
+    }
+}
+
+fn named<'p>(outputs: &'p [(&'static str, PathBuf)]) -> Vec<NamedFile<'p>> {
+    outputs.iter().map(|(name, path)| (*name, path.as_path())).collect()
+}
+
+/// The file that an output is, without links; `None` for a stream.
+fn file_of(path: &Path) -> Option<PathBuf> {
+    match Destination::of(path) {
+        Ok(Destination::File { file, .. }) => Some(file),
+        _ => None,
     }
 }

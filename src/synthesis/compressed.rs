@@ -28,11 +28,11 @@ impl Synthesis {
             return Err(Error::invalid_parameter("share to compress", share, expected));
         }
         if self.budget.is_none_or(Budget::is_pure) {
-            let (what, mechanism) = ("a budget with delta for --compress", self.entry()?.name);
+            let (what, mechanism) = ("a budget with delta, for merging", self.entry()?.name);
             return Err(Contradiction::Missing { what, mechanism }.into());
         }
         if !self.entry()?.spends {
-            let expected = "one that measures private marginals, which --compress is for";
+            let expected = "one that measures private marginals, which merging is for";
             return Err(Error::invalid_specification("mechanism", &*self.mechanism, expected));
         }
         Ok(())

@@ -9,10 +9,10 @@ use crate::mechanism::{CheckpointFolder, PublicTables};
 use crate::query::WorkloadSource;
 use crate::synthesis::Synthesis;
 
-/// A file and the name by which the user knows it, such as `--out`.
+/// A file and what it is to the job, such as `ledger`; the command line passes its flags.
 pub type NamedFile<'a> = (&'static str, &'a Path);
 
-/// What becomes of an output that exists already.
+/// What happens to an output file that exists already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
     /// The job is refused, and the file stays as it is.
@@ -139,28 +139,29 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
 }
 
 impl Synthesis {
-    /// Input files, with the flags that name them.
+    /// Input files, with what they are to the job.
     pub(super) fn inputs(&self) -> Vec<NamedFile<'_>> {
         let mut inputs = Vec::new();
-        inputs.extend(self.private.file().map(|path| ("--private", path)));
-        inputs.extend(self.schema.file().map(|path| ("--schema", path)));
+        inputs.extend(self.private.file().map(|path| ("private table", path)));
+        inputs.extend(self.schema.file().map(|path| ("schema", path)));
         let public = self.public.iter().filter_map(|table| table.source.file());
-        inputs.extend(public.map(|path| ("--public", path)));
-        inputs.extend(self.ledger_from.iter().map(|path| ("--ledger-from", &**path)));
-        inputs.extend(self.workload.file().map(|path| ("--workload", path)));
+        inputs.extend(public.map(|path| ("public table", path)));
+        inputs.extend(self.ledger_from.iter().map(|path| ("earlier ledger", &**path)));
+        inputs.extend(self.workload.file().map(|path| ("workload", path)));
         inputs
     }
 
-    /// Output files, with the flags that name them.
-    pub(super) fn named_outputs(&self) -> Vec<NamedFile<'_>> {
+    /// Output files but replicates, with what they are to the job.
+    pub(super) fn named_outputs(&self) -> Vec<(&'static str, PathBuf)> {
         let outputs = &self.outputs;
         let all = [
-            ("--out", &outputs.table),
-            ("--model", &outputs.model),
-            ("--ledger", &outputs.ledger),
-            ("--report", &outputs.report),
+            ("synthetic table", outputs.table.clone()),
+            ("model", outputs.model.clone()),
+            ("ledger", outputs.ledger.clone()),
+            ("report", outputs.report.clone()),
+            ("report as JSON", outputs.report_json()),
         ];
-        all.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?))).collect()
+        all.into_iter().filter_map(|(name, path)| Some((name, path?))).collect()
     }
 
     /// Refuses a job that lacks something its mechanism needs, or requests something the mechanism does not support.
@@ -172,23 +173,23 @@ impl Synthesis {
             return Err(Contradiction::Missing { what: "a budget", mechanism }.into());
         }
         if entry.public_tables == PublicTables::Needed && self.public.is_empty() {
-            return Err(Contradiction::Missing { what: "a --public table", mechanism }.into());
+            return Err(Contradiction::Missing { what: "a public table", mechanism }.into());
         }
         if !entry.uses_workload && self.workload.name != WorkloadSource::default().name {
-            return Err(unused("--workload").into());
+            return Err(unused("workload").into());
         }
         if !entry.uses_workload && self.workload.max_cells.is_some() {
-            return Err(unused("--max-cells").into());
+            return Err(unused("most cells of a clique").into());
         }
         if self.ledger_from.is_some() && !entry.spends {
-            return Err(unused("--ledger-from").into());
+            return Err(unused("earlier ledger").into());
         }
         if self.checkpoint.is_some() && !entry.resumes {
-            return Err(unused("--checkpoint").into());
+            return Err(unused("checkpoint").into());
         }
         let is_standard_input = |(_, path): &NamedFile<'_>| is_standard_input(path);
         if self.checkpoint.is_some() && self.inputs().iter().any(is_standard_input) {
-            let (first, second) = ("--checkpoint", "a table from standard input (-)");
+            let (first, second) = ("checkpoint", "a table from standard input (-)");
             let why = "the run that resumes reads its tables again";
             return Err(Contradiction::Together { first, second, why }.into());
         }
@@ -215,7 +216,7 @@ impl Synthesis {
             move |source| Error::Io { action, path, source }
         };
         fs::create_dir_all(folder).map_err(failed("create", folder))?;
-        check_files(&[], &[("--checkpoint", &folder.join("state"))], Existing::Replaced)?;
+        check_files(&[], &[("checkpoint", &folder.join("state"))], Existing::Replaced)?;
         let mut checkpoint = CheckpointFolder::new(folder, self.private.label()?);
         checkpoint.inputs.insert("schema", self.schema.text()?);
         if let Some(units) = self.unit.units() {

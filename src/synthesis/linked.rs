@@ -24,7 +24,7 @@ impl Synthesis {
         if self.linked().is_none() || self.replicates == 0 {
             return Ok(());
         }
-        let (first, second) = ("--unit-columns", "--tables");
+        let (first, second) = ("columns of units", "replicates");
         let why = "the intervals of combine are for rows that are drawn one by one";
         Err(Contradiction::Together { first, second, why }.into())
     }

@@ -99,7 +99,7 @@ pub struct Synthesis {
     pub checkpoint: Option<PathBuf>,
     /// Files to write.
     pub outputs: Outputs,
-    /// What becomes of those that exist already. A run that resumes from its checkpoint replaces its own in any case.
+    /// What happens to output files that exist already. A run that resumes from its checkpoint replaces its own in any case.
     pub existing: Existing,
 }
 
@@ -225,7 +225,7 @@ impl Synthesis {
             observer.event(&Event::Notice(Notice::PublicTablesUnused { mechanism }));
         }
         let mut checkpoint = self.checkpoint_folder()?;
-        let (reserved, claims) = self.reserve()?;
+        let (reserved, mut claims) = self.reserve()?;
         let mut tables = Tables::read(self, &*mechanism, observer)?;
         self.warn(&tables, observer);
         let mut earlier = self.ledger_from.as_deref().map(LedgerFile::read).transpose()?;
@@ -240,6 +240,7 @@ impl Synthesis {
         let (earlier_ref, folder) = (earlier.as_ref(), checkpoint.as_ref());
         let drawn = self.release(&*mechanism, &tables, (earlier_ref, before), folder, observer)?;
         drop(kept);
+        claims.as_mut().map_or(Ok(()), Claims::begin)?;
         if let Some(budget) = self.budget.filter(|_| !self.unit.relation().has_public_total()) {
             warnings::warn_of_delta(budget, drawn.release.records(), observer);
         }
@@ -280,7 +281,7 @@ impl Synthesis {
         if self.compress.is_some() {
             let why = "records are coded anew after values were merged";
             return Err(
-                Contradiction::Together { first: "--counted", second: "--compress", why }.into()
+                Contradiction::Together { first: "counting", second: "merging", why }.into()
             );
         }
         self.unit.check_counted()

@@ -81,23 +81,26 @@ impl Synthesis {
         }
         let entry = self.entry()?;
         if !entry.spends {
-            let what = "--tables".to_owned();
+            let what = "replicates".to_owned();
             return Err(Contradiction::Unused { what, mechanism: entry.name }.into());
         }
         let together =
-            |second, why| Err(Contradiction::Together { first: "--tables", second, why }.into());
+            |second, why| Err(Contradiction::Together { first: "replicates", second, why }.into());
         if self.labels == Labels::Text {
             let why = "combine reads the tables under their schema, by the codes";
-            return together("--labels text", why);
+            return together("labels as text", why);
         }
         if self.rows.is_some() {
             let why = "a replicate repeats the run on a table of the same size";
-            return together("--rows", why);
+            return together("number of rows", why);
         }
         let is_file =
             |path: &PathBuf| matches!(Destination::of(path), Ok(Destination::File { .. }));
         if !self.outputs.table.as_ref().is_some_and(is_file) {
-            return together("an --out that is no file", "replicates are files beside the table");
+            return together(
+                "a synthetic table that is no file",
+                "replicates are files beside the table",
+            );
         }
         Ok(())
     }
@@ -112,7 +115,7 @@ impl Synthesis {
             None => Ok(()),
             Some(other) => {
                 let (path, fault) = (table.to_path_buf(), OutputFault::BesideReplicate(other));
-                Err(Error::Output { name: "--out", path, fault })
+                Err(Error::Output { name: "synthetic table", path, fault })
             }
         }
     }

@@ -222,6 +222,10 @@ fn a_resumed_run_replaces_its_own_files_and_no_others() {
     let again = bench.keeping(&command);
     assert!(again.status.success(), "{}", stderr(&again));
     assert_eq!(bench.read("t.csv"), made);
+    // Another run in the same folder is refused, and makes these files no less known.
+    let other = bench.keeping(&command.replace("--epsilon 2", "--epsilon 1"));
+    assert_eq!(other.status.code(), Some(5), "{}", stderr(&other));
+    assert!(stderr(&other).contains("these differ: budget"), "{}", stderr(&other));
     // A file that was edited since is somebody's work.
     bench.write("t.csv", PRECIOUS);
     let edited = bench.keeping(&command);

@@ -121,17 +121,17 @@ fn replicates_of_dependent_noise_come_with_a_warning() {
     let synth = SYNTH.replace("mst", "residual-planner");
     let told = stderr(&bench.run(&format!("{synth} --tables 3 --model m.json --out t.csv")));
     assert!(
-        told.contains("warning: the noise of residual-planner depends from cell to cell"),
+        told.contains("warning: the noise of residual-planner is dependent between cells"),
         "{told}"
     );
     let combine = "combine --model m.json --synthetic t.csv --tables 3 --share sex=m";
     let told = stderr(&bench.run(combine));
     assert!(
-        told.contains("warning: the noise of this release depends from cell to cell"),
+        told.contains("warning: the noise of this release is dependent between cells"),
         "{told}"
     );
     // Independent noise has intervals of its own.
     let told = stderr(&bench.run(&format!("{SYNTH} --tables 3 --model m.json --out t.csv")));
-    assert!(!told.contains("depends from cell to cell"), "{told}");
-    assert!(!stderr(&bench.run(combine)).contains("depends from cell to cell"));
+    assert!(!told.contains("is dependent between cells"), "{told}");
+    assert!(!stderr(&bench.run(combine)).contains("is dependent between cells"));
 }

@@ -10,7 +10,7 @@ thread_local! {
     static IS_CONTAINED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs work that may panic, and returns the panic's message in place of its value. Nothing is printed.
+/// Runs work that may panic. A panic becomes an error with its message, and nothing is printed.
 ///
 /// After a panic, whatever the work had borrowed must be used no more. The work stays on this thread. A program built
 /// with `panic = "abort"` ends all the same.

@@ -6,12 +6,12 @@
 /// Structs, lists and maps inside one another, at most. Those of Parquet have 6 levels.
 const DEEPEST: usize = 32;
 
-/// What a walk comes by, in the order of the bytes.
+/// What a walk meets, in the order of the bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Seen {
     /// A whole number.
     Number(i64),
-    /// The start of a list of so many elements.
+    /// The start of a list, and the number of its elements.
     List(u64),
     /// The start of a struct that is an element of a list.
     Element,
@@ -28,8 +28,8 @@ pub(super) enum Stop {
     Wrong(String),
 }
 
-/// What looks at each value: it gets the numbers of the fields that lead to the value; an element of a list has those of the
-/// list. Its error is why the walk stops.
+/// Called with each value and with the numbers of the fields that lead to it; an element of a list has those of the list. An
+/// error stops the walk.
 pub(super) type Visit<'v> = &'v mut dyn FnMut(&[i16], Seen) -> Result<(), String>;
 
 /// Walks through a struct and returns its length in bytes.

@@ -85,7 +85,12 @@ impl NumberComparison {
         all.dedup();
         if all.len() > MOST_GROUPS {
             let found = Some(all.len() as f64);
-            return Err(Error::too_large("--by", found, MOST_GROUPS as f64, "groups of records"));
+            return Err(Error::too_large(
+                "grouping",
+                found,
+                MOST_GROUPS as f64,
+                "groups of records",
+            ));
         }
         let domain = tables[0].domain();
         let compared = all.into_par_iter().map(|codes| {
