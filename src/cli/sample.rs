@@ -108,7 +108,12 @@ fn complete(
     args: &SampleArgs,
     rng: &mut ChaCha20Rng,
 ) -> Outcome<u64> {
-    let partial = PartialTable::read(path, &file.schema, &args.keep)?;
+    let partial = PartialTable::read(path, &file.schema, &args.keep).map_err(|error| {
+        let is_unknown = error.to_string().contains("the unknown column");
+        let hint = if is_unknown { "; --keep NAMES keeps such columns" } else { "" };
+        let failure = Failure::from(error);
+        Failure { message: failure.message + hint, ..failure }
+    })?;
     let drawn = file.model.complete(partial.known(), rng, &|row, column| {
         let expected =
             "a value that some record of the model has together with the values before it";

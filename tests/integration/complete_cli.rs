@@ -71,7 +71,7 @@ fn tables_that_cannot_be_completed_are_refused_with_line_and_column() {
         ("job,age\n", "without records"),
         (",\n1,2\n", "no attribute of the schema"),
         ("sexx,age\nf,30\n", "line 1: found the unknown column 'sexx' (did you mean 'sex'?)"),
-        ("id,age\n1,30\n", "kept by name with --keep"),
+        ("id,age\n1,30\n", "--keep NAMES keeps such columns"),
         (
             "job,age\nnurse,30\nnurse,100\n",
             "line 3, column 'age': found '100', expected a number from 0",

@@ -223,6 +223,16 @@ pub(super) const BUGS: &[Bug] = &[
         &[(SENSITIVE, "if self.0.len() == stated {", "if BUG { return Ok(self.0); } SAME")],
     ),
     bug(
+        "scores-left-out-by-the-records",
+        "candidates without an error are left out of a choice, so that its support depends on the records",
+        "mechanisms::",
+        &[(
+            "mechanism/adaptive.rs",
+            "wanted.iter().zip(errors).map(score).collect()",
+            "wanted.iter().zip(errors).map(score).filter(|score: &f64| !BUG || *score > 0.0).collect::<Vec<f64>>()",
+        )],
+    ),
+    bug(
         "length-quoted",
         "the refusal of a sealed list quotes its length",
         "leaks::refusals",
