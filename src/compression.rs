@@ -329,5 +329,4 @@ fn whole(rows: f64) -> u32 {
 }
 
 #[cfg(test)]
-#[path = "../tests/unit/compression.rs"]
 mod tests;

@@ -212,5 +212,4 @@ fn logistic(x: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "../tests/unit/demo.rs"]
 mod tests;

@@ -161,10 +161,6 @@ pub use query::Workload;
 pub use rand;
 pub use synthesis::Synthesis;
 
-/// Unit tests in `tests/unit` name the library as its users do.
-#[cfg(test)]
-extern crate self as jointly;
-
 /// The code of README.md and of the guides, as doc tests.
 #[cfg(doctest)]
 mod documentation {

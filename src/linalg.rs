@@ -182,5 +182,4 @@ fn not_definite() -> Error {
 }
 
 #[cfg(test)]
-#[path = "../tests/unit/linalg.rs"]
 mod tests;

@@ -67,5 +67,4 @@ pub(crate) fn upper_quantile(tail: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "../tests/unit/normal.rs"]
 mod tests;

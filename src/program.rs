@@ -177,5 +177,4 @@ fn unsolved(found: &str) -> Error {
 }
 
 #[cfg(test)]
-#[path = "../tests/unit/program.rs"]
 mod tests;

@@ -460,5 +460,4 @@ fn written(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/cli_config.rs"]
 mod tests;

@@ -108,5 +108,4 @@ fn unknown(entries: &[Entry], asked: &str) -> Failure {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/cli_explain.rs"]
 mod tests;

@@ -124,5 +124,4 @@ impl<O: Observer> Observer for Noting<O> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/cli_interrupt.rs"]
 mod tests;

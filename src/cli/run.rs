@@ -181,5 +181,4 @@ fn summary(job: &Synthesis, done: &Synthesized, seconds: f64, console: Console) 
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/cli_run.rs"]
 mod tests;

@@ -254,5 +254,4 @@ impl Design {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/combine_fit.rs"]
 mod tests;

@@ -130,5 +130,4 @@ fn is_infinite(degrees: &f64) -> bool {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/combine_rules.rs"]
 mod tests;

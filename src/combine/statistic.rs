@@ -382,5 +382,4 @@ fn source(quantity: &Quantity, schema: &Schema) -> Result<Source> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/combine_statistic.rs"]
 mod tests;

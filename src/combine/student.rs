@@ -70,5 +70,4 @@ fn fraction(x: f64, a: f64, b: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/combine_student.rs"]
 mod tests;

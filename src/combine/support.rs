@@ -107,5 +107,4 @@ impl Design {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/combine_support.rs"]
 mod tests;

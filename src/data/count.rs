@@ -391,5 +391,4 @@ pub(super) fn cells(
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/data_count.rs"]
 mod tests;

@@ -130,5 +130,4 @@ fn grown(domain: &Domain, mut cover: Cover, wanted: &mut Wanted<'_>, limit: u64)
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/data_cover.rs"]
 mod tests;

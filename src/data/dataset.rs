@@ -400,5 +400,4 @@ impl Projectable for Dataset {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/data_dataset.rs"]
 mod tests;

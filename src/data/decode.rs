@@ -371,5 +371,4 @@ fn real_number(
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/data_decode.rs"]
 mod tests;

@@ -245,5 +245,4 @@ fn is_weight(name: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/data_draft.rs"]
 mod tests;

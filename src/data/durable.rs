@@ -109,5 +109,4 @@ pub fn write_text(path: &Path, text: &str) -> Result<()> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/data_durable.rs"]
 mod tests;

@@ -194,5 +194,4 @@ pub(super) fn expectation(column: &SchemaColumn, na_token: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/data_encoder.rs"]
 mod tests;

@@ -168,5 +168,4 @@ fn without_clamps(schema: &Schema) -> Result<Schema> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/data_partial.rs"]
 mod tests;

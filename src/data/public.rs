@@ -110,5 +110,4 @@ impl PublicData {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/data_public.rs"]
 mod tests;

@@ -67,5 +67,4 @@ impl<R: BufRead> Read for Transcoded<R> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/data_transcode.rs"]
 mod tests;

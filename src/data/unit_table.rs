@@ -144,5 +144,4 @@ impl UnitTable<'_> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/data_unit_table.rs"]
 mod tests;

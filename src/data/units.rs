@@ -297,5 +297,4 @@ pub fn read_units_csv_from(
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/data_units.rs"]
 mod tests;

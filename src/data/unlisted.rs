@@ -116,5 +116,4 @@ fn is_missing(cell: &[u8], schema: &Schema) -> bool {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/data_unlisted.rs"]
 mod tests;

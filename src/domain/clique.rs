@@ -117,5 +117,4 @@ impl fmt::Display for Clique {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/domain_clique.rs"]
 mod tests;

@@ -391,5 +391,4 @@ fn check_kind(at: &str, kind: &Kind) -> Result<()> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/domain_schema.rs"]
 mod tests;

@@ -128,5 +128,4 @@ impl Domain {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/domain_structural_zeros.rs"]
 mod tests;

@@ -332,5 +332,4 @@ fn describe(
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/error_bars.rs"]
 mod tests;

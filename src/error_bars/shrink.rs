@@ -253,5 +253,4 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/error_bars_shrink.rs"]
 mod tests;

@@ -205,5 +205,4 @@ pub trait Estimator {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/estimation.rs"]
 mod tests;

@@ -90,5 +90,4 @@ impl Pull {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/estimation_pull.rs"]
 mod tests;

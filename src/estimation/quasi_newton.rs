@@ -103,5 +103,4 @@ pub(super) fn add(to: &mut [f64], share: f64, by: &[f64]) {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/estimation_quasi_newton.rs"]
 mod tests;

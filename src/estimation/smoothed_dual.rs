@@ -217,5 +217,4 @@ fn maximal(cliques: &[Clique]) -> Vec<usize> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/estimation_smoothed_dual.rs"]
 mod tests;

@@ -199,5 +199,4 @@ impl Sums {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/evaluation_correlation.rs"]
 mod tests;

@@ -218,5 +218,4 @@ impl Values {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/evaluation_edit_rules.rs"]
 mod tests;

@@ -171,5 +171,4 @@ impl GroupScore {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/evaluation_group_score.rs"]
 mod tests;

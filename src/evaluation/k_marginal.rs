@@ -92,5 +92,4 @@ fn draw<R: Rng + ?Sized>(
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/evaluation_k_marginal.rs"]
 mod tests;

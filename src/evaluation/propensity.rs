@@ -62,5 +62,4 @@ impl PropensityScore {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/evaluation_propensity.rs"]
 mod tests;

@@ -325,5 +325,4 @@ fn overlap(a: Estimate, b: Estimate) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/evaluation_regression.rs"]
 mod tests;

@@ -70,5 +70,4 @@ struct Seen {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/evaluation_unique_matches.rs"]
 mod tests;

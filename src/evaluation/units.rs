@@ -228,5 +228,4 @@ impl<'a> Units<'a> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/evaluation_units.rs"]
 mod tests;

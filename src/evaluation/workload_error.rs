@@ -204,5 +204,4 @@ impl Sums {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/evaluation_workload_error.rs"]
 mod tests;

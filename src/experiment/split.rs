@@ -341,5 +341,4 @@ impl Sample {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/experiment_split.rs"]
 mod tests;

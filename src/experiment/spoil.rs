@@ -133,5 +133,4 @@ fn generator(kind: &str, attribute: &str) -> ChaCha20Rng {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/experiment_spoil.rs"]
 mod tests;

@@ -306,5 +306,4 @@ impl Candidate {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/experiment_tuning.rs"]
 mod tests;

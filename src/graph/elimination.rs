@@ -211,5 +211,4 @@ impl Elimination {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/graph_elimination.rs"]
 mod tests;

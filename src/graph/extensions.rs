@@ -81,5 +81,4 @@ impl Extensions {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/graph_extensions.rs"]
 mod tests;

@@ -170,5 +170,4 @@ impl JunctionTree {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/graph_junction_tree.rs"]
 mod tests;

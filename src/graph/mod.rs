@@ -37,5 +37,4 @@ pub fn cells_within_mib(mib: f64) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/graph.rs"]
 mod tests;

@@ -55,5 +55,4 @@ impl Triangulation {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/graph_triangulation.rs"]
 mod tests;

@@ -198,5 +198,4 @@ impl Calibrated {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/inference_elimination.rs"]
 mod tests;

@@ -22,7 +22,6 @@ use crate::inference::semiring::Semiring;
 const FEW: usize = 12;
 
 #[cfg(test)]
-#[path = "../../tests/unit/inference_kernel.rs"]
 mod tests;
 
 /// Scratch of one contraction, reused from call to call.

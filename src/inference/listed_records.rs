@@ -124,5 +124,4 @@ impl MarginalOracle for ListedRecords {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/inference_listed_records.rs"]
 mod tests;

@@ -251,5 +251,4 @@ pub(super) fn log_contract(
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/inference_log_space.rs"]
 mod tests;

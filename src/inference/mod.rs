@@ -85,5 +85,4 @@ pub trait MarginalOracle: Sync {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/oracles.rs"]
 mod tests;

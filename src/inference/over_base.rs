@@ -138,5 +138,4 @@ impl MarginalOracle for OverBase {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/inference_over_base.rs"]
 mod tests;

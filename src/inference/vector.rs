@@ -210,5 +210,4 @@ fn exp_of(x: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/inference_vector.rs"]
 mod tests;

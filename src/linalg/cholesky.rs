@@ -63,5 +63,4 @@ impl Cholesky {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/linalg_cholesky.rs"]
 mod tests;

@@ -138,5 +138,4 @@ pub(super) fn check_rounds(mechanism: &'static str, rounds: u32, singles: usize)
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/mechanism_adaptive.rs"]
 mod tests;

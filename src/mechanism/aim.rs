@@ -252,5 +252,4 @@ impl Refit {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/mechanism_aim.rs"]
 mod tests;

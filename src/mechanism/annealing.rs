@@ -51,5 +51,4 @@ impl Step {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/mechanism_annealing.rs"]
 mod tests;

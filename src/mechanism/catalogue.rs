@@ -314,5 +314,4 @@ fn read<M: Mechanism + Default + DeserializeOwned>(parameters: Map<String, Value
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/mechanism_catalogue.rs"]
 mod tests;

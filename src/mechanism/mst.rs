@@ -177,5 +177,4 @@ impl Components {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/mechanism_mst.rs"]
 mod tests;

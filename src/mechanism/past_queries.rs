@@ -236,5 +236,4 @@ impl PastQueries {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/mechanism_past_queries.rs"]
 mod tests;

@@ -304,5 +304,4 @@ pub(super) const SAMPLES: Parameter = Parameter {
 };
 
 #[cfg(test)]
-#[path = "../../tests/unit/mechanism_query_game.rs"]
 mod tests;

@@ -204,5 +204,4 @@ fn share(name: &'static str, found: f64) -> Result<()> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/mixture_error_bound.rs"]
 mod tests;

@@ -131,5 +131,4 @@ fn both_soft_max(logs: &[f64]) -> [Vec<f64>; 2] {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/mixture_error_guaranteed.rs"]
 mod tests;

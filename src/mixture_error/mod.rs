@@ -228,5 +228,4 @@ impl MixtureError {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/mixture_error.rs"]
 mod tests;

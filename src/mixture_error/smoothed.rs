@@ -97,5 +97,4 @@ pub(super) fn covered(public: &PublicData, workload: &Workload) -> Result<Worklo
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/mixture_error_smoothed.rs"]
 mod tests;

@@ -58,5 +58,4 @@ fn even(rows: &[u32], count: usize) -> Vec<u32> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/mixture_error_thinning.rs"]
 mod tests;

@@ -335,5 +335,4 @@ impl Spread {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/model_accuracy.rs"]
 mod tests;

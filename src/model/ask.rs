@@ -374,5 +374,4 @@ fn within(bins: &Bins, low: f64, high: f64, share: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/model_ask.rs"]
 mod tests;

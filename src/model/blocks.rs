@@ -144,5 +144,4 @@ pub(crate) fn check_rows(domain: &Domain, records: u64) -> Result<()> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/model_blocks.rs"]
 mod tests;

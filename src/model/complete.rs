@@ -109,5 +109,4 @@ impl Model {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/model_complete.rs"]
 mod tests;

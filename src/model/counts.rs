@@ -96,5 +96,4 @@ pub(crate) fn ln_gamma(x: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/model_counts.rs"]
 mod tests;

@@ -75,5 +75,4 @@ pub(super) fn with_digest(text: &str, place: &str) -> Result<String> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/model_digest.rs"]
 mod tests;

@@ -195,5 +195,4 @@ fn range(
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/model_evidence.rs"]
 mod tests;

@@ -409,5 +409,4 @@ fn without_list(domain: &Domain, model: &Model) -> Result<Vec<Clique>> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/model_file.rs"]
 mod tests;

@@ -331,5 +331,4 @@ impl Distribution for GroupedSupport {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/model_grouped_support.rs"]
 mod tests;

@@ -204,5 +204,4 @@ fn deal<R: Rng + ?Sized>(groups: &[Group], rng: &mut R) -> (Vec<Vec<u32>>, Vec<(
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/model_link.rs"]
 mod tests;

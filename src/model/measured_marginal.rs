@@ -59,5 +59,4 @@ impl MeasuredMarginal {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/model_measured_marginal.rs"]
 mod tests;

@@ -174,5 +174,4 @@ fn prepare(folder: &Path) -> Result<()> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/model_parts.rs"]
 mod tests;

@@ -142,5 +142,4 @@ fn read_lists<'de, D: Deserializer<'de>>(
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/model_stored_groups.rs"]
 mod tests;

@@ -280,5 +280,4 @@ impl Distribution for WeightedSupport {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/model_weighted_support.rs"]
 mod tests;

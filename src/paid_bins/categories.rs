@@ -132,5 +132,4 @@ impl PaidCategories {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/paid_bins_categories.rs"]
 mod tests;

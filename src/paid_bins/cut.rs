@@ -103,5 +103,4 @@ fn piece(grid: &Grid, blocks: &[Block]) -> Option<Piece> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/paid_bins_cut.rs"]
 mod tests;

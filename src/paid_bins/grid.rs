@@ -128,5 +128,4 @@ fn round_up(number: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/paid_bins_grid.rs"]
 mod tests;

@@ -221,5 +221,4 @@ impl PaidBins {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/paid_bins.rs"]
 mod tests;

@@ -120,5 +120,4 @@ fn projected(nodes: &[Node], sum: f64) -> Vec<f64> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/paid_bins_tree.rs"]
 mod tests;

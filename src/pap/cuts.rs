@@ -221,5 +221,4 @@ fn sorted(values: impl IntoIterator<Item = f64>) -> Vec<f64> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/pap_cuts.rs"]
 mod tests;

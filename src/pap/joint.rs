@@ -146,5 +146,4 @@ fn parts(cuts: &Cuts, condition: &Condition) -> Vec<f64> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/pap_joint.rs"]
 mod tests;

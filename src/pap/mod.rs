@@ -299,9 +299,7 @@ fn depth(cells: usize) -> u32 {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/pap.rs"]
 mod tests;
 
 #[cfg(test)]
-#[path = "../../tests/unit/pap_demonstrations.rs"]
-mod demonstrations;
+mod demonstration_tests;

@@ -268,5 +268,4 @@ pub(super) fn prefix_bounds(
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/pap_pmw.rs"]
 mod tests;

@@ -76,5 +76,4 @@ pub(super) fn query(axes: &[Axis], place: usize) -> Vec<(usize, usize)> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/pap_ranges.rs"]
 mod tests;

@@ -363,5 +363,4 @@ pub(super) fn part_below(t: f64, cut: f64, next: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/pap_release.rs"]
 mod tests;

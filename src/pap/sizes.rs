@@ -193,5 +193,4 @@ fn check(name: &'static str, value: f64) -> Result<()> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/pap_sizes.rs"]
 mod tests;

@@ -137,5 +137,4 @@ pub(super) fn isotonic(values: &[f64]) -> Vec<f64> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/pap_tree.rs"]
 mod tests;

@@ -45,5 +45,4 @@ impl NoiseSeed {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/privacy_noise.rs"]
 mod tests;

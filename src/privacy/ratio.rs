@@ -88,5 +88,4 @@ impl fmt::Display for Ratio {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/privacy_ratio.rs"]
 mod tests;

@@ -242,5 +242,4 @@ pub fn variance_at_least(variance: f64) -> Result<Ratio> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/privacy_residual.rs"]
 mod tests;

@@ -164,5 +164,4 @@ impl TryFrom<Written> for Rho {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/privacy_rho.rs"]
 mod tests;

@@ -231,5 +231,4 @@ fn index_below<R: CryptoRng + ?Sized>(length: usize, rng: &mut R) -> usize {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/privacy_select.rs"]
 mod tests;

@@ -94,5 +94,4 @@ impl<T> Sensitive<Vec<T>> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/privacy_sensitive.rs"]
 mod tests;

@@ -308,5 +308,4 @@ impl ScoreSensitivity {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/privacy_sensitivity.rs"]
 mod tests;

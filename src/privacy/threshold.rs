@@ -63,5 +63,4 @@ fn log_tail(variance: f64, m: u64) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/privacy_threshold.rs"]
 mod tests;

@@ -31,5 +31,4 @@ pub(crate) fn batches<'w>(
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/query_batches.rs"]
 mod tests;

@@ -415,5 +415,4 @@ fn from_lines(text: &str, place: &str, domain: &Domain) -> Result<Vec<WeightedCl
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/query_workload.rs"]
 mod tests;

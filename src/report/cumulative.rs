@@ -131,5 +131,4 @@ impl Curve {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/report_cumulative.rs"]
 mod tests;

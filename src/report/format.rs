@@ -59,5 +59,4 @@ pub fn duration(seconds: f64) -> String {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/report_format.rs"]
 mod tests;

@@ -47,5 +47,4 @@ pub(super) fn guarantee(budget: Option<Budget>, unit: &PrivacyUnit, is_private: 
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/report_guarantee.rs"]
 mod tests;

@@ -279,5 +279,4 @@ impl Problem {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/strategy_marginal_plan.rs"]
 mod tests;

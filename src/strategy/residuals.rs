@@ -84,5 +84,4 @@ impl Residuals {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/strategy_residuals.rs"]
 mod tests;

@@ -145,5 +145,4 @@ fn quoted(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/synthesis_made.rs"]
 mod tests;

@@ -154,5 +154,4 @@ impl Synthesis {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/synthesis_replicates.rs"]
 mod tests;

@@ -201,5 +201,4 @@ impl SchemaSource {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/synthesis_source.rs"]
 mod tests;

@@ -237,5 +237,4 @@ pub fn without_groups(groups: &[String], schema: &Schema) -> Result<Schema> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/synthesis_tables.rs"]
 mod tests;

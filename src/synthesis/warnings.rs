@@ -73,5 +73,4 @@ fn are_same_rows(private: &Dataset, public: &Dataset) -> bool {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/synthesis_warnings.rs"]
 mod tests;

@@ -55,5 +55,4 @@ pub(crate) fn weighted_sum(weights: &[f64], values: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/table_distance.rs"]
 mod tests;

@@ -189,5 +189,4 @@ fn fold_run<T: Copy>(first: T, run: &[T], plus: impl Fn(T, T) -> T) -> T {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/table_layout.rs"]
 mod tests;

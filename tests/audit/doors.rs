@@ -12,10 +12,15 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             sources(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+        } else if path.extension().is_some_and(|extension| extension == "rs") && !is_test(&path) {
             found.push(path);
         }
     }
+}
+
+/// Whether a file holds the tests of a module, beside it.
+fn is_test(path: &Path) -> bool {
+    path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("tests"))
 }
 
 /// The file without comments and strings, roughly: enough to find names.

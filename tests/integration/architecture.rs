@@ -116,10 +116,15 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for path in entries {
         if path.is_dir() {
             sources(&path, found);
-        } else if path.extension().is_some_and(|e| e == "rs") {
+        } else if path.extension().is_some_and(|e| e == "rs") && !is_test(&path) {
             found.push(path);
         }
     }
+}
+
+/// Whether a file holds the tests of a module, beside it.
+fn is_test(path: &Path) -> bool {
+    path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("tests"))
 }
 
 fn src() -> PathBuf {

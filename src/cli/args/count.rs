@@ -42,5 +42,4 @@ fn grouped(text: &str, mark: char) -> Option<u64> {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/cli_count.rs"]
 mod tests;

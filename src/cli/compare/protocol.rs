@@ -366,5 +366,4 @@ const fn three() -> usize {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/cli_compare_protocol.rs"]
 mod tests;

@@ -120,5 +120,4 @@ impl ArrowTable {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/data_arrow.rs"]
 mod tests;

@@ -135,5 +135,4 @@ impl Counter {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/data_counter.rs"]
 mod tests;

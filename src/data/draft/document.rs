@@ -203,5 +203,4 @@ fn wrong(path: &Path, at: &str, found: impl Into<String>, expected: &str) -> Err
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/data_draft_document.rs"]
 mod tests;

@@ -42,5 +42,4 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/data_parquet_contained.rs"]
 mod tests;

@@ -130,5 +130,4 @@ fn varint(rest: &mut &[u8]) -> Option<u64> {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/data_parquet_delta.rs"]
 mod tests;

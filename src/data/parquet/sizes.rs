@@ -227,5 +227,4 @@ impl Page {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/data_parquet_sizes.rs"]
 mod tests;

@@ -188,5 +188,4 @@ fn zigzag(number: u64) -> i64 {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/data_parquet_thrift.rs"]
 mod tests;

@@ -68,5 +68,4 @@ pub(crate) fn date_of(day: f64) -> String {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/domain_schema_date.rs"]
 mod tests;

@@ -168,5 +168,4 @@ impl Bins {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/domain_schema_numeric.rs"]
 mod tests;

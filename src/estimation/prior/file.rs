@@ -164,5 +164,4 @@ fn wrong_line(
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/estimation_prior_file.rs"]
 mod tests;

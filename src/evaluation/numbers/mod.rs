@@ -142,5 +142,4 @@ fn names(domain: &Domain, schema: &Schema, groups: &Clique, codes: &[u32]) -> Ve
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/evaluation_numbers.rs"]
 mod tests;

@@ -69,5 +69,4 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/evaluation_numbers_pairs.rs"]
 mod tests;

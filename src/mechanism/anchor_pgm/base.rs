@@ -362,5 +362,4 @@ impl Fitted {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/mechanism_anchor_base.rs"]
 mod tests;

@@ -195,5 +195,4 @@ fn drawn_from(model: &MarkovRandomField, records: usize) -> Result<Dataset> {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/mechanism_anchor_rows.rs"]
 mod tests;

@@ -218,5 +218,4 @@ impl Schedule {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/mechanism_anchor_setting.rs"]
 mod tests;

@@ -239,5 +239,4 @@ pub(super) const ORACLE: Parameter = Parameter {
 };
 
 #[cfg(test)]
-#[path = "../../../tests/unit/mechanism_best_response.rs"]
 mod tests;

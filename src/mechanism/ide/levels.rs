@@ -175,5 +175,4 @@ impl Levels {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/mechanism_ide_levels.rs"]
 mod tests;

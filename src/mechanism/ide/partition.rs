@@ -157,5 +157,4 @@ pub(super) fn consistent_sizes(noisy: &[f64], total: Option<f64>) -> Vec<f64> {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/mechanism_ide_partition.rs"]
 mod tests;

@@ -135,5 +135,4 @@ fn mutual_information(rows: &Dataset, weights: &[f64], pairs: &[Clique]) -> Resu
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/mechanism_ide_workload.rs"]
 mod tests;

@@ -112,5 +112,4 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 ];
 
 #[cfg(test)]
-#[path = "../../../tests/unit/mechanism_products.rs"]
 mod tests;

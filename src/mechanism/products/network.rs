@@ -220,5 +220,4 @@ fn normalize<F: Real>(sums: &mut Array2<F>) -> Vec<F> {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/mechanism_products_network.rs"]
 mod tests;

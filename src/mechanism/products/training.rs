@@ -258,5 +258,4 @@ impl TailAverage {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/mechanism_products_training.rs"]
 mod tests;

@@ -347,5 +347,4 @@ impl Distribution for Products {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/model_products.rs"]
 mod tests;

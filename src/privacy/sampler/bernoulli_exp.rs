@@ -98,5 +98,4 @@ impl InverseE {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/privacy_sampler_bernoulli_exp.rs"]
 mod tests;

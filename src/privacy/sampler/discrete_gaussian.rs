@@ -59,5 +59,4 @@ impl DiscreteGaussian {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/privacy_sampler_discrete_gaussian.rs"]
 mod tests;

@@ -107,9 +107,7 @@ const fn high_word(value: u128) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/privacy_sampler.rs"]
 mod tests;
 
 #[cfg(test)]
-#[path = "../../../tests/unit/samplers.rs"]
 mod distribution_tests;

@@ -169,5 +169,4 @@ impl Axis {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/report_comparison_plot.rs"]
 mod tests;

@@ -147,5 +147,4 @@ fn percent_above(ratio: f64) -> String {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/report_comparison_ratios.rs"]
 mod tests;

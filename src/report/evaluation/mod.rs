@@ -185,5 +185,4 @@ fn terms(found: &RegressionComparison) -> Terms {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/report_evaluation.rs"]
 mod tests;

@@ -1,0 +1,153 @@
+//! Tests of the schema.
+
+use super::*;
+
+fn error(text: &str) -> String {
+    Schema::from_json(text, "s.json").unwrap_err().to_string()
+}
+
+fn column(members: &str) -> String {
+    format!("{{\"columns\": [{{\"name\": \"A\", \"role\": \"attribute\", {members}}}]}}")
+}
+
+#[test]
+fn a_schema_keeps_attributes_only_and_counts_missing_last() {
+    let schema = Schema::from_json(
+        r#"{"dataset": "d", "na_token": "N", "columns": [
+            {"name": "ID", "role": "id"},
+            {"name": "S", "role": "attribute", "kind": "categorical", "codes": ["1", "2"], "na": true},
+            {"name": "X", "role": "derived", "kind": "numeric", "na": true},
+            {"name": "P", "role": "attribute", "kind": "numeric", "edges": [-10, -0.5, 0.5, 9], "na": false}]}"#,
+        "s.json",
+    )
+    .unwrap();
+    let domain = schema.domain();
+    assert_eq!((domain.len(), domain.cardinality(0), domain.cardinality(1)), (2, 3, 3));
+    assert_eq!(schema.column("S").unwrap().na_code(), Some(2));
+    assert_eq!(schema.column("P").unwrap().na_code(), None);
+    let again = Schema::from_json(&schema.to_json().unwrap(), "again").unwrap();
+    assert_eq!(schema, again);
+}
+
+#[test]
+fn a_domain_file_keeps_its_order() {
+    let schema = Schema::from_json(r#"{"z": 2, "a": 3, "m": 1}"#, "domain.json").unwrap();
+    let domain = schema.domain();
+    let names: Vec<&str> = domain.attributes().iter().map(|a| a.name.as_str()).collect();
+    assert_eq!(names, ["z", "a", "m"]);
+    assert_eq!(domain.cardinality(2), 1);
+    let again: Schema = serde_json::from_str(&schema.to_json().unwrap()).unwrap();
+    assert_eq!(schema, again);
+}
+
+#[test]
+fn a_domain_attribute_may_be_called_columns() {
+    let schema = Schema::from_json(r#"{"columns": 2, "rows": 3}"#, "domain.json").unwrap();
+    assert_eq!(schema.domain().len(), 2);
+}
+
+#[test]
+fn bad_schemas_are_told_apart() {
+    for (text, part) in [
+        ("hello".into(), "not JSON"),
+        ("[1]".into(), "a list, expected an object"),
+        ("{}".into(), "an empty object"),
+        (r#"{"a": 0}"#.into(), "column 'a': size 0, expected at least 1"),
+        (r#"{"a": -1}"#.into(), "attribute 'a': size -1"),
+        (r#"{"a": 2.5}"#.into(), "size 2.5"),
+        (r#"{"a": 2, "a": 3}"#.into(), "attribute 'a' occurs twice in s.json"),
+        (r#"{"a": 99999999}"#.into(), "99999999 codes, the limit is 16777216 codes"),
+        (r#"{"columns": []}"#.into(), "no column with the role 'attribute'"),
+        (r#"{"columns": [{"name": "A", "role": "boss"}]}"#.into(), "boss"),
+        (column(r#""na": true"#), "no 'kind'"),
+        (column(r#""kind": "textual""#), "kind 'textual'"),
+        (column(r#""kind": "categorical""#), "no 'codes'"),
+        (column(r#""kind": "categorical", "codes": []"#), "no code, expected at least one"),
+        (column(r#""kind": "categorical", "codes": ["1", "1"]"#), "code '1' twice"),
+        (column(r#""kind": "categorical", "codes": ["1"], "labels": []"#), "0 labels for 1 codes"),
+        (column(r#""kind": "categorical", "codes": ["1", ""], "na": true"#), "missing token ''"),
+        (column(r#""kind": "categorical", "codes": ["1"], "other": "9""#), "'other' code '9'"),
+        (column(r#""kind": "numeric""#), "no 'edges'"),
+        (column(r#""kind": "numeric", "edges": [1]"#), "1 edges, expected at least two"),
+        (column(r#""kind": "numeric", "edges": [1, 1]"#), "edge 1 followed by 1"),
+        (column(r#""kind": "numeric", "edges": [2, 1]"#), "increasing edges"),
+    ] {
+        let message = error(&text);
+        assert!(message.contains(part), "{text}: {message}");
+    }
+}
+
+#[test]
+fn one_code_is_enough() {
+    let text = column(r#""kind": "categorical", "codes": ["only"]"#);
+    assert_eq!(Schema::from_json(&text, "s").unwrap().domain().cardinality(0), 1);
+}
+
+#[test]
+fn a_missing_token_that_is_a_number_in_range_is_refused() {
+    let text = r#"{"na_token": "-1", "columns": [
+        {"name": "A", "role": "attribute", "kind": "numeric", "edges": [-5, 5], "na": true}]}"#;
+    assert!(error(text).contains("the missing token '-1' among the values"));
+}
+
+#[test]
+fn selecting_columns_keeps_the_order_of_the_schema() {
+    let schema = Schema::from_json(r#"{"z": 2, "a": 3, "m": 1}"#, "domain.json").unwrap();
+    let some = schema.select(&["m", "z"]).unwrap();
+    assert_eq!((some.domain().name(0), some.domain().name(1)), ("z", "m"));
+    assert!(schema.select(&["q"]).unwrap_err().to_string().contains("unknown attribute 'q'"));
+    assert!(schema.select(&["z", "z"]).is_err());
+    assert!(schema.select::<&str>(&[]).is_err());
+}
+
+#[test]
+fn dates_formats_pieces_and_notes_are_read_and_written_again() {
+    let schema =
+        Schema::from_json(include_str!("../../../tests/corpus/schema/drafted.json"), "s").unwrap();
+    let table = schema.table();
+    assert_eq!((table.delimiter, table.encoding, table.trim), (';', Encoding::Latin1, true));
+    assert_eq!(table.names.as_ref().map(Vec::len), Some(4));
+    assert_eq!((schema.na_token(), schema.missing()), ("?", &["NA".to_owned(), String::new()][..]));
+    let Some(Kind::Date(days)) = &schema.column("d").unwrap().kind else { panic!() };
+    assert_eq!((days.count(), days.pieces().len(), days.pieces_of(0).len()), (2, 2, 2));
+    assert_eq!(schema.column("n").unwrap().note.as_deref(), Some("why"));
+    assert_eq!(schema.domain().structural_zeros().len(), 1, "February with an n of 0");
+    let text = schema.to_json().unwrap();
+    assert!(text.contains("[\"2024-01-05\", \"2024-01-20\", 9, 7]"), "{text}");
+    assert_eq!(Schema::from_json(&text, "again").unwrap(), schema);
+    let kept = schema.select(&["d"]).unwrap();
+    assert_eq!((kept.table(), kept.missing()), (schema.table(), schema.missing()));
+}
+
+#[test]
+fn other_forms_of_dates_tables_and_missing_marks_are_refused() {
+    let column = |members: &str| format!(r#"{{"columns": [{{"name": "d", {members}}}]}}"#);
+    let table = |members: &str| {
+        format!(
+            r#"{{"table": {{{members}}}, "columns": [{{"name": "c", "kind": "coded", "size": 2}}]}}"#
+        )
+    };
+    for (text, part) in [
+        (column(r#""kind": "date", "edges": ["2024-02-30", "2024-03-01"]"#), "expected a date"),
+        (column(r#""kind": "date", "edges": [0, 31]"#), "expected a date"),
+        (column(r#""kind": "numeric", "edges": ["2024-02-03", 7]"#), "expected a number"),
+        (column(r#""kind": "date", "edges": ["2024-03-01", "2024-02-01"]"#), "increasing"),
+        (column(r#""kind": "numeric", "edges": [0, 9], "draw": [[1, 0]]"#), "rows"),
+        (column(r#""kind": "numeric", "edges": [0, 9], "draw": [[]]"#), "[value, rows]"),
+        (column(r#""kind": "numeric", "edges": [0, 9], "draw": [[8, 12, 3]]"#), "inside one bin"),
+        (column(r#""kind": "numeric", "edges": [0, 9], "outside": "wrap""#), "wrap"),
+        (table(r#""delimiter": "\"""#), "delimiter"),
+        (table(r#""delimiter": "ab""#), "ab"),
+        (table(r#""names": ["a", "a"]"#), "twice"),
+        (table(r#""encoding": "ebcdic""#), "ebcdic"),
+        (table(r#""quote": "x""#), "quote"),
+    ] {
+        let message = Schema::from_json(&text, "s").unwrap_err().to_string();
+        assert!(message.contains(part), "{text}: {message}");
+    }
+    let schema = Schema::from_json(
+        r#"{"columns": [{"name": "c", "kind": "coded", "size": 2, "na": true}]}"#,
+        "s",
+    );
+    assert!(schema.unwrap().with_missing(vec!["1".into()]).is_err(), "1 is a value");
+}

@@ -1,0 +1,111 @@
+//! Sums over records, from their definition.
+
+use crate::domain::{Clique, Domain};
+use rand::rngs::ChaCha20Rng;
+use rand::{RngExt, SeedableRng};
+
+use super::*;
+
+const TOTAL: f64 = 77.5;
+
+/// Random records with weights, some of which are zero.
+fn case(records: usize, seed: u64) -> (Dataset, Vec<f64>, Arc<CliqueLayout>, Potentials) {
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let domain = Domain::new([("a", 3), ("b", 4), ("c", 2)]).unwrap();
+    let rows: Vec<[u32; 3]> =
+        (0..records).map(|_| [3, 4, 2].map(|k| rng.random_range(0..k))).collect();
+    let rows = Dataset::from_rows(domain.clone(), &rows).unwrap();
+    let weigh = |_| if rng.random::<f64>() < 0.1 { 0.0 } else { rng.random_range(0.1..5.0) };
+    let weights: Vec<f64> = (0..records).map(weigh).collect();
+    let cliques = [&[0, 1][..], &[2], &[0, 2]].map(|c| Clique::new(c.iter().copied()));
+    let layout = CliqueLayout::new(&domain, cliques).unwrap();
+    let mut theta = Potentials::zeros(&layout);
+    theta.values_mut().iter_mut().for_each(|x| *x = rng.random_range(-4.0..4.0));
+    (rows, weights, layout, theta)
+}
+
+/// Marginals and log-partition value, record by record.
+fn direct(rows: &Dataset, weights: &[f64], theta: &Potentials) -> (Vec<f64>, f64) {
+    let layout = theta.layout();
+    let sum: f64 = weights.iter().sum();
+    let cell = |record: usize, clique: usize| {
+        let row = rows.row(record);
+        let codes = layout.cliques()[clique].iter().zip(layout.shape(clique));
+        codes.fold(0, |cell, (a, k)| cell * k + usize::try_from(row[a]).unwrap())
+    };
+    let cliques = 0..layout.cliques().len();
+    let mass: Vec<f64> = (0..rows.records())
+        .map(|record| {
+            let log: f64 = cliques.clone().map(|r| theta.table(r)[cell(record, r)]).sum();
+            weights[record] / sum * log.exp()
+        })
+        .collect();
+    let z: f64 = mass.iter().sum();
+    let mut mu = Marginals::zeros(layout);
+    for (record, mass) in mass.iter().enumerate() {
+        for r in cliques.clone() {
+            mu.table_mut(r)[cell(record, r)] += TOTAL * mass / z;
+        }
+    }
+    (mu.values().to_vec(), z.ln())
+}
+
+#[test]
+fn it_equals_the_sum_over_records() {
+    for (seed, records) in [(1, 1), (2, 7), (3, 300), (4, 3 * BLOCK + 5)] {
+        let (rows, mut weights, layout, theta) = case(records, seed);
+        weights[0] = 1.0;
+        let oracle = ListedRecords::new(&rows, &weights, &layout).unwrap();
+        let mut mu = Marginals::zeros(&layout);
+        let a = oracle.marginals(&theta, TOTAL, &mut (), &mut mu).unwrap();
+        let (expected, log_partition) = direct(&rows, &weights, &theta);
+        assert!((a - log_partition).abs() < 1e-11, "{a}, expected {log_partition}");
+        for (found, expected) in mu.values().iter().zip(&expected) {
+            assert!((found - expected).abs() < 1e-10 * TOTAL, "{found}, expected {expected}");
+        }
+        let zero = Potentials::zeros(&layout);
+        assert!(oracle.marginals(&zero, TOTAL, &mut (), &mut mu).unwrap().abs() < 1e-11);
+        let (shares, log) = oracle.weights(&theta).unwrap();
+        assert!((shares.iter().sum::<f64>().ln() + log - log_partition).abs() < 1e-11);
+        assert!(shares.iter().zip(&weights).all(|(share, w)| (*share > 0.0) == (*w > 0.0)));
+    }
+}
+
+#[test]
+fn the_result_is_the_same_on_one_and_two_threads() {
+    let (rows, weights, layout, theta) = case(5 * BLOCK + 17, 9);
+    let oracle = ListedRecords::new(&rows, &weights, &layout).unwrap();
+    let on = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let mut mu = Marginals::zeros(&layout);
+        let a = pool.install(|| oracle.marginals(&theta, TOTAL, &mut (), &mut mu)).unwrap();
+        let bits: Vec<u64> = mu.values().iter().chain([&a]).map(|x| x.to_bits()).collect();
+        bits
+    };
+    assert_eq!(on(1), on(2));
+}
+
+#[test]
+fn unusable_weights_and_potentials_are_errors() {
+    let (rows, weights, layout, theta) = case(4, 3);
+    let bad = [
+        vec![1.0; 3],
+        vec![0.0; 4],
+        vec![1.0, -1.0, 1.0, 1.0],
+        vec![1.0, f64::NAN, 1.0, 1.0],
+        vec![1.0, f64::INFINITY, 1.0, 1.0],
+    ];
+    for weights in bad {
+        assert!(ListedRecords::new(&rows, &weights, &layout).is_err(), "{weights:?}");
+    }
+    let oracle = ListedRecords::new(&rows, &weights, &layout).unwrap();
+    let mut mu = Marginals::zeros(&layout);
+    for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let mut theta = theta.clone();
+        theta.table_mut(1).fill(bad); // every record has a value of c
+        assert!(oracle.marginals(&theta, TOTAL, &mut (), &mut mu).is_err(), "{bad}");
+    }
+    let fewer = CliqueLayout::new(rows.domain(), [Clique::new([2])]).unwrap();
+    let theta = Potentials::zeros(&fewer);
+    assert!(oracle.marginals(&theta, TOTAL, &mut (), &mut mu).is_err());
+}

@@ -1,0 +1,138 @@
+use rand::rngs::ChaCha20Rng;
+use rand::{RngExt, SeedableRng};
+use rand_distr::StandardNormal;
+
+use super::*;
+
+fn domain() -> Domain {
+    Domain::new([("a", 2), ("b", 3), ("c", 4)]).unwrap()
+}
+
+fn measurement(clique: &[usize], values: Vec<f64>, stddev: f64) -> Measurement {
+    let clique = Clique::new(clique.iter().copied());
+    Measurement { clique, cell: None, values, stddev, provenance: Provenance::Private }
+}
+
+fn table(clique: &[usize], values: Vec<f64>) -> Factor {
+    Factor::new(&domain(), Clique::new(clique.iter().copied()), values).unwrap()
+}
+
+fn near(found: f64, expected: f64) {
+    assert!(
+        (found - expected).abs() < 1e-9 * expected.abs().max(1.0),
+        "{found}, expected {expected}"
+    );
+}
+
+#[test]
+fn measured_counts_are_the_precise_average_of_their_measurements() {
+    let known = Accuracy {
+        measured: vec![
+            measurement(&[0], vec![40.0, 60.0], 3.0),
+            measurement(&[0, 1], vec![10.0, 12.0, 14.0, 20.0, 21.0, 22.0], 2.0),
+        ],
+        is_independent: true,
+        ..Accuracy::default()
+    };
+    let bounds = known.bounds(&domain(), &table(&[0], vec![39.0, 61.0])).unwrap();
+    assert_eq!(bounds.basis, Basis::Measured);
+    // Variances 9 and 3 · 4 = 12: weights 4/7 and 3/7.
+    let found = bounds.of(&[0]).unwrap();
+    near(found.estimate, (4.0 * 40.0 + 3.0 * 36.0) / 7.0);
+    near(found.upper - found.estimate, TWO_SIDED * (36.0_f64 / 7.0).sqrt());
+    // Two cells of independent noise.
+    let both = bounds.of(&[0, 1]).unwrap();
+    near(both.upper - both.estimate, TWO_SIDED * (72.0_f64 / 7.0).sqrt());
+    // With dependent noise only the marginal itself counts, and sums may err together.
+    let known = Accuracy { is_independent: false, is_laplace: true, ..known };
+    let found =
+        known.bounds(&domain(), &table(&[0], vec![39.0, 61.0])).unwrap().of(&[0, 1]).unwrap();
+    near(found.estimate, 100.0);
+    near(found.upper - found.estimate, 2.0 * LAPLACE * 3.0);
+    let other = known.bounds(&domain(), &table(&[1], vec![30.0, 33.0, 37.0])).unwrap();
+    assert_eq!(other.basis, Basis::Model);
+}
+
+#[test]
+fn intervals_of_measured_counts_cover_as_they_say() {
+    let mut rng = ChaCha20Rng::seed_from_u64(11);
+    let truth: Vec<f64> = (0..24).map(|cell| 20.0 + 13.0 * f64::from(cell)).collect();
+    let exact = table(&[0, 1, 2], truth);
+    let (mut covered, mut count) = (0.0, 0.0);
+    for _ in 0..2000 {
+        let measured =
+            [(&[0, 1, 2][..], 4.0), (&[0, 1], 9.0), (&[1], 5.0)].map(|(clique, stddev)| {
+                let clique = Clique::new(clique.iter().copied());
+                let noisy = exact.project(&clique);
+                let values = noisy
+                    .values()
+                    .iter()
+                    .map(|x| x + stddev * rng.sample::<f64, _>(StandardNormal));
+                measurement(clique.attributes(), values.collect(), stddev)
+            });
+        let known =
+            Accuracy { measured: measured.into(), is_independent: true, ..Accuracy::default() };
+        for asked in [vec![1], vec![0, 1], vec![0, 1, 2]] {
+            let target = exact.project(&Clique::new(asked));
+            let bounds = known.bounds(&domain(), &target).unwrap();
+            for (cell, x) in target.values().iter().enumerate() {
+                let found = bounds.of(&[cell]).unwrap();
+                covered += f64::from(u8::from((found.lower..=found.upper).contains(x)));
+                count += 1.0;
+            }
+            let (pair, sum) = ([0, 2], target.values()[0] + target.values()[2]);
+            let found = bounds.of(&pair).unwrap();
+            covered += f64::from(u8::from((found.lower..=found.upper).contains(&sum)));
+            count += 1.0;
+        }
+    }
+    let coverage: f64 = covered / count;
+    assert!((coverage - 0.95).abs() < 0.005, "{coverage}");
+}
+
+#[test]
+fn predicted_counts_spread_as_the_measured_error_says() {
+    let means = vec![400.0, 300.0, 200.0, 80.0, 15.0, 5.0];
+    let known = |error: f64| Accuracy {
+        public: vec![Clique::new([0, 1])],
+        errors: vec![(Clique::new([0, 1, 2]), 1.9), (Clique::new([0, 1]), error)],
+        total: 1000.0,
+        ..Accuracy::default()
+    };
+    let target = table(&[0, 1], means.clone());
+    let wide = known(0.3).bounds(&domain(), &target).unwrap();
+    assert_eq!(wide.basis, Basis::Public);
+    let Form::Predicted(Spread::Wider { psi, .. }) = &wide.form else {
+        panic!("wider than Poisson")
+    };
+    let error: f64 =
+        means.iter().map(|mean| Count::new(*mean, psi * mean.powf(POWER)).mean_deviation()).sum();
+    near(error / 1000.0, 1.2 * 0.3);
+    let [large, small] = [0, 5].map(|cell| wide.of(&[cell]).unwrap());
+    assert!(large.lower < 350.0 && large.upper > 450.0, "{large:?}");
+    assert!(small.lower == 0.0 && small.upper > 9.0, "{small:?}");
+    // No sum errs by more than half the L1 error.
+    let all = wide.of(&[0, 1, 2, 3, 4, 5]).unwrap();
+    assert!((all.upper - all.lower) / 2.0 <= TWO_SIDED * 150.0 + 1e-9, "{all:?}");
+    let narrow = known(0.01).bounds(&domain(), &target).unwrap();
+    let Form::Predicted(Spread::Narrower { factor, .. }) = &narrow.form else { panic!("narrower") };
+    assert!(*factor > 0.0 && *factor < 0.3, "{factor}");
+    let found = narrow.of(&[0]).unwrap();
+    near(found.upper - found.lower, 2.0 * TWO_SIDED * factor * 20.0);
+}
+
+#[test]
+fn a_part_of_a_marginal_errs_by_no_more_than_the_whole_and_others_are_unknown() {
+    let known = Accuracy {
+        errors: vec![(Clique::new([0, 1]), 0.2), (Clique::new([0, 2]), 0.1)],
+        total: 100.0,
+        ..Accuracy::default()
+    };
+    let of = |clique: &[usize], cells: usize| {
+        let values = vec![100.0 / cells as f64; cells];
+        known.bounds(&domain(), &table(clique, values)).unwrap().of(&[0])
+    };
+    let (own, part) = (of(&[0, 2], 8).unwrap(), of(&[0], 2).unwrap());
+    assert!(own.upper > own.estimate && part.upper > part.estimate);
+    assert!(of(&[1, 2], 12).is_none(), "not in the workload");
+}

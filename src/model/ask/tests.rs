@@ -1,0 +1,117 @@
+use super::*;
+use crate::data::Dataset;
+use crate::model::WeightedSupport;
+
+const SCHEMA: &str = r#"{"na_token": "NA", "columns": [
+    {"name": "sex", "role": "attribute", "kind": "categorical", "na": false, "codes": ["f", "m"],
+     "labels": ["female", "male"]},
+    {"name": "age", "role": "attribute", "kind": "numeric", "na": true, "edges": [0, 10, 11, 21], "integer": true,
+     "draw": [[0, 6], [4, 2], [11, 21, 5]]}
+]}"#;
+
+/// Ten records: women of the first bin (4), the third (2) and without an age (1), men of the second (3).
+fn model() -> (Model, Schema) {
+    let schema = Schema::from_json(SCHEMA, "schema.json").unwrap();
+    let rows = [[0, 0], [0, 2], [0, 3], [1, 1]];
+    let rows = Dataset::from_rows(schema.domain(), &rows).unwrap();
+    let model = WeightedSupport::new(&rows, vec![4.0, 2.0, 1.0, 3.0], 10.0).unwrap();
+    (model.into(), schema)
+}
+
+fn answers(by: &[&str], questions: &[Question]) -> Vec<Answer> {
+    let (model, schema) = model();
+    let by: Vec<String> = by.iter().map(|name| (*name).to_owned()).collect();
+    model.ask(&schema, &by, questions).unwrap()
+}
+
+fn near(found: Option<f64>, expected: f64) {
+    assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?}, expected {expected}");
+}
+
+#[test]
+fn means_and_quantiles_follow_the_pieces_of_bins() {
+    let age = || "age".to_owned();
+    let quantile = |share| Question::Quantile(age(), share);
+    let found = answers(
+        &[],
+        &[
+            Question::Mean(age()),
+            quantile(0.0),
+            quantile(0.3),
+            quantile(0.5),
+            quantile(0.9),
+            quantile(1.0),
+        ],
+    );
+    // The first bin has a mean of 1 (0 six times, 4 twice), the second is 10, the third 11, ..., 20.
+    near(found[0].rows[0].answer, (4.0 + 3.0 * 10.0 + 2.0 * 15.5) / 9.0);
+    assert!((found[0].rows[0].count - 9.0).abs() < 1e-12, "without the missing one");
+    // Three of nine are 0, one is 4, three are 10, two are 11 to 20.
+    for (answer, expected) in found[1..].iter().zip([0.0, 0.0, 10.0, 16.0, 20.0]) {
+        near(answer.rows[0].answer, expected);
+    }
+}
+
+#[test]
+fn groups_have_their_own_answers_and_names() {
+    let (_, schema) = model();
+    let child = Evidence::parse("age=0..9", &schema).unwrap();
+    let found = answers(
+        &["sex"],
+        &[
+            Question::Share(child),
+            Question::Mean("age".into()),
+            Question::Marginal(vec!["age".into()]),
+        ],
+    );
+    assert_eq!(found[0].rows[0].group, ["f (female)"]);
+    near(found[0].rows[0].answer, 4.0 / 7.0);
+    near(found[0].rows[1].answer, 0.0);
+    near(found[1].rows[1].answer, 10.0);
+    let values: Vec<&str> = found[2].rows.iter().take(4).map(|row| &*row.values[0]).collect();
+    assert_eq!(values, ["0 to 9", "10", "11 to 20", "missing"]);
+    near(found[2].rows[2].answer, 2.0 / 7.0);
+    // By the attribute itself: everybody of a group has its value.
+    let own = answers(&["sex"], &[Question::Marginal(vec!["sex".into()])]);
+    near(own[0].rows[0].answer, 1.0);
+    assert_eq!(own[0].rows.len(), 2);
+}
+
+#[test]
+fn values_are_named_in_the_order_of_the_question() {
+    let both = |names: [&str; 2]| {
+        let found = answers(&[], &[Question::Marginal(names.map(str::to_owned).to_vec())]);
+        found[0].rows[1].values.clone()
+    };
+    // The second cell in the domain's order: women of 10.
+    assert_eq!(both(["sex", "age"]), ["f (female)", "10"]);
+    assert_eq!(both(["age", "sex"]), ["10", "f (female)"]);
+    let by = answers(&["age", "sex"], &[Question::Share(Evidence::default())]);
+    assert_eq!(by[0].rows[1].group, ["10", "f (female)"]);
+}
+
+#[test]
+fn what_cannot_be_answered_is_refused() {
+    let (model, schema) = model();
+    let refuse = |question: Question, part: &str| {
+        let error = model.ask(&schema, &[], &[question]).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    };
+    refuse(Question::Mean("sex".into()), "a numeric column or a date");
+    refuse(Question::Mean("sexx".into()), "sexx");
+    refuse(Question::Quantile("age".into(), 1.5), "from 0 to 1");
+    refuse(Question::Marginal(vec![]), "at least one");
+}
+
+#[test]
+fn a_spread_is_the_mean_and_the_quartiles_of_the_counts() {
+    let (_, schema) = model();
+    let Some(crate::domain::Kind::Numeric(bins)) = &schema.column("age").unwrap().kind else {
+        panic!()
+    };
+    // Four in the first bin: three at 0 and one at 4; three at 10.
+    let found = Spread::of(bins, &[4.0, 3.0, 0.0]).unwrap();
+    assert!((found.mean - 34.0 / 7.0).abs() < 1e-12, "{found:?}");
+    assert_eq!(found.quartiles.map(|q| q.to_string()), ["0", "4", "10"]);
+    assert_eq!(Spread::of(bins, &[0.0; 3]), None);
+}

@@ -1,0 +1,61 @@
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+
+use super::*;
+
+fn domain() -> Domain {
+    Domain::new([("a", 2), ("b", 3), ("c", 300)]).unwrap()
+}
+
+#[test]
+fn equal_records_become_one_and_the_order_of_rows_does_not_matter() {
+    let rows = |rows: &[[u32; 3]]| Dataset::from_rows(domain(), rows).unwrap();
+    let [x, y] = [[1, 2, 299], [0, 1, 4]];
+    let one = WeightedSupport::new(&rows(&[x, y, x]), vec![1.0, 3.0, 2.0], 12.0).unwrap();
+    let other = WeightedSupport::new(&rows(&[y, x]), vec![3.0, 3.0], 12.0).unwrap();
+    assert_eq!(one, other);
+    assert_eq!((one.rows().row(0), one.rows().row(1)), (y.to_vec(), x.to_vec()));
+    assert!((one.entropy() - 2_f64.ln()).abs() < 1e-12);
+    for (weights, total) in [
+        (vec![1.0], 1.0),
+        (vec![0.0, 0.0], 1.0),
+        (vec![1.0, -1.0], 1.0),
+        (vec![1.0, f64::NAN], 1.0),
+        (vec![f64::MAX, f64::MAX], 1.0),
+        (vec![1.0, 1.0], 0.0),
+    ] {
+        assert!(WeightedSupport::new(&rows(&[x, y]), weights, total).is_err());
+    }
+}
+
+#[test]
+fn all_cells_are_the_records_of_the_domain_in_order() {
+    let support = WeightedSupport::all_cells(&domain(), 1800.0).unwrap();
+    assert_eq!((support.size(), support.rows().row(900 + 2 * 300 + 7)), (1800, vec![1, 2, 7]));
+    let marginal = &support.marginals(&[Clique::new([0, 1])]).unwrap()[0];
+    assert!(marginal.values().iter().all(|count| (count - 300.0).abs() < 1e-9));
+    let wide = Domain::new((0..23).map(|i| (i.to_string(), 2))).unwrap();
+    let error = WeightedSupport::all_cells(&wide, 1.0).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+}
+
+#[test]
+fn rounded_records_occur_as_often_as_expected_rounded_up_or_down() {
+    let rows = WeightedSupport::all_cells(&domain(), 1.0).unwrap().rows().clone();
+    let weights: Vec<f64> = (0..1800_u32).map(|i| f64::from(i * i % 37)).collect();
+    let sum: f64 = weights.iter().sum();
+    let support = WeightedSupport::new(&rows, weights.clone(), 1.0).unwrap();
+    for records in [1, 10, 1000, 12_345] {
+        let mut rng = ChaCha20Rng::seed_from_u64(3);
+        let drawn = support.sample(records, Sampling::Rounded, &mut rng).unwrap();
+        let found = drawn.weighted_marginals(&vec![1.0; records], &[domain().everything()]);
+        let found = found.unwrap().swap_remove(0);
+        assert_eq!(drawn.records(), records);
+        for (count, weight) in found.iter().zip(&weights) {
+            assert!((count - weight / sum * records as f64).abs() < 1.0);
+        }
+        let drawn = support.sample(records, Sampling::Independent, &mut rng).unwrap();
+        assert_eq!(drawn.records(), records);
+    }
+    assert!(support.sample(0, Sampling::Rounded, &mut ChaCha20Rng::seed_from_u64(1)).is_err());
+}
