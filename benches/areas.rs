@@ -26,6 +26,7 @@ mod support;
 use std::path::Path;
 use std::time::Instant;
 
+use jointly::CommonError;
 use jointly::data::{Column, Dataset, PublicData, read_csv};
 use jointly::domain::{Domain, Kind, Schema, SchemaColumn};
 use jointly::estimation::prior::{Answers, PriorAware};
@@ -251,7 +252,7 @@ impl Census {
             });
             Column::from_codes(codes, attribute.cardinality as usize)
         });
-        Ok(Dataset::new(domain.clone(), columns.collect::<jointly::Result<_>>()?)?)
+        Ok(Dataset::new(domain.clone(), columns.collect::<Result<_, CommonError>>()?)?)
     }
 }
 
@@ -270,7 +271,7 @@ fn budget() -> jointly::Result<Rho> {
 
 fn take(table: &Dataset, records: &[usize]) -> jointly::Result<Dataset> {
     let rows: Vec<Vec<u32>> = records.iter().map(|record| table.row(*record)).collect();
-    Dataset::from_rows(table.domain().clone(), &rows)
+    Ok(Dataset::from_rows(table.domain().clone(), &rows)?)
 }
 
 /// The schema with the state and its areas as attributes. Their codes are declared; none is read from the private file.

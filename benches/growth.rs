@@ -183,7 +183,7 @@ fn oracle_call(oracle: &BeliefPropagation) -> Result<f64, Failure> {
 }
 
 fn uniform_domain(attributes: usize, values: u32) -> jointly::Result<Domain> {
-    Domain::new((0..attributes).map(|i| (format!("x{i}"), values)))
+    Ok(Domain::new((0..attributes).map(|i| (format!("x{i}"), values)))?)
 }
 
 /// Seconds of the fastest run.

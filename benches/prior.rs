@@ -16,7 +16,8 @@ const RECORDS: usize = 2_000;
 
 fn people(seed: u64, drift: f64) -> jointly::Result<Dataset> {
     let table = Generator { records: RECORDS, seed, drift }.generate()?;
-    table.select(&NAMES.iter().filter_map(|n| table.domain().position(n)).collect::<Vec<_>>())
+    let known: Vec<_> = NAMES.iter().filter_map(|n| table.domain().position(n)).collect();
+    Ok(table.select(&known)?)
 }
 
 fn main() -> jointly::Result<()> {

@@ -13,7 +13,8 @@ use jointly::query::Workload;
 fn people(seed: u64, drift: f64) -> jointly::Result<Dataset> {
     let table = Generator { records: 3_000, seed, drift }.generate()?;
     let names = ["SEX", "SCH", "MAR", "ESR", "PRIVCOV", "TEN"];
-    table.select(&names.iter().filter_map(|n| table.domain().position(n)).collect::<Vec<_>>())
+    let known: Vec<_> = names.iter().filter_map(|n| table.domain().position(n)).collect();
+    Ok(table.select(&known)?)
 }
 
 fn main() -> jointly::Result<()> {

@@ -24,14 +24,14 @@ const NAMES: [&str; 8] = ["AGEP", "SEX", "RAC", "SCH", "MAR", "ESR", "TEN", "PRI
 fn people(records: usize, seed: u64, drift: f64) -> jointly::Result<Dataset> {
     let table = Generator { records, seed, drift }.generate()?;
     let positions = NAMES.iter().filter_map(|name| table.domain().position(name));
-    table.select(&positions.collect::<Vec<_>>())
+    Ok(table.select(&positions.collect::<Vec<_>>())?)
 }
 
 /// The rows of a table in which an attribute does not have a value.
 fn without(table: &Dataset, domain: &Domain, name: &str, code: u32) -> jointly::Result<Dataset> {
     let position = domain.position(name).unwrap_or(0);
     let rows = (0..table.records()).map(|r| table.row(r)).filter(|row| row[position] != code);
-    Dataset::from_rows(domain.clone(), &rows.collect::<Vec<_>>())
+    Ok(Dataset::from_rows(domain.clone(), &rows.collect::<Vec<_>>())?)
 }
 
 fn main() -> jointly::Result<()> {

@@ -14,7 +14,8 @@ use jointly::{Curator, NeighboringRelation, NoiseSeed, PublicData, demo::Generat
 fn people(seed: u64, drift: f64) -> jointly::Result<jointly::Dataset> {
     let table = Generator { records: 3_000, seed, drift }.generate()?;
     let names = ["SEX", "MAR", "ESR", "PRIVCOV"];
-    table.select(&names.iter().filter_map(|n| table.domain().position(n)).collect::<Vec<_>>())
+    let known: Vec<_> = names.iter().filter_map(|n| table.domain().position(n)).collect();
+    Ok(table.select(&known)?)
 }
 
 fn main() -> jointly::Result<()> {

@@ -126,7 +126,7 @@ impl Compression {
             recoded.collect::<Result<Vec<_>>>()?.into_iter().unzip();
         let domain = Domain::new(attributes)?;
         let domain = if domain.attributes() == new.attributes() { new } else { domain };
-        Dataset::new(domain, columns)
+        Ok(Dataset::new(domain, columns)?)
     }
 }
 

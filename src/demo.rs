@@ -68,7 +68,7 @@ impl Generator {
             .into_iter()
             .zip(&attributes)
             .map(|(codes, attribute)| Column::from_codes(codes, attribute.cardinality() as usize));
-        Dataset::new(schema.domain(), columns.collect::<Result<_>>()?)
+        Ok(Dataset::new(schema.domain(), columns.collect::<jointly_pgm::Result<_>>()?)?)
     }
 }
 

@@ -3,11 +3,11 @@
 mod kind;
 mod output;
 
-use std::fmt;
 use std::path::PathBuf;
 
 use crate::privacy::{Cost, NeighboringRelation, Ratio, Rho};
 
+pub use jointly_pgm::{Error as CommonError, Fact};
 pub use kind::ErrorKind;
 pub use output::OutputFault;
 
@@ -21,16 +21,10 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A parameter is outside its range.
-    #[error("{name} is {found}, expected {expected}")]
-    InvalidParameter {
-        /// The parameter as the caller knows it.
-        name: &'static str,
-        /// The value found.
-        found: Fact,
-        /// The range or form expected.
-        expected: &'static str,
-    },
+    /// What all parts report alike: a value out of range, an unknown name, a table of another shape, something too large,
+    /// a run that was stopped.
+    #[error(transparent)]
+    Common(#[from] CommonError),
     /// A privacy budget, or a part of one, that is outside its range or too small for what it must pay for.
     #[error("{name} is {found}, expected {expected}")]
     InvalidBudget {
@@ -50,34 +44,6 @@ pub enum Error {
         spent: Cost,
         /// The budget.
         limit: Cost,
-    },
-    /// A name that is not an attribute of the domain.
-    #[error("unknown attribute '{name}' in {place}, expected one of: {known}")]
-    UnknownAttribute {
-        /// The name found.
-        name: String,
-        /// Where it was found (a workload, a column list, ...).
-        place: String,
-        /// The attributes that exist, shortened when there are many.
-        known: String,
-    },
-    /// The same attribute twice.
-    #[error("attribute '{name}' occurs twice in {place}")]
-    DuplicateAttribute {
-        /// The repeated name.
-        name: String,
-        /// Where it was found.
-        place: String,
-    },
-    /// A schema, domain, workload or model that does not say what it must.
-    #[error("{place}: {found}, expected {expected}")]
-    InvalidSpecification {
-        /// The file or object, and the place in it.
-        place: String,
-        /// What was found.
-        found: String,
-        /// What was expected.
-        expected: String,
     },
     /// A cell of an input table that does not fit its schema.
     #[error("{file}, line {line}, column '{column}': found {found}, expected {expected}")]
@@ -119,32 +85,6 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
-    /// A table of values whose size is not that of its clique.
-    #[error("table over {clique} has {found} cells, expected {expected}")]
-    ShapeMismatch {
-        /// The clique.
-        clique: String,
-        /// Cells expected.
-        expected: usize,
-        /// Cells found.
-        found: usize,
-    },
-    /// Something would be larger than a limit allows.
-    #[error(
-        "{what} would take {} {unit}, the limit is {} {unit}",
-        size(*needed),
-        size(Some(*limit))
-    )]
-    TooLarge {
-        /// The object.
-        what: String,
-        /// Its size; `None` where it is more than the limit and was not counted.
-        needed: Option<f64>,
-        /// The limit.
-        limit: f64,
-        /// What both are counted in.
-        unit: &'static str,
-    },
     /// A charge that would overrun the privacy budget; nothing was spent.
     #[error("a charge of {asked} for {purpose} exceeds the remaining budget of {remaining}")]
     BudgetExceeded {
@@ -175,12 +115,6 @@ pub enum Error {
         /// What the smallest model takes, in MiB.
         needed_mib: f64,
     },
-    /// Evidence or potentials that leave no possible record.
-    #[error("the model gives every record probability zero: {reason}")]
-    EmptyModel {
-        /// What led there.
-        reason: String,
-    },
     /// A job that contradicts itself or lacks something.
     #[error(transparent)]
     Contradiction(#[from] Contradiction),
@@ -202,10 +136,6 @@ pub enum Error {
         /// What is wrong with it.
         fault: OutputFault,
     },
-    /// The observer stopped the run ([`Observer::check`](crate::observe::Observer::check)). What was paid stays paid: the
-    /// ledger or the checkpoint records it, and a run with a checkpoint resumes without paying for a round twice.
-    #[error("interrupted")]
-    Interrupted,
     /// A checkpoint that cannot be continued.
     #[error("checkpoint {path}: {fault}")]
     Checkpoint {
@@ -281,68 +211,21 @@ pub enum CheckpointFault {
     InUse,
 }
 
-/// A value that was found where another one was expected.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Fact {
-    /// A whole number.
-    Count(u64),
-    /// A number.
-    Number(f64),
-    /// A budget of ρ-zCDP.
-    Rho(Rho),
-    /// A relation between neighboring tables.
-    Relation(NeighboringRelation),
-    /// A word or a text.
-    Text(String),
-}
-
-impl fmt::Display for Fact {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Count(count) => count.fmt(f),
-            Self::Number(number) if *number != 0.0 && !(1e-4..1e15).contains(&number.abs()) => {
-                write!(f, "{number:e}")
-            }
-            Self::Number(number) => number.fmt(f),
-            Self::Rho(rho) => rho.fmt(f),
-            Self::Relation(relation) => relation.fmt(f),
-            Self::Text(text) => f.write_str(text),
-        }
+impl From<Rho> for Fact {
+    fn from(rho: Rho) -> Self {
+        Self::Text(rho.to_string())
     }
 }
 
-macro_rules! fact {
-    ($($from:ty => |$value:ident| $fact:expr),* $(,)?) => {
-        $(impl From<$from> for Fact {
-            fn from($value: $from) -> Self {
-                $fact
-            }
-        })*
-    };
+impl From<NeighboringRelation> for Fact {
+    fn from(relation: NeighboringRelation) -> Self {
+        Self::Text(relation.to_string())
+    }
 }
 
-fact! {
-    i32 => |number| Self::Number(number.into()),
-    u32 => |count| Self::Count(count.into()),
-    u64 => |count| Self::Count(count),
-    usize => |count| Self::Count(count as u64),
-    f64 => |number| Self::Number(number),
-    Rho => |rho| Self::Rho(rho),
-    NeighboringRelation => |relation| Self::Relation(relation),
-    Ratio => |ratio| Self::Text(ratio.to_string()),
-    String => |text| Self::Text(text),
-    &String => |text| Self::Text(text.clone()),
-    &str => |text| Self::Text(text.to_owned()),
-}
-
-/// A size for readers.
-fn size(size: Option<f64>) -> String {
-    match size {
-        None => "more".to_owned(),
-        Some(size) if size >= 1e15 => format!("10^{:.1}", size.log10()),
-        Some(size) if size >= 100.0 => format!("{size:.0}"),
-        Some(size) => size.to_string(),
+impl From<Ratio> for Fact {
+    fn from(ratio: Ratio) -> Self {
+        Self::Text(ratio.to_string())
     }
 }
 
@@ -400,13 +283,13 @@ pub enum Contradiction {
 }
 
 impl Error {
-    /// An [`Error::InvalidParameter`].
+    /// A [`CommonError::InvalidParameter`].
     pub fn invalid_parameter(
         name: &'static str,
         found: impl Into<Fact>,
         expected: &'static str,
     ) -> Self {
-        Self::InvalidParameter { name, found: found.into(), expected }
+        CommonError::invalid_parameter(name, found, expected).into()
     }
 
     /// An [`Error::InvalidBudget`].
@@ -418,58 +301,35 @@ impl Error {
         Self::InvalidBudget { name, found: found.into(), expected }
     }
 
-    /// An error about a value that came from a file, with the file's name: a parameter out of range is then wrong
-    /// input.
-    pub(crate) fn in_file(self, file: &str) -> Self {
-        let at = |what: &str| format!("{file}, {what}");
-        match self {
-            Self::InvalidParameter { name, found, expected }
-            | Self::InvalidBudget { name, found, expected } => {
-                Self::invalid_specification(at(name), found.to_string(), expected)
-            }
-            Self::InvalidSpecification { place, found, expected } if !place.starts_with(file) => {
-                Self::invalid_specification(at(&place), found, expected)
-            }
-            Self::UnknownAttribute { name, place, known } if !place.starts_with(file) => {
-                Self::UnknownAttribute { name, place: at(&place), known }
-            }
-            Self::DuplicateAttribute { name, place } if !place.starts_with(file) => {
-                Self::DuplicateAttribute { name, place: at(&place) }
-            }
-            Self::ShapeMismatch { clique, expected, found } => Self::invalid_specification(
-                at(&format!("table over {clique}")),
-                format!("{found} cells"),
-                expected.to_string(),
-            ),
-            Self::EmptyModel { reason } => Self::invalid_specification(
-                file,
-                format!("a model that gives every record probability zero ({reason})"),
-                "at least one possible record",
-            ),
-            other => other,
-        }
-    }
-
-    /// An [`Error::TooLarge`].
+    /// A [`CommonError::TooLarge`].
     pub fn too_large(
         what: impl Into<String>,
         needed: Option<f64>,
         limit: f64,
         unit: &'static str,
     ) -> Self {
-        Self::TooLarge { what: what.into(), needed, limit, unit }
+        CommonError::too_large(what, needed, limit, unit).into()
     }
 
-    /// An [`Error::InvalidSpecification`].
+    /// A [`CommonError::InvalidSpecification`].
     pub fn invalid_specification(
         place: impl Into<String>,
         found: impl Into<String>,
         expected: impl Into<String>,
     ) -> Self {
-        Self::InvalidSpecification {
-            place: place.into(),
-            found: found.into(),
-            expected: expected.into(),
+        CommonError::invalid_specification(place, found, expected).into()
+    }
+
+    /// An error about a value that came from a file, with the file's name: a parameter out of range is then wrong
+    /// input.
+    pub(crate) fn in_file(self, file: &str) -> Self {
+        match self {
+            Self::Common(error) => Self::Common(error.in_file(file)),
+            Self::InvalidBudget { name, found, expected } => {
+                let at = format!("{file}, {name}");
+                Self::invalid_specification(at, found.to_string(), expected)
+            }
+            other => other,
         }
     }
 }

@@ -82,7 +82,10 @@
 //!
 //! # Map
 //!
-//! A module uses only those above it; the first two may name any type.
+//! The engine is a crate of its own, [`jointly_pgm`], which knows no budget and adds no noise: attributes and records,
+//! [`table`], [`graph`], [`inference`], [`measurement`], estimation and the graphical model. All modules below may use it,
+//! and those of the same name hold what the library adds. A module uses only those above it; the first two may name any
+//! type.
 //!
 //! | module | what is in it |
 //! | --- | --- |
@@ -92,18 +95,14 @@
 //! | `linalg` | dense solves, by our own code or by LAPACK |
 //! | `normal` | quantiles of the normal distribution |
 //! | `program` | linear and integer programs, by `good_lp` and `microlp` |
-//! | [`domain`] | attributes, cliques, and the schema that turns text into codes |
-//! | [`table`] | tables over cliques: factors, potentials, marginals |
-//! | [`data`] | records: reading, counting, writing; public tables |
-//! | [`graph`] | moral graph, elimination orders, junction trees |
+//! | [`domain`] | the schema that turns text into codes |
+//! | [`data`] | records: reading, counting as they are read, writing; public tables |
 //! | [`query`] | the workload |
-//! | [`inference`] | from potentials to marginals: the engine |
-//! | [`measurement`] | what was measured, and from which table |
 //! | [`privacy`] | budget, ledger and its file, curator, exact noise |
 //! | [`compression`] | rare values merged before a run, at a cost |
 //! | [`strategy`] | which marginals to measure, and how well: residuals, HDMM |
-//! | [`model`] | fitted models behind one trait: marginals, records, files |
-//! | [`estimation`] | from measurements to potentials |
+//! | [`model`] | all kinds of fitted models behind one trait: marginals, records, files |
+//! | [`estimation`] | answers that a prior fills up: IDE |
 //! | [`error_bars`] | the errors of a released table, measured at a cost, with intervals |
 //! | [`mechanism`] | the driver of a run, the catalogue, JAM-PGM, AIM, MST and the others |
 //! | [`mixture_error`] | how well any weighting of public rows can do; **not private** |
@@ -129,10 +128,7 @@ pub mod error_bars;
 pub mod estimation;
 pub mod evaluation;
 pub mod experiment;
-pub mod graph;
-pub mod inference;
 mod linalg;
-pub mod measurement;
 pub mod mechanism;
 pub mod mixture_error;
 pub mod model;
@@ -146,13 +142,15 @@ pub mod query;
 pub mod report;
 pub mod strategy;
 pub mod synthesis;
-pub mod table;
 mod text;
 pub mod trust;
 
 pub use data::{Dataset, PublicData};
 pub use domain::Schema;
-pub use error::{CheckpointFault, Contradiction, Error, ErrorKind, Fact, OutputFault, Result};
+pub use error::{
+    CheckpointFault, CommonError, Contradiction, Error, ErrorKind, Fact, OutputFault, Result,
+};
+pub use jointly_pgm::{graph, inference, measurement, table};
 pub use mechanism::{AnchorPgm, JamPgm, Mechanism, Release, Task};
 pub use model::{Drawing, Model};
 pub use observe::Silent;

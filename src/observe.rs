@@ -9,7 +9,9 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use crate::error::{Error, Result};
+pub use jointly_pgm::{Checks, Unstoppable};
+use jointly_pgm::{Error as CommonError, Result};
+
 use crate::estimation::Certificate;
 use crate::measurement::Provenance;
 use crate::mechanism::FitRecord;
@@ -182,20 +184,11 @@ pub trait Observer: Send {
     /// Whether the run should go on. Asked before every charge, and about once per oracle call of a fit, by whichever
     /// thread is at work; so it must be quick.
     ///
-    /// [`ControlFlow::Break`] ends the run with [`Error::Interrupted`]. The answer must not depend on private rows: when
+    /// [`ControlFlow::Break`] ends the run with [`CommonError::Interrupted`]. The answer must not depend on private rows: when
     /// a run stopped is visible.
     fn check(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
-}
-
-/// Whether a long computation should go on, asked from any thread.
-pub trait Checks: Sync {
-    /// Asks.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`] if it should not.
-    fn check(&self) -> Result<()>;
 }
 
 /// An observer that any thread may ask, and that only its owner tells anything.
@@ -217,18 +210,8 @@ impl Checks for Watched<'_> {
     fn check(&self) -> Result<()> {
         match self.0.lock().unwrap_or_else(PoisonError::into_inner).check() {
             ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(Error::Interrupted),
+            ControlFlow::Break(()) => Err(CommonError::Interrupted),
         }
-    }
-}
-
-/// Never stops anything.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Unstoppable;
-
-impl Checks for Unstoppable {
-    fn check(&self) -> Result<()> {
-        Ok(())
     }
 }
 

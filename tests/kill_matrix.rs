@@ -26,12 +26,13 @@ const WORKERS: usize = 2;
 /// A run that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// What the manifest names, and what the sources include.
-const COPIED: [&str; 12] = [
+const COPIED: [&str; 13] = [
     "Cargo.toml",
     "Cargo.lock",
     "README.md",
     "rustfmt.toml",
     "clippy.toml",
+    "crates",
     "src",
     "tests",
     "examples",

@@ -67,7 +67,7 @@ impl<'de> Deserialize<'de> for InOrder {
 impl Case {
     /// Layout of its potentials and marginals.
     pub(crate) fn layout(&self) -> jointly::Result<Arc<CliqueLayout>> {
-        CliqueLayout::new(&self.domain, self.cliques.iter().cloned())
+        Ok(CliqueLayout::new(&self.domain, self.cliques.iter().cloned())?)
     }
 }
 
@@ -134,8 +134,8 @@ pub(crate) fn skewed_table(domain: &Domain, records: usize, seed: u64) -> jointl
         });
         Column::from_codes(codes, k)
     });
-    let columns = columns.collect::<jointly::Result<Vec<_>>>()?;
-    Dataset::new(domain.clone(), columns)
+    let columns = columns.collect::<Result<Vec<_>, jointly::CommonError>>()?;
+    Ok(Dataset::new(domain.clone(), columns)?)
 }
 
 /// The marginals of a table with Gaussian noise.

@@ -1,12 +1,12 @@
 //! The library's errors as exceptions of `jointly_dp`.
 
-use jointly::{Error, ErrorKind};
+use jointly::{CommonError, Error, ErrorKind};
 use pyo3::prelude::*;
 
 /// The exception's class, in `jointly_dp._errors`.
 fn class(error: &Error) -> &'static str {
     match (error, error.kind()) {
-        (Error::TooLarge { .. } | Error::SizeLimit { .. }, _) => "TooLarge",
+        (Error::Common(CommonError::TooLarge { .. }) | Error::SizeLimit { .. }, _) => "TooLarge",
         (Error::BudgetExceeded { .. } | Error::BudgetUsedUp { .. }, _) => "BudgetExceeded",
         (_, ErrorKind::Usage) => "UsageError",
         (_, ErrorKind::Input) => "InputError",
@@ -33,7 +33,7 @@ fn facts(error: &Error) -> Vec<(&'static str, String)> {
             ("found", found.clone()),
             ("expected", expected.clone()),
         ],
-        Error::InvalidParameter { name, found, expected }
+        Error::Common(CommonError::InvalidParameter { name, found, expected })
         | Error::InvalidBudget { name, found, expected } => vec![
             ("name", (*name).to_owned()),
             ("found", found.to_string()),
@@ -44,7 +44,10 @@ fn facts(error: &Error) -> Vec<(&'static str, String)> {
             ("asked", asked.to_string()),
             ("remaining", remaining.to_string()),
         ],
-        Error::UnknownAttribute { name, place, .. } | Error::DuplicateAttribute { name, place } => {
+        Error::Common(
+            CommonError::UnknownAttribute { name, place, .. }
+            | CommonError::DuplicateAttribute { name, place },
+        ) => {
             vec![("name", name.clone()), ("place", place.clone())]
         }
         _ => Vec::new(),
@@ -74,9 +77,9 @@ pub(crate) trait Raise<T> {
     fn raise(self, py: Python<'_>) -> PyResult<T>;
 }
 
-impl<T> Raise<T> for jointly::Result<T> {
+impl<T, E: Into<Error>> Raise<T> for Result<T, E> {
     fn raise(self, py: Python<'_>) -> PyResult<T> {
-        self.map_err(|error| raised(py, &error))
+        self.map_err(|error| raised(py, &error.into()))
     }
 }
 

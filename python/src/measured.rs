@@ -120,7 +120,7 @@ fn start(
         let finite = sorted.into_iter().map(|value| if value.is_finite() { value } else { 0.0 });
         potentials.table_mut(index).iter_mut().zip(finite).for_each(|(sum, value)| *sum += value);
     }
-    potentials.expand(layout).map(Some)
+    Ok(Some(potentials.expand(layout)?))
 }
 
 /// The clique of some names, and a table over them in the clique's order.
@@ -134,7 +134,7 @@ fn sorted(
     if cells != Some(values.len()) {
         let (clique, found) = (names.join(" x "), values.len());
         let expected = cells.unwrap_or(usize::MAX);
-        return Err(Error::ShapeMismatch { clique, expected, found });
+        return Err(Error::Common(jointly::CommonError::ShapeMismatch { clique, expected, found }));
     }
     let at: Vec<usize> = names.iter().filter_map(|name| domain.position(name)).collect();
     let mut sorted = vec![0.0; values.len()];
@@ -188,11 +188,11 @@ impl Measurements {
         if let Some(precisions) = &self.precisions {
             let loss = CellLoss::new(domain, &self.whole, precisions)?;
             let method = AcceleratedBregman { stopping, ..AcceleratedBregman::default() };
-            return method.estimate(oracle, &loss, total, start);
+            return Ok(method.estimate(oracle, &loss, total, start)?);
         }
         let loss = SquaredLoss::new(domain, &self.whole, Weighting::InverseVariance)?;
         debug_assert!(!MarginalLoss::layout(&loss).cliques().is_empty(), "something was measured");
-        EstimatorKind::default().estimate(stopping, oracle, &loss, total, start)
+        Ok(EstimatorKind::default().estimate(stopping, oracle, &loss, total, start)?)
     }
 }
 

@@ -169,7 +169,7 @@ impl Model {
             blocks
                 .map(|block| {
                     if observer.check().is_break() {
-                        return Err(Error::Interrupted);
+                        return Err(Error::Common(jointly::CommonError::Interrupted));
                     }
                     writer.batch(&block?)
                 })
@@ -208,7 +208,11 @@ impl Model {
             let blocks = model.blocks(records, drawing(refined), &file.refined_on, &mut rng)?;
             let seed = rng.next_u64();
             let blocks = blocks.map(|block| {
-                if observer.check().is_break() { Err(Error::Interrupted) } else { block }
+                if observer.check().is_break() {
+                    Err(Error::Common(jointly::CommonError::Interrupted))
+                } else {
+                    block
+                }
             });
             write_csv_blocks(&path, blocks, &file.schema, Labels::Codes, seed)
         })
@@ -236,7 +240,7 @@ impl Model {
         };
         let (domain, potentials) = (field.domain(), field.potentials());
         let cliques = potentials.layout().cliques();
-        let marginals = process::detached(py, || field.marginals(cliques))?;
+        let marginals = process::detached(py, || Ok(field.marginals(cliques)?))?;
         let table = |(index, clique): (usize, &Clique)| {
             let names = clique.iter().map(|attribute| domain.name(attribute).to_owned()).collect();
             (names, potentials.table(index).to_vec(), marginals[index].values().to_vec())

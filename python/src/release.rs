@@ -146,7 +146,7 @@ pub(crate) fn reserved(path: &Path, overwrite: bool) -> jointly::Result<Reserved
 
 /// A table without records.
 fn empty(domain: &Domain) -> jointly::Result<Dataset> {
-    Dataset::from_rows(domain.clone(), &[[0_u32; 0]; 0])
+    Ok(Dataset::from_rows(domain.clone(), &[[0_u32; 0]; 0])?)
 }
 
 #[pymethods]

@@ -85,7 +85,8 @@ impl Schema {
     fn values(&self, py: Python<'_>, name: &str) -> PyResult<Vec<String>> {
         let domain = self.0.domain();
         let column = self.0.column(name).filter(|_| domain.position(name).is_some());
-        let column = column.ok_or_else(|| raised(py, &domain.unknown(name, "the question")))?;
+        let column =
+            column.ok_or_else(|| raised(py, &domain.unknown(name, "the question").into()))?;
         Ok((0..column.cardinality()).map(|code| column.value_name(code)).collect())
     }
 

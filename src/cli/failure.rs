@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Command, CommandFactory};
-use jointly::{Contradiction, Error, ErrorKind, OutputFault};
+use jointly::{CommonError, Contradiction, Error, ErrorKind, OutputFault};
 
 use super::args::Arguments;
 
@@ -144,6 +144,12 @@ fn with_flags(error: Error) -> Error {
     }
 }
 
+impl From<CommonError> for Failure {
+    fn from(error: CommonError) -> Self {
+        Error::from(error).into()
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let error = with_flags(error);
@@ -156,7 +162,8 @@ impl From<Error> for Failure {
             _ => Reason::Internal,
         };
         let flag = match &error {
-            Error::InvalidParameter { name, .. } | Error::InvalidBudget { name, .. } => flag(name),
+            Error::Common(CommonError::InvalidParameter { name, .. })
+            | Error::InvalidBudget { name, .. } => flag(name),
             _ => None,
         };
         let message = match flag {

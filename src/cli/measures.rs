@@ -1,12 +1,12 @@
 //! Measures in addition to the workload error, shared by `evaluate` and `compare`. Their results are not private.
 
-use jointly::Error;
 use jointly::data::Dataset;
 use jointly::domain::{Clique, Domain, Schema};
 use jointly::evaluation::{
     CorrelationDifference, EditRules, EditViolations, GroupDistances, GroupScore, KMarginalScore,
     PropensityScore, UniqueMatches,
 };
+use jointly::{CommonError, Error};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use serde::Serialize;
@@ -115,13 +115,16 @@ pub(super) fn attributes(
         return Ok(None);
     }
     let place = flag.to_owned();
-    domain.clique(names).map(Some).map_err(|error| match error {
-        Error::UnknownAttribute { name, known, .. } => {
-            Error::UnknownAttribute { name, place, known }
+    let clique = domain.clique(names).map_err(|error| match error {
+        CommonError::UnknownAttribute { name, known, .. } => {
+            CommonError::UnknownAttribute { name, place, known }
         }
-        Error::DuplicateAttribute { name, .. } => Error::DuplicateAttribute { name, place },
+        CommonError::DuplicateAttribute { name, .. } => {
+            CommonError::DuplicateAttribute { name, place }
+        }
         other => other,
-    })
+    })?;
+    Ok(Some(clique))
 }
 
 impl Measured {

@@ -140,7 +140,7 @@ impl Statistic {
             } else if schema.attributes().any(|column| column.name == text) {
                 terms.push(Predictor::Attribute(text.to_owned()));
             } else {
-                return Err(schema.domain().unknown(text, "the regression"));
+                return Err(schema.domain().unknown(text, "the regression").into());
             }
         }
         if (1..terms.len()).any(|i| terms[..i].contains(&terms[i])) {

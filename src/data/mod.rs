@@ -9,11 +9,8 @@
 
 #[cfg(feature = "arrow")]
 pub mod arrow;
-mod count;
 mod counter;
-mod cover;
 mod csv;
-mod dataset;
 mod decode;
 mod destination;
 mod draft;
@@ -25,7 +22,6 @@ mod output_lock;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod partial;
-mod projectable;
 mod public;
 mod raw_table;
 mod standard_input;
@@ -36,10 +32,7 @@ mod unlisted;
 
 pub use self::csv::{AbsentColumns, read_csv, read_csv_from, read_csv_or_empty, read_public_csv};
 pub use crate::text::{nearest, read_text};
-pub use count::MAX_TOTAL_CELLS;
-pub(crate) use count::sizes as table_sizes;
 pub use counter::{CountPlan, CountedTable, Counter, MAX_PLAN_CELLS};
-pub use dataset::{Column, Dataset};
 pub(crate) use decode::check_form;
 pub use decode::{Labels, write_csv, write_csv_blocks, write_csv_file};
 pub(crate) use destination::Destination;
@@ -50,11 +43,12 @@ pub(crate) use draft::{HEAP, MOST, MOST_OF_REST, UNITS, cut_at_quantiles};
 pub(crate) use durable::write_durably;
 pub use durable::write_text;
 pub(crate) use encoder::Encoder;
+pub(crate) use jointly_pgm::data::count::sizes as table_sizes;
+pub use jointly_pgm::data::{Column, Dataset, MAX_TOTAL_CELLS, Projectable};
 pub use numbers::{MISSING_NUMBERS, read_public_numbers, read_public_numbers_from};
 pub use numeric_columns::{NumericColumn, NumericColumns};
 pub(crate) use output_lock::OutputLock;
 pub use partial::PartialTable;
-pub use projectable::Projectable;
 pub use public::PublicData;
 pub(crate) use raw_table::quoted;
 pub(crate) use standard_input::is_standard_input;

@@ -11,7 +11,7 @@ use crate::data::csv::{Reading, of_file, read_keeping};
 use crate::data::raw_table::{Opened, RawTable, quoted, text};
 use crate::data::{Dataset, Labels, write_csv, write_durably};
 use crate::domain::{Bins, Encoding, Kind, Outside, Schema};
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Error, Result};
 use crate::text::nearest;
 
 /// Rows of which some columns are attributes of a schema, with their codes and their texts.
@@ -96,10 +96,11 @@ impl PartialTable {
             names.iter().any(|name| name == attribute.name.as_bytes())
         };
         if let Some(twice) = more.domain().attributes().iter().find(|a| named(&self.header, a)) {
-            return Err(Error::DuplicateAttribute {
+            return Err(CommonError::DuplicateAttribute {
                 name: twice.name.clone(),
                 place: self.name.clone(),
-            });
+            }
+            .into());
         }
         let mut text = Vec::new();
         let mut rng = ChaCha20Rng::seed_from_u64(seed);

@@ -89,7 +89,7 @@ impl PublicData {
     pub fn project_many(&self, cliques: &[Clique]) -> Result<Vec<Vec<u32>>> {
         let local: Vec<Clique> =
             cliques.iter().map(|clique| self.local(clique)).collect::<Result<_>>()?;
-        self.table.project_many(&local)
+        Ok(self.table.project_many(&local)?)
     }
 
     /// A private clique in terms of the table. The order of attributes is the same in both.

@@ -10,7 +10,7 @@ use crate::data::csv::Reading;
 use crate::data::raw_table::RawTable;
 use crate::data::{Column, Dataset};
 use crate::domain::{Bins, Kind, Schema, SchemaColumn};
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Error, Result};
 
 /// The column that names the unit of each record, and how many records of a unit count: the first ones in the file.
 /// Further records are dropped while reading, so nothing is ever computed from them.
@@ -71,7 +71,7 @@ impl Units {
         for (i, name) in columns.iter().enumerate() {
             if columns[..i].contains(name) {
                 let (name, place) = (name.clone(), "the unit columns".to_owned());
-                return Err(Error::DuplicateAttribute { name, place });
+                return Err(CommonError::DuplicateAttribute { name, place }.into());
             }
         }
         self.agree = Some(columns);
@@ -98,7 +98,7 @@ impl Units {
         self.check(schema)?;
         let Some(agree) = &self.agree else { return Ok(schema.clone()) };
         if let Some(unknown) = agree.iter().find(|name| schema.domain().position(name).is_none()) {
-            return Err(schema.domain().unknown(unknown, "the unit columns"));
+            return Err(schema.domain().unknown(unknown, "the unit columns").into());
         }
         let has_groups = |column: &&SchemaColumn| matches!(&column.kind, Some(Kind::Categorical { groups, .. }) if !groups.is_empty());
         let mut shared = schema.attributes().filter(|column| agree.contains(&column.name));
@@ -223,7 +223,7 @@ impl<'u> UnitCounter<'u> {
     pub(super) fn sizes(&self) -> Option<Result<Column>> {
         self.units.agree.as_ref()?;
         let sizes = self.of_record.iter().map(|unit| self.records[*unit as usize] - 1);
-        Some(Column::from_codes(sizes, self.units.most as usize))
+        Some(Column::from_codes(sizes, self.units.most as usize).map_err(Error::from))
     }
 
     fn is_missing(&self, unit: &[u8]) -> bool {

@@ -17,7 +17,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::Domain;
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Error, Result};
 use crate::text::read_text;
 
 use rules::Rules;
@@ -198,10 +198,11 @@ impl Schema {
         let mut names = BTreeSet::new();
         for column in &columns {
             if !names.insert(column.name.as_str()) {
-                return Err(Error::DuplicateAttribute {
+                return Err(CommonError::DuplicateAttribute {
                     name: column.name.clone(),
                     place: place.into(),
-                });
+                }
+                .into());
             }
             check_column(place, &missing, column)?;
         }
@@ -297,10 +298,14 @@ impl Schema {
         for name in names {
             let name = name.as_ref();
             if self.domain.position(name).is_none() {
-                return Err(self.domain.unknown(name, place));
+                return Err(self.domain.unknown(name, place).into());
             }
             if !wanted.insert(name) {
-                return Err(Error::DuplicateAttribute { name: name.into(), place: place.into() });
+                return Err(CommonError::DuplicateAttribute {
+                    name: name.into(),
+                    place: place.into(),
+                }
+                .into());
             }
         }
         let columns =

@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind as Io;
 
-use super::{Error, OutputFault};
+use super::{CommonError, Error, OutputFault};
 
 /// What kind of failure an error is: the exit code of the command line, and the exception in Python.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Error {
             Self::InvalidBudget { .. }
             | Self::BudgetExceeded { .. }
             | Self::BudgetUsedUp { .. } => ErrorKind::Privacy,
-            Self::InvalidParameter { .. }
+            Self::Common(CommonError::InvalidParameter { .. })
             | Self::Parameters { .. }
             | Self::Contradiction(_)
             | Self::Output {
@@ -40,19 +40,14 @@ impl Error {
                     | OutputFault::BesideReplicate(_),
                 ..
             } => ErrorKind::Usage,
-            Self::UnknownAttribute { .. }
-            | Self::DuplicateAttribute { .. }
-            | Self::InvalidSpecification { .. }
+            Self::Common(CommonError::Interrupted) => ErrorKind::Interrupted,
+            Self::Common(_)
             | Self::InvalidCell { .. }
             | Self::InvalidValue { .. }
             | Self::InvalidRow { .. }
-            | Self::ShapeMismatch { .. }
-            | Self::EmptyModel { .. }
             | Self::SizeLimit { .. }
-            | Self::NoCandidates { .. }
-            | Self::TooLarge { .. } => ErrorKind::Input,
+            | Self::NoCandidates { .. } => ErrorKind::Input,
             Self::Checkpoint { .. } => ErrorKind::Checkpoint,
-            Self::Interrupted => ErrorKind::Interrupted,
             // Damaged data in a file, such as a truncated gzip file, count as wrong input.
             Self::Io { action: "read", source, .. }
                 if matches!(

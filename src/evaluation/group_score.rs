@@ -145,7 +145,7 @@ impl GroupScore {
             return Err(Error::invalid_parameter("draws", 0, "at least 1"));
         }
         if let Some(outside) = groups.iter().find(|a| *a >= domain.len()) {
-            return Err(domain.unknown(&format!("#{outside}"), "the grouping attributes"));
+            return Err(domain.unknown(&format!("#{outside}"), "the grouping attributes").into());
         }
         let others: Vec<usize> = domain.everything().difference(groups).iter().collect();
         if others.len() < 2 || groups.is_empty() {

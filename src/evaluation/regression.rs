@@ -79,7 +79,7 @@ impl Regression {
         let mut seen = BTreeSet::new();
         for name in predictors.iter().chain([&response]) {
             if schema.attributes().all(|column| column.name != *name) {
-                return Err(schema.domain().unknown(name, "the regression"));
+                return Err(schema.domain().unknown(name, "the regression").into());
             }
             if !seen.insert(name) {
                 return Err(wrong("each attribute once"));

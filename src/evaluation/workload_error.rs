@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::data::Projectable;
 use crate::domain::{Clique, Domain};
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Result};
 use crate::evaluation::marginals::frequencies;
 use crate::model::Model;
 use crate::query::{WeightedClique, Workload, batches};
@@ -133,11 +133,12 @@ impl WorkloadError {
             let (exact, estimates) = (frequencies(real, &cliques)?, estimate(&cliques)?);
             for ((weighted, p), q) in batch.iter().zip(&exact).zip(&estimates) {
                 if p.len() != q.len() {
-                    return Err(Error::ShapeMismatch {
+                    return Err(CommonError::ShapeMismatch {
                         clique: domain.describe(&weighted.clique),
                         expected: p.len(),
                         found: q.len(),
-                    });
+                    }
+                    .into());
                 }
                 sums.add(domain, weighted, p, q);
             }

@@ -202,7 +202,7 @@ impl Split {
             }
         };
         let Some(attribute) = domain.position(name) else {
-            return Err(domain.unknown(name, place));
+            return Err(domain.unknown(name, place).into());
         };
         let values = domain.cardinality(attribute);
         let wrong = |found, expected| Err(Error::invalid_specification(&place, found, expected));

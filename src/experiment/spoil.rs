@@ -117,7 +117,7 @@ impl Spoil {
         }
         let columns = columns.into_iter().zip(&sizes);
         let columns = columns.map(|(codes, size)| Column::from_codes(codes, *size as usize));
-        Dataset::new(domain.clone(), columns.collect::<Result<_>>()?)
+        Ok(Dataset::new(domain.clone(), columns.collect::<jointly_pgm::Result<_>>()?)?)
     }
 }
 

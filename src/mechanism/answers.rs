@@ -48,7 +48,7 @@ impl Answers {
         if !self.cliques.iter().any(|asked| clique.is_subset(asked)) {
             let names: Vec<String> =
                 clique.iter().map(|attribute| format!("#{attribute}")).collect();
-            return Err(self.domain.unknown(&names.join(" x "), "the answered workload"));
+            return Err(self.domain.unknown(&names.join(" x "), "the answered workload").into());
         }
         Ok(Measurement {
             clique: clique.clone(),

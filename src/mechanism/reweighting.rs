@@ -79,7 +79,7 @@ impl Approximation for Reweighted<'_> {
     }
 
     fn answers(&self, cliques: &[Clique]) -> Result<Vec<Vec<f64>>> {
-        self.support.rows().weighted_marginals(&self.weights.times(self.total), cliques)
+        Ok(self.support.rows().weighted_marginals(&self.weights.times(self.total), cliques)?)
     }
 
     fn learn(&mut self, round: u32, new: &[Measurement], checks: &dyn Checks) -> Result<FitRecord> {

@@ -158,7 +158,7 @@ impl MixtureError {
             return Err(Error::invalid_specification("table", "no record", "at least one"));
         }
         let support = Support::new(public, workload)?;
-        let answers = support.answers(|cliques| real.project_many(cliques))?;
+        let answers = support.answers(|cliques| Ok(real.project_many(cliques)?))?;
         let records = real.records() as f64;
         let all = self.cells == ScoredCells::All;
         let problem = Problem::new(&support, &answers, records, all);

@@ -213,7 +213,7 @@ impl Support {
             let codes = rows.iter().filter_map(|row| column.get(*row as usize));
             Column::from_codes(codes, domain.cardinality(attribute))
         });
-        Dataset::new(domain.clone(), columns.collect::<Result<_>>()?).map(Some)
+        Ok(Some(Dataset::new(domain.clone(), columns.collect::<jointly_pgm::Result<_>>()?)?))
     }
 }
 

@@ -141,7 +141,7 @@ impl Projectable for Fixed<'_> {
     fn records(&self) -> u64 {
         self.1
     }
-    fn project_many(&self, cliques: &[Clique]) -> crate::Result<Vec<Vec<u32>>> {
+    fn project_many(&self, cliques: &[Clique]) -> jointly_pgm::Result<Vec<Vec<u32>>> {
         self.0.project_many(cliques)
     }
 }
@@ -315,7 +315,7 @@ impl Projectable for Known {
     fn records(&self) -> u64 {
         self.records
     }
-    fn project_many(&self, cliques: &[Clique]) -> crate::Result<Vec<Vec<u32>>> {
+    fn project_many(&self, cliques: &[Clique]) -> jointly_pgm::Result<Vec<Vec<u32>>> {
         let table =
             |clique: &Clique| self.tables.iter().find(|(own, _)| own == clique).unwrap().1.clone();
         Ok(cliques.iter().map(table).collect())

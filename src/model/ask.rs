@@ -128,7 +128,7 @@ impl Question {
     /// The attributes that the question is about.
     fn about(&self, domain: &Domain, schema: &Schema) -> Result<Clique> {
         match self {
-            Self::Marginal(names) => domain.clique(names),
+            Self::Marginal(names) => Ok(domain.clique(names)?),
             Self::Share(evidence) => Ok(evidence.attributes()),
             Self::Mean(name) | Self::Quantile(name, _) => {
                 numbers(schema, name)?;
@@ -137,7 +137,7 @@ impl Question {
                 {
                     return Err(Error::invalid_parameter("quantile", *share, "from 0 to 1"));
                 }
-                domain.clique(&[name])
+                Ok(domain.clique(&[name])?)
             }
         }
     }
@@ -223,7 +223,7 @@ impl Question {
 fn numbers<'s>(schema: &'s Schema, name: &str) -> Result<(&'s Bins, bool)> {
     let column: Option<&SchemaColumn> = schema.attributes().find(|column| column.name == name);
     match column.map(|column| column.kind.as_ref()) {
-        None => Err(schema.domain().unknown(name, "the question")),
+        None => Err(schema.domain().unknown(name, "the question").into()),
         Some(Some(Kind::Numeric(bins))) => Ok((bins, false)),
         Some(Some(Kind::Date(bins))) => Ok((bins, true)),
         Some(_) => {

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::data::Dataset;
 use crate::domain::Clique;
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Error, Result};
 use crate::model::{Evidence, Model, Sampling};
 
 impl Model {
@@ -58,7 +58,7 @@ impl Model {
                 impossible(record, attribute)
             })?;
             let mut rng = ChaCha20Rng::seed_from_u64(*seed);
-            given.sample(records.len(), Sampling::Independent, &mut rng)?.select(&lacking)
+            Ok(given.sample(records.len(), Sampling::Independent, &mut rng)?.select(&lacking)?)
         });
         // Of several errors the first, whichever thread was faster.
         let drawn: Vec<Result<Dataset>> = drawn.collect();
@@ -92,7 +92,7 @@ impl Model {
             let known = known.map(|(name, code)| (*name, vec![*code]));
             match self.given(&Evidence::new(self.domain(), known)?) {
                 Ok(given) => Ok(Some(given)),
-                Err(Error::EmptyModel { .. }) => Ok(None),
+                Err(Error::Common(CommonError::EmptyModel { .. })) => Ok(None),
                 Err(error) => Err(error),
             }
         };

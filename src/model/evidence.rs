@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::domain::{Bins, Clique, Domain, Kind, Schema, SchemaColumn, days, texts};
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Error, Result};
 
 /// Attributes that are known to have one of some values. A record agrees with the evidence if all of them do.
 ///
@@ -47,7 +47,7 @@ impl Evidence {
             }
             if possible.insert(attribute, flags).is_some() {
                 let place = "the evidence".into();
-                return Err(Error::DuplicateAttribute { name: name.into(), place });
+                return Err(CommonError::DuplicateAttribute { name: name.into(), place }.into());
             }
         }
         Ok(Self { possible })
@@ -101,7 +101,7 @@ impl Evidence {
 
 /// The error of evidence that no record of a model agrees with.
 pub(crate) fn impossible() -> Error {
-    Error::EmptyModel { reason: "no record agrees with the evidence".into() }
+    CommonError::EmptyModel { reason: "no record agrees with the evidence".into() }.into()
 }
 
 fn place(name: &str) -> String {

@@ -209,7 +209,7 @@ impl RefinedOn {
                 let workload = Workload::all_k_way(domain, *all)?;
                 Ok(workload.restrict(domain, max_cells.unwrap_or(u64::MAX))?.0.cliques())
             }
-            Self::Cliques(names) => names.iter().map(|names| domain.clique(names)).collect(),
+            Self::Cliques(names) => names.iter().map(|names| Ok(domain.clique(names)?)).collect(),
         }
     }
 }

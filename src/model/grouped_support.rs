@@ -6,11 +6,11 @@ use rand::Rng;
 
 use crate::data::{Column, Dataset, MAX_TOTAL_CELLS};
 use crate::domain::{Clique, Domain};
-use crate::error::{Error, Result};
-use crate::model::sampling::deal_records;
+use crate::error::{CommonError, Error, Result};
 use crate::model::stored_groups::StoredGroups;
 use crate::model::{Distribution, Evidence, Model, Sampling, StoredForm, impossible};
 use crate::table::Factor;
+use jointly_pgm::model::sampling::deal_records;
 
 /// One group of a [`GroupedSupport`], such as an area.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,7 +105,7 @@ impl GroupedSupport {
         let total = groups.iter().map(|group| group.size).sum::<f64>();
         if !(total > 0.0 && total.is_finite()) {
             let reason = format!("the sizes of the groups add up to {total}");
-            return Err(Error::EmptyModel { reason });
+            return Err(CommonError::EmptyModel { reason }.into());
         }
         let (domain, group_attributes) = (domain.clone(), group_attributes.to_vec());
         Ok(Self { domain, group_attributes, row_attributes, rows, groups, total })
@@ -197,13 +197,15 @@ impl GroupedSupport {
             add(&across, &[], &everyone)?;
         }
         let factors = cliques.iter().zip(tables);
-        factors.map(|(clique, table)| Factor::new(&self.domain, clique.clone(), table)).collect()
+        factors
+            .map(|(clique, table)| Ok(Factor::new(&self.domain, clique.clone(), table)?))
+            .collect()
     }
 
     /// The sources of the cells of a clique's marginal.
     fn place(&self, clique: &Clique) -> Result<Place> {
         if let Some(outside) = clique.iter().find(|a| *a >= self.domain.len()) {
-            return Err(self.domain.unknown(&format!("#{outside}"), "a marginal of groups"));
+            return Err(self.domain.unknown(&format!("#{outside}"), "a marginal of groups").into());
         }
         let cells = self.domain.cells(clique).unwrap_or(u64::MAX);
         let mut strides = vec![None; self.group_attributes.len()];
@@ -260,8 +262,8 @@ impl GroupedSupport {
             let column = own.and_then(|own| rows.column(own)).cloned();
             Ok(column.unwrap_or_else(|| Column::new(0)))
         });
-        let columns = columns.collect::<Result<Vec<_>>>()?;
-        Dataset::new(self.domain.clone(), columns)
+        let columns = columns.collect::<jointly_pgm::Result<Vec<_>>>()?;
+        Ok(Dataset::new(self.domain.clone(), columns)?)
     }
 }
 

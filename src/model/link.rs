@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 use crate::data::{Dataset, Units};
 use crate::domain::Clique;
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Error, Result};
 use crate::model::{Evidence, Model, Sampling};
 
 /// Records that come as units.
@@ -106,7 +106,10 @@ impl Model {
     /// The attribute with the number of records of the unit.
     fn size_attribute(&self, units: &Units) -> Result<usize> {
         let name = units.size_name();
-        self.domain().position(&name).ok_or_else(|| self.domain().unknown(&name, "the model"))
+        Ok(self
+            .domain()
+            .position(&name)
+            .ok_or_else(|| self.domain().unknown(&name, "the model"))?)
     }
 
     /// The attributes on which the rows of a unit agree.
@@ -146,7 +149,7 @@ impl Model {
                     let known = names.iter().zip(codes).map(|(name, code)| (*name, vec![*code]));
                     let given = match self.given(&Evidence::new(self.domain(), known)?) {
                         Ok(given) => given,
-                        Err(Error::EmptyModel { .. }) => return Ok(None),
+                        Err(Error::Common(CommonError::EmptyModel { .. })) => return Ok(None),
                         Err(error) => return Err(error),
                     };
                     let mut rng = ChaCha20Rng::seed_from_u64(seed);

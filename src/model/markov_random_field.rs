@@ -1,123 +1,15 @@
-//! The distribution that a graphical-model fit returns.
-
-use std::sync::Arc;
+//! Graphical models among the other kinds of models.
 
 use rand::Rng;
 
 use crate::data::Dataset;
 use crate::domain::{Clique, Domain};
-use crate::error::{Error, Result};
-use crate::graph;
-use crate::inference::{BeliefPropagation, Calibrated};
+use crate::error::Result;
 use crate::model::stored_factors::factors;
-use crate::model::{Distribution, Evidence, Model, Sampling, StoredForm, impossible};
-use crate::table::{CliqueLayout, Factor, Potentials};
-
-/// `p(x) ~ exp(Σ_r θ_r(x_r))` over the records of a domain, with the number of records it stands for.
-///
-/// ```
-/// use jointly::{domain::{Clique, Domain}, model::MarkovRandomField};
-/// use jointly::table::{CliqueLayout, Potentials};
-/// let domain = Domain::new([("a", 2), ("b", 2), ("c", 3)])?;
-/// let layout = CliqueLayout::new(&domain, [Clique::new([0, 1])])?;
-/// let mut theta = Potentials::zeros(&layout);
-/// theta.table_mut(0)[0] = 3_f64.ln();
-/// let model = MarkovRandomField::new(&domain, theta, 12.0)?;
-/// let ac = &model.marginals(&[Clique::new([0, 2])])?[0]; // off the measured cliques
-/// assert!((ac.values()[0] - 8.0 / 3.0).abs() < 1e-9);
-/// # Ok::<(), jointly::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct MarkovRandomField {
-    potentials: Potentials,
-    total: f64,
-    oracle: Arc<BeliefPropagation>,
-    calibrated: Calibrated,
-}
-
-impl MarkovRandomField {
-    /// The model with these potentials, standing for `total` records.
-    ///
-    /// # Errors
-    /// A total that is not positive and finite, potentials that are NaN or plus infinity, or that forbid every record.
-    pub fn new(domain: &Domain, potentials: Potentials, total: f64) -> Result<Self> {
-        let oracle = Arc::new(BeliefPropagation::new(domain, potentials.layout()));
-        Self::with_oracle(oracle, potentials, total)
-    }
-
-    /// The model in which all records are equally likely.
-    ///
-    /// # Errors
-    /// A total that is not positive and finite.
-    pub fn uniform(domain: &Domain, total: f64) -> Result<Self> {
-        let layout = CliqueLayout::new(domain, [])?;
-        Self::new(domain, Potentials::zeros(&layout), total)
-    }
-
-    pub(crate) fn with_oracle(
-        oracle: Arc<BeliefPropagation>,
-        potentials: Potentials,
-        total: f64,
-    ) -> Result<Self> {
-        if !(total > 0.0 && total.is_finite()) {
-            return Err(Error::invalid_parameter("total", total, "a positive number of records"));
-        }
-        let calibrated = oracle.calibrate(&potentials)?;
-        Ok(Self { potentials, total, oracle, calibrated })
-    }
-
-    /// The attributes.
-    pub fn domain(&self) -> &Domain {
-        &self.calibrated.structure.domain
-    }
-
-    /// Number of records the model stands for.
-    pub fn total(&self) -> f64 {
-        self.total
-    }
-
-    /// The log-potentials on the measured cliques.
-    pub fn potentials(&self) -> &Potentials {
-        &self.potentials
-    }
-
-    /// Size in MiB as the literature states it: 8 bytes per cell of every maximal clique. The engine holds far less.
-    pub fn size_mib(&self) -> f64 {
-        graph::size_mib(self.oracle.model_cells())
-    }
-
-    /// The marginals on any cliques, in counts that sum to the total: exact, by variable elimination on the
-    /// calibrated tree, with shared work where cliques share a path.
-    ///
-    /// # Errors
-    /// A clique whose table does not fit in memory.
-    pub fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
-        match self.calibrated.marginals(cliques, self.total) {
-            // A product of messages can underflow where the sweeps did not.
-            Err(Error::EmptyModel { .. }) if self.calibrated.is_linear() => {
-                let calibrated = self.oracle.calibrate_in_log_space(&self.potentials)?;
-                calibrated.marginals(cliques, self.total)
-            }
-            found => found,
-        }
-    }
-
-    /// Cells that the elimination for this clique visits: its cost in [`MarkovRandomField::marginals`].
-    pub fn marginal_work(&self, clique: &Clique) -> u64 {
-        self.calibrated.work(clique)
-    }
-
-    /// The positions of cliques whose marginals visit at most `cells` cells together in
-    /// [`marginals`](Self::marginals), in an order in which neighbors share work, and the positions of the others, in
-    /// increasing order. Those with the least work a clique come first.
-    pub fn affordable(&self, cliques: &[Clique], cells: u64) -> (Vec<usize>, Vec<usize>) {
-        self.calibrated.affordable(cliques, cells)
-    }
-
-    pub(crate) fn calibrated(&self) -> &Calibrated {
-        &self.calibrated
-    }
-}
+use crate::model::{
+    Distribution, Evidence, MarkovRandomField, Model, Sampling, StoredForm, impossible,
+};
+use crate::table::Factor;
 
 impl Distribution for MarkovRandomField {
     fn domain(&self) -> &Domain {
@@ -133,15 +25,15 @@ impl Distribution for MarkovRandomField {
     }
 
     fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
-        self.marginals(cliques)
+        Ok(self.marginals(cliques)?)
     }
 
     fn draw(&self, records: usize, method: Sampling, rng: &mut dyn Rng) -> Result<Dataset> {
-        self.sample(records, method, rng)
+        Ok(self.sample(records, method, rng)?)
     }
 
     fn refine(&self, records: Dataset, cliques: &[Clique]) -> Result<Dataset> {
-        self.refine(&records, cliques)
+        Ok(self.refine(&records, cliques)?)
     }
 
     /// The evidence becomes structural zeros of the domain, attribute by attribute, so that the probability of each is a
@@ -162,7 +54,7 @@ impl Distribution for MarkovRandomField {
             }
             let name = domain.name(attribute).to_owned();
             domain = domain.forbid([vec![(name, others)]])?;
-            given = Self::new(&domain, self.potentials.clone(), total)?;
+            given = Self::new(&domain, self.potentials().clone(), total)?;
         }
         Ok(given.into())
     }

@@ -81,7 +81,7 @@ impl Parts<'_> {
     ///
     /// # Errors
     /// No record, or parts of none or of more than 2³² - 1 records; a folder that cannot be created or that has parts
-    /// already; a part that cannot be drawn or written; [`Error::Interrupted`] if `checks` stops it, which is asked before
+    /// already; a part that cannot be drawn or written; [`CommonError::Interrupted`](crate::CommonError::Interrupted) if `checks` stops it, which is asked before
     /// each part. The parts that are complete stay.
     pub fn write(&self, folder: &Path, checks: &dyn Checks) -> Result<u64> {
         if self.records == 0 {
@@ -102,7 +102,11 @@ impl Parts<'_> {
                 if part >= parts {
                     return;
                 }
-                let Err(error) = checks.check().and_then(|()| self.write_part(folder, part)) else {
+                let Err(error) = checks
+                    .check()
+                    .map_err(Error::from)
+                    .and_then(|()| self.write_part(folder, part))
+                else {
                     continue;
                 };
                 stop.store(true, Ordering::Relaxed);

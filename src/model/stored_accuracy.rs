@@ -107,7 +107,7 @@ impl StoredAccuracy {
         }
         Ok(Accuracy {
             measured,
-            public: public.collect::<Result<_>>()?,
+            public: public.collect::<jointly_pgm::Result<_>>()?,
             is_independent: self.independent,
             is_laplace: self.laplace,
             errors,

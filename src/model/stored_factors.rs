@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use crate::domain::Clique;
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Error, Result};
 use crate::graph::{self, JunctionTree};
 use crate::model::file::{Reading, StoredFactor};
 use crate::model::{MarkovRandomField, Model};
@@ -46,11 +46,12 @@ pub(super) fn read(value: &RawValue, reading: Reading<'_>) -> Result<Model> {
             return Err(Error::invalid_specification(place, found, expected));
         }
         if domain.cells(&clique) != Some(factor.potentials.len() as u64) {
-            return Err(Error::ShapeMismatch {
+            return Err(CommonError::ShapeMismatch {
                 clique: domain.describe(&clique),
                 expected: domain.shape(&clique).iter().fold(1, |n, k| n.saturating_mul(*k)),
                 found: factor.potentials.len(),
-            });
+            }
+            .into());
         }
         check_potentials(factor, &format!("{place}, member '{member}'"))?;
         cliques.push(clique);

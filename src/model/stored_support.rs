@@ -59,8 +59,8 @@ pub(super) fn rows_of(
     let columns = domain.attributes().iter().zip(columns);
     let columns = columns
         .map(|(a, column)| Column::from_codes(column.codes, a.cardinality as usize))
-        .collect::<Result<Vec<_>>>()?;
-    Dataset::new(domain.clone(), columns)
+        .collect::<jointly_pgm::Result<Vec<_>>>()?;
+    Ok(Dataset::new(domain.clone(), columns)?)
 }
 
 /// The model, once all sizes fit.

@@ -6,11 +6,11 @@ use rand::Rng;
 
 use crate::data::{Column, Dataset, PublicData};
 use crate::domain::{Clique, Domain};
-use crate::error::{Error, Result};
-use crate::model::sampling::deal_records;
+use crate::error::{CommonError, Error, Result};
 use crate::model::stored_support::StoredSupport;
 use crate::model::{Distribution, Evidence, Model, Sampling, StoredForm, impossible};
 use crate::table::Factor;
+use jointly_pgm::model::sampling::deal_records;
 
 /// A finite support, distinct records of a domain, with a weight for each and the number of records it stands for: the
 /// models of MWEM, PMW^Pub (Liu et al. 2021), PEP and PEP^Pub (Liu, Vietri & Wu 2021).
@@ -78,7 +78,7 @@ impl WeightedSupport {
         let sum = weights.iter().sum::<f64>();
         if !(sum > 0.0 && sum.is_finite()) {
             let reason = format!("the weights of a support add up to {sum}");
-            return Err(Error::EmptyModel { reason });
+            return Err(CommonError::EmptyModel { reason }.into());
         }
         Ok(Self { rows, weights, sum, total })
     }
@@ -211,7 +211,9 @@ impl WeightedSupport {
         let counts: Vec<f64> = self.weights.iter().map(|weight| scale * weight).collect();
         let tables = self.rows.weighted_marginals(&counts, cliques)?;
         let factors = cliques.iter().zip(tables);
-        factors.map(|(clique, table)| Factor::new(self.domain(), clique.clone(), table)).collect()
+        factors
+            .map(|(clique, table)| Ok(Factor::new(self.domain(), clique.clone(), table)?))
+            .collect()
     }
 
     /// Draws records of the support. [`Sampling::Rounded`] keeps the integer part of every record's expected number and

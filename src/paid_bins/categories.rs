@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::data::UnlistedValues;
 use crate::domain::Schema;
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Error, Result};
 use crate::privacy::{Curator, Delta, NoisyValues, PrivacyUnit, Sensitive};
 
 /// Part of the remaining δ that is left, so that sums rounded up stay within the limit: 2⁻⁴⁰.
@@ -66,7 +66,11 @@ impl PaidCategories {
                 ));
             }
             if columns.iter().any(|known| known == name) {
-                return Err(Error::DuplicateAttribute { name: name.into(), place: place.into() });
+                return Err(CommonError::DuplicateAttribute {
+                    name: name.into(),
+                    place: place.into(),
+                }
+                .into());
             }
             columns.push(name.to_owned());
         }

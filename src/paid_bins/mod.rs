@@ -162,7 +162,7 @@ impl PaidBins {
             columns.push(Column::from_codes(codes, grid.padded() + 1)?);
             sizes.push((column.name.clone(), missing + 1));
         }
-        Dataset::new(Domain::new(sizes)?, columns)
+        Ok(Dataset::new(Domain::new(sizes)?, columns)?)
     }
 
     /// Spends all of a curator's remaining budget, or nothing if [`measurements`](Self::measurements) is 0, and returns

@@ -137,7 +137,7 @@ impl Cuts {
         });
         let cardinality = |cuts: &Self| u32::try_from(cuts.cells()).unwrap_or(u32::MAX); // MOST + 2
         let attributes = cuts.iter().map(|cuts| (cuts.name(), cardinality(cuts)));
-        Dataset::new(Domain::new(attributes)?, codes.collect::<Result<_>>()?)
+        Ok(Dataset::new(Domain::new(attributes)?, codes.collect::<jointly_pgm::Result<_>>()?)?)
     }
 
     /// The schema under which tables are read into the cells, with these columns only. [`Bins`] are left-closed, so that

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Error, Result};
 
 /// What a question says about one column: `above < x <= to`. A missing value meets no condition.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,7 +91,9 @@ impl Query {
         for condition in other.conditions {
             if self.conditions.iter().any(|own| own.column == condition.column) {
                 let place = "the conditions of a query".to_owned();
-                return Err(Error::DuplicateAttribute { name: condition.column, place });
+                return Err(
+                    CommonError::DuplicateAttribute { name: condition.column, place }.into()
+                );
             }
             self.conditions.push(condition);
         }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::Domain;
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Error, Result};
 use crate::model::{Model, WeightedSupport};
 use crate::pap::joint::{Placed, bracket, interpolated};
 use crate::pap::ranges::product;
@@ -224,14 +224,14 @@ impl PapRelease {
     }
 
     fn place(&self, name: &str) -> Result<usize> {
-        self.columns.iter().position(|column| column.cuts.name() == name).ok_or_else(|| {
+        Ok(self.columns.iter().position(|column| column.cuts.name() == name).ok_or_else(|| {
             let known: Vec<&str> = self.columns.iter().map(|column| column.cuts.name()).collect();
-            Error::UnknownAttribute {
+            CommonError::UnknownAttribute {
                 name: name.to_owned(),
                 place: "the query".to_owned(),
                 known: known.join(", "),
             }
-        })
+        })?)
     }
 }
 

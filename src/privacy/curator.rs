@@ -300,7 +300,7 @@ impl<'a> Curator<'a> {
         for clique in cliques {
             self.check_clique(clique)?;
         }
-        self.data.project_many(cliques).map(Sensitive::new)
+        Ok(self.data.project_many(cliques).map(Sensitive::new)?)
     }
 
     /// Refuses an attribute outside the domain.

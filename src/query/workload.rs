@@ -8,7 +8,7 @@ use rand::{Rng, SeedableRng};
 use serde::Deserialize;
 
 use crate::domain::{Clique, Domain};
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Error, Result};
 use crate::text::read_text;
 
 /// Largest number of cliques of one workload.
@@ -59,7 +59,7 @@ impl Workload {
                 ));
             }
             if let Some(outside) = clique.iter().find(|a| *a >= domain.len()) {
-                return Err(domain.unknown(&format!("#{outside}"), "the workload"));
+                return Err(domain.unknown(&format!("#{outside}"), "the workload").into());
             }
             if clique.is_empty() {
                 return Err(empty("workload"));
@@ -197,8 +197,8 @@ impl Workload {
             return Err(Error::invalid_specification(place, "no clique", "at least one"));
         }
         Self::new(cliques, domain).map_err(|error| match error {
-            Error::InvalidSpecification { place: at, found, expected } => {
-                Error::InvalidSpecification { place: format!("{place}, {at}"), found, expected }
+            Error::Common(CommonError::InvalidSpecification { place: at, found, expected }) => {
+                Error::invalid_specification(format!("{place}, {at}"), found, expected)
             }
             other => other,
         })
@@ -350,7 +350,11 @@ fn clique(names: &[String], place: &str, domain: &Domain) -> Result<Clique> {
     for name in names {
         let position = domain.position(name).ok_or_else(|| domain.unknown(name, place))?;
         if positions.contains(&position) {
-            return Err(Error::DuplicateAttribute { name: name.clone(), place: place.into() });
+            return Err(CommonError::DuplicateAttribute {
+                name: name.clone(),
+                place: place.into(),
+            }
+            .into());
         }
         positions.push(position);
     }

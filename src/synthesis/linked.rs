@@ -60,7 +60,7 @@ impl Synthesis {
 
     /// The attribute with the number of records of the unit.
     fn size_clique(&self, domain: &Domain) -> Result<Option<Clique>> {
-        self.linked().map(|units| domain.clique(&[units.size_name()])).transpose()
+        Ok(self.linked().map(|units| domain.clique(&[units.size_name()])).transpose()?)
     }
 
     /// Joins drawn records into units, if they come as units. Returns the numbers of the units, too.

@@ -180,7 +180,7 @@ fn without(schema: &Schema, rows: Dataset) -> Result<Dataset> {
     let names = rows.domain().attributes().iter().map(|attribute| &attribute.name);
     let kept: Vec<usize> =
         (0..).zip(names).filter(|(_, n)| wanted.position(n).is_some()).map(|(i, _)| i).collect();
-    if kept.len() == rows.domain().len() { Ok(rows) } else { rows.select(&kept) }
+    if kept.len() == rows.domain().len() { Ok(rows) } else { Ok(rows.select(&kept)?) }
 }
 
 /// The notice of a workload whose marginals have too many cells to be counted quickly.

@@ -30,7 +30,10 @@ impl Projectable for Ten {
     fn records(&self) -> u64 {
         10
     }
-    fn project_many(&self, cliques: &[Clique]) -> Result<Vec<Vec<u32>>> {
+    fn project_many(
+        &self,
+        cliques: &[Clique],
+    ) -> std::result::Result<Vec<Vec<u32>>, jointly::CommonError> {
         let project = |clique: &Clique| match clique.attributes() {
             [0] => vec![4, 6],
             [1] => vec![5, 0, 5],
@@ -278,7 +281,10 @@ impl Projectable for Broken {
     fn records(&self) -> u64 {
         10
     }
-    fn project_many(&self, _cliques: &[Clique]) -> Result<Vec<Vec<u32>>> {
+    fn project_many(
+        &self,
+        _cliques: &[Clique],
+    ) -> std::result::Result<Vec<Vec<u32>>, jointly::CommonError> {
         Ok(vec![vec![10]])
     }
 }
@@ -289,7 +295,7 @@ fn counts_of_another_shape_are_an_error_after_the_charge() {
     let mut curator = Curator::new(&data, ReplaceOne, rho(1.0), NoiseSeed::Fixed(1)).unwrap();
     let clique = Clique::new([0]);
     let error = curator.measure(&clique, rho(0.1)).unwrap_err();
-    assert!(matches!(error, Error::ShapeMismatch { .. }), "{error}");
+    assert!(matches!(error, Error::Common(jointly::CommonError::ShapeMismatch { .. })), "{error}");
     assert!(curator.measure_cell(&clique, 1, rho(0.1)).is_err());
     assert_eq!(curator.ledger().entries().len(), 2);
 }

@@ -39,7 +39,10 @@ impl Projectable for Watched {
         self.reads.fetch_add(1, Ordering::SeqCst);
         6
     }
-    fn project_many(&self, cliques: &[Clique]) -> jointly::Result<Vec<Vec<u32>>> {
+    fn project_many(
+        &self,
+        cliques: &[Clique],
+    ) -> std::result::Result<Vec<Vec<u32>>, jointly::CommonError> {
         self.reads.fetch_add(1, Ordering::SeqCst);
         let cells = |c: &Clique| self.domain.shape(c).iter().product::<usize>();
         Ok(cliques.iter().map(|c| vec![1; cells(c)]).collect())

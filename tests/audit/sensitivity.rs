@@ -111,7 +111,10 @@ impl Projectable for Table {
     fn records(&self) -> u64 {
         self.records.len() as u64
     }
-    fn project_many(&self, cliques: &[Clique]) -> jointly::Result<Vec<Vec<u32>>> {
+    fn project_many(
+        &self,
+        cliques: &[Clique],
+    ) -> std::result::Result<Vec<Vec<u32>>, jointly::CommonError> {
         let project = |clique: &Clique| {
             let shape = self.domain.shape(clique);
             let mut counts = vec![0; shape.iter().product()];

@@ -42,7 +42,10 @@ impl Projectable for Counts {
     fn records(&self) -> u64 {
         self.records
     }
-    fn project_many(&self, cliques: &[Clique]) -> jointly::Result<Vec<Vec<u32>>> {
+    fn project_many(
+        &self,
+        cliques: &[Clique],
+    ) -> std::result::Result<Vec<Vec<u32>>, jointly::CommonError> {
         let sum = || vec![u32::try_from(self.records).unwrap_or(u32::MAX)];
         let project = |c: &Clique| if c.is_empty() { sum() } else { self.cells.clone() };
         Ok(cliques.iter().map(project).collect())

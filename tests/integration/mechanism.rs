@@ -376,7 +376,10 @@ fn parameters_that_make_no_sense_are_refused_before_anything_is_spent() {
     for mechanism in wrong {
         let mut seen = Recorder::default();
         let error = run.with(&mechanism, &mut seen).unwrap_err();
-        assert!(matches!(error, Error::InvalidParameter { .. }), "{mechanism:?}: {error}");
+        assert!(
+            matches!(error, Error::Common(jointly::CommonError::InvalidParameter { .. })),
+            "{mechanism:?}: {error}"
+        );
         assert!(seen.0.is_empty());
     }
     for mechanism in [
@@ -386,7 +389,10 @@ fn parameters_that_make_no_sense_are_refused_before_anything_is_spent() {
     ] {
         let run = Run::new(&private, &[("same", &private)]);
         let error = run.with(&mechanism, &mut Recorder::default()).unwrap_err();
-        assert!(matches!(error, Error::InvalidParameter { .. }), "{mechanism:?}: {error}");
+        assert!(
+            matches!(error, Error::Common(jointly::CommonError::InvalidParameter { .. })),
+            "{mechanism:?}: {error}"
+        );
     }
 }
 
@@ -438,7 +444,10 @@ fn the_public_only_baseline_spends_nothing_and_comes_close_to_its_table() {
     assert!(of_public.error(&release.model) < 0.1, "{}", of_public.error(&release.model));
     assert!(run.error(&release.model) > 0.3);
     let error = Run::new(&private, &[]).with(&mechanism, &mut Recorder::default()).unwrap_err();
-    assert!(matches!(error, Error::InvalidParameter { .. }), "{error}");
+    assert!(
+        matches!(error, Error::Common(jointly::CommonError::InvalidParameter { .. })),
+        "{error}"
+    );
 }
 
 #[test]

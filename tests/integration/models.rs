@@ -4,7 +4,6 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use jointly::Error;
 use jointly::data::{Dataset, Projectable};
 use jointly::domain::{Clique, Domain};
 use jointly::model::{MarkovRandomField, Sampling};
@@ -149,7 +148,7 @@ fn marginals_on_any_clique_agree_with_the_sum_over_all_records() {
         let Some(joint) = joint(&domain, &theta, total) else {
             impossible += 1;
             let error = MarkovRandomField::new(&domain, theta, total).unwrap_err();
-            assert!(matches!(error, Error::EmptyModel { .. }), "{error}");
+            assert!(matches!(error, jointly::CommonError::EmptyModel { .. }), "{error}");
             continue;
         };
         possible += 1;
@@ -201,7 +200,10 @@ fn the_sum_of_a_marginal_over_any_attribute_is_the_smaller_marginal() {
 fn a_total_that_no_table_can_have_is_refused() {
     for total in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let error = MarkovRandomField::uniform(&domain(&[2, 3]), total).unwrap_err();
-        assert!(matches!(error, Error::InvalidParameter { name: "total", .. }), "{error}");
+        assert!(
+            matches!(error, jointly::CommonError::InvalidParameter { name: "total", .. }),
+            "{error}"
+        );
     }
 }
 
@@ -394,7 +396,10 @@ fn a_sample_has_the_asked_number_of_records_and_at_least_one() {
             assert_eq!(model.sample(records, method, &mut rng(1)).unwrap().records(), records);
         }
         let error = model.sample(0, method, &mut rng(1)).unwrap_err();
-        assert!(matches!(error, Error::InvalidParameter { name: "rows", .. }), "{error}");
+        assert!(
+            matches!(error, jointly::CommonError::InvalidParameter { name: "rows", .. }),
+            "{error}"
+        );
     }
 }
 

@@ -255,7 +255,10 @@ fn a_domain_that_cannot_be_listed_is_searched() {
     for oracle in [Oracle::Exhaustive, Oracle::MaxSum] {
         for mechanism in mechanisms(oracle) {
             let error = run.with(&*mechanism, &mut Silent).unwrap_err();
-            assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+            assert!(
+                matches!(error, Error::Common(jointly::CommonError::TooLarge { .. })),
+                "{error}"
+            );
         }
     }
 }

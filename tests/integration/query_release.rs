@@ -353,7 +353,7 @@ fn a_domain_or_a_workload_that_is_too_large_is_refused_before_anything_is_spent(
     };
     for mechanism in [0, 2].map(|i| mechanisms(&settings()[0]).into_iter().nth(i).unwrap()) {
         let error = run.with(&*mechanism, &mut Silent).unwrap_err();
-        assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+        assert!(matches!(error, Error::Common(jointly::CommonError::TooLarge { .. })), "{error}");
     }
     let wide = Domain::new([("a", 9000), ("b", 9000)]).unwrap();
     let private = Dataset::from_rows(wide, &[[1_u32, 2]]).unwrap();

@@ -92,7 +92,10 @@ fn a_run_stopped_at_any_check_resumes_to_the_same_release() {
             let run = kept(&run, folder.path());
             let mut observer = StopAt { stop: Some(stop), ..StopAt::default() };
             let stopped = run.with(&*mechanism, &mut observer);
-            assert!(matches!(stopped, Err(Error::Interrupted)), "{name}, {stop}: {stopped:?}");
+            assert!(
+                matches!(stopped, Err(Error::Common(jointly::CommonError::Interrupted))),
+                "{name}, {stop}: {stopped:?}"
+            );
             assert_eq!(observer.checks, stop, "{name}: it went on after it was stopped");
             assert_eq!(bytes(&run.release(&*mechanism)), expected, "{name}, check {stop}");
         }
@@ -133,7 +136,10 @@ fn without_a_checkpoint_the_ledger_file_holds_what_was_spent() {
             _ = fs::remove_file(at(name));
         }
         let mut observer = StopAt { stop: Some(stop), ..StopAt::default() };
-        assert!(matches!(job.run(&mut observer), Err(Error::Interrupted)));
+        assert!(matches!(
+            job.run(&mut observer),
+            Err(Error::Common(jointly::CommonError::Interrupted))
+        ));
         assert!(!at("out.csv").exists());
         let written = LedgerFile::read(&at("ledger.json")).map_or(Rho::ZERO, |f| f.ledger.spent());
         assert!(
@@ -179,7 +185,10 @@ fn a_large_fit_stops_soon() {
     job.mechanism = "jam-pgm".into();
     job.parameters.insert("rounds".into(), 400.into());
     let (started, patience) = (Instant::now(), Duration::from_secs(2));
-    assert!(matches!(job.run(&mut StopAfter(started, patience)), Err(Error::Interrupted)));
+    assert!(matches!(
+        job.run(&mut StopAfter(started, patience)),
+        Err(Error::Common(jointly::CommonError::Interrupted))
+    ));
     // Generous: tests share their processors.
     assert!(started.elapsed() < Duration::from_secs(12), "{:?}", started.elapsed());
 }

@@ -1,12 +1,12 @@
 //! AIM, MST, MWEM+PGM and independent attributes: what they choose, spend and ignore.
 
-use jointly::Error;
 use jointly::data::Dataset;
 use jointly::domain::{Clique, Domain};
 use jointly::graph::{JunctionTree, size_mib};
 use jointly::mechanism::{Aim, Independent, Mechanism, Mst, MwemPgm, Release};
 use jointly::privacy::{MarginalSensitivity, NeighboringRelation, NoiseMechanism, Rho};
 use jointly::query::{WeightedClique, Workload};
+use jointly::{CommonError, Error};
 
 use crate::support::{Recorder, Run, budget, bytes, candidates, people, turned_round};
 
@@ -343,9 +343,10 @@ fn parameters_that_make_no_sense_are_refused_before_anything_is_spent() {
             assert!(
                 matches!(
                     error,
-                    Error::InvalidParameter { .. }
-                        | Error::InvalidSpecification { .. }
-                        | Error::NoCandidates { .. }
+                    Error::Common(
+                        CommonError::InvalidParameter { .. }
+                            | CommonError::InvalidSpecification { .. }
+                    ) | Error::NoCandidates { .. }
                 ),
                 "{}: {error}",
                 mechanism.name()

@@ -70,7 +70,7 @@ impl<'s, R: Read> RowBlocks<'s, R> {
             self.codes.iter().zip(&mut columns).for_each(|(code, column)| column.push(*code));
             rows += 1;
         }
-        Dataset::new(domain, columns)
+        Ok(Dataset::new(domain, columns)?)
     }
 
     /// The error of a table that must have records.

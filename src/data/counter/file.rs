@@ -4,13 +4,13 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::data::CountedTable;
-use crate::data::count::BLOCK;
 use crate::data::counter::blocks::RowBlocks;
 use crate::data::csv::of_file;
 use crate::data::raw_table::RawTable;
 use crate::data::{CountPlan, Counter, Projectable};
 use crate::error::Result;
 use crate::observe::Checks;
+use jointly_pgm::data::count::BLOCK;
 
 /// Most cells of the counters that count at the same time: 2 GiB.
 #[cfg(feature = "parquet")]
@@ -22,7 +22,7 @@ impl CountPlan {
     /// a Parquet file are counted in parallel.
     ///
     /// # Errors
-    /// As [`read_csv`](crate::data::read_csv), and [`Error::Interrupted`](crate::Error::Interrupted) if `checks` stops it.
+    /// As [`read_csv`](crate::data::read_csv), and [`CommonError::Interrupted`](crate::CommonError::Interrupted) if `checks` stops it.
     pub fn count_file(&self, path: &Path, checks: &dyn Checks) -> Result<CountedTable> {
         let counted = self.count_file_or_empty(path, checks)?;
         if counted.records() == 0 {

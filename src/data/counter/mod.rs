@@ -14,8 +14,8 @@ pub use plan::{CountPlan, MAX_PLAN_CELLS};
 pub use table::CountedTable;
 
 use crate::data::Dataset;
-use crate::data::count::add_counts;
 use crate::error::{Error, Result};
+use jointly_pgm::data::count::add_counts;
 
 use misfits::Misfits;
 

@@ -7,10 +7,10 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use crate::data::Counter;
-use crate::data::count::{empty_tables, sizes};
-use crate::data::cover::{Cover, cover};
 use crate::domain::{Clique, Domain, Schema};
 use crate::error::{Error, Result};
+use jointly_pgm::data::count::{empty_tables, sizes};
+use jointly_pgm::data::cover::{Cover, cover};
 
 /// Largest number of cells that a plan may hold: 2³⁰, or 8 GiB of counts in each counter.
 pub const MAX_PLAN_CELLS: u64 = 1 << 30;
@@ -144,7 +144,7 @@ impl CountPlan {
             [] => Ok(Clique::default()),
             names => domain.clique(names),
         };
-        let cliques = stored.cliques.iter().map(clique).collect::<Result<Vec<_>>>();
+        let cliques = stored.cliques.iter().map(clique).collect::<jointly_pgm::Result<Vec<_>>>();
         Self::new(&schema, &cliques.map_err(|error| error.in_file(place))?)
     }
 

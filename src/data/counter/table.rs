@@ -2,11 +2,11 @@
 
 use rayon::prelude::*;
 
-use crate::data::count::sizes;
 use crate::data::{CountPlan, Projectable};
 use crate::domain::{Clique, Domain};
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Error, Result};
 use crate::table::Projection;
+use jointly_pgm::data::count::sizes;
 
 /// What a [`Counter`](crate::data::Counter) has counted: the marginals on the cliques of its plan and on all their subsets,
 /// equal to those of the records. It is as private as they are.
@@ -58,12 +58,12 @@ impl CountedTable {
         found.map(|(_, table)| *table)
     }
 
-    fn count(&self, clique: &Clique, cells: usize) -> Result<Vec<u32>> {
+    fn count(&self, clique: &Clique, cells: usize) -> jointly_pgm::Result<Vec<u32>> {
         if clique.is_empty() {
             return Ok(vec![u32::try_from(self.records).unwrap_or(u32::MAX)]);
         }
         let Some(table) = self.table_for(clique) else {
-            return Err(Error::invalid_specification(
+            return Err(CommonError::invalid_specification(
                 "counted table",
                 format!("a request for {}", self.domain().describe(clique)),
                 "a subset of a clique that was counted",
@@ -91,9 +91,9 @@ impl Projectable for CountedTable {
 
     /// # Errors
     /// A clique that is no subset of one of the plan's, which the error names.
-    fn project_many(&self, cliques: &[Clique]) -> Result<Vec<Vec<u32>>> {
+    fn project_many(&self, cliques: &[Clique]) -> jointly_pgm::Result<Vec<Vec<u32>>> {
         let sizes = sizes(self.domain(), cliques)?;
-        let counted: Vec<Result<Vec<u32>>> = cliques
+        let counted: Vec<jointly_pgm::Result<Vec<u32>>> = cliques
             .par_iter()
             .zip(&sizes)
             .map(|(clique, cells)| self.count(clique, *cells))

@@ -283,15 +283,15 @@ mod files {
     fn counting_stops_when_asked() {
         struct Never;
         impl Checks for Never {
-            fn check(&self) -> Result<()> {
-                Err(Error::Interrupted)
+            fn check(&self) -> jointly_pgm::Result<()> {
+                Err(crate::CommonError::Interrupted)
             }
         }
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.csv");
         fs::write(&path, "a1,a0\n1,1\n").unwrap();
         let stopped = both().1.count_file(&path, &Never);
-        assert!(matches!(stopped.unwrap_err(), Error::Interrupted));
+        assert!(matches!(stopped.unwrap_err(), Error::Common(crate::CommonError::Interrupted)));
     }
 
     #[cfg(feature = "parquet")]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::rules::Rules;
 use crate::domain::{Bins, Kind, Role, Schema, SchemaColumn};
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Error, Result};
 
 impl Schema {
     /// The same schema with other kinds for some attributes: for each attribute in order, `None` keeps the present one.
@@ -56,10 +56,14 @@ impl Schema {
         for name in names {
             let column = columns.iter_mut().find(|column| column.name == name);
             let Some(column) = column.filter(|column| column.role == Role::Attribute) else {
-                return Err(self.domain.unknown(name, place));
+                return Err(self.domain.unknown(name, place).into());
             };
             if !seen.insert(name) {
-                return Err(Error::DuplicateAttribute { name: name.into(), place: place.into() });
+                return Err(CommonError::DuplicateAttribute {
+                    name: name.into(),
+                    place: place.into(),
+                }
+                .into());
             }
             let Some(Kind::Numeric(own)) = &column.kind else {
                 let at = format!("{place}, column '{name}'");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Error, Result};
 
 /// Encoding of a table without a byte-order mark; a mark for UTF-8 or UTF-16 always decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,10 +66,11 @@ impl TableFormat {
         }
         let mut seen = BTreeSet::new();
         match names.iter().find(|name| !seen.insert(name.as_str())) {
-            Some(twice) => Err(Error::DuplicateAttribute {
+            Some(twice) => Err(CommonError::DuplicateAttribute {
                 name: twice.clone(),
                 place: format!("{place}, the names of columns"),
-            }),
+            }
+            .into()),
             None => Ok(()),
         }
     }

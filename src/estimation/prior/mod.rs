@@ -23,7 +23,7 @@ use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
 
 use crate::domain::{Clique, Domain};
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Error, Result};
 
 /// Noisy frequencies on one marginal, or on some of its cells: a partial workload (Tao et al. 2021).
 #[derive(Clone, Debug, PartialEq)]
@@ -221,7 +221,9 @@ impl PriorAware {
 fn check(domain: &Domain, answers: &[Answers]) -> Result<()> {
     for Answers { clique, cells, frequencies } in answers {
         if let Some(outside) = clique.iter().find(|a| *a >= domain.len()) {
-            return Err(domain.unknown(&format!("#{outside}"), format!("the answers on {clique}")));
+            return Err(domain
+                .unknown(&format!("#{outside}"), format!("the answers on {clique}"))
+                .into());
         }
         let place = || format!("answers on {}", domain.describe(clique));
         let all = domain.cells(clique);
@@ -230,11 +232,12 @@ fn check(domain: &Domain, answers: &[Answers]) -> Result<()> {
             Some(cells) => Some(cells.len() as u64),
         };
         if expected != Some(frequencies.len() as u64) {
-            return Err(Error::ShapeMismatch {
+            return Err(CommonError::ShapeMismatch {
                 clique: domain.describe(clique),
                 expected: usize::try_from(expected.unwrap_or(u64::MAX)).unwrap_or(usize::MAX),
                 found: frequencies.len(),
-            });
+            }
+            .into());
         }
         let mut known = BTreeSet::new();
         for cell in cells.iter().flatten() {

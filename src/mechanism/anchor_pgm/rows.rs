@@ -191,7 +191,7 @@ fn best_share(
 /// Records drawn from a model, to stand beside `records` public ones.
 fn drawn_from(model: &MarkovRandomField, records: usize) -> Result<Dataset> {
     let drawn = records.saturating_mul(4).clamp(DRAWN.0, DRAWN.1);
-    model.sample(drawn, Sampling::Rounded, &mut ChaCha20Rng::seed_from_u64(0))
+    Ok(model.sample(drawn, Sampling::Rounded, &mut ChaCha20Rng::seed_from_u64(0))?)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Clique, Domain};
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Error, Result};
 use crate::graph::JunctionTree;
 use crate::mechanism::{Form, Parameter};
 use ascent::Starts;
@@ -216,7 +216,8 @@ fn allows(domain: &Domain, record: &[u32]) -> bool {
 }
 
 fn nothing_is_allowed() -> Error {
-    Error::EmptyModel { reason: "the structural zeros of the domain allow no record".into() }
+    CommonError::EmptyModel { reason: "the structural zeros of the domain allow no record".into() }
+        .into()
 }
 
 fn too_large(what: &str, cells: Option<f64>) -> Error {

@@ -158,11 +158,11 @@ fn large_domains_are_searched_by_what_fits() {
     let mut rng = ChaCha20Rng::seed_from_u64(6);
     let none = Perturbation { penalties: vec![vec![0.0; 20]; 13], seed: 1 };
     let too_large = BestResponse::new(&domain, Oracle::Exhaustive, &[]);
-    assert!(matches!(too_large.err(), Some(Error::TooLarge { .. })));
+    assert!(matches!(too_large.err(), Some(Error::Common(crate::CommonError::TooLarge { .. }))));
     let pairs: Vec<Clique> =
         (0..13).flat_map(|a| (0..a).map(move |b| Clique::new([a, b]))).collect();
     let too_large = BestResponse::new(&domain, Oracle::MaxSum, &pairs);
-    assert!(matches!(too_large.err(), Some(Error::TooLarge { .. })));
+    assert!(matches!(too_large.err(), Some(Error::Common(crate::CommonError::TooLarge { .. }))));
     // A chain has a small tree; all pairs do not, but few queries make a small program.
     let mut chain = BestResponse::new(&domain, Oracle::Auto, &pairs).unwrap();
     let mut dense = BestResponse::new(&domain, Oracle::Auto, &pairs).unwrap();
@@ -190,7 +190,10 @@ fn a_domain_that_allows_no_record_is_refused() {
     let domain = domain.forbid([vec![("a", vec![0, 1])]]).unwrap();
     for oracle in [Oracle::Auto, Oracle::Program, Oracle::Ascent] {
         let refused = BestResponse::new(&domain, oracle, &[]).err();
-        assert!(matches!(refused, Some(Error::EmptyModel { .. })), "{oracle:?}");
+        assert!(
+            matches!(refused, Some(Error::Common(crate::CommonError::EmptyModel { .. }))),
+            "{oracle:?}"
+        );
     }
 }
 

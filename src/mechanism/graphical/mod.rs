@@ -69,7 +69,7 @@ impl Fitting {
         self.check()?;
         let needed_mib = graph::size_mib(JunctionTree::new(domain, &[]).cells());
         if needed_mib <= self.size_limit_mib {
-            return MarkovRandomField::uniform(domain, 1.0).map(drop);
+            return Ok(MarkovRandomField::uniform(domain, 1.0).map(drop)?);
         }
         Err(Error::SizeLimit { limit_mib: self.size_limit_mib, needed_mib })
     }

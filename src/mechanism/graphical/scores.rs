@@ -118,8 +118,7 @@ fn split_by_work(
     cliques: &[Clique],
     wanted: &[usize],
 ) -> (Vec<usize>, Vec<usize>) {
-    let calibrated = model.calibrated();
-    let in_tree: Vec<bool> = wanted.par_iter().map(|i| calibrated.in_tree(&cliques[*i])).collect();
+    let in_tree: Vec<bool> = wanted.par_iter().map(|i| model.holds(&cliques[*i])).collect();
     let mut exact: Vec<usize> =
         wanted.iter().zip(&in_tree).filter(|(_, inside)| **inside).map(|(i, _)| *i).collect();
     let mut outside: Vec<usize> =

@@ -57,5 +57,5 @@ fn too_many_queries_are_refused() {
     let domain = Domain::new([("a", 6000), ("b", 6000)]).unwrap();
     let workload = Workload::all_k_way(&domain, 2).unwrap();
     let refused = SignedQueries::new(&domain, &Task::new(&workload, &[])).err();
-    assert!(matches!(refused, Some(Error::TooLarge { .. })));
+    assert!(matches!(refused, Some(Error::Common(crate::CommonError::TooLarge { .. }))));
 }

@@ -9,9 +9,9 @@ impl Run<'_, '_> {
     /// A mechanism should call it in long computations of its own.
     ///
     /// # Errors
-    /// [`Error::Interrupted`](crate::Error::Interrupted) if not.
+    /// [`CommonError::Interrupted`](crate::CommonError::Interrupted) if not.
     pub fn check(&self) -> Result<()> {
-        self.observer.check()
+        Ok(self.observer.check()?)
     }
 
     /// The same question, for computations that do not know the run, such as fits

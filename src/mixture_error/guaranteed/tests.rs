@@ -18,7 +18,7 @@ fn a_smoothed_game_is_near_the_value_and_both_methods_agree_on_it() {
     let (real, public) = (table(97, 1), table(9, 0));
     let workload = Workload::all_k_way(&domain, 2).unwrap();
     let support = Support::new(&public, &workload).unwrap();
-    let answers = support.answers(|cliques| real.project_many(cliques)).unwrap();
+    let answers = support.answers(|cliques| Ok(real.project_many(cliques)?)).unwrap();
     let mut problem = Problem::new(&support, &answers, 97.0, false);
     for (floor, smoothing) in [(0.0, 0.01), (0.0, 0.001), (0.4, 0.01)] {
         problem.floor = floor;

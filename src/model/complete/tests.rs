@@ -12,7 +12,7 @@ fn domain() -> Domain {
 }
 
 fn impossible(record: usize, attribute: &str) -> Error {
-    Error::EmptyModel { reason: format!("record {record}, {attribute}") }
+    crate::CommonError::EmptyModel { reason: format!("record {record}, {attribute}") }.into()
 }
 
 /// A graphical model with factors on a, b and b, c; b = 2 never occurs with c = 1.

@@ -93,7 +93,10 @@ fn a_support_comes_back_to_the_last_bit_and_a_wrong_one_is_refused_with_a_reason
     let known = support();
     assert_eq!(back.model.as_weighted_support(), known.model.as_weighted_support());
     let small = ModelLimits { model_mib: 1e-5, ..limits };
-    assert!(matches!(ModelFile::from_json(&text, "m", small), Err(Error::TooLarge { .. })));
+    assert!(matches!(
+        ModelFile::from_json(&text, "m", small),
+        Err(Error::Common(crate::CommonError::TooLarge { .. }))
+    ));
     for (from, to, expected) in [
         ("\"version\":6", "\"version\":7", "version 7"),
         ("\"version\":6", "\"version\":5", "version 5, expected version 6"),
@@ -135,9 +138,15 @@ fn a_model_comes_back_to_the_last_bit() {
     assert!((back.model.total() - 77.5).abs() < f64::EPSILON);
     assert!(back.is_private);
     let tight = ModelLimits { file_bytes: 10, ..ModelLimits::default() };
-    assert!(matches!(ModelFile::read(&path, tight), Err(Error::TooLarge { .. })));
+    assert!(matches!(
+        ModelFile::read(&path, tight),
+        Err(Error::Common(crate::CommonError::TooLarge { .. }))
+    ));
     let small = ModelLimits { model_mib: 1e-5, ..ModelLimits::default() };
-    assert!(matches!(ModelFile::read(&path, small), Err(Error::TooLarge { .. })));
+    assert!(matches!(
+        ModelFile::read(&path, small),
+        Err(Error::Common(crate::CommonError::TooLarge { .. }))
+    ));
 }
 
 #[test]

@@ -92,9 +92,9 @@ fn forms_differ_in_their_names() {
 struct After(AtomicU64);
 
 impl Checks for After {
-    fn check(&self) -> Result<()> {
+    fn check(&self) -> jointly_pgm::Result<()> {
         let left = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
-        left.map(drop).map_err(|_| Error::Interrupted)
+        left.map(drop).map_err(|_| crate::CommonError::Interrupted)
     }
 }
 
@@ -113,7 +113,7 @@ fn an_interrupted_run_leaves_whole_parts_only() {
         seed: 1,
     };
     let error = parts.write(folder.path(), &After(AtomicU64::new(4))).unwrap_err();
-    assert!(matches!(error, Error::Interrupted));
+    assert!(matches!(error, Error::Common(crate::CommonError::Interrupted)));
     let files: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().path()).collect();
     assert_eq!(files.len(), 4);
     assert!(files.iter().all(|path| read_csv(path, &schema).unwrap().records() == 100));

@@ -10,12 +10,12 @@ use rayon::prelude::*;
 
 use crate::data::{Column, Dataset, table_sizes};
 use crate::domain::{Clique, Domain};
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Error, Result};
 use crate::linalg::Real;
-use crate::model::sampling::{Dealer, check_records};
 use crate::model::stored_products::StoredProducts;
 use crate::model::{Distribution, Evidence, Model, Sampling, StoredForm, impossible};
 use crate::table::Factor;
+use jointly_pgm::model::sampling::{Dealer, check_records};
 use split::{Split, value_ranges};
 
 /// Most distance of an attribute's probabilities from a sum of 1.
@@ -162,7 +162,7 @@ impl Products {
                 None => split.marginal(&self.probabilities.view()),
             };
             table.iter_mut().for_each(|cell| *cell *= self.total);
-            Factor::new(&self.domain, clique.clone(), table)
+            Ok(Factor::new(&self.domain, clique.clone(), table)?)
         });
         factors.collect()
     }
@@ -237,7 +237,7 @@ impl Products {
         let columns = self.domain.attributes().iter().zip(columns);
         let columns = columns
             .map(|(attribute, codes)| Column::from_codes(codes, attribute.cardinality as usize));
-        Dataset::new(self.domain.clone(), columns.collect::<Result<_>>()?)
+        Ok(Dataset::new(self.domain.clone(), columns.collect::<jointly_pgm::Result<_>>()?)?)
     }
 
     /// The distribution of an attribute, whose values lie in `range`, in a component.
@@ -273,7 +273,7 @@ impl Products {
             }
         }
         let reason = "almost all of its records are forbidden by the schema".to_owned();
-        Err(Error::EmptyModel { reason })
+        Err(CommonError::EmptyModel { reason }.into())
     }
 }
 

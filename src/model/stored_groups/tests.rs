@@ -73,7 +73,10 @@ fn groups_of_a_stranger_are_refused_with_a_reason() {
     let limits = ModelLimits::default();
     assert!(ModelFile::from_json(&text, "m", limits).is_ok());
     let small = ModelLimits { model_mib: 1e-5, ..limits };
-    assert!(matches!(ModelFile::from_json(&text, "m", small), Err(Error::TooLarge { .. })));
+    assert!(matches!(
+        ModelFile::from_json(&text, "m", small),
+        Err(Error::Common(crate::CommonError::TooLarge { .. }))
+    ));
     for (from, to, expected) in [
         ("\"total\":50.75", "\"total\":50", "sum of the sizes"),
         ("\"state\",\"puma\"", "\"state\"", "columns b, a"),

@@ -36,7 +36,7 @@ fn all_cells_are_the_records_of_the_domain_in_order() {
     assert!(marginal.values().iter().all(|count| (count - 300.0).abs() < 1e-9));
     let wide = Domain::new((0..23).map(|i| (i.to_string(), 2))).unwrap();
     let error = WeightedSupport::all_cells(&wide, 1.0).unwrap_err();
-    assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+    assert!(matches!(error, Error::Common(crate::CommonError::TooLarge { .. })), "{error}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use rand::rngs::ChaCha20Rng;
 
 use crate::data::Projectable;
 use crate::domain::Clique;
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Error, Result};
 use crate::privacy::sampler::IntegerNoise;
 use crate::privacy::{CellSet, Curator, LedgerEntry, NoiseMechanism, Rho};
 
@@ -65,11 +65,12 @@ impl Paid<'_> {
         if domain.cells(clique) == Some(counts.len() as u64) {
             return Ok(counts);
         }
-        Err(Error::ShapeMismatch {
+        Err(CommonError::ShapeMismatch {
             clique: domain.describe(clique),
             expected: domain.shape(clique).iter().product(),
             found: counts.len(),
-        })
+        }
+        .into())
     }
 
     /// Adds noise to each integer.

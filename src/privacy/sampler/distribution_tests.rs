@@ -154,7 +154,7 @@ impl Projectable for Three {
     fn records(&self) -> u64 {
         3
     }
-    fn project_many(&self, cliques: &[Clique]) -> crate::Result<Vec<Vec<u32>>> {
+    fn project_many(&self, cliques: &[Clique]) -> jointly_pgm::Result<Vec<Vec<u32>>> {
         Ok(cliques.iter().map(|_| vec![3, 0]).collect())
     }
 }

@@ -1,0 +1,10 @@
+//! Records as columns of codes, and their marginals.
+
+pub mod count;
+pub mod cover;
+mod dataset;
+mod projectable;
+
+pub use count::MAX_TOTAL_CELLS;
+pub use dataset::{Column, Dataset};
+pub use projectable::Projectable;

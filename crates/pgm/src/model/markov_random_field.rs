@@ -1,0 +1,144 @@
+//! The distribution that a graphical-model fit returns.
+
+use std::sync::Arc;
+
+use crate::domain::{Clique, Domain};
+use crate::error::{Error, Result};
+use crate::estimation::{EstimatorKind, SquaredLoss, Stopping, Weighting};
+use crate::graph;
+use crate::inference::{BeliefPropagation, Calibrated};
+use crate::measurement::Measurement;
+use crate::table::{CliqueLayout, Factor, Potentials};
+
+/// `p(x) ~ exp(Σ_r θ_r(x_r))` over the records of a domain, with the number of records it stands for.
+///
+/// ```
+/// use jointly_pgm::{domain::{Clique, Domain}, model::MarkovRandomField};
+/// use jointly_pgm::table::{CliqueLayout, Potentials};
+/// let domain = Domain::new([("a", 2), ("b", 2), ("c", 3)])?;
+/// let layout = CliqueLayout::new(&domain, [Clique::new([0, 1])])?;
+/// let mut theta = Potentials::zeros(&layout);
+/// theta.table_mut(0)[0] = 3_f64.ln();
+/// let model = MarkovRandomField::new(&domain, theta, 12.0)?;
+/// let ac = &model.marginals(&[Clique::new([0, 2])])?[0]; // off the measured cliques
+/// assert!((ac.values()[0] - 8.0 / 3.0).abs() < 1e-9);
+/// # Ok::<(), jointly_pgm::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct MarkovRandomField {
+    potentials: Potentials,
+    total: f64,
+    oracle: Arc<BeliefPropagation>,
+    calibrated: Calibrated,
+}
+
+impl MarkovRandomField {
+    /// The model with these potentials, standing for `total` records.
+    ///
+    /// # Errors
+    /// A total that is not positive and finite, potentials that are NaN or plus infinity, or that forbid every record.
+    pub fn new(domain: &Domain, potentials: Potentials, total: f64) -> Result<Self> {
+        let oracle = Arc::new(BeliefPropagation::new(domain, potentials.layout()));
+        Self::with_oracle(oracle, potentials, total)
+    }
+
+    /// The model whose marginals are nearest to some measurements, each weighted by its precision: the minimum of
+    /// `½ Σ_r ‖μ_r - y_r‖²/σ_r²` over the marginals μ of distributions with this total. Of the distributions with these
+    /// marginals it is the one of maximum entropy.
+    ///
+    /// [`estimation`](crate::estimation) has the parts: other weights and losses, other ways to end the fit, a start from an
+    /// earlier one, certificates.
+    ///
+    /// # Errors
+    /// No measurement, one whose size is not that of its clique, numbers that are not finite, or a total that is not
+    /// positive.
+    pub fn fit(domain: &Domain, measurements: &[Measurement], total: f64) -> Result<Self> {
+        let loss = SquaredLoss::new(domain, measurements, Weighting::InverseVariance)?;
+        let oracle = Arc::new(BeliefPropagation::new(domain, loss.layout()));
+        let (method, stopping) = (EstimatorKind::default(), Stopping::default());
+        let estimate = method.estimate(stopping, &*oracle, &loss, total, None)?;
+        Self::with_oracle(oracle, estimate.potentials, total)
+    }
+
+    /// The model in which all records are equally likely.
+    ///
+    /// # Errors
+    /// A total that is not positive and finite.
+    pub fn uniform(domain: &Domain, total: f64) -> Result<Self> {
+        let layout = CliqueLayout::new(domain, [])?;
+        Self::new(domain, Potentials::zeros(&layout), total)
+    }
+
+    /// The model with an oracle that is there already, such as the one that fitted the potentials.
+    ///
+    /// # Errors
+    /// As [`MarkovRandomField::new`], or potentials on cliques other than the oracle's.
+    pub fn with_oracle(
+        oracle: Arc<BeliefPropagation>,
+        potentials: Potentials,
+        total: f64,
+    ) -> Result<Self> {
+        if !(total > 0.0 && total.is_finite()) {
+            return Err(Error::invalid_parameter("total", total, "a positive number of records"));
+        }
+        let calibrated = oracle.calibrate(&potentials)?;
+        Ok(Self { potentials, total, oracle, calibrated })
+    }
+
+    /// The attributes.
+    pub fn domain(&self) -> &Domain {
+        &self.calibrated.structure.domain
+    }
+
+    /// Number of records the model stands for.
+    pub fn total(&self) -> f64 {
+        self.total
+    }
+
+    /// The log-potentials on the measured cliques.
+    pub fn potentials(&self) -> &Potentials {
+        &self.potentials
+    }
+
+    /// Size in MiB as the literature states it: 8 bytes per cell of every maximal clique. The engine holds far less.
+    pub fn size_mib(&self) -> f64 {
+        graph::size_mib(self.oracle.model_cells())
+    }
+
+    /// The marginals on any cliques, in counts that sum to the total: exact, by variable elimination on the
+    /// calibrated tree, with shared work where cliques share a path.
+    ///
+    /// # Errors
+    /// A clique whose table does not fit in memory.
+    pub fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
+        match self.calibrated.marginals(cliques, self.total) {
+            // A product of messages can underflow where the sweeps did not.
+            Err(Error::EmptyModel { .. }) if self.calibrated.is_linear() => {
+                let calibrated = self.oracle.calibrate_in_log_space(&self.potentials)?;
+                calibrated.marginals(cliques, self.total)
+            }
+            found => found,
+        }
+    }
+
+    /// Cells that the elimination for this clique visits: its cost in [`MarkovRandomField::marginals`].
+    pub fn marginal_work(&self, clique: &Clique) -> u64 {
+        self.calibrated.work(clique)
+    }
+
+    /// The positions of cliques whose marginals visit at most `cells` cells together in
+    /// [`marginals`](Self::marginals), in an order in which neighbors share work, and the positions of the others, in
+    /// increasing order. Those with the least work a clique come first.
+    pub fn affordable(&self, cliques: &[Clique], cells: u64) -> (Vec<usize>, Vec<usize>) {
+        self.calibrated.affordable(cliques, cells)
+    }
+
+    /// Whether a clique of the junction tree holds this one, so that its marginal is a sum.
+    pub fn holds(&self, clique: &Clique) -> bool {
+        self.calibrated.in_tree(clique)
+    }
+
+    pub(crate) fn calibrated(&self) -> &Calibrated {
+        &self.calibrated
+    }
+}

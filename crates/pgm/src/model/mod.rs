@@ -1,0 +1,9 @@
+//! The fitted model: its marginals, and records drawn from it.
+
+mod markov_random_field;
+mod refine;
+mod residuals;
+pub mod sampling;
+
+pub use markov_random_field::MarkovRandomField;
+pub use sampling::Sampling;

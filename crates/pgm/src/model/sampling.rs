@@ -1,0 +1,279 @@
+//! Records from a model.
+
+use rand::seq::SliceRandom;
+use rand::{Rng, RngExt};
+
+use crate::data::{Column, Dataset};
+use crate::domain::Clique;
+use crate::error::{Error, Result};
+use crate::model::MarkovRandomField;
+
+/// How records are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sampling {
+    /// Expected counts given the parents are rounded: integer parts are kept, and the remainders are spread evenly over
+    /// neighboring groups, so that the table is off by rounding only.
+    #[default]
+    Rounded,
+    /// Every record drawn independently.
+    Independent,
+}
+
+impl MarkovRandomField {
+    /// Draws records, attribute by attribute in the reverse order of elimination, each given its neighbors in the
+    /// junction tree.
+    ///
+    /// Within a group of records that agree on the parents, values are dealt in random order, so that attributes that
+    /// are independent in the model stay independent.
+    ///
+    /// # Errors
+    /// No records requested, or more than fit in 32 bits.
+    ///
+    /// ```
+    /// use jointly_pgm::{domain::Domain, model::{MarkovRandomField, Sampling}};
+    /// use rand::{SeedableRng, rngs::ChaCha20Rng};
+    /// let domain = Domain::new([("a", 2), ("b", 5)])?;
+    /// let model = MarkovRandomField::uniform(&domain, 100.0)?;
+    /// let rows = model.sample(100, Sampling::Rounded, &mut ChaCha20Rng::seed_from_u64(1))?;
+    /// assert_eq!(rows.records(), 100);
+    /// # Ok::<(), jointly_pgm::Error>(())
+    /// ```
+    pub fn sample<R: Rng + ?Sized>(
+        &self,
+        records: usize,
+        method: Sampling,
+        rng: &mut R,
+    ) -> Result<Dataset> {
+        check_records(records)?;
+        let domain = self.domain();
+        let triangulation = self.calibrated().structure.tree.triangulation();
+        let mut columns: Vec<Vec<u32>> = vec![Vec::new(); domain.len()];
+        let steps = triangulation.order.iter().zip(&triangulation.elimination_cliques);
+        for (step, (&attribute, clique)) in steps.rev().enumerate() {
+            let parents = clique.difference(&Clique::new([attribute]));
+            let groups = Groups::new(&parents, &columns, records, |a| domain.cardinality(a))?;
+            let conditional = self.calibrated().conditional(attribute, &parents)?;
+            let mut dealer = Dealer::new(domain.cardinality(attribute), step, method, rng);
+            let mut column = vec![0_u32; records];
+            let mut parent_codes = vec![0_usize; parents.len()];
+            for group in groups.iter() {
+                let first = group[0] as usize;
+                for (code, parent) in parent_codes.iter_mut().zip(parents.iter()) {
+                    *code = columns[parent][first] as usize;
+                }
+                conditional.weights(&parent_codes, &mut dealer.weights);
+                dealer.deal(group, &mut column, rng);
+            }
+            columns[attribute] = column;
+        }
+        let columns = columns
+            .into_iter()
+            .enumerate()
+            .map(|(attribute, codes)| Column::from_codes(codes, domain.cardinality(attribute)))
+            .collect::<Result<Vec<_>>>()?;
+        Dataset::new(domain.clone(), columns)
+    }
+}
+
+/// The number of records to draw, which 32 bits must count.
+///
+/// # Errors
+/// No record, or too many.
+pub fn check_records(records: usize) -> Result<u32> {
+    let fits = u32::try_from(records).ok().filter(|records| *records > 0);
+    fits.ok_or_else(|| Error::invalid_parameter("rows", records, "from 1 to 4,294,967,295"))
+}
+
+/// One position in a list of weights per record, in random order, each as often as its weight requires.
+///
+/// # Errors
+/// As [`MarkovRandomField::sample`].
+pub fn deal_records<R: Rng + ?Sized>(
+    weights: &[f64],
+    records: usize,
+    method: Sampling,
+    rng: &mut R,
+) -> Result<Vec<u32>> {
+    let all: Vec<u32> = (0..check_records(records)?).collect();
+    let mut dealer = Dealer::new(weights.len(), 0, method, rng);
+    dealer.weights.copy_from_slice(weights);
+    let mut positions = vec![0; records];
+    dealer.deal(&all, &mut positions, rng);
+    Ok(positions)
+}
+
+/// Records sorted by their parents' codes, and where each group ends.
+struct Groups {
+    order: Vec<u32>,
+    ends: Vec<usize>,
+}
+
+impl Groups {
+    fn new(
+        parents: &Clique,
+        columns: &[Vec<u32>],
+        records: usize,
+        cardinality: impl Fn(usize) -> usize,
+    ) -> Result<Self> {
+        let count = u32::try_from(records).unwrap_or(u32::MAX);
+        let mut cells = 1_u64;
+        let mut keys = vec![0_u64; records];
+        for parent in parents.iter() {
+            let k = cardinality(parent) as u64;
+            cells = cells.checked_mul(k).ok_or_else(|| {
+                Error::too_large(
+                    format!("the combinations of {} parents", parents.len()),
+                    None,
+                    2_f64.powi(64),
+                    "combinations",
+                )
+            })?;
+            for (key, code) in keys.iter_mut().zip(&columns[parent]) {
+                *key = *key * k + u64::from(*code);
+            }
+        }
+        if cells == 1 {
+            return Ok(Self { order: (0..count).collect(), ends: vec![records] });
+        }
+        if cells <= 4 * u64::from(count) {
+            // Counting sort.
+            let mut starts = vec![0_u32; usize::try_from(cells).unwrap_or(0) + 1];
+            for key in &keys {
+                starts[usize::try_from(*key).unwrap_or(0) + 1] += 1;
+            }
+            for i in 1..starts.len() {
+                starts[i] += starts[i - 1];
+            }
+            let mut order = vec![0; records];
+            for (record, key) in (0..count).zip(&keys) {
+                let start = &mut starts[usize::try_from(*key).unwrap_or(0)];
+                order[*start as usize] = record;
+                *start += 1;
+            }
+            // Each start has moved to the end of its group; those of empty groups are repeats.
+            let mut ends: Vec<usize> = starts.iter().map(|end| *end as usize).collect();
+            ends.dedup();
+            let empty = ends.iter().take_while(|end| **end == 0).count();
+            ends.drain(..empty);
+            return Ok(Self { order, ends });
+        }
+        let mut order: Vec<u32> = (0..count).collect();
+        order.sort_by_key(|record| keys[*record as usize]);
+        let key = |i: usize| keys[order[i] as usize];
+        let mut ends: Vec<usize> = (1..records).filter(|i| key(*i) != key(*i - 1)).collect();
+        ends.push(records);
+        Ok(Self { order, ends })
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u32]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.order[start..*end])
+    }
+}
+
+/// Deals the values of one attribute out to groups of records.
+pub struct Dealer {
+    method: Sampling,
+    /// Weights of the values in the current group.
+    pub weights: Vec<f64>,
+    /// Their cumulated sums, for drawing records one by one.
+    cumulated: Vec<f64>,
+    hand: Vec<u32>,
+    /// Offset for drawing the remainders of the next group: uniform in [0, 1), and evenly spread from group to group.
+    offset: f64,
+    /// Step of the offset: the fractional part of the square root of a prime, a different one for each attribute, so
+    /// that attributes that are independent given the same groups stay independent.
+    stride: f64,
+}
+
+impl Dealer {
+    /// A dealer for an attribute of `values` values, the `step`-th that is dealt.
+    pub fn new<R: Rng + ?Sized>(values: usize, step: usize, method: Sampling, rng: &mut R) -> Self {
+        let stride = prime(step).sqrt().fract();
+        let weights = vec![0.0; values];
+        let (cumulated, hand) = (Vec::new(), Vec::new());
+        Self { method, weights, cumulated, hand, offset: rng.random(), stride }
+    }
+
+    /// Writes a value for every record of a group, by the current weights.
+    pub fn deal<R: Rng + ?Sized>(&mut self, group: &[u32], column: &mut [u32], rng: &mut R) {
+        self.offset = match self.method {
+            Sampling::Rounded => (self.offset + self.stride).fract(),
+            Sampling::Independent => rng.random(),
+        };
+        if let [record] = group {
+            self.cumulate();
+            column[*record as usize] = pick(&self.cumulated, self.offset);
+            return;
+        }
+        if self.method == Sampling::Independent {
+            self.cumulate();
+            for record in group {
+                column[*record as usize] = pick(&self.cumulated, rng.random());
+            }
+            return;
+        }
+        self.round(group.len());
+        self.hand.shuffle(rng);
+        for (record, value) in group.iter().zip(&self.hand) {
+            column[*record as usize] = *value;
+        }
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an expected count is between 0 and the number of records"
+    )]
+    /// Fills the hand with `count` values: the integer part of each expected count, and the remainders by one
+    /// systematic draw, which includes each value with the probability of its fractional part.
+    fn round(&mut self, count: usize) {
+        self.hand.clear();
+        let scale = count as f64 / self.weights.iter().sum::<f64>();
+        let mut threshold = self.offset;
+        let mut cumulated = 0.0;
+        for (value, weight) in (0_u32..).zip(&self.weights) {
+            let expected = weight * scale;
+            let whole = expected.floor();
+            cumulated += expected - whole;
+            let extra = cumulated > threshold;
+            if extra {
+                threshold += 1.0;
+            }
+            let copies = whole as usize + usize::from(extra);
+            self.hand.extend(std::iter::repeat_n(value, copies.min(count - self.hand.len())));
+        }
+        // Rounding of the cumulated sum can leave the last remainder undealt.
+        if self.hand.len() < count {
+            self.cumulate();
+            let value = pick(&self.cumulated, self.offset);
+            self.hand.resize(count, value);
+        }
+    }
+
+    fn cumulate(&mut self) {
+        self.cumulated.clear();
+        let mut sum = 0.0;
+        self.cumulated.extend(self.weights.iter().map(|weight| {
+            sum += weight;
+            sum
+        }));
+    }
+}
+
+/// The value at a point in [0, 1) of a distribution given by its cumulated weights; one of positive weight.
+fn pick(cumulated: &[f64], point: f64) -> u32 {
+    let total = cumulated.last().copied().unwrap_or(0.0);
+    let mut value = cumulated.partition_point(|sum| *sum <= point * total);
+    if value == cumulated.len() {
+        // The product was rounded up to the total.
+        value = cumulated.partition_point(|sum| *sum < total);
+    }
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+/// The prime number at a position, counted from 0.
+fn prime(position: usize) -> f64 {
+    let is_prime = |n: &u32| (2..*n).take_while(|d| d * d <= *n).all(|d| !n.is_multiple_of(d));
+    (2_u32..=1 << 20).filter(is_prime).nth(position).map_or(2.0, f64::from)
+}

@@ -1,0 +1,11 @@
+//! Tables over cliques: one table (a factor), and one table for each clique of a set.
+
+mod clique_vector;
+mod distance;
+mod factor;
+mod layout;
+
+pub use clique_vector::{CliqueLayout, Marginals, Potentials};
+pub use distance::{l1_distance, weighted_sum};
+pub use factor::Factor;
+pub use layout::{Projection, row_major_strides, strides_within};
