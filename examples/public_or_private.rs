@@ -23,7 +23,7 @@ const NAMES: [&str; 10] =
 fn people(records: usize, seed: u64, drift: f64) -> jointly::Result<Dataset> {
     let table = Generator { records, seed, drift }.generate()?;
     let clique = NAMES.iter().filter_map(|name| table.domain().position(name));
-    table.select(&clique.collect::<Vec<_>>())
+    Ok(table.select(&clique.collect::<Vec<_>>())?)
 }
 
 fn main() -> jointly::Result<()> {
