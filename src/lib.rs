@@ -69,7 +69,7 @@
 //! # Ok::<(), jointly::Error>(())
 //! ```
 //!
-//! [`Synthesis`] is the same job from files to files.
+//! [`Job`] is the same job from files to files.
 //!
 //! # Where to look
 //!
@@ -157,7 +157,7 @@ pub use observe::Silent;
 pub use privacy::{Budget, Curator, NeighboringRelation, NoiseSeed};
 pub use query::Workload;
 pub use rand;
-pub use synthesis::Synthesis;
+pub use synthesis::Job;
 
 /// The code of README.md and of the guides, as doc tests.
 #[cfg(doctest)]

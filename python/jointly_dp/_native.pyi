@@ -78,6 +78,8 @@ class Release:
 def fit(
     schema: Schema,
     settings: str,
+    label: str,
+    overwrite: bool,
     private: Rows,
     public: Sequence[tuple[str, Rows]],
     keep: Callable[[Release], object],

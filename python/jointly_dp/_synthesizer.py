@@ -11,12 +11,12 @@ from . import _native
 from ._progress import Listener, Progress
 from ._release import Release
 from ._schema import Schema, Workload
-from ._tables import Table, kind_of, readable, returned
+from ._tables import Table, kind_of, readable, returned, units
 
 DEFAULT_MECHANISM = "anchor-pgm"
 
 _OWN = (
-    "schema", "epsilon", "delta", "mechanism", "workload", "max_cells", "neighbors", "unit", "noise_seed", "ledger",
+    "schema", "epsilon", "delta", "mechanism", "workload", "max_cells", "neighbors", "unit", "max_records", "seed", "ledger",
     "ledger_from", "error_share", "compress", "overwrite",
 )  # fmt: skip
 
@@ -29,13 +29,14 @@ class Synthesizer:
     ``schema``: the columns. ``epsilon``, ``delta``: the budget; the mechanism spends no more. ``mechanism``: a name, as the
     command line has them (:func:`jointly_dp.mechanisms`). ``workload``: the marginals to preserve, see :class:`Workload`;
     ``max_cells``: larger ones are left out. ``neighbors``: ``"replace-one"`` or ``"add-remove-one"``. ``unit``: the name of a
-    column that identifies units of privacy such as households, and the most rows of one that count. ``noise_seed``: repeats
-    the noise; the release is then **not private**. ``ledger``: a file that always says what was spent, even when the process
+    column that identifies units of privacy such as households; ``max_records``: the most rows of one that count. ``seed``:
+    repeats the noise; the release is then **not private**. ``ledger``: a file that always says what was spent, even when the process
     is killed. ``ledger_from``: a ledger whose entries count against the budget.
     ``error_share``: the share of the budget that measures the errors of the released records, such as 0.05. ``compress``: the
     share that finds rare values of attributes with many, such as 0.1, to merge them for the fit; the records have all of them.
     ``overwrite``: whether a ``ledger`` file that exists is replaced; otherwise it is refused before anything is spent.
-    Any other parameter is the mechanism's own, with underscores: ``rounds=10``.
+    Any other parameter is a setting of the job, as the flags of ``jointly synth``, or the mechanism's own, with underscores:
+    ``draw="independent"``, ``rounds=10``.
 
     After :meth:`fit`, ``release_`` is the :class:`Release`.
 
@@ -59,8 +60,9 @@ class Synthesizer:
         workload: Any = "all-3-way",
         max_cells: int | None = None,
         neighbors: str = "replace-one",
-        unit: tuple[str, int] | None = None,
-        noise_seed: int | None = None,
+        unit: str | None = None,
+        max_records: int | None = None,
+        seed: int | None = None,
         ledger: str | os.PathLike[str] | None = None,
         ledger_from: str | os.PathLike[str] | None = None,
         error_share: float | None = None,
@@ -76,7 +78,8 @@ class Synthesizer:
         self.max_cells = max_cells
         self.neighbors = neighbors
         self.unit = unit
-        self.noise_seed = noise_seed
+        self.max_records = max_records
+        self.seed = seed
         self.ledger = ledger
         self.ledger_from = ledger_from
         self.error_share = error_share
@@ -163,7 +166,7 @@ class Synthesizer:
         ['Started', 'Measured']
         """
         native = self.schema._native
-        unit = None if self.unit is None else (str(self.unit[0]), int(self.unit[1]))
+        unit = units(self.unit, self.max_records)
         private = _native.Rows.read(native, readable(table), _name(table, "private table"), "private", self.neighbors, unit)
         groups = self.parameters.get("groups") or []
         lacking = self.schema.select([name for name in self.schema.attributes if name not in groups]) if groups else self.schema
@@ -184,7 +187,7 @@ class Synthesizer:
             self._kind = kind_of(table)
 
         try:
-            _native.fit(native, self._settings(unit, checkpoint, label), private, tables, keep, listener)
+            _native.fit(native, self._settings(checkpoint), label, self.overwrite, private, tables, keep, listener)
         except BaseException as error:
             for text in listener.spending:
                 error.add_note(text)
@@ -246,26 +249,13 @@ class Synthesizer:
     def _max_cells(self, workload: Workload) -> int | None:
         return self.max_cells if workload.max_cells is None else workload.max_cells
 
-    def _settings(self, unit: tuple[str, int] | None, checkpoint: Any, label: str) -> str:
+    def _settings(self, checkpoint: Any) -> str:
+        """The job as a file would hold it, without its tables."""
         workload = Workload._of(self.workload)
-        return json.dumps({
-            "mechanism": self.mechanism,
-            "parameters": self._parameters(),
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "workload": workload._name(),
-            "max_cells": self._max_cells(workload),
-            "neighbors": self.neighbors,
-            "unit": unit,
-            "noise_seed": self.noise_seed,
-            "ledger": None if self.ledger is None else os.fspath(self.ledger),
-            "ledger_from": None if self.ledger_from is None else os.fspath(self.ledger_from),
-            "checkpoint": None if checkpoint is None else os.fspath(checkpoint),
-            "error_share": self.error_share,
-            "compress": self.compress,
-            "label": label,
-            "overwrite": self.overwrite,
-        })  # fmt: skip
+        job = {name: getattr(self, name) for name in _OWN if name not in ("schema", "overwrite")}
+        job.update(self.parameters, workload=workload._name(), max_cells=self._max_cells(workload), checkpoint=checkpoint)
+        given = {name.replace("_", "-"): value for name, value in job.items() if value is not None}
+        return json.dumps(given, default=os.fspath)
 
     def __repr__(self) -> str:
         shown = {name: value for name, value in self.get_params().items() if value is not None}

@@ -125,3 +125,12 @@ def _pandas_by_arrow(table: Any, pandas: Any) -> Any:
             kinds = {field.type: pandas.Int64Dtype()}
             frame[field.name] = arrow[field.name].to_pandas(types_mapper=kinds.get)
     return frame
+
+
+def units(column: str | None, most: int | None) -> tuple[str, int] | None:
+    """The column of the units of privacy, and the most rows of one that count."""
+    if column is None and most is None:
+        return None
+    if column is None or most is None:
+        raise ValueError("unit= and max_records= go together: the column of the units, and the most rows of one")
+    return str(column), int(most)

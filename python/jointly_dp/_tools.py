@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _native
 from ._schema import Schema, Workload
-from ._tables import Table, readable
+from ._tables import Table, readable, units
 
 
 def rho(epsilon: float, delta: float | None = None) -> float:
@@ -82,21 +82,22 @@ def trust(
     delta: float,
     workload: Any = "all-2-way",
     neighbors: str = "replace-one",
-    unit: tuple[str, int] | None = None,
-    noise_seed: int | None = None,
+    unit: str | None = None,
+    max_records: int | None = None,
+    seed: int | None = None,
 ) -> dict[str, Any]:
     """Which public table to trust, and for which marginals, as ``jointly trust --json`` does. Spends the whole budget.
 
     >>> import jointly_dp as jd
     >>> near, far = {"a": [0, 1] * 200, "b": [0, 1] * 200}, {"a": [0, 1] * 200, "b": [1, 0] * 200}
-    >>> found = jd.trust(near, {"near": near, "far": far}, jd.Schema({"a": 2, "b": 2}), epsilon=5.0, delta=1e-6, noise_seed=1)
+    >>> found = jd.trust(near, {"near": near, "far": far}, jd.Schema({"a": 2, "b": 2}), epsilon=5.0, delta=1e-6, seed=1)
     >>> found["tables"][found["by_marginals"][0]]["name"], found["is_private"]
     ('near', False)
     """
-    private = _native.Rows.read(schema._native, readable(table), "private table", "private", neighbors, unit)
+    private = _native.Rows.read(schema._native, readable(table), "private table", "private", neighbors, units(unit, max_records))
     tables = [(name, _native.Rows.read(schema._native, readable(rows), name, "public")) for name, rows in public.items()]
     name = Workload._of(workload)._name()
     found: dict[str, Any] = json.loads(
-        _native.trust(schema._native, private, tables, name, epsilon, delta, neighbors, unit, noise_seed)
+        _native.trust(schema._native, private, tables, name, epsilon, delta, neighbors, units(unit, max_records), seed)
     )
     return found

@@ -3,70 +3,29 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jointly::Job;
 use jointly::data::arrow::to_record_batch;
 use jointly::data::{Dataset, Labels, write_text};
 use jointly::domain::Domain;
-use jointly::mechanism;
-use jointly::privacy::{Budget, LedgerFile};
-use jointly::query::WorkloadSource;
+use jointly::privacy::LedgerFile;
 use jointly::rand::rngs::ChaCha20Rng;
 use jointly::rand::{self, SeedableRng};
 use jointly::synthesis::{Existing, PublicTable, Reserved, Synthesized, Tables, reserve_files};
-use jointly::{Error, Synthesis};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::errors::{Raise, json, wrong};
 use crate::model::Model;
 use crate::process;
-use crate::tables::{Rows, Schema, privacy_unit};
+use crate::tables::{Rows, Schema};
 use crate::watch;
-
-/// The settings of a run, from JSON.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Settings {
-    mechanism: String,
-    parameters: Map<String, Value>,
-    epsilon: Option<f64>,
-    delta: Option<f64>,
-    workload: String,
-    max_cells: Option<u64>,
-    neighbors: String,
-    unit: Option<(String, u32)>,
-    noise_seed: Option<u64>,
-    ledger: Option<PathBuf>,
-    ledger_from: Option<PathBuf>,
-    checkpoint: Option<PathBuf>,
-    error_share: Option<f64>,
-    compress: Option<f64>,
-    label: String,
-    overwrite: bool,
-}
-
-/// The budget, as the command line takes it.
-fn budget(settings: &Settings) -> jointly::Result<Option<Budget>> {
-    let entry = mechanism::find(&settings.mechanism)?;
-    let noise = settings.parameters.get("noise").and_then(Value::as_str);
-    match (settings.epsilon, settings.delta) {
-        (Some(epsilon), Some(delta)) => Budget::approximate(epsilon, delta).map(Some),
-        (Some(epsilon), None) if noise == Some("laplace") => Budget::pure(epsilon).map(Some),
-        (None, None) if !entry.spends => Ok(None),
-        (epsilon, _) => Err(Error::invalid_budget(
-            "budget",
-            epsilon.map_or("nothing".to_owned(), |epsilon| format!("epsilon {epsilon} alone")),
-            "epsilon and delta together",
-        )),
-    }
-}
 
 /// A finished run. It holds no private records.
 #[pyclass(frozen, module = "jointly_dp._native")]
 pub(crate) struct Release {
-    job: Synthesis,
+    job: Job,
     tables: Tables,
     release: jointly::Release,
     /// The released records.
@@ -77,49 +36,30 @@ pub(crate) struct Release {
 
 /// Runs a job on tables that are already coded. `keep`: gets the release, before an exception is raised that came before its end.
 #[pyfunction]
-#[pyo3(signature = (schema, settings, private, public, keep, listener=None))]
+#[pyo3(signature = (schema, settings, label, overwrite, private, public, keep, listener=None))]
+#[expect(clippy::too_many_arguments, reason = "of one call from Python")]
 pub(crate) fn fit(
     py: Python<'_>,
     schema: &Schema,
     settings: &str,
+    label: String,
+    overwrite: bool,
     private: &Rows,
     public: Vec<(String, PyRef<'_, Rows>)>,
     keep: &Bound<'_, PyAny>,
     listener: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
-    let settings: Settings =
-        serde_json::from_str(settings).map_err(|error| wrong(py, "settings", error))?;
-    let budget = budget(&settings).raise(py)?;
-    let entry = mechanism::find(&settings.mechanism).raise(py)?;
-    if let Some(unused) = entry.unused(&settings.parameters).raise(py)? {
-        let (what, mechanism) = (unused.to_owned(), entry.name);
-        return Err(jointly::Error::from(jointly::Contradiction::Unused { what, mechanism }))
-            .raise(py);
-    }
-    let source = private.source(settings.label.clone());
-    let mut job = Synthesis::new(
-        source,
-        jointly::Schema::clone(&schema.0),
-        Budget::approximate(1.0, 0.5).raise(py)?,
-    );
-    job.budget = budget;
-    job.mechanism = settings.mechanism;
-    job.parameters = settings.parameters;
-    job.workload = WorkloadSource { name: settings.workload, max_cells: settings.max_cells };
-    job.unit = privacy_unit(py, &settings.neighbors, settings.unit)?;
-    job.seed = settings.noise_seed;
-    job.ledger_from = settings.ledger_from;
-    job.checkpoint = settings.checkpoint;
-    job.error_share = settings.error_share;
-    job.compress = settings.compress;
-    job.outputs.ledger = settings.ledger;
-    if settings.overwrite {
-        job.existing = Existing::Replaced;
-    }
+    let settings = serde_json::from_str(settings).map_err(|error| wrong(py, "settings", error))?;
+    let mut job = Job::from_settings(settings).raise(py)?;
+    job.private = private.source(label);
+    job.schema = jointly::Schema::clone(&schema.0).into();
     job.public = public
         .into_iter()
         .map(|(name, rows)| PublicTable { name, source: rows.source(String::new()) })
         .collect();
+    if overwrite {
+        job.existing = Existing::Replaced;
+    }
     let outcome = watch::keeping(py, listener, move |observer| {
         let Synthesized { mut tables, release, rows, .. } = job.fit(observer)?;
         // Nothing of the private records is kept.
@@ -172,7 +112,7 @@ impl Release {
 
     /// The ledger file's text.
     fn ledger(&self, py: Python<'_>) -> PyResult<String> {
-        let file = self.job.ledger(&self.tables, &self.release).raise(py)?;
+        let file = self.job.ledger_file(&self.tables, &self.release).raise(py)?;
         json(py, &file)
     }
 
@@ -207,10 +147,10 @@ impl Release {
             } else {
                 let mut rng =
                     ChaCha20Rng::seed_from_u64(self.job.seed.unwrap_or_else(rand::random));
-                other = self.release.rows(rows, self.job.drawing, &mut rng)?;
+                other = self.release.rows(rows, self.job.draw, &mut rng)?;
                 &other
             };
-            let text = self.job.report(&self.tables, &self.release, table)?;
+            let text = self.job.page(&self.tables, &self.release, table)?;
             write_text(&path, &text)
         })
     }

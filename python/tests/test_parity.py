@@ -57,7 +57,7 @@ FORMS = {
 
 def fitted(schema: jd.Schema, private: object, public: object) -> jd.Synthesizer:
     synth = jd.Synthesizer(
-        schema, epsilon=2, delta=1e-6, mechanism="jam-pgm", workload="all-2-way", noise_seed=7, rounds=4
+        schema, epsilon=2, delta=1e-6, mechanism="jam-pgm", workload="all-2-way", seed=7, rounds=4
     )
     return synth.fit(private, public={"near": public})
 
@@ -149,7 +149,7 @@ def test_units_count_as_on_the_command_line(schema, folder, command):
     )
     told(command, folder, words)
     synth = jd.Synthesizer(
-        schema, epsilon=2, delta=1e-6, mechanism="independent", neighbors="add-remove-one", unit=("home", 2), noise_seed=7
+        schema, epsilon=2, delta=1e-6, mechanism="independent", neighbors="add-remove-one", unit="home", max_records=2, seed=7
     )
     for table in (people(600, 1), pandas_frame(people(600, 1)), str(folder / "private.csv")):
         ledger = json.loads(synth.fit(table).release_.ledger.to_json())
@@ -187,7 +187,7 @@ sys.path.insert(0, sys.argv[1])
 import jointly_dp as jd, pandas as pd
 from conftest import COLUMNS, people
 frame = pd.DataFrame(people(300, 1)).assign(seen=lambda frame: pd.to_datetime(frame["seen"]))
-settings = {"epsilon": 5.0, "delta": 1e-6, "mechanism": "independent", "noise_seed": 1}
+settings = {"epsilon": 5.0, "delta": 1e-6, "mechanism": "independent", "seed": 1}
 synth = jd.Synthesizer(jd.Schema(COLUMNS), **settings).fit(frame)
 same = jd.Synthesizer(jd.Schema(COLUMNS), **settings).fit(people(300, 1))
 assert synth.release_.model.to_json() == same.release_.model.to_json()

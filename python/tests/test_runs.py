@@ -93,7 +93,7 @@ def test_an_exception_in_a_listener_stops_the_run_and_the_checkpoint_resumes_it(
         if isinstance(event, jd.Measured) and event.round == 2:
             raise Stop
 
-    settings = {**SMALL, "noise_seed": 5}
+    settings = {**SMALL, "seed": 5}
     expected = jd.Synthesizer(schema, **settings).fit(people(300, 1)).release_
     with pytest.raises(Stop):
         jd.Synthesizer(schema, **settings).fit(people(300, 1), checkpoint=tmp_path, label="people", progress=stop)

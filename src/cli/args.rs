@@ -7,6 +7,7 @@ mod count;
 mod evaluate;
 mod explain;
 mod global;
+mod job;
 mod mechanism;
 mod mixture;
 mod schema;
@@ -32,6 +33,7 @@ pub(super) use combine::{CombineArgs, StatisticArgs};
 pub(super) use evaluate::{EvaluateArgs, Measure, MeasureArgs};
 pub(super) use explain::ExplainArgs;
 pub(super) use global::{GlobalArgs, LogFormat};
+pub(super) use job::JobArgs;
 pub(super) use mechanism::{AnswererArgs, Chosen, MechanismArgs, MechanismName};
 pub(super) use mixture::{MixtureErrorArgs, TrustArgs};
 pub(super) use schema::{EncodingName, Export, SchemaArgs, TableArgs};
@@ -67,7 +69,7 @@ pub(super) enum Command {
     /// Generate an example private and public table, run a complete synthesis on them, and write a report
     Demo(DemoArgs),
     /// Create a synthetic table from a private table, with the help of public tables
-    Synth(Box<SynthArgs>),
+    Synth(Box<JobArgs>),
     /// Answer a workload of marginals with noise, without a model, and report the size of the noise
     Answer(AnswerArgs),
     /// Compare a synthetic table with the real one; the result is NOT private
@@ -111,7 +113,7 @@ impl Command {
     /// The main output of a command that releases something.
     pub(super) fn release(&self) -> Option<&Path> {
         match self {
-            Self::Synth(args) => Some(&args.out),
+            Self::Synth(args) => args.0.out.as_deref(),
             Self::Answer(args) => Some(&args.out),
             Self::Thresholds(ThresholdsArgs::Release(args)) => Some(&args.out),
             Self::Bins(args) => Some(&args.out),
@@ -261,80 +263,6 @@ pub(super) struct UnitArgs {
     /// Maximum number of records per unit; keeps the first K in the file and drops the rest
     #[arg(long, value_name = "K", requires = "unit", allow_negative_numbers = true)]
     pub(super) max_records: Option<u32>,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(super) struct SynthArgs {
-    /// The private table: CSV, plain or gzip; - is standard input
-    #[arg(long, value_name = "FILE")]
-    pub(super) private: PathBuf,
-    /// A public table; the ledger calls it NAME [default: its file name]; repeatable
-    #[arg(long, value_name = "[NAME=]FILE")]
-    pub(super) public: Vec<String>,
-    /// The schema: schema.json or domain.json
-    #[arg(long, value_name = "FILE")]
-    pub(super) schema: PathBuf,
-    /// Privacy budget: epsilon, above 0; required by every mechanism except public-only
-    #[arg(long, value_name = "E", allow_negative_numbers = true)]
-    pub(super) epsilon: Option<f64>,
-    /// Privacy budget: delta, between 0 and 1, far below 1 / number of records; required with epsilon, except for
-    /// Laplace noise
-    #[arg(long, value_name = "D", allow_negative_numbers = true)]
-    pub(super) delta: Option<f64>,
-    /// Share of the budget that measures the errors of the synthetic table, such as 0.05 [default: none]
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
-    pub(super) error_share: Option<f64>,
-    /// Share of the budget that finds rare values, such as 0.1, to merge them for the fit [default: none]
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
-    pub(super) compress: Option<f64>,
-    /// Count the private table block by block instead of holding its rows, so that memory does not grow with them; the
-    /// result is the same
-    #[arg(long)]
-    pub(super) counted: bool,
-    #[command(flatten)]
-    pub(super) mechanism: MechanismArgs,
-    #[command(flatten)]
-    pub(super) workload: WorkloadArgs,
-    #[command(flatten)]
-    pub(super) unit: UnitArgs,
-    /// Columns, separated by commas, that all records of a unit share, such as a household's income: the synthetic records
-    /// then come as units, with the column of --unit, and agree on these columns
-    #[arg(long, value_delimiter = ',', value_name = "NAME,...", requires = "unit")]
-    pub(super) unit_columns: Vec<String>,
-    /// Ledger written by another command; its cost counts against the budget of this run
-    #[arg(long, value_name = "FILE")]
-    pub(super) ledger_from: Option<PathBuf>,
-    /// Number of records to draw [default: the number that the model represents]
-    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
-    pub(super) rows: Option<u64>,
-    /// How to draw records
-    #[arg(long, value_enum, default_value = "refined", value_name = "HOW")]
-    pub(super) draw: DrawName,
-    /// How to write categorical values
-    #[arg(long, value_enum, default_value = "codes", value_name = "HOW")]
-    pub(super) labels: LabelsName,
-    /// Number of replicates: tables that the same run makes of the released table, for combine; they cost no privacy, and
-    /// about M times the time [default: none]
-    #[arg(long, value_name = "M", value_parser = count, allow_negative_numbers = true)]
-    pub(super) tables: Option<u64>,
-    /// Seed for a reproducible run; the result is then NOT private
-    #[arg(long, value_name = "S", allow_negative_numbers = true)]
-    pub(super) seed: Option<u64>,
-    /// Output file for the synthetic table: CSV, compressed with gzip if the name ends in .gz
-    #[arg(long, value_name = "FILE")]
-    pub(super) out: PathBuf,
-    /// Output file for the model, for drawing more records later
-    #[arg(long, value_name = "FILE")]
-    pub(super) model: Option<PathBuf>,
-    /// Output file for the ledger: every privacy cost, as JSON [default: OUT.ledger.json]
-    #[arg(long, value_name = "FILE")]
-    pub(super) ledger: Option<PathBuf>,
-    /// Output file for a one-page HTML report; its content as JSON goes into a .json file beside it
-    #[arg(long, value_name = "FILE")]
-    pub(super) report: Option<PathBuf>,
-    /// Folder for the state after each round; an interrupted run resumes from it
-    #[arg(long, value_name = "DIR")]
-    pub(super) checkpoint: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

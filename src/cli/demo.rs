@@ -4,13 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use jointly::Error;
 use jointly::data::{Dataset, Labels, write_csv_file, write_text};
 use jointly::demo::{self, Generator};
 use jointly::error_bars::MeasuredErrors;
 use jointly::evaluation::WorkloadError;
-use jointly::privacy::Budget;
-use jointly::synthesis::{Outputs, PublicFile, Synthesis, Synthesized, check_files};
+use jointly::synthesis::{PublicFile, Synthesized, check_files};
+use jointly::{Error, Job};
 use serde_json::json;
 
 use super::args::DemoArgs;
@@ -42,7 +41,8 @@ const PUBLIC: Generator = Generator { records: 20_000, seed: 2, drift: 0.3 };
 
 pub(super) fn run(args: &DemoArgs, console: Console) -> Outcome {
     let started = Instant::now();
-    let job = Synthesis { existing: console.existing, ..job(args)? };
+    let job = Job { existing: console.existing, ..job(args) };
+    job.budget()?;
     console::check_folder("--dir", &args.dir)?;
     make_folder(&args.dir)?;
     let tables = [("private.csv", PRIVATE), ("public.csv", PUBLIC)];
@@ -67,22 +67,19 @@ pub(super) fn run(args: &DemoArgs, console: Console) -> Outcome {
 }
 
 /// The job, as `jointly synth` would run it.
-fn job(args: &DemoArgs) -> Outcome<Synthesis> {
+fn job(args: &DemoArgs) -> Job {
     let file = |name: &str| args.dir.join(name);
-    let budget = Budget::approximate(args.epsilon, DELTA)?;
-    let mut job = Synthesis::new(file("private.csv"), file("schema.json"), budget);
+    let mut job = Job::new(file("private.csv"), file("schema.json"), args.epsilon, DELTA);
     job.public.push(PublicFile { name: "neighbor".into(), path: file("public.csv") }.into());
-    job.workload.max_cells = Some(10_000);
+    job.max_cells = Some(10_000);
     job.parameters.insert("size-limit-mib".into(), 20.0.into());
     job.error_share = Some(0.05);
     job.seed = args.seed;
-    job.outputs = Outputs {
-        table: Some(file("synthetic.csv")),
-        model: Some(file("model.json")),
-        ledger: Some(file("ledger.json")),
-        report: Some(file("report.html")),
-    };
-    Ok(job)
+    job.out = Some(file("synthetic.csv"));
+    job.model = Some(file("model.json"));
+    job.ledger = Some(file("ledger.json"));
+    job.report = Some(file("report.html"));
+    job
 }
 
 fn make_folder(folder: &Path) -> Outcome {
@@ -119,11 +116,10 @@ impl Account {
         })
     }
 
-    fn text(&self, args: &DemoArgs, job: &Synthesis, done: &Synthesized, seconds: f64) -> String {
+    fn text(&self, args: &DemoArgs, job: &Job, done: &Synthesized, seconds: f64) -> String {
         let release = &done.release;
         let (private, _) = release.provenances();
-        let [epsilon, delta] =
-            job.budget.map_or([0.0, 0.0], |budget| [budget.epsilon(), budget.delta()]);
+        let [epsilon, delta] = [job.epsilon, job.delta].map(Option::unwrap_or_default);
         let folder = args.dir.display();
         let marker = if release.is_private {
             ""

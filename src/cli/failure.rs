@@ -85,7 +85,7 @@ fn flag(parameter: &str) -> Option<String> {
 }
 
 /// What the library calls the parts of a job, and what they are on the command line.
-const TYPED: [(&str, &str); 23] = [
+const TYPED: [(&str, &str); 25] = [
     ("private table", "--private"),
     ("schema", "--schema"),
     ("public table", "--public"),
@@ -109,6 +109,8 @@ const TYPED: [(&str, &str); 23] = [
     ("a budget with delta, for merging", "a budget with delta for --compress"),
     ("labels as text", "--labels text"),
     ("number of rows", "--rows"),
+    ("epsilon and delta together", "--epsilon and --delta together"),
+    ("replace-one neighbors", "--neighbors replace-one"),
 ];
 
 fn typed(name: &'static str) -> &'static str {

@@ -2,22 +2,22 @@
 
 use std::time::Instant;
 
-use jointly::Error;
+use jointly::Job;
 use jointly::data::Units;
 use jointly::mechanism;
-use jointly::privacy::{Budget, NeighboringRelation, PrivacyUnit};
-use jointly::synthesis::{Existing, Outputs, Synthesis, Synthesized};
+use jointly::privacy::{NeighboringRelation, PrivacyUnit};
+use jointly::synthesis::Synthesized;
 use serde_json::json;
 
-use super::args::{Chosen, SynthArgs, UnitArgs};
+use super::args::{Chosen, JobArgs, UnitArgs};
 use super::console::{Console, beside};
 use super::failure::{Failure, Outcome};
 use super::format::{duration, grouped, percent, short};
 use super::interrupt::{self, Noting, Told};
 use super::progress::Progress;
 
-pub(super) fn run(args: &SynthArgs, console: Console) -> Outcome {
-    let job = Synthesis { existing: console.existing, ..job(args)? };
+pub(super) fn run(args: &JobArgs, console: Console) -> Outcome {
+    let job = Job { existing: console.existing, ..job(args)? };
     let started = Instant::now();
     let done = synthesize(&job, console)?;
     summary(&job, &done, started.elapsed().as_secs_f64(), console);
@@ -25,56 +25,25 @@ pub(super) fn run(args: &SynthArgs, console: Console) -> Outcome {
 }
 
 /// Runs a job and shows its progress.
-pub(super) fn synthesize(job: &Synthesis, console: Console) -> Outcome<Synthesized> {
+pub(super) fn synthesize(job: &Job, console: Console) -> Outcome<Synthesized> {
     console.not_private(job.seed);
-    interrupt::begin(Told::new(job.outputs.ledger.as_deref(), job.checkpoint.as_deref()));
+    interrupt::begin(Told::new(job.ledger.as_deref(), job.checkpoint.as_deref()));
     let mut progress = Noting(Progress::new(console));
     let done = job.run(&mut progress);
     progress.0.finish();
     Ok(done?)
 }
 
-/// The requested job.
-fn job(args: &SynthArgs) -> Outcome<Synthesis> {
-    check_parameters(&args.mechanism)?;
-    let entry = mechanism::find(&args.mechanism.mechanism)?;
-    let noise = args.mechanism.parameters.get("noise").and_then(|noise| noise.as_str());
-    let budget = match (args.epsilon, args.delta) {
-        (Some(epsilon), Some(delta)) => Some(Budget::approximate(epsilon, delta)?),
-        (Some(epsilon), None) if noise == Some("laplace") => Some(Budget::pure(epsilon)?),
-        (None, None) if !entry.spends => None,
-        _ => return Err(Failure::usage("expected --epsilon and --delta together")),
-    };
-    Ok(Synthesis {
-        private: args.private.clone().into(),
-        public: args.public.iter().map(|text| text.parse()).collect::<Result<_, Error>>()?,
-        schema: args.schema.clone().into(),
-        workload: args.workload.source()?,
-        mechanism: args.mechanism.mechanism.clone(),
-        parameters: args.mechanism.parameters.clone(),
-        budget,
-        error_share: args.error_share,
-        compress: args.compress,
-        counted: args.counted,
-        unit: linked(unit(&args.unit)?, &args.unit_columns)?,
-        seed: args.seed,
-        rows: args.rows.map(rows).transpose()?,
-        drawing: args.draw.drawing(),
-        labels: args.labels.labels(),
-        replicates: args.tables.map_or(Ok(0), replicates)?,
-        ledger_from: args.ledger_from.clone(),
-        checkpoint: args.checkpoint.clone(),
-        outputs: Outputs {
-            table: Some(args.out.clone()),
-            model: args.model.clone(),
-            ledger: args
-                .ledger
-                .clone()
-                .or_else(|| entry.spends.then(|| beside(&args.out, "ledger.json"))),
-            report: args.report.clone(),
-        },
-        existing: Existing::default(),
-    })
+/// The requested job. Its ledger is written beside its table, unless it has a place of its own.
+fn job(args: &JobArgs) -> Outcome<Job> {
+    let mut job = args.0.clone();
+    if let Some(out) = &job.out
+        && job.ledger.is_none()
+        && job.entry()?.spends
+    {
+        job.ledger = Some(beside(out, "ledger.json"));
+    }
+    Ok(job)
 }
 
 /// Refuses a flag that the mechanism does not support. The same rule applies to all flags.
@@ -105,27 +74,11 @@ pub(super) fn unit(args: &UnitArgs) -> Outcome<PrivacyUnit> {
     Ok(PrivacyUnit::of_units(Units::new(column, most)?)?)
 }
 
-/// The same unit, whose rows stay together if there are columns on which they agree.
-fn linked(unit: PrivacyUnit, columns: &[String]) -> Outcome<PrivacyUnit> {
-    match unit.units() {
-        Some(units) if !columns.is_empty() => {
-            Ok(PrivacyUnit::of_units(units.clone().linked(columns)?)?)
-        }
-        _ => Ok(unit),
-    }
-}
-
 /// Checks a number of records to draw.
 pub(super) fn rows(rows: u64) -> Outcome<usize> {
     let fits = u32::try_from(rows).ok().filter(|rows| *rows > 0);
     fits.map(|rows| rows as usize)
         .ok_or_else(|| Failure::usage(format!("--rows is {rows}, expected from 1 to {}", u32::MAX)))
-}
-
-/// Checks a number of replicates.
-fn replicates(tables: u64) -> Outcome<u32> {
-    let expected = || Failure::usage(format!("--tables is {tables}, expected from 2 to 1000"));
-    u32::try_from(tables).ok().filter(|tables| *tables > 0).ok_or_else(expected)
 }
 
 /// The share of the budget that was spent, as a percentage.
@@ -135,21 +88,21 @@ pub(super) fn spent_share(done: &Synthesized) -> String {
     percent((share * 1e4).round() / 1e4)
 }
 
-fn summary(job: &Synthesis, done: &Synthesized, seconds: f64, console: Console) {
+fn summary(job: &Job, done: &Synthesized, seconds: f64, console: Console) {
     let release = &done.release;
     let (spent, limit) = (release.ledger.spent(), release.ledger.limit());
     let (private, public) = release.provenances();
-    let ledger = job.outputs.ledger.as_deref();
-    let out = job.outputs.table.as_deref().unwrap_or(std::path::Path::new("-")).display();
+    let ledger = job.ledger.as_deref();
+    let out = job.out.as_deref().unwrap_or(std::path::Path::new("-")).display();
     let from = if release.measurements.is_empty() {
         let choices: usize = release.rounds.iter().map(|round| round.choices.len()).sum();
         format!("{choices} private choices")
     } else {
         format!("{private} private and {public} public marginals")
     };
-    let tables = match job.replicates {
-        0 => String::new(),
-        tables => format!(" and {tables} replicates of it"),
+    let tables = match job.tables {
+        None => String::new(),
+        Some(tables) => format!(" and {tables} replicates of it"),
     };
     let units = done.units.as_ref().map(|numbers| numbers.last().map_or(0, |last| last + 1));
     let in_units =
@@ -169,7 +122,7 @@ fn summary(job: &Synthesis, done: &Synthesized, seconds: f64, console: Console) 
         "ledger": ledger,
         "records": done.rows.records(),
         "units": units,
-        "replicates": job.replicates,
+        "replicates": job.tables.unwrap_or(0),
         "private": release.is_private,
         "private_marginals": private,
         "public_marginals": public,

@@ -8,6 +8,7 @@ use std::path::Path;
 use flate2::{Compression, write::GzEncoder};
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
+use serde::{Deserialize, Serialize};
 
 use crate::data::{Column, Dataset, write_durably};
 use crate::domain::{Attribute, Bins, Encoding, Group, Kind, Piece, Schema, SchemaColumn, written};
@@ -17,7 +18,8 @@ use crate::error::{Error, Result};
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// The text written for a categorical value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Labels {
     /// The raw code, as in the table that the schema describes.
     #[default]

@@ -21,7 +21,7 @@ pub struct Parameter {
     pub unset: &'static str,
 }
 
-/// The form of a parameter's values.
+/// The form of the values of a parameter, or of a setting of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A whole number of at least 0.
@@ -36,6 +36,18 @@ pub enum Form {
     Counts,
     /// Text.
     Text,
+    /// A whole number of at least 0, of up to 64 bits.
+    Whole,
+    /// A file or a folder.
+    File,
+    /// A file, or the name of something built in.
+    FileOrName,
+    /// Files, each with an optional name before it: `NAME=FILE`.
+    NamedFiles,
+    /// The name of a mechanism.
+    Mechanism,
+    /// On or off.
+    Switch,
 }
 
 /// The shared parameters.

@@ -265,6 +265,23 @@ impl Default for WorkloadSource {
 }
 
 impl WorkloadSource {
+    /// Refuses a name that can be no workload, without reading a file.
+    ///
+    /// # Errors
+    /// Such a name, or cliques of at most 0 cells.
+    pub fn check(&self) -> Result<()> {
+        if self.max_cells == Some(0) {
+            return Err(Error::invalid_parameter("max cells", 0, "at least 1"));
+        }
+        let is_empty = self.name.starts_with("all-0-way");
+        let is_known = self.is_built_in() && !is_empty;
+        if is_known || self.is_json() || self.file().is_some() {
+            return Ok(());
+        }
+        let expected = "all-K-way with a whole number K of at least 1, all-K-way:N@SEED for N of these, or a file";
+        Err(Error::invalid_parameter("workload", format!("'{}'", self.name), expected))
+    }
+
     /// The file, if the name is not that of a built-in workload.
     pub fn file(&self) -> Option<&Path> {
         let path = Path::new(&self.name);

@@ -10,7 +10,8 @@ use sha2::{Digest, Sha256};
 
 use crate::data::{Destination, write_text};
 use crate::error::{CheckpointFault, Error, Result};
-use crate::synthesis::{Existing, NamedFile, Reserved, Synthesis, check_outputs};
+use crate::synthesis::job::Resolved;
+use crate::synthesis::{Existing, NamedFile, Reserved, check_outputs};
 use crate::text::hex;
 
 /// The file in the checkpoint's folder.
@@ -111,7 +112,7 @@ fn digest_of(path: &Path) -> io::Result<String> {
     Ok(hex(&hash.finalize()))
 }
 
-impl Synthesis {
+impl Resolved<'_> {
     /// Checks the output files ([`check_files`](super::check_files)). With a checkpoint, those that the interrupted run wrote
     /// may be replaced.
     pub(super) fn check_output_files(&self) -> Result<()> {
@@ -133,7 +134,7 @@ impl Synthesis {
         let mut claims = self.claims()?;
         if let Some(claims) = &mut claims {
             let own = self.all_outputs().into_iter().filter_map(|(_, path)| file_of(&path));
-            let ledger = self.outputs.ledger.as_deref().and_then(file_of);
+            let ledger = self.ledger.as_deref().and_then(file_of);
             claims.claim(own.collect(), ledger.as_deref())?;
         }
         Ok((reserved, claims))

@@ -7,7 +7,8 @@ use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::{CheckpointFolder, KeptCompression, Mechanism, PlanFor, Task};
 use crate::observe::{Event, Notice, Observer};
 use crate::privacy::{Budget, LedgerFile, Rho};
-use crate::synthesis::{Synthesis, Tables};
+use crate::synthesis::Tables;
+use crate::synthesis::job::Resolved;
 
 /// A job's tables with merged values, and what finding them has cost, together with what was spent before.
 pub(super) struct Compressed {
@@ -19,7 +20,7 @@ pub(super) struct Compressed {
     pub(super) kept: Option<KeptCompression>,
 }
 
-impl Synthesis {
+impl Resolved<'_> {
     /// Refuses a share out of range, or one of no budget or of a budget without δ.
     pub(super) fn check_compression(&self) -> Result<()> {
         let Some(share) = self.compress else { return Ok(()) };
@@ -28,10 +29,10 @@ impl Synthesis {
             return Err(Error::invalid_parameter("share to compress", share, expected));
         }
         if self.budget.is_none_or(Budget::is_pure) {
-            let (what, mechanism) = ("a budget with delta, for merging", self.entry()?.name);
+            let (what, mechanism) = ("a budget with delta, for merging", self.entry.name);
             return Err(Contradiction::Missing { what, mechanism }.into());
         }
-        if !self.entry()?.spends {
+        if !self.entry.spends {
             let expected = "one that measures private marginals, which merging is for";
             return Err(Error::invalid_specification("mechanism", &*self.mechanism, expected));
         }

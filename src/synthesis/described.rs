@@ -7,11 +7,12 @@ use crate::data::Dataset;
 use crate::error::Result;
 use crate::error_bars::NamedErrors;
 use crate::measurement::Provenance;
-use crate::mechanism::{Entry, FitRecord, PublicTables, Release};
+use crate::mechanism::{FitRecord, PublicTables, Release};
 use crate::privacy::LedgerFile;
 use crate::report::Content;
 use crate::report::format::grouped;
-use crate::synthesis::{Synthesis, Tables};
+use crate::synthesis::Tables;
+use crate::synthesis::job::Resolved;
 
 /// A public table and its name.
 #[derive(Serialize)]
@@ -48,9 +49,9 @@ struct Measured<'a> {
     stddev: f64,
 }
 
-impl Synthesis {
+impl Resolved<'_> {
     /// The ledger file of a finished run.
-    pub(super) fn ledger_file(&self, tables: &Tables, release: &Release) -> Result<LedgerFile> {
+    pub(super) fn ledger_of(&self, tables: &Tables, release: &Release) -> Result<LedgerFile> {
         let domain = release.model.domain();
         let public = tables.public.iter();
         let public: Vec<PublicTable<'_>> = public
@@ -82,7 +83,7 @@ impl Synthesis {
         .with("public_tables", &public)?
         .with("rounds", &rounds)?
         .with("certificate", &release.certificate)
-        .and_then(|file| match self.replicates {
+        .and_then(|file| match self.replicates() {
             0 => Ok(file),
             tables => {
                 file.with("replicates", &Replicates { tables, from: "the released table", rho: 0 })
@@ -120,7 +121,7 @@ impl Synthesis {
         let public =
             public.map(|table| format!("{} ({} records)", table.name(), grouped(table.records())));
         let mut public = public.collect::<Vec<_>>().join(", ");
-        let uses = self.entry().is_ok_and(|entry| entry.public_tables != PublicTables::Unused);
+        let uses = self.entry.public_tables != PublicTables::Unused;
         if public.is_empty() {
             public.push_str("none");
         } else if !uses {
@@ -177,9 +178,9 @@ impl Synthesis {
         if let Some(share) = self.error_share {
             row("share of the budget for measuring errors", share.to_string());
         }
-        if self.replicates > 0 {
+        if self.replicates() > 0 {
             let text =
-                format!("{}, made from the released table at no privacy cost", self.replicates);
+                format!("{}, made from the released table at no privacy cost", self.replicates());
             row("replicates", text);
         }
         let noise = self.seed.map_or_else(
@@ -192,7 +193,7 @@ impl Synthesis {
 
     /// The mechanism's parameters and their values, including the defaults that are already determined.
     fn effective_parameters(&self) -> Vec<(String, String)> {
-        let defaults = self.entry().and_then(Entry::defaults).unwrap_or_default();
+        let defaults = self.entry.defaults().unwrap_or_default();
         let own = |(name, default): (String, Value)| {
             let value = self.parameters.get(&name).unwrap_or(&default);
             let text = match value {

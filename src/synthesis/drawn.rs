@@ -7,7 +7,7 @@ use crate::data::Dataset;
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::{CheckpointFolder, KeptErrors, Release};
 use crate::privacy::Curator;
-use crate::synthesis::Synthesis;
+use crate::synthesis::job::Resolved;
 
 /// A release and the records that are published. Nothing draws them again.
 pub(super) struct Drawn {
@@ -19,7 +19,7 @@ pub(super) struct Drawn {
     pub(super) rng: ChaCha20Rng,
 }
 
-impl Synthesis {
+impl Resolved<'_> {
     /// Refuses a share out of range, or one of no budget.
     pub(super) fn check_error_share(&self) -> Result<()> {
         let Some(share) = self.error_share else { return Ok(()) };
@@ -28,7 +28,7 @@ impl Synthesis {
             return Err(Error::invalid_parameter("error share", share, expected));
         }
         if self.budget.is_none() {
-            let (what, mechanism) = ("a budget for the error share", self.entry()?.name);
+            let (what, mechanism) = ("a budget for the error share", self.entry.name);
             return Err(Contradiction::Missing { what, mechanism }.into());
         }
         Ok(())
@@ -59,8 +59,11 @@ impl Synthesis {
         let known = kept.as_ref().and_then(KeptErrors::row_seed).or(self.seed);
         let seed = known.unwrap_or_else(rand::random);
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let records = self.rows.unwrap_or_else(|| release.records());
-        let rows = release.rows(records, self.drawing, &mut rng)?;
+        let asked = self.rows.map(usize::try_from).transpose();
+        let asked =
+            asked.map_err(|_| Error::invalid_parameter("rows", self.rows.unwrap_or(0), "fewer"))?;
+        let records = asked.unwrap_or_else(|| release.records());
+        let rows = release.rows(records, self.draw, &mut rng)?;
         let (rows, units) = self.link(&release, rows, &mut rng)?;
         match kept {
             Some(mut kept) => release.measure_errors_once(curator, &rows, seed, &mut kept)?,

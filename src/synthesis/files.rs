@@ -7,7 +7,7 @@ use crate::data::{Destination, OutputLock, is_standard_input};
 use crate::error::{Contradiction, Error, OutputFault, Result};
 use crate::mechanism::{CheckpointFolder, PublicTables};
 use crate::query::WorkloadSource;
-use crate::synthesis::Synthesis;
+use crate::synthesis::job::Resolved;
 
 /// A file and what it is to the job, such as `ledger`; the command line passes its flags.
 pub type NamedFile<'a> = (&'static str, &'a Path);
@@ -138,7 +138,7 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
     fs::canonicalize(one).is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
 }
 
-impl Synthesis {
+impl Resolved<'_> {
     /// Input files, with what they are to the job.
     pub(super) fn inputs(&self) -> Vec<NamedFile<'_>> {
         let mut inputs = Vec::new();
@@ -153,20 +153,19 @@ impl Synthesis {
 
     /// Output files but replicates, with what they are to the job.
     pub(super) fn named_outputs(&self) -> Vec<(&'static str, PathBuf)> {
-        let outputs = &self.outputs;
         let all = [
-            ("synthetic table", outputs.table.clone()),
-            ("model", outputs.model.clone()),
-            ("ledger", outputs.ledger.clone()),
-            ("report", outputs.report.clone()),
-            ("report as JSON", outputs.report_json()),
+            ("synthetic table", self.out.clone()),
+            ("model", self.model.clone()),
+            ("ledger", self.ledger.clone()),
+            ("report", self.report.clone()),
+            ("report as JSON", self.report_json()),
         ];
         all.into_iter().filter_map(|(name, path)| Some((name, path?))).collect()
     }
 
     /// Refuses a job that lacks something its mechanism needs, or requests something the mechanism does not support.
     pub(super) fn check_needs(&self) -> Result<()> {
-        let entry = self.entry()?;
+        let entry = self.entry;
         let mechanism = entry.name;
         let unused = |what: &str| Contradiction::Unused { what: what.to_owned(), mechanism };
         if entry.spends && self.budget.is_none() {

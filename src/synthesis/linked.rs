@@ -11,9 +11,9 @@ use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::Release;
 use crate::model::LinkedRows;
 use crate::query::Workload;
-use crate::synthesis::Synthesis;
+use crate::synthesis::job::Resolved;
 
-impl Synthesis {
+impl Resolved<'_> {
     /// The units, if synthetic rows come as units.
     pub(super) fn linked(&self) -> Option<&Units> {
         self.unit.units().filter(|units| units.agree().is_some())
@@ -21,7 +21,7 @@ impl Synthesis {
 
     /// Refuses replicates of rows that come as units.
     pub(super) fn check_linked(&self) -> Result<()> {
-        if self.linked().is_none() || self.replicates == 0 {
+        if self.linked().is_none() || self.replicates() == 0 {
             return Ok(());
         }
         let (first, second) = ("columns of units", "replicates");
@@ -48,7 +48,7 @@ impl Synthesis {
         let Some(first) = public.first().filter(|first| !first.covers(&size)) else {
             return Ok(());
         };
-        if self.entry()?.spends {
+        if self.entry.spends {
             return Ok(());
         }
         let column = self.linked().map_or("", Units::column);

@@ -14,7 +14,7 @@ use crate::mechanism::Replication;
 use crate::observe::{Event, Notice, Observer};
 use crate::privacy::{LedgerFile, NoiseSeed};
 use crate::query::Workload;
-use crate::synthesis::Synthesis;
+use crate::synthesis::job::Resolved;
 
 /// Most replicates; more than a few dozen make no interval narrower.
 const MOST: u32 = 1000;
@@ -62,24 +62,23 @@ impl Observer for Quiet<'_> {
     }
 }
 
-impl Synthesis {
+impl Resolved<'_> {
     /// The files of the replicates.
     pub(super) fn replicate_paths(&self) -> Vec<PathBuf> {
-        let table = self.outputs.table.as_deref();
-        let paths = |table| (1..=self.replicates).map(move |number| replicate_path(table, number));
+        let table = self.out.as_deref();
+        let paths =
+            |table| (1..=self.replicates()).map(move |number| replicate_path(table, number));
         table.into_iter().flat_map(paths).collect()
     }
 
     /// Refuses replicates that there cannot be.
     pub(super) fn check_replicates(&self) -> Result<()> {
-        if self.replicates == 0 {
-            return Ok(());
+        let Some(replicates) = self.tables else { return Ok(()) };
+        if !(2..=u64::from(MOST)).contains(&replicates) {
+            let expected = "from 2 to 1000: one replicate shows no spread";
+            return Err(Error::invalid_parameter("tables", replicates, expected));
         }
-        if self.replicates == 1 || self.replicates > MOST {
-            let expected = "2 to 1000, or 0 for none: one replicate shows no spread";
-            return Err(Error::invalid_parameter("replicates", self.replicates, expected));
-        }
-        let entry = self.entry()?;
+        let entry = self.entry;
         if !entry.spends {
             let what = "replicates".to_owned();
             return Err(Contradiction::Unused { what, mechanism: entry.name }.into());
@@ -96,7 +95,7 @@ impl Synthesis {
         }
         let is_file =
             |path: &PathBuf| matches!(Destination::of(path), Ok(Destination::File { .. }));
-        if !self.outputs.table.as_ref().is_some_and(is_file) {
+        if !self.out.as_ref().is_some_and(is_file) {
             return together(
                 "a synthetic table that is no file",
                 "replicates are files beside the table",
@@ -109,8 +108,8 @@ impl Synthesis {
     /// It may be anybody's, so nothing removes it.
     pub(super) fn check_beside(&self) -> Result<()> {
         let is_file = |path: &&Path| matches!(Destination::of(path), Ok(Destination::File { .. }));
-        let Some(table) = self.outputs.table.as_deref().filter(is_file) else { return Ok(()) };
-        let others = (self.replicates + 1..=MOST).map(|number| replicate_path(table, number));
+        let Some(table) = self.out.as_deref().filter(is_file) else { return Ok(()) };
+        let others = (self.replicates() + 1..=MOST).map(|number| replicate_path(table, number));
         match others.into_iter().find(|path| fs::symlink_metadata(path).is_ok()) {
             None => Ok(()),
             Some(other) => {
@@ -126,8 +125,8 @@ impl Synthesis {
         from: &Released<'_>,
         observer: &mut dyn Observer,
     ) -> Result<()> {
-        let Some(budget) = self.budget.filter(|_| self.replicates > 0) else { return Ok(()) };
-        let mechanism = self.entry()?.build(&self.parameters)?;
+        let Some(budget) = self.budget.filter(|_| self.replicates() > 0) else { return Ok(()) };
+        let mechanism = self.entry.build(&self.parameters)?;
         let replication = Replication {
             mechanism: &*mechanism,
             workload: from.workload,
@@ -136,7 +135,7 @@ impl Synthesis {
             error_share: self.error_share,
             earlier: from.earlier,
             unit: &self.unit,
-            drawing: self.drawing,
+            drawing: self.draw,
         };
         // Of a fixed seed, other noise than that of the run.
         let seed = self.seed.map_or_else(rand::random, |seed| !seed);
@@ -146,7 +145,7 @@ impl Synthesis {
             let noise = self.seed.map_or(NoiseSeed::System, |_| NoiseSeed::Fixed(noise));
             let drawn = replication.draw(from.rows, noise, rows, &mut Quiet(observer))?;
             write_csv_file(&path, &drawn, from.schema, Labels::Codes, within)?;
-            let of = self.replicates;
+            let of = self.replicates();
             observer.event(&Event::Notice(Notice::Replicate { number, of }));
         }
         Ok(())

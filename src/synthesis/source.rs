@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::data::{
     CountPlan, CountedTable, Dataset, Units, read_public_csv, read_public_units_csv,
 };
@@ -83,6 +85,35 @@ macro_rules! from_paths {
 }
 
 from_paths!(TableSource, SchemaSource);
+
+macro_rules! as_paths {
+    ($($source:ty),*) => {$(
+        impl Default for $source {
+            /// No file yet.
+            fn default() -> Self {
+                Self::File(PathBuf::new())
+            }
+        }
+        impl Serialize for $source {
+            /// The path of a file; nothing of what is in memory.
+            fn serialize<S: Serializer>(
+                &self,
+                serializer: S,
+            ) -> std::result::Result<S::Ok, S::Error> {
+                self.file().serialize(serializer)
+            }
+        }
+        impl<'de> Deserialize<'de> for $source {
+            fn deserialize<D: Deserializer<'de>>(
+                deserializer: D,
+            ) -> std::result::Result<Self, D::Error> {
+                PathBuf::deserialize(deserializer).map(Self::File)
+            }
+        }
+    )*};
+}
+
+as_paths!(TableSource, SchemaSource);
 
 impl TableSource {
     /// The private records.

@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::data::{CountPlan, CountedTable, Dataset, Projectable, PublicData};
 use crate::domain::{Domain, Schema};
 use crate::error::{Contradiction, Error, Result};
@@ -11,7 +14,8 @@ use crate::mechanism::Mechanism;
 use crate::model::check_rows;
 use crate::observe::{Event, Notice, Observer, Watched};
 use crate::query::Workload;
-use crate::synthesis::{Synthesis, TableSource};
+use crate::synthesis::TableSource;
+use crate::synthesis::job::Resolved;
 
 /// Cells of a workload's marginals above which counting them takes many seconds and more than half a GiB.
 const LARGE_CELLS: u64 = 1 << 27;
@@ -23,6 +27,20 @@ pub struct PublicTable {
     pub name: String,
     /// The records. Those in memory may lack attributes of the schema.
     pub source: TableSource,
+}
+
+impl Serialize for PublicTable {
+    /// `NAME=FILE`; of records in memory, the name alone.
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let path = self.source.file().map_or_else(String::new, |path| path.display().to_string());
+        serializer.serialize_str(&format!("{}={path}", self.name))
+    }
+}
+
+impl<'de> Deserialize<'de> for PublicTable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
 }
 
 impl From<PublicFile> for PublicTable {
@@ -80,7 +98,7 @@ impl PublicFile {
 pub enum PrivateTable {
     /// Its records.
     Held(Arc<Dataset>),
-    /// Its counts alone ([`Synthesis::counted`]).
+    /// Its counts alone ([`Job::counted`]).
     Counted(Arc<CountedTable>),
 }
 
@@ -136,7 +154,7 @@ pub struct Tables {
 impl Tables {
     /// Reads all tables. This spends no budget.
     pub(super) fn read(
-        job: &Synthesis,
+        job: &Resolved<'_>,
         mechanism: &dyn Mechanism,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
@@ -147,7 +165,7 @@ impl Tables {
         };
         let domain = schema.domain();
         if let Some(rows) = job.rows {
-            check_rows(&domain, rows as u64)?;
+            check_rows(&domain, rows)?;
         }
         let workload = if job.compress.is_none() {
             job.workload_over(&domain, observer)?
@@ -192,7 +210,7 @@ fn large(workload: &Workload, domain: &Domain) -> Option<Notice> {
     (cells > LARGE_CELLS).then_some(Notice::LargeWorkload { cells, attribute, values })
 }
 
-impl Synthesis {
+impl Resolved<'_> {
     /// The workload over a domain; tells what is left out of it, and whether it is large.
     pub(super) fn workload_over(
         &self,

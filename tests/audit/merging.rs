@@ -6,10 +6,10 @@ use std::fmt::Write;
 
 use jointly::observe::Silent;
 use jointly::privacy::Rho;
-use jointly::{Budget, Synthesis};
+use jointly::{Budget, Job};
 
 /// Two attributes; one has 30 values, most of them rare.
-fn job(folder: &std::path::Path) -> Synthesis {
+fn job(folder: &std::path::Path) -> Job {
     let mut text = String::from("job,sex\n");
     for i in 0..600_u32 {
         let job = if i % 5 < 4 { i % 2 } else { 2 + i / 5 % 28 };
@@ -17,10 +17,9 @@ fn job(folder: &std::path::Path) -> Synthesis {
     }
     std::fs::write(folder.join("private.csv"), text).unwrap();
     std::fs::write(folder.join("schema.json"), r#"{"job": 30, "sex": 2}"#).unwrap();
-    let budget = Budget::approximate(1.0, 1e-9).unwrap();
-    let mut job = Synthesis::new(folder.join("private.csv"), folder.join("schema.json"), budget);
+    let mut job = Job::new(folder.join("private.csv"), folder.join("schema.json"), 1.0, 1e-9);
     job.mechanism = "independent".into();
-    job.workload.name = "all-1-way".into();
+    job.workload = "all-1-way".into();
     job.compress = Some(0.25);
     job
 }

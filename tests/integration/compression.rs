@@ -6,12 +6,12 @@ use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 
+use jointly::Job;
 use jointly::data::{Projectable, read_csv, write_text};
 use jointly::domain::{Clique, Kind, Schema};
 use jointly::mechanism::CATALOGUE;
 use jointly::observe::{Event, Notice, Observer, Silent};
 use jointly::privacy::LedgerFile;
-use jointly::{Budget, Synthesis};
 use serde_json::json;
 
 use crate::cli::{Bench, stderr};
@@ -39,15 +39,14 @@ fn schema() -> String {
     .to_string()
 }
 
-fn job(folder: &Path) -> Synthesis {
+fn job(folder: &Path) -> Job {
     write_text(&folder.join("private.csv"), &people(0)).unwrap();
     write_text(&folder.join("public.csv"), &people(5)).unwrap();
     write_text(&folder.join("schema.json"), &schema()).unwrap();
-    let budget = Budget::approximate(1.0, 1e-9).unwrap();
-    let mut job = Synthesis::new(folder.join("private.csv"), folder.join("schema.json"), budget);
+    let mut job = Job::new(folder.join("private.csv"), folder.join("schema.json"), 1.0, 1e-9);
     job.compress = Some(0.2);
-    job.outputs.table = Some(folder.join("out.csv"));
-    job.outputs.ledger = Some(folder.join("ledger.json"));
+    job.out = Some(folder.join("out.csv"));
+    job.ledger = Some(folder.join("ledger.json"));
     job
 }
 
@@ -59,9 +58,9 @@ fn every_mechanism_runs_on_merged_values_and_writes_all_of_them() {
         job.mechanism = entry.name.into();
         job.parameters = quick(entry);
         job.public.push(folder.path().join("public.csv").display().to_string().parse().unwrap());
-        job.workload.name = "all-2-way".into();
+        job.workload = "all-2-way".into();
         if !entry.uses_workload {
-            job.workload = jointly::query::WorkloadSource::default();
+            job.workload = Job::default().workload;
         }
         let done = job.run(&mut Silent).unwrap_or_else(|e| unreachable!("{}: {e}", entry.name));
         let values = done.tables.schema.domain().cardinality(0);
@@ -118,15 +117,13 @@ fn a_killed_run_pays_for_the_rare_values_once() {
     let early = entries.iter().filter(|entry| entry.round == 0).filter_map(|e| e.clique.clone());
     assert_eq!(early.collect::<Vec<_>>(), [["job"], ["hours"]]);
     // Other shares would be other marginals.
-    let other = Synthesis { compress: Some(0.3), ..job.clone() };
+    let other = Job { compress: Some(0.3), ..job.clone() };
     let refused = other.run(&mut Silent).unwrap_err().to_string();
     assert!(refused.contains("resume with the same flags"), "{refused}");
     // Nor are marginals of other noise, of other parameters, or rounds without their marginals.
     let parameters = json!({ "rounds": 20 }).as_object().unwrap().clone();
     let state = folder.path().join("state");
-    for other in
-        [Synthesis { seed: Some(7), ..job.clone() }, Synthesis { parameters, ..job.clone() }]
-    {
+    for other in [Job { seed: Some(7), ..job.clone() }, Job { parameters, ..job.clone() }] {
         let refused = other.run(&mut Silent).unwrap_err().to_string();
         assert!(refused.contains("compression.json") && refused.contains("other"), "{refused}");
     }

@@ -12,7 +12,7 @@ use jointly::mechanism::{CATALOGUE, Independent, Mechanism, Release, Task, find}
 use jointly::observe::{Event, Observer, Silent};
 use jointly::privacy::{Curator, LedgerFile, NeighboringRelation, NoiseMechanism, NoiseSeed};
 use jointly::query::{WeightedClique, Workload};
-use jointly::{Budget, Drawing, PublicData, Schema, Synthesis, demo};
+use jointly::{Budget, Drawing, Job, PublicData, Schema, demo};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
@@ -182,19 +182,18 @@ impl Observer for StopWhenCertified {
 }
 
 /// A job on files in a folder, with a checkpoint and noise from the system.
-fn job(folder: &Path) -> Synthesis {
+fn job(folder: &Path) -> Job {
     let schema = demo::schema().unwrap().select(&NAMES.map(str::to_owned)).unwrap();
     let private = people(1500, 1, 0.0);
     write_text(&folder.join("schema.json"), &schema.to_json().unwrap()).unwrap();
     write_csv_file(&folder.join("private.csv"), &private, &schema, Labels::Codes, 1).unwrap();
-    let budget = Budget::approximate(1.0, 1e-9).unwrap();
-    let mut job = Synthesis::new(folder.join("private.csv"), folder.join("schema.json"), budget);
+    let mut job = Job::new(folder.join("private.csv"), folder.join("schema.json"), 1.0, 1e-9);
     job.mechanism = "mst".into();
     job.error_share = Some(0.05);
     job.checkpoint = Some(folder.join("state"));
-    job.outputs.table = Some(folder.join("out.csv"));
-    job.outputs.ledger = Some(folder.join("ledger.json"));
-    job.outputs.report = Some(folder.join("report.html"));
+    job.out = Some(folder.join("out.csv"));
+    job.ledger = Some(folder.join("ledger.json"));
+    job.report = Some(folder.join("report.html"));
     job
 }
 
@@ -231,7 +230,7 @@ fn a_job_killed_before_or_after_the_errors_pays_once_and_ends_with_one_table() {
     assert!(report.contains(&sentence[1..]), "{sentence}");
     assert!(report.contains("these are the worst by the best estimate"));
     // Other records would have other errors.
-    let other = Synthesis { rows: Some(100), ..job };
+    let other = Job { rows: Some(100), ..job };
     let refused = other.run(&mut Silent).unwrap_err().to_string();
     assert!(refused.contains("those of other records"), "{refused}");
 }
@@ -241,18 +240,18 @@ fn shares_out_of_range_and_shares_of_no_budget_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let job = job(folder.path());
     for share in [0.0, 1.0, -0.1, f64::NAN] {
-        let refused = Synthesis { error_share: Some(share), ..job.clone() }.run(&mut Silent);
+        let refused = Job { error_share: Some(share), ..job.clone() }.run(&mut Silent);
         assert!(refused.unwrap_err().to_string().contains("strictly between 0 and 1"));
     }
     let (mechanism, checkpoint) = ("public-only".into(), None);
-    let mut none = Synthesis { budget: None, mechanism, checkpoint, ..job };
+    let mut none = Job { epsilon: None, delta: None, mechanism, checkpoint, ..job };
     let (public, schema) =
         (people(400, 2, 0.1), Schema::read(none.schema.file().unwrap()).unwrap());
     write_csv_file(&folder.path().join("near.csv"), &public, &schema, Labels::Codes, 1).unwrap();
     none.public.push(folder.path().join("near.csv").display().to_string().parse().unwrap());
     assert!(none.run(&mut Silent).unwrap_err().to_string().contains("budget"));
     // With one, the errors are all that it spends.
-    let free = Synthesis { budget: Some(Budget::approximate(1.0, 1e-9).unwrap()), ..none };
+    let free = Job { epsilon: Some(1.0), delta: Some(1e-9), ..none };
     let done = free.run(&mut Silent).unwrap().release;
     assert_eq!((done.ledger.entries().len(), done.errors().is_some()), (1, true));
 }

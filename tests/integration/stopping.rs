@@ -11,9 +11,8 @@ use jointly::mechanism::{
     Queries, QueryRelease,
 };
 use jointly::observe::{Event, Notice, Observer};
-use jointly::privacy::{Budget, LedgerFile, Rho};
-use jointly::query::WorkloadSource;
-use jointly::{Error, Synthesis};
+use jointly::privacy::{LedgerFile, Rho};
+use jointly::{Error, Job};
 
 use crate::support::{Run, bytes, jam, people};
 
@@ -120,14 +119,13 @@ fn without_a_checkpoint_the_ledger_file_holds_what_was_spent() {
     let at = |name: &str| folder.path().join(name);
     fs::write(at("t.csv"), table).unwrap();
     fs::write(at("domain.json"), r#"{"a": 3, "b": 4, "c": 2, "d": 5}"#).unwrap();
-    let budget = Budget::approximate(1.0, 1e-6).unwrap();
-    let mut job = Synthesis::new(at("t.csv"), at("domain.json"), budget);
+    let mut job = Job::new(at("t.csv"), at("domain.json"), 1.0, 1e-6);
     job.mechanism = "jam-pgm".into();
     // The same noise every time, so that every run has the same checks.
     job.seed = Some(3);
-    job.workload = WorkloadSource { name: "all-2-way".into(), max_cells: None };
-    job.outputs.ledger = Some(at("ledger.json"));
-    job.outputs.table = Some(at("out.csv"));
+    job.workload = "all-2-way".into();
+    job.ledger = Some(at("ledger.json"));
+    job.out = Some(at("out.csv"));
     let mut all = StopAt::default();
     job.run(&mut all).unwrap();
     let (mut nothing, mut something) = (0, 0);
@@ -180,8 +178,7 @@ fn a_large_fit_stops_soon() {
     fs::write(at("t.csv"), table).unwrap();
     let members: Vec<String> = names.iter().map(|name| format!("\"{name}\": 12")).collect();
     fs::write(at("domain.json"), format!("{{{}}}", members.join(","))).unwrap();
-    let budget = Budget::approximate(10.0, 1e-6).unwrap();
-    let mut job = Synthesis::new(at("t.csv"), at("domain.json"), budget);
+    let mut job = Job::new(at("t.csv"), at("domain.json"), 10.0, 1e-6);
     job.mechanism = "jam-pgm".into();
     job.parameters.insert("rounds".into(), 400.into());
     let (started, patience) = (Instant::now(), Duration::from_secs(2));

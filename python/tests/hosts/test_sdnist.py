@@ -16,7 +16,7 @@ def test_labels_say_how_the_table_was_made():
     ]})  # fmt: skip
     synth = jd.Synthesizer(
         schema, epsilon=1.0, delta=1e-6, mechanism="jam-pgm", workload="all-2-way", rounds=2,
-        unit=("home", 2), neighbors="add-remove-one", noise_seed=1,
+        unit="home", max_records=2, neighbors="add-remove-one", seed=1,
     )  # fmt: skip
     found = hook.labels(synth.fit(TABLE, public={"near": OTHER}).release_)
     assert found["algorithm name"] == "jam-pgm" and (found["epsilon"], found["delta"]) == ("1.0", "1e-06")

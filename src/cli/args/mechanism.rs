@@ -3,10 +3,12 @@
 use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use jointly::mechanism::{self, CATALOGUE, Entry, Form, Parameter};
 use jointly::synthesis::DEFAULT_MECHANISM;
 use serde_json::{Map, Value};
+
+use super::count::count;
 
 /// A mechanism and the parameters given on the command line.
 pub(in crate::cli) type MechanismArgs = Chosen<false>;
@@ -36,8 +38,9 @@ impl<const ANSWERERS: bool> Chosen<ANSWERERS> {
     }
 }
 
-impl<const ANSWERERS: bool> Args for Chosen<ANSWERERS> {
-    fn augment_args(command: Command) -> Command {
+impl<const ANSWERERS: bool> Chosen<ANSWERERS> {
+    /// Adds the flag for the mechanism's name.
+    pub(super) fn augment_name(command: Command) -> Command {
         let value = |entry: &'static Entry| PossibleValue::new(entry.name).help(entry.summary);
         let default = if ANSWERERS { Self::entries().next() } else { None };
         let name = Arg::new("mechanism")
@@ -46,10 +49,21 @@ impl<const ANSWERERS: bool> Args for Chosen<ANSWERERS> {
             .default_value(default.map_or(DEFAULT_MECHANISM, |entry| entry.name))
             .value_parser(PossibleValuesParser::new(Self::entries().map(value)))
             .help("The mechanism");
-        let command = command.arg(name).next_help_heading("Parameters of mechanisms");
+        command.arg(name)
+    }
+
+    /// Adds the flags of the mechanisms' parameters.
+    pub(super) fn augment_parameters(command: Command) -> Command {
+        let command = command.next_help_heading("Parameters of mechanisms");
         let command =
             Self::parameters().fold(command, |command, parameter| command.arg(flag(parameter)));
         command.next_help_heading(None::<&'static str>)
+    }
+}
+
+impl<const ANSWERERS: bool> Args for Chosen<ANSWERERS> {
+    fn augment_args(command: Command) -> Command {
+        Self::augment_parameters(Self::augment_name(command))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -62,7 +76,7 @@ impl<const ANSWERERS: bool> FromArgMatches for Chosen<ANSWERERS> {
         let mechanism: &String = matches.get_one("mechanism").ok_or_else(missing)?;
         let mut parameters = Map::new();
         for parameter in Self::parameters() {
-            if let Some(value) = given(matches, parameter) {
+            if let Some(value) = given(matches, parameter.name, parameter.form) {
                 parameters.insert(parameter.name.to_owned(), value);
             }
         }
@@ -87,13 +101,17 @@ fn finite(text: &str) -> Result<f64, String> {
 
 /// The flag for a parameter. Its help ends with the mechanisms that accept it and their defaults.
 fn flag(parameter: &'static Parameter) -> Arg {
-    let arg = Arg::new(parameter.name)
-        .long(parameter.name)
-        .value_name(parameter.value_name)
-        .allow_hyphen_values(matches!(parameter.form, Form::Text | Form::Number | Form::Count))
-        .help(format!("{} {}", parameter.help, owners(parameter)));
-    match parameter.form {
-        Form::Count => arg.value_parser(clap::value_parser!(u64).range(..=u64::from(u32::MAX))),
+    let arg = Arg::new(parameter.name).long(parameter.name).value_name(parameter.value_name);
+    of_form(arg, parameter.form).help(format!("{} {}", parameter.help, owners(parameter)))
+}
+
+/// The flag for values of a form.
+pub(super) fn of_form(arg: Arg, form: Form) -> Arg {
+    let arg = arg
+        .allow_hyphen_values(matches!(form, Form::Text | Form::Number | Form::Count | Form::Whole));
+    match form {
+        Form::Count => arg.value_parser(counted),
+        Form::Whole => arg.value_parser(count),
         Form::Number => arg.value_parser(finite),
         Form::Choice(choices) => {
             let value =
@@ -101,11 +119,18 @@ fn flag(parameter: &'static Parameter) -> Arg {
             arg.value_parser(PossibleValuesParser::new(choices.iter().map(value)))
         }
         Form::Names => arg.value_delimiter(',').action(ArgAction::Append),
-        Form::Counts => arg
-            .value_delimiter(',')
-            .value_parser(clap::value_parser!(u64).range(..=u64::from(u32::MAX))),
-        Form::Text => arg,
+        Form::Counts => arg.value_delimiter(',').value_parser(counted),
+        Form::File | Form::FileOrName => arg.value_hint(ValueHint::AnyPath),
+        Form::NamedFiles => arg.value_hint(ValueHint::FilePath).action(ArgAction::Append),
+        Form::Switch => arg.action(ArgAction::SetTrue),
+        Form::Text | Form::Mechanism => arg,
     }
+}
+
+/// A whole number that 32 bits hold.
+fn counted(text: &str) -> Result<u64, String> {
+    let expected = || "expected a whole number from 0 to 4294967295".to_owned();
+    count(text).ok().filter(|number| u32::try_from(*number).is_ok()).ok_or_else(expected)
 }
 
 /// `[aim, ide: 0.9; jam-pgm: 0.8]`: the mechanisms that accept a parameter, grouped by default.
@@ -136,16 +161,16 @@ fn owners(parameter: &Parameter) -> String {
     format!("[{}]", parts.collect::<Vec<_>>().join("; "))
 }
 
-/// The value of a parameter's flag, if given.
-fn given(matches: &ArgMatches, parameter: &Parameter) -> Option<Value> {
-    let name = parameter.name;
-    match parameter.form {
-        Form::Count => matches.get_one::<u64>(name).map(|value| Value::from(*value)),
+/// The value of a flag of a form, if given.
+pub(super) fn given(matches: &ArgMatches, name: &str, form: Form) -> Option<Value> {
+    match form {
+        Form::Count | Form::Whole => matches.get_one::<u64>(name).map(|value| Value::from(*value)),
         Form::Number => matches.get_one::<f64>(name).map(|value| Value::from(*value)),
-        Form::Choice(_) | Form::Text => {
+        Form::Switch => Some(Value::from(matches.get_flag(name))),
+        Form::Choice(_) | Form::Text | Form::File | Form::FileOrName | Form::Mechanism => {
             matches.get_one::<String>(name).map(|value| Value::from(value.as_str()))
         }
-        Form::Names => {
+        Form::Names | Form::NamedFiles => {
             let values = matches.get_many::<String>(name)?;
             Some(values.map(|value| Value::from(value.as_str())).collect())
         }

@@ -8,27 +8,23 @@ use crate::data::{Dataset, Labels, Units, write_csv_file};
 use crate::demo::{Generator, schema};
 use crate::mechanism::Release;
 use crate::observe::Silent;
-use crate::privacy::{Budget, NeighboringRelation, PrivacyUnit};
-use crate::synthesis::{PublicFile, PublicTable, Synthesis};
+use crate::privacy::NeighboringRelation;
+use crate::synthesis::{Job, PublicFile, PublicTable};
 
 fn people(seed: u64) -> Dataset {
     Generator { records: 400, seed, drift: 0.1 }.generate().unwrap()
 }
 
-fn run(mut job: Synthesis) -> crate::Result<Release> {
+fn run(mut job: Job) -> crate::Result<Release> {
     job.mechanism = "jam-pgm".into();
-    job.workload.name = "all-2-way".into();
+    job.workload = "all-2-way".into();
     job.parameters.insert("rounds".into(), 3.into());
     job.seed = Some(5);
     Ok(job.fit(&mut Silent)?.release)
 }
 
-fn budget() -> Budget {
-    Budget::approximate(1.0, 1e-6).unwrap()
-}
-
-fn in_memory() -> Synthesis {
-    let mut job = Synthesis::new(people(1), schema().unwrap(), budget());
+fn in_memory() -> Job {
+    let mut job = Job::new(people(1), schema().unwrap(), 1.0, 1e-6);
     job.public.push(PublicTable { name: "near".into(), source: people(2).into() });
     job
 }
@@ -42,7 +38,7 @@ fn records_in_memory_give_the_release_of_files() {
     for (name, seed) in [("private.csv", 1), ("public.csv", 2)] {
         write_csv_file(&at(name), &people(seed), &schema, Labels::Codes, seed).unwrap();
     }
-    let mut files = Synthesis::new(at("private.csv"), at("schema.json"), budget());
+    let mut files = Job::new(at("private.csv"), at("schema.json"), 1.0, 1e-6);
     files.public.push(PublicFile { name: "near".into(), path: at("public.csv") }.into());
     let (one, other) = (run(files).unwrap(), run(in_memory()).unwrap());
     assert_eq!(one.measurements, other.measurements);
@@ -51,13 +47,14 @@ fn records_in_memory_give_the_release_of_files() {
 
 #[test]
 fn records_must_be_those_of_the_job() {
-    let other = Synthesis { schema: r#"{"a": 2}"#.parse_schema().into(), ..in_memory() };
+    let other = Job { schema: r#"{"a": 2}"#.parse_schema().into(), ..in_memory() };
     assert!(run(other).is_err());
     let limited = |units: Option<Units>| {
         let rows = Arc::new(people(1));
         let private = TableSource::Rows { rows, units, label: String::new() };
-        let unit = PrivacyUnit::of_units(Units::new("home", 2).unwrap()).unwrap();
-        run(Synthesis { private, unit, ..in_memory() })
+        let neighbors = NeighboringRelation::AddRemoveOne;
+        let unit = Some("home".to_owned());
+        run(Job { private, neighbors, unit, max_records: Some(2), ..in_memory() })
     };
     assert!(limited(Some(Units::new("home", 2).unwrap())).is_ok());
     for units in [None, Some(Units::new("home", 3).unwrap())] {
@@ -65,9 +62,9 @@ fn records_must_be_those_of_the_job() {
         assert!(error.contains("units of column 'home', 2 records each"), "{error}");
     }
     let nobody = Dataset::from_rows(schema().unwrap().domain(), &[[0_u32; 0]; 0]).unwrap();
-    assert!(run(Synthesis { private: nobody.clone().into(), ..in_memory() }).is_err());
-    let unit = PrivacyUnit::of_record(NeighboringRelation::AddRemoveOne);
-    assert!(run(Synthesis { private: nobody.into(), unit, ..in_memory() }).is_ok());
+    assert!(run(Job { private: nobody.clone().into(), ..in_memory() }).is_err());
+    let neighbors = NeighboringRelation::AddRemoveOne;
+    assert!(run(Job { private: nobody.into(), neighbors, ..in_memory() }).is_ok());
 }
 
 #[test]
@@ -76,7 +73,7 @@ fn a_checkpoint_belongs_to_the_label_of_records_in_memory() {
     let labeled = |label: &str, folder: &Path| {
         let rows = Arc::new(people(1));
         let private = TableSource::Rows { rows, units: None, label: label.into() };
-        run(Synthesis { private, checkpoint: Some(folder.into()), ..in_memory() })
+        run(Job { private, checkpoint: Some(folder.into()), ..in_memory() })
     };
     assert!(labeled("first", folder.path()).is_ok());
     assert!(labeled("first", folder.path()).is_ok());

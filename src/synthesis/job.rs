@@ -1,0 +1,357 @@
+//! The job as a value, for people, files and programs.
+
+use std::ops::Deref;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::data::{Labels, Units, check_form};
+use crate::error::{Contradiction, Error, Result};
+use crate::mechanism::{self, Entry, Form, Mechanism};
+use crate::model::Drawing;
+use crate::privacy::{Budget, NeighboringRelation, NoiseSeed, PrivacyUnit};
+use crate::query::WorkloadSource;
+use crate::synthesis::settings::{Group, Setting, parameter_words, settings, split};
+use crate::synthesis::{Existing, PublicTable, SchemaSource, TableSource};
+
+/// The mechanism to use when none is specified.
+pub const DEFAULT_MECHANISM: &str = "anchor-pgm";
+
+/// The choices of [`Job::neighbors`].
+const NEIGHBORS: Form = Form::Choice(&[
+    ("replace-one", "One record changes its values; the number of records is public"),
+    ("add-remove-one", "One record is added or removed; the number of records is private"),
+]);
+
+/// The choices of [`Job::draw`].
+const DRAWINGS: Form = Form::Choice(&[
+    (
+        "refined",
+        "Round the model, then move records closer to its marginals on the workload; gives the smallest error",
+    ),
+    ("independent", "Draw every record independently, for methods that assume a random sample"),
+]);
+
+/// The choices of [`Job::labels`].
+const LABELS: Form = Form::Choice(&[
+    ("codes", "The codes, as in the tables that the schema describes"),
+    ("text", "The labels of the schema, for readers; no command reads such a table again"),
+]);
+
+settings! {
+    /// A job that creates a synthetic table, with all its settings.
+    ///
+    /// The command line, files of flags, Python and the report of a run all hold this value. As JSON or TOML, a setting is a
+    /// member named in kebab case, and so is a parameter of the mechanism. A new setting is one entry here; only the step
+    /// that it changes has to know it.
+    ///
+    /// ```no_run
+    /// use jointly::{Job, observe::Silent};
+    /// let mut job = Job::new("pa.csv", "schema.json", 1.0, 1e-9);
+    /// job.public.push("ohio.csv".parse()?);
+    /// job.out = Some("synthetic.csv".into());
+    /// job.ledger = Some("ledger.json".into());
+    /// let done = job.run(&mut Silent)?;
+    /// assert!(done.release.is_private);
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    #[serde(default, rename_all = "kebab-case")]
+    pub struct Job {
+        /// The private table: CSV, plain or gzip; - is standard input.
+        private: TableSource = TableSource::default(), Tables, Form::File, "FILE";
+        /// A public table; the ledger calls it NAME [default: its file name]; repeatable.
+        public: Vec<PublicTable> = Vec::new(), Tables, Form::NamedFiles, "[NAME=]FILE";
+        /// The schema: schema.json or domain.json.
+        schema: SchemaSource = SchemaSource::default(), Tables, Form::File, "FILE";
+        /// Workload of marginals: all-K-way (for instance all-3-way), all-K-way:N@SEED for N of these drawn at random, or a
+        /// file of cliques.
+        workload: String = WorkloadSource::default().name, Tables, Form::FileOrName, "all-K-way|FILE";
+        /// Leave out cliques of the workload with more than N cells.
+        max_cells: Option<u64> = None, Tables, Form::Whole, "N";
+        /// Count the private table block by block instead of holding its rows, so that memory does not grow with them; the
+        /// result is the same.
+        ///
+        /// Not with units of several records, nor with [`compress`](Self::compress); and nobody is warned of a public table
+        /// that is the private one, as only records would show it.
+        counted: bool = false, Tables, Form::Switch, "";
+        /// The mechanism.
+        mechanism: String = DEFAULT_MECHANISM.to_owned(), Tables, Form::Mechanism, "NAME";
+        /// Privacy budget: epsilon, above 0; required by every mechanism except public-only.
+        epsilon: Option<f64> = None, Privacy, Form::Number, "E";
+        /// Privacy budget: delta, between 0 and 1, far below 1 / number of records; required with epsilon, except for
+        /// Laplace noise.
+        delta: Option<f64> = None, Privacy, Form::Number, "D";
+        /// Share of the budget that measures the errors of the synthetic table, such as 0.05 [default: none].
+        ///
+        /// It is set aside before the run.
+        error_share: Option<f64> = None, Privacy, Form::Number, "SHARE";
+        /// Share of the budget that finds rare values, such as 0.1, to merge them for the fit [default: none].
+        ///
+        /// The library's [`compression`](crate::compression).
+        compress: Option<f64> = None, Privacy, Form::Number, "SHARE";
+        /// Neighboring relation: which pairs of tables must be indistinguishable.
+        neighbors: NeighboringRelation = NeighboringRelation::ReplaceOne, Privacy, NEIGHBORS, "RELATION";
+        /// Column that identifies the unit of each record, such as a household; needs add-remove-one neighbors.
+        unit: Option<String> = None, Privacy, Form::Text, "COLUMN", needs "max_records";
+        /// Maximum number of records per unit; keeps the first K in the file and drops the rest.
+        max_records: Option<u32> = None, Privacy, Form::Count, "K", needs "unit";
+        /// Columns, separated by commas, that all records of a unit share, such as a household's income: the synthetic records
+        /// then come as units, with the unit's column, and agree on these columns.
+        unit_columns: Vec<String> = Vec::new(), Privacy, Form::Names, "NAME,...", needs "unit";
+        /// Ledger written by another command; its cost counts against the budget of this run.
+        ledger_from: Option<PathBuf> = None, Privacy, Form::File, "FILE";
+        /// Seed for a reproducible run; the result is then NOT private.
+        ///
+        /// Without it, noise and records come from the system's generator.
+        seed: Option<u64> = None, Privacy, Form::Whole, "S";
+        /// Number of records to draw [default: the number that the model represents].
+        rows: Option<u64> = None, Output, Form::Whole, "N";
+        /// How to draw records.
+        draw: Drawing = Drawing::Refined, Output, DRAWINGS, "HOW";
+        /// How to write categorical values.
+        ///
+        /// With [`Labels::Text`] the table cannot be read under its schema, so not with replicates.
+        labels: Labels = Labels::Codes, Output, LABELS, "HOW";
+        /// Number of replicates: tables that the same run makes of the released table, for combine; they cost no privacy, and
+        /// about M times the time [default: none].
+        ///
+        /// They are written beside the synthetic table ([`replicate_path`](crate::synthesis::replicate_path)).
+        tables: Option<u64> = None, Output, Form::Whole, "M";
+        /// Output file for the synthetic table: CSV, compressed with gzip if the name ends in .gz.
+        ///
+        /// Parquet if it ends in `.parquet`.
+        out: Option<PathBuf> = None, Output, Form::File, "FILE";
+        /// Output file for the model, for drawing more records later.
+        model: Option<PathBuf> = None, Output, Form::File, "FILE";
+        /// Output file for the ledger: every privacy cost, as JSON [default: OUT.ledger.json].
+        ledger: Option<PathBuf> = None, Output, Form::File, "FILE";
+        /// Output file for a one-page HTML report; its content as JSON goes into a .json file beside it.
+        report: Option<PathBuf> = None, Output, Form::File, "FILE";
+        /// Folder for the state after each round; an interrupted run resumes from it.
+        checkpoint: Option<PathBuf> = None, Output, Form::File, "DIR";
+    }
+}
+
+impl Job {
+    /// A job with the default mechanism, all three-way marginals as the workload, and neighbors that differ by
+    /// replacing a record.
+    pub fn new(
+        private: impl Into<TableSource>,
+        schema: impl Into<SchemaSource>,
+        epsilon: f64,
+        delta: f64,
+    ) -> Self {
+        Self {
+            private: private.into(),
+            schema: schema.into(),
+            epsilon: Some(epsilon),
+            delta: Some(delta),
+            ..Self::default()
+        }
+    }
+
+    /// A job from its JSON, where members that are missing have their defaults.
+    ///
+    /// ```
+    /// let job = jointly::Job::from_settings(serde_json::json!({"epsilon": 1.0, "delta": 1e-9, "rounds": 5}))?;
+    /// assert_eq!((job.epsilon, &job.parameters["rounds"]), (Some(1.0), &5.into()));
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A member of another form.
+    pub fn from_settings(settings: Value) -> Result<Self> {
+        let place = |error: serde_json::Error| Error::wrong_json("job", &error, false, "a job");
+        serde_json::from_value(settings).map_err(place)
+    }
+
+    /// The settings that differ from their defaults, the mechanism and the workload, as JSON. `None` for a job with tables in memory, which no file can hold.
+    pub fn to_settings(&self) -> Option<Map<String, Value>> {
+        let public = self.public.iter().map(|table| table.source.file());
+        let files = [self.private.file(), self.schema.file()].into_iter().chain(public);
+        if files.into_iter().any(|file| file.is_none()) {
+            return None;
+        }
+        let members = |job: &Self| match serde_json::to_value(job) {
+            Ok(Value::Object(members)) => Some(members),
+            _ => None,
+        };
+        let (mut own, default) = (members(self)?, members(&Self::default())?);
+        let is_named = |name: &str| ["mechanism", "workload"].contains(&name);
+        own.retain(|name, value| is_named(name) || default.get(name) != Some(value));
+        Some(own)
+    }
+
+    /// The command line of this job, with the names of files and without their folders. Empty for tables in memory.
+    pub(super) fn command(&self) -> String {
+        let Some(own) = self.to_settings() else { return String::new() };
+        let (own, parameters) = split(&own, Self::SETTINGS);
+        let words = Self::SETTINGS.iter().flat_map(|setting| {
+            let given =
+                own.get(&setting.name()).map_or_else(Vec::new, |value| setting.words(value));
+            let of_mechanism = parameters.iter().filter(|_| setting.form == Form::Mechanism);
+            given
+                .into_iter()
+                .chain(of_mechanism.flat_map(|(name, value)| parameter_words(name, value)))
+        });
+        ["jointly".to_owned(), "synth".to_owned()]
+            .into_iter()
+            .chain(words)
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    /// The catalogue's entry of the mechanism.
+    ///
+    /// # Errors
+    /// A name that is not in the catalogue.
+    pub fn entry(&self) -> Result<&'static Entry> {
+        mechanism::find(&self.mechanism)
+    }
+
+    /// The budget; `None`: nothing may be spent.
+    ///
+    /// # Errors
+    /// ε or δ out of range, or one without the other where the noise is not Laplace noise.
+    pub fn budget(&self) -> Result<Option<Budget>> {
+        let is_laplace = self.parameters.get("noise").and_then(Value::as_str) == Some("laplace");
+        match (self.epsilon, self.delta) {
+            (Some(epsilon), Some(delta)) => Budget::approximate(epsilon, delta).map(Some),
+            (Some(epsilon), None) if is_laplace => Budget::pure(epsilon).map(Some),
+            (None, None) if !self.entry()?.spends => Ok(None),
+            _ => {
+                let (what, mechanism) = ("epsilon and delta together", self.entry()?.name);
+                Err(Contradiction::Missing { what, mechanism }.into())
+            }
+        }
+    }
+
+    /// The unit of privacy, which determines the neighboring tables.
+    ///
+    /// # Errors
+    /// A unit without the most records of one, or the other way round, or with neighbors that replace.
+    pub fn privacy_unit(&self) -> Result<PrivacyUnit> {
+        let together = |second, why| Contradiction::Together { first: "units", second, why };
+        let (column, most) = match (&self.unit, self.max_records) {
+            (None, None) if self.unit_columns.is_empty() => {
+                return Ok(PrivacyUnit::of_record(self.neighbors));
+            }
+            (Some(column), Some(most)) => (column, most),
+            _ => {
+                let why = "their column and the most records of one are given together";
+                return Err(together("one of both alone", why).into());
+            }
+        };
+        if self.neighbors != NeighboringRelation::AddRemoveOne {
+            let why = "replacing a unit changes the number of records, which is then private";
+            return Err(together("replace-one neighbors", why).into());
+        }
+        let units = Units::new(column, most)?;
+        let linked = !self.unit_columns.is_empty();
+        PrivacyUnit::of_units(if linked { units.linked(&self.unit_columns)? } else { units })
+    }
+
+    /// Checks everything that can be checked without reading a table, and returns the mechanism.
+    ///
+    /// # Errors
+    /// An unknown mechanism or parameter, a parameter out of range, a missing budget or table, or files that collide or
+    /// cannot be written.
+    pub fn check(&self) -> Result<Box<dyn Mechanism>> {
+        self.resolve()?.check()
+    }
+
+    /// The job with what follows from its settings.
+    pub(super) fn resolve(&self) -> Result<Resolved<'_>> {
+        let entry = self.entry()?;
+        if let Some(unused) = entry.unused(&self.parameters)? {
+            let (what, mechanism) = (unused.to_owned(), entry.name);
+            return Err(Contradiction::Unused { what, mechanism }.into());
+        }
+        let workload = WorkloadSource { name: self.workload.clone(), max_cells: self.max_cells };
+        workload.check()?;
+        let (budget, unit) = (self.budget()?, self.privacy_unit()?);
+        Ok(Resolved { job: self, entry, budget, unit, workload })
+    }
+}
+
+/// A job with what follows from its settings.
+#[derive(Debug)]
+pub(super) struct Resolved<'j> {
+    job: &'j Job,
+    pub(super) entry: &'static Entry,
+    /// `None`: nothing may be spent.
+    pub(super) budget: Option<Budget>,
+    /// What differs between neighboring tables.
+    pub(super) unit: PrivacyUnit,
+    /// The marginals that the synthetic table should preserve.
+    pub(super) workload: WorkloadSource,
+}
+
+impl Deref for Resolved<'_> {
+    type Target = Job;
+
+    fn deref(&self) -> &Job {
+        self.job
+    }
+}
+
+impl Resolved<'_> {
+    /// As [`Job::check`].
+    pub(super) fn check(&self) -> Result<Box<dyn Mechanism>> {
+        let mechanism = self.entry.build(&self.parameters)?;
+        self.check_needs()?;
+        self.check_error_share()?;
+        self.check_compression()?;
+        self.check_counted()?;
+        self.check_rows()?;
+        self.check_replicates()?;
+        self.check_linked()?;
+        self.check_output_files()?;
+        self.out.as_deref().map_or(Ok(()), check_form)?;
+        Ok(mechanism)
+    }
+
+    /// Refuses what needs the records of a table that is only counted.
+    fn check_counted(&self) -> Result<()> {
+        if !self.counted {
+            return Ok(());
+        }
+        if self.compress.is_some() {
+            let why = "records are coded anew after values were merged";
+            return Err(
+                Contradiction::Together { first: "counting", second: "merging", why }.into()
+            );
+        }
+        self.unit.check_counted()
+    }
+
+    /// Refuses a number of records that 32 bits cannot count.
+    fn check_rows(&self) -> Result<()> {
+        match self.rows {
+            Some(rows) if rows == 0 || u32::try_from(rows).is_err() => {
+                Err(Error::invalid_parameter("rows", rows, "from 1 to 4294967295"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Number of replicates.
+    pub(super) fn replicates(&self) -> u32 {
+        self.tables.map_or(0, |tables| u32::try_from(tables).unwrap_or(u32::MAX))
+    }
+
+    /// The report for programs, beside a report whose name ends in `.html`.
+    pub(super) fn report_json(&self) -> Option<PathBuf> {
+        let page = self.report.as_ref()?;
+        page.extension().is_some_and(|end| end == "html").then(|| page.with_extension("json"))
+    }
+
+    pub(super) fn noise_seed(&self) -> NoiseSeed {
+        self.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed)
+    }
+}
+
+#[cfg(test)]
+mod tests;

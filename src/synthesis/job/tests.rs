@@ -1,0 +1,113 @@
+//! One value for all who describe a job.
+
+use serde_json::{Value, json};
+
+use crate::data::Labels;
+use crate::domain::Schema;
+use crate::mechanism::{CATALOGUE, Form};
+use crate::model::Drawing;
+use crate::synthesis::settings::Group;
+use crate::synthesis::{Job, PublicFile};
+
+fn job() -> Job {
+    let mut job = Job::new("/secret/place/pa 2024.csv", "/secret/schema.json", 1.0, 1e-9);
+    job.public.push(PublicFile { name: "it's".into(), path: "/other/oh.csv".into() }.into());
+    job.parameters.insert("rounds".into(), 20.into());
+    job.parameters.insert("cliques".into(), json!(["a,b", "c"]));
+    job.max_cells = Some(10_000);
+    job.labels = Labels::Text;
+    job.seed = Some(7);
+    job.out = Some("/secret/out.csv".into());
+    job
+}
+
+#[test]
+fn the_command_can_be_copied_and_names_no_folder() {
+    let mut job = job();
+    assert_eq!(
+        job.command(),
+        "jointly synth --private 'pa 2024.csv' --public 'it'\\''s=oh.csv' --schema schema.json --workload all-3-way \
+         --max-cells 10000 --mechanism anchor-pgm --cliques a,b,c --rounds 20 --epsilon 1 --delta 1e-9 --seed 7 \
+         --labels text --out out.csv"
+    );
+    job.draw = Drawing::Independent;
+    assert!(job.command().contains(" --draw independent "));
+    job.private =
+        crate::demo::Generator { records: 10, seed: 1, drift: 0.0 }.generate().unwrap().into();
+    assert_eq!(job.command(), "", "a table in memory has no name");
+}
+
+#[test]
+fn a_report_names_the_schema_by_its_digest_and_the_day() {
+    let (schema, job) = (Schema::from_json(r#"{"a": 2}"#, "s").unwrap(), job());
+    let mut job = job;
+    job.parameters.remove("cliques");
+    let made = job.resolve().unwrap().made(&schema).unwrap();
+    assert_eq!(made.command, job.command());
+    assert_eq!((made.schema_sha256.len(), made.date.len()), (64, 10));
+    assert!(made.date.as_str() > "2026-01-01");
+}
+
+#[test]
+fn the_command_has_every_parameter_of_every_mechanism() {
+    for entry in CATALOGUE {
+        let given = |value: Value| match value {
+            Value::Null => json!(3),
+            Value::Array(_) => json!(["a"]),
+            value => value,
+        };
+        let known = entry.defaults().unwrap();
+        let parameters =
+            known.clone().into_iter().map(|(name, value)| (name, given(value))).collect();
+        let mut job = Job::new("p.csv", "s.json", 1.0, 1e-9);
+        (job.mechanism, job.parameters) = (entry.name.to_owned(), parameters);
+        let command = job.command();
+        for name in known.keys() {
+            assert!(command.contains(&format!(" --{name} ")), "{command}");
+        }
+    }
+}
+
+/// A value of each form that is no default.
+fn other(form: Form) -> Value {
+    match form {
+        Form::Switch => json!(true),
+        Form::Count | Form::Whole => json!(5),
+        Form::Number => json!(0.25),
+        Form::Choice(choices) => json!(choices[choices.len() - 1].0),
+        Form::Names => json!(["b", "c"]),
+        Form::Counts => json!([1, 2]),
+        Form::NamedFiles => json!(["ohio=oh.csv"]),
+        Form::Mechanism => json!("mst"),
+        Form::Text | Form::File | Form::FileOrName => json!("x.csv"),
+    }
+}
+
+#[test]
+fn every_setting_is_in_the_json_and_in_the_command() {
+    let all: serde_json::Map<String, Value> =
+        Job::SETTINGS.iter().map(|setting| (setting.name(), other(setting.form))).collect();
+    let job = Job::from_settings(Value::Object(all.clone())).unwrap();
+    assert!(
+        job.parameters.is_empty(),
+        "a setting that the type does not have: {:?}",
+        job.parameters
+    );
+    assert_eq!(job.to_settings().unwrap(), all);
+    let command = job.command();
+    for setting in Job::SETTINGS {
+        assert!(command.contains(&format!(" --{}", setting.name())), "{command}");
+        assert!(!setting.help().is_empty() && !setting.help().ends_with('.'), "{}", setting.field);
+    }
+    let fields = serde_json::to_value(Job::default()).unwrap();
+    assert_eq!(fields.as_object().unwrap().len(), Job::SETTINGS.len(), "every field is a setting");
+    assert!(Job::SETTINGS.iter().any(|setting| setting.group == Group::Privacy));
+}
+
+#[test]
+fn members_that_are_no_settings_are_parameters() {
+    let job = Job::from_settings(json!({"rounds": 5, "epsilon": 2})).unwrap();
+    assert_eq!((job.epsilon, &job.parameters["rounds"]), (Some(2.0), &json!(5)));
+    let wrong = Job::from_settings(json!({"epsilon": "much"})).unwrap_err();
+    assert!(wrong.to_string().contains("expected"), "{wrong}");
+}
