@@ -131,7 +131,7 @@ impl Default for JamPgm {
 impl JamPgm {
     /// The default number of rounds for a table of `attributes` attributes: two per attribute, and at least 30. The
     /// paper's 30 rounds on the 15 attributes of Adult are also two per attribute; see
-    /// `docs/adr/0007-two-rounds-an-attribute.md`.
+    /// `docs/results/acs.md`.
     pub fn default_rounds(attributes: usize) -> u32 {
         parameters::two_per_attribute(attributes)
     }
