@@ -94,7 +94,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "leftover",
         value_name: "RULE",
-        help: "What is done with the budget that is left after all rounds",
+        help: "What to do with budget that is left after all rounds",
         form: Form::Choice(&[
             ("keep", "It is not spent, as published"),
             ("spend", "One more round, without public candidates"),
@@ -104,7 +104,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "contradicted",
         value_name: "RULE",
-        help: "What is done with public marginals that private measurements contradict",
+        help: "What to do with public marginals that private measurements contradict",
         form: Form::Choice(&[
             ("keep", "They are still fitted, as published"),
             ("drop", "They are no longer fitted or chosen"),
