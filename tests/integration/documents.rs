@@ -171,11 +171,11 @@ fn row(page: &str, start: &[&str]) -> Vec<String> {
     let cells = |line: &str| -> Vec<String> {
         line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
     };
-    let rows = page.lines().filter(|line| line.starts_with('|')).map(cells);
+    let mut rows = page.lines().filter(|line| line.starts_with('|')).map(cells);
     let is_own = |cells: &Vec<String>| {
         cells.len() > start.len() && cells.iter().zip(start).all(|(cell, start)| cell == start)
     };
-    rows.into_iter().find(is_own).unwrap_or_else(|| panic!("no row {start:?}"))
+    rows.find(is_own).unwrap()
 }
 
 /// The figures of a data set at ε = 1: `anchor-pgm`, JAM-PGM, AIM, the public table itself.
@@ -197,7 +197,7 @@ fn the_figures_of_the_readme_are_those_of_the_results() {
         let is_own = |line: &&str| {
             line.starts_with(&format!("| {data};")) || line.starts_with(&format!("| {data} |"))
         };
-        let line = readme.lines().find(is_own).unwrap_or_else(|| panic!("no {data}"));
+        let line = readme.lines().find(is_own).unwrap();
         assert!(line.ends_with(&cells), "{line}: not {cells}");
     }
     let all = ["adult025", "adult050", "adult075", "adult100"];
