@@ -7,7 +7,7 @@
 
 use jointly::data::Projectable;
 use jointly::demo::Generator;
-use jointly::mechanism::{JamPgm, Mechanism, Task};
+use jointly::mechanism::{AnchorPgm, Mechanism, Task};
 use jointly::observe::Silent;
 use jointly::privacy::{
     Curator, Delta, Epsilon, NeighboringRelation, NoiseSeed, rho_from_epsilon_delta,
@@ -21,7 +21,7 @@ fn main() -> jointly::Result<()> {
     let private = Generator { records: 20_000, seed: 1, drift: 0.0 }.generate()?;
     let domain = private.domain();
     let from_file = Workload::from_text(FILE, "a file", domain)?;
-    // One more clique. Its weight counts in the evaluation; JAM-PGM's choices ignore weights.
+    // One more clique, which counts twice.
     let insurance = domain.clique(&["HICOV", "ESR"])?;
     let more = WeightedClique { clique: insurance, weight: 2.0 };
     let workload =
@@ -31,7 +31,7 @@ fn main() -> jointly::Result<()> {
     let limit = rho_from_epsilon_delta(Epsilon::new(1.0)?, Delta::new(1e-9)?)?;
     let seed = NoiseSeed::System;
     let mut curator = Curator::new(&private, NeighboringRelation::ReplaceOne, limit, seed)?;
-    let mechanism = JamPgm { rounds: Some(10), iterations: 300, ..JamPgm::default() };
+    let mechanism = AnchorPgm { iterations: 300, ..AnchorPgm::default() };
     let task = Task::new(&workload, &[]);
     let release = mechanism.run(&mut curator, &task, &mut Silent)?;
     for (round, measured) in (1..).zip(&release.measurements) {

@@ -8,7 +8,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use jointly::demo::Generator;
-use jointly::mechanism::{CheckpointFolder, JamPgm, Mechanism, Release, Task};
+use jointly::mechanism::{AnchorPgm, CheckpointFolder, Mechanism, Release, Task};
 use jointly::observe::{Event, Observer};
 use jointly::privacy::{
     Curator, Delta, Epsilon, NeighboringRelation, NoiseSeed, rho_from_epsilon_delta,
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let private_label = "invented people, 2026-01-01";
     let checkpoint = CheckpointFolder::new(folder.clone(), private_label);
     let task = Task { checkpoint: Some(&checkpoint), ..Task::new(&workload, &[]) };
-    let mechanism = JamPgm { rounds: Some(8), ..JamPgm::default() };
+    let mechanism = AnchorPgm::default();
     let run = |mut observer: Interrupted| -> jointly::Result<Release> {
         let relation = NeighboringRelation::ReplaceOne;
         let mut curator = Curator::new(&private, relation, limit, NoiseSeed::System)?;

@@ -15,10 +15,10 @@
 //! ```
 //!
 //! where `M_r p` is the marginal of p on r, and `y_r` is its measurement: counts of D with noise that the ledger paid
-//! for, or counts of a public table scaled to n, for free. A noisy choice decides which clique is measured next, and from
-//! which table. [`mechanism::JamPgm`] is this mechanism. The default, [`mechanism::AnchorPgm`], measures only private
-//! marginals, and starts from a model of the public tables instead of the uniform distribution. [`inference`] finds
-//! marginals of p without ever holding the table over all attributes.
+//! for, or counts of a public table scaled to n, for free. A noisy choice decides which clique is measured next. The
+//! default mechanism, [`mechanism::AnchorPgm`], measures private marginals, and starts from a model of the public tables
+//! instead of the uniform distribution; [`mechanism::JamPgm`] also chooses from which table a marginal comes.
+//! [`inference`] finds marginals of p without ever holding the table over all attributes.
 //!
 //! # From records to rows
 //!
@@ -49,22 +49,22 @@
 //! # Example
 //!
 //! ```
-//! use jointly::{Budget, Drawing, JamPgm, Mechanism, NeighboringRelation, NoiseSeed, PublicData, Silent, Task, Workload,
+//! use jointly::{AnchorPgm, Budget, Drawing, Mechanism, NeighboringRelation, NoiseSeed, PublicData, Silent, Task, Workload,
 //!               demo::Generator, rand::{SeedableRng, rngs::ChaCha20Rng}};
 //!
-//! let private = Generator { records: 2_000, seed: 1, drift: 0.0 }.generate()?; // invented; else data::read_csv
-//! let other = Generator { records: 2_000, seed: 2, drift: 0.3 }.generate()?;
+//! let columns = [0, 1, 2, 8, 9];
+//! let private = Generator { records: 2_000, seed: 1, drift: 0.0 }.generate()?.select(&columns)?; // else data::read_csv
+//! let other = Generator { records: 2_000, seed: 2, drift: 0.3 }.generate()?.select(&columns)?;
 //! let public = [PublicData::new("other state", other, private.domain())?];
 //! let workload = Workload::all_k_way(private.domain(), 2)?;
 //!
 //! let budget = Budget::approximate(1.0, 1e-9)?;
 //! let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
-//! let mechanism = JamPgm { rounds: Some(5), ..JamPgm::default() };
-//! let release = mechanism.run(&mut curator, &Task::new(&workload, &public), &mut Silent)?;
+//! let release = AnchorPgm::default().run(&mut curator, &Task::new(&workload, &public), &mut Silent)?;
 //!
 //! let mut rng = ChaCha20Rng::seed_from_u64(1); // rows cost no privacy, whatever their seed
 //! let rows = release.rows(private.records(), Drawing::Refined, &mut rng)?;
-//! assert_eq!((rows.records(), release.rounds.len()), (2_000, 5));
+//! assert_eq!(rows.records(), 2_000);
 //! assert!(release.ledger.spent() <= budget.rho() && release.is_private);
 //! # Ok::<(), jointly::Error>(())
 //! ```
@@ -76,7 +76,7 @@
 //! | question | place |
 //! | --- | --- |
 //! | Where is the exponential mechanism? | [`Curator::select`], in `privacy/select.rs` |
-//! | Where does a public marginal enter the fit? | [`mechanism::Run::take`], called by JAM-PGM's main loop |
+//! | Where does a public table enter the fit? | as a base measure, in `estimation/pull.rs`; JAM-PGM takes single marginals by [`mechanism::Run::take`] |
 //! | What does a new mechanism need? | one file written on [`mechanism::Run`], a line in `mechanism/mod.rs`, an entry in `mechanism/catalogue.rs` |
 //! | Where is a budget spent? | in `privacy/curator/measure.rs`, and nowhere else |
 //!

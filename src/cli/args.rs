@@ -404,10 +404,10 @@ pub(super) struct SampleArgs {
     /// Write the table as many files of this form, part-00000 and so on, into the folder --out, in parallel
     #[arg(long, value_enum, value_name = "FORM", conflicts_with = "complete")]
     pub(super) parts: Option<PartsName>,
-    /// Records in each part, but the last
+    /// Records in each part except the last
     #[arg(long, value_name = "N", value_parser = count, default_value_t = PART_ROWS, allow_negative_numbers = true)]
     pub(super) part_rows: u64,
-    /// Draw records that agree with this only: SEX=2, AGEP=30..39, MAR=1|2, PINCP=missing
+    /// Draw only records that agree with this: SEX=2, AGEP=30..39, MAR=1|2, PINCP=missing
     #[arg(long, value_name = "EVIDENCE")]
     pub(super) given: Option<String>,
     /// A table with some of the columns: its rows are kept, and get the other columns, drawn given all values of the row

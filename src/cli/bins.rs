@@ -1,5 +1,4 @@
-//! `jointly bins`: a schema whose numbers are in bins, and whose categories are those, that follow the private rows, at a
-//! cost.
+//! `jointly bins`: a schema with bins of numbers, and categories, that follow the private rows, at a cost.
 
 use jointly::data::write_text;
 use jointly::domain::Schema;

@@ -58,7 +58,7 @@ impl<'a> Spending<'a> {
         Ok(table)
     }
 
-    /// Warns of a budget that protects hardly anything.
+    /// Warns of a budget that gives almost no protection.
     pub(super) fn warn(&self, table: &dyn Projectable, console: Console) {
         let records = usize::try_from(table.records()).unwrap_or(usize::MAX);
         let records = self.unit.relation().has_public_total().then_some(records);

@@ -6,7 +6,7 @@ use crate::privacy::Rho;
 
 /// Why a run may differ from its plan.
 pub(super) const REMARK: &str =
-    "Rounds get more expensive where earlier ones told little, so there are often fewer.";
+    "Rounds get more expensive after rounds that taught little, so there are often fewer.";
 
 /// The cost of a round: `1/(2σ²) Δ₂²` for measuring and `ε²/8` for choosing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

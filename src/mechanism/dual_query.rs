@@ -13,7 +13,7 @@ use crate::mechanism::{Form, Mechanism, Parameter, PlanFor, Release, RunPlan, Ta
 use crate::observe::Observer;
 use crate::privacy::{Curator, Rho};
 
-/// Most rounds that follow from a wished η.
+/// Most rounds that follow from a target η.
 const MAX_ROUNDS: f64 = 10_000.0;
 
 /// DualQuery (Gaboardi, Gallego Arias, Hsu, Roth & Wu 2014): records that an oracle finds, from no public table. They
@@ -39,11 +39,11 @@ const MAX_ROUNDS: f64 = 10_000.0;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct DualQuery {
-    /// T, at least 2; `None`: as many as give the wished η, from 2 to 10,000.
+    /// T, at least 2; `None`: as many as give the target η, from 2 to 10,000.
     pub rounds: Option<u32>,
     /// s, the queries drawn in a round; from 1 to 10,000.
     pub samples: u32,
-    /// The wished η, above 0. Unused if the rounds are given.
+    /// The target η, above 0. Unused if the rounds are given.
     pub eta: f64,
     /// How records are found.
     pub oracle: Oracle,
@@ -153,7 +153,7 @@ impl Mechanism for DualQuery {
 pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
     name: "eta",
     value_name: "ETA",
-    help: "Wished weight of a query's error, from which the rounds follow unless given",
+    help: "Target weight of a query's error; sets the number of rounds unless --rounds is given",
     form: Form::Number,
     unset: "",
 }];

@@ -138,14 +138,14 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "perturbation",
         value_name: "NU",
-        help: "Scale of the noise on which records are found",
+        help: "Scale of the random penalties under which records are found",
         form: Form::Number,
         unset: "",
     },
     Parameter {
         name: "burn-in",
         value_name: "ROUNDS",
-        help: "First rounds whose records are not released",
+        help: "Number of first rounds whose records are left out",
         form: Form::Count,
         unset: "",
     },

@@ -110,7 +110,7 @@ pub(super) fn check_share(name: &'static str, found: f64) -> Result<()> {
     Err(Error::invalid_parameter(name, found, "strictly between 0 and 1"))
 }
 
-/// Two rounds per attribute, at least 30 (`docs/adr/0007-two-rounds-an-attribute.md`).
+/// Two rounds per attribute, at least 30 (`docs/results/acs.md`).
 pub(super) fn two_per_attribute(attributes: usize) -> u32 {
     count(attributes).saturating_mul(2).max(30)
 }

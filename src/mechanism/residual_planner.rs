@@ -103,7 +103,7 @@ impl ResidualPlanner {
 pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
     name: "objective",
     value_name: "WHAT",
-    help: "What the noise makes small, weighted by the workload",
+    help: "What the plan minimizes, weighted by the workload",
     form: Form::Choice(&[
         ("sum-of-variances", "The sum of the variances of all cells"),
         ("max-variance", "The largest variance of a cell"),

@@ -66,7 +66,10 @@ impl fmt::Display for Notice {
                 grouped(*records as u64)
             ),
             Self::LargeEpsilon { epsilon } => {
-                write!(f, "epsilon {epsilon} protects hardly anything; common values are 0.1 to 10")
+                write!(
+                    f,
+                    "epsilon {epsilon} gives almost no protection; common values are 0.1 to 10"
+                )
             }
             Self::SameRows { table } => write!(
                 f,

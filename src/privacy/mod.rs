@@ -6,7 +6,7 @@
 //! differential privacy).
 //!
 //! Every access goes through one private function of the curator. It charges the ledger, and only its result can open
-//! sealed values and draw noise (`docs/adr/0012-the-curator-counts-after-the-charge.md`).
+//! sealed values and draw noise (`docs/theory/run.md`, section 1).
 //!
 //! All noise is drawn exactly, in integer arithmetic (`privacy/sampler`).
 

@@ -1,7 +1,9 @@
 //! How numbers are distributed, with every bin at its width: the share of a column's values below each number.
 //!
-//! Bars have one width each, or the heap of a single value beside a bin of a thousand could not be seen. A curve of
-//! cumulative shares has room for both: a heap is a jump, and a wide bin a slope.
+//! Bars have one width each, or the heap of a single value beside a bin of a thousand could not be seen: as the area of a
+//! histogram a heap would be infinitely high, and with heights wide bins would look like many records. A curve of
+//! cumulative shares has room for both: a heap is a jump, and a wide bin a slope. The axis leaves out half a percent of
+//! the values at either end, or one bin up to ten million would be the picture.
 
 use serde::Serialize;
 

@@ -155,7 +155,7 @@ impl Resolved<'_> {
         Ok(Spent { tables, drawn, earlier, _reserved: reserved, claims })
     }
 
-    /// Warns of an earlier ledger that is about to be replaced, of a budget that protects hardly anything, and of public
+    /// Warns of an earlier ledger that is about to be replaced, of a budget that gives almost no protection, and of public
     /// tables that are the private one.
     fn warn(&self, tables: &Tables, observer: &mut dyn Observer) {
         let earlier = self.ledger.as_deref().filter(|_| self.checkpoint.is_none());

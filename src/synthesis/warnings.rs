@@ -1,4 +1,4 @@
-//! Warnings about a job that is allowed and hardly meant.
+//! Warnings about a job that is allowed but probably a mistake.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -13,7 +13,7 @@ use crate::synthesis::Tables;
 /// The ε above which a warning is due: exp(20) is half a billion.
 const LARGE_EPSILON: f64 = 20.0;
 
-/// Warns of an ε or a δ that protects hardly anything.
+/// Warns of an ε or a δ that gives almost no protection.
 ///
 /// `records`: n if it is public or was measured.
 pub fn warn_of_budget(budget: Budget, records: Option<usize>, observer: &mut dyn Observer) {

@@ -9,7 +9,7 @@ pub(in crate::cli) struct AskModelArgs {
     /// A model saved by synth
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) model: PathBuf,
-    /// Ask about records that agree with this only: SEX=2, AGEP=30..39, MAR=1|2, PINCP=missing
+    /// Ask only about records that agree with this: SEX=2, AGEP=30..39, MAR=1|2, PINCP=missing
     #[arg(long, value_name = "EVIDENCE")]
     pub(in crate::cli) given: Option<String>,
     /// Attributes, separated by commas: answers within each combination of their values

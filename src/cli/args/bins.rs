@@ -11,7 +11,7 @@ pub(in crate::cli) struct BinsArgs {
     /// The private table: CSV, plain or gzip; - is standard input
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) private: PathBuf,
-    /// A schema that says how far the numbers reach: schema.json, with "edges": [LOW, HIGH] for a column to cut
+    /// A schema with the range of each number to cut: schema.json, with "edges": [LOW, HIGH] for its column
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) schema: PathBuf,
     /// Columns to cut, separated by commas [default: all numbers with a single bin]

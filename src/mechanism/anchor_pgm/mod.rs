@@ -99,7 +99,10 @@ pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
     help: "Who chooses the marginals to measure",
     form: Kind::Choice(&[
         ("leader", "The expert that predicted the measurements best so far"),
-        ("alone", "The expert without public tables: never worse than aim but for one paid choice"),
+        (
+            "alone",
+            "The expert without public tables, as in aim; how much worse than aim it can get is bounded",
+        ),
     ]),
     unset: "",
 }];

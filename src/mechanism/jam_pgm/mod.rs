@@ -94,7 +94,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "leftover",
         value_name: "RULE",
-        help: "What is done with the budget that is left after all rounds",
+        help: "What to do with budget that is left after all rounds",
         form: Form::Choice(&[
             ("keep", "It is not spent, as published"),
             ("spend", "One more round, without public candidates"),
@@ -104,7 +104,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "contradicted",
         value_name: "RULE",
-        help: "What is done with public marginals that private measurements contradict",
+        help: "What to do with public marginals that private measurements contradict",
         form: Form::Choice(&[
             ("keep", "They are still fitted, as published"),
             ("drop", "They are no longer fitted or chosen"),
@@ -131,7 +131,7 @@ impl Default for JamPgm {
 impl JamPgm {
     /// The default number of rounds for a table of `attributes` attributes: two per attribute, and at least 30. The
     /// paper's 30 rounds on the 15 attributes of Adult are also two per attribute; see
-    /// `docs/adr/0007-two-rounds-an-attribute.md`.
+    /// `docs/results/acs.md`.
     pub fn default_rounds(attributes: usize) -> u32 {
         parameters::two_per_attribute(attributes)
     }

@@ -22,7 +22,7 @@ const SEED: u64 = 0;
 /// The rate of the last step of a round.
 const LAST_RATE: f64 = 1e-8;
 
-/// What training makes small, over the answers J whose error is at least the round's threshold.
+/// What training minimizes, over the answers J whose error is at least the round's threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Loss {
@@ -63,7 +63,7 @@ pub enum Latents {
     /// Once, so that each component keeps its own, as in the authors' program.
     #[default]
     Fixed,
-    /// Anew for every training step, as in the paper; the released mixture is made of the first ones.
+    /// Again for every training step, as in the paper; the released mixture is made of the first ones.
     Fresh,
 }
 
@@ -82,7 +82,7 @@ pub struct NeuralFit {
     pub steps: u32,
     /// Adam's rate at the first step of a round, from where it falls along a cosine.
     pub learning_rate: f64,
-    /// What training makes small.
+    /// What training minimizes.
     pub loss: Loss,
     /// When the random inputs are drawn.
     pub latents: Latents,

@@ -88,14 +88,14 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         help: "When the random inputs are drawn",
         form: Form::Choice(&[
             ("fixed", "Once"),
-            ("fresh", "Anew for every training step, as in the paper"),
+            ("fresh", "Again for every training step, as in the paper"),
         ]),
         unset: "",
     },
     Parameter {
         name: "loss",
         value_name: "NORM",
-        help: "What training makes small",
+        help: "Norm of the errors that training minimizes",
         form: Form::Choice(&[
             ("l2", "The Euclidean norm of the large errors"),
             ("l1", "The sum of the large errors, as in the paper"),
