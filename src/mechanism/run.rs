@@ -6,6 +6,7 @@
 //! no round twice.
 
 mod choosing;
+mod expert_kind;
 mod watching;
 
 use std::cell::Cell;
@@ -19,10 +20,11 @@ use crate::error::{CheckpointFault, Error, Result};
 use crate::estimation::Certificate;
 use crate::measurement::Measurement;
 use crate::mechanism::checkpoint::Checkpoint;
-use crate::mechanism::{AnchorExpert, Release, Task};
+use crate::mechanism::{Release, Task};
 use crate::model::Model;
 use crate::observe::{Event, Observer, Watched};
 use crate::privacy::{Curator, MarginalSensitivity, NeighboringRelation, Ratio, Rho, Sensitive};
+pub use expert_kind::ExpertKind;
 
 /// One round of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,7 +57,7 @@ pub enum FitRecord {
     /// Several graphical models were fitted to all measurements.
     Experts {
         /// The one that drives the next round.
-        driver: AnchorExpert,
+        driver: ExpertKind,
         /// The number of cliques whose measurements contradict its base.
         contradicted: u32,
         /// Oracle calls of its fit.
