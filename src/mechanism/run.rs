@@ -6,7 +6,7 @@
 //! no round twice.
 
 mod choosing;
-mod expert_kind;
+pub(super) mod expert_kind;
 mod watching;
 
 use std::cell::Cell;
@@ -20,11 +20,10 @@ use crate::error::{CheckpointFault, Error, Result};
 use crate::estimation::Certificate;
 use crate::measurement::Measurement;
 use crate::mechanism::checkpoint::Checkpoint;
-use crate::mechanism::{Release, Task};
+use crate::mechanism::{ExpertKind, Release, Task};
 use crate::model::Model;
 use crate::observe::{Event, Observer, Watched};
 use crate::privacy::{Curator, MarginalSensitivity, NeighboringRelation, Ratio, Rho, Sensitive};
-pub use expert_kind::ExpertKind;
 
 /// One round of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

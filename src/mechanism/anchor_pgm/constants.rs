@@ -2,18 +2,17 @@
 //!
 //! *Decision 19* is `docs/adr/0019-public-data-as-a-base-measure.md`, *decision 29* is
 //! `docs/adr/0029-a-run-that-cannot-lose-to-aim.md`. *The five tables* are adult025, adult100, titanic, salary and
-//! taxi-biased, on which the mechanism was tuned: results on them, and on tables that share their records, are no test of
-//! it (`docs/results/never-hurts.md`). *Not recorded* means that no document or commit says where the number comes from,
-//! so it may have been chosen on the five tables too; the commit is the one that brought it.
+//! taxi-biased, on which constants were chosen: results on them are no test of the mechanism, and on tables that share their
+//! records no full one (`docs/results/never-hurts.md`). *Not recorded* means that no document or commit says where the
+//! number comes from, so it may have been chosen on the five tables too; the commit is the one that brought it.
 //!
 //! Four numbers are shared with other mechanisms and stand there: t of the chi-square test (`contradiction.rs`, with
 //! JAM-PGM), how far a measurement may lie from what was expected and still tell nothing (`adaptive.rs`, with AIM), T = 16
 //! rounds an attribute where AIM chooses (`parameters.rs`), and the model's size limit with the oracle calls of AIM's fits
 //! (`graphical.rs`).
 //!
-//! K* is the number of cells below which measuring a marginal beats the public records ([`Setting::beaten`]).
-//!
-//! [`Setting::beaten`]: super::setting::Setting::beaten
+//! K* is the number of cells below which measuring a marginal beats the public records (`Setting::new`). A *unit* is that of a
+//! choice among models, `choice_unit`.
 
 // What is decided beforehand: the regime, and the parts of the budget.
 
@@ -26,8 +25,9 @@ pub(super) const MOST_BEATEN: f64 = 5e4;
 pub(super) const BEATEN_BY_ONE_OF: f64 = 20.0;
 /// α, the share of a round's budget for measuring: the default, and that of K*. As published for AIM.
 pub(super) const MEASURE_SHARE: f64 = 0.9;
-/// T for each attribute, where the leader chooses. Decision 19: with AIM's 16, fits that hardly move made rounds dear at
-/// once; with at least [`ROUNDS_LEFT`] rounds, adult100 went from 0.164 to 0.15 at ε = 1 and from 0.099 to 0.088 at 10.
+/// T for each attribute, where the leader chooses. Decision 19: with AIM's 16 and AIM's rule alone, fits that hardly move
+/// made rounds dear at once; with 4 and at least [`ROUNDS_LEFT`] rounds, adult100 went from 0.164 to 0.15 at ε = 1 and from
+/// 0.099 to 0.088 at 10.
 pub(super) const ROUNDS_PER_ATTRIBUTE: u32 = 4;
 /// Annealing leaves budget for at least this many rounds, where the leader chooses. Decision 19, with
 /// [`ROUNDS_PER_ATTRIBUTE`].
@@ -91,7 +91,7 @@ pub(super) const BASE_CALLS: (u32, u32) = (20, 100);
 /// κ of the expert that is pulled lightly, as a share of m. Not recorded (63959b7).
 pub(super) const LIGHTLY: f64 = 0.1;
 /// Pulled fits, those of the base included, end when they are certified to be within this share of the noise of the loss.
-/// Decision 19: a fifth, with 200 calls, changed errors by less than seeds do.
+/// Decision 19: a fifth of it, with 200 calls, changed errors by less than seeds do.
 pub(super) const GAP: f64 = 0.1;
 /// Oracle calls after which an expert's fit over the base ends. Decision 19, with [`GAP`].
 pub(super) const CALLS: u32 = 60;
@@ -110,8 +110,8 @@ pub(super) const RESTS: f64 = 5000.0;
 // 4. What is published.
 
 /// Nats by which the favorite of the last choice starts ahead. With few records, the noise of a choice is of that size.
-/// Decision 19: with three, two of five seeds on adult100 at ε = 0.1 published a model that was a third worse than another;
-/// one costs adult025 up to 1.5 %.
+/// Decision 19: with three, two of five seeds on adult100 at ε = 0.1 published a model that was a quarter to a third worse than
+/// another; one costs adult025 up to 1.5 %.
 pub(super) const AHEAD: f64 = 1.0;
 /// Oracle calls after which a reweighting of the public records ends. Not recorded (75d3a9c).
 pub(super) const REWEIGHTING_CALLS: u32 = 100;

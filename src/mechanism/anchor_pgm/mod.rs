@@ -1,7 +1,7 @@
 //! Anchor-PGM: adaptive measurements of a model that is anchored at public tables.
 
 mod base;
-mod chooser;
+pub(super) mod chooser;
 mod constants;
 mod doubt;
 mod expert;
@@ -19,11 +19,10 @@ use crate::error::Result;
 use crate::estimation::EstimatorKind;
 use crate::mechanism::graphical::Fitting;
 use crate::mechanism::{
-    Mechanism, PlanFor, Release, RunPlan, Task, adaptive, annealing, parameters,
+    Chooser, Mechanism, PlanFor, Release, RunPlan, Task, adaptive, annealing, parameters,
 };
 use crate::observe::Observer;
 use crate::privacy::Curator;
-pub use chooser::Chooser;
 pub(super) use chooser::PARAMETERS;
 use constants::{DOUBTED, DOUBTED_AT_ONCE, MEASURE_SHARE, ROUNDS_PER_ATTRIBUTE};
 use setting::Regime;

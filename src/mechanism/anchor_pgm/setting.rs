@@ -1,9 +1,7 @@
 //! What a run does by rules that depend only on public numbers: the budget, n, and the size of the public tables.
 
 use crate::error::Result;
-use crate::mechanism::ExpertKind;
 use crate::mechanism::adaptive::Gain;
-use crate::mechanism::anchor_pgm::Chooser;
 use crate::mechanism::anchor_pgm::constants::{
     BASE_MIB, BASE_SHARE, BEATEN_BY_ONE_OF, BOUND_FAILS_ONE_IN, COUPLED_UNIT, FEW_BEATEN,
     FIRST_CHOICE, LARGEST_UNIT, LAST_CHOICE, MEASURE_SHARE, MOST_BEATEN, MOST_LAST_CHOICE,
@@ -11,6 +9,7 @@ use crate::mechanism::anchor_pgm::constants::{
 };
 use crate::mechanism::anchor_pgm::schedule::Schedule;
 use crate::mechanism::annealing::Step;
+use crate::mechanism::{Chooser, ExpertKind};
 use crate::privacy::Rho;
 
 /// Which of the three mechanisms a run is.
@@ -27,7 +26,7 @@ pub(super) enum Regime {
 /// All experts, those that trust the public tables most first.
 const ALL: &[ExpertKind] =
     &[ExpertKind::Base, ExpertKind::TenthOfBase, ExpertKind::FromBase, ExpertKind::Alone];
-const MOST_AND_NO_TRUST: &[ExpertKind] = &[ExpertKind::Base, ExpertKind::Alone];
+const FIRST_AND_LAST: &[ExpertKind] = &[ExpertKind::Base, ExpertKind::Alone];
 const ALONE: &[ExpertKind] = &[ExpertKind::Alone];
 
 /// The public rules of a run.
@@ -70,7 +69,7 @@ impl Setting {
             let percent = (LAST_CHOICE..MOST_LAST_CHOICE).find(is_precise);
             (Regime::CoupledWithAim, ALL, percent.unwrap_or(MOST_LAST_CHOICE))
         } else if unit_of(LAST_CHOICE) > LARGEST_UNIT {
-            (Regime::NoPaidChoices, MOST_AND_NO_TRUST, 0)
+            (Regime::NoPaidChoices, FIRST_AND_LAST, 0)
         } else if beaten > MOST_BEATEN {
             // Private measurements beat the public tables on every marginal of use: these are only candidates of step 4.
             (Regime::PaidChoices, ALONE, LAST_CHOICE)

@@ -150,17 +150,17 @@ impl<'r, 'c> AnchorRun<'r, 'c> {
 
     /// Whether there is a measurement to make, or one that an interrupted run has made.
     pub(super) fn has_rounds(&self) -> bool {
-        self.has_measured() || !self.schedule.left.is_zero()
+        self.is_replaying() || !self.schedule.left.is_zero()
     }
 
     /// Whether an interrupted run has made the next measurement.
-    fn has_measured(&self) -> bool {
+    fn is_replaying(&self) -> bool {
         self.known < self.run.measurements().len()
     }
 
     /// Reports the fits after a round. `driver`: of the next one.
     pub(super) fn report(&mut self, driver: usize) {
-        let was_reported = self.has_measured() || self.picks.last.is_some();
+        let was_reported = self.is_replaying() || self.picks.last.is_some();
         if !was_reported {
             self.run.fitted(self.panel.record(driver));
         }
@@ -168,7 +168,7 @@ impl<'r, 'c> AnchorRun<'r, 'c> {
 
     /// Chooses a marginal by the driver's gain, and measures it.
     pub(super) fn measure_by_gain_of(&mut self, driver: usize) -> Result<()> {
-        if !self.has_measured() {
+        if !self.is_replaying() {
             let round = self.run.begin_round()?;
             let cost = self.schedule.next()?;
             self.run.plan(round.saturating_add(self.schedule.rounds_after()));
