@@ -38,7 +38,7 @@ mod sealed;
 
 pub use adaptive::Gain;
 pub use aim::{Aim, Shrinkage};
-pub use anchor_pgm::{AnchorExpert, AnchorPgm, Chooser};
+pub use anchor_pgm::{AnchorPgm, chooser::Chooser};
 pub use answers::{AnswerWorkload, Answers};
 pub use best_response::Oracle;
 pub use catalogue::{CATALOGUE, Entry, PublicTables, find, parameters as all_parameters};
@@ -63,7 +63,7 @@ pub use public_only::PublicOnly;
 pub use query_release::{Iterate, Queries, QueryRelease, Repeats};
 pub use replication::Replication;
 pub use residual_planner::ResidualPlanner;
-pub use run::{FitRecord, ModelState, RoundRecord, Run, Shares};
+pub use run::{FitRecord, ModelState, RoundRecord, Run, Shares, expert_kind::ExpertKind};
 
 use rand::Rng;
 use serde::Serialize;

@@ -6,6 +6,7 @@
 //! no round twice.
 
 mod choosing;
+pub(super) mod expert_kind;
 mod watching;
 
 use std::cell::Cell;
@@ -19,7 +20,7 @@ use crate::error::{CheckpointFault, Error, Result};
 use crate::estimation::Certificate;
 use crate::measurement::Measurement;
 use crate::mechanism::checkpoint::Checkpoint;
-use crate::mechanism::{AnchorExpert, Release, Task};
+use crate::mechanism::{ExpertKind, Release, Task};
 use crate::model::Model;
 use crate::observe::{Event, Observer, Watched};
 use crate::privacy::{Curator, MarginalSensitivity, NeighboringRelation, Ratio, Rho, Sensitive};
@@ -55,7 +56,7 @@ pub enum FitRecord {
     /// Several graphical models were fitted to all measurements.
     Experts {
         /// The one that drives the next round.
-        driver: AnchorExpert,
+        driver: ExpertKind,
         /// The number of cliques whose measurements contradict its base.
         contradicted: u32,
         /// Oracle calls of its fit.

@@ -3,7 +3,7 @@
 use jointly::data::{Dataset, Projectable, PublicData};
 use jointly::domain::{Clique, Domain};
 use jointly::mechanism::{
-    Aim, AnchorExpert, AnchorPgm, Chooser, FitRecord, Mechanism, Release, Task,
+    Aim, AnchorPgm, Chooser, ExpertKind, FitRecord, Mechanism, Release, Task,
 };
 use jointly::model::{Drawing, WeightedSupport};
 use jointly::observe::Silent;
@@ -33,7 +33,7 @@ fn mean_error(run: &Run, mechanism: &dyn Mechanism) -> f64 {
     SEEDS.map(error).sum::<f64>() / 3.0
 }
 
-fn drivers(release: &Release) -> Vec<AnchorExpert> {
+fn drivers(release: &Release) -> Vec<ExpertKind> {
     let driver = |fit: FitRecord| match fit {
         FitRecord::Experts { driver, .. } => Some(driver),
         _ => None,
@@ -100,7 +100,7 @@ fn contradictions_are_named() {
     assert!(found(&fair).len() <= 1, "{:?}", found(&fair));
     assert!(!found(&reversed).is_empty());
     assert!(found(&reversed).iter().all(|(_, share)| *share > 0.0 && *share < 1.0));
-    assert!(drivers(&fair).iter().all(|driver| *driver != AnchorExpert::Alone));
+    assert!(drivers(&fair).iter().all(|driver| *driver != ExpertKind::Alone));
 }
 
 /// Where measurements contradict the public tables, fits believe them more than their noise allows; the report does not.

@@ -10,30 +10,14 @@ use crate::estimation::{AcceleratedBregman, Estimator, SquaredLoss, Stopping, We
 use crate::graph::{self, JunctionTree};
 use crate::inference::{Interruptible, OverBase};
 use crate::measurement::{Measurement, Provenance};
-use crate::mechanism::anchor_pgm::GAP;
+use crate::mechanism::anchor_pgm::constants::{
+    BASE_CALLS, BASE_PULL, GAP, GROWTH_MIB, LEAST_SCORE, SCORED_AGAIN, SINGLE_ERROR, SMALL_GROWTH,
+    UNSEEN,
+};
 use crate::mechanism::graphical::{table_distances, tractable};
 use crate::model::MarkovRandomField;
 use crate::observe::Checks;
 use crate::table::{CliqueLayout, Potentials};
-
-/// Score, as a frequency, below which a marginal of the public tables adds nothing to the base.
-const LEAST_SCORE: f64 = 0.002;
-/// A cell with a single public record has this many records of sampling error: as much as the empty cells around it.
-const SINGLE: f64 = 1.5;
-/// Oracle calls for the fit after each step of the greedy choice, and for the last one.
-const CALLS: (u32, u32) = (20, 100);
-/// By how much the size limit of the greedy choice grows at a step, in MiB. With the whole limit at once, the first marginals
-/// would be large ones that leave no room for others; with small steps, small ones that leave no room for a large one.
-const GROWTH_MIB: f64 = 0.4;
-/// The smaller step that is also tried: this many MiB, or this share of the limit if that is more.
-const SMALL_GROWTH: (f64, f64) = (0.08, 0.02);
-/// Marginals that a step scores again, those with the highest last scores. The first step scores all.
-const SCORED_AGAIN: usize = 512;
-/// The pull of the base towards independent attributes, in records. The mean variance is far less than that of the cells with
-/// records in a large sparse marginal, so that there this pull is weaker than it looks.
-const PULL: f64 = 1000.0;
-/// Records of a value that no public record has.
-const UNSEEN: f64 = 0.5;
 
 /// The marginals of all public tables together, as frequencies, on the cliques that some table has.
 #[derive(Debug)]
@@ -80,7 +64,7 @@ impl PublicMarginals {
     fn sampling_error(&self, clique: usize) -> f64 {
         let of_cell = |count: &u32| match count {
             0 => 0.0,
-            1 => SINGLE,
+            1 => SINGLE_ERROR,
             k => (2.0 * f64::from(*k) / std::f64::consts::PI).sqrt(),
         };
         self.counts[clique].iter().map(of_cell).sum::<f64>() / self.records[clique] as f64
@@ -174,7 +158,7 @@ impl Base {
         let public = PublicMarginals::count(std::slice::from_ref(table), self.cliques())?;
         let mut fit = Fitted::start(domain, &public)?;
         let all: Vec<usize> = (0..public.cliques.len()).collect();
-        fit.refit(domain, &public, &all, public.total(), CALLS.1, checks)?;
+        fit.refit(domain, &public, &all, public.total(), BASE_CALLS.1, checks)?;
         Ok(fit.model)
     }
 
@@ -224,7 +208,7 @@ impl<'a> Choice<'a> {
         let mut grew = true;
         for pass in 1.. {
             if grew {
-                fit.refit(domain, public, &chosen, records, CALLS.0, checks)?;
+                fit.refit(domain, public, &chosen, records, BASE_CALLS.0, checks)?;
             }
             let cliques: Vec<Clique> = chosen.iter().map(|i| public.cliques[*i].clone()).collect();
             let grown = (growth * f64::from(pass)).min(limit_mib);
@@ -263,7 +247,7 @@ impl<'a> Choice<'a> {
                 break;
             }
         }
-        fit.refit(domain, public, &chosen, records, CALLS.1, checks)?;
+        fit.refit(domain, public, &chosen, records, BASE_CALLS.1, checks)?;
         Ok(fit)
     }
 
@@ -347,7 +331,8 @@ impl Fitted {
         };
         let warm = self.delta.as_ref();
         let stopping = Stopping::certified(GAP, calls);
-        let method = AcceleratedBregman { stopping, pull: PULL, ..AcceleratedBregman::default() };
+        let method =
+            AcceleratedBregman { stopping, pull: BASE_PULL, ..AcceleratedBregman::default() };
         let estimate =
             method.estimate(&Interruptible { oracle: &oracle, checks }, &loss, records, warm)?;
         self.model = MarkovRandomField::with_oracle(

@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use crate::domain::Clique;
 use crate::estimation::SquaredLoss;
 use crate::measurement::Measurement;
+use crate::mechanism::anchor_pgm::constants::MOST_QUARTERED;
 use crate::mechanism::contradiction::is_contradiction;
 use crate::table::Marginals;
-
-/// Most quarterings of a clique's κ.
-const MOST_QUARTERED: u32 = 12;
 
 /// How often the κ of each clique was quartered, because its measurement contradicts the public tables.
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,6 @@
-//! Steps 1 and 2: experts, models of the same measurements that believe the public base more or less.
+//! Experts: models of the same measurements that trust the public base more or less.
 
 use std::sync::Arc;
-
-use serde::{Deserialize, Serialize};
 
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
@@ -11,48 +9,19 @@ use crate::estimation::{
 };
 use crate::inference::{Interruptible, OverBase};
 use crate::measurement::Measurement;
-use crate::mechanism::adaptive::squared_distance;
-use crate::mechanism::anchor_pgm::GAP;
+use crate::mechanism::ExpertKind;
+use crate::mechanism::adaptive::{self, squared_distance};
 use crate::mechanism::anchor_pgm::base::Base;
+use crate::mechanism::anchor_pgm::constants::{CALLS, GAP};
 use crate::mechanism::anchor_pgm::doubt::Doubts;
 use crate::mechanism::graphical::{Fit, Fitting, tractable};
 use crate::model::MarkovRandomField;
 use crate::observe::Checks;
 use crate::table::Potentials;
 
-/// Oracle calls after which a fit ends.
-const CALLS: u32 = 60;
-
-/// An expert of [`crate::mechanism::AnchorPgm`]: a model of the measurements that trusts the public base more or less.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum AnchorExpert {
-    /// Pulled to the base as by m records of it.
-    Base,
-    /// Pulled to it as by m/10 records.
-    TenthOfBase,
-    /// Starts at the base, and ends as soon as it agrees with the measurements.
-    FromBase,
-    /// Knows nothing of the public tables.
-    Alone,
-}
-
-impl AnchorExpert {
-    /// What it is called in reports.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Base => "a fit pulled to the public tables",
-            Self::TenthOfBase => "a fit pulled lightly to the public tables",
-            Self::FromBase => "a fit that starts at the public tables",
-            Self::Alone => "a fit without public tables",
-        }
-    }
-}
-
 /// A model of the measurements.
 pub(super) struct Expert {
-    pub(super) which: AnchorExpert,
+    pub(super) kind: ExpertKind,
     /// The base with κ.
     base: Option<(Base, f64)>,
     pub(super) model: MarkovRandomField,
@@ -62,9 +31,11 @@ pub(super) struct Expert {
     pub(super) fitted: usize,
     /// Where measurements contradict the base.
     doubts: Doubts,
-    /// `Σ |y - M_r p|²/(2σ²)` over the measurements, each before it was used: minus the log of the probability that it
-    /// gave to them, but for a constant.
-    pub(super) surprise: f64,
+    /// `Σ |y - M_r p|²/(2σ²)` over the measurements, each before it was used, in nats: minus the log of the probability that it
+    /// gave to them, but for a constant. A head start is subtracted.
+    pub(super) charge: f64,
+    /// What it expected of the measurement that it was charged for last.
+    expected: Vec<f64>,
     /// The last fit over the base.
     over: Option<(OverBase, Potentials)>,
     /// The last fit without it.
@@ -79,29 +50,34 @@ pub(super) struct Expert {
 
 impl Expert {
     /// `pull`: κ.
-    pub(super) fn over_base(which: AnchorExpert, base: &Base, pull: f64) -> Self {
-        Self::new(which, Some((base.clone(), pull)), base.model.clone())
+    pub(super) fn over_base(kind: ExpertKind, base: &Base, pull: f64) -> Self {
+        Self::new(kind, Some((base.clone(), pull)), base.model.clone())
     }
 
     pub(super) fn alone(domain: &Domain, total: f64) -> Result<Self> {
-        Ok(Self::new(AnchorExpert::Alone, None, MarkovRandomField::uniform(domain, total)?))
+        Ok(Self::new(ExpertKind::Alone, None, MarkovRandomField::uniform(domain, total)?))
     }
 
-    fn new(which: AnchorExpert, base: Option<(Base, f64)>, model: MarkovRandomField) -> Self {
+    fn new(kind: ExpertKind, base: Option<(Base, f64)>, model: MarkovRandomField) -> Self {
         Self {
-            which,
+            kind,
             base,
             model,
             held: Vec::new(),
             fitted: 0,
             doubts: Doubts::default(),
-            surprise: 0.0,
+            charge: 0.0,
+            expected: Vec::new(),
             over: None,
             alone: None,
             oracle_calls: 0,
             work: 0.0,
             pulled: None,
         }
+    }
+
+    pub(super) fn has_base(&self) -> bool {
+        self.base.is_some()
     }
 
     /// The cliques of its model.
@@ -134,12 +110,24 @@ impl Expert {
         }
     }
 
-    /// Compares a measurement with what the model expected.
-    pub(super) fn observe(&mut self, measurement: &Measurement) -> Result<()> {
+    /// Charges for how badly the model predicts a measurement, before it is used.
+    pub(super) fn charge_for(&mut self, measurement: &Measurement) -> Result<()> {
         let expected = self.model.marginals(std::slice::from_ref(&measurement.clique))?;
-        let squares = squared_distance(&measurement.values, expected[0].values());
-        self.surprise += squares / (2.0 * measurement.stddev * measurement.stddev);
+        self.expected = expected[0].values().to_vec();
+        let squares = squared_distance(&measurement.values, &self.expected);
+        self.charge += squares / (2.0 * measurement.stddev * measurement.stddev);
         Ok(())
+    }
+
+    /// Whether the measurement that it was charged for last told it nothing beyond noise: by what it expected; without public
+    /// tables, if it was fitted since, by how far its model moved, as in AIM.
+    pub(super) fn was_told_nothing(&self, measurements: &[Measurement]) -> Result<bool> {
+        let Some(last) = measurements.last() else { return Ok(false) };
+        if self.kind == ExpertKind::Alone && self.fitted == measurements.len() {
+            let new = self.model.marginals(std::slice::from_ref(&last.clique))?;
+            return Ok(adaptive::moved_nothing(last, &self.expected, new[0].values()));
+        }
+        Ok(adaptive::told_nothing(last, &self.expected))
     }
 
     /// Fits all measurements that fit in the size limit. `doubted`: how often the fit is repeated at most while measurements

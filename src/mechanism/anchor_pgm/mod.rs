@@ -1,34 +1,32 @@
 //! Anchor-PGM: adaptive measurements of a model that is anchored at public tables.
 
 mod base;
+pub(super) mod chooser;
+mod constants;
 mod doubt;
 mod expert;
 mod panel;
 mod pick;
+mod publish;
 mod rows;
+mod schedule;
 mod setting;
+mod steps;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::Clique;
 use crate::error::Result;
 use crate::estimation::EstimatorKind;
-use crate::mechanism::adaptive::{self, Candidates};
-use crate::mechanism::annealing;
 use crate::mechanism::graphical::Fitting;
 use crate::mechanism::{
-    Form as Kind, Mechanism, ModelState, Parameter, PlanFor, PublicTrust, Release, Run, RunPlan,
-    Task, parameters,
+    Chooser, Mechanism, PlanFor, Release, RunPlan, Task, adaptive, annealing, parameters,
 };
 use crate::observe::Observer;
-use crate::privacy::{Curator, ScoreSensitivity};
-
-use base::{Base, PublicMarginals};
-pub use expert::AnchorExpert;
-use panel::Panel;
-use pick::{Candidate, Compared, Form};
-use rows::PublicRecords;
-use setting::{Regime, Setting};
+use crate::privacy::Curator;
+pub(super) use chooser::PARAMETERS;
+use constants::{DOUBTED, DOUBTED_AT_ONCE, MEASURE_SHARE, ROUNDS_PER_ATTRIBUTE};
+use setting::Regime;
+use steps::AnchorRun;
 
 /// Anchor-PGM, this library's own mechanism for public tables that may be good or bad.
 ///
@@ -37,15 +35,15 @@ use setting::{Regime, Setting};
 /// records. Several *experts* fit the same measurements with κ of m, m/10 and 0, and one without public tables.
 ///
 /// ```text
-/// 0. free:    p_pub: from independent attributes, greedily fit public marginals that are further from the model than their
-///             sampling error
+/// 0. free:    fit the base p_pub: from independent attributes, greedily add public marginals that are further from the
+///             model than their sampling error
 /// 1. pay:     measure all single attributes; fit all experts
-/// 2. pay 1 %: choose the first driver by mean workload error
-/// 3. repeat:  choose a marginal r by the driver's gain w_r e (1 - a/√(e² + a²)), e = ‖M_r(D) - M_r(driver)‖₁,
-///             a = √(2/π) σ n_r; measure it; every expert is charged how badly it predicted it; fit all experts;
-///             the expert charged least drives; anneal as AIM does
-/// 4. pay 2 %: publish the best by mean workload error of: experts, p_pub, public records, reweighted public records, and
-///             these mixed with the driver
+/// 2. pay 1 %: choose the first driver by mean workload error; give it a head start
+/// 3. repeat:  the expert charged least drives: choose a marginal r by its gain w_r e (1 - a/√(e² + a²)),
+///             e = ‖M_r(D) - M_r(driver)‖₁, a = √(2/π) σ n_r, or by w_r (e - a) if it has no public tables; measure it;
+///             charge every expert for how badly it predicted it; fit the contenders; anneal as AIM does
+/// 4. pay 2 %: fit the experts that rest; publish the best by mean workload error of: experts, p_pub, public records,
+///             reweighted public records, and these mixed with the driver
 /// ```
 ///
 /// A measured marginal that contradicts the base by a chi-square test lowers κ there to a quarter, and again as long as
@@ -76,62 +74,99 @@ pub struct AnchorPgm {
     pub chooser: Chooser,
 }
 
-/// Who chooses the marginals that [`AnchorPgm`] measures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Chooser {
-    /// The expert that predicted the measurements best so far.
-    #[default]
-    Leader,
-    /// The expert without public tables, as AIM does: a run measures what [`crate::mechanism::Aim`] measures with the budget
-    /// that the last pick leaves, 90 to 98 %, draw by draw. The other experts fit these measurements afterwards. AIM's model
-    /// is one of the k models of the last pick, so with a probability of 1 - e^-t the mean workload error of the published
-    /// model is at most AIM's plus `4 (ln k + t)/(n √(8ρ))`, whatever the public tables are; ρ is that of the pick. Proof:
-    /// `docs/theory/run.md`, section 2.
-    Alone,
+/// Steps 1 to 4 of [`AnchorPgm`].
+fn with_paid_choices(mut run: AnchorRun<'_, '_>) -> Result<Release> {
+    // 1. pay
+    run.measure_singles()?;
+    run.fit_all()?;
+
+    // 2. pay 1 %
+    let first = run.choose_first_driver()?;
+    run.panel.give_head_start(first);
+
+    // 3. repeat
+    let leader = repeat_with_leader(&mut run)?;
+
+    // 4. pay 2 %
+    run.fit_resting(DOUBTED)?;
+    let (models, favorite) = run.finalists(leader)?;
+    let published = run.choose_published(&models, Some(favorite))?;
+    run.release(models, published)
 }
 
-/// Descriptions of its own parameters.
-pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
-    name: "chooser",
-    value_name: "WHO",
-    help: "Who chooses the marginals to measure",
-    form: Kind::Choice(&[
-        ("leader", "The expert that predicted the measurements best so far"),
-        (
-            "alone",
-            "The expert without public tables, as in aim; how much worse than aim it can get is bounded",
-        ),
-    ]),
-    unset: "",
-}];
-
-impl Default for AnchorPgm {
-    fn default() -> Self {
-        Self {
-            rounds: None,
-            measure_share: 0.9,
-            size_limit_mib: Fitting::SIZE_LIMIT_MIB,
-            iterations: Fitting::ITERATIONS,
-            chooser: Chooser::default(),
+/// Step 3 of [`AnchorPgm`]. Returns the expert that would drive the next round.
+fn repeat_with_leader(run: &mut AnchorRun<'_, '_>) -> Result<usize> {
+    loop {
+        let driver = run.panel.charged_least();
+        run.report(driver);
+        if !run.has_rounds() {
+            return Ok(driver);
         }
+        run.measure_by_gain_of(driver)?;
+        run.charge_all()?;
+        run.fit_contenders()?;
+        run.anneal(driver)?;
     }
 }
 
-/// Pulled fits end when they are certified to be within this share of the noise of the loss.
-const GAP: f64 = 0.1;
+/// Where choices of models would be noise.
+///
+/// ```text
+/// 1. pay 50 %: measure all single attributes; charge both experts, κ = m and without public tables; fit all experts
+/// 2. free:     give the expert with public tables a head start
+/// 3. repeat:   as in `AnchorPgm`
+/// 4. free:     publish the leader, mixed with reweighted public records if these are the better half
+/// ```
+fn without_paid_choices(mut run: AnchorRun<'_, '_>) -> Result<Release> {
+    // 1. pay 50 %
+    run.measure_singles()?;
+    run.charge_for_singles()?;
+    run.fit_all()?;
 
-/// The outcomes of the paid picks, which a checkpoint must keep; the models follow from the measurements.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Picks {
-    first: Option<usize>,
-    last: Option<usize>,
+    // 2. free
+    run.panel.give_head_start(0);
+
+    // 3. repeat
+    let leader = repeat_with_leader(&mut run)?;
+
+    // 4. free
+    run.fit_resting(DOUBTED)?;
+    let (models, favorite) = run.finalists(leader)?;
+    run.release(models, favorite)
 }
 
-impl ModelState for Picks {
-    const KIND: &'static str = "picks";
-    const VERSION: u32 = 1;
+/// With [`Chooser::Alone`]; and without public tables, where the run is AIM's.
+///
+/// ```text
+/// 1. pay:     measure all single attributes; fit all experts
+/// 2. free:    the expert without public tables drives
+/// 3. repeat:  choose a marginal r by its gain w_r (e - a); measure it; charge this expert; fit it; anneal as AIM does
+/// 4. pay:     2 to 10 %: fit the experts that rest; publish the best as in `AnchorPgm`, without a head start
+/// ```
+fn coupled_with_aim(mut run: AnchorRun<'_, '_>) -> Result<Release> {
+    // 1. pay
+    run.measure_singles()?;
+    run.fit_all()?;
+
+    // 2. free
+    let driver = run.panel.alone();
+    run.report(driver);
+
+    // 3. repeat
+    while run.has_rounds() {
+        run.measure_by_gain_of(driver)?;
+        run.charge(driver)?;
+        run.fit(driver)?;
+        run.anneal(driver)?;
+        run.report(driver);
+    }
+
+    // 4. pay. The experts that rest have seen none of the rounds, so they may doubt the base as often as in these.
+    run.fit_resting(DOUBTED_AT_ONCE)?;
+    let (models, _) = run.finalists(0)?;
+    let is_aim = models.len() == 1;
+    let published = if is_aim { driver } else { run.choose_published(&models, None)? };
+    run.release(models, published)
 }
 
 impl Mechanism for AnchorPgm {
@@ -159,122 +194,32 @@ impl Mechanism for AnchorPgm {
         observer: &mut dyn Observer,
     ) -> Result<Release> {
         self.check()?;
-        let rounds = self.rounds_of(curator.domain().len(), !task.public.is_empty());
-        let cliques = task.workload.downward_closure();
-        let singles: Vec<Clique> = cliques.iter().take_while(|c| c.len() == 1).cloned().collect();
-        adaptive::check_rounds(self.name(), rounds, singles.len())?;
-        let fitting = self.fitting();
-        fitting.check_domain(curator.domain())?;
-        let mut run = Run::open(self.name(), self, curator, task, observer)?;
-        let total = run.total()?;
+        // 0. free
+        let run = AnchorRun::open(self, curator, task, observer)?;
+        match run.regime() {
+            Regime::PaidChoices => with_paid_choices(run),
+            Regime::NoPaidChoices => without_paid_choices(run),
+            Regime::CoupledWithAim => coupled_with_aim(run),
+        }
+    }
+}
 
-        // 0. The base, from public tables alone.
-        let relevance = adaptive::relevance(task.workload, &cliques, run.domain());
-        let public = PublicMarginals::count(task.public, &cliques)?;
-        let records = public.total();
-        let setting = Setting::new(run.budget(), total, records, self.size_limit_mib, self.chooser);
-        let mut schedule = setting.schedule(rounds, singles.len(), self.measure_share)?;
-        let mut base = None;
-        if setting.has_base() {
-            run.fitting_public_tables();
-            let (mib, checks) = (setting.base_mib, run.checks());
-            base = Some(Base::build(run.domain(), &public, &relevance, mib, total, checks)?);
+impl Default for AnchorPgm {
+    fn default() -> Self {
+        Self {
+            rounds: None,
+            measure_share: MEASURE_SHARE,
+            size_limit_mib: Fitting::SIZE_LIMIT_MIB,
+            iterations: Fitting::ITERATIONS,
+            chooser: Chooser::default(),
         }
-        let mut panel = Panel::new(fitting, run.domain(), base, &setting, records, total)?;
-        let answers = run.marginals(&cliques)?;
-        let compared = Compared::new(task.workload, &cliques, &answers);
-        run.start(rounds, cliques.len());
-
-        // 1. All single attributes, which come first among the cliques.
-        run.measure_each(&singles, schedule.singles)?;
-        let resumed = run.measurements().len();
-        let first = &run.measurements()[..singles.len()];
-        if setting.regime == Regime::Predicted {
-            first.iter().try_for_each(|measurement| panel.observe(measurement))?;
-        }
-        panel.fit(first, run.checks())?;
-
-        // 2. The first driver. Then what an interrupted run did.
-        let mut picks: Picks = run.restored()?.unwrap_or_default();
-        if setting.regime == Regime::Picked && picks.first.is_none() {
-            let models = panel.models();
-            picks.first = Some(compared.choose(&mut run, &models, None, setting.first_pick())?);
-            run.keep(&picks)?;
-            run.end_round()?;
-        }
-        let favored = picks.first.unwrap_or(0);
-        if favored >= panel.experts.len() {
-            return Err(run.refused("a pick that names no expert"));
-        }
-        panel.favor(favored);
-        for taken in singles.len() + 1..=resumed {
-            let cost = schedule.next()?;
-            schedule.advance(cost, panel.take(&run.measurements()[..taken], run.checks())?);
-        }
-        if picks.last.is_none() {
-            run.fitted(panel.record());
-        }
-
-        // 3. Rounds as AIM's, on the driver's model.
-        let candidates = Candidates { cliques: &cliques, relevance: &relevance, answers: &answers };
-        while !schedule.left.is_zero() {
-            let round = run.begin_round()?;
-            let cost = schedule.next()?;
-            run.plan(round.saturating_add(schedule.rounds_after()));
-            let driver = panel.driver();
-            let gain = setting.gain(driver.which);
-            let share = match setting.regime {
-                Regime::Coupled => schedule.spent_share_with(cost),
-                _ => run.spent_share_with(cost.0.sum()),
-            };
-            let limit_mib = driver.limit_mib(self.size_limit_mib, share);
-            let held = driver.cliques(run.measurements());
-            let clique =
-                candidates.choose(&mut run, &driver.model, &held, limit_mib, gain, cost)?;
-            run.measure(clique, cost.0.measure)?;
-            run.keep(&picks)?;
-            run.end_round()?;
-            schedule.advance(cost, panel.take(run.measurements(), run.checks())?);
-            run.fitted(panel.record());
-        }
-
-        // 4. The published model.
-        panel.wake(run.measurements(), run.checks())?;
-        let (mut models, favorite) = finalists(&run, task, &panel, &setting, total)?;
-        let favorite = favorite.filter(|_| setting.regime != Regime::Coupled);
-        let published = if let (true, Some(favorite)) = (setting.last_pick().is_zero(), favorite) {
-            favorite
-        } else if let Some(published) = picks.last {
-            published
-        } else {
-            let rho = run.remaining();
-            let published = compared.choose(&mut run, &models, favorite, rho)?;
-            picks.last = Some(published);
-            run.keep(&picks)?;
-            run.end_round()?;
-            published
-        };
-        if published >= models.len() {
-            return Err(run.refused("a pick that names no model"));
-        }
-        let sensitivity = ScoreSensitivity::mean_workload_error(run.relation()).value();
-        let above_aim = setting.last_pick_bound(models.len(), sensitivity, total);
-        let certificate = panel.certificate(published, run.checks())?;
-        let published = models.swap_remove(published);
-        let name = published.name;
-        let mut release = run.finish(published.into_model(), certificate);
-        if setting.regime != Regime::NoPublicTables {
-            let contradicted = setting.has_base().then(|| panel.contradicted());
-            release.public_trust = Some(PublicTrust { published: name, contradicted, above_aim });
-        }
-        Ok(release)
     }
 }
 
 impl AnchorPgm {
     /// The default T with public tables: four rounds an attribute.
     pub fn default_rounds(attributes: usize) -> u32 {
-        parameters::count(attributes).saturating_mul(4)
+        parameters::count(attributes).saturating_mul(ROUNDS_PER_ATTRIBUTE)
     }
 
     /// `anchored`: whether there are public tables.
@@ -288,35 +233,4 @@ impl AnchorPgm {
     fn fitting(&self) -> Fitting {
         Fitting::new(self.size_limit_mib, self.iterations, EstimatorKind::default())
     }
-}
-
-/// The models that may be published, and the position of the favorite: a mixture with public records if there is one,
-/// otherwise the model of the leading expert.
-fn finalists(
-    run: &Run<'_, '_>,
-    task: &Task<'_>,
-    panel: &Panel,
-    setting: &Setting,
-    total: f64,
-) -> Result<(Vec<Candidate>, Option<usize>)> {
-    let (mut models, mut favorite) = (panel.models(), Some(panel.leader()));
-    models.extend(panel.base.iter().map(|base| Candidate {
-        name: "the model of the public tables alone",
-        form: Form::Graphical(base.model.clone()),
-    }));
-    let (public, checks) = (task.public, run.checks());
-    let records = PublicRecords::fit(run.domain(), public, run.measurements(), total, checks)?;
-    let Some(records) = records else { return Ok((models, favorite)) };
-    if let (Some(base), Some(expert)) = (&panel.base, panel.believer())
-        && let Some(mixed) =
-            records.mixed_with(&expert.model, base, task, setting.beaten, checks)?
-    {
-        favorite = Some(models.len());
-        models.push(Candidate {
-            name: "the public records, reweighted and mixed with a fit",
-            form: Form::Listed(mixed),
-        });
-    }
-    models.extend(records.candidates());
-    Ok((models, favorite))
 }

@@ -3,14 +3,12 @@
 use crate::domain::Clique;
 use crate::error::Result;
 use crate::mechanism::Run;
+use crate::mechanism::anchor_pgm::constants::{AHEAD, AT_ONCE};
 use crate::mechanism::graphical::model_errors;
 use crate::model::{MarkovRandomField, Model, WeightedSupport};
 use crate::privacy::{Rho, ScoreSensitivity, Selection, Sensitive};
 use crate::query::Workload;
 use crate::table::{Factor, l1_distance, weighted_sum};
-
-/// Nats by which the favorite of the last pick starts ahead. With few records, the noise of a pick is of that size.
-const AHEAD: f64 = 1.0;
 
 /// A model to choose, with its name.
 pub(super) struct Candidate {
@@ -132,6 +130,3 @@ impl<'a> Compared<'a> {
         Ok(errors)
     }
 }
-
-/// Marginals of listed records in memory at a time.
-const AT_ONCE: usize = 512;

@@ -10,28 +10,16 @@ use crate::estimation::{AcceleratedBregman, Estimator, SquaredLoss, Stopping, We
 use crate::inference::{Interruptible, ListedRecords};
 use crate::measurement::Measurement;
 use crate::mechanism::Task;
-use crate::mechanism::anchor_pgm::GAP;
 use crate::mechanism::anchor_pgm::base::Base;
+use crate::mechanism::anchor_pgm::constants::{
+    DRAWN, DRAWN_TIMES, GAP, HELD_OUT, LEAST_SHARE, MOST_COMPARED, MOST_LOOKED_UP,
+    REWEIGHTING_CALLS, REWEIGHTINGS,
+};
 use crate::mechanism::anchor_pgm::doubt::Doubts;
 use crate::mechanism::anchor_pgm::pick::{Candidate, Form};
 use crate::model::{MarkovRandomField, Sampling, WeightedSupport};
 use crate::observe::Checks;
 use crate::query::Workload;
-
-/// Oracle calls after which a reweighting ends.
-const CALLS: u32 = 100;
-/// Most reweightings, each with less weight of the public tables where they were contradicted.
-const PASSES: u32 = 8;
-/// Most cells of records that the reweighting looks up: records times marginals.
-const MOST_LOOKED_UP: usize = 1 << 27;
-/// Of every five public records, one is held out to compare mixtures.
-const HELD_OUT: usize = 5;
-/// Least share of records worth mixing in. Below, a mixture gains little, and drawing from it costs as much.
-const LEAST_SHARE: f64 = 0.5;
-/// Most marginals of the workload that are compared on the held-out records.
-const MOST_COMPARED: usize = 500;
-/// Records drawn from a model: four times as many as there are public ones, but between these.
-const DRAWN: (usize, usize) = (1 << 16, 1 << 20);
 
 /// The records of the public tables that have all attributes, and what the measurements say of them.
 pub(super) struct PublicRecords {
@@ -69,13 +57,13 @@ impl PublicRecords {
     fn reweight(&mut self, measurements: &[Measurement], checks: &dyn Checks) -> Result<()> {
         let pull = self.listed.weights().iter().sum();
         let (mut doubts, mut warm) = (Doubts::default(), None);
-        for _ in 0..PASSES {
+        for _ in 0..REWEIGHTINGS {
             let believed = doubts.believed(measurements);
             let domain = self.listed.domain();
             let loss = SquaredLoss::new(domain, &believed, Weighting::InverseVariance)?;
             let oracle =
                 ListedRecords::new(self.listed.rows(), self.listed.weights(), loss.layout())?;
-            let stopping = Stopping::certified(GAP, CALLS);
+            let stopping = Stopping::certified(GAP, REWEIGHTING_CALLS);
             let method = AcceleratedBregman { stopping, pull, ..AcceleratedBregman::default() };
             let total = self.listed.total();
             let estimate = method.estimate(
@@ -190,7 +178,7 @@ fn best_share(
 
 /// Records drawn from a model, to stand beside `records` public ones.
 fn drawn_from(model: &MarkovRandomField, records: usize) -> Result<Dataset> {
-    let drawn = records.saturating_mul(4).clamp(DRAWN.0, DRAWN.1);
+    let drawn = records.saturating_mul(DRAWN_TIMES).clamp(DRAWN.0, DRAWN.1);
     Ok(model.sample(drawn, Sampling::Rounded, &mut ChaCha20Rng::seed_from_u64(0))?)
 }
 

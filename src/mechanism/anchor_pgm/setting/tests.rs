@@ -9,12 +9,13 @@ fn rho(value: f64) -> Rho {
 #[test]
 fn the_regime_follows_from_public_numbers() {
     let regime = |rho_value: f64, n: f64, m: f64| {
-        Setting::new(rho(rho_value), n, m, 80.0, Chooser::Leader).regime
+        let setting = Setting::new(rho(rho_value), n, m, 80.0, Chooser::Leader);
+        (setting.regime, setting.experts.len())
     };
-    assert_eq!(regime(0.01, 30_000.0, 0.0), Regime::NoPublicTables);
-    assert_eq!(regime(0.01, 30_000.0, 15_000.0), Regime::Picked);
-    assert_eq!(regime(0.01, 300.0, 300.0), Regime::Predicted, "picks of few records are noise");
-    assert_eq!(regime(1.0, 1e6, 1_000.0), Regime::Alone, "public tables that are far too small");
+    assert_eq!(regime(0.01, 30_000.0, 0.0), (Regime::CoupledWithAim, 1), "no public tables");
+    assert_eq!(regime(0.01, 30_000.0, 15_000.0), (Regime::PaidChoices, 4));
+    assert_eq!(regime(0.01, 300.0, 300.0), (Regime::NoPaidChoices, 2), "choices would be noise");
+    assert_eq!(regime(1.0, 1e6, 1_000.0), (Regime::PaidChoices, 1), "public tables far too small");
 }
 
 #[test]
@@ -23,8 +24,8 @@ fn the_parts_of_the_budget_add_up() {
         let budget = rho(0.37);
         let setting = Setting::new(budget, n, m, 80.0, Chooser::Leader);
         let mut schedule = setting.schedule(60, 15, 0.9).unwrap();
-        let picks = setting.first_pick().units() + setting.last_pick().units();
-        assert_eq!(schedule.singles.units() + schedule.left.units() + picks, budget.units());
+        let choices = setting.first_choice().units() + setting.last_choice().units();
+        assert_eq!(schedule.singles.units() + schedule.left.units() + choices, budget.units());
         let mut rounds = 0;
         while !schedule.left.is_zero() {
             let (left, cost) = (schedule.left, schedule.next().unwrap());
@@ -38,21 +39,20 @@ fn the_parts_of_the_budget_add_up() {
 }
 
 #[test]
-fn a_coupled_run_pays_for_its_pick_by_its_unit() {
+fn a_coupled_run_pays_for_its_choice_by_its_unit() {
     let coupled =
         |rho_value: f64, n: f64| Setting::new(rho(rho_value), n, 1e4, 80.0, Chooser::Alone);
     for (rho_value, n, percent) in [(0.3, 30_000.0, 2), (1e-4, 30_000.0, 10), (0.003, 30_000.0, 3)]
     {
         let setting = coupled(rho_value, n);
-        assert_eq!(setting.regime, Regime::Coupled);
-        assert!(setting.first_pick().is_zero());
-        let share = 100.0 * setting.last_pick().to_f64() / rho_value;
+        assert_eq!((setting.regime, setting.experts.len()), (Regime::CoupledWithAim, 4));
+        assert!(setting.first_choice().is_zero());
+        let share = 100.0 * setting.last_choice().to_f64() / rho_value;
         assert!((share - f64::from(percent)).abs() < 1e-6, "{rho_value}: {share}");
-        let rounds = setting.rounds().units() + setting.last_pick().units();
+        let rounds = setting.rounds().units() + setting.last_choice().units();
         assert_eq!(rounds, rho(rho_value).units());
     }
-    assert_eq!(
-        Setting::new(rho(0.3), 3e4, 0.0, 80.0, Chooser::Alone).regime,
-        Regime::NoPublicTables
-    );
+    let without = Setting::new(rho(0.3), 3e4, 0.0, 80.0, Chooser::Alone);
+    assert_eq!((without.regime, without.experts.len()), (Regime::CoupledWithAim, 1));
+    assert!(without.last_choice().is_zero(), "one model is no choice");
 }

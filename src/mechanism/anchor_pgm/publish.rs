@@ -1,0 +1,66 @@
+//! Step 4: what is published.
+
+use crate::error::Result;
+use crate::mechanism::anchor_pgm::pick::{Candidate, Form};
+use crate::mechanism::anchor_pgm::rows::PublicRecords;
+use crate::mechanism::anchor_pgm::steps::AnchorRun;
+use crate::mechanism::{PublicTrust, Release};
+use crate::privacy::ScoreSensitivity;
+
+impl AnchorRun<'_, '_> {
+    /// The models that may be published, those of the experts first, and the position of the favorite: the public records mixed
+    /// with the model of this expert, where that helps, otherwise this model.
+    pub(super) fn finalists(&self, expert: usize) -> Result<(Vec<Candidate>, usize)> {
+        let (mut models, mut favorite) = (self.panel.models(), expert);
+        models.extend(self.panel.base.iter().map(|base| Candidate {
+            name: "the model of the public tables alone",
+            form: Form::Graphical(base.model.clone()),
+        }));
+        let (run, public, checks) = (&self.run, self.task.public, self.run.checks());
+        let measurements = run.measurements();
+        let records = PublicRecords::fit(run.domain(), public, measurements, self.total, checks)?;
+        let Some(records) = records else { return Ok((models, favorite)) };
+        let expert = self.panel.expert(expert);
+        if let Some(base) = self.panel.base.as_ref().filter(|_| expert.has_base())
+            && let Some(mixed) =
+                records.mixed_with(&expert.model, base, &self.task, self.setting.beaten, checks)?
+        {
+            favorite = models.len();
+            models.push(Candidate {
+                name: "the public records, reweighted and mixed with a fit",
+                form: Form::Listed(mixed),
+            });
+        }
+        models.extend(records.candidates());
+        Ok((models, favorite))
+    }
+
+    /// Chooses what is published by mean workload error, for all that is left. Returns its position.
+    pub(super) fn choose_published(
+        &mut self,
+        models: &[Candidate],
+        favorite: Option<usize>,
+    ) -> Result<usize> {
+        if self.picks.last.is_none() {
+            let rho = self.run.remaining();
+            self.picks.last = Some(self.choose_model(models, favorite, rho)?);
+            self.run.keep(&self.picks)?;
+            self.run.end_round()?;
+        }
+        let last = self.picks.last.filter(|last| *last < models.len());
+        last.ok_or_else(|| self.run.refused("a pick that names no model"))
+    }
+
+    /// The release of one of the models.
+    pub(super) fn release(self, mut models: Vec<Candidate>, published: usize) -> Result<Release> {
+        let sensitivity = ScoreSensitivity::mean_workload_error(self.run.relation()).value();
+        let above_aim = self.setting.last_choice_bound(models.len(), sensitivity, self.total);
+        let certificate = self.panel.certificate(published, self.run.checks())?;
+        let contradicted = self.setting.has_base().then(|| self.panel.contradicted());
+        let published = models.swap_remove(published);
+        let trust = PublicTrust { published: published.name, contradicted, above_aim };
+        let mut release = self.run.finish(published.into_model(), certificate);
+        release.public_trust = (self.setting.records > 0.0).then_some(trust);
+        Ok(release)
+    }
+}
