@@ -26,7 +26,7 @@ from ._progress import Certified, Event, Fitted, FittingPublicTables, Measured, 
 from ._release import Ledger, Release
 from ._schema import Schema, Workload
 from ._synthesizer import Synthesizer
-from ._tools import evaluate, mechanisms, rho, set_threads, trust
+from ._tools import evaluate, mechanisms, rho, set_threads, settings, trust
 
 __all__ = [
     "Answer",
@@ -61,5 +61,6 @@ __all__ = [
     "mechanisms",
     "rho",
     "set_threads",
+    "settings",
     "trust",
 ]

@@ -22,6 +22,16 @@ def rho(epsilon: float, delta: float | None = None) -> float:
     return _native.budget(epsilon, delta)
 
 
+def settings() -> dict[str, dict[str, Any]]:
+    """The settings of a job, which are keyword arguments of :class:`Synthesizer`: what each means, and its default.
+
+    >>> import jointly_dp as jd
+    >>> jd.settings()["draw"]["default"]
+    'refined'
+    """
+    return {one.pop("name"): one for one in json.loads(_native.settings())}
+
+
 def mechanisms() -> dict[str, dict[str, Any]]:
     """The mechanisms by name: whether they spend, whether they resume from checkpoints, parameters with their defaults.
 

@@ -23,7 +23,7 @@ mod _native {
     #[pymodule_export]
     use super::tables::{Rows, Schema, columns};
     #[pymodule_export]
-    use super::tools::{budget, evaluate, ledger, mechanisms, plan, set_threads, trust};
+    use super::tools::{budget, evaluate, ledger, mechanisms, plan, set_threads, settings, trust};
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {

@@ -1,5 +1,6 @@
 //! Functions beside a run: budgets, plans, measures, trust.
 
+use jointly::Job;
 use jointly::data::{NumericColumns, Projectable, PublicData};
 use jointly::evaluation::{
     CorrelationDifference, KMarginalScore, NumberComparison, PropensityScore, UniqueMatches,
@@ -51,6 +52,17 @@ pub(crate) fn mechanisms(py: Python<'_>) -> PyResult<String> {
         }));
     }
     text(py, &all)
+}
+
+/// The settings of a job, as JSON: name, what it means, and its default.
+#[pyfunction]
+pub(crate) fn settings(py: Python<'_>) -> PyResult<String> {
+    let defaults = serde_json::to_value(Job::default()).unwrap_or_default();
+    let all = Job::SETTINGS.iter().map(|setting| {
+        let default = &defaults[setting.name()];
+        json!({ "name": setting.field, "help": setting.help(), "default": default })
+    });
+    text(py, &all.collect::<Vec<_>>())
 }
 
 /// How a mechanism will spend a budget, as JSON.

@@ -37,7 +37,7 @@ def test_errors_have_a_class_for_each_kind(schema, tmp_path):
     assert "row 1, column 'kids': found '1.5'" in str(error_of(schema, fraction))
     assert type(error_of(schema, {"sex": [1, 2]})) is jd.InputError
     assert type(error_of(schema, epsilon=-1.0)) is jd.PrivacyError
-    assert type(error_of(schema, epsilon=None)) is jd.PrivacyError
+    assert type(error_of(schema, epsilon=None)) is jd.UsageError
     absurd = error_of(schema, epsilon=1e308)
     assert type(absurd) is jd.PrivacyError and "at most 4096" in str(absurd)
     with pytest.raises(jd.PrivacyError, match="at most 4096"):
@@ -297,3 +297,13 @@ def test_threads_are_set_once():
     code = "import jointly_dp as jd; jd.set_threads(2)\ntry:\n    jd.set_threads(3)\nexcept jd.InputError: print('once')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
     assert done.stdout == "once\n"
+
+
+def test_every_setting_of_a_job_is_a_keyword() -> None:
+    elsewhere = {"private", "schema", "public", "checkpoint", "workload"}
+    for name, setting in jd.settings().items():
+        assert setting["help"]
+        if name not in elsewhere:
+            synth = jd.Synthesizer(jd.Schema({"sex": 2}), **{name: "a value"})
+            assert f'"{name.replace("_", "-")}": "a value"' in synth._settings(None), name
+    assert elsewhere < set(jd.settings())

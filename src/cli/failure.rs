@@ -139,7 +139,8 @@ fn with_flags(error: Error) -> Error {
         }
         Error::Contradiction(Contradiction::Unused { what, mechanism }) => {
             let known = TYPED.iter().find(|(own, _)| *own == what);
-            let what = known.map_or(what, |(_, flag)| (*flag).to_owned());
+            let known = known.map(|(_, typed)| (*typed).to_owned());
+            let what = known.or_else(|| flag(&what)).unwrap_or(what);
             Contradiction::Unused { what, mechanism }.into()
         }
         other => other,

@@ -3,7 +3,8 @@
 use std::ops::Deref;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, Unexpected};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::data::{Labels, Units, check_form};
@@ -62,75 +63,136 @@ settings! {
         /// The private table: CSV, plain or gzip; - is standard input.
         private: TableSource = TableSource::default(), Tables, Form::File, "FILE";
         /// A public table; the ledger calls it NAME [default: its file name]; repeatable.
+        ///
+        /// The name is by default the file's without `.csv` and `.gz`; it appears in ledger and report.
         public: Vec<PublicTable> = Vec::new(), Tables, Form::NamedFiles, "[NAME=]FILE";
         /// The schema: schema.json or domain.json.
+        ///
+        /// Of integer-coded tables, `domain.json`. `docs/guide/schema.md`
         schema: SchemaSource = SchemaSource::default(), Tables, Form::File, "FILE";
         /// Workload of marginals: all-K-way (for instance all-3-way), all-K-way:N@SEED for N of these drawn at random, or a
         /// file of cliques.
+        ///
+        /// A sample is of the cliques within `--max-cells`. A file has one clique per line, with names separated by commas, or
+        /// is JSON.
         workload: String = WorkloadSource::default().name, Tables, Form::FileOrName, "all-K-way|FILE";
         /// Leave out cliques of the workload with more than N cells.
         max_cells: Option<u64> = None, Tables, Form::Whole, "N";
         /// Count the private table block by block instead of holding its rows, so that memory does not grow with them; the
         /// result is the same.
         ///
-        /// Not with units of several records, nor with [`compress`](Self::compress); and nobody is warned of a public table
-        /// that is the private one, as only records would show it.
+        /// Not with units of several records, nor with `--compress`; and nobody is warned of a public table that is the
+        /// private one, as only records would show it: [below](#tables-larger-than-memory).
         counted: bool = false, Tables, Form::Switch, "";
         /// The mechanism.
+        ///
+        /// Which to choose, and the parameters of each: `docs/guide/mechanisms.md`
         mechanism: String = DEFAULT_MECHANISM.to_owned(), Tables, Form::Mechanism, "NAME";
         /// Privacy budget: epsilon, above 0; required by every mechanism except public-only.
+        #[serde(deserialize_with = "number")]
         epsilon: Option<f64> = None, Privacy, Form::Number, "E";
         /// Privacy budget: delta, between 0 and 1, far below 1 / number of records; required with epsilon, except for
         /// Laplace noise.
+        ///
+        /// Without it, epsilon is pure, for `ide --noise laplace`.
+        #[serde(deserialize_with = "number")]
         delta: Option<f64> = None, Privacy, Form::Number, "D";
         /// Share of the budget that measures the errors of the synthetic table, such as 0.05 [default: none].
         ///
-        /// It is set aside before the run.
+        /// It is set aside before the run: `docs/guide/error-bars.md`
+        #[serde(deserialize_with = "number")]
         error_share: Option<f64> = None, Privacy, Form::Number, "SHARE";
         /// Share of the budget that finds rare values, such as 0.1, to merge them for the fit [default: none].
         ///
-        /// The library's [`compression`](crate::compression).
+        /// Not with pure epsilon: `docs/guide/release.md`
+        #[serde(deserialize_with = "number")]
         compress: Option<f64> = None, Privacy, Form::Number, "SHARE";
         /// Neighboring relation: which pairs of tables must be indistinguishable.
+        ///
+        /// With add-remove-one, the number of records is private too.
         neighbors: NeighboringRelation = NeighboringRelation::ReplaceOne, Privacy, NEIGHBORS, "RELATION";
         /// Column that identifies the unit of each record, such as a household; needs add-remove-one neighbors.
+        ///
+        /// A unit is then what differs between neighboring tables: `docs/guide/mechanisms.md`
         unit: Option<String> = None, Privacy, Form::Text, "COLUMN", needs "max_records";
         /// Maximum number of records per unit; keeps the first K in the file and drops the rest.
+        ///
+        /// From 1 to 32.
         max_records: Option<u32> = None, Privacy, Form::Count, "K", needs "unit";
         /// Columns, separated by commas, that all records of a unit share, such as a household's income: the synthetic records
         /// then come as units, with the unit's column, and agree on these columns.
+        ///
+        /// `docs/guide/households.md`. Not with `--tables`.
         unit_columns: Vec<String> = Vec::new(), Privacy, Form::Names, "NAME,...", needs "unit";
         /// Ledger written by another command; its cost counts against the budget of this run.
+        ///
+        /// Of a command on the same records: [below](#several-commands-on-the-same-records).
         ledger_from: Option<PathBuf> = None, Privacy, Form::File, "FILE";
         /// Seed for a reproducible run; the result is then NOT private.
         ///
-        /// Without it, noise and records come from the system's generator.
+        /// For tests: on one machine, the same seed and inputs give the same bytes, on one thread or many. Anyone who knows the
+        /// seed can remove the noise; a warning is printed, and ledger and report are marked `NOT PRIVATE`. Without it, noise
+        /// and records come from the system's generator.
         seed: Option<u64> = None, Privacy, Form::Whole, "S";
         /// Number of records to draw [default: the number that the model represents].
+        ///
+        /// A table of more than 8 GiB in memory is refused before anything is spent; `sample` draws any number.
         rows: Option<u64> = None, Output, Form::Whole, "N";
         /// How to draw records.
+        ///
+        /// As of [`sample`](#sample).
         draw: Drawing = Drawing::Refined, Output, DRAWINGS, "HOW";
         /// How to write categorical values.
         ///
-        /// With [`Labels::Text`] the table cannot be read under its schema, so not with replicates.
+        /// No command reads a table of labels under its schema, so not with `--tables`; `sample --labels codes` draws one that
+        /// can be read from the model.
         labels: Labels = Labels::Codes, Output, LABELS, "HOW";
         /// Number of replicates: tables that the same run makes of the released table, for combine; they cost no privacy, and
         /// about M times the time [default: none].
         ///
-        /// They are written beside the synthetic table ([`replicate_path`](crate::synthesis::replicate_path)).
+        /// From 2 to 1000, in `NAME.replicate-1.csv` ... beside the table, which must be a file: `docs/guide/several-tables.md`. Not
+        /// with `--rows`.
         tables: Option<u64> = None, Output, Form::Whole, "M";
         /// Output file for the synthetic table: CSV, compressed with gzip if the name ends in .gz.
         ///
         /// Parquet if it ends in `.parquet`.
         out: Option<PathBuf> = None, Output, Form::File, "FILE";
         /// Output file for the model, for drawing more records later.
+        ///
+        /// For `sample`, `ask` and `combine`: `docs/guide/model-file.md`
         model: Option<PathBuf> = None, Output, Form::File, "FILE";
         /// Output file for the ledger: every privacy cost, as JSON [default: OUT.ledger.json].
+        ///
+        /// [The ledger file](#the-ledger-file).
         ledger: Option<PathBuf> = None, Output, Form::File, "FILE";
         /// Output file for a one-page HTML report; its content as JSON goes into a .json file beside it.
+        ///
+        /// It needs no network. The JSON file is written if the name ends in `.html`.
         report: Option<PathBuf> = None, Output, Form::File, "FILE";
         /// Folder for the state after each round; an interrupted run resumes from it.
+        ///
+        /// It pays for no round twice: `docs/guide/checkpoints.md`
         checkpoint: Option<PathBuf> = None, Output, Form::File, "DIR";
+    }
+}
+
+/// A number, or the text of one: JSON has no infinite ones, which are refused with the range that is expected.
+fn number<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Option<f64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "invalid type: no number, expected a number")]
+    enum Number {
+        Number(f64),
+        Text(String),
+    }
+    match Option::<Number>::deserialize(deserializer)? {
+        None => Ok(None),
+        Some(Number::Number(number)) => Ok(Some(number)),
+        Some(Number::Text(text)) => match text.parse() {
+            Ok(number) => Ok(Some(number)),
+            Err(_) => Err(D::Error::invalid_value(Unexpected::Str(&text), &"a number")),
+        },
     }
 }
 
@@ -238,6 +300,9 @@ impl Job {
             (None, None) if self.unit_columns.is_empty() => {
                 return Ok(PrivacyUnit::of_record(self.neighbors));
             }
+            (Some(column), _) if column.is_empty() => {
+                return Err(Error::invalid_parameter("unit", "empty", "the name of a column"));
+            }
             (Some(column), Some(most)) => (column, most),
             _ => {
                 let why = "their column and the most records of one are given together";
@@ -245,7 +310,7 @@ impl Job {
             }
         };
         if self.neighbors != NeighboringRelation::AddRemoveOne {
-            let why = "replacing a unit changes the number of records, which is then private";
+            let why = "replacing a unit changes the number of records, which is then private; choose add-remove-one";
             return Err(together("replace-one neighbors", why).into());
         }
         let units = Units::new(column, most)?;

@@ -59,6 +59,14 @@ impl Setting {
         text.strip_suffix('.').map(str::to_owned).unwrap_or(text)
     }
 
+    /// All of the documentation, in one line of Markdown.
+    pub fn reference(&self) -> String {
+        let paragraphs = self.doc.split(|line| line.trim().is_empty());
+        let joined = paragraphs
+            .map(|lines| lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" "));
+        joined.collect::<Vec<_>>().join(" ")
+    }
+
     /// The words of a command line that give a value of this setting, with the names of files and without their folders.
     pub(super) fn words(&self, value: &Value) -> Vec<String> {
         let name = self.name();

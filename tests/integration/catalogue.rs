@@ -6,9 +6,11 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jointly::mechanism::{CATALOGUE, Entry, PublicTables, find};
+use jointly::Job;
+use jointly::mechanism::{CATALOGUE, Entry, Form, PublicTables, find};
 use jointly::observe::Silent;
 use jointly::privacy::NeighboringRelation;
+use jointly::synthesis::Setting;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -48,18 +50,54 @@ fn row(entry: &Entry) -> String {
     format!("| `{}` | {} | {public} | {resumes} | {parameters} |", entry.name, entry.summary)
 }
 
+/// What a setting is, on a line of the reference.
+fn setting_row(setting: &Setting, defaults: &serde_json::Value) -> String {
+    let name = format!("--{} {}", setting.name(), setting.value_name);
+    let default = defaults[setting.name()].as_str().filter(|text| !text.is_empty());
+    let choices = match setting.form {
+        Form::Choice(choices) => choices.iter().fold(String::new(), |mut text, (name, meaning)| {
+            write!(text, " `{name}`: {}{}.", meaning[..1].to_lowercase(), &meaning[1..]).unwrap();
+            text
+        }),
+        _ => String::new(),
+    };
+    let mut meaning = setting.reference().replace('|', "\\|");
+    // Pages of the guide are links, in the guide.
+    while let Some((before, rest)) = meaning.split_once("`docs/guide/") {
+        let (page, after) = rest.split_once('`').unwrap();
+        meaning = format!("{before}[{page}]({page}){after}");
+    }
+    let default = default.map_or_else(String::new, |default| format!("`{default}`"));
+    format!("| `{}` | {default} | {meaning}{choices} |", name.trim().replace('|', "\\|"))
+}
+
+#[test]
+fn the_guide_has_the_settings_of_a_job() {
+    let mut table = String::from("| flag | default | meaning |\n| --- | --- | --- |\n");
+    let defaults = serde_json::to_value(Job::default()).unwrap();
+    for setting in Job::SETTINGS {
+        writeln!(table, "{}", setting_row(setting, &defaults)).unwrap();
+    }
+    the_page_has("docs/guide/command-line.md", "settings", &table);
+}
+
 #[test]
 fn the_guide_has_the_table_of_the_catalogue() {
-    let (open, close) = ("<!-- catalogue -->\n", "<!-- /catalogue -->");
     let mut table = String::from(
         "| mechanism | what it does | public tables | checkpoint | parameters and defaults |\n\
          | --- | --- | --- | --- | --- |\n",
     );
     CATALOGUE.iter().for_each(|entry| writeln!(table, "{}", row(entry)).unwrap());
-    let path = file("docs/guide/mechanisms.md");
+    the_page_has("docs/guide/mechanisms.md", "catalogue", &table);
+}
+
+/// Holds what stands between two marks of a page.
+fn the_page_has(page: &str, mark: &str, table: &str) {
+    let (open, close) = (format!("<!-- {mark} -->\n"), format!("<!-- /{mark} -->"));
+    let path = file(page);
     let text = fs::read_to_string(&path).unwrap();
-    let (before, rest) = text.split_once(open).expect("the marker of the table");
-    let (found, after) = rest.split_once(close).expect("the end of the table");
+    let (before, rest) = text.split_once(&open).unwrap();
+    let (found, after) = rest.split_once(&close).unwrap();
     if updating() {
         fs::write(&path, format!("{before}{open}{table}{close}{after}")).unwrap();
     } else {

@@ -98,7 +98,7 @@ fn combine_gives_intervals_to_what_was_measured_and_bounds_to_the_rest() {
 fn replicates_that_cannot_be_are_refused_before_anything_is_spent() {
     let bench = bench();
     for (flags, expected) in [
-        ("--tables 1 --out out.csv", "replicates is 1, expected 2 to 1000"),
+        ("--tables 1 --out out.csv", "--tables is 1, expected from 2 to 1000"),
         (
             "--tables 3 --rows 50 --out out.csv",
             "a replicate repeats the run on a table of the same size",

@@ -70,6 +70,11 @@ fn flag(setting: &Setting, defaults: &Value) -> Arg {
         _ => arg.value_name(setting.value_name),
     };
     let arg = of_form(arg, setting.form).required(REQUIRED.contains(&setting.field));
+    // A budget that is not finite is one that is out of range.
+    let arg = match setting.form {
+        Form::Number => arg.value_parser(clap::value_parser!(f64)),
+        _ => arg,
+    };
     let arg = match setting.needs {
         Some(field) => arg.requires(field.replace('_', "-")),
         None => arg,
@@ -79,3 +84,6 @@ fn flag(setting: &Setting, defaults: &Value) -> Arg {
         None => arg,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,10 +2,10 @@
 
 use std::str::FromStr;
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use jointly::mechanism::{self, CATALOGUE, Entry, Form, Parameter};
-use jointly::synthesis::DEFAULT_MECHANISM;
+use jointly::synthesis::{DEFAULT_MECHANISM, PublicFile};
 use serde_json::{Map, Value};
 
 use super::count::count;
@@ -120,11 +120,20 @@ pub(super) fn of_form(arg: Arg, form: Form) -> Arg {
         }
         Form::Names => arg.value_delimiter(',').action(ArgAction::Append),
         Form::Counts => arg.value_delimiter(',').value_parser(counted),
-        Form::File | Form::FileOrName => arg.value_hint(ValueHint::AnyPath),
-        Form::NamedFiles => arg.value_hint(ValueHint::FilePath).action(ArgAction::Append),
+        Form::File | Form::FileOrName => {
+            arg.value_hint(ValueHint::AnyPath).value_parser(NonEmptyStringValueParser::new())
+        }
+        Form::NamedFiles => {
+            arg.value_hint(ValueHint::FilePath).action(ArgAction::Append).value_parser(named_file)
+        }
         Form::Switch => arg.action(ArgAction::SetTrue),
         Form::Text | Form::Mechanism => arg,
     }
+}
+
+/// A file, with or without a name.
+fn named_file(text: &str) -> Result<String, jointly::Error> {
+    text.parse::<PublicFile>().map(|_| text.to_owned())
 }
 
 /// A whole number that 32 bits hold.
@@ -165,7 +174,10 @@ fn owners(parameter: &Parameter) -> String {
 pub(super) fn given(matches: &ArgMatches, name: &str, form: Form) -> Option<Value> {
     match form {
         Form::Count | Form::Whole => matches.get_one::<u64>(name).map(|value| Value::from(*value)),
-        Form::Number => matches.get_one::<f64>(name).map(|value| Value::from(*value)),
+        // JSON has no number that is not finite.
+        Form::Number => matches.get_one::<f64>(name).map(|value| {
+            if value.is_finite() { Value::from(*value) } else { Value::from(value.to_string()) }
+        }),
         Form::Switch => Some(Value::from(matches.get_flag(name))),
         Form::Choice(_) | Form::Text | Form::File | Form::FileOrName | Form::Mechanism => {
             matches.get_one::<String>(name).map(|value| Value::from(value.as_str()))
