@@ -272,12 +272,15 @@ struct Tests {
 
 impl Tests {
     fn build(planted: &Path) -> Self {
+        let features: &[&str] =
+            if cfg!(feature = "parquet") { &["--features", "parquet"] } else { &[] };
+        // In the folder of the other builds, which has the dependencies.
         let output = Command::new(env!("CARGO"))
             .args(["test", "--no-run", "--lib", "--bin", "jointly", "--test", "audit"])
+            .args(features)
             .args(["--message-format", "json", "--target-dir"])
-            .arg(planted.join("build"))
+            .arg(planted.join(".."))
             .current_dir(planted.join("source"))
-            .env("RUSTFLAGS", "-Awarnings")
             .stderr(Stdio::inherit())
             .output()
             .unwrap();
