@@ -1,6 +1,8 @@
 //! Fits a model to noisy marginals of some records, answers a marginal that nobody measured, and draws new records.
 //! The noise is that of a simulation; for private records use `jointly`, which draws exact noise and keeps a ledger.
 
+#![expect(clippy::print_stdout, reason = "an example shows its results")]
+
 use jointly_pgm::data::Projectable;
 use jointly_pgm::rand::{RngExt, SeedableRng, rngs::ChaCha20Rng};
 use jointly_pgm::{Clique, Dataset, Domain, MarkovRandomField, Measurement, Result, Sampling};
@@ -29,7 +31,7 @@ fn main() -> Result<()> {
 
     let unmeasured = domain.clique(&["age", "income"])?;
     let (fitted, real) =
-        (&model.marginals(&[unmeasured.clone()])?[0], people.project(&unmeasured)?);
+        (&model.marginals(std::slice::from_ref(&unmeasured))?[0], people.project(&unmeasured)?);
     let off = |(a, b): (&f64, &u32)| (a - f64::from(*b)).abs();
     let error: f64 = fitted.values().iter().zip(&real).map(off).sum::<f64>() / 20_000.0;
     println!("L1 error of age x income, of 2: {error:.3}");
