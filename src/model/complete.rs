@@ -21,7 +21,7 @@ impl Model {
     /// No attribute that lacks, an attribute that the model does not have or with other values, or that of `impossible`.
     ///
     /// ```
-    /// use jointly::{data::Dataset, domain::Domain, Error};
+    /// use jointly::{CommonError, data::Dataset, domain::Domain};
     /// use jointly::model::{Model, WeightedSupport};
     /// use rand::{SeedableRng, rngs::ChaCha20Rng};
     /// let domain = Domain::new([("a", 2), ("b", 3)])?;
@@ -29,7 +29,7 @@ impl Model {
     /// let support = Dataset::from_rows(domain.clone(), &[[0, 0], [1, 2]])?;
     /// let model = Model::from(WeightedSupport::new(&support, vec![1.0, 1.0], 2.0)?);
     /// let known = Dataset::from_rows(Domain::new([("a", 2)])?, &[[1], [0], [1]])?;
-    /// let impossible = |_, _: &str| Error::EmptyModel { reason: String::new() };
+    /// let impossible = |_, _: &str| CommonError::EmptyModel { reason: String::new() }.into();
     /// let drawn = model.complete(&known, &mut ChaCha20Rng::seed_from_u64(1), &impossible)?;
     /// assert_eq!([0, 1, 2].map(|record| drawn.row(record)), [[2], [0], [2]]);
     /// # Ok::<(), jointly::Error>(())

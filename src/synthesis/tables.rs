@@ -98,7 +98,7 @@ impl PublicFile {
 pub enum PrivateTable {
     /// Its records.
     Held(Arc<Dataset>),
-    /// Its counts alone ([`Job::counted`]).
+    /// Its counts alone ([`Job::counted`](crate::Job::counted)).
     Counted(Arc<CountedTable>),
 }
 

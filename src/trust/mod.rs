@@ -24,7 +24,8 @@ use crate::table::l1_distance;
 /// ```
 /// use jointly::{data::PublicData, demo::Generator, query::Workload, trust::Trust};
 /// use jointly::privacy::{Curator, NeighboringRelation, NoiseSeed, Rho};
-/// let state = |seed, drift| Generator { records: 2_000, seed, drift }.generate()?.select(&[0, 1, 2, 3]);
+/// let people = |seed, drift| Generator { records: 2_000, seed, drift }.generate();
+/// let state = |seed, drift| -> jointly::Result<_> { Ok(people(seed, drift)?.select(&[0, 1, 2, 3])?) };
 /// let private = state(1, 0.0)?;
 /// let near = PublicData::new("near", state(2, 0.0)?, private.domain())?;
 /// let far = PublicData::new("far", state(3, 1.0)?, private.domain())?;

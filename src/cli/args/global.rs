@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 
 /// Flags that every command accepts.
 #[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Console")]
 pub(in crate::cli) struct GlobalArgs {
     /// Format of progress, warnings and errors on standard error; json writes one object per line
     #[arg(long, global = true, value_enum, default_value = "text", value_name = "FORMAT")]
