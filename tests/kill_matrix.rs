@@ -323,9 +323,11 @@ impl Tests {
     }
 
     fn execute(&self, tests: &Path, bug: &str, filter: &[&str]) -> Outcome {
+        // Two bugs run at a time; without a bug, the suite runs alone.
+        let threads = if bug.is_empty() { "2" } else { "1" };
         let mut child = Command::new(tests)
             .args(filter)
-            .args(["--test-threads", "1"])
+            .args(["--test-threads", threads])
             .current_dir(&self.folder)
             .env("CARGO_MANIFEST_DIR", &self.folder)
             .env("RAYON_NUM_THREADS", "1")

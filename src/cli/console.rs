@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::args::{GlobalArgs, LogFormat};
-use super::failure::{Failure, Outcome, Reason};
+use super::failure::{Failure, Outcome, Reason, with_typed_names};
 
 /// How to print messages, and what else holds for every output.
 #[derive(Clone, Copy, Debug)]
@@ -37,12 +37,13 @@ impl Console {
     /// Prints a note on progress: `text` for readers, or `event` with the members of `facts`.
     pub(super) fn note(self, event: &str, text: &str, facts: Value) {
         if !self.quiet {
-            self.line(event, text, facts);
+            self.line(event, &with_typed_names(text), facts);
         }
     }
 
     /// Prints a warning, even if notes are hidden.
     pub(super) fn warning(self, text: &str) {
+        let text = with_typed_names(text);
         self.line("warning", &format!("warning: {text}"), json!({ "message": text }));
     }
 

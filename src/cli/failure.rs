@@ -84,6 +84,23 @@ fn flag(parameter: &str) -> Option<String> {
     command.get_subcommands().any(has).then(|| format!("--{name}"))
 }
 
+/// A notice or remark of the library with flags in place of the settings that it names in backticks: `` `max_cells` `` is `--max-cells`.
+pub(super) fn with_typed_names(text: &str) -> String {
+    let mut parts = text.split('`');
+    let mut typed = parts.next().unwrap_or_default().to_owned();
+    let mut rest = parts.peekable();
+    while let Some(part) = rest.next() {
+        let named = flag(&part.replace('_', "-")).filter(|_| rest.peek().is_some());
+        let Some(named) = named else {
+            typed = typed + "`" + part;
+            continue;
+        };
+        typed += &named;
+        typed += rest.next().unwrap_or_default();
+    }
+    typed
+}
+
 /// What the library calls the parts of a job, and what they are on the command line.
 const TYPED: [(&str, &str); 25] = [
     ("private table", "--private"),

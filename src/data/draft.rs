@@ -51,7 +51,7 @@ pub struct Remark {
 /// # Errors
 /// An unreadable file, one of another form, or no attribute.
 pub fn draft_from_document(document: &Document) -> Result<Draft> {
-    const NO_ROWS: &str = "bins by the documented range alone, drawn from evenly; with public rows (--public) they \
+    const NO_ROWS: &str = "bins by the documented range alone, drawn from evenly; with public rows (`public`) they \
                            follow the rows";
     let remarked = |described: DescribedColumn| {
         let DescribedColumn { column, mut remarks, .. } = described;

@@ -153,7 +153,7 @@ impl Mechanism for DualQuery {
 pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
     name: "eta",
     value_name: "ETA",
-    help: "Target weight of a query's error; sets the number of rounds unless --rounds is given",
+    help: "Target weight of a query's error; sets the number of rounds unless that is given",
     form: Form::Number,
     unset: "",
 }];

@@ -36,7 +36,7 @@ impl fmt::Display for Notice {
             Self::LargeWorkload { cells, attribute, values } => write!(
                 f,
                 "the marginals of the workload have {} cells, {} a table: this takes time and memory; \
-                 attribute '{attribute}' alone has {} values (fewer values, or --max-cells to leave large \
+                 attribute '{attribute}' alone has {} values (fewer values, or `max_cells` to leave large \
                  marginals out, would help)",
                 grouped(*cells),
                 bytes(4.0 * *cells as f64),
@@ -56,7 +56,7 @@ impl fmt::Display for Notice {
             Self::LedgerReplaced { ledger, spent } => write!(
                 f,
                 "{ledger} holds the ledger of an earlier run, which spent rho = {spent}; it will be replaced. If the \
-                 private records are the same, count it: keep a copy, and give it as --ledger-from",
+                 private records are the same, count it: keep a copy, and give it as `ledger_from`",
                 ledger = ledger.display()
             ),
             Self::LargeDelta { delta, records } => write!(

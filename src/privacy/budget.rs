@@ -106,7 +106,7 @@ impl Budget {
             return self.delta.map_or(Ok(self), |d| Self::approximate(self.epsilon(), d.value()));
         }
         if !(threshold_delta > 0.0 && rest > 0.0) {
-            let expected = "a part of the budget's delta: a larger --delta, or a smaller part";
+            let expected = "a part of the budget's delta: a larger delta, or a smaller part";
             return Err(Error::invalid_budget("delta of thresholds", threshold_delta, expected));
         }
         let rho = rho_from_epsilon_delta(self.epsilon, Delta::new(rest)?)?;

@@ -176,9 +176,8 @@ impl LedgerFile {
     /// # Errors
     /// As [`LedgerFile::read`].
     pub fn from_json(text: &str, place: &str) -> Result<Self> {
-        let stored: Stored = serde_json::from_str(text).map_err(|error| {
-            Error::wrong_json(place, &error, true, "a ledger as written by --ledger")
-        })?;
+        let stored: Stored = serde_json::from_str(text)
+            .map_err(|error| Error::wrong_json(place, &error, true, "a ledger"))?;
         // No earlier version was ever published, and a ledger that calls itself one lacks what is checked below.
         if (stored.format.as_str(), stored.version) != (FORMAT, VERSION) {
             let found = format!("format '{}', version {}", stored.format, stored.version);
@@ -190,7 +189,7 @@ impl LedgerFile {
             return Err(Error::invalid_specification(
                 format!("{place}, round {}, {}", entry.round, entry.purpose),
                 "a selection without 'score'",
-                "the parts of its sensitivity, as written by --ledger",
+                "the parts of its sensitivity",
             ));
         }
         Ok(Self::of(stored))

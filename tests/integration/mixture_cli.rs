@@ -93,7 +93,7 @@ fn a_run_after_trust_stays_within_its_own_budget() {
     bench.fail(&synth("1", ""), 3, "NOT PRIVATE");
     bench.succeed(&synth("1", "--seed 7"));
     bench.write("trust.json", "{}");
-    bench.fail(&synth("1", ""), 3, "a ledger as written by --ledger");
+    bench.fail(&synth("1", ""), 3, "expected a ledger");
 }
 
 #[test]

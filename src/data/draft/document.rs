@@ -167,7 +167,7 @@ impl DescribedColumn {
             Values::Unknown(reason) => {
                 is_bounded = false;
                 remarks.push(format!(
-                    "{reason}: left out; with public rows (--public) it is drafted from them"
+                    "{reason}: left out; with public rows (`public`) it is drafted from them"
                 ));
                 None
             }

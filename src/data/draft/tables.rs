@@ -140,7 +140,7 @@ fn numbers_as_names(names: &[String]) -> Option<String> {
         .collect();
     let [first, second, ..] = numbers.as_slice() else { return None };
     Some(format!(
-        "the header has numbers ('{first}', '{second}'); if the table has none, name its columns (--header)"
+        "the header has numbers ('{first}', '{second}'); if the table has none, name its columns (`header`)"
     ))
 }
 

@@ -87,7 +87,7 @@ impl Schema {
         let found = match &column.kind {
             Some(Kind::Categorical { other: Some(_), .. }) => return Ok(column),
             Some(Kind::Categorical { .. }) => "categories without 'other'",
-            Some(Kind::Numeric(_)) => "numbers, whose bins --columns finds",
+            Some(Kind::Numeric(_)) => "numbers, whose bins `columns` finds",
             _ => "no categories",
         };
         let expected = "the kind 'categorical' with 'other', the code of texts that are not listed";

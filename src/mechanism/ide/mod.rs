@@ -360,7 +360,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         help: "Form of the noise",
         form: Form::Choice(&[
             ("gaussian", "Discrete Gaussian, for (epsilon, delta)"),
-            ("laplace", "Discrete Laplace; without --delta the release is purely epsilon-private"),
+            ("laplace", "Discrete Laplace; without delta the release is purely epsilon-private"),
         ]),
         unset: "",
     },

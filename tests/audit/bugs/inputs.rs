@@ -54,8 +54,8 @@ pub(super) const BUGS: &[Bug] = &[
         "twins::no_record",
         &[(
             SYNTHESIS,
-            "if let Some(path) = &self.outputs.model {",
-            "if let Some(path) = self.outputs.model.as_ref().filter(|_| !BUG || tables.private.records() > 0) {",
+            "if let Some(path) = &self.model {",
+            "if let Some(path) = self.model.as_ref().filter(|_| !BUG || tables.private.records() > 0) {",
         )],
     ),
     bug(
@@ -65,7 +65,7 @@ pub(super) const BUGS: &[Bug] = &[
         &[(
             SYNTHESIS,
             "self.draw(release, &mut curator, kept, merged)",
-            "if BUG { Self { rows: self.rows.or(Some(tables.private.records())), ..self.clone() }.draw(release, &mut curator, kept, merged) } else { SAME }",
+            "if BUG { crate::Job { rows: self.rows.or(Some(tables.private.records() as u64)), ..crate::Job::clone(self) }.resolve()?.draw(release, &mut curator, kept, merged) } else { SAME }",
         )],
     ),
     bug(
