@@ -274,12 +274,12 @@ impl Tests {
     fn build(planted: &Path) -> Self {
         let features: &[&str] =
             if cfg!(feature = "parquet") { &["--features", "parquet"] } else { &[] };
-        // In the folder of the other builds, which has the dependencies.
+        // Not in the folder of the other builds: cargo would take one copy of the library for the other.
         let output = Command::new(env!("CARGO"))
             .args(["test", "--no-run", "--lib", "--bin", "jointly", "--test", "audit"])
             .args(features)
             .args(["--message-format", "json", "--target-dir"])
-            .arg(planted.join(".."))
+            .arg(planted.join("build"))
             .current_dir(planted.join("source"))
             .stderr(Stdio::inherit())
             .output()

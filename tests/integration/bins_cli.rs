@@ -198,7 +198,9 @@ fn columns_that_have_no_open_categories_are_refused_before_anything_is_spent() {
     bench.write("workers.csv", &workers());
     bench.write("open.json", OPEN);
     let flags = "--private workers.csv --schema open.json --epsilon 1 --delta 1e-6 --ledger l.json --out s.json";
-    for (names, message) in [("hours", "whose bins `columns` finds"), ("job,job", "twice"), ("age", "age")] {
+    for (names, message) in
+        [("hours", "whose bins `columns` finds"), ("job,job", "twice"), ("age", "age")]
+    {
         bench.fail(&format!("bins {flags} --categories {names}"), 3, message);
     }
     for delta in ["1e-6", "0", "-1"] {
