@@ -118,13 +118,15 @@ pub enum Error {
     /// A job that contradicts itself or lacks something.
     #[error(transparent)]
     Contradiction(#[from] Contradiction),
-    /// Parameters of a mechanism that are not of their form.
-    #[error("parameters of {mechanism}: {reason}")]
-    Parameters {
-        /// The mechanism.
-        mechanism: &'static str,
-        /// The parameter and what is wrong with it.
-        reason: String,
+    /// A setting of a job or a parameter of a mechanism that is not of its form.
+    #[error("{name} is {found}, expected {expected}")]
+    WrongForm {
+        /// The setting or the parameter.
+        name: String,
+        /// What was found, as JSON.
+        found: String,
+        /// What its form is.
+        expected: String,
     },
     /// An output file that cannot be written, found before anything was spent.
     #[error("{name} {}{fault}", path.display())]
@@ -249,6 +251,14 @@ pub enum Contradiction {
         /// The mechanism.
         mechanism: &'static str,
     },
+    /// Something that says nothing without something else.
+    #[error("{what} needs {needed}")]
+    Needs {
+        /// What was given.
+        what: &'static str,
+        /// What it needs, and why.
+        needed: &'static str,
+    },
     /// Two things that exclude one another.
     #[error("{first} cannot go with {second}: {why}")]
     Together {
@@ -290,6 +300,16 @@ impl Error {
         expected: &'static str,
     ) -> Self {
         CommonError::invalid_parameter(name, found, expected).into()
+    }
+
+    /// An [`Error::WrongForm`].
+    pub(crate) fn wrong_form(
+        name: &str,
+        found: &serde_json::Value,
+        expected: impl Into<String>,
+    ) -> Self {
+        let (found, expected) = (found.to_string(), expected.into());
+        Self::WrongForm { name: name.to_owned(), found, expected }
     }
 
     /// An [`Error::InvalidBudget`].

@@ -76,7 +76,7 @@
 //! | question | place |
 //! | --- | --- |
 //! | Where is the exponential mechanism? | [`Curator::select`], in `privacy/select.rs` |
-//! | Where does a public table enter the fit? | as a base measure, in `estimation/pull.rs`; JAM-PGM takes single marginals by [`mechanism::Run::take`] |
+//! | Where does a public table enter the fit? | as a base measure, in `crates/pgm/src/estimation/pull.rs`; JAM-PGM takes single marginals by [`mechanism::Run::take`] |
 //! | What does a new mechanism need? | one file written on [`mechanism::Run`], a line in `mechanism/mod.rs`, an entry in `mechanism/catalogue.rs` |
 //! | Where is a budget spent? | in `privacy/curator/measure.rs`, and nowhere else |
 //!

@@ -184,8 +184,9 @@ pub trait Observer: Send {
     /// Whether the run should go on. Asked before every charge, and about once per oracle call of a fit, by whichever
     /// thread is at work; so it must be quick.
     ///
-    /// [`ControlFlow::Break`] ends the run with [`CommonError::Interrupted`]. The answer must not depend on private rows: when
-    /// a run stopped is visible.
+    /// [`ControlFlow::Break`] ends the run with [`CommonError::Interrupted`]. What was paid stays paid: the ledger or the
+    /// checkpoint records it, and a run with a checkpoint resumes without paying for a round twice. The answer must not
+    /// depend on private rows: when a run stopped is visible.
     fn check(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }

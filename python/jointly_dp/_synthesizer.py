@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -20,6 +21,18 @@ _OWN = (
     "ledger_from", "error_share", "compress", "overwrite",
 )  # fmt: skip
 
+# Settings of the command line that are something else here.
+_ELSEWHERE = {
+    "private": "give the table to fit",
+    "public": "give the tables to fit, as public=",
+    "checkpoint": "give the folder to fit, as checkpoint=",
+    "out": "write what released() returns",
+    "labels": "ask released or sample for labels=True",
+    "model": "save release_.model, once fit has returned",
+    "report": "call report(), once fit has returned",
+    "tables": "the command jointly synth makes replicates",
+}
+
 
 class Synthesizer:
     """Makes a synthetic table that is differentially private.
@@ -36,7 +49,8 @@ class Synthesizer:
     share that finds rare values of attributes with many, such as 0.1, to merge them for the fit; the records have all of them.
     ``overwrite``: whether a ``ledger`` file that exists is replaced; otherwise it is refused before anything is spent.
     Any other parameter is a setting of the job, as the flags of ``jointly synth``, or the mechanism's own, with underscores:
-    ``draw="independent"``, ``rounds=10``.
+    ``draw="independent"``, ``rounds=10``. Settings that name files, such as ``out``, are refused: :meth:`released`,
+    :meth:`report` and ``release_`` give what they would hold.
 
     After :meth:`fit`, ``release_`` is the :class:`Release`.
 
@@ -127,7 +141,7 @@ class Synthesizer:
         text = _native.plan(
             self.schema._native,
             self.mechanism,
-            json.dumps(self._parameters()),
+            json.dumps(self._parameters(), default=_plain, allow_nan=False),
             self.epsilon,
             self.delta,
             workload._name(),
@@ -244,22 +258,40 @@ class Synthesizer:
         return self.release_
 
     def _parameters(self) -> dict[str, Any]:
-        return {name.replace("_", "-"): value for name, value in self.parameters.items()}
+        return {name.replace("_", "-"): _finite(value) for name, value in self.parameters.items()}
 
     def _max_cells(self, workload: Workload) -> int | None:
         return self.max_cells if workload.max_cells is None else workload.max_cells
 
     def _settings(self, checkpoint: Any) -> str:
         """The job as a file would hold it, without its tables."""
+        for name in self.parameters:
+            if name in _ELSEWHERE:
+                raise TypeError(f"{name} is no parameter of Synthesizer: {_ELSEWHERE[name]}")
         workload = Workload._of(self.workload)
         job = {name: getattr(self, name) for name in _OWN if name not in ("schema", "overwrite")}
         job.update(self.parameters, workload=workload._name(), max_cells=self._max_cells(workload), checkpoint=checkpoint)
-        given = {name.replace("_", "-"): value for name, value in job.items() if value is not None}
-        return json.dumps(given, default=os.fspath)
+        given = {name.replace("_", "-"): _finite(value) for name, value in job.items() if value is not None}
+        return json.dumps(given, default=_plain, allow_nan=False)
 
     def __repr__(self) -> str:
         shown = {name: value for name, value in self.get_params().items() if value is not None}
         return f"Synthesizer({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+def _finite(value: Any) -> Any:
+    """The value, or the text of a number that JSON cannot hold."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _plain(value: Any) -> Any:
+    """A path as text; a number of numpy as Python's."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    item = getattr(value, "item", None)
+    if item is None:
+        raise TypeError(f"a {type(value).__name__} is no setting, expected a number, a text or a list of these")
+    return _finite(item())
 
 
 def _name(table: Table, otherwise: str) -> str:

@@ -39,6 +39,9 @@ fn facts(error: &Error) -> Vec<(&'static str, String)> {
             ("found", found.to_string()),
             ("expected", (*expected).to_owned()),
         ],
+        Error::WrongForm { name, found, expected } => {
+            vec![("name", name.clone()), ("found", found.clone()), ("expected", expected.clone())]
+        }
         Error::BudgetExceeded { purpose, asked, remaining } => vec![
             ("purpose", purpose.clone()),
             ("asked", asked.to_string()),

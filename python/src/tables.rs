@@ -8,13 +8,14 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, NullArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema};
+use jointly::Job;
 use jointly::data::arrow::ArrowTable;
 use jointly::data::{
     Dataset, Document, Draft, NumericColumns, Units, draft, draft_from_document, draft_from_public,
     read_csv, read_public_csv,
 };
 use jointly::domain::TableFormat;
-use jointly::privacy::{NeighboringRelation, PrivacyUnit};
+use jointly::privacy::PrivacyUnit;
 use jointly::synthesis::TableSource;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -179,32 +180,15 @@ impl Rows {
     }
 }
 
-/// What differs between neighboring tables.
+/// What differs between neighboring tables: that of a job with these settings.
 pub(crate) fn privacy_unit(
     py: Python<'_>,
     neighbors: &str,
     unit: Option<(String, u32)>,
 ) -> PyResult<PrivacyUnit> {
-    let relation = match neighbors {
-        "replace-one" => NeighboringRelation::ReplaceOne,
-        "add-remove-one" => NeighboringRelation::AddRemoveOne,
-        other => {
-            let expected = "replace-one or add-remove-one";
-            return Err(raised(
-                py,
-                &jointly::Error::invalid_parameter("neighbors", other, expected),
-            ));
-        }
-    };
-    let Some((column, most)) = unit else { return Ok(PrivacyUnit::of_record(relation)) };
-    if relation == NeighboringRelation::ReplaceOne {
-        let expected = "add-remove-one: replacing a unit changes the number of records";
-        return Err(raised(
-            py,
-            &jointly::Error::invalid_parameter("neighbors", neighbors, expected),
-        ));
-    }
-    PrivacyUnit::of_units(Units::new(column, most).raise(py)?).raise(py)
+    let (column, most) = unit.unzip();
+    let settings = serde_json::json!({"neighbors": neighbors, "unit": column, "max-records": most});
+    Job::from_settings(settings).and_then(|job| job.privacy_unit()).raise(py)
 }
 
 /// A table of anything that exports Arrow, or of a dictionary of columns.

@@ -45,7 +45,10 @@ def test_errors_have_a_class_for_each_kind(schema, tmp_path):
     assert type(error_of(schema, rounds=0)) is jd.UsageError
     assert type(error_of(schema, colour=3)) is jd.UsageError
     assert type(error_of(schema, mechanism="magic")) is jd.InputError
-    assert type(error_of(schema, neighbors="none")) is jd.UsageError
+    none = error_of(schema, neighbors="none")
+    assert type(none) is jd.UsageError and none.facts["expected"] == "replace-one or add-remove-one"
+    assert str(error_of(schema, draw=3)) == "draw is 3, expected refined or independent"
+    assert str(error_of(schema, rounds="many")) == 'rounds is "many", expected a whole number from 0 to 4294967295'
     assert type(error_of(schema, size_limit_mib=1e-9)) is jd.TooLarge
     assert type(error_of(schema, tmp_path / "nothing.csv")) is jd.JointlyError
     assert type(error_of(schema, public={"a": {"other": [1]}})) is jd.InputError
@@ -299,11 +302,28 @@ def test_threads_are_set_once():
     assert done.stdout == "once\n"
 
 
-def test_every_setting_of_a_job_is_a_keyword() -> None:
-    elsewhere = {"private", "schema", "public", "checkpoint", "workload"}
+def test_every_setting_of_a_job_is_a_keyword_or_refused_with_what_to_do() -> None:
+    schema = jd.Schema({"sex": 2})
+    refused = {"private", "public", "checkpoint", "out", "labels", "model", "report", "tables"}
+    assert refused < set(jd.settings())
     for name, setting in jd.settings().items():
         assert setting["help"]
-        if name not in elsewhere:
-            synth = jd.Synthesizer(jd.Schema({"sex": 2}), **{name: "a value"})
+        if name in refused:
+            with pytest.raises(TypeError, match=f"{name} is no parameter of Synthesizer: "):
+                jd.Synthesizer(schema, **{name: "a value"}).fit({"sex": [0, 1]})
+        elif name not in ("schema", "workload"):
+            synth = jd.Synthesizer(schema, **{name: "a value"})
             assert f'"{name.replace("_", "-")}": "a value"' in synth._settings(None), name
-    assert elsewhere < set(jd.settings())
+
+
+def test_settings_are_numbers_of_any_kind(schema) -> None:
+    numpy = pytest.importorskip("numpy")
+    counted = {**SMALL, "rounds": numpy.int64(SMALL["rounds"]), "epsilon": numpy.float32(2.0)}
+    expected = jd.Synthesizer(schema, **SMALL, seed=3).fit(people(300, 1)).release_
+    found = jd.Synthesizer(schema, **counted, seed=numpy.uint8(3)).fit(people(300, 1)).release_
+    assert found.model.to_json() == expected.model.to_json()
+    for absurd in (float("inf"), float("nan"), numpy.float32("inf")):
+        assert "epsilon is " in str(error_of(schema, epsilon=absurd))
+        assert "measure-share is " in str(error_of(schema, measure_share=absurd))
+    with pytest.raises(TypeError, match="a set is no setting"):
+        jd.Synthesizer(schema, **SMALL, unit_columns={"sex"}).fit(people(300, 1))

@@ -23,7 +23,7 @@ use jointly::privacy::NeighboringRelation;
 use jointly::query::WorkloadSource;
 use serde::{Deserialize, Serialize};
 
-use super::failure::{Failure, Outcome};
+use super::failure::Outcome;
 
 use count::count;
 
@@ -156,9 +156,6 @@ pub(super) struct WorkloadArgs {
 
 impl WorkloadArgs {
     pub(super) fn source(&self) -> Outcome<WorkloadSource> {
-        if self.max_cells == Some(0) {
-            return Err(Failure::usage("--max-cells is 0, expected at least 1"));
-        }
         workload(&self.workload, self.max_cells)
     }
 }
@@ -166,13 +163,8 @@ impl WorkloadArgs {
 /// The workload of a flag, whose form is checked.
 pub(super) fn workload(name: &str, max_cells: Option<u64>) -> Outcome<WorkloadSource> {
     let source = WorkloadSource { name: name.to_owned(), max_cells };
-    let is_empty = name.starts_with("all-0-way");
-    if source.file().is_some() || (source.is_built_in() && !is_empty) {
-        return Ok(source);
-    }
-    let expected =
-        "all-K-way with a whole number K of at least 1, all-K-way:N@SEED for N of these, or a file";
-    Err(Failure::usage(format!("--workload is '{name}', expected {expected}")))
+    source.check()?;
+    Ok(source)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]

@@ -84,7 +84,7 @@ fn flag(parameter: &str) -> Option<String> {
     command.get_subcommands().any(has).then(|| format!("--{name}"))
 }
 
-/// A notice or remark of the library with flags in place of the settings that it names in backticks: `` `max_cells` `` is `--max-cells`.
+/// A text of the library with the settings that it names in backticks written as flags: `` `max_cells` `` becomes `--max-cells`.
 pub(super) fn with_typed_names(text: &str) -> String {
     let mut parts = text.split('`');
     let mut typed = parts.next().unwrap_or_default().to_owned();
@@ -102,7 +102,7 @@ pub(super) fn with_typed_names(text: &str) -> String {
 }
 
 /// What the library calls the parts of a job, and what they are on the command line.
-const TYPED: [(&str, &str); 25] = [
+const TYPED: [(&str, &str); 28] = [
     ("private table", "--private"),
     ("schema", "--schema"),
     ("public table", "--public"),
@@ -120,7 +120,10 @@ const TYPED: [(&str, &str); 25] = [
     ("replicate", "--tables"),
     ("checkpoint", "--checkpoint"),
     ("columns of units", "--unit-columns"),
+    ("unit", "--unit"),
     ("units", "--unit"),
+    ("unit columns", "--unit-columns"),
+    ("max records", "--max-records"),
     ("counting", "--counted"),
     ("merging", "--compress"),
     ("a budget with delta, for merging", "a budget with delta for --compress"),
@@ -184,15 +187,19 @@ impl From<Error> for Failure {
         let flag = match &error {
             Error::Common(CommonError::InvalidParameter { name, .. })
             | Error::InvalidBudget { name, .. } => flag(name),
+            Error::WrongForm { name, .. } => flag(name),
             _ => None,
         };
-        let message = match flag {
-            Some(flag) => {
+        let message = match (flag, &error) {
+            (Some(flag), _) => {
                 let text = error.to_string();
                 let rest = text.split_once(" is ").map_or(text.as_str(), |(_, rest)| rest);
                 format!("{flag} is {rest}")
             }
-            None => error.to_string(),
+            (None, Error::Contradiction(Contradiction::Needs { what, needed })) => {
+                format!("{} needs {}", typed(what), with_typed_names(needed))
+            }
+            (None, _) => error.to_string(),
         };
         let hint = match &error {
             Error::Output { fault: OutputFault::Exists, .. } => "; --overwrite replaces it",

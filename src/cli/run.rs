@@ -3,9 +3,8 @@
 use std::time::Instant;
 
 use jointly::Job;
-use jointly::data::Units;
 use jointly::mechanism;
-use jointly::privacy::{NeighboringRelation, PrivacyUnit};
+use jointly::privacy::PrivacyUnit;
 use jointly::synthesis::Synthesized;
 use serde_json::json;
 
@@ -46,32 +45,16 @@ fn job(args: &JobArgs) -> Outcome<Job> {
     Ok(job)
 }
 
-/// Refuses a flag that the mechanism does not support. The same rule applies to all flags.
+/// Refuses parameters that the mechanism does not have.
 pub(super) fn check_parameters<const A: bool>(args: &Chosen<A>) -> Outcome {
-    let entry = mechanism::find(&args.mechanism)?;
-    match entry.unused(&args.parameters)? {
-        None => Ok(()),
-        Some(name) => {
-            Err(Failure::usage(format!("--{name} is of no use with --mechanism {}", entry.name)))
-        }
-    }
+    Ok(mechanism::find(&args.mechanism)?.check_known(&args.parameters)?)
 }
 
-/// The unit of privacy, which determines the neighboring tables.
+/// The unit of privacy, which determines the neighboring tables: that of a job with these flags.
 pub(super) fn unit(args: &UnitArgs) -> Outcome<PrivacyUnit> {
-    let relation = args.neighbors.relation();
-    let (Some(column), Some(most)) = (&args.unit, args.max_records) else {
-        return Ok(PrivacyUnit::of_record(relation));
-    };
-    if relation != NeighboringRelation::AddRemoveOne {
-        let message = "--unit needs --neighbors add-remove-one: replacing a unit changes the \
-                       number of records, which is then private";
-        return Err(Failure::usage(message));
-    }
-    if column.is_empty() {
-        return Err(Failure::usage("--unit is empty, expected the name of a column"));
-    }
-    Ok(PrivacyUnit::of_units(Units::new(column, most)?)?)
+    let (neighbors, unit) = (args.neighbors.relation(), args.unit.clone());
+    let job = Job { neighbors, unit, max_records: args.max_records, ..Job::default() };
+    Ok(job.privacy_unit()?)
 }
 
 /// Checks a number of records to draw.

@@ -30,7 +30,7 @@ impl Error {
             | Self::BudgetExceeded { .. }
             | Self::BudgetUsedUp { .. } => ErrorKind::Privacy,
             Self::Common(CommonError::InvalidParameter { .. })
-            | Self::Parameters { .. }
+            | Self::WrongForm { .. }
             | Self::Contradiction(_)
             | Self::Output {
                 fault:

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::data::{Dataset, PublicData};
-use crate::error::{Contradiction, Error, Result};
+use crate::error::{Error, Result};
 use crate::evaluation::WorkloadError;
 use crate::mechanism::{self, Form, Task};
 use crate::model::Drawing;
@@ -196,10 +196,7 @@ impl Tuning {
         let first = self.grids.iter().map(|grid| (grid.name.to_owned(), grid.values[0].clone()));
         let mut all = self.parameters.clone();
         all.extend(first);
-        if let Some(unused) = entry.unused(&all)? {
-            let (what, mechanism) = (unused.to_owned(), entry.name);
-            return Err(Contradiction::Unused { what, mechanism }.into());
-        }
+        entry.check_known(&all)?;
         entry.build(&self.parameters).map(|_| ())
     }
 

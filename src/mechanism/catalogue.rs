@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::error::{Contradiction, Error, Result};
-use crate::mechanism::parameters::SHARED;
+use crate::mechanism::parameters::{Form, SHARED};
 use crate::mechanism::{
     Aim, AnchorPgm, AnswerWorkload, DualQuery, Fem, Gem, GemPub, Hdmm, Ide, Independent, JamPgm,
     Mechanism, Mst, Mwem, MwemPgm, Parameter, Pep, PepPub, PmwPub, PublicOnly, Rap, RapSoftmax,
@@ -196,7 +196,7 @@ impl Entry {
             resumes: true,
             own_parameters: &[],
             defaults: defaults::<M>,
-            build: |parameters| Ok(Box::new(read::<M>(parameters)?)),
+            build: |parameters| Ok(Box::new(read::<M>(&parameters)?)),
             answerer: None,
         }
     }
@@ -215,9 +215,9 @@ impl Entry {
 
     const fn answering<M>(self) -> Self
     where
-        M: AnswerWorkload + Mechanism + Default + DeserializeOwned + 'static,
+        M: AnswerWorkload + Mechanism + Default + Serialize + DeserializeOwned + 'static,
     {
-        Self { answerer: Some(|parameters| Ok(Box::new(read::<M>(parameters)?))), ..self }
+        Self { answerer: Some(|parameters| Ok(Box::new(read::<M>(&parameters)?))), ..self }
     }
 
     const fn over_all_cells(self) -> Self {
@@ -254,13 +254,19 @@ impl Entry {
         Ok(parameters().filter(|parameter| own.contains_key(parameter.name)).collect())
     }
 
-    /// The first of the given parameters that the mechanism does not have.
+    /// Refuses parameters that the mechanism does not have.
     ///
     /// # Errors
-    /// As [`defaults`](Self::defaults).
-    pub fn unused<'p>(&self, given: &'p Map<String, Value>) -> Result<Option<&'p str>> {
+    /// The first of them.
+    pub fn check_known(&self, given: &Map<String, Value>) -> Result<()> {
         let own = self.defaults()?;
-        Ok(given.keys().map(String::as_str).find(|name| !own.contains_key(*name)))
+        match given.keys().find(|name| !own.contains_key(*name)) {
+            None => Ok(()),
+            Some(unknown) => {
+                let (what, mechanism) = (unknown.clone(), self.name);
+                Err(Contradiction::Unused { what, mechanism }.into())
+            }
+        }
     }
 
     /// Builds the mechanism with the given parameters, and defaults for all others.
@@ -290,10 +296,7 @@ impl Entry {
     /// The given parameters, and the defaults of all others.
     fn completed(&self, given: &Map<String, Value>) -> Result<Map<String, Value>> {
         let mut parameters = self.defaults()?;
-        if let Some(unused) = self.unused(given)? {
-            let (what, mechanism) = (unused.to_owned(), self.name);
-            return Err(Contradiction::Unused { what, mechanism }.into());
-        }
+        self.check_known(given)?;
         parameters.extend(given.iter().map(|(name, value)| (name.clone(), value.clone())));
         Ok(parameters)
     }
@@ -306,11 +309,27 @@ fn defaults<M: Default + Serialize>() -> Result<Map<String, Value>> {
     }
 }
 
-fn read<M: Mechanism + Default + DeserializeOwned>(parameters: Map<String, Value>) -> Result<M> {
-    serde_json::from_value(Value::Object(parameters)).map_err(|error| Error::Parameters {
-        mechanism: M::default().name(),
-        reason: error.to_string(),
-    })
+fn read<M: Mechanism + Default + Serialize + DeserializeOwned>(
+    parameters: &Map<String, Value>,
+) -> Result<M> {
+    let alone = |name: &String, value: &Value| {
+        let mut all = defaults::<M>().ok()?;
+        all.insert(name.clone(), value.clone());
+        M::deserialize(Value::Object(all)).err()
+    };
+    let wrong = |(name, value): (&String, &Value)| {
+        let reason = alone(name, value)?.to_string();
+        let parameter = self::parameters().find(|parameter| parameter.name == *name)?;
+        // What a text must be, the mechanism knows.
+        let of_text = reason.split_once("expected ").filter(|_| parameter.form == Form::Text);
+        Some(match of_text {
+            Some((_, expected)) => Error::wrong_form(name, value, expected),
+            None => parameter.form.refused(name, value),
+        })
+    };
+    let of_all = |error| Error::wrong_json(M::default().name(), &error, false, "its parameters");
+    let read = M::deserialize(Value::Object(parameters.clone()));
+    read.map_err(|error| parameters.iter().find_map(wrong).unwrap_or_else(|| of_all(error)))
 }
 
 #[cfg(test)]

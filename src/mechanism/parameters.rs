@@ -4,6 +4,8 @@
 //! A mechanism's parameters are the fields of its type, in kebab case. Shared parameters are described here, the others
 //! next to their mechanism; the catalogue lists both ([`crate::mechanism::all_parameters`]).
 
+use serde_json::Value;
+
 use crate::error::{Error, Result};
 
 /// A parameter of one or more mechanisms.
@@ -48,6 +50,34 @@ pub enum Form {
     Mechanism,
     /// On or off.
     Switch,
+}
+
+impl Form {
+    /// What its values are, for errors.
+    fn expected(self) -> String {
+        let fixed = match self {
+            Self::Count => "a whole number from 0 to 4294967295",
+            Self::Number => "a number",
+            Self::Choice(names) => {
+                return names.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" or ");
+            }
+            Self::Names => "a list of names",
+            Self::Counts => "a list of whole numbers",
+            Self::Text => "a text",
+            Self::Whole => "a whole number of at least 0",
+            Self::File => "a path",
+            Self::FileOrName => "a name or a path",
+            Self::NamedFiles => "a list of paths, each as it is or as NAME=PATH",
+            Self::Mechanism => "the name of a mechanism",
+            Self::Switch => "true or false",
+        };
+        fixed.to_owned()
+    }
+
+    /// The error for a value that is not of this form.
+    pub(crate) fn refused(self, name: &str, value: &Value) -> Error {
+        Error::wrong_form(name, value, self.expected())
+    }
 }
 
 /// The shared parameters.

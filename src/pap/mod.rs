@@ -300,6 +300,3 @@ fn depth(cells: usize) -> u32 {
 
 #[cfg(test)]
 mod tests;
-
-#[cfg(test)]
-mod demonstration_tests;

@@ -1,5 +1,7 @@
 //! Privacy, brackets and accuracy of whole releases.
 
+mod demonstrations;
+
 use rand::{RngExt, SeedableRng, rngs::ChaCha20Rng};
 use rand_distr::{Beta, Distribution};
 

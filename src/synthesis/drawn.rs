@@ -59,10 +59,7 @@ impl Resolved<'_> {
         let known = kept.as_ref().and_then(KeptErrors::row_seed).or(self.seed);
         let seed = known.unwrap_or_else(rand::random);
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let asked = self.rows.map(usize::try_from).transpose();
-        let asked =
-            asked.map_err(|_| Error::invalid_parameter("rows", self.rows.unwrap_or(0), "fewer"))?;
-        let records = asked.unwrap_or_else(|| release.records());
+        let records = self.rows()?.unwrap_or_else(|| release.records());
         let rows = release.rows(records, self.draw, &mut rng)?;
         let (rows, units) = self.link(&release, rows, &mut rng)?;
         match kept {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::de::{Error as _, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::data::{Labels, Units, check_form};
 use crate::error::{Contradiction, Error, Result};
@@ -163,7 +163,8 @@ settings! {
         model: Option<PathBuf> = None, Output, Form::File, "FILE";
         /// Output file for the ledger: every privacy cost, as JSON [default: OUT.ledger.json].
         ///
-        /// [The ledger file](#the-ledger-file).
+        /// The program writes it whether it is named or not, the library only where it is:
+        /// [the ledger file](#the-ledger-file).
         ledger: Option<PathBuf> = None, Output, Form::File, "FILE";
         /// Output file for a one-page HTML report; its content as JSON goes into a .json file beside it.
         ///
@@ -225,11 +226,21 @@ impl Job {
     /// # Errors
     /// A member of another form.
     pub fn from_settings(settings: Value) -> Result<Self> {
-        let place = |error: serde_json::Error| Error::wrong_json("job", &error, false, "a job");
-        serde_json::from_value(settings).map_err(place)
+        let of = serde_json::from_value::<Self>;
+        let refused = |(setting, value): (&Setting, &Value)| match setting.form {
+            Form::Choice(names) => names.iter().all(|(name, _)| value != name),
+            _ => of(json!({ setting.name(): value })).is_err(),
+        };
+        let given = |setting: &'static Setting| Some((setting, settings.get(setting.name())?));
+        match Self::SETTINGS.iter().filter_map(given).find(|given| refused(*given)) {
+            Some((setting, value)) => Err(setting.form.refused(&setting.name(), value)),
+            None => of(settings)
+                .map_err(|error| Error::wrong_json("job", &error, false, "the settings of a job")),
+        }
     }
 
-    /// The settings that differ from their defaults, the mechanism and the workload, as JSON. `None` for a job with tables in memory, which no file can hold.
+    /// The settings that differ from their defaults, the mechanism and the workload, as JSON. `None` for what no file can hold:
+    /// tables in memory, and paths that are not UTF-8.
     pub fn to_settings(&self) -> Option<Map<String, Value>> {
         let public = self.public.iter().map(|table| table.source.file());
         let files = [self.private.file(), self.schema.file()].into_iter().chain(public);
@@ -246,7 +257,8 @@ impl Job {
         Some(own)
     }
 
-    /// The command line of this job, with the names of files and without their folders. Empty for tables in memory.
+    /// The command line of this job, with the names of files and without their folders; empty where
+    /// [`to_settings`](Self::to_settings) is `None`.
     pub(super) fn command(&self) -> String {
         let Some(own) = self.to_settings() else { return String::new() };
         let (own, parameters) = split(&own, Self::SETTINGS);
@@ -295,23 +307,20 @@ impl Job {
     /// # Errors
     /// A unit without the most records of one, or the other way round, or with neighbors that replace.
     pub fn privacy_unit(&self) -> Result<PrivacyUnit> {
-        let together = |second, why| Contradiction::Together { first: "units", second, why };
+        let needs = |what, needed| Err(Contradiction::Needs { what, needed }.into());
         let (column, most) = match (&self.unit, self.max_records) {
-            (None, None) if self.unit_columns.is_empty() => {
-                return Ok(PrivacyUnit::of_record(self.neighbors));
-            }
-            (Some(column), _) if column.is_empty() => {
-                return Err(Error::invalid_parameter("unit", "empty", "the name of a column"));
-            }
+            (None, _) if !self.unit_columns.is_empty() => return needs("unit columns", "`unit`"),
+            (None, None) => return Ok(PrivacyUnit::of_record(self.neighbors)),
+            (None, Some(_)) => return needs("max records", "`unit`"),
+            (Some(_), None) => return needs("unit", "`max_records`"),
             (Some(column), Some(most)) => (column, most),
-            _ => {
-                let why = "their column and the most records of one are given together";
-                return Err(together("one of both alone", why).into());
-            }
         };
         if self.neighbors != NeighboringRelation::AddRemoveOne {
-            let why = "replacing a unit changes the number of records, which is then private; choose add-remove-one";
-            return Err(together("replace-one neighbors", why).into());
+            let needed = "`neighbors` add-remove-one: replacing a unit changes the number of records, which is then private";
+            return needs("unit", needed);
+        }
+        if column.is_empty() {
+            return Err(Error::invalid_parameter("unit", "empty", "the name of a column"));
         }
         let units = Units::new(column, most)?;
         let linked = !self.unit_columns.is_empty();
@@ -330,10 +339,6 @@ impl Job {
     /// The job with what follows from its settings.
     pub(super) fn resolve(&self) -> Result<Resolved<'_>> {
         let entry = self.entry()?;
-        if let Some(unused) = entry.unused(&self.parameters)? {
-            let (what, mechanism) = (unused.to_owned(), entry.name);
-            return Err(Contradiction::Unused { what, mechanism }.into());
-        }
         let workload = WorkloadSource { name: self.workload.clone(), max_cells: self.max_cells };
         workload.check()?;
         let (budget, unit) = (self.budget()?, self.privacy_unit()?);
@@ -370,7 +375,7 @@ impl Resolved<'_> {
         self.check_error_share()?;
         self.check_compression()?;
         self.check_counted()?;
-        self.check_rows()?;
+        self.rows()?;
         self.check_replicates()?;
         self.check_linked()?;
         self.check_output_files()?;
@@ -384,7 +389,7 @@ impl Resolved<'_> {
             return Ok(());
         }
         if self.compress.is_some() {
-            let why = "records are coded anew after values were merged";
+            let why = "merging values changes the codes of the records";
             return Err(
                 Contradiction::Together { first: "counting", second: "merging", why }.into()
             );
@@ -392,14 +397,15 @@ impl Resolved<'_> {
         self.unit.check_counted()
     }
 
-    /// Refuses a number of records that 32 bits cannot count.
-    fn check_rows(&self) -> Result<()> {
-        match self.rows {
-            Some(rows) if rows == 0 || u32::try_from(rows).is_err() => {
-                Err(Error::invalid_parameter("rows", rows, "from 1 to 4294967295"))
-            }
-            _ => Ok(()),
-        }
+    /// Number of records to draw, if it was given.
+    ///
+    /// # Errors
+    /// None, or more than 32 bits can count.
+    pub(super) fn rows(&self) -> Result<Option<usize>> {
+        let Some(rows) = self.job.rows else { return Ok(None) };
+        let fits = u32::try_from(rows).ok().filter(|rows| *rows > 0);
+        let refused = || Error::invalid_parameter("rows", rows, "from 1 to 4294967295");
+        fits.map(|rows| Some(rows as usize)).ok_or_else(refused)
     }
 
     /// Number of replicates.

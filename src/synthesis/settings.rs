@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::mechanism::Form;
+use crate::query::WorkloadSource;
 
 /// A setting of a job, and how people give it. [`Job::SETTINGS`](super::Job::SETTINGS) lists all of them.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +75,11 @@ impl Setting {
         match (self.form, value) {
             (_, Value::Null | Value::Bool(false)) => Vec::new(),
             (_, Value::Bool(true)) => vec![format!("--{name}")],
-            (Form::File | Form::FileOrName, Value::String(path)) => flag(file_name(path)),
+            (Form::File, Value::String(path)) => flag(file_name(path)),
+            (Form::FileOrName, Value::String(name)) => {
+                let source = WorkloadSource { name: name.clone(), max_cells: None };
+                flag(source.file().map_or(name, |_| file_name(name)))
+            }
             (Form::NamedFiles, Value::Array(files)) => files
                 .iter()
                 .filter_map(Value::as_str)

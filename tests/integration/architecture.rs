@@ -149,9 +149,10 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a file holds the tests of a module, beside it.
+/// Whether a file holds the tests of a module, beside it: `tests.rs`, or a part of it in `tests/`.
 fn is_test(path: &Path) -> bool {
-    path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("tests"))
+    let in_folder = path.parent().is_some_and(|folder| folder.ends_with("tests"));
+    in_folder || path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("tests"))
 }
 
 fn src() -> PathBuf {

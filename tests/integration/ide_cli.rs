@@ -140,7 +140,11 @@ fn flags_that_contradict_one_another_are_refused() {
         (&format!("{ide} --delta 1e-6 --workload all-1-way"), 2, "--workload is of no use"),
         (&format!("{ide} --delta 1e-6 --max-cells 9"), 2, "--max-cells is of no use"),
         ("--mechanism ide --delta 1e-6 --groups e", 3, "'e'"),
-        (&format!("{ide} --delta 1e-6 --unit d --max-records 2"), 2, "choose add-remove-one"),
+        (
+            &format!("{ide} --delta 1e-6 --unit d --max-records 2"),
+            2,
+            "--unit needs --neighbors add-remove-one",
+        ),
         (
             &format!("{ide} --delta 1e-6 --neighbors add-remove-one --unit d --max-records 2"),
             3,

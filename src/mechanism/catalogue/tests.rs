@@ -23,8 +23,8 @@ fn parameters_are_checked_by_name_form_and_range() {
     assert!(entry.build(&given(r#"{"rounds": 3, "queries": "marginals"}"#)).is_ok());
     for (json, part) in [
         (r#"{"projections": 3}"#, "projections is of no use with mechanism pmw-pub"),
-        (r#"{"queries": "all"}"#, "parameters of pmw-pub: unknown variant `all`"),
-        (r#"{"rounds": -1}"#, "parameters of pmw-pub"),
+        (r#"{"queries": "all"}"#, "queries is \"all\", expected "),
+        (r#"{"rounds": -1}"#, "rounds is -1, expected a whole number"),
         (r#"{"rounds": 0}"#, "rounds is 0, expected from 1 to 100,000"),
     ] {
         let error = entry.build(&given(json)).map(drop).unwrap_err().to_string();

@@ -108,6 +108,27 @@ fn every_setting_is_in_the_json_and_in_the_command() {
 fn members_that_are_no_settings_are_parameters() {
     let job = Job::from_settings(json!({"rounds": 5, "epsilon": 2})).unwrap();
     assert_eq!((job.epsilon, &job.parameters["rounds"]), (Some(2.0), &json!(5)));
-    let wrong = Job::from_settings(json!({"epsilon": "much"})).unwrap_err();
-    assert!(wrong.to_string().contains("expected"), "{wrong}");
+}
+
+#[test]
+fn a_setting_of_another_form_is_named_with_what_is_expected() {
+    for (settings, message) in [
+        (json!({"rows": 3, "epsilon": "much"}), "epsilon is \"much\", expected a number"),
+        (json!({"draw": null}), "draw is null, expected refined or independent"),
+        (
+            json!({"neighbors": "add-remove-unit"}),
+            "neighbors is \"add-remove-unit\", expected replace-one or add-remove-one",
+        ),
+        (
+            json!({"max-records": -1}),
+            "max-records is -1, expected a whole number from 0 to 4294967295",
+        ),
+    ] {
+        assert_eq!(Job::from_settings(settings).unwrap_err().to_string(), message);
+    }
+    let given = |value| serde_json::Map::from_iter([("measure-share".to_owned(), value)]);
+    let build = |value| crate::mechanism::find("aim").unwrap().build(&given(value));
+    assert!(build(json!(0.5)).is_ok());
+    let refused = build(json!("inf")).map(drop).unwrap_err().to_string();
+    assert_eq!(refused, "measure-share is \"inf\", expected a number");
 }

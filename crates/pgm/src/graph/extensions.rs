@@ -39,7 +39,7 @@ pub struct Scratch {
 }
 
 impl Extensions {
-    /// The extensions of these cliques, for a model of at most so many cells.
+    /// Decides which cliques can join these `measured` ones in a model of at most `limit_cells` cells.
     pub fn new(domain: &Domain, measured: &[Clique], limit_cells: u64) -> Self {
         let graph = MoralGraph::new(domain, measured);
         let mut elimination = Elimination::default();
