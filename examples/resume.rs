@@ -8,10 +8,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use jointly::demo::Generator;
-use jointly::mechanism::{AnchorPgm, CheckpointFolder, Mechanism, Release, Task};
+use jointly::mechanism::{AnchorPgm, Mechanism, Release, Task};
 use jointly::observe::{Event, Observer};
 use jointly::privacy::{
-    Curator, Delta, Epsilon, NeighboringRelation, NoiseSeed, rho_from_epsilon_delta,
+    Checkpoint, Curator, Delta, Epsilon, NeighboringRelation, NoiseSeed, rho_from_epsilon_delta,
 };
 use jointly::query::Workload;
 
@@ -38,12 +38,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::temp_dir().join(format!("jointly-resume-{}", std::process::id()));
     // The label identifies the private table without a number computed from it: for example a path and a date.
     let private_label = "invented people, 2026-01-01";
-    let checkpoint = CheckpointFolder::new(folder.clone(), private_label);
-    let task = Task { checkpoint: Some(&checkpoint), ..Task::new(&workload, &[]) };
+    let task = Task::new(&workload, &[]);
     let mechanism = AnchorPgm::default();
     let run = |mut observer: Interrupted| -> jointly::Result<Release> {
         let relation = NeighboringRelation::ReplaceOne;
-        let mut curator = Curator::new(&private, relation, limit, NoiseSeed::System)?;
+        let mut curator = Curator::new(&private, relation, limit, NoiseSeed::System)?
+            .with_checkpoint(Checkpoint::open(&folder, private_label)?);
         mechanism.run(&mut curator, &task, &mut observer)
     };
     let stopped = catch_unwind(AssertUnwindSafe(|| run(Interrupted(Some(3)))));

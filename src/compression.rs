@@ -11,7 +11,7 @@ use crate::domain::{
     Bins, Clique, Domain, Group, GroupValue, Kind, Piece, Schema, SchemaColumn, texts,
 };
 use crate::error::Result;
-use crate::privacy::{Curator, NoisyMarginal, Rho};
+use crate::privacy::{Curator, Inputs, NoisyMarginal, Rho};
 
 /// Cells below this many standard deviations of the noise are rare, as in MST.
 const RARE: f64 = 3.0;
@@ -40,7 +40,8 @@ pub fn candidates(schema: &Schema) -> Vec<usize> {
     large.map(|(attribute, _)| attribute).filter(|a| !is_ruled(*a)).collect()
 }
 
-/// Measures the attributes of [`candidates`], in equal parts of `rho`.
+/// Measures the attributes of [`candidates`], in equal parts of `rho`: a paid step, which a checkpoint keeps
+/// ([`Curator::once`]).
 ///
 /// # Errors
 /// A budget that is too small for noise or for what is left, or of pure differential privacy.
@@ -49,13 +50,20 @@ pub fn measure(
     attributes: &[usize],
     rho: Rho,
 ) -> Result<Vec<NoisyMarginal>> {
-    let own = cost_of_each(attributes, rho);
-    attributes.iter().map(|a| curator.measure(&Clique::new([*a]), own)).collect()
-}
-
-/// The cost of one of the attributes.
-pub(crate) fn cost_of_each(attributes: &[usize], rho: Rho) -> Rho {
-    rho.split(1, attributes.len().max(1) as u64).unwrap_or_default().0
+    let own = rho.split(1, attributes.len().max(1) as u64).unwrap_or_default().0;
+    let parts = attributes.iter().map(|a| format!("{a} {}", own.units()));
+    let inputs = || Inputs::default().with("attributes whose values are merged", parts);
+    let pay = |curator: &mut Curator<'_>| {
+        attributes.iter().map(|a| curator.measure(&Clique::new([*a]), own)).collect()
+    };
+    curator.once("merging", inputs, pay, |noisy: &Vec<NoisyMarginal>, entries| {
+        let is_paid = entries.iter().map(|entry| entry.rho).eq(attributes.iter().map(|_| own));
+        let measured = noisy.iter().map(|marginal| marginal.clique.attributes());
+        if is_paid && measured.eq(attributes.iter().map(std::slice::from_ref)) {
+            return Ok(());
+        }
+        Err("the marginals of the attributes to merge do not match their ledger entries")
+    })
 }
 
 /// A schema with merged values, and how codes of the schema before become its codes.

@@ -188,6 +188,16 @@ pub enum CheckpointFault {
         /// What differs, such as `schema` or `public table 'ohio'`.
         differ: Vec<String>,
     },
+    /// It goes on with another step.
+    #[error(
+        "it has the step '{found}' where this run has '{expected}': the run was begun with other settings"
+    )]
+    OtherStep {
+        /// The step found, such as `rounds`.
+        found: String,
+        /// The one expected.
+        expected: String,
+    },
     /// It holds the state of another kind of model.
     #[error("a model state '{found}', expected '{expected}'")]
     OtherState {

@@ -9,10 +9,10 @@ use jointly::data::{
 };
 use jointly::domain::{Clique, Domain, Schema};
 use jointly::evaluation::EditRules;
-use jointly::mechanism::{CheckpointFolder, Independent, Mechanism, Task};
+use jointly::mechanism::{Independent, Mechanism, Task};
 use jointly::model::{Drawing, ModelFile, ModelLimits};
 use jointly::observe::Silent;
-use jointly::privacy::{Budget, Curator, LedgerFile, NeighboringRelation, NoiseSeed};
+use jointly::privacy::{Budget, Checkpoint, Curator, LedgerFile, NeighboringRelation, NoiseSeed};
 use jointly::query::Workload;
 use jointly::rand::SeedableRng;
 use jointly::rand::rngs::ChaCha20Rng;
@@ -194,12 +194,11 @@ pub(crate) fn checkpoint(bytes: &[u8]) {
 pub(crate) fn resume(folder: &Path) -> Option<u64> {
     let records = records();
     let workload = Workload::all_k_way(records.domain(), 2).expect("valid");
-    let checkpoint = CheckpointFolder::new(folder, "table");
-    let task = Task { checkpoint: Some(&checkpoint), ..Task::new(&workload, &[]) };
+    let task = Task::new(&workload, &[]);
     let limit = jointly::privacy::Rho::from_units(1 << 36);
     let relation = NeighboringRelation::AddRemoveOne;
-    let mut curator =
-        Curator::new(&records, relation, limit, NoiseSeed::Fixed(1)).expect("a curator");
+    let curator = Curator::new(&records, relation, limit, NoiseSeed::Fixed(1)).expect("a curator");
+    let mut curator = curator.with_checkpoint(Checkpoint::open(folder, "table").ok()?);
     let mechanism = Independent { iterations: 5, ..Independent::default() };
     let release = mechanism.run(&mut curator, &task, &mut Silent).ok()?;
     Some(release.ledger.spent().units())

@@ -104,7 +104,7 @@ pub(super) fn release<M: AnswerWorkload + Mechanism + Serialize>(
     observer: &mut dyn Observer,
 ) -> Result<Release> {
     mechanism.check()?;
-    Run::refuse_checkpoint(mechanism.name(), task)?;
+    Run::refuse_checkpoint(mechanism.name(), curator)?;
     fitting.check_domain(curator.domain())?;
     let answers = mechanism.answer(curator, task.workload)?;
     let total = answers.total()?.max(1.0);

@@ -1,22 +1,26 @@
-//! Measuring the errors of a release's records.
+//! Measuring the errors of a release's records: a paid step after the rounds.
+
+use sha2::{Digest, Sha256};
 
 use crate::data::Dataset;
-use crate::error::{CheckpointFault, Error, Result};
+use crate::error::{Error, Result};
 use crate::error_bars::{self, MeasuredErrors, Total};
-use crate::mechanism::{KeptErrors, Release};
+use crate::mechanism::Release;
 use crate::model::Accuracy;
-use crate::privacy::{Curator, NoiseMechanism, NoisyStatistics, Rho};
+use crate::privacy::{Curator, Inputs, LedgerEntry, NoiseMechanism, NoisyStatistics, Rho};
+use crate::text::hex;
 
 impl Release {
     /// Measures the errors of the records that are about to be published, on the workload, with what was set aside
     /// before the run ([`Curator::set_aside`]). One vector, one entry of the ledger, exact noise; the intervals assume
     /// nothing about the mechanism. They are against the records that the curator holds: of units, the first K of each.
+    /// A checkpoint keeps them ([`Curator::once`]).
     ///
     /// `records`: drawn from this release and fixed: publish these, and not others drawn again.
     ///
     /// # Errors
     /// Nothing set aside, a curator that has spent something since the run or is of another run, records over another
-    /// domain, or a marginal that cannot be counted.
+    /// domain, or a marginal that cannot be counted; a checkpoint that has the errors of other records.
     ///
     /// ```
     /// use jointly::{Budget, Drawing, JamPgm, Mechanism, NeighboringRelation, NoiseSeed, Silent, Task, Workload,
@@ -37,41 +41,15 @@ impl Release {
     /// ```
     pub fn measure_errors(&mut self, curator: &mut Curator<'_>, records: &Dataset) -> Result<()> {
         let cost = self.cost_of_errors(curator)?;
-        let noisy = self.measured(curator, records, cost)?;
-        curator.save_ledger()?;
-        self.take_errors(curator, records, &noisy)
-    }
-
-    /// As [`measure_errors`](Self::measure_errors), but keeps the result in a checkpoint folder before anyone sees it, or
-    /// takes it from there if the errors of these records were measured before the run was interrupted.
-    ///
-    /// `row_seed`: the seed from which the records were drawn; [`KeptErrors::row_seed`] if there is one.
-    ///
-    /// # Errors
-    /// As [`measure_errors`](Self::measure_errors); a file that cannot be written, or that has the errors of other
-    /// records.
-    pub fn measure_errors_once(
-        &mut self,
-        curator: &mut Curator<'_>,
-        records: &Dataset,
-        row_seed: u64,
-        kept: &mut KeptErrors,
-    ) -> Result<()> {
-        let cost = self.cost_of_errors(curator)?;
         let is_pure = curator.ledger().epsilon_limit().is_some();
         let numbers = if is_pure { 1 } else { self.workload.len() };
-        let noisy = if let Some(found) = kept.of(records, cost, numbers)? {
-            let charged = curator.charge_again(found.entry.clone());
-            charged.map_err(|error| kept.refused(CheckpointFault::Ledger(Box::new(error))))?;
-            found.noisy.clone()
-        } else {
-            let noisy = self.measured(curator, records, cost)?;
-            if let Some(entry) = curator.ledger().entries().last() {
-                kept.keep(row_seed, records, &noisy, entry.clone())?;
-            }
-            noisy
-        };
-        curator.save_ledger()?;
+        let inputs = || Inputs::default().with("released records", [hash(records)]);
+        let noisy = curator.once(
+            "errors of the released table",
+            inputs,
+            |curator| self.measured(curator, records, cost),
+            |noisy, entries| check_paid(noisy, entries, cost, numbers),
+        )?;
         self.take_errors(curator, records, &noisy)
     }
 
@@ -152,4 +130,36 @@ impl Release {
         let records = public.map_or_else(|| self.model.total(), |records| records as f64);
         Total { records: records.max(1.0), is_public: public.is_some() }
     }
+}
+
+/// Refuses errors that the entries did not pay for. `cost`: what they must have cost. `numbers`: how many there must be.
+fn check_paid(
+    noisy: &NoisyStatistics,
+    entries: &[LedgerEntry],
+    cost: Rho,
+    numbers: usize,
+) -> std::result::Result<(), &'static str> {
+    let paid = |entry: &LedgerEntry| match &entry.mechanism {
+        NoiseMechanism::GridGaussian { numbers, .. }
+        | NoiseMechanism::GridLaplace { numbers, .. } => Some((*numbers, entry.rho)),
+        _ => None,
+    };
+    let values = &noisy.values;
+    let is_whole = values.iter().all(|value| value.is_finite()) && noisy.stddev > 0.0;
+    let is_paid = entries.iter().map(paid).eq([Some((numbers as u64, cost))]);
+    if is_whole && is_paid && values.len() == numbers {
+        return Ok(());
+    }
+    Err("the measured errors do not match their ledger entry")
+}
+
+/// SHA-256 of the records' codes, in order. They are public.
+fn hash(records: &Dataset) -> String {
+    let mut hash = Sha256::new();
+    hash.update((records.records() as u64).to_le_bytes());
+    for column in records.columns() {
+        let codes: Vec<u8> = column.iter().flat_map(u32::to_le_bytes).collect();
+        hash.update(codes);
+    }
+    hex(&hash.finalize())
 }

@@ -7,7 +7,6 @@ mod annealing;
 mod answers;
 mod best_response;
 mod catalogue;
-mod checkpoint;
 mod contradiction;
 mod dual_query;
 mod entropy_projection;
@@ -17,8 +16,6 @@ mod hdmm;
 mod ide;
 mod independent;
 mod jam_pgm;
-mod kept_compression;
-mod kept_errors;
 mod measured_errors;
 mod mst;
 mod multiplicative_weights;
@@ -34,7 +31,6 @@ mod replication;
 mod residual_planner;
 mod reweighting;
 mod run;
-mod sealed;
 
 pub use adaptive::Gain;
 pub use aim::{Aim, Shrinkage};
@@ -42,7 +38,6 @@ pub use anchor_pgm::{AnchorPgm, chooser::Chooser};
 pub use answers::{AnswerWorkload, Answers};
 pub use best_response::Oracle;
 pub use catalogue::{CATALOGUE, Entry, PublicTables, find, parameters as all_parameters};
-pub use checkpoint::CheckpointFolder;
 pub use dual_query::DualQuery;
 pub use entropy_projection::{Pep, PepPub};
 pub use fem::Fem;
@@ -51,8 +46,6 @@ pub use hdmm::Hdmm;
 pub use ide::{GroupProjection, Ide, LevelShares};
 pub use independent::Independent;
 pub use jam_pgm::{Contradicted, JamPgm, Leftover};
-pub use kept_compression::KeptCompression;
-pub use kept_errors::KeptErrors;
 pub use mst::Mst;
 pub use multiplicative_weights::{Mwem, PmwPub, Reuse};
 pub use mwem_pgm::MwemPgm;
@@ -86,14 +79,12 @@ pub struct Task<'a> {
     pub workload: &'a Workload,
     /// Public tables that the mechanism may use. May be empty.
     pub public: &'a [PublicData],
-    /// Where to store the state after every round, so that a killed run can resume. `None`: no checkpoint.
-    pub checkpoint: Option<&'a CheckpointFolder>,
 }
 
 impl<'a> Task<'a> {
-    /// A task without a checkpoint.
+    /// A task.
     pub fn new(workload: &'a Workload, public: &'a [PublicData]) -> Self {
-        Self { workload, public, checkpoint: None }
+        Self { workload, public }
     }
 }
 

@@ -68,7 +68,7 @@ impl Mechanism for PublicOnly {
         observer: &mut dyn Observer,
     ) -> Result<Release> {
         self.check()?;
-        Run::refuse_checkpoint(self.name(), task)?;
+        Run::refuse_checkpoint(self.name(), curator)?;
         let Some(table) = task.public.first() else {
             return Err(Error::invalid_parameter("public tables", "none", "at least one"));
         };

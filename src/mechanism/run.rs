@@ -1,4 +1,4 @@
-//! The driver of a run, which connects a curator, an observer and a checkpoint.
+//! The driver of a run, which connects a curator and an observer.
 //!
 //! Every mechanism is built on it, and mechanisms of other crates can be too (`examples/own_mechanism.rs`). A run is a
 //! sequence of rounds. A round makes any number of choices and takes any number of measurements; its results become
@@ -7,6 +7,7 @@
 
 mod choosing;
 pub(super) mod expert_kind;
+mod progress;
 mod watching;
 
 use std::cell::Cell;
@@ -19,11 +20,13 @@ use crate::domain::{Clique, Domain};
 use crate::error::{CheckpointFault, Error, Result};
 use crate::estimation::Certificate;
 use crate::measurement::Measurement;
-use crate::mechanism::checkpoint::Checkpoint;
+use crate::mechanism::run::progress::Progress;
 use crate::mechanism::{ExpertKind, Release, Task};
 use crate::model::Model;
 use crate::observe::{Event, Observer, Watched};
-use crate::privacy::{Curator, MarginalSensitivity, NeighboringRelation, Ratio, Rho, Sensitive};
+use crate::privacy::{
+    Curator, LedgerEntry, MarginalSensitivity, NeighboringRelation, Ratio, Rho, Sensitive,
+};
 
 /// One round of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -129,7 +132,7 @@ pub struct Run<'r, 'c> {
     curator: &'r mut Curator<'c>,
     observer: Watched<'r>,
     task: Task<'r>,
-    checkpoint: Checkpoint,
+    progress: Progress,
     domain: Domain,
     /// The part of the limit that was spent before this run.
     earlier: Rho,
@@ -140,7 +143,7 @@ pub struct Run<'r, 'c> {
 }
 
 impl<'r, 'c> Run<'r, 'c> {
-    /// Begins a run, or resumes the one in the task's checkpoint.
+    /// Begins a run, or resumes the one in the curator's checkpoint.
     ///
     /// `mechanism`: its name. `parameters`: everything that determines the run apart from the task, curator and seed. A
     /// checkpoint with other parameters is refused.
@@ -155,14 +158,20 @@ impl<'r, 'c> Run<'r, 'c> {
         observer: &'r mut dyn Observer,
     ) -> Result<Self> {
         let (task, domain, earlier) = (*task, curator.domain().clone(), curator.spent());
-        let checkpoint = Checkpoint::open(mechanism, parameters, curator, &task)?;
+        let parameters = serde_json::to_string(parameters).map_err(|error| {
+            let expected = "parameters that JSON can hold";
+            Error::invalid_specification(mechanism, error.to_string(), expected)
+        })?;
+        let inputs = || progress::inputs(mechanism, &parameters, &task);
+        let check = |progress: &Progress, entries: &[LedgerEntry]| progress.check(&domain, entries);
+        let progress = curator.begin_step("rounds", inputs, check)?.unwrap_or_default();
         let (planned, current) = (0, None);
         Ok(Self {
             mechanism,
             curator,
             observer: Watched::new(observer),
             task,
-            checkpoint,
+            progress,
             domain,
             earlier,
             planned,
@@ -174,9 +183,9 @@ impl<'r, 'c> Run<'r, 'c> {
     /// Refuses a checkpoint. For mechanisms that spend everything at once, or nothing.
     ///
     /// # Errors
-    /// A task with a checkpoint.
-    pub fn refuse_checkpoint(mechanism: &'static str, task: &Task<'_>) -> Result<()> {
-        if task.checkpoint.is_none() {
+    /// A curator with a checkpoint.
+    pub fn refuse_checkpoint(mechanism: &'static str, curator: &Curator<'_>) -> Result<()> {
+        if !curator.has_checkpoint() {
             return Ok(());
         }
         let expected = "no checkpoint: the mechanism has no rounds to resume";
@@ -189,7 +198,7 @@ impl<'r, 'c> Run<'r, 'c> {
     /// # Errors
     /// A budget that is too small, or a checkpoint whose rounds were run without this number.
     pub fn total(&mut self) -> Result<f64> {
-        if let Some(known) = self.checkpoint.total {
+        if let Some(known) = self.progress.total {
             return Ok(known);
         }
         let is_public = self.curator.records().is_some();
@@ -199,8 +208,8 @@ impl<'r, 'c> Run<'r, 'c> {
         self.check()?;
         let total = self.curator.total()?;
         if !is_public {
-            self.checkpoint.total = Some(total);
-            self.checkpoint.write(self.curator.ledger())?;
+            self.progress.total = Some(total);
+            self.curator.keep_step(&self.progress)?;
         }
         Ok(total)
     }
@@ -277,17 +286,17 @@ impl<'r, 'c> Run<'r, 'c> {
 
     /// The measurements, in order, including those of the round in progress.
     pub fn measurements(&self) -> &[Measurement] {
-        &self.checkpoint.measurements
+        &self.progress.measurements
     }
 
     /// The rounds that have ended.
     pub fn rounds(&self) -> &[RoundRecord] {
-        &self.checkpoint.rounds
+        &self.progress.rounds
     }
 
     /// The first round that has not ended, counted from 1.
     pub fn next_round(&self) -> u32 {
-        self.checkpoint.rounds.last().map_or(1, |record| record.round + 1)
+        self.progress.rounds.last().map_or(1, |record| record.round + 1)
     }
 
     /// The exact marginals on the given cliques, sealed. They cost nothing, as none of them is released.
@@ -311,7 +320,7 @@ impl<'r, 'c> Run<'r, 'c> {
 
     /// The record of the round in progress.
     fn current_round(&mut self) -> &mut RoundRecord {
-        let (round, at) = (self.next_round(), self.checkpoint.measurements.len());
+        let (round, at) = (self.next_round(), self.progress.measurements.len());
         let new = || RoundRecord { round, choices: Vec::new(), measurements: at..at, fit: None };
         self.current.get_or_insert_with(new)
     }
@@ -352,8 +361,8 @@ impl<'r, 'c> Run<'r, 'c> {
     /// Adds a marginal that costs nothing to the round: one of a public table, or one that was already released.
     pub fn take(&mut self, measurement: Measurement) {
         self.current_round();
-        self.checkpoint.measurements.push(measurement);
-        let end = self.checkpoint.measurements.len();
+        self.progress.measurements.push(measurement);
+        let end = self.progress.measurements.len();
         self.current_round().measurements.end = end;
     }
 
@@ -365,10 +374,9 @@ impl<'r, 'c> Run<'r, 'c> {
         self.current_round();
         let Some(record) = self.current.take() else { return Ok(()) };
         let (round, measurements) = (record.round, record.measurements.clone());
-        self.checkpoint.rounds.push(record);
-        self.checkpoint.write(self.curator.ledger())?;
-        self.curator.save_ledger()?;
-        for measurement in &self.checkpoint.measurements[measurements] {
+        self.progress.rounds.push(record);
+        self.curator.keep_step(&self.progress)?;
+        for measurement in &self.progress.measurements[measurements] {
             self.observer.event(&Event::Measured {
                 round,
                 rounds: self.planned.max(round),
@@ -406,7 +414,7 @@ impl<'r, 'c> Run<'r, 'c> {
     /// # Errors
     /// A state of another kind or version.
     pub fn restored<S: ModelState>(&self) -> Result<Option<S>> {
-        self.checkpoint.state()
+        self.progress.state().map_err(|fault| self.curator.refused(fault))
     }
 
     /// Stores the model state with the next round that ends. Does nothing without a checkpoint.
@@ -414,13 +422,13 @@ impl<'r, 'c> Run<'r, 'c> {
     /// # Errors
     /// A state that JSON cannot represent.
     pub fn keep<S: ModelState>(&mut self, state: &S) -> Result<()> {
-        self.checkpoint.keep(state)
+        if self.curator.has_checkpoint() { self.progress.keep(state) } else { Ok(()) }
     }
 
     /// An error for a checkpoint that does not match this run. `why` must not contain numbers computed from private
     /// rows.
     pub fn refused(&self, why: &'static str) -> Error {
-        self.checkpoint.refused(CheckpointFault::Inconsistent(why))
+        self.curator.refused(CheckpointFault::Inconsistent(why))
     }
 
     /// The release of the finished run.
@@ -433,9 +441,9 @@ impl<'r, 'c> Run<'r, 'c> {
             model: model.into(),
             workload: self.task.workload.clone(),
             certificate,
-            measurements: self.checkpoint.measurements,
+            measurements: self.progress.measurements,
             has_independent_noise: true,
-            rounds: self.checkpoint.rounds,
+            rounds: self.progress.rounds,
             public_trust: None,
             errors: None,
             ledger: self.curator.ledger().clone(),

@@ -6,6 +6,7 @@ mod measure;
 mod noisy;
 mod pure;
 mod set_aside;
+mod steps;
 
 pub(in crate::privacy) use access::Paid;
 pub use noisy::{
@@ -20,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::privacy::curator::ledger_on_disk::LedgerOnDisk;
 use crate::privacy::curator::set_aside::SetAside;
 use crate::privacy::{
-    Cost, Ledger, LedgerEntry, LedgerFile, NeighboringRelation, NoiseSeed, PrivacyUnit,
+    Checkpoint, Cost, Ledger, LedgerEntry, LedgerFile, NeighboringRelation, NoiseSeed, PrivacyUnit,
     RecordsPerUnit, Rho, Sensitive,
 };
 
@@ -36,8 +37,11 @@ pub struct Curator<'a> {
     data: &'a dyn Projectable,
     unit: PrivacyUnit,
     ledger: Ledger,
-    /// The number of entries of an earlier ledger, which come first.
-    earlier: usize,
+    checkpoint: Option<Checkpoint>,
+    /// The number of entries that a resumed run does not pay for again: those of an earlier ledger and of kept steps.
+    accounted: usize,
+    /// The number of entries before the step in progress.
+    before_step: usize,
     seed: NoiseSeed,
     round: u32,
     /// `None` after resuming a run, until the next round begins.
@@ -82,63 +86,27 @@ impl<'a> Curator<'a> {
         let noise = Some(seed.generator(0)?);
         let ledger = ledger.of_unit(relation.unit());
         let unit = PrivacyUnit::of_record(relation);
-        let (round, earlier) = (0, 0);
-        Ok(Self { data, unit, ledger, earlier, seed, round, noise, on_disk: None, set_aside: None })
+        Ok(Self {
+            data,
+            unit,
+            ledger,
+            checkpoint: None,
+            accounted: 0,
+            before_step: 0,
+            seed,
+            round: 0,
+            noise,
+            on_disk: None,
+            set_aside: None,
+        })
     }
 
-    /// Resumes the ledger of an interrupted run. Call [`begin_round`](Self::begin_round) before the next access.
-    ///
-    /// # Errors
-    /// A curator that has measured something itself, which the interrupted run did too, with other noise; a ledger with
-    /// another limit or one that exceeds it, one that does not begin with the earlier ledger of this curator
-    /// ([`charge_earlier`](Self::charge_earlier)), or an entry whose cost does not cover its mechanism or that was measured
-    /// under another relation.
-    pub fn continue_from(&mut self, ledger: &Ledger) -> Result<()> {
-        let limit = self.ledger().limit();
-        let is_as_pure = ledger.epsilon_limit() == self.ledger().epsilon_limit()
-            && ledger.delta_limit().to_bits() == self.ledger().delta_limit().to_bits();
-        let known = self.ledger().entries();
-        let is_own =
-            ledger.entries().starts_with(known) && known.len() == self.earlier && self.round == 0;
-        if !is_own || ledger.limit() != limit || !is_as_pure {
-            return Err(Error::invalid_specification(
-                "ledger to continue",
-                format!("limit {}, after spending {}", ledger.limit(), self.spent()),
-                format!(
-                    "limit {limit}, pure or not and with the delta of this run, after what it has spent before"
-                ),
-            ));
-        }
-        if let Some(entry) = ledger.entries().iter().find(|entry| entry.lacks_score()) {
-            return Err(Error::invalid_specification(
-                format!("ledger to continue, round {}, {}", entry.round, entry.purpose),
-                "a selection without 'score'",
-                "the parts of its sensitivity",
-            ));
-        }
-        self.check_relation(ledger)?;
-        let mut resumed = self.ledger.emptied();
-        ledger.entries().iter().try_for_each(|entry| resumed.charge(entry.clone()))?;
-        self.round = ledger.entries().iter().map(|entry| entry.round).max().unwrap_or(0);
-        self.ledger = resumed;
-        self.noise = None;
-        Ok(())
-    }
-
-    /// Charges an access of an interrupted run once more to the resumed ledger. Its result is known, so nothing is drawn.
-    ///
-    /// # Errors
-    /// An entry of another relation, before the current round, above what is left, or whose cost does not cover its
-    /// mechanism.
-    pub(crate) fn charge_again(&mut self, entry: LedgerEntry) -> Result<()> {
-        if !entry.is_of(self.relation()) || entry.round < self.round {
-            let found = format!("round {}, {}", entry.round, entry.purpose);
-            let expected = "an access of this relation, of the current round or a later one";
-            return Err(Error::invalid_specification("ledger to continue", found, expected));
-        }
-        let round = entry.round;
-        self.ledger.charge(entry)?;
-        (self.round, self.noise) = (round, None);
+    /// The curator of the same records in other codes. `data`: each record recoded on its own, by a rule that does not
+    /// depend on the records, so that neighboring tables stay neighbors.
+    pub(crate) fn recode(&mut self, data: &'a dyn Projectable) -> Result<()> {
+        self.data = data;
+        // A generator of its own, also after resuming the step that the rule came from.
+        self.noise = Some(self.seed.generator(self.round)?);
         Ok(())
     }
 
@@ -185,7 +153,7 @@ impl<'a> Curator<'a> {
         if charged.remaining().is_zero() {
             return used_up(Cost::Rho(charged.spent()), Cost::Rho(charged.limit()));
         }
-        self.earlier = charged.entries().len();
+        self.accounted = charged.entries().len();
         self.ledger = charged;
         Ok(())
     }
@@ -219,8 +187,8 @@ impl<'a> Curator<'a> {
     /// Begins a round with its own noise generator. The generator is fresh from the system, or derived from a fixed
     /// seed and the round, so that a resumed run repeats the same draws.
     ///
-    /// `round`: counted from 1, above the previous round. Directly after [`continue_from`](Self::continue_from) it may
-    /// repeat the last round of the ledger.
+    /// `round`: counted from 1, above the previous round. Directly after [`resume`](Self::resume) it may repeat the last round
+    /// of the ledger.
     ///
     /// # Errors
     /// A round that is not above the previous one, or [`Error::Entropy`].

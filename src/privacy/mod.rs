@@ -12,6 +12,7 @@
 
 mod budget;
 mod cell_set;
+mod checkpoint;
 mod conversion;
 mod curator;
 mod ledger;
@@ -32,6 +33,7 @@ mod unit;
 
 pub use budget::Budget;
 pub use cell_set::CellSet;
+pub use checkpoint::{Checkpoint, Inputs};
 pub use conversion::{
     Delta, Epsilon, delta_from_rho_epsilon, epsilon_from_rho_delta, rho_from_epsilon_delta,
 };

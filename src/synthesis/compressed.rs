@@ -4,21 +4,11 @@ use crate::compression::{self, Compression};
 use crate::data::PublicData;
 use crate::domain::{Domain, Schema};
 use crate::error::{Contradiction, Error, Result};
-use crate::mechanism::{CheckpointFolder, KeptCompression, Mechanism, PlanFor, Task};
+use crate::mechanism::{Mechanism, PlanFor};
 use crate::observe::{Event, Notice, Observer};
-use crate::privacy::{Budget, LedgerFile, Rho};
+use crate::privacy::{Budget, Curator, Rho};
 use crate::synthesis::Tables;
 use crate::synthesis::job::Resolved;
-
-/// A job's tables with merged values, and what finding them has cost, together with what was spent before.
-pub(super) struct Compressed {
-    pub(super) tables: Tables,
-    pub(super) earlier: LedgerFile,
-    /// The folder of the rounds. The merged values are among its inputs.
-    pub(super) checkpoint: Option<CheckpointFolder>,
-    /// Held until the end of the job.
-    pub(super) kept: Option<KeptCompression>,
-}
 
 impl Resolved<'_> {
     /// Refuses a share out of range, or one of no budget or of a budget without δ.
@@ -39,68 +29,34 @@ impl Resolved<'_> {
         Ok(())
     }
 
-    /// Merges the rare values of the attributes with many values, if that was requested and there are such attributes.
+    /// The tables with the rare values of the attributes with many values merged, if that was requested and there are such
+    /// attributes.
     pub(super) fn compressed(
         &self,
         mechanism: &dyn Mechanism,
         tables: &Tables,
-        earlier: Option<&LedgerFile>,
-        checkpoint: Option<&CheckpointFolder>,
+        curator: &mut Curator<'_>,
         observer: &mut dyn Observer,
-    ) -> Result<Option<Compressed>> {
+    ) -> Result<Option<Tables>> {
         let Some(share) = self.compress else { return Ok(None) };
         let attributes = self.mergeable(&tables.schema);
         if attributes.is_empty() {
             self.workload_over(&tables.schema.domain(), observer)?;
             return Ok(None);
         }
-        let data = tables.private.data();
-        let mut curator = self.curator(data, earlier)?;
-        let before = curator.spent();
         // What the mechanism refuses whatever the data, it refuses before anything is paid.
-        let relation = self.unit.relation();
-        let records = if relation.has_public_total() { data.records() } else { 1 };
         mechanism.plan(&PlanFor {
-            domain: data.domain(),
+            domain: curator.domain(),
             workload: &tables.workload,
-            relation,
+            relation: curator.relation(),
             rho: curator.remaining(),
-            records,
+            records: curator.records().unwrap_or(1),
         })?;
-        let task = Task { checkpoint, ..Task::new(&tables.workload, &tables.public) };
-        let mut kept = checkpoint
-            .map(|folder| {
-                let name = mechanism.name();
-                KeptCompression::open(folder, name, &self.parameters, &curator, &task)
-            })
-            .transpose()?;
-        let is_measured = kept.as_ref().is_some_and(KeptCompression::is_measured);
         let rho = curator.remaining().fraction(share)?.0;
-        let measured = match &mut kept {
-            Some(kept) => kept.measure(&mut curator, &attributes, rho),
-            None => compression::measure(&mut curator, &attributes, rho),
-        };
-        let merged = measured.and_then(|noisy| {
-            // The file that an interrupted run has left says more.
-            if !is_measured {
-                curator.save_ledger()?;
-            }
-            let found = Compression::new(&tables.schema, &noisy, &tables.public)?;
-            let (spent, limit) = (curator.spent(), curator.ledger().limit());
-            self.merged(tables, &found, (spent, limit), observer)
-        });
-        let tables = merged.inspect_err(|_| {
-            if curator.spent() > before {
-                self.failed(&self.mechanism, &curator, observer);
-            }
-        })?;
-        let earlier = LedgerFile::new(&self.mechanism, self.budget, &curator);
-        let merged = tables.schema.to_json()?;
-        let checkpoint = checkpoint.cloned().map(|mut folder| {
-            folder.inputs.insert("merged values", merged);
-            folder
-        });
-        Ok(Some(Compressed { tables, earlier, checkpoint, kept }))
+        let noisy = compression::measure(curator, &attributes, rho)?;
+        let found = Compression::new(&tables.schema, &noisy, &tables.public)?;
+        let cost = (curator.spent(), curator.ledger().limit());
+        self.merged(tables, &found, cost, observer).map(Some)
     }
 
     /// The attributes whose rare values may be merged. What the rows of a unit agree on stays as it is: of a group, each row

@@ -5,8 +5,8 @@ use rand::rngs::ChaCha20Rng;
 
 use crate::data::Dataset;
 use crate::error::{Contradiction, Error, Result};
-use crate::mechanism::{CheckpointFolder, KeptErrors, Release};
-use crate::privacy::Curator;
+use crate::mechanism::Release;
+use crate::privacy::{Curator, Inputs};
 use crate::synthesis::job::Resolved;
 
 /// A release and the records that are published. Nothing draws them again.
@@ -34,18 +34,6 @@ impl Resolved<'_> {
         Ok(())
     }
 
-    /// Sets the budget of the errors aside. With a checkpoint, opens the file that keeps them.
-    pub(super) fn prepare_errors(
-        &self,
-        curator: &mut Curator<'_>,
-        checkpoint: Option<&CheckpointFolder>,
-    ) -> Result<Option<KeptErrors>> {
-        let Some(share) = self.error_share else { return Ok(None) };
-        let kept = checkpoint.map(KeptErrors::open).transpose()?;
-        curator.set_aside(share)?;
-        Ok(kept)
-    }
-
     /// Draws the records, once, and measures their errors if that was requested.
     ///
     /// `merged`: whether rare values were merged.
@@ -53,23 +41,34 @@ impl Resolved<'_> {
         &self,
         mut release: Release,
         curator: &mut Curator<'_>,
-        kept: Option<KeptErrors>,
         merged: bool,
     ) -> Result<Drawn> {
-        let known = kept.as_ref().and_then(KeptErrors::row_seed).or(self.seed);
-        let seed = known.unwrap_or_else(rand::random);
-        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let mut rng = ChaCha20Rng::seed_from_u64(self.row_seed(curator)?);
         let records = self.rows()?.unwrap_or_else(|| release.records());
         let rows = release.rows(records, self.draw, &mut rng)?;
         let (rows, units) = self.link(&release, rows, &mut rng)?;
-        match kept {
-            Some(mut kept) => release.measure_errors_once(curator, &rows, seed, &mut kept)?,
-            None if self.error_share.is_some() => release.measure_errors(curator, &rows)?,
-            None => {}
+        if self.error_share.is_some() {
+            release.measure_errors(curator, &rows)?;
         }
         if merged && let Some(errors) = &mut release.errors {
             errors.left_out.merged_values = true;
         }
         Ok(Drawn { release, rows, units, rng })
+    }
+
+    /// The seed from which the records are drawn: a step that costs nothing, so that a resumed run draws the same records, whose
+    /// errors may be measured already.
+    fn row_seed(&self, curator: &mut Curator<'_>) -> Result<u64> {
+        match self.seed {
+            Some(seed) => Ok(seed),
+            None => curator.once(
+                "drawing",
+                Inputs::default,
+                |_| Ok(rand::random()),
+                |_, paid| {
+                    if paid.is_empty() { Ok(()) } else { Err("drawing records costs nothing") }
+                },
+            ),
+        }
     }
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::data::{Destination, OutputLock, is_standard_input};
 use crate::error::{Contradiction, Error, OutputFault, Result};
-use crate::mechanism::{CheckpointFolder, PublicTables};
+use crate::mechanism::PublicTables;
+use crate::privacy::Checkpoint;
 use crate::query::WorkloadSource;
 use crate::synthesis::job::Resolved;
 
@@ -204,24 +205,23 @@ impl Resolved<'_> {
         Ok(())
     }
 
-    /// Creates and tests the checkpoint folder. The private table is identified by [`TableSource::label`], never by its
-    /// records.
+    /// Creates and tests the folder of the checkpoint.
+    pub(super) fn create_checkpoint(&self) -> Result<()> {
+        let Some(folder) = &self.checkpoint else { return Ok(()) };
+        let failed = |source| Error::Io { action: "create", path: folder.clone(), source };
+        fs::create_dir_all(folder).map_err(failed)?;
+        check_files(&[], &[("checkpoint", &folder.join("state"))], Existing::Replaced)
+    }
+
+    /// Opens the checkpoint. The private table is identified by [`TableSource::label`], never by its records.
     ///
     /// [`TableSource::label`]: super::TableSource::label
-    pub(super) fn checkpoint_folder(&self) -> Result<Option<CheckpointFolder>> {
+    pub(super) fn open_checkpoint(&self) -> Result<Option<Checkpoint>> {
         let Some(folder) = &self.checkpoint else { return Ok(None) };
-        let failed = |action, path: &Path| {
-            let path = path.to_owned();
-            move |source| Error::Io { action, path, source }
-        };
-        fs::create_dir_all(folder).map_err(failed("create", folder))?;
-        check_files(&[], &[("checkpoint", &folder.join("state"))], Existing::Replaced)?;
-        let mut checkpoint = CheckpointFolder::new(folder, self.private.label()?);
-        checkpoint.inputs.insert("schema", self.schema.text()?);
-        if let Some(units) = self.unit.units() {
-            let columns = [&[units.column().to_owned()], units.agree().unwrap_or_default()];
-            checkpoint.inputs.insert("unit of privacy", columns.concat().join("\n"));
-        }
-        Ok(Some(checkpoint))
+        let checkpoint = Checkpoint::open(folder, &self.private.label()?)?;
+        let checkpoint = checkpoint.with_input("schema", &self.schema.text()?);
+        let Some(units) = self.unit.units() else { return Ok(Some(checkpoint)) };
+        let columns = [&[units.column().to_owned()], units.agree().unwrap_or_default()];
+        Ok(Some(checkpoint.with_input("unit of privacy", &columns.concat().join("\n"))))
     }
 }

@@ -17,10 +17,10 @@ mod warnings;
 
 use crate::data::{Dataset, Projectable, write_text};
 use crate::error::Result;
-use crate::mechanism::{CheckpointFolder, Mechanism, PublicTables, Release, Task};
+use crate::mechanism::{Mechanism, PublicTables, Release, Task};
 use crate::model::ModelFile;
 use crate::observe::{Event, Notice, Observer};
-use crate::privacy::{Curator, LedgerFile, Rho};
+use crate::privacy::{Checkpoint, Curator, LedgerFile, Rho};
 use crate::report::Report;
 
 use claims::Claims;
@@ -125,22 +125,34 @@ impl Resolved<'_> {
             let mechanism = mechanism.name();
             observer.event(&Event::Notice(Notice::PublicTablesUnused { mechanism }));
         }
-        let mut checkpoint = self.checkpoint_folder()?;
+        self.create_checkpoint()?;
         let (reserved, mut claims) = self.reserve()?;
-        let mut tables = Tables::read(self, &*mechanism, observer)?;
-        self.warn(&tables, observer);
-        let mut earlier = self.ledger_from.as_deref().map(LedgerFile::read).transpose()?;
-        let before = earlier.as_ref().map_or(Rho::ZERO, |earlier| earlier.ledger.spent());
-        let merged =
-            self.compressed(&*mechanism, &tables, earlier.as_ref(), checkpoint.as_ref(), observer)?;
-        let kept = merged.map(|merged| {
-            (tables, earlier) = (merged.tables, Some(merged.earlier));
-            checkpoint = merged.checkpoint;
-            merged.kept
-        });
-        let (earlier_ref, folder) = (earlier.as_ref(), checkpoint.as_ref());
-        let drawn = self.release(&*mechanism, &tables, (earlier_ref, before), folder, observer)?;
-        drop(kept);
+        let checkpoint = self.open_checkpoint()?;
+        let given = Tables::read(self, &*mechanism, observer)?;
+        self.warn(&given, observer);
+        let earlier = self.ledger_from.as_deref().map(LedgerFile::read).transpose()?;
+        let mut curator = self.curator(given.private.data(), earlier.as_ref(), checkpoint)?;
+        let before = curator.spent();
+        let failed = |curator: &Curator<'_>, observer: &mut dyn Observer| {
+            if curator.spent() > before {
+                self.failed(curator, observer);
+            }
+        };
+        // The paid steps, one after another: merging, rounds, errors.
+        let merged = self
+            .compressed(&*mechanism, &given, &mut curator, observer)
+            .inspect_err(|_| failed(&curator, observer))?;
+        if let Some(merged) = &merged {
+            curator.recode(merged.private.data())?;
+        }
+        let tables = merged.as_ref().unwrap_or(&given);
+        // What replicates are made with has been spent for merging too.
+        let earlier = if merged.is_some() { Some(self.ledger_so_far(&curator)) } else { earlier };
+        let drawn = self
+            .release(&*mechanism, tables, &mut curator, merged.is_some(), observer)
+            .inspect_err(|_| failed(&curator, observer))?;
+        drop(curator);
+        let tables = merged.unwrap_or(given);
         claims.as_mut().map_or(Ok(()), Claims::begin)?;
         if let Some(budget) = self.budget.filter(|_| !self.unit.relation().has_public_total()) {
             warnings::warn_of_delta(budget, drawn.release.records(), observer);
@@ -182,6 +194,7 @@ impl Resolved<'_> {
         &self,
         data: &'a dyn Projectable,
         earlier: Option<&LedgerFile>,
+        checkpoint: Option<Checkpoint>,
     ) -> Result<Curator<'a>> {
         let (unit, seed) = (&self.unit, self.noise_seed());
         let curator = match self.budget {
@@ -196,47 +209,49 @@ impl Resolved<'_> {
                 })?
             }
         };
-        Ok(match &self.ledger {
+        let curator = match &self.ledger {
             Some(path) => curator.with_ledger_at(path, &self.mechanism, self.budget),
+            None => curator,
+        };
+        Ok(match checkpoint {
+            Some(checkpoint) => curator.with_checkpoint(checkpoint),
             None => curator,
         })
     }
 
     /// The run of the mechanism, the drawing and the measuring of errors.
-    ///
-    /// `earlier`: the ledger that comes first, and how much of it another job has spent.
     fn release(
         &self,
         mechanism: &dyn Mechanism,
         tables: &Tables,
-        (earlier, before): (Option<&LedgerFile>, Rho),
-        checkpoint: Option<&CheckpointFolder>,
+        curator: &mut Curator<'_>,
+        merged: bool,
         observer: &mut dyn Observer,
     ) -> Result<Drawn> {
-        let data = tables.private.data();
-        let mut curator = self.curator(data, earlier)?;
-        let kept = self.prepare_errors(&mut curator, checkpoint)?;
-        let task = Task { checkpoint, ..Task::new(&tables.workload, &tables.public) };
-        let release = mechanism.run(&mut curator, &task, observer);
-        let merged = tables.schema != tables.given && self.compress.is_some();
-        let drawn = release.and_then(|release| self.draw(release, &mut curator, kept, merged));
-        if drawn.is_err() && curator.spent() > before {
-            self.failed(mechanism.name(), &curator, observer);
+        if let Some(share) = self.error_share {
+            curator.set_aside(share)?;
         }
-        drawn
+        let task = Task::new(&tables.workload, &tables.public);
+        let release = mechanism.run(curator, &task, observer)?;
+        self.draw(release, curator, merged)
+    }
+
+    /// What was spent so far.
+    fn ledger_so_far(&self, curator: &Curator<'_>) -> LedgerFile {
+        LedgerFile::new(&self.mechanism, self.budget, curator)
     }
 
     /// Reports what a failed run has spent, and writes it for a later run.
     ///
     /// With a checkpoint it reports nothing else. A round missing from the checkpoint will be drawn again, so its
     /// draws, such as the selected marginal, must stay hidden.
-    fn failed(&self, command: &str, curator: &Curator<'_>, observer: &mut dyn Observer) {
+    fn failed(&self, curator: &Curator<'_>, observer: &mut dyn Observer) {
         if let Some(folder) = &self.checkpoint {
             observer.event(&Event::Notice(Notice::SpentInCheckpoint { folder: folder.clone() }));
             return;
         }
         let (spent, limit) = (curator.spent(), curator.whole_ledger().limit());
-        let file = LedgerFile::new(command, self.budget, curator);
+        let file = self.ledger_so_far(curator);
         let ledger = self.ledger.clone().filter(|path| file.write(path).is_ok());
         observer.event(&Event::Notice(Notice::SpentBeforeFailure { spent, limit, ledger }));
     }

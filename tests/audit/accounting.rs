@@ -325,7 +325,7 @@ fn a_resumed_run_with_a_fixed_seed_repeats_the_very_same_draws() {
     let text = serde_json::to_string(first.ledger()).unwrap();
     let ledger: Ledger = serde_json::from_str(&text).unwrap();
     let mut second = curator(&data, 1.0);
-    second.continue_from(&ledger).unwrap();
+    second.resume(ledger.entries()).unwrap();
     parts.extend((4..=6).map(|r| round(&mut second, r, cost).unwrap()));
     assert_eq!(parts, whole);
     assert_eq!(second.ledger(), straight.ledger());
@@ -341,7 +341,7 @@ fn rounds_go_forward_and_a_resumed_run_begins_one_before_it_draws() {
     assert!(run.begin_round(2).is_err() && run.begin_round(1).is_err());
     let limit = run.ledger().limit();
     let mut resumed = Curator::new(&data, ReplaceOne, limit, NoiseSeed::System).unwrap();
-    resumed.continue_from(run.ledger()).unwrap();
+    resumed.resume(run.ledger().entries()).unwrap();
     assert!(resumed.is_private());
     let clique = Clique::new([0]);
     assert!(resumed.measure(&clique, rho(0.1)).is_err());
@@ -376,11 +376,11 @@ fn a_tampered_ledger_is_refused() {
 
     // A ledger of the other relation: its noise was drawn for another sensitivity.
     let mut other = Curator::new(&data, AddRemoveOne, rho(0.5), NoiseSeed::System).unwrap();
-    assert!(other.continue_from(run.ledger()).is_err());
-    // A ledger of another limit, and a curator that has spent something.
-    assert!(curator(&data, 1.0).continue_from(run.ledger()).is_err());
+    assert!(other.resume(run.ledger().entries()).is_err());
+    // Above what is left, and a curator that has spent something.
+    assert!(curator(&data, 0.4).resume(run.ledger().entries()).is_err());
     let ledger = run.ledger().clone();
-    assert!(run.continue_from(&ledger).is_err());
+    assert!(run.resume(ledger.entries()).is_err());
 }
 
 proptest! {

@@ -8,12 +8,13 @@ use std::path::Path;
 
 use jointly::data::{Dataset, PublicData, Units};
 use jointly::domain::{Clique, Domain};
-use jointly::mechanism::{CATALOGUE, CheckpointFolder, Task, find};
+use jointly::mechanism::{CATALOGUE, Task, find};
 use jointly::observe::Silent;
-use jointly::privacy::NeighboringRelation::{AddRemoveOne, ReplaceOne};
+use jointly::privacy::NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
 use jointly::privacy::{
-    Curator, Epsilon, Ledger, LedgerFile, NeighboringRelation, NoiseMechanism, NoiseSeed,
-    PrivacyUnit, Ratio, Rho, ScoreSensitivity, Selection,
+    Budget, Checkpoint, Curator, Epsilon, Inputs, Ledger, LedgerEntry, LedgerFile,
+    NeighboringRelation, NoiseMechanism, NoiseSeed, PrivacyUnit, Ratio, RecordsPerUnit, Rho,
+    ScoreSensitivity, Selection,
 };
 use jointly::query::{WeightedClique, Workload};
 use serde_json::{Map, Value, json};
@@ -156,18 +157,18 @@ fn a_selection_without_its_score_is_refused() {
     let private = table(10);
     let (ledger, mut written) = with_selection(&private, ReplaceOne);
     let curator = || Curator::new(&private, ReplaceOne, rho(1.0), NoiseSeed::System).unwrap();
-    curator().continue_from(&ledger).unwrap();
+    curator().resume(ledger.entries()).unwrap();
     // What a curator has measured itself has other noise than the entry of the same cost.
     let measured = || {
         let mut own = curator();
         own.measure(&Clique::new([0]), rho(0.1)).unwrap();
         own
     };
-    assert!(measured().continue_from(measured().ledger()).is_err());
+    assert!(measured().resume(measured().ledger().entries()).is_err());
     written["entries"][0]["mechanism"].as_object_mut().unwrap().remove("score");
     let lacking: Ledger = serde_json::from_value(written).unwrap();
     assert!(
-        curator().continue_from(&lacking).is_err(),
+        curator().resume(lacking.entries()).is_err(),
         "a run of this version wrote no such entry"
     );
 
@@ -204,15 +205,88 @@ fn a_pure_run_goes_on_with_a_pure_ledger_only() {
     let limit = pure().ledger().limit();
     let mut other = Curator::new(&private, ReplaceOne, limit, NoiseSeed::System).unwrap();
     other.measure(&Clique::new([0]), rho(0.1)).unwrap();
-    assert!(pure().continue_from(other.ledger()).is_err(), "Gaussian noise");
+    assert!(pure().resume(other.ledger().entries()).is_err(), "Gaussian noise");
     let mut own = pure();
     own.measure_laplace(&Clique::new([0]), Ratio::new(1, 1).unwrap()).unwrap();
-    pure().continue_from(own.ledger()).unwrap();
-    let mut plain = Curator::new(&private, ReplaceOne, limit, NoiseSeed::System).unwrap();
-    assert!(plain.continue_from(own.ledger()).is_err(), "a limit that the run does not have");
-    // An empty ledger of another kind would lift the limit of epsilon.
-    let empty = Ledger::new(limit);
-    assert!(pure().continue_from(&empty).is_err());
+    pure().resume(own.ledger().entries()).unwrap();
+}
+
+/// A paid step of a curator with a checkpoint.
+fn step(curator: Curator<'_>, folder: &Path) -> jointly::Result<Vec<i64>> {
+    let mut curator = curator.with_checkpoint(Checkpoint::open(folder, "rows")?);
+    let pay = |curator: &mut Curator<'_>| {
+        let whole = curator.remaining_epsilon()?;
+        let half = Ratio::new(whole.numerator(), 2 * whole.denominator())?;
+        let noisy = curator.measure_laplace(&Clique::new([0]), half)?;
+        Ok(noisy.values)
+    };
+    let of_one = |_: &Vec<i64>, entries: &[LedgerEntry]| match entries.len() {
+        1 => Ok(()),
+        _ => Err("one entry"),
+    };
+    curator.once("a step", Inputs::default, pay, of_one)
+}
+
+#[test]
+fn a_step_is_resumed_under_the_same_budget_only() {
+    let private = table(10);
+    let unit = |most| AddRemoveUnit(RecordsPerUnit::new(most).unwrap());
+    let epsilon = |value| Epsilon::new(value).unwrap();
+    let pure = |value, relation| {
+        Curator::pure(&private, relation, epsilon(value), NoiseSeed::System).unwrap()
+    };
+    let limit = pure(2.0, ReplaceOne).ledger().limit();
+    let plain = Curator::new(&private, ReplaceOne, limit, NoiseSeed::System).unwrap();
+    let approximate = |part| {
+        let budget = Budget::approximate(1.0, 1e-6).unwrap().with_threshold_delta(part);
+        budget.unwrap().curator(&private, ReplaceOne, NoiseSeed::System).unwrap()
+    };
+    let curators: [&dyn Fn() -> Curator<'_>; 7] = [
+        &|| pure(2.0, ReplaceOne),
+        &|| pure(2.5, ReplaceOne),
+        &|| pure(2.0, AddRemoveOne),
+        &|| pure(2.0, unit(3)),
+        &|| pure(2.0, unit(4)),
+        &|| approximate(1e-7),
+        &|| approximate(2e-7),
+    ];
+    for (number, own) in curators.iter().enumerate() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = step(own(), folder.path()).unwrap();
+        for (other, make) in curators.iter().enumerate() {
+            let resumed = step(make(), folder.path());
+            assert_eq!(resumed.ok(), (number == other).then(|| first.clone()), "{number}, {other}");
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    step(pure(2.0, ReplaceOne), folder.path()).unwrap();
+    assert!(step(plain, folder.path()).is_err(), "an empty ledger of rho has no limit of epsilon");
+    // What was spent before is a part of what the step is after.
+    let mut first = pure(1.0, ReplaceOne);
+    first.measure_laplace(&Clique::new([1]), Ratio::new(1, 2).unwrap()).unwrap();
+    let earlier = LedgerFile::new("earlier", None, &first);
+    let after = || {
+        let mut own = pure(2.0, ReplaceOne);
+        own.charge_earlier(&earlier).unwrap();
+        own
+    };
+    assert!(step(after(), folder.path()).is_err(), "an earlier ledger that was not there");
+    let folder = tempfile::tempdir().unwrap();
+    let kept = step(after(), folder.path()).unwrap();
+    assert_eq!(step(after(), folder.path()).unwrap(), kept);
+    assert!(step(pure(2.0, ReplaceOne), folder.path()).is_err(), "without it");
+}
+
+#[test]
+fn a_curator_with_a_checkpoint_pays_within_steps_only() {
+    let private = table(10);
+    let folder = tempfile::tempdir().unwrap();
+    let mut curator = Curator::new(&private, ReplaceOne, rho(1.0), NoiseSeed::System).unwrap();
+    curator.measure(&Clique::new([0]), rho(0.1)).unwrap();
+    // The resumed run would pay for it again, and show other noise.
+    let refused = step(curator, folder.path()).unwrap_err().to_string();
+    assert!(refused.contains("an access between two steps"), "{refused}");
+    assert!(!folder.path().join("checkpoint.json").exists());
 }
 
 /// A ledger file of a run with some entries.
@@ -292,10 +366,10 @@ fn resume(
     label: &str,
 ) -> jointly::Result<Rho> {
     let private = table(40);
-    let mut curator = Curator::new(&private, relation, rho(1.0), seed).unwrap();
-    let checkpoint = CheckpointFolder::new(folder, label);
+    let curator = Curator::new(&private, relation, rho(1.0), seed).unwrap();
+    let mut curator = curator.with_checkpoint(Checkpoint::open(folder, label)?);
     let workload = workload();
-    let task = Task { checkpoint: Some(&checkpoint), ..Task::new(&workload, &[]) };
+    let task = Task::new(&workload, &[]);
     let mechanism = find("independent").unwrap().build(&Map::new()).unwrap();
     Ok(mechanism.run(&mut curator, &task, &mut Silent)?.ledger.spent())
 }
@@ -334,6 +408,8 @@ fn a_checkpoint_whose_ledger_lacks_a_measurement_is_refused() {
     write(&|_| {});
     resume(folder.path(), ReplaceOne, seed, "rows").unwrap();
     write(&|value| {
+        let end = value["ledger"]["entries"].as_array().unwrap().len() - 1;
+        value["steps"][0]["entries"]["end"] = json!(end);
         let ledger = &mut value["ledger"];
         let last = ledger["entries"].as_array_mut().unwrap().pop().unwrap();
         let cost = last["rho"]["units"].as_u64().unwrap();

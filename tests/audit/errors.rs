@@ -3,13 +3,15 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![expect(clippy::cast_possible_truncation, reason = "whole numbers")]
 
+use std::path::Path;
+
 use jointly::data::{Dataset, Projectable, PublicData};
 use jointly::domain::Domain;
-use jointly::mechanism::{
-    CheckpointFolder, Independent, KeptErrors, Mechanism, PublicOnly, Release, Task,
-};
+use jointly::mechanism::{Independent, Mechanism, PublicOnly, Release, Task};
 use jointly::observe::Silent;
-use jointly::privacy::{Curator, Epsilon, NeighboringRelation, NoiseMechanism, NoiseSeed, Rho};
+use jointly::privacy::{
+    Checkpoint, Curator, Epsilon, NeighboringRelation, NoiseMechanism, NoiseSeed, Rho,
+};
 use jointly::query::Workload;
 
 use crate::statistics::{check_independent, check_law, relations};
@@ -166,16 +168,16 @@ fn what_is_set_aside_is_kept_from_the_run_and_spent_on_errors_alone() {
 fn kept(
     private: &Dataset,
     workload: &Workload,
-    folder: &CheckpointFolder,
+    folder: &Path,
     drawn: &Dataset,
 ) -> jointly::Result<Release> {
-    let mut kept = KeptErrors::open(folder)?;
     let relation = NeighboringRelation::AddRemoveOne;
-    let mut curator = Curator::new(private, relation, limit(2.0), NoiseSeed::System)?;
+    let curator = Curator::new(private, relation, limit(2.0), NoiseSeed::System)?;
+    let mut curator = curator.with_checkpoint(Checkpoint::open(folder, "t")?);
     curator.set_aside(0.1)?;
-    let task = Task { checkpoint: Some(folder), ..Task::new(workload, &[]) };
+    let task = Task::new(workload, &[]);
     let mut release = Independent::default().run(&mut curator, &task, &mut Silent)?;
-    release.measure_errors_once(&mut curator, drawn, 5, &mut kept)?;
+    release.measure_errors(&mut curator, drawn)?;
     assert_eq!(release.ledger, *curator.ledger());
     Ok(release)
 }
@@ -185,35 +187,25 @@ fn errors_in_a_checkpoint_are_charged_and_never_measured_again() {
     let (private, drawn) = (table(600, 1), table(80, 3));
     let workload = Workload::all_k_way(&domain(), 2).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let place = CheckpointFolder::new(folder.path(), "t");
-    let first = kept(&private, &workload, &place, &drawn).unwrap();
-    assert_eq!(KeptErrors::open(&place).unwrap().row_seed(), Some(5));
+    let first = kept(&private, &workload, folder.path(), &drawn).unwrap();
     for _ in 0..2 {
         // The noise is from the system: only the kept numbers can be the same.
-        let again = kept(&private, &workload, &place, &drawn).unwrap();
+        let again = kept(&private, &workload, folder.path(), &drawn).unwrap();
         assert_eq!(again.errors(), first.errors());
         assert_eq!(again.ledger, first.ledger, "charged in full, and once");
     }
     // Errors of other records would be a second measurement.
-    let refused = kept(&private, &workload, &place, &table(81, 3)).unwrap_err().to_string();
-    assert!(refused.contains("those of other records"), "{refused}");
-    // A file that was removed would be measured again for one charge, and one without its rounds is of nothing.
-    let (errors, rounds) =
-        (folder.path().join("errors.json"), folder.path().join("checkpoint.json"));
-    for (gone, why) in [(&errors, "no file of measured errors"), (&rounds, "are gone")] {
-        let aside = folder.path().join("aside");
-        std::fs::rename(gone, &aside).unwrap();
-        let refused = kept(&private, &workload, &place, &drawn).unwrap_err().to_string();
-        assert!(refused.contains(why), "{refused}");
-        std::fs::rename(&aside, gone).unwrap();
-    }
-    assert_eq!(kept(&private, &workload, &place, &drawn).unwrap().errors(), first.errors());
+    let refused = kept(&private, &workload, folder.path(), &table(81, 3)).unwrap_err().to_string();
+    assert!(refused.ends_with("these differ: released records"), "{refused}");
+    assert_eq!(kept(&private, &workload, folder.path(), &drawn).unwrap().errors(), first.errors());
     // Two runs at once would both measure.
-    let held = KeptErrors::open(&place).unwrap();
-    assert!(KeptErrors::open(&place).unwrap_err().to_string().contains("another run"));
+    let held = Checkpoint::open(folder.path(), "t").unwrap();
+    let second = Checkpoint::open(folder.path(), "t").unwrap_err().to_string();
+    assert!(second.contains("another run"), "{second}");
     drop(held);
-    let file = folder.path().join("errors.json");
+    let file = folder.path().join("checkpoint.json");
     let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replacen("\"row_seed\":5", "\"row_seed\":6", 1)).unwrap();
-    assert!(KeptErrors::open(&place).unwrap_err().to_string().contains("changed or damaged"));
+    std::fs::write(&file, text.replacen("\"values\":[", "\"values\":[1", 1)).unwrap();
+    let changed = Checkpoint::open(folder.path(), "t").unwrap_err().to_string();
+    assert!(changed.contains("changed or damaged"), "{changed}");
 }

@@ -213,8 +213,8 @@ fn a_ledger_of_older_versions_has_one_draw_a_selection_and_one_without_draws_is_
         serde_json::to_value(curator.ledger()).unwrap()
     };
     let continued = |ledger: &serde_json::Value| {
-        let ledger = serde_json::from_value(ledger.clone());
-        ledger.is_ok_and(|ledger| new().continue_from(&ledger).is_ok())
+        let ledger = serde_json::from_value::<jointly::privacy::Ledger>(ledger.clone());
+        ledger.is_ok_and(|ledger| new().resume(ledger.entries()).is_ok())
     };
     let one = written(1);
     assert!(one["entries"][0]["mechanism"].get("draws").is_none() && continued(&one));

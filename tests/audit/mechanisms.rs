@@ -18,13 +18,11 @@ use std::fmt::Write as _;
 use jointly::data::{Dataset, Projectable, PublicData};
 use jointly::domain::{Clique, Domain};
 use jointly::measurement::{Measurement, Provenance};
-use jointly::mechanism::{
-    CATALOGUE, CheckpointFolder, Mechanism, PublicTables, Release, Task, find,
-};
+use jointly::mechanism::{CATALOGUE, Mechanism, PublicTables, Release, Task, find};
 use jointly::observe::{Event, Observer, Silent};
 use jointly::privacy::{
-    Budget, Curator, LedgerEntry, LedgerFile, NeighboringRelation, NoiseForm, NoiseMechanism,
-    NoiseSeed, Rho,
+    Budget, Checkpoint, Curator, LedgerEntry, LedgerFile, NeighboringRelation, NoiseForm,
+    NoiseMechanism, NoiseSeed, Rho,
 };
 use jointly::query::Workload;
 use jointly::trust::{MixtureRelease, Trust};
@@ -441,10 +439,10 @@ fn of_resumed() -> Runner {
         let (first, second) = (folder(), folder());
         let mechanism = find("independent").unwrap().build(&Map::new()).unwrap();
         let run = |at: &std::path::Path, observer: &mut dyn Observer| {
-            let checkpoint = CheckpointFolder::new(at, "private");
-            let task =
-                Task { checkpoint: Some(&checkpoint), ..Task::new(&world.workload, &world.public) };
-            mechanism.run(&mut curator(world, which), &task, observer).unwrap()
+            let checkpoint = Checkpoint::open(at, "private").unwrap();
+            let mut curator = curator(world, which).with_checkpoint(checkpoint);
+            let task = Task::new(&world.workload, &world.public);
+            mechanism.run(&mut curator, &task, observer).unwrap()
         };
         let mut copier = Copier { from: first.path(), to: second.path() };
         let killed = run(first.path(), &mut copier);

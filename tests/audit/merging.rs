@@ -50,8 +50,8 @@ fn an_interrupted_run_pays_for_merging_once() {
     job.mechanism = "aim".into();
     job.checkpoint = Some(folder.path().join("state"));
     let first = job.run(&mut Silent).unwrap().release.ledger;
-    let kept = std::fs::read(folder.path().join("state/compression.json")).unwrap();
+    let kept = std::fs::read(folder.path().join("state/checkpoint.json")).unwrap();
     let again = job.run(&mut Silent).unwrap().release.ledger;
     assert_eq!(first, again);
-    assert_eq!(kept, std::fs::read(folder.path().join("state/compression.json")).unwrap());
+    assert_eq!(kept, std::fs::read(folder.path().join("state/checkpoint.json")).unwrap());
 }

@@ -102,7 +102,7 @@ fn a_refused_charge_reads_nothing_and_spends_nothing() {
             // After resuming, a round must begin before anything is drawn.
             let mut resumed = Curator::new(&table, relation, limit, NoiseSeed::System).unwrap();
             let empty = resumed.ledger().clone();
-            resumed.continue_from(&empty).unwrap();
+            resumed.resume(empty.entries()).unwrap();
             let before = table.reads();
             assert!(!access(&mut resumed, limit), "{name}, {relation}: before a round begins");
             assert_eq!((resumed.spent(), table.reads()), (Rho::ZERO, before), "{name}, {relation}");

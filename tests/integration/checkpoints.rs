@@ -14,10 +14,10 @@ use jointly::domain::Clique;
 use jointly::estimation::Weighting;
 use jointly::measurement::Provenance;
 use jointly::mechanism::{
-    Aim, AnchorPgm, CheckpointFolder, Chooser, Contradicted, DualQuery, Fem, Gain, Gem, GemPub,
-    Ide, Independent, Iterate, JamPgm, Latents, Leftover, Loss, Mechanism, Mst, Mwem, MwemPgm,
-    NeuralFit, Pep, PepPub, PmwPub, Queries, QueryRelease, Rap, RapSoftmax, Repeats, Reuse, RowFit,
-    Shrinkage, Task,
+    Aim, AnchorPgm, Chooser, Contradicted, DualQuery, Fem, Gain, Gem, GemPub, Ide, Independent,
+    Iterate, JamPgm, Latents, Leftover, Loss, Mechanism, Mst, Mwem, MwemPgm, NeuralFit, Pep,
+    PepPub, PmwPub, Queries, QueryRelease, Rap, RapSoftmax, Repeats, Reuse, RowFit, Shrinkage,
+    Task,
 };
 use jointly::observe::{Event, Observer, Silent};
 use jointly::privacy::{
@@ -42,7 +42,7 @@ fn run() -> Run {
 
 /// The run that keeps its state in a folder.
 fn kept(run: &Run, folder: &Path) -> Run {
-    Run { checkpoint: Some(in_folder(folder)), ..run.clone() }
+    Run { checkpoint: Some((folder.to_owned(), "people, seed 1")), ..run.clone() }
 }
 
 /// The run without a checkpoint.
@@ -184,10 +184,6 @@ fn durable(mechanism: &dyn Mechanism) -> &'static str {
     if ["fem", "dual-query"].contains(&mechanism.name()) { "fitted" } else { "measured" }
 }
 
-fn in_folder(folder: &Path) -> CheckpointFolder {
-    CheckpointFolder::new(folder, "people, seed 1")
-}
-
 #[test]
 fn every_mechanism_stopped_anywhere_goes_on_to_the_very_same_release() {
     for relation in [NeighboringRelation::ReplaceOne, NeighboringRelation::AddRemoveOne] {
@@ -321,6 +317,13 @@ fn stored(folder: &Path) -> Option<Value> {
     Some(serde_json::from_str(&text).unwrap())
 }
 
+/// The step "rounds" of a run that has no others.
+fn rounds(stored: &Value) -> &Value {
+    let step = &stored["steps"][0];
+    assert_eq!((&step["step"], &stored["steps"][1]), (&"rounds".into(), &Value::Null));
+    &step["value"]
+}
+
 /// At every event, compares the checkpoint on disk with what the event says.
 struct Watch {
     folder: PathBuf,
@@ -331,7 +334,7 @@ impl Observer for Watch {
     fn event(&mut self, event: &Event) {
         let stored = stored(&self.folder);
         let list = |name: &str| {
-            stored.as_ref().map_or(Vec::new(), |s| s[name].as_array().unwrap().clone())
+            stored.as_ref().map_or(Vec::new(), |s| rounds(s)[name].as_array().unwrap().clone())
         };
         let ledger = ledger(&self.folder);
         let entries = ledger.as_ref().map_or(&[][..], |ledger| ledger.entries());
@@ -351,7 +354,7 @@ impl Observer for Watch {
             assert_eq!(of_round.count(), expected, "round {round}");
         }
         assert!(entries.iter().all(|e| e.round <= self.measured));
-        let has_total = stored.is_some_and(|stored| !stored["total"].is_null());
+        let has_total = stored.is_some_and(|stored| !rounds(&stored)["total"].is_null());
         assert_eq!(has_total, entries.iter().any(|e| e.round == 0));
     }
 }
@@ -408,8 +411,7 @@ fn a_checkpoint_of_other_inputs_is_refused() {
     for (what, other) in inputs {
         assert_refused(other.with(&mechanism, &mut Silent), &file, what);
     }
-    let private_label = "another table";
-    let checkpoint = Some(CheckpointFolder::new(folder.path(), private_label));
+    let checkpoint = Some((folder.path().to_owned(), "another table"));
     let other_label = Run { checkpoint, ..run.clone() };
     assert_refused(other_label.with(&mechanism, &mut Silent), &file, "label");
     let parameters = [
@@ -461,13 +463,12 @@ fn a_damaged_or_newer_checkpoint_is_refused() {
     }
     try_with(b"\xff\xfe not text", "garbled");
     try_with(b"[]", "no object");
-    let newer = br#"{"version": 5, "everything": "different"}"#;
-    assert!(try_with(newer, "newer").contains("version 5, expected 4"));
-    let older = br#"{"version": 2, "everything": "different"}"#;
-    assert!(try_with(older, "older").contains("version 2, expected 4"));
+    let newer = br#"{"version": 6, "everything": "different"}"#;
+    assert!(try_with(newer, "newer").contains("version 6, expected 5"));
+    let older = br#"{"version": 4, "everything": "different"}"#;
+    assert!(try_with(older, "older").contains("version 4, expected 5"));
     // Damage that the checksum would find first, were it not computed anew.
-    let changes: [(&str, Change); 14] = [
-        ("an input", &|s| s["inputs"]["workload"] = "00".into()),
+    let changes: [(&str, Change); 13] = [
         ("a cell less", &|s| drop(s["measurements"][0]["values"].as_array_mut().unwrap().pop())),
         ("an attribute outside", &|s| {
             s["measurements"][0]["clique"] = serde_json::json!([99]);
@@ -494,11 +495,30 @@ fn a_damaged_or_newer_checkpoint_is_refused() {
     ];
     for (what, change) in changes {
         let mut stored: Value = serde_json::from_slice(&good).unwrap();
-        change(&mut stored);
+        change(&mut stored["steps"][0]["value"]);
         let message = try_with(&sealed(stored.clone()), what);
         assert!(!message.contains("checksum"), "{what}: {message}");
         let message = try_with(&serde_json::to_vec(&stored).unwrap(), what);
         assert!(message.ends_with("its checksum does not match, it was changed or damaged"));
+    }
+    let steps: [(&str, Change); 6] = [
+        ("an input", &|s| s["steps"][0]["inputs"]["workload"] = "00".into()),
+        ("another step", &|s| s["steps"][0]["step"] = "merging".into()),
+        ("a step before it", &|s| {
+            let step = s["steps"][0].clone();
+            s["steps"].as_array_mut().unwrap().insert(0, step);
+        }),
+        ("an entry of no step", &|s| {
+            let last = s["steps"][0]["entries"]["end"].as_u64().unwrap() - 1;
+            s["steps"][0]["entries"]["end"] = last.into();
+        }),
+        ("an entry of an earlier ledger", &|s| s["steps"][0]["entries"]["start"] = 1.into()),
+        ("entries that are not there", &|s| s["steps"][0]["entries"]["end"] = 1000.into()),
+    ];
+    for (what, change) in steps {
+        let mut stored: Value = serde_json::from_slice(&good).unwrap();
+        change(&mut stored);
+        try_with(&sealed(stored), what);
     }
     // Entries taken off the ledger, which would give their budget back.
     let mut stored: Value = serde_json::from_slice(&good).unwrap();

@@ -12,7 +12,7 @@ use jointly::domain::{Clique, Kind, Schema};
 use jointly::mechanism::CATALOGUE;
 use jointly::observe::{Event, Notice, Observer, Silent};
 use jointly::privacy::LedgerFile;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::{Bench, stderr};
 use crate::quick::quick;
@@ -107,35 +107,38 @@ fn a_killed_run_pays_for_the_rare_values_once() {
         let stopped = catch_unwind(AssertUnwindSafe(|| job.run(&mut StopAt { merged }).map(drop)));
         assert!(stopped.is_err());
     }
-    let kept = std::fs::read(folder.path().join("state/compression.json")).unwrap();
+    let file = folder.path().join("state/checkpoint.json");
+    let merging = || {
+        let stored: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        assert_eq!(stored["steps"][0]["step"], "merging");
+        stored["steps"][0]["value"].clone()
+    };
+    let kept = merging();
     let first = job.run(&mut Silent).unwrap();
     let again = job.run(&mut Silent).unwrap();
-    assert_eq!(kept, std::fs::read(folder.path().join("state/compression.json")).unwrap());
+    assert_eq!(merging(), kept);
     assert_eq!(first.release.ledger, again.release.ledger);
     assert_eq!(first.tables.schema, again.tables.schema);
     let entries = first.release.ledger.entries();
     let early = entries.iter().filter(|entry| entry.round == 0).filter_map(|e| e.clique.clone());
     assert_eq!(early.collect::<Vec<_>>(), [["job"], ["hours"]]);
-    // Other shares would be other marginals.
-    let other = Job { compress: Some(0.3), ..job.clone() };
-    let refused = other.run(&mut Silent).unwrap_err().to_string();
-    assert!(refused.contains("resume with the same flags"), "{refused}");
-    // Nor are marginals of other noise, of other parameters, or rounds without their marginals.
+    // Marginals of another share or of other noise, rounds of other parameters, and rounds without merging.
     let parameters = json!({ "rounds": 20 }).as_object().unwrap().clone();
-    let state = folder.path().join("state");
-    for other in [Job { seed: Some(7), ..job.clone() }, Job { parameters, ..job.clone() }] {
+    let others = [
+        (Job { compress: Some(0.3), ..job.clone() }, "attributes whose values are merged"),
+        (Job { seed: Some(7), ..job.clone() }, "noise seed"),
+        (Job { parameters, ..job.clone() }, "mechanism"),
+        (Job { compress: None, ..job.clone() }, "it has the step 'merging' where"),
+    ];
+    for (other, part) in others {
         let refused = other.run(&mut Silent).unwrap_err().to_string();
-        assert!(refused.contains("compression.json") && refused.contains("other"), "{refused}");
+        assert!(refused.contains("checkpoint.json") && refused.contains(part), "{refused}");
     }
-    std::fs::rename(state.join("compression.json"), state.join("away")).unwrap();
-    let refused = job.run(&mut Silent).unwrap_err().to_string();
-    assert!(refused.contains("compression.json"), "{refused}");
-    assert!(!state.join("compression.json").exists());
-    std::fs::rename(state.join("away"), state.join("compression.json")).unwrap();
     // A file that was changed by hand says nothing.
-    let text = String::from_utf8(kept).unwrap().replacen("\"values\":[", "\"values\":[9", 1);
-    write_text(&folder.path().join("state/compression.json"), &text).unwrap();
-    assert!(job.run(&mut Silent).unwrap_err().to_string().contains("compression.json"));
+    let text = std::fs::read_to_string(&file).unwrap();
+    write_text(&file, &text.replacen("\"values\":[", "\"values\":[9", 1)).unwrap();
+    let refused = job.run(&mut Silent).unwrap_err().to_string();
+    assert!(refused.contains("changed or damaged"), "{refused}");
 }
 
 #[test]

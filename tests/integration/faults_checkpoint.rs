@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use jointly::Error;
-use jointly::mechanism::{CATALOGUE, CheckpointFolder, Entry, Independent, PublicTables};
+use jointly::mechanism::{CATALOGUE, Entry, Independent, PublicTables};
 use jointly::observe::Silent;
 use jointly::privacy::{Ledger, LedgerFile};
 use rand::rngs::ChaCha20Rng;
@@ -67,7 +67,7 @@ fn kept(bench: &Bench, folder: &str) -> Option<Ledger> {
 fn rounds(bench: &Bench, folder: &str) -> u64 {
     let text = fs::read_to_string(bench.path(folder).join("checkpoint.json")).unwrap_or_default();
     let stored: Value = serde_json::from_str(&text).unwrap_or_default();
-    stored["rounds"].as_array().map_or(0, |rounds| rounds.len() as u64)
+    stored["steps"][0]["value"]["rounds"].as_array().map_or(0, |rounds| rounds.len() as u64)
 }
 
 /// The last round whose measurements a run has reported, in lines of JSON.
@@ -323,11 +323,11 @@ fn a_checkpoint_edited_by_hand_is_refused_and_stays_as_it_is() {
 fn every_flipped_byte_and_every_cut_of_a_checkpoint_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let private = select(&people(50, 1, 0.0), &["SEX", "SCH"]);
-    let folder = CheckpointFolder::new(folder.path(), "people");
-    let run = Run { checkpoint: Some(folder.clone()), ..Run::new(&private, &[]) };
+    let checkpoint = Some((folder.path().to_owned(), "people"));
+    let run = Run { checkpoint, ..Run::new(&private, &[]) };
     let mechanism = Independent { iterations: 10, ..Independent::default() };
     run.release(&mechanism);
-    let file = folder.folder.join("checkpoint.json");
+    let file = folder.path().join("checkpoint.json");
     let good = fs::read(&file).unwrap();
     let refused = |bytes: &[u8], what: &str| {
         fs::write(&file, bytes).unwrap();

@@ -5,15 +5,13 @@
 use jointly::Error;
 use jointly::data::{Dataset, PublicData};
 use jointly::domain::{Clique, Domain};
-use jointly::mechanism::{
-    CheckpointFolder, GroupProjection, Ide, LevelShares, Mechanism, Release, Task,
-};
+use jointly::mechanism::{GroupProjection, Ide, LevelShares, Mechanism, Release, Task};
 use jointly::model::Sampling;
 use jointly::observe::Silent;
 use jointly::privacy::NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
 use jointly::privacy::{
-    Curator, Epsilon, NeighboringRelation, NoiseForm, NoiseMechanism, NoiseSeed, RecordsPerUnit,
-    Rho,
+    Checkpoint, Curator, Epsilon, NeighboringRelation, NoiseForm, NoiseMechanism, NoiseSeed,
+    RecordsPerUnit, Rho,
 };
 use jointly::query::Workload;
 use rand::rngs::ChaCha20Rng;
@@ -62,19 +60,10 @@ fn ide(noise: NoiseForm) -> Ide {
 }
 
 fn run(mechanism: &Ide, curator: &mut Curator<'_>) -> jointly::Result<Release> {
-    run_with_checkpoint(mechanism, curator, None)
-}
-
-fn run_with_checkpoint(
-    mechanism: &Ide,
-    curator: &mut Curator<'_>,
-    checkpoint: Option<&CheckpointFolder>,
-) -> jointly::Result<Release> {
     let domain = curator.domain().clone();
     let workload = Workload::all_k_way(&domain, 1)?;
     let public = [public(&domain)];
-    let task = Task { checkpoint, ..Task::new(&workload, &public) };
-    mechanism.run(curator, &task, &mut Silent)
+    mechanism.run(curator, &Task::new(&workload, &public), &mut Silent)
 }
 
 fn release(noise: NoiseForm, relation: NeighboringRelation, epsilon: f64) -> Release {
@@ -276,13 +265,12 @@ fn what_a_level_does_not_need_goes_to_the_answers_of_the_last() {
 #[test]
 fn a_checkpoint_of_other_shares_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let private_label = "areas, seed 1".to_owned();
-    let checkpoint = CheckpointFolder::new(folder.path(), private_label);
     let data = private(2000);
     let run_with = |mechanism: &Ide, limit: f64| {
         let limit = Rho::from_f64(limit).unwrap();
-        let mut curator = Curator::new(&data, AddRemoveOne, limit, NoiseSeed::System).unwrap();
-        run_with_checkpoint(mechanism, &mut curator, Some(&checkpoint))
+        let curator = Curator::new(&data, AddRemoveOne, limit, NoiseSeed::System).unwrap();
+        let checkpoint = Checkpoint::open(folder.path(), "areas, seed 1")?;
+        run(mechanism, &mut curator.with_checkpoint(checkpoint))
     };
     let usual = ide(NoiseForm::Gaussian);
     let first = run_with(&usual, 1.0).unwrap();

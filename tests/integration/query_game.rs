@@ -5,9 +5,7 @@
 use jointly::Error;
 use jointly::data::Dataset;
 use jointly::domain::{Clique, Domain};
-use jointly::mechanism::{
-    CheckpointFolder, DualQuery, Fem, FitRecord, Mechanism, Oracle, PlanFor, Release, Task,
-};
+use jointly::mechanism::{DualQuery, Fem, FitRecord, Mechanism, Oracle, PlanFor, Release, Task};
 use jointly::model::WeightedSupport;
 use jointly::observe::{Event, Silent};
 use jointly::privacy::{Curator, NeighboringRelation, NoiseMechanism, NoiseSeed, Rho};
@@ -342,15 +340,14 @@ fn a_checkpoint_whose_choices_do_not_match_its_ledger_is_refused() {
     ];
     for mechanism in mechanisms(Oracle::Auto) {
         let folder = tempfile::tempdir().unwrap();
-        let private_label = "people";
-        let checkpoint = Some(CheckpointFolder::new(folder.path(), private_label));
+        let checkpoint = Some((folder.path().to_owned(), "people"));
         let run = Run { checkpoint, ..run() };
         let whole = bytes(&run.release(&*mechanism));
         let file = folder.path().join("checkpoint.json");
         let good = std::fs::read(&file).unwrap();
         for (what, change) in changes {
             let mut stored: Value = serde_json::from_slice(&good).unwrap();
-            change(&mut stored);
+            change(&mut stored["steps"][0]["value"]);
             std::fs::write(&file, crate::checkpoints::sealed(stored)).unwrap();
             let error = run.with(&*mechanism, &mut Silent).map(drop).unwrap_err();
             assert!(matches!(error, Error::Checkpoint { .. }), "{what}: {error}");

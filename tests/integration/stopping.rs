@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use jointly::mechanism::{
-    Aim, AnchorPgm, CheckpointFolder, DualQuery, GemPub, JamPgm, Mechanism, Mst, NeuralFit, PmwPub,
-    Queries, QueryRelease,
+    Aim, AnchorPgm, DualQuery, GemPub, JamPgm, Mechanism, Mst, NeuralFit, PmwPub, Queries,
+    QueryRelease,
 };
 use jointly::observe::{Event, Notice, Observer};
 use jointly::privacy::{LedgerFile, Rho};
@@ -54,8 +54,7 @@ fn run() -> Run {
 }
 
 fn kept(run: &Run, folder: &Path) -> Run {
-    let folder = CheckpointFolder::new(folder, "people");
-    Run { checkpoint: Some(folder), ..run.clone() }
+    Run { checkpoint: Some((folder.to_owned(), "people")), ..run.clone() }
 }
 
 /// A run may stop at any check. This many of them, evenly spread, are tried.

@@ -2,16 +2,17 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
+use std::path::PathBuf;
+
 use jointly::data::{Dataset, Projectable, PublicData};
 use jointly::demo::Generator;
 use jointly::domain::{Clique, Domain};
-use jointly::mechanism::{
-    CheckpointFolder, FitRecord, JamPgm, Mechanism, Release, RoundRecord, Task,
-};
+use jointly::mechanism::{FitRecord, JamPgm, Mechanism, Release, RoundRecord, Task};
 use jointly::model::{Model, Sampling};
 use jointly::observe::{Event, Observer};
 use jointly::privacy::{
-    Curator, Delta, Epsilon, NeighboringRelation, NoiseSeed, Rho, rho_from_epsilon_delta,
+    Checkpoint, Curator, Delta, Epsilon, NeighboringRelation, NoiseSeed, Rho,
+    rho_from_epsilon_delta,
 };
 use jointly::query::Workload;
 use rand::SeedableRng;
@@ -75,7 +76,8 @@ pub(crate) struct Run {
     pub(crate) epsilon: f64,
     pub(crate) relation: NeighboringRelation,
     pub(crate) seed: NoiseSeed,
-    pub(crate) checkpoint: Option<CheckpointFolder>,
+    /// A folder, and the label of the private table there.
+    pub(crate) checkpoint: Option<(PathBuf, &'static str)>,
 }
 
 impl Run {
@@ -108,9 +110,10 @@ impl Run {
     ) -> jointly::Result<Release> {
         let limit = budget(self.epsilon);
         let mut curator = Curator::new(&self.private, self.relation, limit, self.seed)?;
-        let checkpoint = self.checkpoint.as_ref();
-        let task = Task { checkpoint, ..Task::new(&self.workload, &self.public) };
-        mechanism.run(&mut curator, &task, observer)
+        if let Some((folder, label)) = &self.checkpoint {
+            curator = curator.with_checkpoint(Checkpoint::open(folder, label)?);
+        }
+        mechanism.run(&mut curator, &Task::new(&self.workload, &self.public), observer)
     }
 
     /// The release of a run that must succeed.

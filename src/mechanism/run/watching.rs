@@ -52,7 +52,7 @@ impl Run<'_, '_> {
 
     /// Records the fit after the last finished round, and reports it to the observer.
     pub fn fitted(&mut self, fit: FitRecord) {
-        let Some(record) = self.checkpoint.rounds.last_mut() else { return };
+        let Some(record) = self.progress.rounds.last_mut() else { return };
         record.fit = Some(fit);
         let round = record.round;
         self.tell(&Event::Fitted { round, fit });

@@ -15,8 +15,8 @@ pub(super) const BUGS: &[Bug] = &[
         "merging::the_cost",
         &[(
             "synthesis/mod.rs",
-            "let mut curator = self.curator(data, earlier)?;",
-            "let mut curator = self.curator(data, earlier.filter(|_| !BUG))?;",
+            "curator.recode(merged.private.data())?;",
+            "if BUG { curator = self.curator(merged.private.data(), None, None)?; } else { SAME }",
         )],
     ),
     bug(
@@ -24,9 +24,9 @@ pub(super) const BUGS: &[Bug] = &[
         "a resumed run measures rare values anew",
         "merging::an_interrupted",
         &[(
-            "mechanism/kept_compression.rs",
-            "if let Some(Stored { noisy, entries, .. }) = &self.found {",
-            "if let Some(Stored { noisy, entries, .. }) = self.found.as_ref().filter(|_| !BUG) {",
+            "privacy/curator/steps.rs",
+            "checkpoint.begin::<T>(step, inputs, spent)?",
+            "checkpoint.begin::<T>(step, inputs, spent)?.filter(|_| !BUG)",
         )],
     ),
     bug(

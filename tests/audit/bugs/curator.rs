@@ -4,7 +4,9 @@ use super::{Bug, bug};
 
 const CURATOR: &str = "privacy/curator.rs";
 const ENTRY: &str = "privacy/ledger.rs";
-const RESUMED: &str = "!is_own || ledger.limit() != limit || !is_as_pure";
+const STEPS: &str = "privacy/curator/steps.rs";
+const CHECKPOINT: &str = "privacy/checkpoint.rs";
+const TAKEN: &str = "(self.ledger, self.round, self.noise) = (resumed, round, None);";
 const MEASURE: &str = "privacy/curator/measure.rs";
 const SENSITIVE: &str = "privacy/sensitive.rs";
 
@@ -80,57 +82,101 @@ pub(super) const BUGS: &[Bug] = &[
         "resumed-ledger-empty",
         "a resumed run begins with an empty ledger",
         "accounting::",
-        &[(
-            CURATOR,
-            "self.ledger = resumed;",
-            "self.ledger = if BUG { resumed.emptied() } else { resumed };",
-        )],
+        &[(STEPS, TAKEN, "let resumed = if BUG { resumed.emptied() } else { resumed }; SAME")],
     ),
     bug(
         "resumed-with-another-limit",
-        "a ledger with another limit is resumed",
-        "accounting::a_tampered",
-        &[(CURATOR, RESUMED, "(if BUG { !is_own || !is_as_pure } else { SAME })")],
+        "a step under another limit is resumed",
+        "entries::a_step",
+        &[(
+            STEPS,
+            ".with(\"budget\", [budget])",
+            ".with(\"budget\", [if BUG { String::new() } else { budget }])",
+        )],
     ),
     bug(
         "resumed-pure-or-not",
-        "a run of pure epsilon resumes a ledger without that limit",
-        "entries::a_pure",
-        &[(CURATOR, RESUMED, "(if BUG { !is_own || ledger.limit() != limit } else { SAME })")],
+        "a run of rho resumes a step under a limit of pure epsilon",
+        "entries::a_step",
+        &[(
+            STEPS,
+            "format!(\"{limit} {:?} {delta}\", self.ledger.epsilon_limit())",
+            "if BUG { format!(\"{limit} {delta}\") } else { SAME }",
+        )],
+    ),
+    bug(
+        "resumed-after-another-ledger",
+        "a step after an earlier ledger is resumed without that ledger",
+        "entries::a_step",
+        &[(
+            CHECKPOINT,
+            "if self.ledger.get(..start) != Some(spent) {",
+            "if !BUG && self.ledger.get(..start) != Some(spent) {",
+        )],
     ),
     bug(
         "resumed-after-measuring",
         "a curator that has measured something resumes a ledger with the same measurement, whose noise was another",
         "entries::a_selection",
-        &[(CURATOR, "&& known.len() == self.earlier", "&& (BUG || known.len() == self.earlier)")],
+        &[(
+            STEPS,
+            "return refused(found, \"before it spends anything itself\");",
+            "if !BUG { SAME }",
+        )],
     ),
     bug(
-        "resumed-after-spending",
-        "a curator that has spent something resumes another ledger, and forgets what it spent",
-        "accounting::a_tampered",
-        &[(CURATOR, RESUMED, "(if BUG { ledger.limit() != limit || !is_as_pure } else { SAME })")],
+        "access-between-steps",
+        "a curator with a checkpoint pays between its steps, so that a resumed run pays again and shows other noise",
+        "entries::a_curator",
+        &[(
+            STEPS,
+            "return Err(Error::invalid_specification(place, found, expected));",
+            "if !BUG { SAME }",
+        )],
     ),
     bug(
         "resumed-of-another-relation",
         "a run resumes the ledger of another relation",
         "accounting::a_tampered",
-        &[(CURATOR, "self.check_relation(ledger)?;", "if !BUG { SAME }")],
+        &[(
+            STEPS,
+            "if !entry.is_of(self.relation()) || entry.round < round {",
+            "if !BUG && !entry.is_of(self.relation()) || entry.round < round {",
+        )],
     ),
     bug(
         "resumed-without-scores",
         "a run resumes selections that do not say what their sensitivity is made of",
         "entries::",
-        &[(
-            CURATOR,
-            "find(|entry| entry.lacks_score())",
-            "find(|entry| !BUG && entry.lacks_score())",
-        )],
+        &[(STEPS, "if entry.lacks_score() {", "if !BUG && entry.lacks_score() {")],
     ),
     bug(
         "resumed-with-the-old-stream",
         "a resumed run draws before its round begins",
         "order::",
-        &[(CURATOR, "self.noise = None;", "if !BUG { SAME }")],
+        &[(STEPS, TAKEN, "let old = self.noise.take(); SAME if BUG { self.noise = old; }")],
+    ),
+    bug(
+        "step-returned-before-it-is-kept",
+        "the result of a step is shown before it is on disk, so that a resumed run pays for it again and shows another",
+        "errors::errors_in",
+        &[(STEPS, "self.keep_step(&value)?;", "if !BUG { SAME }")],
+    ),
+    bug(
+        "step-kept-without-its-cost",
+        "a step is on disk without the entries that paid for it",
+        "entries::a_step",
+        &[(
+            CHECKPOINT,
+            "(value, before..ledger.entries().len())",
+            "(value, before..if BUG { before } else { ledger.entries().len() })",
+        )],
+    ),
+    bug(
+        "resumed-step-unchecked",
+        "a step is resumed whose entries did not pay for it",
+        "entries::",
+        &[(STEPS, "check(&value, &entries).map_err(wrong)?;", "if !BUG { SAME }")],
     ),
     bug(
         "rounds-repeat",
@@ -267,16 +313,6 @@ pub(super) const BUGS: &[Bug] = &[
             "privacy/ledger_file.rs",
             "if (stored.format.as_str(), stored.version) != (FORMAT, VERSION) {",
             "if !BUG && (stored.format.as_str(), stored.version) != (FORMAT, VERSION) {",
-        )],
-    ),
-    bug(
-        "removed-errors-measured-again",
-        "the errors of a released table are measured again where their file was removed",
-        "errors::errors_in",
-        &[(
-            "mechanism/kept_errors.rs",
-            "None if has_rounds => refused(",
-            "None if !BUG && has_rounds => refused(",
         )],
     ),
 ];

@@ -64,8 +64,8 @@ pub(super) const BUGS: &[Bug] = &[
         "leaks::",
         &[(
             SYNTHESIS,
-            "self.draw(release, &mut curator, kept, merged)",
-            "if BUG { crate::Job { rows: self.rows.or(Some(tables.private.records() as u64)), ..crate::Job::clone(self) }.resolve()?.draw(release, &mut curator, kept, merged) } else { SAME }",
+            "self.draw(release, curator, merged)",
+            "if BUG { crate::Job { rows: self.rows.or(Some(tables.private.records() as u64)), ..crate::Job::clone(self) }.resolve()?.draw(release, curator, merged) } else { SAME }",
         )],
     ),
     bug(
@@ -94,8 +94,8 @@ pub(super) const BUGS: &[Bug] = &[
         "twins::no_record",
         &[(
             SYNTHESIS,
-            "self.warn(&tables, observer);",
-            "if BUG && tables.private.records() == 0 { return Err(crate::error::Error::invalid_parameter(\"records\", 0, \"some\")); } SAME",
+            "self.warn(&given, observer);",
+            "if BUG && given.private.records() == 0 { return Err(crate::error::Error::invalid_parameter(\"records\", 0, \"some\")); } SAME",
         )],
     ),
 ];

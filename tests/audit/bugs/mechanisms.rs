@@ -5,7 +5,7 @@ use super::{Bug, bug};
 const GAME: &str = "mechanism/query_game.rs";
 const RUN: &str = "mechanism/run.rs";
 const ERRORS: &str = "mechanism/measured_errors.rs";
-const CHECKPOINT: &str = "mechanism/checkpoint.rs";
+const STEPS: &str = "privacy/curator/steps.rs";
 
 pub(super) const BUGS: &[Bug] = &[
     bug(
@@ -129,7 +129,11 @@ pub(super) const BUGS: &[Bug] = &[
         "told-before-it-is-on-disk",
         "a round's measurements are reported before their ledger is on disk",
         "leaks::",
-        &[(RUN, "self.curator.save_ledger()?;", "if !BUG { SAME }")],
+        &[(
+            STEPS,
+            "        self.save_ledger()\n",
+            "        if !BUG { self.save_ledger()?; }\n        Ok(())\n",
+        )],
     ),
     bug(
         "checkpoint-not-written",
@@ -137,8 +141,8 @@ pub(super) const BUGS: &[Bug] = &[
         "mechanisms::",
         &[(
             RUN,
-            "self.checkpoint.rounds.push(record);\n        self.checkpoint.write(self.curator.ledger())?;",
-            "self.checkpoint.rounds.push(record);\n        if !BUG || round > 1 { self.checkpoint.write(self.curator.ledger())?; }",
+            "self.progress.rounds.push(record);\n        self.curator.keep_step(&self.progress)?;",
+            "self.progress.rounds.push(record);\n        if !BUG || round > 1 { self.curator.keep_step(&self.progress)?; }",
         )],
     ),
     bug(
@@ -146,9 +150,9 @@ pub(super) const BUGS: &[Bug] = &[
         "a checkpoint is resumed whose ledger does not list all of its measurements",
         "entries::",
         &[(
-            CHECKPOINT,
-            "self.check_paid(domain, earlier)\n",
-            "if BUG { return Ok(()); } self.check_paid(domain, earlier)\n",
+            "mechanism/run/progress.rs",
+            "self.check_paid(domain, entries)\n",
+            "if BUG { return Ok(()); } self.check_paid(domain, entries)\n",
         )],
     ),
     bug(
@@ -156,9 +160,9 @@ pub(super) const BUGS: &[Bug] = &[
         "a checkpoint of another private table is resumed",
         "entries::",
         &[(
-            CHECKPOINT,
-            "own.add(\"private table\", [&checkpoint.private_label]);",
-            "if !BUG { SAME }",
+            "privacy/checkpoint.rs",
+            ".with(\"private table\", [private_label])",
+            ".with(\"private table\", [if BUG { \"\" } else { private_label }])",
         )],
     ),
     bug(
@@ -166,9 +170,9 @@ pub(super) const BUGS: &[Bug] = &[
         "a private run resumes the checkpoint of a fixed seed",
         "entries::",
         &[(
-            CHECKPOINT,
-            "own.add(\"noise seed\", [format!(\"{:?}\", curator.seed())]);",
-            "if !BUG { SAME }",
+            STEPS,
+            ".with(\"noise seed\", [format!(\"{:?}\", self.seed())])",
+            ".with(\"noise seed\", [if BUG { String::new() } else { format!(\"{:?}\", self.seed()) }])",
         )],
     ),
     bug(
@@ -186,20 +190,16 @@ pub(super) const BUGS: &[Bug] = &[
         "a resumed run takes the measured errors from its checkpoint and not what they cost",
         "errors::errors_in",
         &[(
-            ERRORS,
-            "let charged = curator.charge_again(found.entry.clone());",
-            "let charged = if BUG { Ok(()) } else { curator.charge_again(found.entry.clone()) };",
+            STEPS,
+            "let charged = self.resume(&entries);",
+            "let charged = if BUG && step.contains(\"errors\") { Ok(()) } else { self.resume(&entries) };",
         )],
     ),
     bug(
-        "resumed-errors-measured-again",
-        "a resumed run measures the errors again, beside those that were shown",
+        "errors-of-other-records",
+        "a resumed run takes the errors of other records for those of its own",
         "errors::errors_in",
-        &[(
-            ERRORS,
-            "if let Some(found) = kept.of(records, cost, numbers)? {",
-            "if let Some(found) = kept.of(records, cost, numbers)?.filter(|_| !BUG) {",
-        )],
+        &[(ERRORS, "[hash(records)]", "[if BUG { String::new() } else { hash(records) }]")],
     ),
     bug(
         "set-aside-on-top",
