@@ -227,6 +227,8 @@ fn step(curator: Curator<'_>, folder: &Path) -> jointly::Result<Vec<i64>> {
     curator.once("a step", Inputs::default, pay, of_one)
 }
 
+type Make<'a> = &'a dyn Fn() -> Curator<'a>;
+
 #[test]
 fn a_step_is_resumed_under_the_same_budget_only() {
     let private = table(10);
@@ -241,7 +243,7 @@ fn a_step_is_resumed_under_the_same_budget_only() {
         let budget = Budget::approximate(1.0, 1e-6).unwrap().with_threshold_delta(part);
         budget.unwrap().curator(&private, ReplaceOne, NoiseSeed::System).unwrap()
     };
-    let curators: [&dyn Fn() -> Curator<'_>; 7] = [
+    let curators: [Make<'_>; 7] = [
         &|| pure(2.0, ReplaceOne),
         &|| pure(2.5, ReplaceOne),
         &|| pure(2.0, AddRemoveOne),
