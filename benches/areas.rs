@@ -266,7 +266,7 @@ fn is_area(domain: &Domain, attribute: usize) -> bool {
 }
 
 fn budget() -> jointly::Result<Rho> {
-    rho_from_epsilon_delta(Epsilon::new(f64::from(EPSILON))?, Delta::new(1e-9)?)
+    Ok(rho_from_epsilon_delta(Epsilon::new(f64::from(EPSILON))?, Delta::new(1e-9)?)?)
 }
 
 fn take(table: &Dataset, records: &[usize]) -> jointly::Result<Dataset> {

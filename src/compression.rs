@@ -54,7 +54,8 @@ pub fn measure(
     let parts = attributes.iter().map(|a| format!("{a} {}", own.units()));
     let inputs = || Inputs::default().with("attributes whose values are merged", parts);
     let pay = |curator: &mut Curator<'_>| {
-        attributes.iter().map(|a| curator.measure(&Clique::new([*a]), own)).collect()
+        let measure = |a: &usize| Ok(curator.measure(&Clique::new([*a]), own)?);
+        attributes.iter().map(measure).collect()
     };
     curator.once("merging", inputs, pay, |noisy: &Vec<NoisyMarginal>, entries| {
         let is_paid = entries.iter().map(|entry| entry.rho).eq(attributes.iter().map(|_| own));

@@ -5,9 +5,8 @@ mod output;
 
 use std::path::PathBuf;
 
-use crate::privacy::{Cost, NeighboringRelation, Ratio, Rho};
-
 pub use jointly_pgm::{Error as CommonError, Fact};
+pub use jointly_privacy::{CheckpointFault, DestinationFault, Error as PrivacyError};
 pub use kind::ErrorKind;
 pub use output::OutputFault;
 
@@ -25,26 +24,9 @@ pub enum Error {
     /// a run that was stopped.
     #[error(transparent)]
     Common(#[from] CommonError),
-    /// A privacy budget, or a part of one, that is outside its range or too small for what it must pay for.
-    #[error("{name} is {found}, expected {expected}")]
-    InvalidBudget {
-        /// The budget as the caller knows it.
-        name: &'static str,
-        /// The value found.
-        found: Fact,
-        /// The range expected.
-        expected: &'static str,
-    },
-    /// An earlier ledger that leaves nothing to spend.
-    #[error(
-        "the earlier ledger has spent {spent} of this run's whole budget of {limit}: nothing is left, expected a larger budget"
-    )]
-    BudgetUsedUp {
-        /// What the entries of the earlier ledger cost together.
-        spent: Cost,
-        /// The budget.
-        limit: Cost,
-    },
+    /// The privacy path refuses: a budget, a charge, a checkpoint.
+    #[error(transparent)]
+    Privacy(PrivacyError),
     /// A cell of an input table that does not fit its schema.
     #[error("{file}, line {line}, column '{column}': found {found}, expected {expected}")]
     InvalidCell {
@@ -84,16 +66,6 @@ pub enum Error {
         found: String,
         /// What was expected.
         expected: String,
-    },
-    /// A charge that would overrun the privacy budget; nothing was spent.
-    #[error("a charge of {asked} for {purpose} exceeds the remaining budget of {remaining}")]
-    BudgetExceeded {
-        /// What the charge was for.
-        purpose: String,
-        /// What was asked for.
-        asked: Cost,
-        /// What is left.
-        remaining: Cost,
     },
     /// No candidate can be selected.
     #[error(
@@ -138,24 +110,10 @@ pub enum Error {
         /// What is wrong with it.
         fault: OutputFault,
     },
-    /// A checkpoint that cannot be continued.
-    #[error("checkpoint {path}: {fault}")]
-    Checkpoint {
-        /// The checkpoint's file or folder.
-        path: PathBuf,
-        /// Why it is refused.
-        fault: CheckpointFault,
-    },
     /// A page could not be made from its template.
     #[error("cannot make the page: {reason}")]
     Page {
         /// What the template engine says.
-        reason: String,
-    },
-    /// The system's random generator failed.
-    #[error("the system's random generator failed: {reason}")]
-    Entropy {
-        /// Its message.
         reason: String,
     },
     /// A file could not be read or written.
@@ -168,77 +126,6 @@ pub enum Error {
         /// The system's error.
         source: std::io::Error,
     },
-}
-
-/// Why a checkpoint is refused.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CheckpointFault {
-    /// It was made by a program of another version.
-    #[error("version {found}, expected {expected}")]
-    Version {
-        /// The version found.
-        found: u32,
-        /// The version of this program.
-        expected: u32,
-    },
-    /// It belongs to other inputs or parameters.
-    #[error("it belongs to other inputs or parameters; these differ: {}", differ.join(", "))]
-    OtherInputs {
-        /// What differs, such as `schema` or `public table 'ohio'`.
-        differ: Vec<String>,
-    },
-    /// It goes on with another step.
-    #[error(
-        "it has the step '{found}' where this run has '{expected}': the run was begun with other settings"
-    )]
-    OtherStep {
-        /// The step found, such as `rounds`.
-        found: String,
-        /// The one expected.
-        expected: String,
-    },
-    /// It holds the state of another kind of model.
-    #[error("a model state '{found}', expected '{expected}'")]
-    OtherState {
-        /// The kind and version found.
-        found: String,
-        /// Those expected.
-        expected: String,
-    },
-    /// It is damaged: not the form of a checkpoint.
-    #[error("not readable, it was changed or damaged: {0}")]
-    Unreadable(serde_json::Error),
-    /// Its checksum is not that of its contents.
-    #[error("its checksum does not match, it was changed or damaged")]
-    Changed,
-    /// Its parts do not fit the domain or each other.
-    #[error("{0}")]
-    Inconsistent(&'static str),
-    /// Its ledger cannot be continued.
-    #[error("{0}")]
-    Ledger(Box<Error>),
-    /// Another run is using it.
-    #[error("another run is using it")]
-    InUse,
-}
-
-impl From<Rho> for Fact {
-    fn from(rho: Rho) -> Self {
-        Self::Text(rho.to_string())
-    }
-}
-
-impl From<NeighboringRelation> for Fact {
-    fn from(relation: NeighboringRelation) -> Self {
-        Self::Text(relation.to_string())
-    }
-}
-
-impl From<Ratio> for Fact {
-    fn from(ratio: Ratio) -> Self {
-        Self::Text(ratio.to_string())
-    }
 }
 
 /// What makes a job contradict itself.
@@ -302,7 +189,35 @@ pub enum Contradiction {
     },
 }
 
+/// What other parts report too is here what it is there.
+impl From<PrivacyError> for Error {
+    fn from(error: PrivacyError) -> Self {
+        match error {
+            PrivacyError::Common(error) => Self::Common(error),
+            PrivacyError::Io { action, path, source } => Self::Io { action, path, source },
+            PrivacyError::Output { path, fault } => {
+                Self::Output { name: "output", path, fault: fault.into() }
+            }
+            PrivacyError::InvalidText { file, line, found, expected } => {
+                Self::InvalidRow { file, line, found, expected }
+            }
+            other => Self::Privacy(other),
+        }
+    }
+}
+
 impl Error {
+    /// The error of JSON that is not of the expected form. `place`: the file, or a part of it; without `positions` the parser
+    /// saw only that part, so that its line and column say nothing.
+    pub(crate) fn wrong_json(
+        place: &str,
+        error: &serde_json::Error,
+        positions: bool,
+        form: &str,
+    ) -> Self {
+        PrivacyError::wrong_json(place, error, positions, form).into()
+    }
+
     /// A [`CommonError::InvalidParameter`].
     pub fn invalid_parameter(
         name: &'static str,
@@ -322,13 +237,13 @@ impl Error {
         Self::WrongForm { name: name.to_owned(), found, expected }
     }
 
-    /// An [`Error::InvalidBudget`].
+    /// A [`PrivacyError::InvalidBudget`].
     pub fn invalid_budget(
         name: &'static str,
         found: impl Into<Fact>,
         expected: &'static str,
     ) -> Self {
-        Self::InvalidBudget { name, found: found.into(), expected }
+        PrivacyError::invalid_budget(name, found, expected).into()
     }
 
     /// A [`CommonError::TooLarge`].
@@ -355,10 +270,7 @@ impl Error {
     pub(crate) fn in_file(self, file: &str) -> Self {
         match self {
             Self::Common(error) => Self::Common(error.in_file(file)),
-            Self::InvalidBudget { name, found, expected } => {
-                let at = format!("{file}, {name}");
-                Self::invalid_specification(at, found.to_string(), expected)
-            }
+            Self::Privacy(error) => error.in_file(file).into(),
             other => other,
         }
     }

@@ -75,30 +75,29 @@
 //!
 //! | question | place |
 //! | --- | --- |
-//! | Where is the exponential mechanism? | [`Curator::select`], in `privacy/select.rs` |
+//! | Where is the exponential mechanism? | [`Curator::select`], in `crates/privacy/src/select.rs` |
 //! | Where does a public table enter the fit? | as a base measure, in `crates/pgm/src/estimation/pull.rs`; JAM-PGM takes single marginals by [`mechanism::Run::take`] |
 //! | What does a new mechanism need? | one file written on [`mechanism::Run`], a line in `mechanism/mod.rs`, an entry in `mechanism/catalogue.rs` |
-//! | Where is a budget spent? | in `privacy/curator/measure.rs`, and nowhere else |
+//! | Where is a budget spent? | in `crates/privacy/src/curator/measure.rs`, and nowhere else |
 //!
 //! # Map
 //!
 //! The engine is a crate of its own, [`jointly_pgm`], which knows no budget and adds no noise: attributes and records,
 //! [`table`], [`graph`], [`inference`], [`measurement`], estimation and the graphical model. All modules below may use it,
-//! and those of the same name hold what the library adds. A module uses only those above it; the first two may name any
-//! type.
+//! and those of the same name hold what the library adds. The privacy path is a crate too, [`privacy`]: budget, ledger and
+//! its file, checkpoint, curator, exact noise; only its code can open a sealed value. A module uses only those above it; the
+//! first two may name any type.
 //!
 //! | module | what is in it |
 //! | --- | --- |
 //! | [`Error`] | the one error type, facts in fields |
 //! | [`observe`] | progress as events, which hold publishable numbers only |
-//! | `text` | text files, and where they are wrong |
 //! | `linalg` | dense solves, by our own code or by LAPACK |
 //! | `normal` | quantiles of the normal distribution |
 //! | `program` | linear and integer programs, by `good_lp` and `microlp` |
 //! | [`domain`] | the schema that turns text into codes |
 //! | [`data`] | records: reading, counting as they are read, writing; public tables |
 //! | [`query`] | the workload |
-//! | [`privacy`] | budget, ledger and its file, curator, exact noise |
 //! | [`compression`] | rare values merged before a run, at a cost |
 //! | [`strategy`] | which marginals to measure, and how well: residuals, HDMM |
 //! | [`model`] | all kinds of fitted models behind one trait: marginals, records, files |
@@ -136,21 +135,21 @@ mod normal;
 pub mod observe;
 pub mod paid_bins;
 pub mod pap;
-pub mod privacy;
 mod program;
 pub mod query;
 pub mod report;
 pub mod strategy;
 pub mod synthesis;
-mod text;
 pub mod trust;
 
 pub use data::{Dataset, PublicData};
 pub use domain::Schema;
 pub use error::{
-    CheckpointFault, CommonError, Contradiction, Error, ErrorKind, Fact, OutputFault, Result,
+    CheckpointFault, CommonError, Contradiction, DestinationFault, Error, ErrorKind, Fact,
+    OutputFault, PrivacyError, Result,
 };
 pub use jointly_pgm::{graph, inference, measurement, table};
+pub use jointly_privacy as privacy;
 pub use mechanism::{AnchorPgm, JamPgm, Mechanism, Release, Task};
 pub use model::{Drawing, Model};
 pub use observe::Silent;

@@ -41,6 +41,8 @@ const COPIED: [&str; 13] = [
     "python/Cargo.toml",
     "python/src",
 ];
+/// Sources in which bugs are planted, with what the bugs' files begin with.
+const PARTS: [(&str, &str); 2] = [("", "src"), ("privacy", "crates/privacy/src")];
 const PLANTED: &str = r#"//! Which planted bug is switched on.
 
 use std::sync::OnceLock;
@@ -59,10 +61,11 @@ fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let planted = root.join("target/planted");
     copy(root, &planted.join("source"));
-    plant(&planted.join("source/src"));
+    plant(&planted.join("source"));
+    lend_dependencies(&root.join("target/debug"), &planted.join("build/debug"));
     let tests = Tests::build(&planted);
     eprintln!("built after {:.0?}", started.elapsed());
-    if let Outcome::Killed(by) = tests.run("", &[]) {
+    if let Outcome::Killed(by) = tests.run("") {
         panic!("without a bug, the suite fails: {by}");
     }
     eprintln!("without a bug, the suite passes; {} bugs to go", bugs.len());
@@ -106,6 +109,48 @@ fn main() -> ExitCode {
     }
     eprintln!("the suite does not see: {}", survivors.join(", "));
     ExitCode::FAILURE
+}
+
+/// Gives the planted build what the project's own has compiled of other packages, so that it compiles only what bugs are
+/// planted in. Where nothing is there yet, or cargo thinks otherwise of it, the build takes longer.
+fn lend_dependencies(from: &Path, to: &Path) {
+    let is_own = |name: &str| {
+        let name = name.trim_start_matches("lib");
+        name.starts_with("jointly")
+            || ["audit-", "integration-", "kill_matrix-"].iter().any(|own| name.starts_with(own))
+    };
+    if to.exists() || !from.exists() {
+        return;
+    }
+    for part in [".fingerprint", "build", "deps"] {
+        fs::create_dir_all(to.join(part)).unwrap();
+        let Ok(entries) = fs::read_dir(from.join(part)) else { continue };
+        for entry in entries.map(Result::unwrap) {
+            let name = entry.file_name();
+            if !is_own(&name.to_string_lossy()) {
+                lend(&entry.path(), &to.join(part).join(&name));
+            }
+        }
+    }
+}
+
+/// A second name for files that are only read, and a copy of small ones, which cargo may write; with their times, by which
+/// cargo knows what is new.
+fn lend(from: &Path, to: &Path) {
+    const SMALL: u64 = 1 << 16;
+    let about = fs::metadata(from).unwrap();
+    if about.is_dir() {
+        fs::create_dir_all(to).unwrap();
+        for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+            lend(&entry.path(), &to.join(entry.file_name()));
+        }
+    } else if about.len() > SMALL {
+        fs::hard_link(from, to).unwrap();
+    } else {
+        fs::copy(from, to).unwrap();
+        let copied = fs::File::options().write(true).open(to).unwrap();
+        copied.set_modified(about.modified().unwrap()).unwrap();
+    }
 }
 
 /// The bugs that the arguments ask for.
@@ -174,9 +219,10 @@ fn copy_tree(from: &Path, to: &Path) {
 
 /// Whether a file is written by [`plant`].
 fn is_source(to: &Path) -> bool {
-    let parts = to.iter().rev().map_while(|part| part.to_str());
-    let below = parts.take_while(|part| *part != "source").collect::<Vec<_>>();
-    below.last() == Some(&"src") && to.extension().is_some_and(|extension| extension == "rs")
+    let parts = to.iter().rev().take_while(|part| *part != "source").collect::<Vec<_>>();
+    let below = parts.into_iter().rev().collect::<PathBuf>();
+    let is_in_part = PARTS.iter().any(|(_, part)| below.starts_with(part));
+    is_in_part && to.extension().is_some_and(|extension| extension == "rs")
 }
 
 fn write_if_new(to: &Path, bytes: &[u8]) {
@@ -188,9 +234,11 @@ fn write_if_new(to: &Path, bytes: &[u8]) {
 
 /// Writes the library's source with all bugs, each behind its switch.
 fn plant(to: &Path) {
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = BTreeMap::new();
-    sources(&from, &from, &mut files);
+    for (prefix, part) in PARTS {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join(part);
+        sources(prefix, &from, &from, &mut files);
+    }
     let mut patches: BTreeMap<(&str, &str), Vec<(&str, &str)>> = BTreeMap::new();
     for bug in bugs::all() {
         for (file, find, replace) in bug.patches {
@@ -234,22 +282,26 @@ fn plant(to: &Path) {
             // A switch is read at run time.
             *text = text.replace("const fn ", "fn ");
         }
-        if path == Path::new("lib.rs") {
+        if path.ends_with("lib.rs") {
             text.push_str("\n/// Planted bugs.\npub mod planted;\n");
         }
-        write_if_new(&to.join(path), text.as_bytes());
+        let is_of = |(prefix, _): &&(&str, &str)| path.starts_with(prefix);
+        let (prefix, part) = PARTS.iter().rev().find(is_of).unwrap();
+        write_if_new(&to.join(part).join(path.strip_prefix(prefix).unwrap()), text.as_bytes());
     }
-    write_if_new(&to.join("planted.rs"), PLANTED.as_bytes());
+    for (_, part) in PARTS {
+        write_if_new(&to.join(part).join("planted.rs"), PLANTED.as_bytes());
+    }
 }
 
-fn sources(root: &Path, folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
+fn sources(prefix: &str, root: &Path, folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();
         if path.is_dir() {
-            sources(root, &path, found);
+            sources(prefix, root, &path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).unwrap();
-            found.insert(path.strip_prefix(root).unwrap().to_owned(), text);
+            found.insert(Path::new(prefix).join(path.strip_prefix(root).unwrap()), text);
         }
     }
 }
@@ -268,6 +320,7 @@ struct Tests {
     folder: PathBuf,
     audit: PathBuf,
     lib: PathBuf,
+    privacy: PathBuf,
 }
 
 impl Tests {
@@ -276,7 +329,8 @@ impl Tests {
             if cfg!(feature = "parquet") { &["--features", "parquet"] } else { &[] };
         // Not in the folder of the other builds: cargo would take one copy of the library for the other.
         let output = Command::new(env!("CARGO"))
-            .args(["test", "--no-run", "--lib", "--bin", "jointly", "--test", "audit"])
+            .args(["test", "--no-run", "--package", "jointly", "--package", "jointly-privacy"])
+            .args(["--lib", "--bin", "jointly", "--test", "audit"])
             .args(features)
             .args(["--message-format", "json", "--target-dir"])
             .arg(planted.join("build"))
@@ -302,22 +356,25 @@ impl Tests {
             PathBuf::from(message["executable"].as_str().unwrap())
         };
         let (audit, lib) = (executable("test", "audit"), executable("lib", "jointly"));
-        Self { folder: planted.join("source"), audit, lib }
+        let privacy = executable("lib", "jointly_privacy");
+        Self { folder: planted.join("source"), audit, lib, privacy }
     }
 
     /// First the tests that are expected to see it, then all.
     fn against(&self, bug: &Bug) -> Outcome {
-        let first = match bug.by.strip_prefix("lib:") {
-            Some(filter) => self.execute(&self.lib, bug.name, &[filter]),
-            None => self.execute(&self.audit, bug.name, &[bug.by]),
+        let (tests, filter) = match bug.by.split_once(": ") {
+            Some(("lib", filter)) => (&self.lib, filter),
+            Some(("privacy", filter)) => (&self.privacy, filter),
+            _ => (&self.audit, bug.by),
         };
-        if matches!(first, Outcome::Survived) { self.run(bug.name, &["privacy::"]) } else { first }
+        let first = self.execute(tests, bug.name, &[filter]);
+        if matches!(first, Outcome::Survived) { self.run(bug.name) } else { first }
     }
 
-    /// The whole suite, and some of the library's unit tests.
-    fn run(&self, bug: &str, unit: &[&str]) -> Outcome {
+    /// The whole suite, and the unit tests of the privacy path.
+    fn run(&self, bug: &str) -> Outcome {
         match self.execute(&self.audit, bug, &[]) {
-            Outcome::Survived if !unit.is_empty() => self.execute(&self.lib, bug, unit),
+            Outcome::Survived if !bug.is_empty() => self.execute(&self.privacy, bug, &[]),
             outcome => outcome,
         }
     }

@@ -1,13 +1,17 @@
 //! The library's errors as exceptions of `jointly_dp`.
 
-use jointly::{CommonError, Error, ErrorKind};
+use jointly::{CommonError, Error, ErrorKind, PrivacyError};
 use pyo3::prelude::*;
 
 /// The exception's class, in `jointly_dp._errors`.
 fn class(error: &Error) -> &'static str {
     match (error, error.kind()) {
         (Error::Common(CommonError::TooLarge { .. }) | Error::SizeLimit { .. }, _) => "TooLarge",
-        (Error::BudgetExceeded { .. } | Error::BudgetUsedUp { .. }, _) => "BudgetExceeded",
+        (
+            Error::Privacy(PrivacyError::BudgetExceeded { .. })
+            | Error::Privacy(PrivacyError::BudgetUsedUp { .. }),
+            _,
+        ) => "BudgetExceeded",
         (_, ErrorKind::Usage) => "UsageError",
         (_, ErrorKind::Input) => "InputError",
         (_, ErrorKind::Privacy) => "PrivacyError",
@@ -34,7 +38,7 @@ fn facts(error: &Error) -> Vec<(&'static str, String)> {
             ("expected", expected.clone()),
         ],
         Error::Common(CommonError::InvalidParameter { name, found, expected })
-        | Error::InvalidBudget { name, found, expected } => vec![
+        | Error::Privacy(PrivacyError::InvalidBudget { name, found, expected }) => vec![
             ("name", (*name).to_owned()),
             ("found", found.to_string()),
             ("expected", (*expected).to_owned()),
@@ -42,7 +46,7 @@ fn facts(error: &Error) -> Vec<(&'static str, String)> {
         Error::WrongForm { name, found, expected } => {
             vec![("name", name.clone()), ("found", found.clone()), ("expected", expected.clone())]
         }
-        Error::BudgetExceeded { purpose, asked, remaining } => vec![
+        Error::Privacy(PrivacyError::BudgetExceeded { purpose, asked, remaining }) => vec![
             ("purpose", purpose.clone()),
             ("asked", asked.to_string()),
             ("remaining", remaining.to_string()),

@@ -12,7 +12,7 @@ use jointly::Job;
 use jointly::data::arrow::ArrowTable;
 use jointly::data::{
     Dataset, Document, Draft, NumericColumns, Units, draft, draft_from_document, draft_from_public,
-    read_csv, read_public_csv,
+    read_csv, read_private_arrow, read_private_csv, read_public_csv,
 };
 use jointly::domain::TableFormat;
 use jointly::privacy::PrivacyUnit;
@@ -147,7 +147,7 @@ impl Rows {
             let (data, numbers) = watch::run(py, None, move |_| {
                 let numbers = (kind == Use::Measured).then(|| NumericColumns::read(&path, &schema));
                 let data = match kind {
-                    Use::Private => unit.read_csv(&path, &schema)?,
+                    Use::Private => read_private_csv(&path, &schema, &unit)?,
                     Use::Public => read_public_csv(&path, &schema)?,
                     Use::Measured => read_csv(&path, &schema)?,
                 };
@@ -159,7 +159,7 @@ impl Rows {
         let (data, numbers) = watch::run(py, None, move |_| {
             let numbers = (kind == Use::Measured).then(|| table.numbers(&schema));
             let data = match kind {
-                Use::Private => unit.read_arrow(&table, &schema)?,
+                Use::Private => read_private_arrow(&table, &schema, &unit)?,
                 Use::Public => table.read_public(&schema)?,
                 Use::Measured => table.read(&schema)?,
             };

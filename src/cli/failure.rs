@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Command, CommandFactory};
-use jointly::{CommonError, Contradiction, Error, ErrorKind, OutputFault};
+use jointly::{CommonError, Contradiction, Error, ErrorKind, OutputFault, PrivacyError};
 
 use super::args::Arguments;
 
@@ -173,6 +173,12 @@ impl From<CommonError> for Failure {
     }
 }
 
+impl From<PrivacyError> for Failure {
+    fn from(error: PrivacyError) -> Self {
+        Error::from(error).into()
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let error = with_flags(error);
@@ -186,7 +192,7 @@ impl From<Error> for Failure {
         };
         let flag = match &error {
             Error::Common(CommonError::InvalidParameter { name, .. })
-            | Error::InvalidBudget { name, .. } => flag(name),
+            | Error::Privacy(PrivacyError::InvalidBudget { name, .. }) => flag(name),
             Error::WrongForm { name, .. } => flag(name),
             _ => None,
         };

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use jointly::data::{CountPlan, CountedTable, Dataset, Projectable};
+use jointly::data::{
+    CountPlan, CountedTable, Dataset, Projectable, count_private_file, read_private_csv,
+};
 use jointly::domain::Schema;
 use jointly::observe::Unstoppable;
 use jointly::privacy::{Budget, Curator, LedgerFile, NoiseSeed, PrivacyUnit};
@@ -41,7 +43,7 @@ impl<'a> Spending<'a> {
         schema: &Schema,
         console: Console,
     ) -> Outcome<Dataset> {
-        let table = self.unit.read_csv(private, schema)?;
+        let table = read_private_csv(private, schema, &self.unit)?;
         self.warn(&table, console);
         Ok(table)
     }
@@ -53,7 +55,7 @@ impl<'a> Spending<'a> {
         plan: &CountPlan,
         console: Console,
     ) -> Outcome<CountedTable> {
-        let table = self.unit.count_file(private, plan, &Unstoppable)?;
+        let table = count_private_file(private, plan, &self.unit, &Unstoppable)?;
         self.warn(&table, console);
         Ok(table)
     }

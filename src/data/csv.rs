@@ -7,7 +7,7 @@ use csv::ByteRecord;
 
 use crate::data::encoder::{Encoder, expectation};
 use crate::data::raw_table::{Opened, RawTable, quoted};
-use crate::data::units::UnitCounter;
+use crate::data::units::{UnitCounter, UnitsOfSchema};
 use crate::data::{Column, Dataset, Units};
 use crate::domain::{Clique, Domain, Schema, StructuralZero};
 use crate::error::{Error, Result};

@@ -12,16 +12,16 @@ pub mod arrow;
 mod counter;
 mod csv;
 mod decode;
-mod destination;
 mod draft;
-mod durable;
 mod encoder;
+mod files;
 mod numbers;
 mod numeric_columns;
 mod output_lock;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod partial;
+mod private;
 mod public;
 mod raw_table;
 mod standard_input;
@@ -31,29 +31,30 @@ mod units;
 mod unlisted;
 
 pub use self::csv::{AbsentColumns, read_csv, read_csv_from, read_csv_or_empty, read_public_csv};
-pub use crate::text::{nearest, read_text};
 pub use counter::{CountPlan, CountedTable, Counter, MAX_PLAN_CELLS};
 pub(crate) use decode::check_form;
 pub use decode::{Labels, write_csv, write_csv_blocks, write_csv_file};
-pub(crate) use destination::Destination;
 pub use draft::{
     Document, DocumentKind, Draft, Remark, draft, draft_from_document, draft_from_public,
 };
 pub(crate) use draft::{HEAP, MOST, MOST_OF_REST, UNITS, cut_at_quantiles};
-pub(crate) use durable::write_durably;
-pub use durable::write_text;
 pub(crate) use encoder::Encoder;
+pub use files::{read_text, write_text};
 pub(crate) use jointly_pgm::data::count::sizes as table_sizes;
 pub use jointly_pgm::data::{Column, Dataset, MAX_TOTAL_CELLS, Projectable};
+pub(crate) use jointly_privacy::{Destination, write_durably};
+pub use jointly_privacy::{Units, nearest};
 pub use numbers::{MISSING_NUMBERS, read_public_numbers, read_public_numbers_from};
 pub use numeric_columns::{NumericColumn, NumericColumns};
 pub(crate) use output_lock::OutputLock;
 pub use partial::PartialTable;
+pub(crate) use private::check_counted;
+#[cfg(feature = "arrow")]
+pub use private::read_private_arrow;
+pub use private::{count_private_file, read_private_csv, read_unlisted};
 pub use public::PublicData;
 pub(crate) use raw_table::quoted;
 pub(crate) use standard_input::is_standard_input;
 pub use unit_table::UnitTable;
-pub use units::{
-    Units, read_csv_by_unit, read_public_units_csv, read_units_csv, read_units_csv_from,
-};
-pub use unlisted::UnlistedValues;
+pub(crate) use units::UnitsOfSchema;
+pub use units::{read_csv_by_unit, read_public_units_csv, read_units_csv, read_units_csv_from};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::data::Destination;
-use crate::error::{Error, OutputFault, Result};
+use crate::error::{DestinationFault, Error, OutputFault, Result};
 
 /// Number of attempts, over one second, while another process has the lock: a process that is starting another one lends
 /// it a copy of its open files for a moment.
@@ -30,14 +30,16 @@ impl OutputLock {
     /// A place that cannot be written, or that another run has locked.
     pub(crate) fn of(name: &'static str, output: &Path) -> Result<Option<Self>> {
         let refused = |fault| Error::Output { name, path: output.to_path_buf(), fault };
-        let Destination::File { folder, file } = Destination::of(output).map_err(refused)? else {
+        let Destination::File { folder, file } =
+            Destination::of(output).map_err(|fault| refused(fault.into()))?
+        else {
             return Ok(None);
         };
         let hidden = format!(".{}.lock", file.file_name().unwrap_or_default().to_string_lossy());
         let path = folder.join(hidden);
         let unwritable = |source| {
             let folder = folder.clone();
-            refused(OutputFault::FolderNotWritable { folder, source })
+            refused(DestinationFault::FolderNotWritable { folder, source }.into())
         };
         for attempt in 0..TRIES {
             if attempt > 0 {

@@ -8,11 +8,11 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
 use crate::data::csv::{Reading, of_file, read_keeping};
+use crate::data::nearest;
 use crate::data::raw_table::{Opened, RawTable, quoted, text};
 use crate::data::{Dataset, Labels, write_csv, write_durably};
 use crate::domain::{Bins, Encoding, Kind, Outside, Schema};
 use crate::error::{CommonError, Error, Result};
-use crate::text::nearest;
 
 /// Rows of which some columns are attributes of a schema, with their codes and their texts.
 #[derive(Clone, Debug)]

@@ -10,93 +10,30 @@ use crate::data::csv::Reading;
 use crate::data::raw_table::RawTable;
 use crate::data::{Column, Dataset};
 use crate::domain::{Bins, Kind, Schema, SchemaColumn};
-use crate::error::{CommonError, Error, Result};
+use crate::error::{Error, Result};
+use crate::privacy::Units;
 
-/// The column that names the unit of each record, and how many records of a unit count: the first ones in the file.
-/// Further records are dropped while reading, so nothing is ever computed from them.
-///
-/// With this limit, adding or removing one unit changes at most that many records. The number of dropped records is
-/// private.
-///
-/// ```
-/// use jointly::data::Units;
-/// assert!(Units::new("SERIALNO", 4).is_ok() && Units::new("SERIALNO", 0).is_err());
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Units {
-    column: String,
-    most: u32,
-    agree: Option<Vec<String>>,
-}
-
-impl Units {
-    /// `column`: its name in the header; it must not be an attribute. `most`: records of a unit, at least 1.
-    ///
-    /// # Errors
-    /// No record.
-    pub fn new(column: impl Into<String>, most: u32) -> Result<Self> {
-        if most == 0 {
-            return Err(Error::invalid_parameter("max records", most, "1 to 32"));
-        }
-        Ok(Self { column: column.into(), most, agree: None })
-    }
-
-    /// The same units, whose rows stay together: each record gets the number of records of its unit as one more attribute,
-    /// [`size_name`](Self::size_name), and synthetic records come as units whose rows agree on these columns.
-    ///
-    /// The attribute counts the records that count, 1 to [`most`](Self::most). It depends on the records of the unit
-    /// alone, so adding or removing a unit still changes that unit's records only.
-    ///
-    /// # Errors
-    /// A column twice, or units of more than 65,536 records.
-    ///
-    /// ```
-    /// use jointly::data::{Units, read_units_csv_from};
-    /// use jointly::domain::Schema;
-    /// let schema = Schema::from_json(r#"{"sex": 2}"#, "domain.json")?;
-    /// let units = Units::new("home", 3)?.linked(["sex"])?;
-    /// let people = b"home,sex\nA,0\nB,1\nA,1\n";
-    /// let data = read_units_csv_from(&people[..], "t.csv", &schema, &units)?;
-    /// // Code 1 stands for two records.
-    /// assert_eq!([0, 1, 2].map(|i| data.row(i)), [[0, 1], [1, 0], [1, 1]]);
-    /// # Ok::<(), jointly::Error>(())
-    /// ```
-    pub fn linked<N: Into<String>>(mut self, columns: impl IntoIterator<Item = N>) -> Result<Self> {
-        const MOST: u32 = 1 << 16;
-        if self.most > MOST {
-            let expected = "at most 65,536 where rows stay together";
-            return Err(Error::invalid_parameter("records per unit", self.most, expected));
-        }
-        let columns: Vec<String> = columns.into_iter().map(Into::into).collect();
-        for (i, name) in columns.iter().enumerate() {
-            if columns[..i].contains(name) {
-                let (name, place) = (name.clone(), "the unit columns".to_owned());
-                return Err(CommonError::DuplicateAttribute { name, place }.into());
-            }
-        }
-        self.agree = Some(columns);
-        Ok(self)
-    }
-
-    /// The columns on which the rows of a synthetic unit agree; `None` if rows do not stay together.
-    pub fn agree(&self) -> Option<&[String]> {
-        self.agree.as_deref()
-    }
-
-    /// Name of the attribute with the number of records of the unit, where rows stay together.
-    pub fn size_name(&self) -> String {
-        format!("{}.records", self.column)
-    }
-
+/// What units and a schema say of one another.
+pub(crate) trait UnitsOfSchema {
     /// The schema of the records that are read: where rows stay together, it has the number of records as its last
     /// attribute.
     ///
     /// # Errors
-    /// A unit column that is an attribute, a column of [`agree`](Self::agree) that is none, or a column that is named as
-    /// the added attribute.
-    pub fn widened(&self, schema: &Schema) -> Result<Schema> {
+    /// A unit column that is an attribute, a column of [`Units::agree`] that is none, or a column that is named as the added
+    /// attribute.
+    fn widened(&self, schema: &Schema) -> Result<Schema>;
+
+    /// As [`widened`](Self::widened), for a schema that may lack columns of [`Units::agree`].
+    fn with_size(&self, schema: &Schema) -> Result<Schema>;
+
+    /// Refuses a column that is an attribute.
+    fn check(&self, schema: &Schema) -> Result<()>;
+}
+
+impl UnitsOfSchema for Units {
+    fn widened(&self, schema: &Schema) -> Result<Schema> {
         self.check(schema)?;
-        let Some(agree) = &self.agree else { return Ok(schema.clone()) };
+        let Some(agree) = self.agree() else { return Ok(schema.clone()) };
         if let Some(unknown) = agree.iter().find(|name| schema.domain().position(name).is_none()) {
             return Err(schema.domain().unknown(unknown, "the unit columns").into());
         }
@@ -112,37 +49,25 @@ impl Units {
         self.with_size(schema)
     }
 
-    /// As [`widened`](Self::widened), for a schema that may lack columns of [`agree`](Self::agree).
-    pub(super) fn with_size(&self, schema: &Schema) -> Result<Schema> {
-        let edges = (1..=self.most.saturating_add(1)).map(f64::from).collect();
+    fn with_size(&self, schema: &Schema) -> Result<Schema> {
+        let edges = (1..=self.most().saturating_add(1)).map(f64::from).collect();
         let bins = Bins::new(edges, Some(true), "the records of a unit")?;
         let mut column = SchemaColumn::attribute(self.size_name(), Kind::Numeric(bins));
-        let (unit, most) = (&self.column, self.most);
+        let (unit, most) = (self.column(), self.most());
         column.description =
             Some(format!("Records with the same {unit}, of which at most {most} are counted"));
         schema.with_attribute(column)
     }
 
-    /// Name of the column.
-    pub fn column(&self) -> &str {
-        &self.column
-    }
-
-    /// Refuses a column that is an attribute.
-    pub(super) fn check(&self, schema: &Schema) -> Result<()> {
-        if schema.attributes().all(|attribute| attribute.name != self.column) {
+    fn check(&self, schema: &Schema) -> Result<()> {
+        if schema.attributes().all(|attribute| attribute.name != self.column()) {
             return Ok(());
         }
         Err(Error::invalid_specification(
-            format!("unit column '{}'", self.column),
+            format!("unit column '{}'", self.column()),
             "an attribute of the schema",
             "a column that is none: it names units and is not published",
         ))
-    }
-
-    /// Records of a unit that count, at most.
-    pub fn most(&self) -> u32 {
-        self.most
     }
 }
 
@@ -172,10 +97,10 @@ impl<'u> UnitCounter<'u> {
         na_token: &'u str,
         table: &RawTable<impl Read>,
     ) -> Result<Self> {
-        let named = Some(&units.column).filter(|name| !name.is_empty());
+        let named = Some(units.column()).filter(|name| !name.is_empty());
         let position = named.and_then(|name| table.position(name)).ok_or_else(|| {
             table.header_error(
-                format!("a header without a column '{}' ({})", units.column, table.names()),
+                format!("a header without a column '{}' ({})", units.column(), table.names()),
                 "the column that names the unit of each record",
             )
         })?;
@@ -195,7 +120,7 @@ impl<'u> UnitCounter<'u> {
         let unit = record.get(self.position).unwrap_or_default();
         if self.is_missing(unit) {
             let expected = "the unit that the record belongs to, not a missing value".to_owned();
-            return Err(table.cell_error(record, &self.units.column, unit, expected));
+            return Err(table.cell_error(record, self.units.column(), unit, expected));
         }
         let place = if let Some(place) = self.seen.get(unit) {
             *place
@@ -206,7 +131,7 @@ impl<'u> UnitCounter<'u> {
             place
         };
         let records = &mut self.records[place as usize];
-        if *records == self.units.most {
+        if *records == self.units.most() {
             return Ok(false);
         }
         *records += 1;
@@ -221,9 +146,9 @@ impl<'u> UnitCounter<'u> {
 
     /// The column of the number of records of each record's unit, where rows stay together.
     pub(super) fn sizes(&self) -> Option<Result<Column>> {
-        self.units.agree.as_ref()?;
+        self.units.agree()?;
         let sizes = self.of_record.iter().map(|unit| self.records[*unit as usize] - 1);
-        Some(Column::from_codes(sizes, self.units.most as usize).map_err(Error::from))
+        Some(Column::from_codes(sizes, self.units.most() as usize).map_err(Error::from))
     }
 
     fn is_missing(&self, unit: &[u8]) -> bool {

@@ -6,81 +6,70 @@ use std::path::Path;
 
 use ::csv::ByteRecord;
 
-use crate::data::Units;
 use crate::data::csv::of_file;
 use crate::data::encoder::{Encoder, expectation};
 use crate::data::raw_table::{RawTable, text};
-use crate::data::units::UnitCounter;
+use crate::data::units::{UnitCounter, UnitsOfSchema};
 use crate::domain::{Kind, Schema, SchemaColumn};
 use crate::error::{Error, Result};
+use crate::privacy::Units;
 
-/// The texts of a categorical column that are neither listed nor missing, each with its number of records, in the order of
-/// the texts. **Private**: which texts occur is as private as how often. Only
-/// [`Curator::measure_unlisted`](crate::privacy::Curator::measure_unlisted) releases any.
-pub struct UnlistedValues {
-    counts: BTreeMap<String, u32>,
+/// The texts of a categorical column that are neither listed nor missing, each with its number of records. **Private**: which
+/// texts occur is as private as how often.
+type Counts = BTreeMap<String, u32>;
+
+/// Counts the values of some columns in a file, of the records that count.
+///
+/// # Errors
+/// A file that cannot be read, a header without one of the columns, a column that has no code `other`, a cell that is no
+/// text, a record without a unit.
+pub(super) fn read(
+    path: &Path,
+    schema: &Schema,
+    names: &[String],
+    units: Option<&Units>,
+) -> Result<Vec<Counts>> {
+    units.map_or(Ok(()), |units| units.check(schema))?;
+    of_table(of_file(path, schema)?, schema, names, units)
 }
 
-impl UnlistedValues {
-    /// The texts with their numbers of records, in order; **private**.
-    pub(crate) fn counts(&self) -> impl Iterator<Item = (&str, u32)> {
-        self.counts.iter().map(|(text, count)| (text.as_str(), *count))
-    }
-
-    /// Counts the values of some columns in a file, of the records that count.
-    ///
-    /// # Errors
-    /// A file that cannot be read, a header without one of the columns, a column that has no code `other`, a cell that is no
-    /// text, a record without a unit.
-    pub(crate) fn read(
-        path: &Path,
-        schema: &Schema,
-        names: &[String],
-        units: Option<&Units>,
-    ) -> Result<Vec<Self>> {
-        units.map_or(Ok(()), |units| units.check(schema))?;
-        Self::of_table(of_file(path, schema)?, schema, names, units)
-    }
-
-    fn of_table(
-        mut table: RawTable<impl Read>,
-        schema: &Schema,
-        names: &[String],
-        units: Option<&Units>,
-    ) -> Result<Vec<Self>> {
-        let fields: Vec<Field<'_>> =
-            names.iter().map(|name| Field::new(name, schema, &table)).collect::<Result<_>>()?;
-        let counter = |units| UnitCounter::new(units, schema.na_token(), &table);
-        let mut units = units.map(counter).transpose()?;
-        // Hashed while reading, as most cells repeat; sorted before anything is made of them.
-        let mut counts: Vec<HashMap<Box<[u8]>, u32>> = vec![HashMap::new(); fields.len()];
-        let mut record = ByteRecord::new();
-        while table.next(&mut record)? {
-            if let Some(units) = &mut units
-                && !units.counts(&table, &record)?
-            {
+fn of_table(
+    mut table: RawTable<impl Read>,
+    schema: &Schema,
+    names: &[String],
+    units: Option<&Units>,
+) -> Result<Vec<Counts>> {
+    let fields: Vec<Field<'_>> =
+        names.iter().map(|name| Field::new(name, schema, &table)).collect::<Result<_>>()?;
+    let counter = |units| UnitCounter::new(units, schema.na_token(), &table);
+    let mut units = units.map(counter).transpose()?;
+    // Hashed while reading, as most cells repeat; sorted before anything is made of them.
+    let mut counts: Vec<HashMap<Box<[u8]>, u32>> = vec![HashMap::new(); fields.len()];
+    let mut record = ByteRecord::new();
+    while table.next(&mut record)? {
+        if let Some(units) = &mut units
+            && !units.counts(&table, &record)?
+        {
+            continue;
+        }
+        for (field, counts) in fields.iter().zip(&mut counts) {
+            let cell = record.get(field.position).unwrap_or_default();
+            if field.listed.encode(cell).is_some() || is_missing(cell, schema) {
                 continue;
             }
-            for (field, counts) in fields.iter().zip(&mut counts) {
-                let cell = record.get(field.position).unwrap_or_default();
-                if field.listed.encode(cell).is_some() || is_missing(cell, schema) {
-                    continue;
-                }
-                if let Some(count) = counts.get_mut(cell) {
-                    *count = count.saturating_add(1);
-                } else if text(cell).is_some() {
-                    counts.insert(cell.into(), 1);
-                } else {
-                    let expected = expectation(field.column, schema.na_token());
-                    return Err(table.cell_error(&record, &field.column.name, cell, expected));
-                }
+            if let Some(count) = counts.get_mut(cell) {
+                *count = count.saturating_add(1);
+            } else if text(cell).is_some() {
+                counts.insert(cell.into(), 1);
+            } else {
+                let expected = expectation(field.column, schema.na_token());
+                return Err(table.cell_error(&record, &field.column.name, cell, expected));
             }
         }
-        let read = |(cell, count): (Box<[u8]>, u32)| Some((text(&cell)?.to_owned(), count));
-        let sorted =
-            |counts: HashMap<_, _>| Self { counts: counts.into_iter().filter_map(read).collect() };
-        Ok(counts.into_iter().map(sorted).collect())
     }
+    let read = |(cell, count): (Box<[u8]>, u32)| Some((text(&cell)?.to_owned(), count));
+    let sorted = |counts: HashMap<_, _>| counts.into_iter().filter_map(read).collect();
+    Ok(counts.into_iter().map(sorted).collect())
 }
 
 /// A column that is counted.

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::Domain;
 use crate::error::{CommonError, Error, Result};
-use crate::text::read_text;
+use crate::privacy::read_text;
 
 use rules::Rules;
 

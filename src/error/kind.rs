@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind as Io;
 
-use super::{CommonError, Error, OutputFault};
+use super::{CommonError, Error, OutputFault, PrivacyError};
 
 /// What kind of failure an error is: the exit code of the command line, and the exception in Python.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +26,12 @@ impl Error {
     /// The kind of failure.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::InvalidBudget { .. }
-            | Self::BudgetExceeded { .. }
-            | Self::BudgetUsedUp { .. } => ErrorKind::Privacy,
+            Self::Privacy(
+                PrivacyError::InvalidBudget { .. }
+                | PrivacyError::BudgetExceeded { .. }
+                | PrivacyError::BudgetUsedUp { .. },
+            ) => ErrorKind::Privacy,
+            Self::Privacy(PrivacyError::Checkpoint { .. }) => ErrorKind::Checkpoint,
             Self::Common(CommonError::InvalidParameter { .. })
             | Self::WrongForm { .. }
             | Self::Contradiction(_)
@@ -47,7 +50,6 @@ impl Error {
             | Self::InvalidRow { .. }
             | Self::SizeLimit { .. }
             | Self::NoCandidates { .. } => ErrorKind::Input,
-            Self::Checkpoint { .. } => ErrorKind::Checkpoint,
             // Damaged data in a file, such as a truncated gzip file, count as wrong input.
             Self::Io { action: "read", source, .. }
                 if matches!(

@@ -2,22 +2,18 @@
 
 use std::path::PathBuf;
 
+use super::DestinationFault;
+
 /// What is wrong with an output file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OutputFault {
-    /// It is a folder.
-    #[error(" is a folder, expected a file")]
-    IsFolder,
-    /// It is neither a file nor anything that bytes can be sent to.
-    #[error(" is a socket or a block device, expected a file, a pipe or a character device")]
-    IsNotWritten,
+    /// It leads to nothing that can be written.
+    #[error(transparent)]
+    Destination(#[from] DestinationFault),
     /// It is standard output, and so is this other output.
     #[error(" is standard output, as is {0}, expected a file")]
     IsStandardOutputOf(&'static str),
-    /// It cannot be reached or opened.
-    #[error(" cannot be written: {0}")]
-    Unreachable(std::io::Error),
     /// It is an input or another output, of this name.
     #[error(" is the file of {0}, expected another file")]
     IsFileOf(&'static str),
@@ -33,12 +29,4 @@ pub enum OutputFault {
     #[error(": {} lies beside it and would pass for one of its replicates, expected no file of that name: \
              move it away, or choose another output", .0.display())]
     BesideReplicate(PathBuf),
-    /// Its folder takes no new files.
-    #[error(": cannot write into folder {}: {source}", folder.display())]
-    FolderNotWritable {
-        /// The folder.
-        folder: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
 }

@@ -260,14 +260,15 @@ pub(crate) fn measure(
     let errors = errors(curator, records, workload, total.records)?;
     if curator.ledger().epsilon_limit().is_none() {
         let sensitivity = StatisticSensitivity::l1_errors(relation, workload.len())?;
-        return curator.measure_statistics(errors, sensitivity, NoiseForm::Gaussian, rho, PURPOSE);
+        let form = NoiseForm::Gaussian;
+        return Ok(curator.measure_statistics(errors, sensitivity, form, rho, PURPOSE)?);
     }
     let weights: Vec<f64> = workload.weighted_cliques().iter().map(|c| c.weight).collect();
     let sum: f64 = weights.iter().sum();
     let weights: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
     let mean = errors.map(|errors| vec![weighted_sum(&weights, &errors)]);
     let sensitivity = StatisticSensitivity::mean_l1_error(relation)?;
-    curator.measure_statistics(mean, sensitivity, NoiseForm::Laplace, rho, PURPOSE)
+    Ok(curator.measure_statistics(mean, sensitivity, NoiseForm::Laplace, rho, PURPOSE)?)
 }
 
 /// `‖M_r(D) − (N/|S|) M_r(S)‖₁` of every clique of the workload, in counts, sealed.

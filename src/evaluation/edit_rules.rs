@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::data::read_text;
 use crate::data::{Dataset, Encoder};
 use crate::domain::{Domain, Kind, Schema, SchemaColumn};
 use crate::error::{Error, Result};
-use crate::text::read_text;
 
 /// Combinations of values that must not occur, read from JSON against a schema.
 ///

@@ -156,6 +156,12 @@ pub const CATALOGUE: &[Entry] = &[
     .parameters_of(ide::PARAMETERS)
     .with(PublicTables::Needed)
     .without_workload(),
+    #[cfg(test)]
+    Entry::of::<super::handful::Handful>(
+        "handful",
+        "Chooses and measures several cliques in one round",
+    )
+    .parameters_of(super::handful::PARAMETERS),
 ];
 
 /// Finds a mechanism by name.

@@ -51,7 +51,7 @@ impl AnswerWorkload for Hdmm {
         let plan = MarginalPlan::new(&domain, workload, self.widest, relation, budget)?;
         curator.begin_round(1)?;
         let measured = plan.measured().iter();
-        let noisy = measured.map(|(clique, rho)| curator.measure(clique, *rho));
+        let noisy = measured.map(|(clique, rho)| Ok(curator.measure(clique, *rho)?));
         let noisy = noisy.collect::<Result<Vec<_>>>()?;
         Ok(Answers {
             mechanism: self.name(),

@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::error_bars::{self, MeasuredErrors, Total};
 use crate::mechanism::Release;
 use crate::model::Accuracy;
+use crate::privacy::hex;
 use crate::privacy::{Curator, Inputs, LedgerEntry, NoiseMechanism, NoisyStatistics, Rho};
-use crate::text::hex;
 
 impl Release {
     /// Measures the errors of the records that are about to be published, on the workload, with what was set aside

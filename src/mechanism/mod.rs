@@ -12,6 +12,8 @@ mod dual_query;
 mod entropy_projection;
 mod fem;
 mod graphical;
+#[cfg(test)]
+mod handful;
 mod hdmm;
 mod ide;
 mod independent;

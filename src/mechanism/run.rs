@@ -244,7 +244,7 @@ impl<'r, 'c> Run<'r, 'c> {
     /// # Errors
     /// None in practice.
     pub fn remaining_epsilon(&self) -> Result<Ratio> {
-        self.curator.remaining_epsilon()
+        Ok(self.curator.remaining_epsilon()?)
     }
 
     /// The budget of all rounds together, spent or not: the limit minus the cost of everything before the first round.
@@ -304,7 +304,7 @@ impl<'r, 'c> Run<'r, 'c> {
     /// # Errors
     /// A clique outside the domain, or a failure to count.
     pub fn marginals(&self, cliques: &[Clique]) -> Result<Sensitive<Vec<Vec<u32>>>> {
-        self.curator.marginals(cliques)
+        Ok(self.curator.marginals(cliques)?)
     }
 
     /// Begins the next round, which has its own noise generator, and returns its number.
@@ -414,7 +414,7 @@ impl<'r, 'c> Run<'r, 'c> {
     /// # Errors
     /// A state of another kind or version.
     pub fn restored<S: ModelState>(&self) -> Result<Option<S>> {
-        self.progress.state().map_err(|fault| self.curator.refused(fault))
+        self.progress.state().map_err(|fault| self.curator.refused(fault).into())
     }
 
     /// Stores the model state with the next round that ends. Does nothing without a checkpoint.
@@ -428,7 +428,7 @@ impl<'r, 'c> Run<'r, 'c> {
     /// An error for a checkpoint that does not match this run. `why` must not contain numbers computed from private
     /// rows.
     pub fn refused(&self, why: &'static str) -> Error {
-        self.curator.refused(CheckpointFault::Inconsistent(why))
+        self.curator.refused(CheckpointFault::Inconsistent(why)).into()
     }
 
     /// The release of the finished run.

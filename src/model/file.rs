@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::data::read_text;
 use crate::data::{Units, write_durably};
 use crate::domain::{Clique, Domain, Schema};
 use crate::error::{Error, Fact, Result};
@@ -14,7 +15,6 @@ use crate::model::digest::{self, DIGEST};
 use crate::model::stored_accuracy::StoredAccuracy;
 use crate::model::{Accuracy, Evidence, FORMS, Model};
 use crate::query::Workload;
-use crate::text::read_text;
 
 /// What a file's first member says.
 const FORMAT: &str = "jointly-model";

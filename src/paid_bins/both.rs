@@ -1,8 +1,9 @@
 //! Bins of numbers and categories of a schema together.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::data::{Dataset, UnlistedValues};
+use crate::data::{Dataset, read_private_csv};
 use crate::domain::Schema;
 use crate::error::Result;
 use crate::paid_bins::{PaidBins, PaidCategories};
@@ -25,7 +26,7 @@ pub struct PaidTable {
     /// The records, coded for the bins.
     pub records: Dataset,
     /// The values of the columns of categories, sealed.
-    values: Vec<Sensitive<UnlistedValues>>,
+    values: Vec<Sensitive<BTreeMap<String, u32>>>,
 }
 
 impl PaidSchema {
@@ -57,9 +58,9 @@ impl PaidSchema {
             (Some(bins), _) => bins.read(unit, private)?,
             (None, Some(own)) => {
                 let names: Vec<&str> = own.names().collect();
-                unit.read_csv(private, &self.schema.select(&names)?)?
+                read_private_csv(private, &self.schema.select(&names)?, unit)?
             }
-            (None, None) => unit.read_csv(private, &self.schema)?,
+            (None, None) => read_private_csv(private, &self.schema, unit)?,
         };
         Ok(PaidTable { records, values: values.unwrap_or_default() })
     }
@@ -72,7 +73,7 @@ impl PaidSchema {
     pub fn run(
         &self,
         curator: &mut Curator<'_>,
-        values: Vec<Sensitive<UnlistedValues>>,
+        values: Vec<Sensitive<BTreeMap<String, u32>>>,
     ) -> Result<(Schema, Vec<NoisyValues>)> {
         let is_shared = self.categories.is_some()
             && self.bins.as_ref().is_some_and(|bins| bins.measurements() > 0);
@@ -90,7 +91,7 @@ impl PaidSchema {
 
 impl PaidTable {
     /// The records, and the sealed values for [`PaidSchema::run`].
-    pub fn into_parts(self) -> (Dataset, Vec<Sensitive<UnlistedValues>>) {
+    pub fn into_parts(self) -> (Dataset, Vec<Sensitive<BTreeMap<String, u32>>>) {
         (self.records, self.values)
     }
 }

@@ -1,8 +1,9 @@
 //! Categories by the private rows: the values of a column that its schema does not list.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::data::UnlistedValues;
+use crate::data::read_unlisted;
 use crate::domain::Schema;
 use crate::error::{CommonError, Error, Result};
 use crate::privacy::{Curator, Delta, NoisyValues, PrivacyUnit, Sensitive};
@@ -85,7 +86,7 @@ impl PaidCategories {
         self.columns.iter().map(String::as_str)
     }
 
-    /// Counts the values in a private file, sealed, as [`PrivacyUnit::read_unlisted`] does.
+    /// Counts the values in a private file, sealed, as [`read_unlisted`] does.
     ///
     /// # Errors
     /// As there.
@@ -93,8 +94,8 @@ impl PaidCategories {
         &self,
         unit: &PrivacyUnit,
         private: &Path,
-    ) -> Result<Vec<Sensitive<UnlistedValues>>> {
-        unit.read_unlisted(private, &self.schema, &self.columns)
+    ) -> Result<Vec<Sensitive<BTreeMap<String, u32>>>> {
+        read_unlisted(private, &self.schema, &self.columns, unit)
     }
 
     /// Spends all of a curator's remaining budget, and all of its δ for thresholds, in equal parts on the columns.
@@ -104,7 +105,7 @@ impl PaidCategories {
     pub fn run(
         &self,
         curator: &mut Curator<'_>,
-        values: Vec<Sensitive<UnlistedValues>>,
+        values: Vec<Sensitive<BTreeMap<String, u32>>>,
     ) -> Result<Vec<NoisyValues>> {
         if values.len() != self.columns.len() {
             let found = format!("{} columns", values.len());

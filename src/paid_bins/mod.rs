@@ -49,7 +49,7 @@ use std::path::Path;
 pub use both::{PaidSchema, PaidTable};
 pub use categories::PaidCategories;
 
-use crate::data::{Column, Dataset};
+use crate::data::{Column, Dataset, read_private_csv};
 use crate::domain::{Bins, Domain, Kind, Schema};
 use crate::error::{Error, Result};
 use crate::paid_bins::cut::bins_of;
@@ -130,12 +130,12 @@ impl PaidBins {
         })
     }
 
-    /// Reads a private table into cells, as [`PrivacyUnit::read_csv`] does.
+    /// Reads a private table into cells, as [`read_private_csv`] does.
     ///
     /// # Errors
     /// As there.
     pub fn read(&self, unit: &PrivacyUnit, private: &Path) -> Result<Dataset> {
-        self.coded(&unit.read_csv(private, &self.grid()?)?)
+        self.coded(&read_private_csv(private, &self.grid()?, unit)?)
     }
 
     /// A table under the schema [`grid`](Self::grid), record by record in the codes that [`run`](Self::run) counts: cells,

@@ -7,9 +7,9 @@ use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
 use serde::Deserialize;
 
+use crate::data::read_text;
 use crate::domain::{Clique, Domain};
 use crate::error::{CommonError, Error, Result};
-use crate::text::read_text;
 
 /// Largest number of cliques of one workload.
 const MAX_CLIQUES: u64 = 1 << 24;

@@ -126,7 +126,7 @@ fn query(domain: &Domain, clique: &Clique, variance: f64) -> Result<ResidualQuer
     }
     let centered = Clique::new(by_size[..centered].iter().copied());
     let variance = variance_at_least(variance * scale * scale)?;
-    ResidualQuery::new(domain, clique.clone(), centered, variance)
+    Ok(ResidualQuery::new(domain, clique.clone(), centered, variance)?)
 }
 
 /// `p_A = ∏_{i ∈ A} (k_i − 1)/k_i`.

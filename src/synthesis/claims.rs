@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::data::{Destination, write_text};
-use crate::error::{CheckpointFault, Error, Result};
+use crate::error::{CheckpointFault, Error, PrivacyError, Result};
+use crate::privacy::hex;
 use crate::synthesis::job::Resolved;
 use crate::synthesis::{Existing, NamedFile, Reserved, check_outputs};
-use crate::text::hex;
 
 /// The file in the checkpoint's folder.
 const FILE: &str = "outputs.json";
@@ -39,9 +39,10 @@ impl Claims {
         match fs::read(&path) {
             Ok(text) => match serde_json::from_slice(&text) {
                 Ok(files) => Ok(Self { files, ..none }),
-                Err(error) => {
-                    Err(Error::Checkpoint { path, fault: CheckpointFault::Unreadable(error) })
-                }
+                Err(error) => Err(Error::Privacy(PrivacyError::Checkpoint {
+                    path,
+                    fault: CheckpointFault::Unreadable(error),
+                })),
             },
             // A checkpoint that is no folder is refused where it is created.
             Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(none),

@@ -73,7 +73,7 @@ impl Resolved<'_> {
             fit: round.fit,
         });
         let rounds: Vec<Round<'_>> = rounds.collect();
-        LedgerFile::of_release(
+        let mut file = LedgerFile::of_release(
             release.mechanism,
             self.budget,
             &self.unit,
@@ -82,17 +82,15 @@ impl Resolved<'_> {
         )
         .with("public_tables", &public)?
         .with("rounds", &rounds)?
-        .with("certificate", &release.certificate)
-        .and_then(|file| match self.replicates() {
-            0 => Ok(file),
-            tables => {
-                file.with("replicates", &Replicates { tables, from: "the released table", rho: 0 })
-            }
-        })
-        .and_then(|file| match release.errors() {
-            None => Ok(file),
-            Some(errors) => file.with("errors", &NamedErrors::new(errors, domain)),
-        })
+        .with("certificate", &release.certificate)?;
+        if self.replicates() > 0 {
+            let (tables, from) = (self.replicates(), "the released table");
+            file = file.with("replicates", &Replicates { tables, from, rho: 0 })?;
+        }
+        if let Some(errors) = release.errors() {
+            file = file.with("errors", &NamedErrors::new(errors, domain))?;
+        }
+        Ok(file)
     }
 
     /// The content of a finished run's report.

@@ -6,7 +6,7 @@ use rand::rngs::ChaCha20Rng;
 use crate::data::Dataset;
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::Release;
-use crate::privacy::{Curator, Inputs};
+use crate::privacy::{Curator, Inputs, LedgerEntry};
 use crate::synthesis::job::Resolved;
 
 /// A release and the records that are published. Nothing draws them again.
@@ -59,16 +59,13 @@ impl Resolved<'_> {
     /// The seed from which the records are drawn: a step that costs nothing, so that a resumed run draws the same records, whose
     /// errors may be measured already.
     fn row_seed(&self, curator: &mut Curator<'_>) -> Result<u64> {
-        match self.seed {
-            Some(seed) => Ok(seed),
-            None => curator.once(
-                "drawing",
-                Inputs::default,
-                |_| Ok(rand::random()),
-                |_, paid| {
-                    if paid.is_empty() { Ok(()) } else { Err("drawing records costs nothing") }
-                },
-            ),
-        }
+        let Some(seed) = self.seed else {
+            let free = |_: &u64, paid: &[LedgerEntry]| match paid {
+                [] => Ok(()),
+                _ => Err("drawing records costs nothing"),
+            };
+            return curator.once("drawing", Inputs::default, |_| Ok(rand::random()), free);
+        };
+        Ok(seed)
     }
 }

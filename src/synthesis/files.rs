@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::data::{Destination, OutputLock, is_standard_input};
-use crate::error::{Contradiction, Error, OutputFault, Result};
+use crate::error::{Contradiction, DestinationFault, Error, OutputFault, Result};
 use crate::mechanism::PublicTables;
 use crate::privacy::Checkpoint;
 use crate::query::WorkloadSource;
@@ -90,8 +90,9 @@ pub(super) fn check_outputs(
     }
     for (name, path) in outputs {
         let refused = |fault| Error::Output { name, path: path.to_path_buf(), fault };
-        let destination = Destination::of(path).map_err(refused)?;
-        let Some(place) = destination.probe().map_err(refused)? else { continue };
+        let unwritable = |fault: DestinationFault| refused(fault.into());
+        let destination = Destination::of(path).map_err(unwritable)?;
+        let Some(place) = destination.probe().map_err(unwritable)? else { continue };
         if let Some((other, _)) = taken.iter().find(|(_, used)| *used == place) {
             return Err(refused(match destination {
                 Destination::StandardOutput => OutputFault::IsStandardOutputOf(other),

@@ -7,7 +7,7 @@ use serde::de::{Error as _, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::data::{Labels, Units, check_form};
+use crate::data::{Labels, Units, check_counted, check_form};
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::{self, Entry, Form, Mechanism};
 use crate::model::Drawing;
@@ -292,8 +292,8 @@ impl Job {
     pub fn budget(&self) -> Result<Option<Budget>> {
         let is_laplace = self.parameters.get("noise").and_then(Value::as_str) == Some("laplace");
         match (self.epsilon, self.delta) {
-            (Some(epsilon), Some(delta)) => Budget::approximate(epsilon, delta).map(Some),
-            (Some(epsilon), None) if is_laplace => Budget::pure(epsilon).map(Some),
+            (Some(epsilon), Some(delta)) => Ok(Some(Budget::approximate(epsilon, delta)?)),
+            (Some(epsilon), None) if is_laplace => Ok(Some(Budget::pure(epsilon)?)),
             (None, None) if !self.entry()?.spends => Ok(None),
             _ => {
                 let (what, mechanism) = ("epsilon and delta together", self.entry()?.name);
@@ -324,7 +324,8 @@ impl Job {
         }
         let units = Units::new(column, most)?;
         let linked = !self.unit_columns.is_empty();
-        PrivacyUnit::of_units(if linked { units.linked(&self.unit_columns)? } else { units })
+        let units = if linked { units.linked(&self.unit_columns)? } else { units };
+        Ok(PrivacyUnit::of_units(units)?)
     }
 
     /// Checks everything that can be checked without reading a table, and returns the mechanism.
@@ -394,7 +395,7 @@ impl Resolved<'_> {
                 Contradiction::Together { first: "counting", second: "merging", why }.into()
             );
         }
-        self.unit.check_counted()
+        check_counted(&self.unit)
     }
 
     /// Number of records to draw, if it was given.

@@ -6,9 +6,9 @@ use sha2::{Digest, Sha256};
 
 use crate::domain::{Schema, date_of};
 use crate::error::Result;
+use crate::privacy::hex;
 use crate::report::Made;
 use crate::synthesis::job::Resolved;
-use crate::text::hex;
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;

@@ -158,7 +158,8 @@ impl Resolved<'_> {
             warnings::warn_of_delta(budget, drawn.release.records(), observer);
         }
         if let Some(path) = &self.ledger {
-            let written = self.ledger_of(&tables, &drawn.release).and_then(|file| file.write(path));
+            let written =
+                self.ledger_of(&tables, &drawn.release).and_then(|file| Ok(file.write(path)?));
             written.inspect_err(|_| {
                 let spent = drawn.release.ledger.spent();
                 observer.event(&Event::Notice(Notice::OutputsMissing { spent }));

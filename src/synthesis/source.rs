@@ -8,7 +8,8 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data::{
-    CountPlan, CountedTable, Dataset, Units, read_public_csv, read_public_units_csv,
+    CountPlan, CountedTable, Dataset, Units, UnitsOfSchema, count_private_file, read_private_csv,
+    read_public_csv, read_public_units_csv,
 };
 use crate::domain::Schema;
 use crate::error::{Error, Result};
@@ -125,7 +126,7 @@ impl TableSource {
     /// attributes.
     pub fn private(&self, unit: &PrivacyUnit, schema: &Schema) -> Result<Arc<Dataset>> {
         let (rows, units) = match self {
-            Self::File(path) => return unit.read_csv(path, schema).map(Arc::new),
+            Self::File(path) => return read_private_csv(path, schema, unit).map(Arc::new),
             Self::Rows { rows, units, .. } => (rows, units),
         };
         if units.as_ref() != unit.units() {
@@ -153,7 +154,7 @@ impl TableSource {
         checks: &dyn Checks,
     ) -> Result<CountedTable> {
         match self {
-            Self::File(path) => unit.count_file(path, plan, checks),
+            Self::File(path) => count_private_file(path, plan, unit, checks),
             Self::Rows { .. } => {
                 let mut counter = plan.counter();
                 counter.update(&*self.private(unit, plan.schema())?)?;

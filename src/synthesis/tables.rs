@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::data::{CountPlan, CountedTable, Dataset, Projectable, PublicData};
+use crate::data::{CountPlan, CountedTable, Dataset, Projectable, PublicData, UnitsOfSchema};
 use crate::domain::{Domain, Schema};
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::Mechanism;

@@ -240,7 +240,7 @@ fn measure_errors(
     let sealed = sealed
         .ok_or_else(|| Error::invalid_specification("public tables", "none", "at least one"))?;
     let purpose = "errors of public marginals";
-    curator.measure_statistics(sealed, sensitivity, NoiseForm::Gaussian, rho, purpose)
+    Ok(curator.measure_statistics(sealed, sensitivity, NoiseForm::Gaussian, rho, purpose)?)
 }
 
 /// A released mixture error, and the number of rows mixed.

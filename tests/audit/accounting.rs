@@ -11,7 +11,7 @@ use jointly::privacy::{
     StatisticSensitivity, delta_from_rho_epsilon, epsilon_from_rho_delta, residual_cost,
     rho_from_epsilon_delta,
 };
-use jointly::{Error, Result};
+use jointly::{PrivacyError, Result};
 use proptest::prelude::*;
 
 /// Ten records of two attributes, known by their marginals.
@@ -125,7 +125,7 @@ fn what_would_overrun_is_refused_and_spends_nothing() {
     let marginals = curator.marginals(std::slice::from_ref(&clique)).unwrap();
     let too_much = curator.remaining().checked_add(Rho::from_units(1)).unwrap();
     let error = curator.measure(&clique, too_much).unwrap_err();
-    assert!(matches!(error, Error::BudgetExceeded { .. }), "{error}");
+    assert!(matches!(error, PrivacyError::BudgetExceeded { .. }), "{error}");
     let scores = marginals.as_ref().map(|_| vec![0.0, 1.0]);
     let sensitivity = ScoreSensitivity::l1_error(ReplaceOne);
     assert!(
@@ -295,7 +295,10 @@ fn counts_of_another_shape_are_an_error_after_the_charge() {
     let mut curator = Curator::new(&data, ReplaceOne, rho(1.0), NoiseSeed::Fixed(1)).unwrap();
     let clique = Clique::new([0]);
     let error = curator.measure(&clique, rho(0.1)).unwrap_err();
-    assert!(matches!(error, Error::Common(jointly::CommonError::ShapeMismatch { .. })), "{error}");
+    assert!(
+        matches!(error, PrivacyError::Common(jointly::CommonError::ShapeMismatch { .. })),
+        "{error}"
+    );
     assert!(curator.measure_cell(&clique, 1, rho(0.1)).is_err());
     assert_eq!(curator.ledger().entries().len(), 2);
 }
@@ -489,11 +492,11 @@ fn delta_is_never_below_its_high_precision_reference() {
 fn parameters_that_promise_nothing_are_refused() {
     for epsilon in [0.0, -1.0, f64::INFINITY, f64::NAN] {
         let error = Epsilon::new(epsilon).unwrap_err();
-        assert!(matches!(error, Error::InvalidBudget { name: "epsilon", .. }), "{error}");
+        assert!(matches!(error, PrivacyError::InvalidBudget { name: "epsilon", .. }), "{error}");
     }
     for delta in [0.0, 1.0, -0.1, 2.0, f64::NAN] {
         let error = Delta::new(delta).unwrap_err();
-        assert!(matches!(error, Error::InvalidBudget { name: "delta", .. }), "{error}");
+        assert!(matches!(error, PrivacyError::InvalidBudget { name: "delta", .. }), "{error}");
     }
     let huge = |epsilon| {
         rho_from_epsilon_delta(Epsilon::new(epsilon).unwrap(), Delta::new(1e-9).unwrap()).unwrap()

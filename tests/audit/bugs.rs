@@ -30,12 +30,13 @@ pub(crate) struct Bug {
     pub(crate) name: &'static str,
     /// What it does.
     pub(crate) what: &'static str,
-    /// The tests that are run first: a filter of the audit suite, or of the library's unit tests after `lib:`.
+    /// The tests that are run first: a filter of the audit suite, or of the unit tests of the library after `lib: ` and of
+    /// the privacy path after `privacy: `.
     pub(crate) by: &'static str,
     pub(crate) patches: &'static [Patch],
 }
 
-/// A file below `src`, the text to replace, and its replacement.
+/// A file below `src`, or below `crates/privacy/src` after `privacy/`, the text to replace, and its replacement.
 pub(crate) type Patch = (&'static str, &'static str, &'static str);
 
 const fn bug(

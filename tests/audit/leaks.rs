@@ -33,7 +33,7 @@ fn refusals(private: &Dataset, relation: NeighboringRelation) -> Vec<String> {
     let more = Rho::from_f64(2.0).unwrap();
     let pair = Clique::new([0, 1]);
     let mut said = Vec::new();
-    let mut keep = |result: jointly::Result<()>| {
+    let mut keep = |result: jointly::privacy::Result<()>| {
         said.push(result.map_or_else(|error| error.to_string(), |()| "accepted".to_owned()));
     };
     for (cell, cost) in [(6, limit), (1 << 40, limit), (0, more), (0, Rho::ZERO)] {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use jointly::data::{Units, UnlistedValues};
+use jointly::data::{Units, read_unlisted};
 use jointly::domain::Schema;
 use jointly::privacy::{
     Budget, Curator, Delta, Epsilon, Ledger, LedgerFile, NeighboringRelation, NoiseMechanism,
@@ -45,9 +45,9 @@ impl Rows {
         Self { _folder: folder, path, schema, unit }
     }
 
-    fn sealed(&self) -> Sensitive<UnlistedValues> {
+    fn sealed(&self) -> Sensitive<BTreeMap<String, u32>> {
         let columns = ["x".to_owned()];
-        self.unit.read_unlisted(&self.path, &self.schema, &columns).unwrap().swap_remove(0)
+        read_unlisted(&self.path, &self.schema, &columns, &self.unit).unwrap().swap_remove(0)
     }
 }
 

@@ -24,7 +24,7 @@ use jointly::privacy::{
     Curator, Ledger, LedgerFile, NeighboringRelation, NoiseMechanism, NoiseSeed,
 };
 use jointly::query::Workload;
-use jointly::{Error, Result};
+use jointly::{Error, PrivacyError, Result};
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
@@ -377,7 +377,7 @@ fn nothing_from_private_rows_is_on_disk_before_its_ledger_entry_or_told_before_i
 
 fn assert_refused(result: Result<jointly::mechanism::Release>, file: &Path, what: &str) -> String {
     let error = result.map(drop).unwrap_err();
-    assert!(matches!(error, Error::Checkpoint { .. }), "{what}: {error}");
+    assert!(matches!(error, Error::Privacy(PrivacyError::Checkpoint { .. })), "{what}: {error}");
     let message = error.to_string();
     assert!(message.contains(file.to_str().unwrap()), "{what}: {message}");
     message
@@ -630,7 +630,7 @@ fn two_runs_over_one_checkpoint_are_refused() {
     other.lock().unwrap();
     let (mechanism, run) = (jam(2), kept(&run(), folder.path()));
     let error = run.with(&mechanism, &mut Silent).map(drop).unwrap_err();
-    assert!(matches!(&error, Error::Checkpoint { .. }), "{error}");
+    assert!(matches!(&error, Error::Privacy(PrivacyError::Checkpoint { .. })), "{error}");
     assert!(error.to_string().contains("another run"), "{error}");
     drop(other);
     run.release(&mechanism);

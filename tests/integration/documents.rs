@@ -227,9 +227,9 @@ fn numbers_that_drift_are_those_of_their_source() {
         rest.split_once(';').unwrap().0.to_owned()
     };
     for (file, page, before) in [
-        ("src/privacy/ledger_file.rs", "docs/guide/command-line.md", "| `jointly-ledger`, "),
+        ("crates/privacy/src/ledger_file.rs", "docs/guide/command-line.md", "| `jointly-ledger`, "),
         ("src/model/file.rs", "docs/guide/model-file.md", "| `version` | always "),
-        ("src/mechanism/checkpoint.rs", "docs/guide/checkpoints.md", "| `version` | "),
+        ("crates/privacy/src/checkpoint.rs", "docs/guide/checkpoints.md", "| `version` | "),
     ] {
         let said = format!("{before}{};", version(file));
         assert!(flat(page).contains(&said), "{page} does not say '{said}'");

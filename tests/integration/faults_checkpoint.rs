@@ -7,10 +7,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use jointly::Error;
 use jointly::mechanism::{CATALOGUE, Entry, Independent, PublicTables};
 use jointly::observe::Silent;
 use jointly::privacy::{Ledger, LedgerFile};
+use jointly::{Error, PrivacyError};
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
@@ -333,7 +333,10 @@ fn every_flipped_byte_and_every_cut_of_a_checkpoint_is_refused() {
         fs::write(&file, bytes).unwrap();
         let found = catch_unwind(AssertUnwindSafe(|| run.with(&mechanism, &mut Silent).map(drop)));
         let error = found.unwrap_or_else(|_| panic!("{what}: a panic")).unwrap_err();
-        assert!(matches!(error, Error::Checkpoint { .. }), "{what}: {error}");
+        assert!(
+            matches!(error, Error::Privacy(PrivacyError::Checkpoint { .. })),
+            "{what}: {error}"
+        );
         let message = error.to_string();
         let told = ["changed or damaged", ": version "].iter().any(|part| message.contains(part));
         assert!(told, "{what}: {message}");

@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use jointly::Error;
 use jointly::data::{Dataset, PublicData};
 use jointly::domain::{Clique, Domain};
 use jointly::mechanism::{GroupProjection, Ide, LevelShares, Mechanism, Release, Task};
@@ -14,6 +13,7 @@ use jointly::privacy::{
     RecordsPerUnit, Rho,
 };
 use jointly::query::Workload;
+use jointly::{Error, PrivacyError};
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 
@@ -284,12 +284,15 @@ fn a_checkpoint_of_other_shares_is_refused() {
         Ide { cliques: Some(1), ..usual.clone() },
     ] {
         let error = run_with(&other, 1.0).unwrap_err();
-        assert!(matches!(error, Error::Checkpoint { .. }), "{error}");
+        assert!(matches!(error, Error::Privacy(PrivacyError::Checkpoint { .. })), "{error}");
     }
-    assert!(matches!(run_with(&usual, 1.1).unwrap_err(), Error::Checkpoint { .. }));
+    assert!(matches!(
+        run_with(&usual, 1.1).unwrap_err(),
+        Error::Privacy(PrivacyError::Checkpoint { .. })
+    ));
     // Passes affect only the tables, but a resumed run must still be the one that began.
     let error = run_with(&Ide { passes: 3, ..usual.clone() }, 1.0).unwrap_err();
-    assert!(matches!(error, Error::Checkpoint { .. }), "{error}");
+    assert!(matches!(error, Error::Privacy(PrivacyError::Checkpoint { .. })), "{error}");
 }
 
 #[test]
@@ -364,7 +367,7 @@ fn a_pure_curator_refuses_gaussian_noise_and_more_epsilon_than_there_is() {
     let clique = Clique::new([0]);
     let rho = Rho::from_f64(0.01).unwrap();
     let error = curator.measure(&clique, rho).unwrap_err();
-    assert!(matches!(error, Error::BudgetExceeded { .. }), "{error}");
+    assert!(matches!(error, PrivacyError::BudgetExceeded { .. }), "{error}");
     let ratio = |n, d| jointly::privacy::Ratio::new(n, d).unwrap();
     // 5/8 + 3/8 is all there is, although ρ would leave room for more.
     let noisy = curator.measure_laplace(&clique, ratio(5, 8)).unwrap();

@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-use jointly::Error;
 use jointly::data::Dataset;
 use jointly::domain::{Clique, Domain};
 use jointly::mechanism::{DualQuery, Fem, FitRecord, Mechanism, Oracle, PlanFor, Release, Task};
@@ -10,6 +9,7 @@ use jointly::model::WeightedSupport;
 use jointly::observe::{Event, Silent};
 use jointly::privacy::{Curator, NeighboringRelation, NoiseMechanism, NoiseSeed, Rho};
 use jointly::query::Workload;
+use jointly::{Error, PrivacyError};
 use serde_json::{Value, json};
 
 use crate::support::{Recorder, Run, budget, bytes, people, turned_round};
@@ -350,7 +350,10 @@ fn a_checkpoint_whose_choices_do_not_match_its_ledger_is_refused() {
             change(&mut stored["steps"][0]["value"]);
             std::fs::write(&file, crate::checkpoints::sealed(stored)).unwrap();
             let error = run.with(&*mechanism, &mut Silent).map(drop).unwrap_err();
-            assert!(matches!(error, Error::Checkpoint { .. }), "{what}: {error}");
+            assert!(
+                matches!(error, Error::Privacy(PrivacyError::Checkpoint { .. })),
+                "{what}: {error}"
+            );
         }
         std::fs::write(&file, &good).unwrap();
         assert_eq!(bytes(&run.release(&*mechanism)), whole, "{}", mechanism.name());

@@ -110,7 +110,7 @@ fn they_are_compared() {
     bench.fail(
         "compare wrong.toml",
         3,
-        "unknown variant `twice`, expected `allowed` or `excluded`",
+        "data set 'd': repeats is \"twice\", expected allowed or excluded",
     );
     let good = "pep]\nrounds = 4\nprojections = 3\nqueries = \"single\"\n\
                 [tuning.pmw-pub]\nrepeats = \"excluded\"";

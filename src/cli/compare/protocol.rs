@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::cli::args::{Measure, MeasureArgs, Neighbors};
-use crate::cli::failure::Outcome;
+use crate::cli::failure::{Failure, Outcome, Reason};
 
 /// The data sets, mechanisms, budgets and seeds to run. Keys are documented in `docs/guide/compare.md`.
 #[derive(Clone, Debug, Deserialize)]
@@ -159,7 +159,8 @@ impl Protocol {
             for name in self.mechanisms(set) {
                 let parameters = self.parameters(set, name)?;
                 if let Err(error) = mechanism::find(name)?.build(&parameters) {
-                    return wrong(&at, error.to_string(), "parameters that the mechanism has");
+                    let (reason, message) = (Reason::Input, format!("{place}, {at}: {error}"));
+                    return Err(Failure { reason, message });
                 }
             }
         }

@@ -18,6 +18,7 @@ pub(crate) use rows::{ArrowRows, Batches};
 
 use crate::data::csv::Reading;
 use crate::data::raw_table::RawTable;
+use crate::data::units::UnitsOfSchema;
 use crate::data::{Dataset, NumericColumns, Units, csv};
 use crate::domain::Schema;
 use crate::error::Result;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::data::UnitsOfSchema;
 use crate::data::read_units_csv_from;
 
 const SCHEMA: &str = r#"{"columns": [

@@ -1,4 +1,4 @@
-use super::UnlistedValues;
+use super::{Counts, read as read_file};
 use crate::data::Units;
 use crate::domain::Schema;
 
@@ -9,17 +9,17 @@ const SCHEMA: &str = r#"{"na_token": "NA", "missing": ["?"], "columns": [
     {"name": "sex", "kind": "categorical", "codes": ["f", "m"]}
 ]}"#;
 
-fn read(text: &[u8], names: &[&str], units: Option<&Units>) -> crate::Result<Vec<UnlistedValues>> {
+fn read(text: &[u8], names: &[&str], units: Option<&Units>) -> crate::Result<Vec<Counts>> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("people.csv");
     std::fs::write(&path, text).unwrap();
     let schema = Schema::from_json(SCHEMA, "schema.json").unwrap();
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    UnlistedValues::read(&path, &schema, &names, units)
+    read_file(&path, &schema, &names, units)
 }
 
-fn counts(values: &UnlistedValues) -> Vec<(&str, u32)> {
-    values.counts().collect()
+fn counts(values: &Counts) -> Vec<(&str, u32)> {
+    values.iter().map(|(text, count)| (text.as_str(), *count)).collect()
 }
 
 #[test]

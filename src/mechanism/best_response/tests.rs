@@ -116,7 +116,7 @@ fn term((literals, weight): (Literals, i64)) -> Term {
 }
 
 #[test]
-fn many_perturbations_at_once_are_those_one_by_one() {
+fn many_perturbations_handful_are_those_one_by_one() {
     let mut rng = ChaCha20Rng::seed_from_u64(4);
     let domain = domain(&mut rng, true);
     let queries = queries(&domain, &mut rng);

@@ -1,6 +1,7 @@
 use std::fmt::Write;
 
 use super::PaidCategories;
+use crate::data::read_private_csv;
 use crate::domain::{Kind, Schema};
 use crate::privacy::NeighboringRelation::{AddRemoveOne, ReplaceOne};
 use crate::privacy::{Budget, NoiseSeed, PrivacyUnit};
@@ -42,7 +43,7 @@ fn values_of_many_records_become_codes_and_all_of_the_budget_is_spent() {
     let categories = PaidCategories::new(&schema, &["town", "job"]).unwrap();
     for relation in [ReplaceOne, AddRemoveOne] {
         let unit = PrivacyUnit::of_record(relation);
-        let data = unit.read_csv(&path, &schema).unwrap();
+        let data = read_private_csv(&path, &schema, &unit).unwrap();
         let budget = Budget::approximate(1.0, 1e-6).unwrap().with_threshold_delta(4e-7).unwrap();
         let mut curator = budget.curator(&data, relation, NoiseSeed::Fixed(7)).unwrap();
         let values = categories.read(&unit, &path).unwrap();
@@ -60,7 +61,7 @@ fn values_of_many_records_become_codes_and_all_of_the_budget_is_spent() {
         // What is written reads as the same, and codes the same table.
         let again = Schema::from_json(&schema.to_json().unwrap(), "found").unwrap();
         assert_eq!(again, schema);
-        assert_eq!(unit.read_csv(&path, &again).unwrap().row(0), [1, 2, 0]);
+        assert_eq!(read_private_csv(&path, &again, &unit).unwrap().row(0), [1, 2, 0]);
     }
 }
 
@@ -74,7 +75,7 @@ fn columns_without_other_and_budgets_without_delta_are_refused() {
     let path = folder.path().join("people.csv");
     std::fs::write(&path, people()).unwrap();
     let unit = PrivacyUnit::default();
-    let data = unit.read_csv(&path, &schema).unwrap();
+    let data = read_private_csv(&path, &schema, &unit).unwrap();
     let categories = PaidCategories::new(&schema, &["town"]).unwrap();
     let budget = Budget::approximate(1.0, 1e-6).unwrap();
     let mut curator = budget.curator(&data, ReplaceOne, NoiseSeed::Fixed(7)).unwrap();

@@ -6,6 +6,9 @@ use crate::data::Labels;
 use crate::domain::Schema;
 use crate::mechanism::{CATALOGUE, Form};
 use crate::model::Drawing;
+use crate::observe::Silent;
+use crate::privacy::LedgerFile;
+use crate::synthesis::TableSource;
 use crate::synthesis::settings::Group;
 use crate::synthesis::{Job, PublicFile};
 
@@ -131,4 +134,34 @@ fn a_setting_of_another_form_is_named_with_what_is_expected() {
     assert!(build(json!(0.5)).is_ok());
     let refused = build(json!("inf")).map(drop).unwrap_err().to_string();
     assert_eq!(refused, "measure-share is \"inf\", expected a number");
+}
+
+/// It is entered in the catalogue and known nowhere else: `tests/integration/architecture.rs` counts.
+#[test]
+fn a_mechanism_that_a_test_adds_is_a_job_with_parameters_a_ledger_and_a_checkpoint() {
+    let people = crate::demo::Generator { records: 500, seed: 1, drift: 0.0 }.generate().unwrap();
+    let people = people.select(&[1, 2, 8]).unwrap();
+    let sizes = people.domain().attributes().iter();
+    let sizes = sizes.map(|a| format!("{:?}: {}", a.name, a.cardinality)).collect::<Vec<_>>();
+    let sizes = format!("{{{}}}", sizes.join(", "));
+    let folder = tempfile::tempdir().unwrap();
+    let settings = json!({
+        "mechanism": "handful", "picks": 3, "epsilon": 1.0, "delta": 1e-6, "workload": "all-2-way",
+        "checkpoint": folder.path().join("state"), "ledger": folder.path().join("ledger.json"),
+    });
+    let mut job = Job::from_settings(settings).unwrap();
+    job.schema = Schema::from_json(&sizes, "domain.json").unwrap().into();
+    let (rows, label) = (std::sync::Arc::new(people), "people".to_owned());
+    job.private = TableSource::Rows { rows, units: None, label };
+    let first = job.run(&mut Silent).unwrap().release;
+    assert_eq!(first.measurements.len(), 3);
+    assert_eq!(first.ledger.spent(), first.ledger.limit());
+    // The noise is the system's: only a step that is taken from the checkpoint repeats it.
+    let again = job.run(&mut Silent).unwrap().release;
+    assert_eq!((&again.measurements, &again.ledger), (&first.measurements, &first.ledger));
+    let ledger = LedgerFile::read(&folder.path().join("ledger.json")).unwrap();
+    assert_eq!((&*ledger.command, &ledger.ledger), ("handful", &first.ledger));
+    let more = Job { parameters: json!({"picks": 4}).as_object().unwrap().clone(), ..job };
+    let refused = more.run(&mut Silent).unwrap_err().to_string();
+    assert!(refused.ends_with("these differ: mechanism"), "{refused}");
 }

@@ -301,7 +301,7 @@ pub(super) const BUGS: &[Bug] = &[
             (
                 SENSITIVE,
                 "impl<T> Sensitive<Vec<T>> {",
-                "impl Sensitive<bool> { pub(in crate::privacy) fn is_false(&self) -> bool { !self.0 } }\n\nSAME",
+                "impl Sensitive<bool> { pub(crate) fn is_false(&self) -> bool { !self.0 } }\n\nSAME",
             ),
         ],
     ),

@@ -21,13 +21,13 @@ pub(super) const BUGS: &[Bug] = &[
     bug(
         "key-of-four-bytes",
         "only four bytes of the system's key are random",
-        "lib:privacy::noise",
+        "privacy: noise",
         &[(NOISE, KEY, "if BUG && self == Self::System { seed[4..].fill(0); } SAME")],
     ),
     bug(
         "one-byte-of-the-key-constant",
         "one byte of the system's key is constant",
-        "lib:privacy::noise",
+        "privacy: noise",
         &[(NOISE, KEY, "if BUG && self == Self::System { seed[19] = 0; } SAME")],
     ),
     bug(

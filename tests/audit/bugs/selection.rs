@@ -21,7 +21,7 @@ pub(super) const BUGS: &[Bug] = &[
     bug(
         "rounding-not-in-the-exponent",
         "the rounding of scores is not part of their sensitivity",
-        "lib:privacy::select",
+        "privacy: select",
         &[(
             SELECT,
             "let sensitivity = (1 << STEP_BITS) + ROUNDING_STEPS;",

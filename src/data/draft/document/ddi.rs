@@ -6,8 +6,8 @@ use roxmltree::{Document as Xml, Node, ParsingOptions};
 
 use super::range::Range;
 use super::{Described, DescribedColumn, Values, wrong};
+use crate::data::read_text;
 use crate::error::Result;
-use crate::text::read_text;
 
 const FORM: &str = "a DDI codebook with <var> elements";
 

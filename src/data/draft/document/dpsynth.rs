@@ -25,7 +25,7 @@ mod with_yaml {
     use super::super::range::Range;
     use super::super::{DescribedColumn, Values};
     use super::{Described, Path, Result, wrong};
-    use crate::text::read_text;
+    use crate::data::read_text;
 
     const FORM: &str = "attributes with 'possible_values', or with 'min_value' and 'max_value'";
 

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::range::Range;
 use super::{Described, DescribedColumn, Values, text_of, wrong};
+use crate::data::read_text;
 use crate::error::{Error, Result};
-use crate::text::read_text;
 
 const FORM: &str = "a Table Schema with 'fields', or a Data Package with 'resources'";
 

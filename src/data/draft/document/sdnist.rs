@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use super::range::Range;
 use super::{Described, DescribedColumn, Values, text_of, wrong};
+use crate::data::read_text;
 use crate::error::{Error, Result};
-use crate::text::read_text;
 
 /// The code of a missing value in the excerpts.
 const MISSING: &str = "N";

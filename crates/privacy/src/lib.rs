@@ -1,0 +1,67 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # The path
+//!
+//! A [`Curator`] holds the private table, the [`Ledger`] and the noise generator. It is the only way from records to
+//! numbers that may be published. Before noise is added, its results are [`Sensitive`]: code can compute with them but
+//! cannot read them. Every noisy result has an entry in the [`Ledger`], in exact units of [`Rho`] (zero-concentrated
+//! differential privacy).
+//!
+//! Every access goes through one private function of the curator. It charges the ledger, and only its result can open
+//! sealed values and draw noise.
+//!
+//! All noise is drawn exactly, in integer arithmetic (`sampler`).
+
+mod budget;
+mod cell_set;
+mod checkpoint;
+mod conversion;
+mod curator;
+mod destination;
+mod durable;
+mod error;
+mod ledger;
+mod ledger_file;
+mod noise;
+mod noise_mechanism;
+mod ratio;
+mod residual;
+mod rho;
+mod sampler;
+mod select;
+mod select_many;
+mod sensitive;
+mod sensitivity;
+mod statistic;
+mod text;
+mod threshold;
+mod unit;
+
+pub use budget::Budget;
+pub use cell_set::CellSet;
+pub use checkpoint::{Checkpoint, Inputs};
+pub use conversion::{
+    Delta, Epsilon, delta_from_rho_epsilon, epsilon_from_rho_delta, rho_from_epsilon_delta,
+};
+pub use curator::{
+    Curator, LaplaceMarginal, NoisyBlocks, NoisyCell, NoisyMarginal, NoisyResidual, NoisySum,
+    NoisyValues,
+};
+pub use destination::Destination;
+pub use durable::{open_stream, write_durably};
+pub use error::{CheckpointFault, CommonError, DestinationFault, Error, Fact, Result};
+pub use jointly_pgm::data::Projectable;
+pub use ledger::{Cost, Ledger, LedgerEntry};
+pub use ledger_file::{LedgerFile, LedgerUnit};
+pub use noise::NoiseSeed;
+pub use noise_mechanism::NoiseMechanism;
+pub use rand;
+pub use ratio::Ratio;
+pub use residual::{ResidualQuery, residual_cost, variance_at_least};
+pub use rho::Rho;
+pub use select::Selection;
+pub use sensitive::Sensitive;
+pub use sensitivity::{MarginalSensitivity, NeighboringRelation, RecordsPerUnit, ScoreSensitivity};
+pub use statistic::{NoiseForm, NoisyStatistics, StatisticSensitivity};
+pub use text::{encoding, hex, nearest, read_text};
+pub use unit::{PrivacyUnit, Units};

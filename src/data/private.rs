@@ -1,0 +1,97 @@
+//! Private tables, of which the records that count under a unit of privacy are read.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::data::{
+    CountPlan, CountedTable, Dataset, read_csv, read_csv_or_empty, read_units_csv, unlisted,
+};
+use crate::domain::Schema;
+use crate::error::{Contradiction, Result};
+use crate::observe::Checks;
+use crate::privacy::{PrivacyUnit, Sensitive};
+
+/// Reads a private table. Of each unit, only the records that count are kept. Where the number of records is private, the
+/// table may be empty, so that an error cannot tell whether it is.
+///
+/// # Errors
+/// As [`read_csv`] and [`read_units_csv`].
+///
+/// ```
+/// use jointly::data::{Units, read_private_csv};
+/// use jointly::privacy::PrivacyUnit;
+/// let schema = jointly::Schema::from_json(r#"{"sex": 2}"#, "domain.json")?;
+/// let households = PrivacyUnit::of_units(Units::new("home", 4)?)?;
+/// let table = read_private_csv("people.csv".as_ref(), &schema, &households);
+/// assert!(table.is_err(), "no such file");
+/// # Ok::<(), jointly::Error>(())
+/// ```
+pub fn read_private_csv(path: &Path, schema: &Schema, unit: &PrivacyUnit) -> Result<Dataset> {
+    match unit.units() {
+        Some(units) => read_units_csv(path, schema, units),
+        None if unit.relation().has_public_total() => read_csv(path, schema),
+        None => read_csv_or_empty(path, schema),
+    }
+}
+
+/// As [`read_private_csv`], from a table in memory.
+///
+/// # Errors
+/// As [`read_private_csv`].
+#[cfg(feature = "arrow")]
+pub fn read_private_arrow(
+    table: &crate::data::arrow::ArrowTable,
+    schema: &Schema,
+    unit: &PrivacyUnit,
+) -> Result<Dataset> {
+    match unit.units() {
+        Some(units) => table.read_units(schema, units),
+        None if unit.relation().has_public_total() => table.read(schema),
+        None => table.read_or_empty(schema),
+    }
+}
+
+/// Counts a private table block by block, so that its records are never held all at once. The counts are those of
+/// [`read_private_csv`]'s table.
+///
+/// # Errors
+/// As [`read_private_csv`]; units of several records: which of them count depends on rows all over the file.
+pub fn count_private_file(
+    path: &Path,
+    plan: &CountPlan,
+    unit: &PrivacyUnit,
+    checks: &dyn Checks,
+) -> Result<CountedTable> {
+    check_counted(unit)?;
+    if unit.relation().has_public_total() {
+        plan.count_file(path, checks)
+    } else {
+        plan.count_file_or_empty(path, checks)
+    }
+}
+
+/// Refuses units of several records in a table that is counted block by block.
+pub(crate) fn check_counted(unit: &PrivacyUnit) -> Result<()> {
+    if unit.units().is_none() {
+        return Ok(());
+    }
+    let why = "which rows of a unit count depends on rows all over the file";
+    Err(Contradiction::Together { first: "counting", second: "units", why }.into())
+}
+
+/// Counts the values of some columns that the schema does not list, of the records that [`read_private_csv`] keeps: the texts
+/// that are neither listed nor missing, each with its number of records. Which texts occur is as private as how often, so
+/// they are sealed; [`Curator::measure_unlisted`](crate::Curator::measure_unlisted) releases some.
+///
+/// # Errors
+/// A file that cannot be read, a header without one of the columns, a column that is not categorical or has no code
+/// `other`, a cell that is no text, a record without a unit.
+pub fn read_unlisted(
+    path: &Path,
+    schema: &Schema,
+    columns: &[String],
+    unit: &PrivacyUnit,
+) -> Result<Vec<Sensitive<BTreeMap<String, u32>>>> {
+    let read = unlisted::read(path, schema, columns, unit.units())?;
+    Ok(read.into_iter().map(Sensitive::new).collect())
+}
