@@ -8,8 +8,7 @@ fn class(error: &Error) -> &'static str {
     match (error, error.kind()) {
         (Error::Common(CommonError::TooLarge { .. }) | Error::SizeLimit { .. }, _) => "TooLarge",
         (
-            Error::Privacy(PrivacyError::BudgetExceeded { .. })
-            | Error::Privacy(PrivacyError::BudgetUsedUp { .. }),
+            Error::Privacy(PrivacyError::BudgetExceeded { .. } | PrivacyError::BudgetUsedUp { .. }),
             _,
         ) => "BudgetExceeded",
         (_, ErrorKind::Usage) => "UsageError",

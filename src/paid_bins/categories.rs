@@ -18,6 +18,7 @@ const LEFT: f64 = 1.0 / (1_u64 << 40) as f64;
 /// ([`Curator::measure_unlisted`]).
 ///
 /// ```
+/// use jointly::data::read_private_csv;
 /// use jointly::paid_bins::PaidCategories;
 /// use jointly::{Budget, NoiseSeed, Schema, privacy::PrivacyUnit};
 ///
@@ -29,7 +30,7 @@ const LEFT: f64 = 1.0 / (1_u64 << 40) as f64;
 /// std::fs::write(&path, "job\n".to_owned() + &"nurse\n".repeat(600) + &"cook\n".repeat(400) + "clown\n")?;
 ///
 /// let (unit, categories) = (PrivacyUnit::default(), PaidCategories::new(&schema, &["job"])?);
-/// let data = unit.read_csv(&path, &schema)?;
+/// let data = read_private_csv(&path, &schema, &unit)?;
 /// let budget = Budget::approximate(1.0, 1e-6)?.with_threshold_delta(5e-7)?;
 /// let mut curator = budget.curator_after(&data, &unit, NoiseSeed::System, None)?;
 /// let found = categories.run(&mut curator, categories.read(&unit, &path)?)?;
