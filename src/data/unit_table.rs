@@ -26,7 +26,7 @@ impl UnitTable<'_> {
     /// unit is left out, since the unit shows it. In the columns on which rows agree, a number inside a bin is drawn once
     /// for each unit.
     ///
-    /// `schema`: of the rows, as of [`Units::widened`].
+    /// `schema`: of the rows; the number of records of a unit is its last attribute.
     ///
     /// # Errors
     /// As [`write_csv_file`]; more than 2²⁴ - 1 units.
