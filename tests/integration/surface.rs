@@ -85,8 +85,13 @@ impl Module {
         }
         let items = home.as_ref().map_or(&[][..], |home| &home.items);
         let item = items.iter().find(|item| name_of(item).as_deref() == Some(name));
+        // What the root takes from a public module is listed there.
+        let is_listed = |module: &String| {
+            let named = |item: &&Item| matches!(item, Item::Mod(item) if item.ident == module && is_public(&item.vis));
+            !self.path.contains("::") && self.items.iter().any(|item| named(&item))
+        };
         match (item, &home) {
-            (Some(item), Some(home)) if self.path.contains("::") => {
+            (Some(item), Some(home)) if !modules.first().is_some_and(is_listed) => {
                 self.list_item(name, item, found);
                 self.list_methods(name, home, found);
             }

@@ -11,7 +11,7 @@ pub(super) const BUGS: &[Bug] = &[
         "a table without records is refused where their number is private",
         "twins::no_record",
         &[(
-            "privacy/unit.rs",
+            "data/private.rs",
             "None => read_csv_or_empty(path, schema),",
             "None => if BUG { read_csv(path, schema) } else { read_csv_or_empty(path, schema) },",
         )],
