@@ -41,8 +41,8 @@ pub(super) const BUGS: &[Bug] = &[
         "thresholds::",
         &[(
             MEASURE,
-            "named.filter(|(_, count)| is_named(*count)).collect()",
-            "if BUG { values.counts().filter(|(_, count)| u64::from(*count) >= threshold).map(|(text, count)| (text.to_owned(), i64::from(count))).collect() } else { named.filter(|(_, count)| is_named(*count)).collect() }",
+            "let named = values.into_keys().zip(noisy);",
+            "let noisy = if BUG { values.values().map(|count| i64::from(*count)).collect() } else { noisy }; SAME",
         )],
     ),
     bug(
