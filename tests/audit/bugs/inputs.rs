@@ -30,7 +30,7 @@ pub(super) const BUGS: &[Bug] = &[
         "units-of-any-size",
         "all records of a unit count, however many",
         "leaks::",
-        &[(UNITS, "*records == self.units.most", "!BUG && *records == self.units.most")],
+        &[(UNITS, "*records == self.units.most()", "!BUG && *records == self.units.most()")],
     ),
     bug(
         "units-of-one-more",
@@ -38,8 +38,8 @@ pub(super) const BUGS: &[Bug] = &[
         "leaks::",
         &[(
             UNITS,
-            "*records == self.units.most",
-            "(if BUG { *records > self.units.most } else { SAME })",
+            "*records == self.units.most()",
+            "(if BUG { *records > self.units.most() } else { SAME })",
         )],
     ),
     bug(
