@@ -285,13 +285,13 @@ def _finite(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A path as text; a number of numpy as Python's."""
+    """A path as text; a number or an array of numpy as Python's."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    item = getattr(value, "item", None)
-    if item is None:
+    tolist = getattr(value, "tolist", None)
+    if tolist is None:
         raise TypeError(f"a {type(value).__name__} is no setting, expected a number, a text or a list of these")
-    return _finite(item())
+    return _finite(tolist())
 
 
 def _name(table: Table, otherwise: str) -> str:

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 /// assert!(missing.is_err());
 /// ```
 pub fn read_text(path: &Path) -> Result<String> {
-    Ok(jointly_privacy::read_text(path)?)
+    Ok(jointly_privacy::files::read_text(path)?)
 }
 
 /// Writes a text file, whole or not at all; it is on disk when this returns. The path `-` is standard output, and pipes

@@ -18,7 +18,7 @@ use crate::data::standard_input::{Input, name_of};
 use crate::data::transcode::Transcoded;
 use crate::domain::{Encoding, TableFormat};
 use crate::error::{Error, Result};
-use jointly_privacy::encoding;
+use jointly_privacy::files::encoding;
 
 /// What a cell in another encoding should be.
 pub(super) const DECODABLE: &str =

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::Domain;
 use crate::error::{CommonError, Error, Result};
-use crate::privacy::read_text;
+use crate::privacy::files::read_text;
 
 use rules::Rules;
 

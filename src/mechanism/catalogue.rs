@@ -157,11 +157,8 @@ pub const CATALOGUE: &[Entry] = &[
     .with(PublicTables::Needed)
     .without_workload(),
     #[cfg(test)]
-    Entry::of::<super::handful::Handful>(
-        "handful",
-        "Chooses and measures several cliques in one round",
-    )
-    .parameters_of(super::handful::PARAMETERS),
+    Entry::of::<super::handful::Handful>("handful", "Measures the first cliques of the workload")
+        .parameters_of(super::handful::PARAMETERS),
 ];
 
 /// Finds a mechanism by name.

@@ -1,5 +1,5 @@
-//! A mechanism that only the tests have, in place of the next one that is added: `tests/integration/architecture.rs` counts
-//! the files that it touches, and `synthesis/job/tests.rs` runs it as a job.
+//! A mechanism that is compiled for tests only. It stands in for the next one to be added:
+//! `tests/integration/architecture.rs` counts the files that it touches, and `synthesis/job/tests.rs` runs it as a job.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,13 +7,13 @@ use crate::error::Result;
 use crate::estimation::EstimatorKind;
 use crate::mechanism::{Fitting, Form, GraphicalModel, Mechanism, Parameter, Release, Run, Task};
 use crate::observe::Observer;
-use crate::privacy::{Curator, ScoreSensitivity};
+use crate::privacy::Curator;
 
-/// Chooses and measures several cliques of the workload in one round.
+/// Measures the first cliques of the workload.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct Handful {
-    picks: u32,
+    picks: usize,
 }
 
 impl Default for Handful {
@@ -26,7 +26,7 @@ impl Default for Handful {
 pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
     name: "picks",
     value_name: "K",
-    help: "Cliques to choose",
+    help: "Number of cliques to measure",
     form: Form::Count,
     unset: "",
 }];
@@ -46,21 +46,9 @@ impl Mechanism for Handful {
         let fitting = Fitting::new(1.0, 50, EstimatorKind::default());
         let mut model = GraphicalModel::open(fitting, &mut run)?;
         let cliques = task.workload.cliques();
-        let answers = run.marginals(&cliques)?;
         run.start(1, cliques.len());
-        if run.rounds().is_empty() {
-            let round = run.begin_round()?;
-            let mut left = model.within(&run, &cliques, 1.0)?;
-            for pick in 0..self.picks {
-                let shares = run.even_share(self.picks - pick, 0.8)?;
-                let scores = model.errors(&run, &cliques, &left, &answers, round)?;
-                let sensitivity = ScoreSensitivity::l1_error(run.relation());
-                let length = left.len();
-                let choice = model.select(&mut run, scores, length, sensitivity, shares.select)?;
-                run.measure(&cliques[left.swap_remove(choice)], shares.measure)?;
-            }
-            run.end_round()?;
-        }
+        let budget = run.budget();
+        run.measure_each(&cliques[..self.picks.min(cliques.len())], budget)?;
         model.fit(&mut run)?;
         model.finish(run)
     }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::error_bars::{self, MeasuredErrors, Total};
 use crate::mechanism::Release;
 use crate::model::Accuracy;
-use crate::privacy::hex;
+use crate::privacy::files::hex;
 use crate::privacy::{Curator, Inputs, LedgerEntry, NoiseMechanism, NoisyStatistics, Rho};
 
 impl Release {

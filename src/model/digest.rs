@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
-use crate::privacy::hex;
+use crate::privacy::files::hex;
 
 /// Name of the member that holds the digest.
 pub(super) const DIGEST: &str = "digest";

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::data::{Destination, write_text};
 use crate::error::{CheckpointFault, Error, PrivacyError, Result};
-use crate::privacy::hex;
+use crate::privacy::files::hex;
 use crate::synthesis::job::Resolved;
 use crate::synthesis::{Existing, NamedFile, Reserved, check_outputs};
 

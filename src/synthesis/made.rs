@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::domain::{Schema, date_of};
 use crate::error::Result;
-use crate::privacy::hex;
+use crate::privacy::files::hex;
 use crate::report::Made;
 use crate::synthesis::job::Resolved;
 

@@ -18,7 +18,7 @@ use crate::cli::{Bench, stderr};
 use crate::quick::quick;
 
 /// Forty jobs, of which three are frequent; hours in bins, most of them at 40.
-fn people(shift: u32) -> String {
+pub(crate) fn people(shift: u32) -> String {
     let mut text = String::from("job,sex,hours\n");
     for i in 0..2_000_u32 {
         let job = if i % 10 < 9 { i % 3 } else { 3 + (i / 10 + shift) % 37 };
@@ -28,7 +28,7 @@ fn people(shift: u32) -> String {
     text
 }
 
-fn schema() -> String {
+pub(crate) fn schema() -> String {
     let codes: Vec<String> = (0..40).map(|job| format!("j{job:02}")).collect();
     let edges: Vec<u32> = (0..=60).collect();
     json!({ "columns": [

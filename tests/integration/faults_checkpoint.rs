@@ -67,7 +67,9 @@ fn kept(bench: &Bench, folder: &str) -> Option<Ledger> {
 fn rounds(bench: &Bench, folder: &str) -> u64 {
     let text = fs::read_to_string(bench.path(folder).join("checkpoint.json")).unwrap_or_default();
     let stored: Value = serde_json::from_str(&text).unwrap_or_default();
-    stored["steps"][0]["value"]["rounds"].as_array().map_or(0, |rounds| rounds.len() as u64)
+    let mut steps = stored["steps"].as_array().into_iter().flatten();
+    let step = steps.find(|step| step["step"] == "rounds");
+    step.and_then(|step| step["value"]["rounds"].as_array()).map_or(0, |all| all.len() as u64)
 }
 
 /// The last round whose measurements a run has reported, in lines of JSON.
@@ -214,6 +216,38 @@ fn every_mechanism_killed_a_few_times_ends_as_an_undisturbed_one() {
 #[ignore = "the long form of the test above"]
 fn every_mechanism_killed_fifty_times_ends_as_an_undisturbed_one() {
     every_mechanism_killed(50);
+}
+
+/// Every step of a run: merging, rounds, drawing, errors.
+#[test]
+fn merging_rounds_and_errors_are_paid_for_once_however_often_a_run_is_killed() {
+    let bench = Bench::new();
+    bench.write("private.csv", &crate::compression::people(0));
+    bench.write("schema.json", &crate::compression::schema());
+    let command = format!(
+        "{SYNTH} --mechanism aim --workload all-2-way --rounds 6 --compress 0.2 --error-share 0.1 \
+         --out out.csv --ledger ledger.json"
+    );
+    let started = Instant::now();
+    bench.succeed(&format!("{command} --seed 3 --checkpoint whole"));
+    let whole = started.elapsed();
+    let (table, ledger) = (bench.read("out.csv"), bench.read("ledger.json"));
+    remove_outputs(&bench);
+    let mut draw = ChaCha20Rng::seed_from_u64(8);
+    let fixed = killed(&bench, &format!("{command} --seed 3"), 15, whole, &mut draw, |_| {
+        assert_eq!(bench.read("out.csv"), table);
+        assert_eq!(bench.read("ledger.json"), ledger);
+    });
+    let system = killed(&bench, &command, 15, whole, &mut draw, |folder| {
+        let own = LedgerFile::read(&bench.path("ledger.json")).unwrap().ledger;
+        assert_eq!(Some(&own), kept(&bench, folder).as_ref());
+        let of_errors = own.entries().iter().filter(|entry| entry.purpose.starts_with("errors"));
+        let merging = own.entries().iter().take_while(|entry| entry.round == 0);
+        assert_eq!((of_errors.count(), merging.count()), (1, 2));
+        assert_eq!(own.spent(), own.limit());
+    });
+    eprintln!("{} and {} kills after a new step", fixed.between, system.between);
+    assert!(fixed.between + system.between > 0, "no kill hit a run between two steps");
 }
 
 fn signal(child: &Child, name: &str) {

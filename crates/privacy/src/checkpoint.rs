@@ -189,7 +189,7 @@ impl Checkpoint {
         let value = serde_json::value::to_raw_value(value).map_err(|error| failed(error.into()))?;
         let is_last = self.begun == self.steps.len();
         let Some(last) = self.steps.last_mut().filter(|_| is_last) else {
-            let why = "a step goes on that others have followed";
+            let why = "a step cannot change once a later step has begun";
             return Err(self.refused(CheckpointFault::Inconsistent(why)));
         };
         (last.value, last.entries) = (value, before..ledger.entries().len());

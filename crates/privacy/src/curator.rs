@@ -101,8 +101,10 @@ impl<'a> Curator<'a> {
         })
     }
 
-    /// The curator of the same records in other codes. `data`: each record recoded on its own, by a rule that does not
-    /// depend on the records, so that neighboring tables stay neighbors.
+    /// Goes on with the same records in other codes. Call this before the first round.
+    ///
+    /// `data`: each record recoded on its own, by a rule that does not depend on the records, or only by what the curator
+    /// has released, so that neighboring tables stay neighbors.
     ///
     /// # Errors
     /// [`Error::Entropy`] when the system's random generator fails.

@@ -138,7 +138,7 @@ pub enum CheckpointFault {
         /// What differs, such as `schema` or `public table 'ohio'`.
         differ: Vec<String>,
     },
-    /// It goes on with another step.
+    /// The next step that it holds is not the one that this run comes to.
     #[error(
         "it has the step '{found}' where this run has '{expected}': the run was begun with other settings"
     )]

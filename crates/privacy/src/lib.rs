@@ -47,8 +47,6 @@ pub use curator::{
     Curator, LaplaceMarginal, NoisyBlocks, NoisyCell, NoisyMarginal, NoisyResidual, NoisySum,
     NoisyValues,
 };
-pub use destination::Destination;
-pub use durable::{open_stream, write_durably};
 pub use error::{CheckpointFault, CommonError, DestinationFault, Error, Fact, Result};
 pub use jointly_pgm::data::Projectable;
 pub use ledger::{Cost, Ledger, LedgerEntry};
@@ -63,5 +61,12 @@ pub use select::Selection;
 pub use sensitive::Sensitive;
 pub use sensitivity::{MarginalSensitivity, NeighboringRelation, RecordsPerUnit, ScoreSensitivity};
 pub use statistic::{NoiseForm, NoisyStatistics, StatisticSensitivity};
-pub use text::{encoding, hex, nearest, read_text};
 pub use unit::{PrivacyUnit, Units};
+
+/// Files that appear whole and are on disk when they appear, and text files with the place of what is wrong in them. For
+/// this crate's files, and for those of a program built on it.
+pub mod files {
+    pub use crate::destination::Destination;
+    pub use crate::durable::{open_stream, write_durably};
+    pub use crate::text::{encoding, hex, nearest, read_text};
+}

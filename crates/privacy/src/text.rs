@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 /// A file that cannot be read, or bytes that are not UTF-8: the message names the line.
 ///
 /// ```
-/// let missing = jointly_privacy::read_text("no-such-file.json".as_ref());
+/// let missing = jointly_privacy::files::read_text("no-such-file.json".as_ref());
 /// assert!(missing.is_err());
 /// ```
 pub fn read_text(path: &Path) -> Result<String> {
@@ -77,8 +77,8 @@ impl Error {
 /// two, or a third of all letters.
 ///
 /// ```
-/// assert_eq!(jointly_privacy::nearest("epsilom", ["delta", "epsilon"]), Some("epsilon"));
-/// assert_eq!(jointly_privacy::nearest("color", ["delta", "epsilon"]), None);
+/// assert_eq!(jointly_privacy::files::nearest("epsilom", ["delta", "epsilon"]), Some("epsilon"));
+/// assert_eq!(jointly_privacy::files::nearest("color", ["delta", "epsilon"]), None);
 /// ```
 pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let changes = |name: &str| strsim::damerau_levenshtein(unknown, name);

@@ -8,7 +8,7 @@ use crate::domain::Domain;
 use crate::error::{CheckpointFault, Error, Result};
 use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::{ModelState, RoundRecord, Task};
-use crate::privacy::hex;
+use crate::privacy::files::hex;
 use crate::privacy::{Inputs, LedgerEntry, NoiseMechanism};
 
 /// The rounds that have ended, and those parts of the one in progress that cost something.

@@ -161,7 +161,7 @@ fn a_mechanism_that_a_test_adds_is_a_job_with_parameters_a_ledger_and_a_checkpoi
     assert_eq!((&again.measurements, &again.ledger), (&first.measurements, &first.ledger));
     let ledger = LedgerFile::read(&folder.path().join("ledger.json")).unwrap();
     assert_eq!((&*ledger.command, &ledger.ledger), ("handful", &first.ledger));
-    let more = Job { parameters: json!({"picks": 4}).as_object().unwrap().clone(), ..job };
+    let more = Job { parameters: json!({"picks": 2}).as_object().unwrap().clone(), ..job };
     let refused = more.run(&mut Silent).unwrap_err().to_string();
     assert!(refused.ends_with("these differ: mechanism"), "{refused}");
 }

@@ -31,6 +31,26 @@ impl Curator<'_> {
     /// # Errors
     /// Those of `pay`; another step in its place, one with other inputs or one that is refused; a file that cannot be
     /// written.
+    ///
+    /// ```
+    /// use jointly_pgm::{Clique, Dataset, Domain};
+    /// use jointly_privacy::{Budget, Checkpoint, Error, Inputs, NeighboringRelation, NoiseSeed};
+    /// let private = Dataset::from_rows(Domain::new([("sex", 2)])?, &[[0], [1], [1]])?;
+    /// let (budget, folder) = (Budget::approximate(1.0, 1e-9)?, tempfile::tempdir()?);
+    /// let counted = || {
+    ///     let curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+    ///     let mut curator = curator.with_checkpoint(Checkpoint::open(folder.path(), "survey of 2026")?);
+    ///     curator.once(
+    ///         "counts",
+    ///         || Inputs::default().with("attribute", ["sex"]),
+    ///         |curator| Ok(curator.measure(&Clique::new([0]), budget.rho())?.values),
+    ///         |counts, paid| if (counts.len(), paid.len()) == (2, 1) { Ok(()) } else { Err("other counts") },
+    ///     )
+    /// };
+    /// let first: Result<_, Error> = counted();
+    /// assert_eq!(first?, counted()?); // noise from the system, drawn once
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn once<T: Serialize + DeserializeOwned, E: From<Error>>(
         &mut self,
         step: &str,

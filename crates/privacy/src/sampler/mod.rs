@@ -108,6 +108,3 @@ const fn high_word(value: u128) -> u64 {
 
 #[cfg(test)]
 mod tests;
-
-#[cfg(test)]
-mod distribution_tests;

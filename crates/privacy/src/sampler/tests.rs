@@ -1,3 +1,5 @@
+mod distributions;
+
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
