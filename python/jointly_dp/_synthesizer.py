@@ -21,7 +21,7 @@ _OWN = (
     "ledger_from", "error_share", "compress", "overwrite",
 )  # fmt: skip
 
-# Settings of the command line that are something else here.
+# Settings of the command line that are given elsewhere here, and where.
 _ELSEWHERE = {
     "private": "give the table to fit",
     "public": "give the tables to fit, as public=",
