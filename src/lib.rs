@@ -98,6 +98,7 @@
 //! | [`domain`] | the schema that turns text into codes |
 //! | [`data`] | records: reading, counting as they are read, writing; public tables |
 //! | [`query`] | the workload |
+//! | [`settings`] | settings of a job or an evaluation, from which flags, keywords and the reference are made |
 //! | [`compression`] | rare values merged before a run, at a cost |
 //! | [`strategy`] | which marginals to measure, and how well: residuals, HDMM |
 //! | [`model`] | all kinds of fitted models behind one trait: marginals, records, files |
@@ -138,6 +139,7 @@ pub mod pap;
 mod program;
 pub mod query;
 pub mod report;
+pub mod settings;
 pub mod strategy;
 pub mod synthesis;
 pub mod trust;

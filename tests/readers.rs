@@ -158,7 +158,7 @@ pub(crate) fn parquet(bytes: &[u8]) {
 #[cfg(feature = "parquet")]
 pub(crate) fn read_parquet(file: &Path) -> Vec<jointly::Result<()>> {
     use jointly::data::{
-        CountPlan, NumericColumns, PartialTable, draft_from_public, read_csv, read_public_csv,
+        CountPlan, PartialTable, WholeTable, draft_from_public, read_csv, read_public_csv,
         read_units_csv,
     };
     use jointly::observe::Unstoppable;
@@ -176,7 +176,7 @@ pub(crate) fn read_parquet(file: &Path) -> Vec<jointly::Result<()>> {
         read.map(drop),
         read_public_csv(file, &schema).map(drop),
         read_units_csv(file, &schema, &Units::new("home", 2).expect("valid")).map(drop),
-        NumericColumns::read(file, &schema).map(drop),
+        WholeTable::read(file, &schema, None).map(drop),
         drafted.map(drop),
     ];
     all.into_iter().chain(partial.map(|read| read.map(drop))).collect()

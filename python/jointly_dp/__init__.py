@@ -26,7 +26,7 @@ from ._progress import Certified, Event, Fitted, FittingPublicTables, Measured, 
 from ._release import Ledger, Release
 from ._schema import Schema, Workload
 from ._synthesizer import Synthesizer
-from ._tools import evaluate, mechanisms, rho, set_threads, settings, trust
+from ._tools import evaluate, evaluation_settings, mechanisms, rho, set_threads, settings, trust
 
 __all__ = [
     "Answer",
@@ -57,6 +57,7 @@ __all__ = [
     "Workload",
     "__version__",
     "evaluate",
+    "evaluation_settings",
     "fit",
     "mechanisms",
     "rho",

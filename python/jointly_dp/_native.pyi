@@ -109,8 +109,9 @@ def plan(
     neighbors: str,
     records: int,
 ) -> str: ...
+def evaluation_settings() -> str: ...
 def evaluate(
-    real: Rows, synthetic: Rows, workload: str, max_cells: int | None, measures: Sequence[str], worst: int
+    schema: Schema, real: Any, synthetic: Any, settings: str, report: str | None = None, overwrite: bool = False
 ) -> str: ...
 def trust(
     schema: Schema,

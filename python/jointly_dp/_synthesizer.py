@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -12,6 +11,7 @@ from . import _native
 from ._progress import Listener, Progress
 from ._release import Release
 from ._schema import Schema, Workload
+from ._settings import as_json
 from ._tables import Table, kind_of, readable, returned, units
 
 DEFAULT_MECHANISM = "anchor-pgm"
@@ -141,7 +141,7 @@ class Synthesizer:
         text = _native.plan(
             self.schema._native,
             self.mechanism,
-            json.dumps(self._parameters(), default=_plain, allow_nan=False),
+            as_json(self.parameters),
             self.epsilon,
             self.delta,
             workload._name(),
@@ -257,9 +257,6 @@ class Synthesizer:
             raise RuntimeError("call fit first")
         return self.release_
 
-    def _parameters(self) -> dict[str, Any]:
-        return {name.replace("_", "-"): _finite(value) for name, value in self.parameters.items()}
-
     def _max_cells(self, workload: Workload) -> int | None:
         return self.max_cells if workload.max_cells is None else workload.max_cells
 
@@ -271,27 +268,11 @@ class Synthesizer:
         workload = Workload._of(self.workload)
         job = {name: getattr(self, name) for name in _OWN if name not in ("schema", "overwrite")}
         job.update(self.parameters, workload=workload._name(), max_cells=self._max_cells(workload), checkpoint=checkpoint)
-        given = {name.replace("_", "-"): _finite(value) for name, value in job.items() if value is not None}
-        return json.dumps(given, default=_plain, allow_nan=False)
+        return as_json(job)
 
     def __repr__(self) -> str:
         shown = {name: value for name, value in self.get_params().items() if value is not None}
         return f"Synthesizer({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
-
-
-def _finite(value: Any) -> Any:
-    """The value, or the text of a number that JSON cannot hold."""
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _plain(value: Any) -> Any:
-    """A path as text; a number or an array of numpy as Python's."""
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    tolist = getattr(value, "tolist", None)
-    if tolist is None:
-        raise TypeError(f"a {type(value).__name__} is no setting, expected a number, a text or a list of these")
-    return _finite(tolist())
 
 
 def _name(table: Table, otherwise: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from . import _native
+from ._settings import as_json
 from ._schema import Schema, Workload
 from ._tables import Table, readable, units
 
@@ -54,13 +56,16 @@ def evaluate(
     *,
     workload: Any = "all-3-way",
     max_cells: int | None = None,
-    measures: Iterable[str] = (),
-    worst: int = 0,
+    report: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    **settings: Any,
 ) -> dict[str, Any]:
     """Compares a synthetic table with the real one, as ``jointly evaluate --json`` does. **Not private**: it warns.
 
-    ``measures``: any of ``"k-marginal"``, ``"propensity"``, ``"correlation"``, ``"unique-matches"``. ``worst``: how many of the
-    worst marginals to list.
+    ``settings``: the flags of ``jointly evaluate``, such as ``measures=["propensity"]``, ``groups=["PUMA"]``, ``by=["SEX"]``,
+    ``regress=["INCOME ~ AGE + SEX"]`` or ``unit="home"``; :func:`evaluation_settings` lists them. ``rules``: a file of edit
+    rules, or its content as a dictionary. ``report``: a file for an HTML page of both tables, which is private too;
+    ``overwrite``: whether it may exist.
 
     >>> import jointly_dp as jd, warnings
     >>> table = {"sex": [0, 1, 1, 0], "age": [3, 1, 2, 2]}
@@ -70,17 +75,31 @@ def evaluate(
     >>> found["error"]["mean_l1"], found["private"]
     (0.0, False)
     """
+    marginals = Workload._of(workload)
+    limit = max_cells if marginals.max_cells is None else marginals.max_cells
+    known = evaluation_settings()
+    for name in settings:
+        if name not in known:
+            raise TypeError(f"{name} is no setting of an evaluation, expected one of {', '.join(known)}")
+    asked = as_json({**settings, "workload": marginals._name(), "max_cells": limit})
     warnings.warn(
         "these numbers are computed from the real records: they are NOT PRIVATE, do not publish them", stacklevel=2
     )
-    marginals = Workload._of(workload)
-    one = _native.Rows.read(schema._native, readable(real), "real table", "measured")
-    other = _native.Rows.read(schema._native, readable(synthetic), "synthetic table", "measured")
-    limit = max_cells if marginals.max_cells is None else marginals.max_cells
+    page = None if report is None else os.fspath(report)
     found: dict[str, Any] = json.loads(
-        _native.evaluate(one, other, marginals._name(), limit, list(measures), worst)
+        _native.evaluate(schema._native, readable(real), readable(synthetic), asked, page, overwrite)
     )
     return found
+
+
+def evaluation_settings() -> dict[str, dict[str, Any]]:
+    """The settings of :func:`evaluate`: what each means, and its default.
+
+    >>> import jointly_dp as jd
+    >>> jd.evaluation_settings()["k"]["default"]
+    3
+    """
+    return {one.pop("name"): one for one in json.loads(_native.evaluation_settings())}
 
 
 def trust(

@@ -23,7 +23,10 @@ mod _native {
     #[pymodule_export]
     use super::tables::{Rows, Schema, columns};
     #[pymodule_export]
-    use super::tools::{budget, evaluate, ledger, mechanisms, plan, set_threads, settings, trust};
+    use super::tools::{
+        budget, evaluate, evaluation_settings, ledger, mechanisms, plan, set_threads, settings,
+        trust,
+    };
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {

@@ -11,8 +11,8 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 use jointly::Job;
 use jointly::data::arrow::ArrowTable;
 use jointly::data::{
-    Dataset, Document, Draft, NumericColumns, Units, draft, draft_from_document, draft_from_public,
-    read_csv, read_private_arrow, read_private_csv, read_public_csv,
+    Dataset, Document, Draft, Units, WholeTable, draft, draft_from_document, draft_from_public,
+    read_private_arrow, read_private_csv, read_public_csv,
 };
 use jointly::domain::TableFormat;
 use jointly::privacy::PrivacyUnit;
@@ -101,29 +101,79 @@ impl Schema {
     }
 }
 
-/// Records in memory, coded, and their numbers where these were kept. They may be private: this class has no
-/// representation of its contents and is never pickled.
+/// A table that was passed in.
+pub(crate) enum Table {
+    File(PathBuf),
+    Memory(ArrowTable),
+}
+
+impl Table {
+    /// A path, something that exports Arrow, or a dictionary of columns. `name`: of a table in memory.
+    pub(crate) fn new(table: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
+        match table.extract::<PathBuf>() {
+            Ok(path) => Ok(Self::File(path)),
+            Err(_) => Ok(Self::Memory(in_memory(table, name)?)),
+        }
+    }
+
+    /// Its file, if it is one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Memory(_) => None,
+        }
+    }
+
+    /// Its name, without folders.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::File(path) => {
+                let name = path.file_name().unwrap_or(path.as_os_str());
+                name.to_string_lossy().into_owned()
+            }
+            Self::Memory(table) => table.name().to_owned(),
+        }
+    }
+
+    fn private(&self, schema: &jointly::Schema, unit: &PrivacyUnit) -> jointly::Result<Dataset> {
+        match self {
+            Self::File(path) => read_private_csv(path, schema, unit),
+            Self::Memory(table) => read_private_arrow(table, schema, unit),
+        }
+    }
+
+    fn public(&self, schema: &jointly::Schema) -> jointly::Result<Dataset> {
+        match self {
+            Self::File(path) => read_public_csv(path, schema),
+            Self::Memory(table) => table.read_public(schema),
+        }
+    }
+
+    /// The table as measures need it. `unit`: the column of the units.
+    pub(crate) fn whole(
+        &self,
+        schema: &jointly::Schema,
+        unit: Option<&str>,
+    ) -> jointly::Result<WholeTable> {
+        match self {
+            Self::File(path) => WholeTable::read(path, schema, unit),
+            Self::Memory(table) => table.read_whole(schema, unit),
+        }
+    }
+}
+
+/// Records in memory, coded. They may be private: this class has no representation of its contents and is never pickled.
 #[pyclass(frozen, module = "jointly_dp._native")]
 pub(crate) struct Rows {
     pub(crate) data: Arc<Dataset>,
-    pub(crate) numbers: Option<NumericColumns>,
     units: Option<Units>,
-}
-
-/// How the rows are used.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
-    Private,
-    Public,
-    /// For measures: numbers are kept as they are.
-    Measured,
 }
 
 #[pymethods]
 impl Rows {
     /// Codes a table: a path, something that exports Arrow, or a dictionary of columns.
     ///
-    /// `kind`: `private`, `public` or `measured`.
+    /// `kind`: `private` or `public`.
     #[staticmethod]
     #[pyo3(signature = (schema, table, name, kind, neighbors="replace-one", unit=None))]
     fn read(
@@ -135,37 +185,14 @@ impl Rows {
         neighbors: &str,
         unit: Option<(String, u32)>,
     ) -> PyResult<Self> {
-        let kind = match kind {
-            "public" => Use::Public,
-            "measured" => Use::Measured,
-            _ => Use::Private,
-        };
         let unit = privacy_unit(py, neighbors, unit)?;
         let units = unit.units().cloned();
-        let schema = Arc::clone(&schema.0);
-        if let Ok(path) = table.extract::<PathBuf>() {
-            let (data, numbers) = watch::run(py, None, move |_| {
-                let numbers = (kind == Use::Measured).then(|| NumericColumns::read(&path, &schema));
-                let data = match kind {
-                    Use::Private => read_private_csv(&path, &schema, &unit)?,
-                    Use::Public => read_public_csv(&path, &schema)?,
-                    Use::Measured => read_csv(&path, &schema)?,
-                };
-                Ok((data, numbers.transpose()?))
-            })?;
-            return Ok(Self { data: Arc::new(data), numbers, units });
-        }
-        let table = in_memory(table, name)?;
-        let (data, numbers) = watch::run(py, None, move |_| {
-            let numbers = (kind == Use::Measured).then(|| table.numbers(&schema));
-            let data = match kind {
-                Use::Private => read_private_arrow(&table, &schema, &unit)?,
-                Use::Public => table.read_public(&schema)?,
-                Use::Measured => table.read(&schema)?,
-            };
-            Ok((data, numbers.transpose()?))
+        let (schema, is_public) = (Arc::clone(&schema.0), kind == "public");
+        let table = Table::new(table, name)?;
+        let data = watch::run(py, None, move |_| {
+            if is_public { table.public(&schema) } else { table.private(&schema, &unit) }
         })?;
-        Ok(Self { data: Arc::new(data), numbers, units })
+        Ok(Self { data: Arc::new(data), units })
     }
 
     fn __reduce__(&self) -> PyResult<()> {

@@ -1,26 +1,24 @@
 //! Functions beside a run: budgets, plans, measures, trust.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use jointly::Job;
-use jointly::data::{NumericColumns, Projectable, PublicData};
-use jointly::evaluation::{
-    CorrelationDifference, KMarginalScore, NumberComparison, PropensityScore, UniqueMatches,
-    WorkloadError,
-};
+use jointly::data::{Projectable, PublicData, write_text};
+use jointly::evaluation::{EvaluationSettings, RulesSource};
 use jointly::mechanism::{self, CATALOGUE, PlanFor};
 use jointly::privacy::{Budget, Curator, NoiseSeed};
 use jointly::query::WorkloadSource;
-use jointly::rand::SeedableRng;
-use jointly::rand::rngs::ChaCha20Rng;
+use jointly::report::evaluation::{self, Page};
+use jointly::settings::Setting;
+use jointly::synthesis::{Existing, reserve_files};
 use jointly::trust::Trust;
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::errors::{Raise, json as text, wrong};
-use crate::tables::{Rows, Schema, privacy_unit};
+use crate::tables::{Rows, Schema, Table, privacy_unit};
 use crate::watch;
-
-/// The seed for drawing the marginals of scores, as on the command line.
-const DRAW_SEED: u64 = 1;
 
 /// ρ of a budget. `delta`: `None` for pure ε.
 #[pyfunction]
@@ -57,8 +55,16 @@ pub(crate) fn mechanisms(py: Python<'_>) -> PyResult<String> {
 /// The settings of a job, as JSON: name, what it means, and its default.
 #[pyfunction]
 pub(crate) fn settings(py: Python<'_>) -> PyResult<String> {
-    let defaults = serde_json::to_value(Job::default()).unwrap_or_default();
-    let all = Job::SETTINGS.iter().map(|setting| {
+    described(py, Job::SETTINGS, &Job::default())
+}
+
+fn described(
+    py: Python<'_>,
+    settings: &[Setting],
+    defaults: &impl serde::Serialize,
+) -> PyResult<String> {
+    let defaults = serde_json::to_value(defaults).unwrap_or_default();
+    let all = settings.iter().map(|setting| {
         let default = &defaults[setting.name()];
         json!({ "name": setting.field, "help": setting.help(), "default": default })
     });
@@ -104,59 +110,57 @@ pub(crate) fn plan(
     text(py, &facts)
 }
 
-/// Compares a synthetic table with the real one, as JSON. **Not private.**
+/// Compares a synthetic table with the real one, as JSON. **Not private.** `settings`: those of an evaluation, as JSON.
+/// `report`: a file for the page.
 #[pyfunction]
-#[pyo3(signature = (real, synthetic, workload, max_cells, measures, worst))]
+#[pyo3(signature = (schema, real, synthetic, settings, report=None, overwrite=false))]
 pub(crate) fn evaluate(
     py: Python<'_>,
-    real: &Rows,
-    synthetic: &Rows,
-    workload: String,
-    max_cells: Option<u64>,
-    measures: Vec<String>,
-    worst: usize,
+    schema: &Schema,
+    real: &Bound<'_, PyAny>,
+    synthetic: &Bound<'_, PyAny>,
+    settings: &str,
+    report: Option<PathBuf>,
+    overwrite: bool,
 ) -> PyResult<String> {
-    let source = WorkloadSource { name: workload, max_cells };
+    let settings = serde_json::from_str(settings).map_err(|error| wrong(py, "settings", error))?;
+    let settings = EvaluationSettings::from_settings(settings).raise(py)?;
+    let tables = [Table::new(real, "real table")?, Table::new(synthetic, "synthetic table")?];
+    let schema = Arc::clone(&schema.0);
+    let existing = if overwrite { Existing::Replaced } else { Existing::Refused };
     let found = watch::run(py, None, move |_| {
-        let (real_rows, synthetic_rows) = (&*real.data, &*synthetic.data);
-        let (workload, left_out) = source.read(real_rows.domain())?;
-        let mut facts = json!({
-            "private": false,
-            "real_records": real_rows.records(),
-            "synthetic_records": synthetic_rows.records(),
-            "left_out": left_out,
-            "error": WorkloadError::between(real_rows, synthetic_rows, &workload, worst)?,
-            "independent_error": WorkloadError::of_independence(real_rows, &workload, 0)?.mean_l1,
-        });
-        for measure in &measures {
-            facts[measure.replace('-', "_")] = match measure.as_str() {
-                "k-marginal" => {
-                    let mut rng = ChaCha20Rng::seed_from_u64(DRAW_SEED);
-                    json!(KMarginalScore::between(real_rows, synthetic_rows, 3, None, &mut rng)?)
-                }
-                "propensity" => json!(PropensityScore::between(real_rows, synthetic_rows)?),
-                "correlation" => json!(CorrelationDifference::between(real_rows, synthetic_rows)?),
-                "unique-matches" => json!(UniqueMatches::between(real_rows, synthetic_rows)?),
-                other => {
-                    let expected = "k-marginal, propensity, correlation or unique-matches";
-                    return Err(jointly::Error::invalid_parameter("measures", other, expected));
-                }
+        let named = [("real table", tables[0].file()), ("synthetic table", tables[1].file())];
+        let rules = match &settings.rules {
+            Some(RulesSource::File(rules)) => Some(&**rules),
+            _ => None,
+        };
+        let named = named.into_iter().chain([("rules", rules)]);
+        let inputs: Vec<_> = named.filter_map(|(name, path)| Some((name, path?))).collect();
+        let outputs: Vec<_> = report.iter().map(|path| ("report", &**path)).collect();
+        let _reserved = reserve_files(&inputs, &outputs, existing)?;
+        let asked = settings.under(&schema)?;
+        let read = |table: &Table| table.whole(&schema, asked.unit());
+        let (real, synthetic) = (read(&tables[0])?, read(&tables[1])?);
+        let measures = asked.between(&real, &synthetic)?;
+        if let Some(path) = &report {
+            let page = Page {
+                names: tables.each_ref().map(Table::name),
+                schema: &schema,
+                real: &real.records,
+                synthetic: &synthetic.records,
+                measures: &measures,
             };
+            write_text(path, &evaluation::render(&page)?)?;
         }
-        if let (Some(real), Some(synthetic)) = (&real.numbers, &synthetic.numbers) {
-            facts["numbers"] = json!(numbers(real, synthetic)?);
-        }
-        Ok(facts)
+        Ok(measures)
     })?;
     text(py, &found)
 }
 
-fn numbers(
-    real: &NumericColumns,
-    synthetic: &NumericColumns,
-) -> jointly::Result<Option<NumberComparison>> {
-    let found = NumberComparison::between(real, synthetic)?;
-    Ok((!found.columns.is_empty()).then_some(found))
+/// The settings of an evaluation, as those of a job.
+#[pyfunction]
+pub(crate) fn evaluation_settings(py: Python<'_>) -> PyResult<String> {
+    described(py, EvaluationSettings::SETTINGS, &EvaluationSettings::default())
 }
 
 /// Which public table to trust, as JSON, at a cost of the whole budget.

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 
 import jointly_dp as jd
 import numpy as np
@@ -129,17 +130,48 @@ def test_answers_are_those_of_the_command_line(folder, command, expected):
 
 
 def test_measures_are_those_of_the_command_line(schema, folder, command):
+    rules = {"rules": [{"name": "no man works", "forbidden": {"sex": ["1"], "job": {"not": ["none"]}}}]}
+    (folder / "rules.json").write_text(json.dumps(rules))
     words = (
-        "evaluate --private private.csv --synthetic public.csv --schema schema.json --workload all-2-way --json "
-        "--measures k-marginal,propensity,correlation,unique-matches"
+        "evaluate --private private.csv --synthetic public.csv --schema schema.json --workload all-2-way --json --worst 4 "
+        "--measures k-marginal,propensity,correlation,unique-matches --k 2 --draws 3 --rules rules.json --groups sex "
+        "--by sex,job --regress age~sex+kids --regress pay~age --unit home --max-records 2 --unit-columns job "
+        "--per-unit sex=1 --report theirs.html"
     )
     theirs = json.loads(told(command, folder, words))
-    with pytest.warns(UserWarning, match="NOT PRIVATE"):
-        ours = jd.evaluate(
-            people(600, 1), polars_frame(people(500, 2)), schema, workload="all-2-way",
-            measures=["k-marginal", "propensity", "correlation", "unique-matches"], worst=len(theirs["error"]["worst"]),
-        )  # fmt: skip
-    assert ours == theirs
+    asked = {
+        "measures": ["k-marginal", "propensity", "correlation", "unique-matches"],
+        "k": np.int64(2), "draws": 3, "groups": ["sex"], "by": ("sex", "job"), "regress": ["age~sex+kids", "pay~age"],
+        "unit": "home", "max_records": 2, "unit_columns": ["job"], "per_unit": ["sex=1"], "worst": 4,
+    }  # fmt: skip
+    assert set(jd.evaluation_settings()) == {*asked, "rules", "workload", "max_cells"}, "every setting is tried"
+    page = folder / "ours.html"
+    for real, rules_of in [(people(600, 1), rules), (str(folder / "private.csv"), folder / "rules.json")]:
+        with pytest.warns(UserWarning, match="NOT PRIVATE"):
+            ours = jd.evaluate(
+                real, polars_frame(people(500, 2)), schema, workload="all-2-way", rules=rules_of, report=page,
+                overwrite=page.exists(), **asked,
+            )  # fmt: skip
+        assert ours == theirs
+    named = {"public.csv": "synthetic table"}
+    text = (folder / "theirs.html").read_text()
+    for name, ours in named.items():
+        text = text.replace(name, ours)
+    assert page.read_text() == text
+
+
+def test_settings_of_an_evaluation_are_checked(schema, folder):
+    table = people(50, 1)
+    for wrong, error, message in [
+        ({"regression": []}, TypeError, "no setting of an evaluation, expected one of workload, max_cells"),
+        ({"measures": ["all"]}, jd.UsageError, 'measures is .* expected a list of k-marginal'),
+        ({"per_unit": ["sex=1"]}, jd.UsageError, "per unit needs `unit`"),
+        ({"by": ["work"]}, jd.InputError, "unknown attribute 'work' in `by`"),
+        ({"unit": "home", "report": folder / "private.csv"}, jd.UsageError, "exists"),
+    ]:
+        with pytest.raises(error, match=message), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            jd.evaluate(table, table, schema, **wrong)
 
 
 def test_units_count_as_on_the_command_line(schema, folder, command):

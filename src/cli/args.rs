@@ -11,6 +11,7 @@ mod job;
 mod mechanism;
 mod mixture;
 mod schema;
+mod settings;
 mod thresholds;
 mod tune;
 
@@ -30,7 +31,7 @@ use count::count;
 pub(super) use ask::{AskModelArgs, QuestionArgs};
 pub(super) use bins::BinsArgs;
 pub(super) use combine::{CombineArgs, StatisticArgs};
-pub(super) use evaluate::{EvaluateArgs, Measure, MeasureArgs};
+pub(super) use evaluate::EvaluateArgs;
 pub(super) use explain::ExplainArgs;
 pub(super) use global::{GlobalArgs, LogFormat};
 pub(super) use job::JobArgs;
@@ -73,7 +74,7 @@ pub(super) enum Command {
     /// Answer a workload of marginals with noise, without a model, and report the size of the noise
     Answer(AnswerArgs),
     /// Compare a synthetic table with the real one; the result is NOT private
-    Evaluate(EvaluateArgs),
+    Evaluate(Box<EvaluateArgs>),
     /// Bound the smallest error that any weighting of a public table's rows can reach; NOT private without --epsilon
     MixtureError(Box<MixtureErrorArgs>),
     /// Show which public tables to trust, and for which marginals; a later synth can count the cost

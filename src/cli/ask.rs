@@ -6,7 +6,7 @@ use jointly::domain::Schema;
 use jointly::model::{
     Answer, AnswerRow, Basis, CountInterval, Evidence, ModelFile, ModelLimits, Question,
 };
-use jointly::report::numbers::number;
+use jointly::report::format::number;
 use serde_json::json;
 
 use super::args::{AskModelArgs, QuestionArgs};

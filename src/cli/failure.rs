@@ -102,7 +102,7 @@ pub(super) fn with_typed_names(text: &str) -> String {
 }
 
 /// What the library calls the parts of a job, and what they are on the command line.
-const TYPED: [(&str, &str); 28] = [
+const TYPED: [(&str, &str); 29] = [
     ("private table", "--private"),
     ("schema", "--schema"),
     ("public table", "--public"),
@@ -124,6 +124,7 @@ const TYPED: [(&str, &str); 28] = [
     ("units", "--unit"),
     ("unit columns", "--unit-columns"),
     ("max records", "--max-records"),
+    ("per unit", "--per-unit"),
     ("counting", "--counted"),
     ("merging", "--compress"),
     ("a budget with delta, for merging", "a budget with delta for --compress"),
@@ -162,6 +163,14 @@ fn with_flags(error: Error) -> Error {
             let known = known.map(|(_, typed)| (*typed).to_owned());
             let what = known.or_else(|| flag(&what)).unwrap_or(what);
             Contradiction::Unused { what, mechanism }.into()
+        }
+        Error::Common(CommonError::UnknownAttribute { name, place, known }) => {
+            let place = with_typed_names(&place);
+            CommonError::UnknownAttribute { name, place, known }.into()
+        }
+        Error::Common(CommonError::DuplicateAttribute { name, place }) => {
+            let place = with_typed_names(&place);
+            CommonError::DuplicateAttribute { name, place }.into()
         }
         other => other,
     }

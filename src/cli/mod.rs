@@ -18,7 +18,6 @@ mod failure;
 mod file_size;
 mod interrupt;
 mod manual;
-mod measures;
 mod mixture;
 mod plan;
 mod progress;
@@ -30,7 +29,6 @@ mod threads;
 mod thresholds;
 mod trust;
 mod tune;
-mod units;
 
 use std::env;
 use std::ffi::OsString;

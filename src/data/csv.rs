@@ -99,6 +99,11 @@ impl<'u> Reading<'u> {
         Self { least_records: 0, ..Self::whole() }
     }
 
+    /// A whole table, with the units of its records if they are asked for.
+    pub(super) fn measured(units: Option<&'u Units>) -> Self {
+        Self { units, ..Self::whole() }
+    }
+
     /// A public table.
     pub(super) fn public() -> Self {
         Self { absent: AbsentColumns::LeaveOut, ..Self::whole() }
@@ -121,16 +126,16 @@ pub(super) fn read(
     schema: &Schema,
     reading: Reading<'_>,
 ) -> Result<Dataset> {
-    Ok(read_keeping(table, schema, reading, &mut |_, _| {})?.0)
+    Ok(read_keeping(table, schema, reading, &mut |_, _| Ok(()))?.0)
 }
 
-/// Reads a table, and passes each row that is kept, with its line, to a function. With the records come the numbers of
+/// Reads a table, and passes each row that is kept, with its table, to a function. With the records come the numbers of
 /// their units, none if there are no units.
 pub(super) fn read_keeping<R: Read>(
     mut table: RawTable<R>,
     schema: &Schema,
     reading: Reading<'_>,
-    keep: &mut impl FnMut(&ByteRecord, &RawTable<R>),
+    keep: &mut impl FnMut(&ByteRecord, &RawTable<R>) -> Result<()>,
 ) -> Result<(Dataset, Vec<u32>)> {
     let Reading { absent, units, least_records } = reading;
     let layout = Layout::new(&table, schema, absent)?;
@@ -154,7 +159,7 @@ pub(super) fn read_keeping<R: Read>(
             return Err(layout.refuse(misfit, schema, &table, &record));
         }
         codes.iter().zip(&mut columns).for_each(|(code, column)| column.push(*code));
-        keep(&record, &table);
+        keep(&record, &table)?;
         records += 1;
         if records > u64::from(u32::MAX) {
             return Err(Error::too_large(

@@ -29,6 +29,7 @@ mod transcode;
 mod unit_table;
 mod units;
 mod unlisted;
+mod whole_table;
 
 pub use self::csv::{AbsentColumns, read_csv, read_csv_from, read_csv_or_empty, read_public_csv};
 pub use counter::{CountPlan, CountedTable, Counter, MAX_PLAN_CELLS};
@@ -58,4 +59,5 @@ pub(crate) use raw_table::quoted;
 pub(crate) use standard_input::is_standard_input;
 pub use unit_table::UnitTable;
 pub(crate) use units::UnitsOfSchema;
-pub use units::{read_csv_by_unit, read_public_units_csv, read_units_csv, read_units_csv_from};
+pub use units::{read_public_units_csv, read_units_csv, read_units_csv_from};
+pub use whole_table::WholeTable;

@@ -1,18 +1,17 @@
 //! The numbers of a table as they are, for measures of the holder of the records.
 
 use std::io::Read;
-use std::path::Path;
 
 use csv::ByteRecord;
 
-use crate::data::csv::of_file;
 use crate::data::encoder::{Encoder, expectation};
 use crate::data::raw_table::RawTable;
-use crate::domain::{Bins, Kind, Schema};
+use crate::domain::{Bins, Kind, Schema, SchemaColumn};
 use crate::error::Result;
 
-/// The numeric attributes and dates of a table, uncoded, in the schema's order. **Not private**: for measures whose
-/// results stay with the holder of the records.
+/// The numeric attributes and dates of a table, uncoded, in the schema's order, as
+/// [`WholeTable`](crate::data::WholeTable) reads them. **Not private**: for measures whose results stay with the holder of
+/// the records.
 #[derive(Clone, Debug)]
 pub struct NumericColumns {
     columns: Vec<NumericColumn>,
@@ -32,36 +31,36 @@ pub struct NumericColumn {
 }
 
 impl NumericColumns {
-    /// Reads them from a CSV file, plain or gzip, as [`crate::data::read_csv`] reads their bins.
-    ///
-    /// # Errors
-    /// A file that cannot be read, a header without one of the columns, a cell that is neither a number nor missing.
-    /// They name file, line and column.
-    pub fn read(path: &Path, schema: &Schema) -> Result<Self> {
-        Self::of_table(of_file(path, schema)?, schema)
+    /// The columns.
+    pub fn columns(&self) -> &[NumericColumn] {
+        &self.columns
     }
 
-    /// Reads them from any source of bytes; `name` stands for the file in errors.
-    ///
-    /// ```
-    /// use jointly::{data::NumericColumns, domain::Schema};
-    /// let schema = r#"{"na_token": "NA", "columns": [
-    ///     {"name": "age", "role": "attribute", "kind": "numeric", "na": true, "edges": [0, 18, 100], "integer": true}
-    /// ]}"#;
-    /// let schema = Schema::from_json(schema, "schema.json")?;
-    /// let read = NumericColumns::read_from(&b"age\n30\nNA\n17\n"[..], "t.csv", &schema)?;
-    /// let ages = &read.columns()[0].values;
-    /// assert!(ages[0] == 30.0 && ages[1].is_nan() && ages[2] == 17.0);
-    /// # Ok::<(), jointly::Error>(())
-    /// ```
+    /// A column by name.
+    pub fn column(&self, name: &str) -> Option<&NumericColumn> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+}
+
+/// Reads them row by row.
+pub(super) struct NumericReader<'s> {
+    fields: Vec<Field<'s>>,
+    na_token: &'s str,
+}
+
+struct Field<'s> {
+    position: usize,
+    encoder: Encoder,
+    column: &'s SchemaColumn,
+    found: NumericColumn,
+}
+
+impl<'s> NumericReader<'s> {
+    /// Finds the columns.
     ///
     /// # Errors
-    /// As [`Self::read`].
-    pub fn read_from(source: impl Read, name: &str, schema: &Schema) -> Result<Self> {
-        Self::of_table(RawTable::open(source, name, schema.table())?, schema)
-    }
-
-    pub(super) fn of_table(mut table: RawTable<impl Read>, schema: &Schema) -> Result<Self> {
+    /// A header without one of them.
+    pub(super) fn new(table: &RawTable<impl Read>, schema: &'s Schema) -> Result<Self> {
         let mut fields = Vec::new();
         for column in schema.attributes() {
             let Some(Kind::Numeric(bins) | Kind::Date(bins)) = &column.kind else { continue };
@@ -72,28 +71,28 @@ impl NumericColumns {
             })?;
             let is_date = matches!(column.kind, Some(Kind::Date(_)));
             let (name, bins, values) = (column.name.clone(), bins.clone(), Vec::new());
-            fields.push((position, encoder, column, NumericColumn { name, bins, is_date, values }));
+            let found = NumericColumn { name, bins, is_date, values };
+            fields.push(Field { position, encoder, column, found });
         }
-        let mut record = ByteRecord::new();
-        while table.next(&mut record)? {
-            for (position, encoder, column, into) in &mut fields {
-                let cell = record.get(*position).unwrap_or_default();
-                into.values.push(encoder.number(cell).ok_or_else(|| {
-                    let expected = expectation(column, schema.na_token());
-                    table.cell_error(&record, &column.name, cell, expected)
-                })?);
-            }
-        }
-        Ok(Self { columns: fields.into_iter().map(|(_, _, _, column)| column).collect() })
+        Ok(Self { fields, na_token: schema.na_token() })
     }
 
-    /// The columns.
-    pub fn columns(&self) -> &[NumericColumn] {
-        &self.columns
+    /// Reads a row.
+    ///
+    /// # Errors
+    /// A cell that is neither a number nor missing.
+    pub(super) fn push(&mut self, record: &ByteRecord, table: &RawTable<impl Read>) -> Result<()> {
+        for Field { position, encoder, column, found } in &mut self.fields {
+            let cell = record.get(*position).unwrap_or_default();
+            found.values.push(encoder.number(cell).ok_or_else(|| {
+                let expected = expectation(column, self.na_token);
+                table.cell_error(record, &column.name, cell, expected)
+            })?);
+        }
+        Ok(())
     }
 
-    /// A column by name.
-    pub fn column(&self, name: &str) -> Option<&NumericColumn> {
-        self.columns.iter().find(|column| column.name == name)
+    pub(super) fn finish(self) -> NumericColumns {
+        NumericColumns { columns: self.fields.into_iter().map(|field| field.found).collect() }
     }
 }

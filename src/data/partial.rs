@@ -44,6 +44,7 @@ impl PartialTable {
         let (known, _) = read_keeping(table, schema, Reading::public(), &mut |record, table| {
             rows.push(record.clone());
             lines.push(table.line(record));
+            Ok(())
         })?;
         Ok(Self { name, header, rows, lines, has_lines, known })
     }

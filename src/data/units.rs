@@ -172,20 +172,6 @@ pub fn read_units_csv(path: &Path, schema: &Schema, units: &Units) -> Result<Dat
     super::csv::read(super::csv::of_file(path, schema)?, schema, Reading::units(units))
 }
 
-/// Reads a table of units, and the number of each record's unit: from 0, in the order of the units' first records.
-///
-/// # Errors
-/// As [`read_units_csv`].
-pub fn read_csv_by_unit(
-    path: &Path,
-    schema: &Schema,
-    units: &Units,
-) -> Result<(Dataset, Vec<u32>)> {
-    units.check(schema)?;
-    let table = super::csv::of_file(path, schema)?;
-    super::csv::read_keeping(table, schema, Reading::units(units), &mut |_, _| {})
-}
-
 /// Reads a public table of which the first records of each unit count, as [`read_units_csv`] does. A table without the unit
 /// column is read as [`read_public_csv`](crate::data::read_public_csv) reads it: it lacks the numbers of records of units.
 ///

@@ -1,6 +1,8 @@
 //! Measures of a synthetic table against the private table: errors on a workload, and other measures used by
 //! statistical offices. Formulas and sources are in `docs/guide/evaluation.md`.
 //!
+//! [`EvaluationSettings`] say what to measure, [`Measures`] are what was found; each measure can also be had by itself.
+//!
 //! Everything computed here from private records is **not private**, and for the holder of the records only.
 
 mod correlation;
@@ -9,9 +11,11 @@ mod group_score;
 mod k_marginal;
 mod logistic;
 mod marginals;
+mod measures;
 mod numbers;
 mod propensity;
 mod regression;
+mod settings;
 mod unique_matches;
 mod units;
 mod workload_error;
@@ -20,9 +24,11 @@ pub use correlation::{Association, CorrelationDifference, DependenceDifference, 
 pub use edit_rules::{EditRules, EditViolations, RuleViolations};
 pub use group_score::{GroupDistance, GroupDistances, GroupScore};
 pub use k_marginal::KMarginalScore;
+pub use measures::{EditComparison, Evaluation, Measures};
 pub use numbers::{ColumnComparison, GroupComparison, NumberComparison, NumberSummary};
 pub use propensity::PropensityScore;
 pub use regression::{Estimate, Regression, RegressionComparison, TermComparison};
+pub use settings::{EvaluationSettings, Measure, RulesSource};
 pub use unique_matches::UniqueMatches;
 pub use units::{OtherColumn, Pair, RecordCounts, UnitColumn, UnitComparison, UnitRecords};
 pub use workload_error::{CliqueError, WorkloadError};

@@ -15,7 +15,7 @@ pub struct UnitRecords<'a> {
     /// The records.
     pub records: &'a Dataset,
     /// The number of each record's unit, from 0 and without gaps, as of
-    /// [`read_csv_by_unit`](crate::data::read_csv_by_unit).
+    /// [`WholeTable`](crate::data::WholeTable).
     pub units: &'a [u32],
 }
 

@@ -10,11 +10,12 @@ use serde_json::{Map, Value};
 use crate::data::{Dataset, PublicData};
 use crate::error::{Error, Result};
 use crate::evaluation::WorkloadError;
-use crate::mechanism::{self, Form, Task};
+use crate::mechanism::{self, Task};
 use crate::model::Drawing;
 use crate::observe::Silent;
 use crate::privacy::{Budget, Curator, NeighboringRelation, NoiseSeed, Rho};
 use crate::query::Workload;
+use crate::settings::Form;
 
 /// Most candidates of a tuning.
 const MOST_CANDIDATES: usize = 1_000;

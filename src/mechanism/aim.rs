@@ -9,11 +9,10 @@ use crate::measurement::Measurement;
 use crate::mechanism::adaptive::{self, Candidates, Gain, squared_distance};
 use crate::mechanism::annealing::{self, Step};
 use crate::mechanism::graphical::{Fitting, GraphicalModel};
-use crate::mechanism::{
-    Form, Mechanism, Parameter, PlanFor, Release, Run, RunPlan, Task, parameters,
-};
+use crate::mechanism::{Mechanism, Parameter, PlanFor, Release, Run, RunPlan, Task, parameters};
 use crate::observe::Observer;
 use crate::privacy::Curator;
+use crate::settings::Form;
 
 /// AIM (`McKenna`, Mullins, Sheldon & Miklau 2022, Algorithm 4), without public tables.
 ///

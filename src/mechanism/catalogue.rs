@@ -8,13 +8,14 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::error::{Contradiction, Error, Result};
-use crate::mechanism::parameters::{Form, SHARED};
+use crate::mechanism::parameters::SHARED;
 use crate::mechanism::{
     Aim, AnchorPgm, AnswerWorkload, DualQuery, Fem, Gem, GemPub, Hdmm, Ide, Independent, JamPgm,
     Mechanism, Mst, Mwem, MwemPgm, Parameter, Pep, PepPub, PmwPub, PublicOnly, Rap, RapSoftmax,
     ResidualPlanner, aim, anchor_pgm, dual_query, entropy_projection, fem, hdmm, ide, jam_pgm,
     multiplicative_weights, products, query_release, residual_planner,
 };
+use crate::settings::Form;
 
 /// Makes a mechanism of its parameters.
 type Build = fn(Map<String, Value>) -> Result<Box<dyn Mechanism>>;

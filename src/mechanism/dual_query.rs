@@ -9,9 +9,10 @@ use crate::mechanism::best_response::{BestResponse, Oracle, Perturbation, Respon
 use crate::mechanism::query_game::{
     Batch, Game, SignedQuery, Stake, check_samples, public_generator,
 };
-use crate::mechanism::{Form, Mechanism, Parameter, PlanFor, Release, RunPlan, Task, parameters};
+use crate::mechanism::{Mechanism, Parameter, PlanFor, Release, RunPlan, Task, parameters};
 use crate::observe::Observer;
 use crate::privacy::{Curator, Rho};
+use crate::settings::Form;
 
 /// Most rounds that follow from a target η.
 const MAX_ROUNDS: f64 = 10_000.0;

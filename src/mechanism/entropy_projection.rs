@@ -6,9 +6,10 @@ use crate::error::{Error, Result};
 use crate::mechanism::past_queries::{PastQueries, Weights};
 use crate::mechanism::query_release::{Queries, QueryRelease, Repeats};
 use crate::mechanism::reweighting::{Over, Reweighted, Update};
-use crate::mechanism::{Form, Mechanism, Parameter, PlanFor, Release, RunPlan, Task};
+use crate::mechanism::{Mechanism, Parameter, PlanFor, Release, RunPlan, Task};
 use crate::observe::Observer;
 use crate::privacy::Curator;
+use crate::settings::Form;
 
 /// Minimum distance of answers from 0 and 1, where a projection would be infinitely far away.
 const MARGIN: f64 = 1e-6;

@@ -10,9 +10,10 @@ use crate::mechanism::best_response::{BestResponse, ORACLE, Oracle, Perturbation
 use crate::mechanism::query_game::{
     Batch, Game, SAMPLES, SignedQuery, Stake, check_samples, public_generator,
 };
-use crate::mechanism::{Form, Mechanism, Parameter, PlanFor, Release, RunPlan, Task, parameters};
+use crate::mechanism::{Mechanism, Parameter, PlanFor, Release, RunPlan, Task, parameters};
 use crate::observe::Observer;
 use crate::privacy::{Curator, Rho};
+use crate::settings::Form;
 
 /// FEM (Vietri, Tian, Bun, Steinke & Wu 2020): records that an oracle finds, from no public table. They are released
 /// equally weighted; nothing is measured.

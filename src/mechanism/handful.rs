@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::estimation::EstimatorKind;
-use crate::mechanism::{Fitting, Form, GraphicalModel, Mechanism, Parameter, Release, Run, Task};
+use crate::mechanism::{Fitting, GraphicalModel, Mechanism, Parameter, Release, Run, Task};
 use crate::observe::Observer;
 use crate::privacy::Curator;
+use crate::settings::Form;
 
 /// Measures the first cliques of the workload.
 #[derive(Clone, Debug, Serialize, Deserialize)]

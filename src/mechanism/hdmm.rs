@@ -7,10 +7,11 @@ use crate::error::Result;
 use crate::estimation::EstimatorKind;
 use crate::mechanism::answers::{self, AnswerWorkload, Answers};
 use crate::mechanism::graphical::Fitting;
-use crate::mechanism::{Form, Mechanism, Parameter, PlanFor, Release, RunPlan, Task};
+use crate::mechanism::{Mechanism, Parameter, PlanFor, Release, RunPlan, Task};
 use crate::observe::Observer;
 use crate::privacy::Curator;
 use crate::query::Workload;
+use crate::settings::Form;
 use crate::strategy::MarginalPlan;
 
 /// HDMM with the strategy `OPT_M` (`McKenna`, Miklau, Hay & Machanavajjhala 2018, section 7.2), for Gaussian noise:

@@ -51,7 +51,7 @@ pub use jam_pgm::{Contradicted, JamPgm, Leftover};
 pub use mst::Mst;
 pub use multiplicative_weights::{Mwem, PmwPub, Reuse};
 pub use mwem_pgm::MwemPgm;
-pub use parameters::{Form, Parameter};
+pub use parameters::Parameter;
 pub use plan::{PlanFor, PlannedStep, RunPlan};
 pub use products::{Gem, GemPub, Latents, Loss, NeuralFit, Rap, RapSoftmax, RowFit};
 pub use public_only::PublicOnly;

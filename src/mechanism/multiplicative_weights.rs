@@ -9,9 +9,10 @@ use crate::error::Result;
 use crate::mechanism::past_queries::{PastQueries, Weights};
 use crate::mechanism::query_release::{Queries, QueryRelease, Repeats};
 use crate::mechanism::reweighting::{Over, Reweighted, Update};
-use crate::mechanism::{Form, Mechanism, Parameter, PlanFor, Release, RunPlan, Task};
+use crate::mechanism::{Mechanism, Parameter, PlanFor, Release, RunPlan, Task};
 use crate::observe::Observer;
 use crate::privacy::Curator;
+use crate::settings::Form;
 
 /// Minimum error of a past query that is used again, as a share of the error of the round's own query.
 const USED_AGAIN: f64 = 0.5;

@@ -4,9 +4,8 @@
 //! A mechanism's parameters are the fields of its type, in kebab case. Shared parameters are described here, the others
 //! next to their mechanism; the catalogue lists both ([`crate::mechanism::all_parameters`]).
 
-use serde_json::Value;
-
 use crate::error::{Error, Result};
+use crate::settings::Form;
 
 /// A parameter of one or more mechanisms.
 #[derive(Clone, Copy, Debug)]
@@ -21,63 +20,6 @@ pub struct Parameter {
     pub form: Form,
     /// Describes the default where it is not a fixed value.
     pub unset: &'static str,
-}
-
-/// The form of the values of a parameter, or of a setting of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// A whole number of at least 0.
-    Count,
-    /// A number.
-    Number,
-    /// One of several names, each with its meaning.
-    Choice(&'static [(&'static str, &'static str)]),
-    /// Names separated by commas.
-    Names,
-    /// Whole numbers separated by commas.
-    Counts,
-    /// Text.
-    Text,
-    /// A whole number of at least 0, of up to 64 bits.
-    Whole,
-    /// A file or a folder.
-    File,
-    /// A file, or the name of something built in.
-    FileOrName,
-    /// Files, each with an optional name before it: `NAME=FILE`.
-    NamedFiles,
-    /// The name of a mechanism.
-    Mechanism,
-    /// On or off.
-    Switch,
-}
-
-impl Form {
-    /// What its values are, for errors.
-    fn expected(self) -> String {
-        let fixed = match self {
-            Self::Count => "a whole number from 0 to 4294967295",
-            Self::Number => "a number",
-            Self::Choice(names) => {
-                return names.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" or ");
-            }
-            Self::Names => "a list of names",
-            Self::Counts => "a list of whole numbers",
-            Self::Text => "a text",
-            Self::Whole => "a whole number of at least 0",
-            Self::File => "a path",
-            Self::FileOrName => "a name or a path",
-            Self::NamedFiles => "a list of paths, each as it is or as NAME=PATH",
-            Self::Mechanism => "the name of a mechanism",
-            Self::Switch => "true or false",
-        };
-        fixed.to_owned()
-    }
-
-    /// The error for a value that is not of this form.
-    pub(crate) fn refused(self, name: &str, value: &Value) -> Error {
-        Error::wrong_form(name, value, self.expected())
-    }
 }
 
 /// The shared parameters.

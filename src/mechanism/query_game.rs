@@ -14,11 +14,12 @@ use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::mechanism::best_response::{BestResponse, Oracle, Response};
 use crate::mechanism::{
-    FitRecord, Form, Mechanism, ModelState, Parameter, PlanFor, Release, Run, RunPlan, Task,
+    FitRecord, Mechanism, ModelState, Parameter, PlanFor, Release, Run, RunPlan, Task,
 };
 use crate::model::WeightedSupport;
 use crate::observe::Observer;
 use crate::privacy::{Curator, Rho, ScoreSensitivity, Selection, Sensitive};
+use crate::settings::Form;
 
 /// Maximum number of queries of a workload. Their counts, and two scores for each, are in memory: about 2 GiB.
 const MAX_QUERIES: u64 = 1 << 25;

@@ -8,11 +8,12 @@ use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::measurement::Measurement;
 use crate::mechanism::{
-    FitRecord, Form, Mechanism, Parameter, PlanFor, Release, Run, RunPlan, Shares, Task, parameters,
+    FitRecord, Mechanism, Parameter, PlanFor, Release, Run, RunPlan, Shares, Task, parameters,
 };
 use crate::model::Model;
 use crate::observe::{Checks, Observer};
 use crate::privacy::{Curator, MarginalSensitivity, ScoreSensitivity, Selection, Sensitive};
+use crate::settings::Form;
 
 /// Maximum number of queries of a workload. Their private counts, model counts and scores are in memory: about 2 GiB.
 const MAX_QUERIES: u64 = 1 << 26;

@@ -6,10 +6,11 @@ use crate::error::Result;
 use crate::estimation::EstimatorKind;
 use crate::mechanism::answers::{self, AnswerWorkload, Answers};
 use crate::mechanism::graphical::Fitting;
-use crate::mechanism::{Form, Mechanism, Parameter, PlanFor, Release, RunPlan, Task};
+use crate::mechanism::{Mechanism, Parameter, PlanFor, Release, RunPlan, Task};
 use crate::observe::Observer;
 use crate::privacy::Curator;
 use crate::query::Workload;
+use crate::settings::Form;
 use crate::strategy::{Objective, ResidualPlan, Residuals};
 
 /// `ResidualPlanner` (Xiao, He, Zhang & Kifer 2023), with exact discrete Gaussian noise (their section 4.4):

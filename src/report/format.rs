@@ -1,5 +1,7 @@
 //! Formats numbers for readers.
 
+use crate::domain::date_of;
+
 /// Four significant digits: `0.01497`, `134300`, `1.2e-7`.
 pub fn short(x: f64) -> String {
     if x == 0.0 || !x.is_finite() {
@@ -56,6 +58,11 @@ pub fn duration(seconds: f64) -> String {
     } else {
         format!("{minutes:.0} min {:.0} s", (seconds - 60.0 * minutes).floor())
     }
+}
+
+/// A number with four digits, or the date that it stands for.
+pub fn number(value: f64, is_date: bool) -> String {
+    if is_date { date_of(value.floor()) } else { short(value) }
 }
 
 #[cfg(test)]

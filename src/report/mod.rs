@@ -12,7 +12,7 @@ mod for_programs;
 pub mod format;
 mod guarantee;
 mod marginals;
-pub mod numbers;
+mod numbers;
 mod rounds;
 
 use minijinja::Environment;

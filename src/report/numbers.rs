@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use super::format::{grouped, percent, short};
-use crate::domain::date_of;
+use super::format::{grouped, number, percent, short};
 use crate::evaluation::{
     ColumnComparison, Estimate, NumberComparison, NumberSummary, RegressionComparison,
 };
@@ -12,7 +11,7 @@ use crate::evaluation::{
 const WIDE: f64 = 0.1;
 
 /// The columns with their means, medians and distances, the groups if there are any, and what bins hide.
-pub fn numbers(found: &NumberComparison) -> String {
+pub(super) fn numbers(found: &NumberComparison) -> String {
     let mut text = String::from(
         "\nNumbers (difference: of the means; it and the Wasserstein distance in real standard deviations;\n\
          outside: synthetic numbers beyond the real minimum or maximum):\n",
@@ -90,13 +89,8 @@ fn row(text: &mut String, width: usize, cells: [String; 8]) {
     );
 }
 
-/// A number with four digits, or the date that it stands for.
-pub fn number(value: f64, is_date: bool) -> String {
-    if is_date { date_of(value.floor()) } else { short(value) }
-}
-
 /// A regression's terms with their coefficients and intervals.
-pub fn regression(found: &RegressionComparison) -> String {
+pub(super) fn regression(found: &RegressionComparison) -> String {
     let (real, synthetic) = (grouped(found.real_records), grouped(found.synthetic_records));
     let mut text = format!(
         "\n{} ({real} real records, {synthetic} synthetic ones; coefficients with 95 % intervals):\n",

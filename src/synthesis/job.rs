@@ -5,15 +5,15 @@ use std::path::PathBuf;
 
 use serde::de::{Error as _, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::data::{Labels, Units, check_counted, check_form};
 use crate::error::{Contradiction, Error, Result};
-use crate::mechanism::{self, Entry, Form, Mechanism};
+use crate::mechanism::{self, Entry, Mechanism};
 use crate::model::Drawing;
 use crate::privacy::{Budget, NeighboringRelation, NoiseSeed, PrivacyUnit};
 use crate::query::WorkloadSource;
-use crate::synthesis::settings::{Group, Setting, parameter_words, settings, split};
+use crate::settings::{self, Form, parameter_words, settings, split};
 use crate::synthesis::{Existing, PublicTable, SchemaSource, TableSource};
 
 /// The mechanism to use when none is specified.
@@ -175,6 +175,15 @@ settings! {
         /// It pays for no round twice: `docs/guide/checkpoints.md`
         checkpoint: Option<PathBuf> = None, Output, Form::File, "DIR";
     }
+    and {
+        /// The mechanism's parameters by name. Parameters not listed have their defaults.
+        #[serde(flatten)]
+        parameters: Map<String, Value>;
+        /// What happens to output files that exist already. A run that resumes from its checkpoint replaces its own in
+        /// any case. It is not part of what a file says of the job.
+        #[serde(skip)]
+        existing: Existing;
+    }
 }
 
 /// A number, or the text of one: JSON has no infinite ones, which are refused with the range that is expected.
@@ -226,17 +235,7 @@ impl Job {
     /// # Errors
     /// A member of another form.
     pub fn from_settings(settings: Value) -> Result<Self> {
-        let of = serde_json::from_value::<Self>;
-        let refused = |(setting, value): (&Setting, &Value)| match setting.form {
-            Form::Choice(names) => names.iter().all(|(name, _)| value != name),
-            _ => of(json!({ setting.name(): value })).is_err(),
-        };
-        let given = |setting: &'static Setting| Some((setting, settings.get(setting.name())?));
-        match Self::SETTINGS.iter().filter_map(given).find(|given| refused(*given)) {
-            Some((setting, value)) => Err(setting.form.refused(&setting.name(), value)),
-            None => of(settings)
-                .map_err(|error| Error::wrong_json("job", &error, false, "the settings of a job")),
-        }
+        settings::read(settings, Self::SETTINGS, "job")
     }
 
     /// The settings that differ from their defaults, the mechanism and the workload, as JSON. `None` for what no file can hold:

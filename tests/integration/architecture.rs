@@ -20,7 +20,7 @@ const ENGINE: [&str; 10] = [
 ];
 
 /// Modules of the library, in the same way. All of them may name the engine's.
-const ORDER: [&str; 24] = [
+const ORDER: [&str; 25] = [
     "error",
     "observe",
     "linalg",
@@ -29,6 +29,7 @@ const ORDER: [&str; 24] = [
     "domain",
     "data",
     "query",
+    "settings",
     "compression",
     "strategy",
     "model",

@@ -7,10 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jointly::Job;
-use jointly::mechanism::{CATALOGUE, Entry, Form, PublicTables, find};
+use jointly::evaluation::EvaluationSettings;
+use jointly::mechanism::{CATALOGUE, Entry, PublicTables, find};
 use jointly::observe::Silent;
 use jointly::privacy::NeighboringRelation;
-use jointly::synthesis::Setting;
+use jointly::settings::{Form, Setting};
+use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -53,12 +55,19 @@ fn row(entry: &Entry) -> String {
 /// What a setting is, on a line of the reference.
 fn setting_row(setting: &Setting, defaults: &serde_json::Value) -> String {
     let name = format!("--{} {}", setting.name(), setting.value_name);
-    let default = defaults[setting.name()].as_str().filter(|text| !text.is_empty());
+    let default = match &defaults[setting.name()] {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
     let choices = match setting.form {
-        Form::Choice(choices) => choices.iter().fold(String::new(), |mut text, (name, meaning)| {
-            write!(text, " `{name}`: {}{}.", meaning[..1].to_lowercase(), &meaning[1..]).unwrap();
-            text
-        }),
+        Form::Choice(choices) | Form::Choices(choices) => {
+            choices.iter().fold(String::new(), |mut text, (name, meaning)| {
+                write!(text, " `{name}`: {}{}.", meaning[..1].to_lowercase(), &meaning[1..])
+                    .unwrap();
+                text
+            })
+        }
         _ => String::new(),
     };
     let mut meaning = setting.reference().replace('|', "\\|");
@@ -71,14 +80,19 @@ fn setting_row(setting: &Setting, defaults: &serde_json::Value) -> String {
     format!("| `{}` | {default} | {meaning}{choices} |", name.trim().replace('|', "\\|"))
 }
 
+fn settings_table(settings: &[Setting], defaults: &impl Serialize) -> String {
+    let defaults = serde_json::to_value(defaults).unwrap();
+    let rows = settings.iter().map(|setting| setting_row(setting, &defaults) + "\n");
+    let head = "| flag | default | meaning |\n| --- | --- | --- |\n".to_owned();
+    rows.fold(head, |table, row| table + &row)
+}
+
 #[test]
-fn the_guide_has_the_settings_of_a_job() {
-    let mut table = String::from("| flag | default | meaning |\n| --- | --- | --- |\n");
-    let defaults = serde_json::to_value(Job::default()).unwrap();
-    for setting in Job::SETTINGS {
-        writeln!(table, "{}", setting_row(setting, &defaults)).unwrap();
-    }
-    the_page_has("docs/guide/command-line.md", "settings", &table);
+fn the_guide_has_the_settings_of_a_job_and_of_an_evaluation() {
+    let page = "docs/guide/command-line.md";
+    the_page_has(page, "settings", &settings_table(Job::SETTINGS, &Job::default()));
+    let settings = settings_table(EvaluationSettings::SETTINGS, &EvaluationSettings::default());
+    the_page_has(page, "evaluation", &settings);
 }
 
 #[test]

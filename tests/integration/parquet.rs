@@ -76,8 +76,8 @@ fn output_is_parquet_by_its_name() {
     assert_eq!(read[0], read[1]);
     let numbers = |form: &str| {
         let path = bench.path(&format!("out.{form}"));
-        let read = jointly::data::NumericColumns::read(&path, &schema).unwrap();
-        format!("{:?}", read.columns())
+        let read = jointly::data::WholeTable::read(&path, &schema, None).unwrap();
+        format!("{:?}", read.numbers.unwrap().columns())
     };
     assert_eq!(numbers("csv"), numbers("parquet"));
 }

@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
-use jointly::mechanism::{self, CATALOGUE, Entry, Form, Parameter};
+use jointly::mechanism::{self, CATALOGUE, Entry, Parameter};
+use jointly::settings::Form;
 use jointly::synthesis::{DEFAULT_MECHANISM, PublicFile};
 use serde_json::{Map, Value};
 
@@ -114,11 +115,15 @@ pub(super) fn of_form(arg: Arg, form: Form) -> Arg {
         Form::Whole => arg.value_parser(count),
         Form::Number => arg.value_parser(finite),
         Form::Choice(choices) => {
-            let value =
-                |(name, help): &(&'static str, &'static str)| PossibleValue::new(*name).help(*help);
-            arg.value_parser(PossibleValuesParser::new(choices.iter().map(value)))
+            let names = choices.iter().map(|(name, help)| PossibleValue::new(*name).help(*help));
+            arg.value_parser(PossibleValuesParser::new(names))
+        }
+        Form::Choices(choices) => {
+            let names = choices.iter().map(|(name, help)| PossibleValue::new(*name).help(*help));
+            arg.value_delimiter(',').value_parser(PossibleValuesParser::new(names))
         }
         Form::Names => arg.value_delimiter(',').action(ArgAction::Append),
+        Form::Texts => arg.action(ArgAction::Append),
         Form::Counts => arg.value_delimiter(',').value_parser(counted),
         Form::File | Form::FileOrName => {
             arg.value_hint(ValueHint::AnyPath).value_parser(NonEmptyStringValueParser::new())
@@ -182,7 +187,7 @@ pub(super) fn given(matches: &ArgMatches, name: &str, form: Form) -> Option<Valu
         Form::Choice(_) | Form::Text | Form::File | Form::FileOrName | Form::Mechanism => {
             matches.get_one::<String>(name).map(|value| Value::from(value.as_str()))
         }
-        Form::Names | Form::NamedFiles => {
+        Form::Choices(_) | Form::Names | Form::Texts | Form::NamedFiles => {
             let values = matches.get_many::<String>(name)?;
             Some(values.map(|value| Value::from(value.as_str())).collect())
         }

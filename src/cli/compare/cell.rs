@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jointly::Error;
+use jointly::evaluation::RulesSource;
 use jointly::mechanism::{self, PublicTables};
 use jointly::report::comparison::Key;
 use jointly::synthesis::PublicFile;
@@ -156,21 +157,25 @@ impl Digests {
             _ => (&[], &None),
         };
         let mut files: Vec<&PathBuf> = vec![&tables.schema, &tables.private];
-        files.extend(public.iter().chain(&tables.measures.rules));
+        files.extend(public);
+        let asked = &tables.evaluation;
+        if let Some(RulesSource::File(rules)) = &asked.rules {
+            files.push(rules);
+        }
         let mut contents = Vec::new();
         for file in files {
             contents.push(self.of_file(file)?);
         }
-        let workload = match tables.workload.as_str() {
+        let workload = match asked.workload.as_str() {
             name if name.starts_with("all-") => name.to_owned(),
             file => self.of_file(Path::new(file))?,
         };
         let names: Vec<String> = public.iter().map(|path| PublicFile::stem(path)).collect();
-        let measures = (&tables.measures.measures, tables.measures.k, tables.measures.draws);
+        let measures = (&asked.measures, asked.k, asked.draws);
         let parts = (
             (env!("CARGO_PKG_VERSION"), contents, names, &tables.split, &tables.attributes),
-            (workload, tables.max_cells, measures, &cell.subject, cell.key.epsilon, cell.key.seed),
-            (cell.delta, cell.neighbors, &tables.groups),
+            (workload, asked.max_cells, measures, &cell.subject, cell.key.epsilon, cell.key.seed),
+            (cell.delta, cell.neighbors, &asked.groups),
         );
         let failed = |error| Failure::internal(format!("cannot write JSON: {error}"));
         let mut text = serde_json::to_string(&parts).map_err(failed)?;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use jointly::Error;
 use jointly::data::read_text;
 use jointly::domain::Schema;
+use jointly::evaluation::{EvaluationSettings, Measure, RulesSource};
 use jointly::experiment::{Split, Spoil};
 use jointly::mechanism;
 use jointly::privacy::{Delta, Epsilon};
@@ -16,7 +17,7 @@ use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::cli::args::{Measure, MeasureArgs, Neighbors};
+use crate::cli::args::Neighbors;
 use crate::cli::failure::{Failure, Outcome, Reason};
 
 /// The data sets, mechanisms, budgets and seeds to run. Keys are documented in `docs/guide/compare.md`.
@@ -42,8 +43,8 @@ pub(super) struct Protocol {
     #[serde(default)]
     measures: Vec<Measure>,
     #[serde(default = "three")]
-    k: usize,
-    draws: Option<usize>,
+    k: u32,
+    draws: Option<u32>,
     /// Parameters of mechanisms, by name; `_` and `-` are equivalent.
     #[serde(default)]
     tuning: BTreeMap<String, Map<String, Value>>,
@@ -96,11 +97,8 @@ pub(super) struct Tables {
     pub(super) spoil: Option<Spoil>,
     /// Names of the included attributes.
     pub(super) attributes: Vec<String>,
-    pub(super) workload: String,
-    pub(super) max_cells: Option<u64>,
-    pub(super) measures: MeasureArgs,
-    #[serde(default)]
-    pub(super) groups: Vec<String>,
+    /// What to measure, and the workload.
+    pub(super) evaluation: EvaluationSettings,
 }
 
 impl Protocol {
@@ -245,19 +243,21 @@ impl Protocol {
         }
         Ok(Tables {
             attributes,
-            groups: set.groups.clone(),
             schema,
             private: find(&set.private)?,
             public: set.public.iter().map(find).collect::<Outcome<_>>()?,
             split: set.split.clone(),
             spoil: set.spoil.clone(),
-            workload,
-            max_cells: set.max_cells.or(self.max_cells),
-            measures: MeasureArgs {
+            evaluation: EvaluationSettings {
+                workload,
+                max_cells: set.max_cells.or(self.max_cells),
+                worst: 0,
                 measures: self.measures.clone(),
                 k: self.k,
                 draws: self.draws,
-                rules: set.rules.as_ref().map(find).transpose()?,
+                rules: set.rules.as_ref().map(find).transpose()?.map(RulesSource::File),
+                groups: set.groups.clone(),
+                ..EvaluationSettings::default()
             },
         })
     }
@@ -362,7 +362,7 @@ fn all_three_way() -> String {
     "all-3-way".into()
 }
 
-const fn three() -> usize {
+const fn three() -> u32 {
     3
 }
 

@@ -6,15 +6,14 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use jointly::data::{
-    Dataset, Labels, NumericColumns, Projectable, PublicData, read_csv, read_public_csv, write_csv,
+    Dataset, Labels, Projectable, PublicData, WholeTable, read_public_csv, write_csv,
 };
 use jointly::domain::Schema;
-use jointly::evaluation::{ColumnComparison, NumberComparison, WorkloadError};
+use jointly::evaluation::{ColumnComparison, Evaluation, Measures, WorkloadError};
 use jointly::mechanism::{self, Task};
 use jointly::model::Drawing;
 use jointly::observe::Silent;
 use jointly::privacy::{Budget, Curator, NoiseSeed, Rho};
-use jointly::query::{Workload, WorkloadSource};
 use jointly::report::comparison::Row;
 use jointly::synthesis::{PublicFile, without_groups};
 use rand::SeedableRng;
@@ -24,7 +23,6 @@ use super::cell::{Cell, Subject};
 use super::protocol::Tables;
 use crate::cli::console;
 use crate::cli::failure::{Failure, Outcome, Reason};
-use crate::cli::measures::{Measured, Measures, group_score};
 
 /// Offset added to a run's seed for drawing records.
 const SAMPLING_SEED: u64 = 1000;
@@ -69,12 +67,11 @@ pub(in crate::cli) fn run() -> Outcome {
     console::json_result(&cell.row()?)
 }
 
-/// The tables of a run after reading.
+/// The tables of a run after reading, and what to measure.
 struct Inputs {
-    schema: Schema,
-    private: Dataset,
+    private: WholeTable,
     public: Vec<PublicData>,
-    workload: Workload,
+    evaluation: Evaluation,
 }
 
 impl Inputs {
@@ -82,9 +79,8 @@ impl Inputs {
     fn read(tables: &Tables, subject: &Subject) -> Outcome<Self> {
         let schema = Schema::read(&tables.schema)?.select(&tables.attributes)?;
         let domain = schema.domain();
-        let (name, max_cells) = (tables.workload.clone(), tables.max_cells);
-        let (workload, _) = WorkloadSource { name, max_cells }.read(&domain)?;
-        let table = read_csv(&tables.private, &schema)?;
+        let evaluation = tables.evaluation.under(&schema)?;
+        let table = evaluation.read(&tables.private)?;
         let spoiled = |table: Dataset| -> Outcome<Dataset> {
             match &tables.spoil {
                 Some(spoil) => Ok(spoil.apply(&table)?),
@@ -92,15 +88,16 @@ impl Inputs {
             }
         };
         if let Some(split) = &tables.split {
-            let [private, public] = split.apply(&table, &workload)?;
+            let [private, public] = split.apply(&table.records, evaluation.workload())?;
             let public = vec![PublicData::new("part", spoiled(public)?, &domain)?];
-            return Ok(Self { schema, private, public, workload });
+            // The numbers of a part of a file are not apart.
+            return Ok(Self { private: private.into(), public, evaluation });
         }
         let public_schema = match subject {
             Subject::Mechanism { parameters, .. } if parameters.contains_key("groups") => {
-                without_groups(&tables.groups, &schema)?
+                without_groups(&tables.evaluation.groups, &schema)?
             }
-            _ => schema.clone(),
+            _ => schema,
         };
         let read = |path| -> Outcome<PublicData> {
             Ok(PublicData::new(
@@ -110,7 +107,7 @@ impl Inputs {
             )?)
         };
         let public = tables.public.iter().map(|path| read(path)).collect::<Outcome<_>>()?;
-        Ok(Self { schema, private: table, public, workload })
+        Ok(Self { private: table, public, evaluation })
     }
 }
 
@@ -118,65 +115,47 @@ impl Cell {
     /// Runs the cell; `None` for a public table that lacks attributes.
     fn row(&self) -> Outcome<Option<Row>> {
         let inputs = Inputs::read(&self.tables, &self.subject)?;
-        let measures = Measures::new(&self.tables.measures, &inputs.schema)?;
-        let between = |table: &Dataset, row: &mut Row| -> Outcome {
-            set_errors(row, &WorkloadError::between(&inputs.private, table, &inputs.workload, 0)?);
-            set_measured(row, &measures.between(&inputs.private, table)?);
-            let score = group_score(&self.tables.groups, &inputs.private, table)?;
-            row.group_score = score.map(|found| found.score);
-            Ok(())
-        };
+        let Inputs { private, public, evaluation } = &inputs;
         let mut row = Row {
             version: env!("CARGO_PKG_VERSION").into(),
             digest: self.digest.clone(),
             ..Row::default()
         }
         .under(&self.key);
-        match &self.subject {
+        let table = match &self.subject {
             Subject::OneWay => {
-                let error = WorkloadError::of_independence(&inputs.private, &inputs.workload, 0)?;
+                let error = evaluation.error_of_independence(&private.records)?;
                 set_errors(&mut row, &error);
+                return Ok(Some(row));
             }
             Subject::PublicTable(table) => {
-                let table = inputs.public.get(*table);
+                let table = public.get(*table);
                 let table = table.ok_or_else(|| Failure::internal("no such public table"))?;
-                if table.table().domain() != inputs.private.domain() {
+                if table.table().domain() != private.records.domain() {
                     return Ok(None);
                 }
-                between(table.table(), &mut row)?;
+                table.table().clone().into()
             }
             Subject::Mechanism { .. } => {
                 let synthetic = self.synthesize(&inputs, &mut row)?;
-                between(&synthetic, &mut row)?;
-                self.set_numbers(&inputs.schema, &synthetic, &mut row)?;
+                match private.numbers {
+                    Some(_) => self.with_numbers(evaluation.schema(), synthetic)?,
+                    None => synthetic.into(),
+                }
             }
-        }
+        };
+        set_measures(&mut row, &evaluation.between(private, &table)?);
         Ok(Some(row))
     }
 
-    /// The numbers of the numeric columns, drawn inside their bins, against the real ones. Not for a part of a file, whose
-    /// numbers are not apart.
-    fn set_numbers(&self, schema: &Schema, synthetic: &Dataset, row: &mut Row) -> Outcome {
-        if self.tables.split.is_some() {
-            return Ok(());
-        }
-        let real = NumericColumns::read(&self.tables.private, schema)?;
-        if real.columns().is_empty() {
-            return Ok(());
-        }
+    /// A synthetic table with numbers drawn inside its bins.
+    fn with_numbers(&self, schema: &Schema, synthetic: Dataset) -> Outcome<WholeTable> {
         let mut text = Vec::new();
         let seed = SAMPLING_SEED + self.key.seed.unwrap_or(0);
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        write_csv(&mut text, synthetic, schema, Labels::Codes, &mut rng)?;
-        let drawn = NumericColumns::read_from(text.as_slice(), "the synthetic table", schema)?;
-        let found = NumberComparison::between(&real, &drawn)?.columns;
-        let mean = |of: fn(&ColumnComparison) -> Option<f64>| {
-            let values: Vec<f64> = found.iter().filter_map(of).map(f64::abs).collect();
-            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-        };
-        row.mean_difference = mean(|column| column.mean_difference);
-        row.wasserstein = mean(|column| column.wasserstein);
-        Ok(())
+        write_csv(&mut text, &synthetic, schema, Labels::Codes, &mut rng)?;
+        let drawn = WholeTable::read_from(&text[..], "the synthetic table", schema, None)?;
+        Ok(WholeTable { records: synthetic, ..drawn })
     }
 
     /// Runs a mechanism and draws as many records as the private table has. The time covers these two steps. The
@@ -191,13 +170,14 @@ impl Cell {
         let seed = self.key.seed.unwrap_or(0);
 
         let (start, cpu_start) = (Instant::now(), cpu_seconds());
-        let private: &dyn Projectable = &inputs.private;
+        let private: &dyn Projectable = &inputs.private.records;
         let relation = self.neighbors.relation();
         let mut curator = Curator::new(private, relation, limit, NoiseSeed::Fixed(seed))?;
-        let task = Task::new(&inputs.workload, &inputs.public);
+        let task = Task::new(inputs.evaluation.workload(), &inputs.public);
         let release = mechanism.run(&mut curator, &task, &mut Silent)?;
         let mut rng = ChaCha20Rng::seed_from_u64(SAMPLING_SEED + seed);
-        let synthetic = release.rows(inputs.private.records(), Drawing::Refined, &mut rng)?;
+        let synthetic =
+            release.rows(inputs.private.records.records(), Drawing::Refined, &mut rng)?;
         row.seconds = Some(start.elapsed().as_secs_f64());
         row.cpu_seconds = cpu_start.and_then(|start| Some(cpu_seconds()? - start));
         row.peak_mib = peak_mib();
@@ -218,7 +198,9 @@ fn set_errors(row: &mut Row, error: &WorkloadError) {
     row.rmse_query = error.rmse_query;
 }
 
-fn set_measured(row: &mut Row, measured: &Measured) {
+fn set_measures(row: &mut Row, measured: &Measures) {
+    set_errors(row, &measured.error);
+    row.group_score = measured.by_groups.as_ref().map(|found| found.score);
     row.k_marginal = measured.k_marginal.as_ref().map(|found| found.score);
     row.pmse = measured.propensity.as_ref().map(|found| found.pmse);
     row.pmse_ratio = measured.propensity.as_ref().map(|found| found.ratio);
@@ -232,6 +214,13 @@ fn set_measured(row: &mut Row, measured: &Measured) {
     row.unique_share = measured.unique_matches.as_ref().map(|found| found.share_of_unique);
     row.edit_share = measured.edit_rules.as_ref().map(|found| found.synthetic.share);
     row.edit_share_real = measured.edit_rules.as_ref().map(|found| found.real.share);
+    let columns = measured.numbers.as_ref().map_or(&[][..], |found| &found.columns);
+    let mean = |of: fn(&ColumnComparison) -> Option<f64>| {
+        let values: Vec<f64> = columns.iter().filter_map(of).map(f64::abs).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    row.mean_difference = mean(|column| column.mean_difference);
+    row.wasserstein = mean(|column| column.wasserstein);
 }
 
 /// CPU seconds of all threads of this process so far; `None` if the system does not report them.

@@ -19,7 +19,7 @@ pub(crate) use rows::{ArrowRows, Batches};
 use crate::data::csv::Reading;
 use crate::data::raw_table::RawTable;
 use crate::data::units::UnitsOfSchema;
-use crate::data::{Dataset, NumericColumns, Units, csv};
+use crate::data::{Dataset, Units, WholeTable, csv};
 use crate::domain::Schema;
 use crate::error::Result;
 
@@ -104,12 +104,12 @@ impl ArrowTable {
         csv::read(self.raw(schema)?, schema, Reading::units(units))
     }
 
-    /// The numbers as they are, as [`NumericColumns::read`] reads them. **Not private**.
+    /// Codes, numbers and units of the rows. **Not private**.
     ///
     /// # Errors
-    /// As [`NumericColumns::read`], with row and column.
-    pub fn numbers(&self, schema: &Schema) -> Result<NumericColumns> {
-        NumericColumns::of_table(self.raw(schema)?, schema)
+    /// As [`WholeTable::read`], with row and column.
+    pub fn read_whole(&self, schema: &Schema, unit: Option<&str>) -> Result<WholeTable> {
+        WholeTable::of_table(self.raw(schema)?, schema, unit)
     }
 
     fn raw(&self, schema: &Schema) -> Result<RawTable<Empty>> {

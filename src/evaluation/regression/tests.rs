@@ -1,5 +1,5 @@
 use super::*;
-use crate::data::{AbsentColumns, read_csv_from};
+use crate::data::WholeTable;
 
 const SCHEMA: &str = r#"{"na_token": "NA", "columns": [
     {"name": "y", "role": "attribute", "kind": "numeric", "na": true, "edges": [-1000, 1000], "integer": false},
@@ -14,8 +14,8 @@ fn schema() -> Schema {
 
 fn both(rows: &str) -> (NumericColumns, Dataset) {
     let (schema, text) = (schema(), format!("y,x,z,g\n{rows}"));
-    let numbers = NumericColumns::read_from(text.as_bytes(), "t.csv", &schema).unwrap();
-    (numbers, read_csv_from(text.as_bytes(), "t.csv", &schema, AbsentColumns::Refuse).unwrap())
+    let table = WholeTable::read_from(text.as_bytes(), "t.csv", &schema, None).unwrap();
+    (table.numbers.unwrap(), table.records)
 }
 
 fn compare(formula: &str, real: &str, synthetic: &str) -> RegressionComparison {

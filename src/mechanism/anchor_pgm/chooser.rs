@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::mechanism::{Form, Parameter};
+use crate::mechanism::Parameter;
+use crate::settings::Form;
 
 /// Who chooses the marginals that [`AnchorPgm`](crate::mechanism::AnchorPgm) measures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

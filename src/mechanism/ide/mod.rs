@@ -15,12 +15,11 @@ use crate::data::PublicData;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::estimation::prior::{Answers, PriorAware, Projection, TwoStages};
-use crate::mechanism::{
-    Form, Mechanism, Parameter, PlanFor, Release, Run, RunPlan, Task, parameters,
-};
+use crate::mechanism::{Mechanism, Parameter, PlanFor, Release, Run, RunPlan, Task, parameters};
 use crate::model::{Group, GroupedSupport, WeightedSupport};
 use crate::observe::Observer;
 use crate::privacy::{Curator, NoiseForm};
+use crate::settings::Form;
 
 pub use levels::LevelShares;
 use levels::Levels;

@@ -8,11 +8,10 @@ use crate::error::Result;
 use crate::estimation::{EstimatorKind, Weighting};
 use crate::measurement::Measurement;
 use crate::mechanism::graphical::{Fitting, GraphicalModel};
-use crate::mechanism::{
-    Form, Mechanism, Parameter, PlanFor, Release, Run, RunPlan, Task, parameters,
-};
+use crate::mechanism::{Mechanism, Parameter, PlanFor, Release, Run, RunPlan, Task, parameters};
 use crate::observe::Observer;
 use crate::privacy::{Curator, Rho, ScoreSensitivity};
+use crate::settings::Form;
 
 use public::{Contradictions, PublicAnswers};
 

@@ -13,7 +13,8 @@ pub use gem::{Gem, GemPub, Latents, Loss, NeuralFit};
 pub use rap::{Rap, RapSoftmax, RowFit};
 
 use crate::error::{Error, Result};
-use crate::mechanism::{Form, Parameter};
+use crate::mechanism::Parameter;
+use crate::settings::Form;
 
 /// Most of whatever is counted: components, steps, inputs, units of a layer.
 const MOST: u32 = 1 << 20;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Evaluation;
+use super::Page;
 use crate::data::Projectable;
 use crate::domain::Clique;
 use crate::error::Result;
@@ -43,12 +43,11 @@ struct Bar {
 }
 
 /// A picture of each column, in the domain's order.
-pub(super) fn charts(evaluation: &Evaluation<'_>) -> Result<Vec<Chart>> {
-    let domain = evaluation.real.domain();
+pub(super) fn charts(page: &Page<'_>) -> Result<Vec<Chart>> {
+    let domain = page.real.domain();
     let single: Vec<Clique> = (0..domain.len()).map(|a| Clique::new([a])).collect();
-    let counts =
-        [evaluation.real.project_many(&single)?, evaluation.synthetic.project_many(&single)?];
-    let totals = [evaluation.real, evaluation.synthetic].map(|table| table.records() as f64);
+    let counts = [page.real.project_many(&single)?, page.synthetic.project_many(&single)?];
+    let totals = [page.real, page.synthetic].map(|table| table.records() as f64);
     let shares = |table: usize, column: usize, merge: usize| {
         let counts: Vec<f64> = counts[table][column].iter().map(|n| f64::from(*n)).collect();
         merged(&counts, totals[table].max(1.0), merge)
@@ -58,8 +57,8 @@ pub(super) fn charts(evaluation: &Evaluation<'_>) -> Result<Vec<Chart>> {
         let [real, synthetic] = [shares(0, column, 1), shares(1, column, 1)];
         let distance: f64 = real.iter().zip(&synthetic).map(|(a, b)| (a - b).abs()).sum();
         let name = domain.name(column);
-        let names = value_names(evaluation.schema, name, merge);
-        let about = evaluation.schema.column(name).and_then(|c| c.description.clone());
+        let names = value_names(page.schema, name, merge);
+        let about = page.schema.column(name).and_then(|c| c.description.clone());
         let both = [shares(0, column, merge), shares(1, column, merge)];
         Chart::new(name, about.unwrap_or_default(), distance, &both, &names)
     };

@@ -4,45 +4,40 @@
 mod columns;
 mod numbers;
 mod pairs;
+mod text;
 
 use serde::Serialize;
 
 use super::filled;
-use super::format::{grouped, short};
-use super::numbers::number;
+use super::format::{grouped, number, short};
 use crate::data::Dataset;
 use crate::domain::Schema;
 use crate::error::Result;
-use crate::evaluation::{Estimate, NumberComparison, RegressionComparison, WorkloadError};
+use crate::evaluation::{Estimate, Measures, NumberComparison, RegressionComparison};
+
+pub use text::text;
 
 /// Groups of records shown, at most.
 const GROUPS: usize = 24;
 
 /// What the page shows. **Not private.**
 #[derive(Clone, Debug)]
-pub struct Evaluation<'a> {
-    /// Names of the two files.
-    pub files: [String; 2],
+pub struct Page<'a> {
+    /// Names of the real and the synthetic table.
+    pub names: [String; 2],
     /// Columns and the meanings of their codes.
     pub schema: &'a Schema,
     /// The real table.
     pub real: &'a Dataset,
     /// The synthetic table.
     pub synthetic: &'a Dataset,
-    /// Its errors on the workload.
-    pub error: &'a WorkloadError,
-    /// The error of the product of the real table's one-way marginals.
-    pub independent_error: f64,
-    /// Names and values of all other measures.
-    pub measures: Vec<(String, String)>,
-    /// The numeric columns.
-    pub numbers: Option<&'a NumberComparison>,
-    /// Regressions on both tables.
-    pub regressions: &'a [RegressionComparison],
+    /// What was measured.
+    pub measures: &'a Measures,
 }
 
+/// What the template is filled with.
 #[derive(Serialize)]
-struct Page {
+struct Contents {
     version: &'static str,
     subtitle: String,
     cards: Vec<Card>,
@@ -88,39 +83,39 @@ struct Terms {
 /// # Errors
 /// Tables over other domains, a table without records, a marginal that does not fit in memory, or a failure of the template
 /// engine.
-pub fn render(evaluation: &Evaluation<'_>) -> Result<String> {
-    let error = evaluation.error;
+pub fn render(page: &Page<'_>) -> Result<String> {
+    let (measures, error) = (page.measures, &page.measures.error);
     let worst = error.worst.iter().map(|worst| {
         [worst.clique.join(" \u{d7} "), short(worst.l1), short(worst.max), grouped(worst.cells)]
     });
-    let [real, synthetic] = &evaluation.files;
-    let page = Page {
+    let [real, synthetic] = &page.names;
+    let contents = Contents {
         version: env!("CARGO_PKG_VERSION"),
         subtitle: format!("{synthetic} (synthetic) beside {real} (real)"),
-        cards: cards(evaluation),
-        measures: evaluation.measures.clone(),
-        columns: columns::charts(evaluation)?,
-        pairs: pairs::worst(evaluation)?,
+        cards: cards(measures),
+        measures: text::rows(measures),
+        columns: columns::charts(page)?,
+        pairs: pairs::worst(page)?,
         worst: worst.collect(),
-        numbers: evaluation.numbers.map(|found| Numbers {
+        numbers: measures.numbers.as_ref().map(|found| Numbers {
             rows: found.columns.iter().map(numbers::Row::new).collect(),
             charts: found.columns.iter().filter_map(numbers::Boxes::new).collect(),
             correlations: correlations(found),
             groups: groups(found),
             groups_left_out: found.groups.len().saturating_sub(GROUPS),
         }),
-        regressions: evaluation.regressions.iter().map(terms).collect(),
+        regressions: measures.regressions.iter().map(terms).collect(),
     };
-    filled(include_str!("page.html"), &page)
+    filled(include_str!("page.html"), &contents)
 }
 
-fn cards(evaluation: &Evaluation<'_>) -> Vec<Card> {
-    let error = evaluation.error;
+fn cards(measures: &Measures) -> Vec<Card> {
+    let error = &measures.error;
     vec![
         Card {
             name: "Records",
-            value: grouped(evaluation.synthetic.records() as u64),
-            note: format!("synthetic; {} real", grouped(evaluation.real.records() as u64)),
+            value: grouped(measures.synthetic_records as u64),
+            note: format!("synthetic; {} real", grouped(measures.real_records as u64)),
         },
         Card {
             name: "Workload error",
@@ -129,7 +124,7 @@ fn cards(evaluation: &Evaluation<'_>) -> Vec<Card> {
         },
         Card {
             name: "Without any dependence",
-            value: short(evaluation.independent_error),
+            value: short(measures.independent_error),
             note: "error of the real columns, taken as independent".into(),
         },
         Card {

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use crate::evaluation::{ColumnComparison, NumberSummary};
+use crate::report::format::number;
 use crate::report::format::percent;
 use crate::report::marginals::round;
-use crate::report::numbers::number;
 
 /// Size of a picture, in SVG units.
 const WIDTH: f64 = 240.0;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::Evaluation;
+use super::Page;
 use crate::data::{Dataset, Projectable};
 use crate::domain::Clique;
 use crate::error::Result;
@@ -56,8 +56,8 @@ struct Layer {
 }
 
 /// The worst pairs by their L1 distance, worst first.
-pub(super) fn worst(evaluation: &Evaluation<'_>) -> Result<Vec<Pair>> {
-    let domain = evaluation.real.domain();
+pub(super) fn worst(page: &Page<'_>) -> Result<Vec<Pair>> {
+    let domain = page.real.domain();
     let pairs = (0..domain.len()).flat_map(|a| (0..a).map(move |b| Clique::new([a, b])));
     let small = pairs.filter(|pair| domain.cells(pair).is_some_and(|cells| cells <= MOST_CELLS));
     let weighted: Vec<WeightedClique> =
@@ -66,17 +66,16 @@ pub(super) fn worst(evaluation: &Evaluation<'_>) -> Result<Vec<Pair>> {
         return Ok(Vec::new());
     }
     let workload = Workload::new(weighted, domain)?;
-    let found =
-        WorkloadError::between(evaluation.real, evaluation.synthetic, &workload, PAIRS)?.worst;
+    let found = WorkloadError::between(page.real, page.synthetic, &workload, PAIRS)?.worst;
     let pair = |found: &crate::evaluation::CliqueError| {
         let names: Vec<&str> = found.clique.iter().map(String::as_str).collect();
-        pair(evaluation, &domain.clique(&names)?, found.l1)
+        pair(page, &domain.clique(&names)?, found.l1)
     };
     found.iter().filter(|found| found.l1 > 0.0).map(pair).collect()
 }
 
-fn pair(evaluation: &Evaluation<'_>, clique: &Clique, l1: f64) -> Result<Pair> {
-    let domain = evaluation.real.domain();
+fn pair(page: &Page<'_>, clique: &Clique, l1: f64) -> Result<Pair> {
+    let domain = page.real.domain();
     let shape = domain.shape(clique);
     let merge: Vec<usize> = shape.iter().map(|size| size.div_ceil(MOST_VALUES)).collect();
     let size = [0, 1].map(|axis| shape[axis].div_ceil(merge[axis]));
@@ -89,12 +88,12 @@ fn pair(evaluation: &Evaluation<'_>, clique: &Clique, l1: f64) -> Result<Pair> {
         }
         Ok(shares)
     };
-    let (real, synthetic) = (shares(evaluation.real)?, shares(evaluation.synthetic)?);
+    let (real, synthetic) = (shares(page.real)?, shares(page.synthetic)?);
     let names: Vec<&str> = clique.iter().map(|a| domain.name(a)).collect();
     let values: Vec<Vec<String>> = names
         .iter()
         .zip(&merge)
-        .map(|(name, merge)| value_names(evaluation.schema, name, *merge))
+        .map(|(name, merge)| value_names(page.schema, name, *merge))
         .collect();
     let difference = |cell: &usize| (real[*cell] - synthetic[*cell]).abs();
     let worst = (0..real.len()).max_by(|a, b| difference(a).total_cmp(&difference(b)));

@@ -1,10 +1,9 @@
 use std::fmt::Write;
 
-use super::{Evaluation, render};
-use crate::data::{Dataset, NumericColumns};
+use super::{Page, render, text};
+use crate::data::{Dataset, WholeTable};
 use crate::domain::Schema;
-use crate::evaluation::{NumberComparison, WorkloadError};
-use crate::query::Workload;
+use crate::evaluation::{EvaluationSettings, Measure};
 
 const SCHEMA: &str = r#"{"columns": [
     {"name": "sex", "kind": "categorical", "codes": ["f", "m"], "labels": ["<woman>", "man"]},
@@ -12,33 +11,29 @@ const SCHEMA: &str = r#"{"columns": [
     {"name": "town", "kind": "coded", "size": 60}
 ]}"#;
 
-fn table(schema: &Schema, rows: &[[u32; 3]]) -> (Dataset, NumericColumns) {
+fn table(schema: &Schema, rows: &[[u32; 3]]) -> WholeTable {
     let mut text = String::from("sex,age,town\n");
     for [sex, age, town] in rows {
         let (sex, age) = (["f", "m"][*sex as usize], ["9", "30.5", "70", ""][*age as usize]);
         writeln!(text, "{sex},{age},{town}").unwrap();
     }
-    let numbers = NumericColumns::read_from(text.as_bytes(), "t.csv", schema).unwrap();
-    (Dataset::from_rows(schema.domain(), rows).unwrap(), numbers)
+    let table = WholeTable::read_from(text.as_bytes(), "t.csv", schema, None).unwrap();
+    assert_eq!(table.records, Dataset::from_rows(schema.domain(), rows).unwrap());
+    table
 }
 
 fn page(real: &[[u32; 3]], synthetic: &[[u32; 3]]) -> String {
     let schema = Schema::from_json(SCHEMA, "schema.json").unwrap();
-    let (real, real_numbers) = table(&schema, real);
-    let (synthetic, synthetic_numbers) = table(&schema, synthetic);
-    let workload = Workload::all_k_way(&schema.domain(), 3).unwrap();
-    let error = WorkloadError::between(&real, &synthetic, &workload, 3).unwrap();
-    let numbers = NumberComparison::between(&real_numbers, &synthetic_numbers).unwrap();
-    render(&Evaluation {
-        files: ["real.csv".into(), "made.csv".into()],
+    let (real, synthetic) = (table(&schema, real), table(&schema, synthetic));
+    let settings =
+        EvaluationSettings { measures: vec![Measure::UniqueMatches], ..Default::default() };
+    let measures = settings.under(&schema).unwrap().between(&real, &synthetic).unwrap();
+    render(&Page {
+        names: ["real.csv".into(), "made.csv".into()],
         schema: &schema,
-        real: &real,
-        synthetic: &synthetic,
-        error: &error,
-        independent_error: 0.5,
-        measures: vec![("Propensity".into(), "0.25".into())],
-        numbers: Some(&numbers),
-        regressions: &[],
+        real: &real.records,
+        synthetic: &synthetic.records,
+        measures: &measures,
     })
     .unwrap()
 }
@@ -56,13 +51,25 @@ fn both_tables_are_on_the_page_which_says_that_it_is_private() {
         "sex in both tables, L1 distance 0.5.",
         // The pair of sex and age: from f, middle to m, middle, and from missing to old.
         "<h3>sex × age <span class=\"soft\">L1 distance 1</span></h3>",
-        "<dt>Propensity</dt><dd>0.25</dd>",
+        "<dt>Unique real records</dt><dd>4</dd>",
         "5, 25, 50, 75, 95 %: 9, 9, 30.5, 30.5, 30.5",
     ] {
         assert!(page.contains(text), "{text} is not in {page}");
     }
     assert!(!page.contains("<woman>"), "names are escaped");
     assert!(!page.contains("http"), "nothing from outside");
+}
+
+#[test]
+fn the_text_names_groups_and_what_wide_bins_hide() {
+    let schema = Schema::from_json(SCHEMA, "schema.json").unwrap();
+    let (real, synthetic) = (table(&schema, &[[0, 0, 0], [1, 1, 3]]), table(&schema, &[[0, 0, 0]]));
+    let settings = EvaluationSettings { by: vec!["sex".into()], ..Default::default() };
+    let found = settings.under(&schema).unwrap().between(&real, &synthetic).unwrap();
+    let text = text(&found);
+    assert!(text.starts_with("NOT PRIVATE: "), "{text}");
+    assert!(text.contains("m (man): 1 real records, 0 synthetic ones"), "{text}");
+    assert!(text.contains("Wide bins"), "{text}");
 }
 
 #[test]

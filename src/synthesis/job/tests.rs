@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use crate::data::Labels;
 use crate::domain::Schema;
-use crate::mechanism::{CATALOGUE, Form};
+use crate::mechanism::CATALOGUE;
 use crate::model::Drawing;
 use crate::observe::Silent;
 use crate::privacy::LedgerFile;
+use crate::settings::{Form, Group};
 use crate::synthesis::TableSource;
-use crate::synthesis::settings::Group;
 use crate::synthesis::{Job, PublicFile};
 
 fn job() -> Job {
@@ -78,7 +78,8 @@ fn other(form: Form) -> Value {
         Form::Count | Form::Whole => json!(5),
         Form::Number => json!(0.25),
         Form::Choice(choices) => json!(choices[choices.len() - 1].0),
-        Form::Names => json!(["b", "c"]),
+        Form::Choices(choices) => json!([choices[choices.len() - 1].0]),
+        Form::Names | Form::Texts => json!(["b", "c"]),
         Form::Counts => json!([1, 2]),
         Form::NamedFiles => json!(["ohio=oh.csv"]),
         Form::Mechanism => json!("mst"),

@@ -1,13 +1,92 @@
-//! The settings of a job: what the command line, files of flags, other languages, reports and the reference know of each.
+//! Settings: what the command line, files of flags, other languages, reports and the reference know of each. Those of a job
+//! and those of an evaluation are declared with [`settings!`], once.
 
 use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
 
-use crate::mechanism::Form;
+use crate::error::{Error, Result};
 use crate::query::WorkloadSource;
 
-/// A setting of a job, and how people give it. [`Job::SETTINGS`](super::Job::SETTINGS) lists all of them.
+/// The form of the values of a setting, or of a mechanism's parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A whole number of at least 0.
+    Count,
+    /// A number.
+    Number,
+    /// One of several names, each with its meaning.
+    Choice(Choices),
+    /// Some of several names, separated by commas.
+    Choices(Choices),
+    /// Names separated by commas.
+    Names,
+    /// Whole numbers separated by commas.
+    Counts,
+    /// Text.
+    Text,
+    /// Texts, each given by itself.
+    Texts,
+    /// A whole number of at least 0, of up to 64 bits.
+    Whole,
+    /// A file or a folder.
+    File,
+    /// A file, or the name of something built in.
+    FileOrName,
+    /// Files, each with an optional name before it: `NAME=FILE`.
+    NamedFiles,
+    /// The name of a mechanism.
+    Mechanism,
+    /// On or off.
+    Switch,
+}
+
+/// Names to choose from, each with its meaning.
+pub type Choices = &'static [(&'static str, &'static str)];
+
+impl Form {
+    /// What its values are, for errors.
+    fn expected(self) -> String {
+        let named = |names: Choices| names.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+        let fixed = match self {
+            Self::Count => "a whole number from 0 to 4294967295",
+            Self::Number => "a number",
+            Self::Choice(names) => return named(names).join(" or "),
+            Self::Choices(names) => return format!("a list of {}", named(names).join(", ")),
+            Self::Names => "a list of names",
+            Self::Counts => "a list of whole numbers",
+            Self::Text => "a text",
+            Self::Texts => "a list of texts",
+            Self::Whole => "a whole number of at least 0",
+            Self::File => "a path",
+            Self::FileOrName => "a name or a path",
+            Self::NamedFiles => "a list of paths, each as it is or as NAME=PATH",
+            Self::Mechanism => "the name of a mechanism",
+            Self::Switch => "true or false",
+        };
+        fixed.to_owned()
+    }
+
+    /// Whether a value is none of the names to choose from.
+    fn has_no(self, value: &Value) -> bool {
+        let unknown = |names: Choices, value: &Value| names.iter().all(|(name, _)| value != name);
+        match (self, value) {
+            (Self::Choice(names), value) => unknown(names, value),
+            (Self::Choices(names), Value::Array(values)) => {
+                values.iter().any(|value| unknown(names, value))
+            }
+            _ => false,
+        }
+    }
+
+    /// The error for a value that is not of this form.
+    pub(crate) fn refused(self, name: &str, value: &Value) -> Error {
+        Error::wrong_form(name, value, self.expected())
+    }
+}
+
+/// A setting, and how people give it. [`Job::SETTINGS`](crate::Job::SETTINGS) lists those of a job.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// The field, such as `error_share`.
@@ -34,6 +113,10 @@ pub enum Group {
     Privacy,
     /// What is drawn and written.
     Output,
+    /// What is measured in an evaluation.
+    Measures,
+    /// What is measured unit by unit.
+    Units,
 }
 
 impl Group {
@@ -43,6 +126,8 @@ impl Group {
             Self::Tables => "Tables",
             Self::Privacy => "Privacy",
             Self::Output => "Output",
+            Self::Measures => "Measures",
+            Self::Units => "Units of several records",
         }
     }
 }
@@ -69,7 +154,7 @@ impl Setting {
     }
 
     /// The words of a command line that give a value of this setting, with the names of files and without their folders.
-    pub(super) fn words(&self, value: &Value) -> Vec<String> {
+    pub(crate) fn words(&self, value: &Value) -> Vec<String> {
         let name = self.name();
         let flag = |value: &str| vec![format!("--{name}"), quoted(value)];
         match (self.form, value) {
@@ -97,7 +182,7 @@ impl Setting {
 }
 
 /// The words of a command line that give a parameter of a mechanism.
-pub(super) fn parameter_words(name: &str, value: &Value) -> Vec<String> {
+pub(crate) fn parameter_words(name: &str, value: &Value) -> Vec<String> {
     match text_of(value) {
         Some(text) => vec![format!("--{name}"), quoted(&text)],
         None => Vec::new(),
@@ -141,7 +226,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// The members of a job's JSON that are settings, and those that are parameters of its mechanism.
-pub(super) fn split(
+pub(crate) fn split(
     all: &Map<String, Value>,
     settings: &[Setting],
 ) -> (Map<String, Value>, Map<String, Value>) {
@@ -149,7 +234,27 @@ pub(super) fn split(
     all.clone().into_iter().partition(|(name, _)| is_setting(name))
 }
 
-/// Declares the type of a job: one entry for each setting, from which its field, its default and its [`Setting`] are made.
+/// Settings from their JSON, where members that are missing have their defaults. `what` they are stands in errors.
+pub(crate) fn read<T: DeserializeOwned>(
+    settings: Value,
+    known: &'static [Setting],
+    what: &'static str,
+) -> Result<T> {
+    let of = serde_json::from_value::<T>;
+    let refused = |(setting, value): &(&Setting, &Value)| {
+        setting.form.has_no(value) || of(json!({ setting.name(): value })).is_err()
+    };
+    let given = |setting: &'static Setting| Some((setting, settings.get(setting.name())?));
+    match known.iter().filter_map(given).find(refused) {
+        Some((setting, value)) => Err(setting.form.refused(&setting.name(), value)),
+        None => of(settings).map_err(|error| {
+            Error::wrong_json(what, &error, false, &format!("the settings of a {what}"))
+        }),
+    }
+}
+
+/// Declares a type of settings: one entry for each, from which its field, its default and its [`Setting`] are made. Fields
+/// after `and` are no settings.
 macro_rules! settings {
     (
         $(#[$about:meta])*
@@ -161,6 +266,13 @@ macro_rules! settings {
                     $group:ident, $form:expr, $value_name:literal $(, needs $needs:literal)?;
             )*
         }
+        $(and {
+            $(
+                $(#[doc = $other_doc:literal])+
+                #[serde($($other_serde:tt)*)]
+                $other:ident: $other_value:ty;
+            )*
+        })?
     ) => {
         $(#[$about])*
         pub struct $type {
@@ -169,34 +281,31 @@ macro_rules! settings {
                 $(#[serde($($serde)*)])?
                 pub $field: $value,
             )*
-            /// The mechanism's parameters by name. Parameters not listed have their defaults.
-            #[serde(flatten)]
-            pub parameters: Map<String, Value>,
-            /// What happens to output files that exist already. A run that resumes from its checkpoint replaces its own in
-            /// any case. It is not part of what a file says of the job.
-            #[serde(skip)]
-            pub existing: Existing,
+            $($(
+                $(#[doc = $other_doc])+
+                #[serde($($other_serde)*)]
+                pub $other: $other_value,
+            )*)?
         }
 
         impl Default for $type {
             fn default() -> Self {
                 Self {
                     $($field: $default,)*
-                    parameters: Map::new(),
-                    existing: Existing::default(),
+                    $($($other: Default::default(),)*)?
                 }
             }
         }
 
         impl $type {
             /// All settings, in the order in which the command line lists them.
-            pub const SETTINGS: &[Setting] = &[
-                $(Setting {
+            pub const SETTINGS: &[$crate::settings::Setting] = &[
+                $($crate::settings::Setting {
                     field: stringify!($field),
                     doc: &[$($doc),+],
                     value_name: $value_name,
                     form: $form,
-                    group: Group::$group,
+                    group: $crate::settings::Group::$group,
                     needs: [$(Some($needs),)? None][0],
                 },)*
             ];
@@ -204,4 +313,4 @@ macro_rules! settings {
     };
 }
 
-pub(super) use settings;
+pub(crate) use settings;

@@ -1,0 +1,83 @@
+//! A table with all that measures of its holder need.
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::data::csv::{Reading, of_file, read_keeping};
+use crate::data::numeric_columns::NumericReader;
+use crate::data::raw_table::RawTable;
+use crate::data::units::UnitsOfSchema;
+use crate::data::{Dataset, NumericColumns, Units};
+use crate::domain::Schema;
+use crate::error::Result;
+
+/// A table with the codes of its records, their numbers as they are, and their units, read once. **Not private**: for
+/// measures whose results stay with the holder of the records.
+#[derive(Clone, Debug)]
+pub struct WholeTable {
+    /// The records.
+    pub records: Dataset,
+    /// Their numbers; `None` if they are not known.
+    pub numbers: Option<NumericColumns>,
+    /// The unit of each record: numbers from 0, in the order of the units' first records. Empty if no unit was asked for.
+    pub units: Vec<u32>,
+}
+
+impl WholeTable {
+    /// Reads a file. `unit`: the column that names the unit of each record.
+    ///
+    /// # Errors
+    /// As [`read_csv`](crate::data::read_csv), and as [`read_units_csv`](crate::data::read_units_csv) if there is a unit.
+    pub fn read(path: &Path, schema: &Schema, unit: Option<&str>) -> Result<Self> {
+        Self::of_table(of_file(path, schema)?, schema, unit)
+    }
+
+    /// Reads any source of bytes; `name` stands for the file in errors.
+    ///
+    /// ```
+    /// use jointly::{Schema, data::WholeTable};
+    /// let schema = r#"{"na_token": "NA", "columns": [
+    ///     {"name": "age", "kind": "numeric", "na": true, "edges": [0, 18, 100], "integer": true}
+    /// ]}"#;
+    /// let schema = Schema::from_json(schema, "schema.json")?;
+    /// let people = b"home,age\nA,30\nB,NA\nA,17\n";
+    /// let table = WholeTable::read_from(&people[..], "t.csv", &schema, Some("home"))?;
+    /// let ages = &table.numbers.unwrap().columns()[0].values;
+    /// assert!(ages[0] == 30.0 && ages[1].is_nan() && ages[2] == 17.0);
+    /// assert_eq!((table.records.row(2), table.units), (vec![0], vec![0, 1, 0]));
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_from(
+        source: impl Read,
+        name: &str,
+        schema: &Schema,
+        unit: Option<&str>,
+    ) -> Result<Self> {
+        Self::of_table(RawTable::open(source, name, schema.table())?, schema, unit)
+    }
+
+    /// Reads a table of any form.
+    pub(super) fn of_table(
+        table: RawTable<impl Read>,
+        schema: &Schema,
+        unit: Option<&str>,
+    ) -> Result<Self> {
+        let units = unit.map(|column| Units::new(column, u32::MAX)).transpose()?;
+        units.iter().try_for_each(|units| units.check(schema))?;
+        let reading = Reading::measured(units.as_ref());
+        let mut numbers = NumericReader::new(&table, schema)?;
+        let (records, units) =
+            read_keeping(table, schema, reading, &mut |record, table| numbers.push(record, table))?;
+        Ok(Self { records, numbers: Some(numbers.finish()), units })
+    }
+}
+
+/// A table of codes alone.
+impl From<Dataset> for WholeTable {
+    fn from(records: Dataset) -> Self {
+        Self { records, numbers: None, units: Vec::new() }
+    }
+}

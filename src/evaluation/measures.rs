@@ -1,0 +1,228 @@
+//! All measures of one evaluation.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+use serde::Serialize;
+
+use crate::data::{Dataset, Units, WholeTable};
+use crate::domain::{Clique, Schema};
+use crate::error::{Error, Result};
+use crate::evaluation::settings::UnitSettings;
+use crate::evaluation::{
+    CorrelationDifference, EditRules, EditViolations, EvaluationSettings, GroupDistances,
+    GroupScore, KMarginalScore, Measure, NumberComparison, PropensityScore, Regression,
+    RegressionComparison, UniqueMatches, UnitComparison, UnitRecords, WorkloadError,
+};
+use crate::query::Workload;
+
+/// The seed for drawing the marginals of scores, so that all tables use the same ones.
+const DRAW_SEED: u64 = 1;
+
+/// What to measure, under a schema: [`EvaluationSettings::under`] makes it.
+#[derive(Clone, Debug)]
+pub struct Evaluation {
+    pub(super) settings: EvaluationSettings,
+    pub(super) schema: Schema,
+    pub(super) workload: Workload,
+    pub(super) left_out: usize,
+    pub(super) rules: Option<EditRules>,
+    pub(super) groups: Option<Clique>,
+    pub(super) by: Option<Clique>,
+    pub(super) regressions: Vec<Regression>,
+    pub(super) units: Option<UnitSettings>,
+}
+
+/// The measures of a synthetic table. **Not private.** A measure that was not asked for is `None` or empty.
+#[derive(Clone, Debug, Serialize)]
+pub struct Measures {
+    /// Always false: exact comparisons with the real records must not be published.
+    pub private: bool,
+    /// Records of the real table.
+    pub real_records: usize,
+    /// Records of the synthetic table.
+    pub synthetic_records: usize,
+    /// Cliques of the workload that are left out because they have too many cells.
+    pub left_out: usize,
+    /// The error on the workload.
+    pub error: WorkloadError,
+    /// The error of the product of the real table's one-way marginals.
+    pub independent_error: f64,
+    /// [`Measure::KMarginal`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub k_marginal: Option<KMarginalScore>,
+    /// [`Measure::Propensity`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub propensity: Option<PropensityScore>,
+    /// [`Measure::Correlation`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub correlation: Option<CorrelationDifference>,
+    /// [`Measure::UniqueMatches`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unique_matches: Option<UniqueMatches>,
+    /// Violations of [`EvaluationSettings::rules`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edit_rules: Option<EditComparison>,
+    /// The distances within [`EvaluationSettings::groups`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_groups: Option<GroupDistances>,
+    /// The tables unit by unit, by [`EvaluationSettings::unit`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_units: Option<UnitComparison>,
+    /// The numeric columns; `None` if there are none, or if numbers of a table are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub numbers: Option<NumberComparison>,
+    /// [`EvaluationSettings::regress`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub regressions: Vec<RegressionComparison>,
+}
+
+/// Violations of edit rules in both tables.
+#[derive(Clone, Debug, Serialize)]
+pub struct EditComparison {
+    /// In the real table.
+    pub real: EditViolations,
+    /// In the synthetic table.
+    pub synthetic: EditViolations,
+}
+
+impl Evaluation {
+    /// The schema of both tables.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// The marginals that are compared.
+    pub fn workload(&self) -> &Workload {
+        &self.workload
+    }
+
+    /// The column that names the unit of each record, if units are compared.
+    pub fn unit(&self) -> Option<&str> {
+        self.settings.unit.as_deref()
+    }
+
+    /// Reads a table for this evaluation.
+    ///
+    /// # Errors
+    /// As [`WholeTable::read`].
+    pub fn read(&self, path: &Path) -> Result<WholeTable> {
+        WholeTable::read(path, &self.schema, self.unit())
+    }
+
+    /// All measures that were asked for.
+    ///
+    /// # Errors
+    /// Tables over another domain than the schema's, a table without records, marginals or groups too large to count, or a
+    /// regression or units on tables of which the numbers or units were not read.
+    pub fn between(&self, real: &WholeTable, synthetic: &WholeTable) -> Result<Measures> {
+        let tables = [&real.records, &synthetic.records];
+        let [one, other] = tables;
+        let asked = |measure| self.settings.measures.contains(&measure);
+        let rng = || ChaCha20Rng::seed_from_u64(DRAW_SEED);
+        let k_marginal = || {
+            let (k, draws) = (self.settings.k as usize, self.settings.draws);
+            KMarginalScore::between(one, other, k, draws.map(|draws| draws as usize), &mut rng())
+        };
+        let violations = |rules: &EditRules| -> Result<EditComparison> {
+            let (real, synthetic) = (rules.violations(one)?, rules.violations(other)?);
+            Ok(EditComparison { real, synthetic })
+        };
+        let by_groups =
+            |groups: &Clique| GroupScore::default().between(one, other, groups, &mut rng());
+        let (numbers, regressions) = self.of_numbers(real, synthetic)?;
+        Ok(Measures {
+            private: false,
+            real_records: one.records(),
+            synthetic_records: other.records(),
+            left_out: self.left_out,
+            error: self.workload_error(one, other)?,
+            independent_error: self.error_of_independence(one)?.mean_l1,
+            k_marginal: asked(Measure::KMarginal).then(k_marginal).transpose()?,
+            propensity: asked(Measure::Propensity)
+                .then(|| PropensityScore::between(one, other))
+                .transpose()?,
+            correlation: asked(Measure::Correlation)
+                .then(|| CorrelationDifference::between(one, other))
+                .transpose()?,
+            unique_matches: asked(Measure::UniqueMatches)
+                .then(|| UniqueMatches::between(one, other))
+                .transpose()?,
+            edit_rules: self.rules.as_ref().map(violations).transpose()?,
+            by_groups: self.groups.as_ref().map(by_groups).transpose()?,
+            by_units: self.by_units(real, synthetic)?,
+            numbers,
+            regressions,
+        })
+    }
+
+    /// The error of a synthetic table on the workload.
+    fn workload_error(&self, real: &Dataset, synthetic: &Dataset) -> Result<WorkloadError> {
+        WorkloadError::between(real, synthetic, &self.workload, self.settings.worst as usize)
+    }
+
+    /// The error of the product of a table's one-way marginals on the workload.
+    ///
+    /// # Errors
+    /// A table over another domain, or marginals too large to count.
+    pub fn error_of_independence(&self, real: &Dataset) -> Result<WorkloadError> {
+        WorkloadError::of_independence(real, &self.workload, 0)
+    }
+
+    /// The comparison of numeric columns, and the regressions.
+    fn of_numbers(
+        &self,
+        real: &WholeTable,
+        synthetic: &WholeTable,
+    ) -> Result<(Option<NumberComparison>, Vec<RegressionComparison>)> {
+        let (Some(own), Some(other)) = (&real.numbers, &synthetic.numbers) else {
+            if self.regressions.is_empty() {
+                return Ok((None, Vec::new()));
+            }
+            let (found, expected) = ("codes alone", "tables whose numbers were read");
+            return Err(Error::invalid_specification("the regressions", found, expected));
+        };
+        let (columns, tables) = ([own, other], [&real.records, &synthetic.records]);
+        let mut numbers = NumberComparison::between(own, other)?;
+        if let Some(by) = &self.by {
+            numbers = numbers.by(by, &self.schema, columns, tables)?;
+        }
+        let regressions = self.regressions.iter();
+        let regressions = regressions.map(|asked| asked.compare(&self.schema, columns, tables));
+        let numbers = (!numbers.columns.is_empty()).then_some(numbers);
+        Ok((numbers, regressions.collect::<Result<_>>()?))
+    }
+
+    /// The comparison unit by unit.
+    fn by_units(
+        &self,
+        real: &WholeTable,
+        synthetic: &WholeTable,
+    ) -> Result<Option<UnitComparison>> {
+        let Some(asked) = &self.units else { return Ok(None) };
+        let [real, synthetic] = [real, synthetic].map(|table| counting(table, &asked.units));
+        let [real, synthetic] =
+            [&real, &synthetic].map(|(records, units)| UnitRecords { records, units });
+        let found = UnitComparison::between(real, synthetic, &asked.declared, &asked.evidence)?;
+        Ok(Some(found))
+    }
+}
+
+/// The records of each unit that count, with their units.
+fn counting(table: &WholeTable, units: &Units) -> (Dataset, Vec<u32>) {
+    let mut seen: BTreeMap<u32, u32> = BTreeMap::new();
+    let counts = |unit: &u32| {
+        let records = seen.entry(*unit).or_default();
+        *records += 1;
+        *records <= units.most()
+    };
+    let counted: Vec<bool> = table.units.iter().map(counts).collect();
+    let positions: Vec<u32> = (0..).zip(&counted).filter(|(_, c)| **c).map(|(at, _)| at).collect();
+    let units = positions.iter().map(|at| table.units[*at as usize]).collect();
+    (table.records.take(&positions), units)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! The measures of an evaluation as text.
+
+use std::fmt::Write;
+
+use crate::evaluation::{CorrelationDifference, EditComparison, Measures, Pair, UnitComparison};
+use crate::report::format::{grouped, percent, short};
+use crate::report::numbers::{numbers, regression};
+
+/// The measures for readers, as `jointly evaluate` prints them. **Not private**, as its first line says.
+pub fn text(found: &Measures) -> String {
+    let error = &found.error;
+    let mut text = String::from(
+        "NOT PRIVATE: these numbers are computed from the real records. Do not publish them.\n\n",
+    );
+    let mut row = |name: &str, value: &str| _ = writeln!(text, "{name:<44}{value:>12}");
+    row("Records, real", &grouped(found.real_records as u64));
+    row("Records, synthetic", &grouped(found.synthetic_records as u64));
+    row("Cliques in the workload", &grouped(error.cliques));
+    if found.left_out > 0 {
+        row("Cliques left out for their cells", &grouped(found.left_out as u64));
+    }
+    row("Single queries (cells)", &grouped(error.queries));
+    row("Workload error (mean L1 distance, 0 to 2)", &short(error.mean_l1));
+    row("  of independent one-way marginals", &short(found.independent_error));
+    row("Largest L1 distance of a marginal", &short(error.max_l1));
+    row("Query error, largest", &short(error.max_query));
+    row("Query error, mean", &short(error.mean_query));
+    row("Query error, root mean square", &short(error.rmse_query));
+    rows(found).iter().for_each(|(name, value)| row(name, value));
+    if !error.worst.is_empty() {
+        text.push_str("\nWorst marginals (L1 distance, largest cell, cells):\n");
+    }
+    for worst in &error.worst {
+        let (l1, max) = (short(worst.l1), short(worst.max));
+        let clique = worst.clique.join(" x ");
+        _ = writeln!(text, "{l1:>10}{max:>11}{:>9}  {clique}", grouped(worst.cells));
+    }
+    found.numbers.iter().for_each(|found| text.push_str(&numbers(found)));
+    found.regressions.iter().for_each(|found| text.push_str(&regression(found)));
+    text
+}
+
+/// Names and values of the measures beside the workload error, a pair for each line.
+pub(super) fn rows(found: &Measures) -> Vec<(String, String)> {
+    let mut rows = Vec::new();
+    let mut row = |name: &str, value: &str| rows.push((name.to_owned(), value.to_owned()));
+    if let Some(found) = &found.k_marginal {
+        row(&format!("{}-marginal score (0 to 1000)", found.k), &short(found.score));
+        row("  marginals", &grouped(found.marginals));
+    }
+    if let Some(found) = &found.propensity {
+        row("Propensity mean squared error", &short(found.pmse));
+        row("  ratio to that of resampled real records", &short(found.ratio));
+    }
+    if let Some(CorrelationDifference { pearson, cramers_v, .. }) = &found.correlation {
+        let largest = |pair: &[String; 2]| format!("  largest ({} x {})", pair[0], pair[1]);
+        row("Pearson correlation, mean difference", &short(pearson.mean));
+        row(&largest(&pearson.worst), &short(pearson.max));
+        row("Cramér's V, mean difference", &short(cramers_v.mean));
+        row(&largest(&cramers_v.worst), &short(cramers_v.max));
+    }
+    if let Some(found) = &found.unique_matches {
+        row("Unique real records", &grouped(found.unique));
+        row("  of them in the synthetic table", &grouped(found.matched));
+        row("  as a share of the unique ones", &percent(found.share_of_unique));
+    }
+    if let Some(EditComparison { real, synthetic }) = &found.edit_rules {
+        row("Records against an edit rule, synthetic", &grouped(synthetic.violating));
+        row("  as a share", &percent(synthetic.share));
+        row("  real, as a share", &percent(real.share));
+        for rule in synthetic.rules.iter().filter(|rule| rule.violations > 0) {
+            row(&format!("  against '{}'", rule.name), &grouped(rule.violations));
+        }
+    }
+    if let Some(found) = &found.by_groups {
+        row("Group score (mean L1 distance, 0 to 2)", &short(found.score));
+        row("  in NIST's points (0 to 1000)", &short(found.points));
+        row("  marginals in each group", &grouped(found.marginals));
+        row("  groups", &grouped(found.groups));
+        row("  of them in one table only, or off by > 250", &grouped(found.penalized));
+    }
+    found.by_units.iter().for_each(|found| units(found, &mut row));
+    rows
+}
+
+fn units(found: &UnitComparison, row: &mut impl FnMut(&str, &str)) {
+    let shares = |pair: &Pair<f64>| format!("{} ({})", percent(pair.synthetic), percent(pair.real));
+    row("Units, real", &grouped(found.units.real));
+    row("Units, synthetic", &grouped(found.units.synthetic));
+    row("  sizes, L1 distance (0 to 2)", &short(found.sizes_l1));
+    row("Units that contradict themselves (real)", &shares(&found.contradictions));
+    for column in &found.columns {
+        row(&format!("  in {} (real)", column.name), &shares(&column.contradictions));
+        row("    shares of units, L1 distance", &short(column.l1));
+        row("    with the size, L1 distance", &short(column.l1_with_size));
+    }
+    for counts in &found.counts {
+        let names = ["none", "one", "more"];
+        for ((name, real), made) in
+            names.iter().zip(counts.shares.real).zip(counts.shares.synthetic)
+        {
+            let shares = shares(&Pair { real, synthetic: made });
+            row(&format!("Units with {name} of {} (real)", counts.evidence), &shares);
+        }
+    }
+    row("Units of several records that differ (real):", "");
+    for column in &found.others {
+        row(&format!("  in {}", column.name), &shares(&column.differing));
+    }
+}
