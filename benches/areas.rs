@@ -33,7 +33,7 @@ use jointly::estimation::prior::{Answers, PriorAware};
 use jointly::evaluation::GroupScore;
 use jointly::measurement::Measurement;
 use jointly::mechanism::{Ide, JamPgm, LevelShares, Mechanism, Release, Task};
-use jointly::model::{Drawing, MarkovRandomField, Sampling, WeightedSupport};
+use jointly::model::{Distribution, Drawing, MarkovRandomField, Sampling, WeightedSupport};
 use jointly::observe::Silent;
 use jointly::privacy::{
     Curator, Delta, Epsilon, NeighboringRelation, NoiseForm, NoiseSeed, Rho, rho_from_epsilon_delta,
@@ -152,7 +152,7 @@ impl Census {
                 for (size, answers) in sizes.iter().zip(&answers) {
                     parts.push(if method == "flat" {
                         let fitted = update.update(&flat, answers)?.model;
-                        fitted.sample(*size, Sampling::Rounded, &mut rng)?
+                        fitted.draw(*size, Sampling::Rounded, &mut rng)?
                     } else {
                         let fitted = update.update_model(&uniform, answers, 1.0)?.model;
                         fitted.sample(*size, Sampling::Rounded, &mut rng)?

@@ -15,7 +15,7 @@ use criterion::Criterion;
 use jointly::data::{Dataset, PublicData, read_csv, read_public_csv};
 use jointly::domain::{Clique, Domain, Schema};
 use jointly::mechanism::{Mechanism, PmwPub, QueryRelease, Task};
-use jointly::model::WeightedSupport;
+use jointly::model::{Distribution, WeightedSupport};
 use jointly::observe::{Event, Observer};
 use jointly::privacy::{
     Curator, Delta, Epsilon, NeighboringRelation, NoiseSeed, rho_from_epsilon_delta,

@@ -1,5 +1,5 @@
-//! Dense matrices: products, and solves with two back ends, our own Cholesky factorization or, with the feature
-//! `lapack`, LAPACK's.
+//! Dense matrices: products, and solves by one Cholesky factorization; with the feature `lapack`, systems of definite matrices
+//! are solved by LAPACK.
 
 mod cholesky;
 
@@ -95,19 +95,10 @@ fn solve(matrix: &Array2<f64>, right_side: &Array1<f64>) -> Result<Array1<f64>> 
     factor.solvec_into(right_side.to_owned()).map_err(|_| not_definite())
 }
 
-/// `L z = b`, then `Lᵀ x = z`.
 #[cfg(not(feature = "lapack"))]
 fn solve(matrix: &Array2<f64>, right_side: &Array1<f64>) -> Result<Array1<f64>> {
-    let rows = factorized(matrix)?;
-    let mut x = Vec::with_capacity(rows.len());
-    for (row, b) in rows.iter().zip(right_side) {
-        x.push((b - dot(&x, row)) / row[x.len()]);
-    }
-    for i in (0..x.len()).rev() {
-        x[i] /= rows[i][i];
-        let (solved, rest) = (x[i], &mut x[..i]);
-        rest.iter_mut().zip(&rows[i]).for_each(|(x, l)| *x -= solved * l);
-    }
+    let mut x = right_side.to_vec();
+    Cholesky::definite(&matrix.view()).ok_or_else(not_definite)?.solve(&mut x);
     Ok(x.into())
 }
 
@@ -121,60 +112,9 @@ pub(crate) fn inverse_positive_definite(matrix: &Array2<f64>) -> Result<(Array2<
         let found = format!("{:?}", matrix.shape());
         return Err(Error::invalid_parameter("matrix to invert", found, "a square"));
     }
-    // The rows of L become those of L⁻¹, from the top: each needs only the inverted ones above it.
-    let mut rows = factorized(matrix)?;
-    let log_determinant = 2.0 * rows.iter().enumerate().map(|(i, row)| row[i].ln()).sum::<f64>();
-    for i in 0..rows.len() {
-        let (above, from_here) = rows.split_at_mut(i);
-        let mut inverse = vec![0.0; i + 1];
-        inverse[i] = 1.0;
-        for (factor, earlier) in from_here[0].iter().zip(above) {
-            inverse.iter_mut().zip(earlier).for_each(|(x, t)| *x -= factor * *t);
-        }
-        let pivot = from_here[0][i];
-        inverse.iter_mut().for_each(|x| *x /= pivot);
-        from_here[0] = inverse;
-    }
-    // A⁻¹ = L⁻ᵀ L⁻¹.
-    let mut inverse = Array2::zeros(matrix.raw_dim());
-    for row in &rows {
-        for (own, mut target) in row.iter().zip(inverse.rows_mut()) {
-            target.iter_mut().zip(row).for_each(|(x, t)| *x += own * t);
-        }
-    }
-    Ok((inverse, log_determinant))
-}
-
-/// Cholesky: the rows of L with `A = L Lᵀ`, so that all inner products run along memory.
-fn factorized(matrix: &Array2<f64>) -> Result<Vec<Vec<f64>>> {
-    let size = matrix.nrows();
-    let mut rows: Vec<Vec<f64>> = Vec::with_capacity(size);
-    for i in 0..size {
-        let mut row = Vec::with_capacity(i + 1);
-        for (j, above) in rows.iter().enumerate() {
-            row.push((matrix[[i, j]] - dot(&row, above)) / above[j]);
-        }
-        let pivot = matrix[[i, i]] - dot(&row, &row);
-        if pivot.is_nan() || pivot <= 0.0 {
-            return Err(not_definite());
-        }
-        row.push(pivot.sqrt());
-        rows.push(row);
-    }
-    Ok(rows)
-}
-
-/// Inner product over the length of the shorter `a`, in eight interleaved parts.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut parts = [0.0; 8];
-    let (a_runs, a_rest) = a.as_chunks::<8>();
-    let (b_runs, b_rest) = b[..a.len()].as_chunks::<8>();
-    for (a, b) in a_runs.iter().zip(b_runs) {
-        for ((part, x), y) in parts.iter_mut().zip(a).zip(b) {
-            *part += x * y;
-        }
-    }
-    parts.iter().sum::<f64>() + a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum::<f64>()
+    let factor = Cholesky::definite(&matrix.view()).ok_or_else(not_definite)?;
+    let log_determinant = factor.log_determinant();
+    Ok((factor.inverse(), log_determinant))
 }
 
 fn not_definite() -> Error {

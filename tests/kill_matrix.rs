@@ -1,8 +1,10 @@
 //! The kill matrix: plants each bug of `tests/audit/bugs.rs` in a copy of the source and runs the audit suite against it.
 //!
-//! `cargo test --test kill_matrix` plants all of them. After `--`, `--sample N` takes N at random (`--seed S` repeats a
-//! sample), and any other words take the bugs whose names contain one of them. The bugs are switches in one build of
-//! `target/planted/source`, which an environment variable turns on, so that the project's own source has none.
+//! `cargo test --test kill_matrix` plants all of them. After `--`, `--changed` takes those that were not seen since their
+//! files changed, `--sample N` takes N at random (`--seed S` repeats a sample), and any other words take the bugs whose names
+//! contain one of them. The bugs are switches in one build of `target/planted/source`, which an environment variable turns
+//! on, so that the project's own source has none. `.ci/planted` notes of every bug the digest of its files when a test last
+//! saw it: to be committed.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a failed build of the matrix ends it")]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints a table")]
@@ -18,6 +20,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bugs::Bug;
+use sha2::{Digest, Sha256};
 
 /// The variable that turns a bug on.
 const VARIABLE: &str = "JOINTLY_PLANTED_BUG";
@@ -43,6 +46,8 @@ const COPIED: [&str; 13] = [
 ];
 /// Sources in which bugs are planted, with what the bugs' files begin with.
 const PARTS: [(&str, &str); 2] = [("", "src"), ("privacy", "crates/privacy/src")];
+/// Where it is noted what was seen.
+const NOTED: &str = ".ci/planted";
 const PLANTED: &str = r#"//! Which planted bug is switched on.
 
 use std::sync::OnceLock;
@@ -62,6 +67,12 @@ fn main() -> ExitCode {
     let planted = root.join("target/planted");
     copy(root, &planted.join("source"));
     plant(&planted.join("source"));
+    if bugs.is_empty() {
+        println!(
+            "No bug's files have changed since a test saw it; every bug can still be planted."
+        );
+        return ExitCode::SUCCESS;
+    }
     lend_dependencies(&root.join("target/debug"), &planted.join("build/debug"));
     let tests = Tests::build(&planted);
     eprintln!("built after {:.0?}", started.elapsed());
@@ -99,6 +110,7 @@ fn main() -> ExitCode {
         _ => None,
     });
     tests.check_without_a_bug(&killers.collect());
+    note(&bugs.iter().filter(|bug| !survivors.contains(&bug.name)).collect::<Vec<_>>());
     println!(
         "\n{} bugs, {} survivors, {:.0} s in all.",
         bugs.len(),
@@ -157,6 +169,7 @@ fn lend(from: &Path, to: &Path) {
 /// The bugs that the arguments ask for.
 fn choose(mut all: Vec<&'static Bug>, arguments: &[String]) -> Vec<&'static Bug> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+    let mut is_changed = false;
     let (mut sample, mut seed) = (None, u64::try_from(now % (1 << 60)).unwrap());
     let mut words = Vec::new();
     let mut rest = arguments.iter();
@@ -168,8 +181,11 @@ fn choose(mut all: Vec<&'static Bug>, arguments: &[String]) -> Vec<&'static Bug>
         match argument.as_str() {
             "--sample" => sample = Some(usize::try_from(number()).unwrap()),
             "--seed" => seed = number(),
+            "--changed" => is_changed = true,
             option if option.starts_with('-') => {
-                panic!("{option}: expected --sample N, --seed S or parts of the names of bugs")
+                panic!(
+                    "{option}: expected --changed, --sample N, --seed S or parts of the names of bugs"
+                )
             }
             word => words.push(word),
         }
@@ -177,6 +193,10 @@ fn choose(mut all: Vec<&'static Bug>, arguments: &[String]) -> Vec<&'static Bug>
     let names = all.len();
     all.retain(|bug| words.is_empty() || words.iter().any(|word| bug.name.contains(word)));
     assert!(!all.is_empty(), "none of {names} bugs has such a name");
+    if is_changed {
+        let noted = noted();
+        all.retain(|bug| noted.get(bug.name) != Some(&digest(bug)));
+    }
     if let Some(sample) = sample {
         println!("A sample of {sample} of {} bugs, --seed {seed}.\n", all.len());
         let key = |bug: &&Bug| {
@@ -189,6 +209,52 @@ fn choose(mut all: Vec<&'static Bug>, arguments: &[String]) -> Vec<&'static Bug>
         all.truncate(sample);
     }
     all
+}
+
+/// The digests under which the bugs were last seen.
+fn noted() -> BTreeMap<String, String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(NOTED);
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let line = |line: &str| line.split_once(' ').map(|(bug, digest)| (bug.into(), digest.into()));
+    text.lines().filter_map(line).collect()
+}
+
+/// Notes the bugs that were seen, and forgets those that there are no longer.
+fn note(seen: &[&&'static Bug]) {
+    let mut noted = noted();
+    noted.extend(seen.iter().map(|bug| (bug.name.to_owned(), digest(bug))));
+    noted.retain(|name, _| bugs::all().iter().any(|bug| bug.name == name));
+    let lines = noted.iter().map(|(name, digest)| format!("{name} {digest}\n"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(NOTED);
+    fs::write(path, lines.collect::<String>()).unwrap();
+}
+
+/// A digest of a bug, of the files it is planted in and of the tests that see it.
+fn digest(bug: &Bug) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files: BTreeSet<PathBuf> = BTreeSet::new();
+    for (file, ..) in bug.patches {
+        let is_of = |(prefix, _): &&(&str, &str)| Path::new(file).starts_with(prefix);
+        let (prefix, part) = PARTS.iter().rev().find(is_of).unwrap();
+        files.insert(root.join(part).join(Path::new(file).strip_prefix(prefix).unwrap()));
+    }
+    if let Some((_, filter)) = bug.by.split_once(": ") {
+        let (mut own, folder) = (BTreeMap::new(), root.join("crates/privacy/src"));
+        sources("", &folder, &folder, &mut own);
+        let is_named = |path: &&PathBuf| path.to_string_lossy().contains(filter);
+        files.extend(own.keys().filter(is_named).map(|path| folder.join(path)));
+    } else {
+        let module = bug.by.split("::").next().unwrap();
+        files.insert(root.join("tests/audit").join(module).with_extension("rs"));
+    }
+    let mut digest = Sha256::new();
+    digest.update(format!("{:?}", (bug.name, bug.by, bug.patches)));
+    for file in files {
+        digest.update(
+            fs::read(&file).unwrap_or_else(|_| panic!("{}: no {}", bug.name, file.display())),
+        );
+    }
+    digest.finalize().iter().take(8).fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
 /// Copies what the build needs, and removes what is no longer there. Files that have not changed keep their time, so
@@ -247,8 +313,8 @@ fn plant(to: &Path) {
         }
     }
     // Patches of a file from its end to its beginning, so that places stay valid.
-    let (mut places, mut wrong): (BTreeMap<&str, Vec<(usize, &str, String)>>, Vec<String>) =
-        (BTreeMap::new(), Vec::new());
+    let mut places: BTreeMap<&str, Vec<(usize, &str, String)>> = BTreeMap::new();
+    let mut wrong = Vec::new();
     for ((file, find), all) in patches {
         let name = all[0].0;
         let text = files.get(Path::new(file)).unwrap_or_else(|| panic!("{name}: no file {file}"));
@@ -320,7 +386,6 @@ enum Outcome {
 struct Tests {
     folder: PathBuf,
     audit: PathBuf,
-    lib: PathBuf,
     privacy: PathBuf,
 }
 
@@ -328,45 +393,20 @@ impl Tests {
     fn build(planted: &Path) -> Self {
         let features: &[&str] =
             if cfg!(feature = "parquet") { &["--features", "parquet"] } else { &[] };
-        // Not in the folder of the other builds: cargo would take one copy of the library for the other.
-        let output = Command::new(env!("CARGO"))
-            .args(["test", "--no-run", "--package", "jointly", "--package", "jointly-privacy"])
-            .args(["--lib", "--bin", "jointly", "--test", "audit"])
-            .args(features)
-            .args(["--message-format", "json", "--target-dir"])
-            .arg(planted.join("build"))
-            .current_dir(planted.join("source"))
-            .stderr(Stdio::inherit())
-            .output()
-            .unwrap();
-        let messages = String::from_utf8_lossy(&output.stdout);
-        let messages: Vec<serde_json::Value> =
-            messages.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        for message in messages.iter().filter(|message| message["message"]["level"] == "error") {
-            eprintln!("{}", message["message"]["rendered"].as_str().unwrap_or_default());
+        let audit = [&["--package", "jointly", "--test", "audit"], features].concat();
+        let privacy = ["--package", "jointly-privacy", "--lib"];
+        Self {
+            folder: planted.join("source"),
+            audit: executable(planted, "audit", &audit),
+            privacy: executable(planted, "jointly_privacy", &privacy),
         }
-        assert!(output.status.success(), "the planted source does not compile");
-        let executable = |kind: &str, name: &str| {
-            let is_it = |message: &&serde_json::Value| {
-                message["reason"] == "compiler-artifact"
-                    && message["profile"]["test"] == true
-                    && message["target"]["name"] == name
-                    && message["target"]["kind"][0] == kind
-            };
-            let message = messages.iter().find(is_it).unwrap_or_else(|| panic!("no {kind} {name}"));
-            PathBuf::from(message["executable"].as_str().unwrap())
-        };
-        let (audit, lib) = (executable("test", "audit"), executable("lib", "jointly"));
-        let privacy = executable("lib", "jointly_privacy");
-        Self { folder: planted.join("source"), audit, lib, privacy }
     }
 
     /// First the tests that are expected to see it, then all.
     fn against(&self, bug: &Bug) -> Outcome {
         let (tests, filter) = match bug.by.split_once(": ") {
-            Some(("lib", filter)) => (&self.lib, filter),
-            Some(("privacy", filter)) => (&self.privacy, filter),
-            _ => (&self.audit, bug.by),
+            Some((_, filter)) => (&self.privacy, filter),
+            None => (&self.audit, bug.by),
         };
         let first = self.execute(tests, bug.name, &[filter]);
         if matches!(first, Outcome::Survived) { self.run(bug.name) } else { first }
@@ -383,7 +423,7 @@ impl Tests {
     /// A test that has seen a bug must pass without one.
     fn check_without_a_bug(&self, killers: &BTreeSet<&str>) {
         let exactly: Vec<&str> = killers.iter().copied().chain(["--exact"]).collect();
-        for tests in [&self.audit, &self.lib, &self.privacy] {
+        for tests in [&self.audit, &self.privacy] {
             match self.execute(tests, "", &exactly) {
                 Outcome::Survived => {}
                 other => panic!("without a bug too: {other:?}"),
@@ -436,4 +476,32 @@ impl Tests {
         });
         Outcome::Killed(failed.unwrap_or("an abort").to_owned())
     }
+}
+
+/// Builds the tests of a target of the planted source, and what they run.
+fn executable(planted: &Path, name: &str, target: &[&str]) -> PathBuf {
+    // Not in the folder of the other builds: cargo would take one copy of the library for the other.
+    let output = Command::new(env!("CARGO"))
+        .args(["test", "--no-run"])
+        .args(target)
+        .args(["--message-format", "json", "--target-dir"])
+        .arg(planted.join("build"))
+        .current_dir(planted.join("source"))
+        .stderr(Stdio::inherit())
+        .output()
+        .unwrap();
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let messages: Vec<serde_json::Value> =
+        messages.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    for message in messages.iter().filter(|message| message["message"]["level"] == "error") {
+        eprintln!("{}", message["message"]["rendered"].as_str().unwrap_or_default());
+    }
+    assert!(output.status.success(), "the planted source does not compile");
+    let is_it = |message: &&serde_json::Value| {
+        message["reason"] == "compiler-artifact"
+            && message["profile"]["test"] == true
+            && message["target"]["name"] == name
+    };
+    let message = messages.iter().find(is_it).unwrap_or_else(|| panic!("no tests of {name}"));
+    PathBuf::from(message["executable"].as_str().unwrap())
 }

@@ -152,7 +152,7 @@ impl Design {
         let mut deviance = self.deviance(cells, &beta);
         for _ in 0..MOST_STEPS {
             let (mut step, hessian) = self.derivatives(cells, &beta);
-            Cholesky::new(hessian, size).solve(&mut step);
+            Cholesky::new(&hessian, size).solve(&mut step);
             let moved = |scale: f64| -> Vec<f64> {
                 beta.iter().zip(&step).map(|(b, s)| b + scale * s).collect()
             };
@@ -180,7 +180,7 @@ impl Design {
         const CLOSE: f64 = 1e-4;
         let (gradient, hessian) = self.derivatives(cells, beta);
         let mut step = gradient.clone();
-        Cholesky::new(hessian, beta.len()).solve(&mut step);
+        Cholesky::new(&hessian, beta.len()).solve(&mut step);
         let decrement: f64 = step.iter().zip(&gradient).map(|(s, g)| s * g).sum();
         self.link == Link::Identity || decrement.abs() < CLOSE
     }
@@ -228,7 +228,7 @@ impl Design {
     /// The rows of `A⁻¹`; `None` for a coefficient that is not determined.
     fn inverses(&self, cells: &Weighted, beta: &[f64]) -> Vec<Option<Vec<f64>>> {
         let size = beta.len();
-        let factor = Cholesky::new(self.derivatives(cells, beta).1, size);
+        let factor = Cholesky::new(&self.derivatives(cells, beta).1, size);
         let row = |place: usize| {
             let mut inverse = vec![0.0; size];
             inverse[place] = 1.0;

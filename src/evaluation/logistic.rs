@@ -82,7 +82,7 @@ pub(super) fn fit(design: &Design) -> Fit {
     let mut rank = 0;
     for round in 0..MOST_STEPS {
         let (mut step, hessian) = derivatives(design, &probabilities);
-        let factor = Cholesky::new(hessian, design.parameters);
+        let factor = Cholesky::new(&hessian, design.parameters);
         if round == 0 {
             rank = factor.rank;
         }

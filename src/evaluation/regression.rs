@@ -263,7 +263,7 @@ impl LeastSquares {
                 line.iter_mut().zip(&row).for_each(|(sum, y)| *sum += x * y);
             }
         }
-        let factor = Cholesky::new(products, size);
+        let factor = Cholesky::new(&products, size);
         factor.solve(&mut coefficients);
         let mut squares = 0.0;
         for record in records {

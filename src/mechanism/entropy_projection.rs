@@ -2,13 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::Domain;
 use crate::error::{Error, Result};
 use crate::mechanism::past_queries::{PastQueries, Weights};
-use crate::mechanism::query_release::{Queries, QueryRelease, Repeats};
+use crate::mechanism::query_release::{Approximation, Queries, QueryMechanism, QueryRelease};
 use crate::mechanism::reweighting::{Over, Reweighted, Update};
-use crate::mechanism::{Mechanism, Parameter, PlanFor, Release, RunPlan, Task};
-use crate::observe::Observer;
-use crate::privacy::Curator;
+use crate::mechanism::{Parameter, Task};
 use crate::settings::Form;
 
 /// Minimum distance of answers from 0 and 1, where a projection would be infinitely far away.
@@ -113,55 +112,43 @@ impl Update for PepPub {
     }
 }
 
-impl Mechanism for Pep {
-    fn name(&self) -> &'static str {
-        "pep"
+impl QueryMechanism for Pep {
+    const NAME: &'static str = "pep";
+
+    fn release(&self) -> &QueryRelease {
+        &self.release
     }
 
-    fn check(&self) -> Result<()> {
-        check(self.projections, self.tolerance)?;
-        self.release.check()
+    fn check_model(&self) -> Result<()> {
+        check(self.projections, self.tolerance)
     }
 
-    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
-        self.release.plan(about)
-    }
-
-    fn run(
-        &self,
-        curator: &mut Curator<'_>,
+    fn model<'m>(
+        &'m self,
+        domain: &Domain,
         task: &Task<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<Release> {
-        self.check()?;
-        let model = Reweighted::new(self, Over::AllCells, curator.domain(), task.public)?;
-        self.release.run(self, Repeats::Excluded, model, curator, task, observer)
+    ) -> Result<impl Approximation + use<'m>> {
+        Reweighted::new(self, Over::AllCells, domain, task.public)
     }
 }
 
-impl Mechanism for PepPub {
-    fn name(&self) -> &'static str {
-        "pep-pub"
+impl QueryMechanism for PepPub {
+    const NAME: &'static str = "pep-pub";
+
+    fn release(&self) -> &QueryRelease {
+        &self.release
     }
 
-    fn check(&self) -> Result<()> {
-        check(self.projections, self.tolerance)?;
-        self.release.check()
+    fn check_model(&self) -> Result<()> {
+        check(self.projections, self.tolerance)
     }
 
-    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
-        self.release.plan(about)
-    }
-
-    fn run(
-        &self,
-        curator: &mut Curator<'_>,
+    fn model<'m>(
+        &'m self,
+        domain: &Domain,
         task: &Task<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<Release> {
-        self.check()?;
-        let model = Reweighted::new(self, Over::PublicRecords, curator.domain(), task.public)?;
-        self.release.run(self, Repeats::Excluded, model, curator, task, observer)
+    ) -> Result<impl Approximation + use<'m>> {
+        Reweighted::new(self, Over::PublicRecords, domain, task.public)
     }
 }
 

@@ -5,13 +5,14 @@ use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
+use crate::domain::Domain;
 use crate::error::Result;
 use crate::mechanism::past_queries::{PastQueries, Weights};
-use crate::mechanism::query_release::{Queries, QueryRelease, Repeats};
+use crate::mechanism::query_release::{
+    Approximation, Queries, QueryMechanism, QueryRelease, Repeats,
+};
 use crate::mechanism::reweighting::{Over, Reweighted, Update};
-use crate::mechanism::{Mechanism, Parameter, PlanFor, Release, RunPlan, Task};
-use crate::observe::Observer;
-use crate::privacy::Curator;
+use crate::mechanism::{Parameter, Task};
 use crate::settings::Form;
 
 /// Minimum error of a past query that is used again, as a share of the error of the round's own query.
@@ -120,53 +121,43 @@ impl Update for PmwPub {
     }
 }
 
-impl Mechanism for Mwem {
-    fn name(&self) -> &'static str {
-        "mwem"
+impl QueryMechanism for Mwem {
+    const NAME: &'static str = "mwem";
+
+    fn release(&self) -> &QueryRelease {
+        &self.release
     }
 
-    fn check(&self) -> Result<()> {
-        self.release.check()
+    fn repeats(&self) -> Repeats {
+        self.repeats
     }
 
-    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
-        self.release.plan(about)
-    }
-
-    fn run(
-        &self,
-        curator: &mut Curator<'_>,
+    fn model<'m>(
+        &'m self,
+        domain: &Domain,
         task: &Task<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<Release> {
-        self.check()?;
-        let model = Reweighted::new(self, Over::AllCells, curator.domain(), task.public)?;
-        self.release.run(self, self.repeats, model, curator, task, observer)
+    ) -> Result<impl Approximation + use<'m>> {
+        Reweighted::new(self, Over::AllCells, domain, task.public)
     }
 }
 
-impl Mechanism for PmwPub {
-    fn name(&self) -> &'static str {
-        "pmw-pub"
+impl QueryMechanism for PmwPub {
+    const NAME: &'static str = "pmw-pub";
+
+    fn release(&self) -> &QueryRelease {
+        &self.release
     }
 
-    fn check(&self) -> Result<()> {
-        self.release.check()
+    fn repeats(&self) -> Repeats {
+        self.repeats
     }
 
-    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
-        self.release.plan(about)
-    }
-
-    fn run(
-        &self,
-        curator: &mut Curator<'_>,
+    fn model<'m>(
+        &'m self,
+        domain: &Domain,
         task: &Task<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<Release> {
-        self.check()?;
-        let model = Reweighted::new(self, Over::PublicRecords, curator.domain(), task.public)?;
-        self.release.run(self, self.repeats, model, curator, task, observer)
+    ) -> Result<impl Approximation + use<'m>> {
+        Reweighted::new(self, Over::PublicRecords, domain, task.public)
     }
 }
 

@@ -93,69 +93,102 @@ impl QueryRelease {
         }
     }
 
-    /// Checks that the parameters are in range.
-    pub(super) fn check(&self) -> Result<()> {
+    fn check(&self) -> Result<()> {
         parameters::check_rounds(Some(self.rounds))?;
         if !(1..=MOST_PER_ROUND).contains(&self.per_round) {
             return Err(Error::invalid_parameter("per round", self.per_round, "from 1 to 10,000"));
         }
         parameters::check_share("measure share", self.measure_share)
     }
+}
 
-    /// Plans rounds that share the budget evenly and measure one query or one marginal each.
-    pub(super) fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
-        let measurements = self.rounds.max(1).saturating_mul(self.per_round.max(1));
+/// A mechanism of these rounds.
+pub(super) trait QueryMechanism: Serialize {
+    /// The mechanism's name.
+    const NAME: &'static str;
+
+    /// The parameters of the rounds.
+    fn release(&self) -> &QueryRelease;
+
+    /// Checks the other parameters.
+    fn check_model(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether a round may select what an earlier one measured.
+    fn repeats(&self) -> Repeats {
+        Repeats::Excluded
+    }
+
+    /// The model of the records that learns from the answers.
+    fn model<'m>(
+        &'m self,
+        domain: &Domain,
+        task: &Task<'_>,
+    ) -> Result<impl Approximation + use<'m, Self>>;
+}
+
+impl<M: QueryMechanism> Mechanism for M {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn check(&self) -> Result<()> {
+        self.check_model()?;
+        self.release().check()
+    }
+
+    /// Rounds that share the budget evenly and measure one query or one marginal each.
+    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
+        let QueryRelease { rounds, per_round, measure_share, queries, .. } = *self.release();
+        let measurements = rounds.max(1).saturating_mul(per_round.max(1));
         let budget = about.after_total().split(1, measurements.into());
-        let measure = Shares::of(budget.unwrap_or_default().0, self.measure_share)?.measure;
-        let (what, sensitivity) = match self.queries {
+        let measure = Shares::of(budget.unwrap_or_default().0, measure_share)?.measure;
+        let (what, sensitivity) = match queries {
             Queries::Single => ("queries", MarginalSensitivity::one_cell(about.relation)),
             Queries::Marginals => ("marginals", MarginalSensitivity::of(about.relation)),
         };
         let stddev = sensitivity.l2() / (2.0 * measure.to_f64()).sqrt();
         let steps = vec![about.step_of(what, measurements as usize, stddev)];
-        Ok(RunPlan { rounds: self.rounds, steps, ..RunPlan::default() })
+        Ok(RunPlan { rounds, steps, ..RunPlan::default() })
     }
 
-    /// Runs the rounds of a mechanism with its model of the records.
-    ///
-    /// # Errors
-    /// A workload with too many queries, a checkpoint that is refused or cannot be written, or a budget too small for
-    /// the rounds.
-    pub(super) fn run(
+    fn run(
         &self,
-        mechanism: &(impl Mechanism + Serialize),
-        repeats: Repeats,
-        mut model: impl Approximation,
         curator: &mut Curator<'_>,
         task: &Task<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Release> {
-        let mut candidates = Candidates::new(curator.domain(), task, self.queries, repeats)?;
-        let mut run = Run::open(mechanism.name(), mechanism, curator, task, observer)?;
+        self.check()?;
+        let QueryRelease { rounds, measure_share, selection, per_round, queries, iterate } =
+            *self.release();
+        let mut model = self.model(curator.domain(), task)?;
+        let mut candidates = Candidates::new(curator.domain(), task, queries, self.repeats())?;
+        let mut run = Run::open(self.name(), self, curator, task, observer)?;
         let total = run.total()?;
         let resumed = model.begin(&mut run, total)?;
         run.measurements().iter().for_each(|measurement| candidates.take_away(measurement));
         let answers = run.marginals(&candidates.cliques)?;
-        run.start(self.rounds, candidates.cliques.len());
+        run.start(rounds, candidates.cliques.len());
         resumed.into_iter().for_each(|record| run.fitted(record));
-        while run.next_round() <= self.rounds {
+        while run.next_round() <= rounds {
             let round = run.begin_round()?;
             candidates.begin_round();
             let tables = model.answers(&candidates.cliques)?;
             model.keep(&mut run)?;
             let start = run.measurements().len();
-            for earlier in 0..self.per_round {
-                let left = (self.rounds - round + 1) * self.per_round - earlier;
-                let shares = run.even_share(left, self.measure_share)?;
+            for earlier in 0..per_round {
+                let left = (rounds - round + 1) * per_round - earlier;
+                let shares = run.even_share(left, measure_share)?;
                 let scores = candidates.scores(&tables, &answers);
                 run.scored(candidates.left(), candidates.cliques.len(), 0);
                 let sensitivity = ScoreSensitivity::cell_error(run.relation());
-                let (how, purpose) = (self.selection, "choose a query");
-                let left = candidates.left();
-                let choice = run.select(how, scores, left, sensitivity, shares.select, purpose)?;
+                let (left, purpose) = (candidates.left(), "choose a query");
+                let choice =
+                    run.select(selection, scores, left, sensitivity, shares.select, purpose)?;
                 let (clique, cell) = candidates.at(choice);
                 let clique = &candidates.cliques[clique];
-                match self.queries {
+                match queries {
                     Queries::Single => run.measure_cell(clique, cell, shares.measure)?,
                     Queries::Marginals => run.measure(clique, shares.measure)?,
                 }
@@ -165,7 +198,7 @@ impl QueryRelease {
             let record = model.learn(round, &run.measurements()[start..], run.checks())?;
             run.fitted(record);
         }
-        Ok(run.finish(model.finish(self.iterate)?, None))
+        Ok(run.finish(model.finish(iterate)?, None))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::measurement::Measurement;
 use crate::mechanism::past_queries::{PastQueries, Weights};
 use crate::mechanism::query_release::{Approximation, Iterate};
 use crate::mechanism::{FitRecord, Run};
-use crate::model::{Model, WeightedSupport};
+use crate::model::{Distribution, Model, WeightedSupport};
 use crate::observe::Checks;
 
 /// The records to reweight.

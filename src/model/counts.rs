@@ -1,5 +1,7 @@
 //! Distributions of a count around its prediction: Poisson and negative binomial.
 
+use statrs::function::gamma::ln_gamma;
+
 /// Standard deviations to either side within which all probability lies, to 10⁻¹².
 const REACH: f64 = 12.0;
 /// Standard deviations of a count above which quantiles come from a smooth approximation.
@@ -80,19 +82,6 @@ impl Count {
             k += 1.0;
         }
     }
-}
-
-/// The logarithm of the gamma function for positive numbers, by Stirling's series from 10 upwards.
-pub(crate) fn ln_gamma(x: f64) -> f64 {
-    let (mut x, mut shift) = (x, 0.0);
-    while x < 10.0 {
-        shift += x.ln();
-        x += 1.0;
-    }
-    let half_ln_tau = 0.918_938_533_204_672_8;
-    let square = x * x;
-    let series = (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / (1260.0 * square)) / square) / x;
-    (x - 0.5) * x.ln() - x + half_ln_tau + series - shift
 }
 
 #[cfg(test)]

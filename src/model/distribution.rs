@@ -111,8 +111,7 @@ impl Model {
         self.total().round().max(1.0) as usize
     }
 
-    /// Size in MiB, as [`MarkovRandomField::size_mib`], [`WeightedSupport::size_mib`], [`GroupedSupport::size_mib`] or
-    /// [`Products::size_mib`] states it.
+    /// Size in MiB; the kind of model says what is counted.
     pub fn size_mib(&self) -> f64 {
         self.0.size_mib()
     }

@@ -111,16 +111,6 @@ impl GroupedSupport {
         Ok(Self { domain, group_attributes, row_attributes, rows, groups, total })
     }
 
-    /// The attributes: those of the groups and those of the rows.
-    pub fn domain(&self) -> &Domain {
-        &self.domain
-    }
-
-    /// Number of records the model stands for.
-    pub fn total(&self) -> f64 {
-        self.total
-    }
-
     /// The group attributes, by position in the domain, outermost first.
     pub fn group_attributes(&self) -> &[usize] {
         &self.group_attributes
@@ -136,8 +126,54 @@ impl GroupedSupport {
         &self.rows
     }
 
+    /// The sources of the cells of a clique's marginal.
+    fn place(&self, clique: &Clique) -> Result<Place> {
+        if let Some(outside) = clique.iter().find(|a| *a >= self.domain.len()) {
+            return Err(self.domain.unknown(&format!("#{outside}"), "a marginal of groups").into());
+        }
+        let cells = self.domain.cells(clique).unwrap_or(u64::MAX);
+        let mut strides = vec![None; self.group_attributes.len()];
+        let (mut own, mut offsets) = (Vec::new(), vec![0_usize]);
+        let mut stride = usize::try_from(cells).unwrap_or(usize::MAX);
+        for attribute in clique.iter() {
+            let k = self.domain.cardinality(attribute);
+            stride /= k.max(1);
+            if let Some(level) = self.group_attributes.iter().position(|a| *a == attribute) {
+                strides[level] = Some(stride);
+                continue;
+            }
+            own.extend(self.row_attributes.iter().position(|a| *a == attribute));
+            if cells <= MAX_TOTAL_CELLS {
+                let codes = |offset: usize| (0..k).map(move |code| offset + code * stride);
+                offsets = offsets.into_iter().flat_map(codes).collect();
+            }
+        }
+        Ok(Place { cells, strides, local: Clique::new(own), offsets })
+    }
+}
+
+/// Positions of the cells of a marginal, row-major over the clique.
+struct Place {
+    cells: u64,
+    /// Cells from one code of each group attribute to the next; `None` if it is not in the clique.
+    strides: Vec<Option<usize>>,
+    /// The clique's other attributes, in terms of the rows.
+    local: Clique,
+    /// For each cell of the marginal on those, its place for codes 0 of the group attributes.
+    offsets: Vec<usize>,
+}
+
+impl Distribution for GroupedSupport {
+    fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    fn total(&self) -> f64 {
+        self.total
+    }
+
     /// Size in MiB: 8 bytes per record and group, and the codes; weights that groups share count once.
-    pub fn size_mib(&self) -> f64 {
+    fn size_mib(&self) -> f64 {
         let mut weights: Vec<*const Vec<f64>> =
             self.groups.iter().map(|group| Arc::as_ptr(&group.weights)).collect();
         weights.sort_unstable();
@@ -151,11 +187,7 @@ impl GroupedSupport {
         (bytes * self.rows.records()) as f64 / f64::from(1 << 20)
     }
 
-    /// The marginals on any cliques, in counts that sum to the total.
-    ///
-    /// # Errors
-    /// An attribute outside the domain, or tables that do not fit in memory.
-    pub fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
+    fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
         let places = cliques.iter().map(|clique| self.place(clique)).collect::<Result<Vec<_>>>()?;
         let cells = places.iter().fold(0_u64, |sum, place| sum.saturating_add(place.cells));
         if cells > MAX_TOTAL_CELLS {
@@ -202,43 +234,10 @@ impl GroupedSupport {
             .collect()
     }
 
-    /// The sources of the cells of a clique's marginal.
-    fn place(&self, clique: &Clique) -> Result<Place> {
-        if let Some(outside) = clique.iter().find(|a| *a >= self.domain.len()) {
-            return Err(self.domain.unknown(&format!("#{outside}"), "a marginal of groups").into());
-        }
-        let cells = self.domain.cells(clique).unwrap_or(u64::MAX);
-        let mut strides = vec![None; self.group_attributes.len()];
-        let (mut own, mut offsets) = (Vec::new(), vec![0_usize]);
-        let mut stride = usize::try_from(cells).unwrap_or(usize::MAX);
-        for attribute in clique.iter() {
-            let k = self.domain.cardinality(attribute);
-            stride /= k.max(1);
-            if let Some(level) = self.group_attributes.iter().position(|a| *a == attribute) {
-                strides[level] = Some(stride);
-                continue;
-            }
-            own.extend(self.row_attributes.iter().position(|a| *a == attribute));
-            if cells <= MAX_TOTAL_CELLS {
-                let codes = |offset: usize| (0..k).map(move |code| offset + code * stride);
-                offsets = offsets.into_iter().flat_map(codes).collect();
-            }
-        }
-        Ok(Place { cells, strides, local: Clique::new(own), offsets })
-    }
-
     /// Draws records: groups in proportion to their sizes, and records of the list by the group's weights.
     /// [`Sampling::Rounded`] gives every group its expected number of records, rounded up or down, and does the same
     /// for every record in it.
-    ///
-    /// # Errors
-    /// No records requested, or more than fit in 32 bits.
-    pub fn sample<R: Rng + ?Sized>(
-        &self,
-        records: usize,
-        method: Sampling,
-        rng: &mut R,
-    ) -> Result<Dataset> {
+    fn draw(&self, records: usize, method: Sampling, rng: &mut dyn Rng) -> Result<Dataset> {
         let sizes: Vec<f64> = self.groups.iter().map(|group| group.size).collect();
         let group_of = deal_records(&sizes, records, method, rng)?;
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); self.groups.len()];
@@ -264,39 +263,6 @@ impl GroupedSupport {
         });
         let columns = columns.collect::<jointly_pgm::Result<Vec<_>>>()?;
         Ok(Dataset::new(self.domain.clone(), columns)?)
-    }
-}
-
-/// Positions of the cells of a marginal, row-major over the clique.
-struct Place {
-    cells: u64,
-    /// Cells from one code of each group attribute to the next; `None` if it is not in the clique.
-    strides: Vec<Option<usize>>,
-    /// The clique's other attributes, in terms of the rows.
-    local: Clique,
-    /// For each cell of the marginal on those, its place for codes 0 of the group attributes.
-    offsets: Vec<usize>,
-}
-
-impl Distribution for GroupedSupport {
-    fn domain(&self) -> &Domain {
-        self.domain()
-    }
-
-    fn total(&self) -> f64 {
-        self.total()
-    }
-
-    fn size_mib(&self) -> f64 {
-        self.size_mib()
-    }
-
-    fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
-        self.marginals(cliques)
-    }
-
-    fn draw(&self, records: usize, method: Sampling, rng: &mut dyn Rng) -> Result<Dataset> {
-        self.sample(records, method, rng)
     }
 
     fn given(&self, evidence: &Evidence) -> Result<Model> {

@@ -27,7 +27,6 @@ pub use ask::{Answer, AnswerRow, Question};
 pub(crate) use ask::{Spread, bin_mean};
 pub use blocks::Blocks;
 pub(crate) use blocks::check_rows;
-pub(crate) use counts::ln_gamma;
 pub use distribution::{Distribution, Drawing, Model};
 pub use evidence::Evidence;
 pub(crate) use evidence::impossible;

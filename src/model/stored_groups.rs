@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::domain::Clique;
 use crate::error::{Error, Result};
+use crate::model::Distribution;
 use crate::model::file::Reading;
 use crate::model::stored_support::{StoredColumn, columns_of, rows_of};
 use crate::model::{Group, GroupedSupport, Model, WeightedSupport};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
+use crate::model::Distribution;
 use crate::model::file::Reading;
 use crate::model::products::split::value_ranges;
 use crate::model::{Model, Products};

@@ -160,16 +160,6 @@ impl WeightedSupport {
         Self::of_distinct(self.rows, weights, total)
     }
 
-    /// The attributes.
-    pub fn domain(&self) -> &Domain {
-        self.rows.domain()
-    }
-
-    /// Number of records the model stands for.
-    pub fn total(&self) -> f64 {
-        self.total
-    }
-
     /// The distinct records, in the order of their codes.
     pub fn rows(&self) -> &Dataset {
         &self.rows
@@ -185,50 +175,10 @@ impl WeightedSupport {
         self.rows.records()
     }
 
-    /// Size in MiB: 8 bytes per record for its weight, and the codes.
-    pub fn size_mib(&self) -> f64 {
-        let width = |column: &Column| match column {
-            Column::U8(_) => 1,
-            Column::U16(_) => 2,
-            Column::U32(_) => 4,
-        };
-        let bytes = 8 + self.rows.columns().iter().map(width).sum::<usize>();
-        (bytes * self.size()) as f64 / f64::from(1 << 20)
-    }
-
     /// `-Σ p ln p` in nats: from 0, one record, to the logarithm of [`size`](Self::size).
     pub fn entropy(&self) -> f64 {
         let positive = self.weights.iter().map(|w| w / self.sum).filter(|p| *p > 0.0);
         positive.map(|p| -p * p.ln()).sum()
-    }
-
-    /// The marginals on any cliques, in counts that sum to the total.
-    ///
-    /// # Errors
-    /// An attribute outside the domain, or tables that do not fit in memory.
-    pub fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
-        let scale = self.total / self.sum;
-        let counts: Vec<f64> = self.weights.iter().map(|weight| scale * weight).collect();
-        let tables = self.rows.weighted_marginals(&counts, cliques)?;
-        let factors = cliques.iter().zip(tables);
-        factors
-            .map(|(clique, table)| Ok(Factor::new(self.domain(), clique.clone(), table)?))
-            .collect()
-    }
-
-    /// Draws records of the support. [`Sampling::Rounded`] keeps the integer part of every record's expected number and
-    /// spreads the remainders evenly along the order of the records, so that each occurs its expected number of times,
-    /// rounded up or down.
-    ///
-    /// # Errors
-    /// No records requested, or more than fit in 32 bits.
-    pub fn sample<R: Rng + ?Sized>(
-        &self,
-        records: usize,
-        method: Sampling,
-        rng: &mut R,
-    ) -> Result<Dataset> {
-        Ok(self.rows.take(&deal_records(&self.weights, records, method, rng)?))
     }
 }
 
@@ -241,23 +191,39 @@ fn allows(rows: &Dataset, record: u32) -> bool {
 
 impl Distribution for WeightedSupport {
     fn domain(&self) -> &Domain {
-        self.domain()
+        self.rows.domain()
     }
 
     fn total(&self) -> f64 {
-        self.total()
+        self.total
     }
 
+    /// Size in MiB: 8 bytes per record for its weight, and the codes.
     fn size_mib(&self) -> f64 {
-        self.size_mib()
+        let width = |column: &Column| match column {
+            Column::U8(_) => 1,
+            Column::U16(_) => 2,
+            Column::U32(_) => 4,
+        };
+        let bytes = 8 + self.rows.columns().iter().map(width).sum::<usize>();
+        (bytes * self.size()) as f64 / f64::from(1 << 20)
     }
 
     fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
-        self.marginals(cliques)
+        let scale = self.total / self.sum;
+        let counts: Vec<f64> = self.weights.iter().map(|weight| scale * weight).collect();
+        let tables = self.rows.weighted_marginals(&counts, cliques)?;
+        let factors = cliques.iter().zip(tables);
+        factors
+            .map(|(clique, table)| Ok(Factor::new(self.domain(), clique.clone(), table)?))
+            .collect()
     }
 
+    /// Draws records of the support. [`Sampling::Rounded`] keeps the integer part of every record's expected number and
+    /// spreads the remainders evenly along the order of the records, so that each occurs its expected number of times,
+    /// rounded up or down.
     fn draw(&self, records: usize, method: Sampling, rng: &mut dyn Rng) -> Result<Dataset> {
-        self.sample(records, method, rng)
+        Ok(self.rows.take(&deal_records(&self.weights, records, method, rng)?))
     }
 
     fn given(&self, evidence: &Evidence) -> Result<Model> {

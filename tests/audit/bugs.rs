@@ -30,8 +30,8 @@ pub(crate) struct Bug {
     pub(crate) name: &'static str,
     /// What it does.
     pub(crate) what: &'static str,
-    /// The tests that are run first: a filter of the audit suite, or of the unit tests of the library after `lib: ` and of
-    /// the privacy path after `privacy: `.
+    /// The tests that are run first: a filter of the audit suite, `file::test`, or of the unit tests of the privacy path after
+    /// `privacy: `.
     pub(crate) by: &'static str,
     pub(crate) patches: &'static [Patch],
 }

@@ -11,7 +11,7 @@ use jointly::data::{Units, read_unlisted};
 use jointly::domain::Schema;
 use jointly::privacy::{
     Budget, Curator, Delta, Epsilon, Ledger, LedgerFile, NeighboringRelation, NoiseMechanism,
-    NoiseSeed, NoisyValues, PrivacyUnit, Rho, Sensitive, delta_from_rho_epsilon,
+    NoiseSeed, NoisyValues, PrivacyUnit, RecordsPerUnit, Rho, Sensitive, delta_from_rho_epsilon,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -297,6 +297,23 @@ fn the_order_of_the_rows_does_not_show() {
     assert_eq!(forward.iter().map(|(text, _)| &**text).collect::<Vec<_>>(), ["a", "b"]);
     values.reverse();
     assert_eq!(run(&values), forward);
+}
+
+/// One unit has 200 records, of which two count.
+#[test]
+fn only_records_that_count_are_counted() {
+    let data = Counts::new(vec![1], 1);
+    let relation = NeighboringRelation::AddRemoveUnit(RecordsPerUnit::new(2).unwrap());
+    let rows = Rows::new(&["seldom"; 100], relation);
+    let more = "seldom,u0\n".repeat(199);
+    let text = std::fs::read_to_string(&rows.path).unwrap() + &more;
+    std::fs::write(&rows.path, text).unwrap();
+    let mut curator = curator(&data, relation);
+    let found = measure(&mut curator, &rows, Rho::from_f64(50.0).unwrap(), 0.1);
+    let (variance, ..) = stated(curator.ledger());
+    let (text, count) = &found.values[0];
+    let off = (count - 101).abs() as f64 / variance.sqrt();
+    assert!(text == "seldom" && off < 10.0, "{count} with variance {variance}");
 }
 
 #[test]

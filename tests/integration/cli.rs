@@ -233,6 +233,7 @@ fn a_plan_states_the_worst_case_of_reweighting_public_records() {
 fn noisy_answers_in_a_file_become_the_constraints_of_a_posterior() {
     use jointly::data::read_public_csv;
     use jointly::estimation::prior::{Answers, PriorAware};
+    use jointly::model::Distribution;
     use jointly::{PublicData, Schema, model::WeightedSupport};
     let bench = Bench::new();
     bench.succeed(

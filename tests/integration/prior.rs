@@ -8,7 +8,7 @@ use jointly::estimation::prior::{
     Answers, KullbackLeibler, Order, PriorAware, Projection, TwoStages, l1_projection,
     l1_projection_by_program,
 };
-use jointly::model::{MarkovRandomField, WeightedSupport};
+use jointly::model::{Distribution, MarkovRandomField, WeightedSupport};
 use jointly::table::{CliqueLayout, Potentials};
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};

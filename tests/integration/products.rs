@@ -9,7 +9,7 @@ use jointly::mechanism::{
     FitRecord, Gem, GemPub, Iterate, Latents, Loss, Mechanism, NeuralFit, Queries, QueryRelease,
     Rap, RapSoftmax, Release, RowFit,
 };
-use jointly::model::{ModelFile, ModelLimits, Products};
+use jointly::model::{Distribution, ModelFile, ModelLimits, Products};
 use jointly::observe::Silent;
 use jointly::privacy::NoiseMechanism;
 use jointly::query::Workload;

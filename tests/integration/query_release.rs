@@ -8,7 +8,7 @@ use jointly::domain::{Clique, Domain};
 use jointly::mechanism::{
     Iterate, Mechanism, Mwem, Pep, PepPub, PmwPub, Queries, QueryRelease, Release, Repeats, Reuse,
 };
-use jointly::model::{Model, ModelFile, ModelLimits, Sampling, WeightedSupport};
+use jointly::model::{Distribution, Model, ModelFile, ModelLimits, Sampling, WeightedSupport};
 use jointly::observe::{Event, Silent};
 use jointly::privacy::{
     MarginalSensitivity, NeighboringRelation, NoiseMechanism, NoiseSeed, Selection,

@@ -24,3 +24,14 @@ fn probabilities_have_closed_forms_for_one_and_two_degrees() {
         assert!((two_sided(t, 2.0) - two).abs() < 1e-9, "{t}");
     }
 }
+
+#[test]
+fn a_quantile_is_exceeded_with_its_probability() {
+    for degrees in [0.5, 1.0, 1.7, 3.0, 12.5, 99.0, 4_321.0, 2e5, 9e7, f64::INFINITY] {
+        for tail in [1e-6, 1e-3, 0.05, 0.3, 0.9] {
+            let t = two_sided_quantile(tail, degrees);
+            let found = two_sided(t, degrees);
+            assert!((found / tail - 1.0).abs() < 2e-5, "{degrees}, {tail}: {t}, {found}");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::estimation::prior::{Answers, PriorAware, PriorAwareEstimate, check, l1};
-use crate::model::WeightedSupport;
+use crate::model::{Distribution, WeightedSupport};
 
 /// A distribution over listed records that is being scaled to answers.
 struct Posterior<'a> {

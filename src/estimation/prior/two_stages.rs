@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::estimation::prior::on_support::blocks;
 use crate::estimation::prior::{Answers, check, l1};
 use crate::linalg::solve_positive_definite;
-use crate::model::WeightedSupport;
+use crate::model::{Distribution, WeightedSupport};
 use crate::program::{Comparison, Constraint, LinearProgram};
 
 /// How the prior is projected.

@@ -112,7 +112,7 @@ fn settings_are_checked_before_a_table_is_read() {
         (json!({"groups": ["sex", "sex"]}), "attribute 'sex' occurs twice in `groups`"),
         (json!({"regress": ["sex ~ age"]}), "a numeric column on the left"),
         (json!({"per-unit": ["sex=m"]}), "per unit needs `unit`"),
-        (json!({"unit": "home", "max-records": 0}), "at least 1"),
+        (json!({"unit": "home", "max-records": 0}), "max records is 0, expected 1 to 32"),
         (json!({"measure": ["k-marginal"]}), "unknown field `measure`"),
     ] {
         let refused = EvaluationSettings::from_settings(settings.clone())

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::mechanism::Run;
 use crate::mechanism::anchor_pgm::constants::{AHEAD, AT_ONCE};
 use crate::mechanism::graphical::model_errors;
-use crate::model::{MarkovRandomField, Model, WeightedSupport};
+use crate::model::{Distribution, MarkovRandomField, Model, WeightedSupport};
 use crate::privacy::{Rho, ScoreSensitivity, Selection, Sensitive};
 use crate::query::Workload;
 use crate::table::{Factor, l1_distance, weighted_sum};

@@ -17,7 +17,7 @@ use crate::mechanism::anchor_pgm::constants::{
 };
 use crate::mechanism::anchor_pgm::doubt::Doubts;
 use crate::mechanism::anchor_pgm::pick::{Candidate, Form};
-use crate::model::{MarkovRandomField, Sampling, WeightedSupport};
+use crate::model::{Distribution, MarkovRandomField, Sampling, WeightedSupport};
 use crate::observe::Checks;
 use crate::query::Workload;
 

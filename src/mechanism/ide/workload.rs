@@ -4,7 +4,7 @@
 use crate::data::Dataset;
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
-use crate::model::WeightedSupport;
+use crate::model::{Distribution, WeightedSupport};
 
 /// Number of pairs whose marginals are in memory at a time.
 const PAIRS_AT_ONCE: usize = 64;

@@ -11,11 +11,10 @@ use super::training::{Memory, Trained, Training, fill};
 use super::{check_count, check_rate, check_size};
 use crate::domain::Domain;
 use crate::error::{Error, Result};
-use crate::mechanism::query_release::{Queries, QueryRelease, Repeats};
-use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task};
+use crate::mechanism::query_release::{Approximation, Queries, QueryMechanism, QueryRelease};
+use crate::mechanism::{Run, Task};
 use crate::model::products::split::value_ranges;
-use crate::observe::{Checks, Observer};
-use crate::privacy::Curator;
+use crate::observe::Checks;
 
 /// The seed of the first weights and inputs. It is public, and the same for all runs.
 const SEED: u64 = 0;
@@ -255,61 +254,48 @@ impl Trained for NeuralModel<'_> {
     }
 }
 
-impl Mechanism for Gem {
-    fn name(&self) -> &'static str {
-        "gem"
+impl QueryMechanism for Gem {
+    const NAME: &'static str = "gem";
+
+    fn release(&self) -> &QueryRelease {
+        &self.release
     }
 
-    fn check(&self) -> Result<()> {
-        self.network.check()?;
-        self.release.check()
+    fn check_model(&self) -> Result<()> {
+        self.network.check()
     }
 
-    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
-        self.release.plan(about)
-    }
-
-    fn run(
-        &self,
-        curator: &mut Curator<'_>,
-        task: &Task<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<Release> {
-        self.check()?;
-        let model = NeuralModel::new(&self.network, curator.domain())?;
-        let training = Training::new(model, curator.domain(), self.release.rounds);
-        self.release.run(self, Repeats::Excluded, training, curator, task, observer)
+    fn model<'m>(
+        &'m self,
+        domain: &Domain,
+        _task: &Task<'_>,
+    ) -> Result<impl Approximation + use<'m>> {
+        let model = NeuralModel::new(&self.network, domain)?;
+        Ok(Training::new(model, domain, self.release.rounds))
     }
 }
 
-impl Mechanism for GemPub {
-    fn name(&self) -> &'static str {
-        "gem-pub"
+impl QueryMechanism for GemPub {
+    const NAME: &'static str = "gem-pub";
+
+    fn release(&self) -> &QueryRelease {
+        &self.release
     }
 
-    fn check(&self) -> Result<()> {
+    fn check_model(&self) -> Result<()> {
         check_count("pretrain steps", self.pretrain_steps)?;
-        self.network.check()?;
-        self.release.check()
+        self.network.check()
     }
 
-    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
-        self.release.plan(about)
-    }
-
-    fn run(
-        &self,
-        curator: &mut Curator<'_>,
+    fn model<'m>(
+        &'m self,
+        domain: &Domain,
         task: &Task<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<Release> {
-        self.check()?;
-        let domain = curator.domain();
+    ) -> Result<impl Approximation + use<'m>> {
         let public = Pretraining::new(domain, task.workload, task.public, self.pretrain_steps)?;
         let mut model = NeuralModel::new(&self.network, domain)?;
         model.network.clear(public.missing());
         model.public = Some(public);
-        let training = Training::new(model, domain, self.release.rounds);
-        self.release.run(self, Repeats::Excluded, training, curator, task, observer)
+        Ok(Training::new(model, domain, self.release.rounds))
     }
 }

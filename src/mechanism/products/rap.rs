@@ -15,11 +15,10 @@ use super::training::{Memory, Trained, Training, fill, numbers};
 use super::{check_count, check_rate, check_size};
 use crate::domain::Domain;
 use crate::error::Result;
-use crate::mechanism::query_release::{Queries, QueryRelease, Repeats};
-use crate::mechanism::{Mechanism, PlanFor, Release, RunPlan, Task};
+use crate::mechanism::Task;
+use crate::mechanism::query_release::{Approximation, Queries, QueryMechanism, QueryRelease};
 use crate::model::products::split::value_ranges;
-use crate::observe::{Checks, Observer};
-use crate::privacy::Curator;
+use crate::observe::Checks;
 
 /// The seed of the first parameters. It is public, and the same for all runs.
 const SEED: u64 = 0;
@@ -248,56 +247,44 @@ fn proportions(mut block: ArrayViewMut2<'_, f32>) {
     }
 }
 
-impl Mechanism for RapSoftmax {
-    fn name(&self) -> &'static str {
-        "rap-softmax"
+impl QueryMechanism for RapSoftmax {
+    const NAME: &'static str = "rap-softmax";
+
+    fn release(&self) -> &QueryRelease {
+        &self.release
     }
 
-    fn check(&self) -> Result<()> {
-        self.rows.check()?;
-        self.release.check()
+    fn check_model(&self) -> Result<()> {
+        self.rows.check()
     }
 
-    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
-        self.release.plan(about)
-    }
-
-    fn run(
-        &self,
-        curator: &mut Curator<'_>,
-        task: &Task<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<Release> {
-        self.check()?;
-        let model = RowModel::new(Rows::SoftMax, self.rows, curator.domain())?;
-        let training = Training::new(model, curator.domain(), self.release.rounds);
-        self.release.run(self, Repeats::Excluded, training, curator, task, observer)
+    fn model<'m>(
+        &'m self,
+        domain: &Domain,
+        _task: &Task<'_>,
+    ) -> Result<impl Approximation + use<'m>> {
+        let model = RowModel::new(Rows::SoftMax, self.rows, domain)?;
+        Ok(Training::new(model, domain, self.release.rounds))
     }
 }
 
-impl Mechanism for Rap {
-    fn name(&self) -> &'static str {
-        "rap"
+impl QueryMechanism for Rap {
+    const NAME: &'static str = "rap";
+
+    fn release(&self) -> &QueryRelease {
+        &self.release
     }
 
-    fn check(&self) -> Result<()> {
-        self.rows.check()?;
-        self.release.check()
+    fn check_model(&self) -> Result<()> {
+        self.rows.check()
     }
 
-    fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
-        self.release.plan(about)
-    }
-
-    fn run(
-        &self,
-        curator: &mut Curator<'_>,
-        task: &Task<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<Release> {
-        self.check()?;
-        let model = RowModel::new(Rows::Relaxed, self.rows, curator.domain())?;
-        let training = Training::new(model, curator.domain(), self.release.rounds);
-        self.release.run(self, Repeats::Excluded, training, curator, task, observer)
+    fn model<'m>(
+        &'m self,
+        domain: &Domain,
+        _task: &Task<'_>,
+    ) -> Result<impl Approximation + use<'m>> {
+        let model = RowModel::new(Rows::Relaxed, self.rows, domain)?;
+        Ok(Training::new(model, domain, self.release.rounds))
     }
 }

@@ -53,16 +53,16 @@ fn drawn_groups_have_their_sizes_and_drawn_records_their_weights() {
     let everything = [grouped.domain().everything()];
     let expected = listed.marginals(&everything).unwrap().swap_remove(0);
     for records in [100, 1000, 12_345] {
-        let drawn = grouped.sample(records, Sampling::Rounded, &mut rng).unwrap();
+        let drawn = grouped.draw(records, Sampling::Rounded, &mut rng).unwrap();
         let counts = drawn.weighted_marginals(&vec![1.0; records], &everything).unwrap();
         for (count, mean) in counts[0].iter().zip(expected.values()) {
             // A group's rounding, and the record's own.
             assert!((count - mean * records as f64 / 100.0).abs() < 2.0);
         }
     }
-    let drawn = grouped.sample(500, Sampling::Independent, &mut rng).unwrap();
+    let drawn = grouped.draw(500, Sampling::Independent, &mut rng).unwrap();
     assert_eq!(drawn.records(), 500);
-    assert!(grouped.sample(0, Sampling::Rounded, &mut rng).is_err());
+    assert!(grouped.draw(0, Sampling::Rounded, &mut rng).is_err());
 }
 
 #[test]

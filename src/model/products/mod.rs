@@ -121,24 +121,9 @@ impl Products {
         self.weights.as_deref()
     }
 
-    /// The attributes.
-    pub fn domain(&self) -> &Domain {
-        &self.domain
-    }
-
-    /// Number of records the model stands for.
-    pub fn total(&self) -> f64 {
-        self.total
-    }
-
     /// B, the number of product distributions.
     pub fn components(&self) -> usize {
         self.probabilities.ncols()
-    }
-
-    /// Size in MiB, at 4 bytes per probability.
-    pub fn size_mib(&self) -> f64 {
-        4.0 * self.probabilities.len() as f64 / f64::from(1 << 20)
     }
 
     /// `P_b^a`: the distribution of an attribute in component b. Empty outside the domain or the components.
@@ -146,25 +131,6 @@ impl Products {
         let range = value_ranges(&self.domain).get(attribute).cloned().unwrap_or_default();
         let values = range.filter_map(|value| self.probabilities.get((value, component)));
         values.copied().collect()
-    }
-
-    /// The marginals on any cliques, in counts that sum to the total.
-    ///
-    /// # Errors
-    /// An attribute outside the domain, or tables that do not fit in memory.
-    pub fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
-        let ranges = value_ranges(&self.domain);
-        table_sizes(&self.domain, cliques)?;
-        let factors = cliques.par_iter().map(|clique| {
-            let split = Split::new(&ranges, clique);
-            let mut table = match &self.weights {
-                Some(weights) => split.marginal(&self.weighted(clique, weights).view()),
-                None => split.marginal(&self.probabilities.view()),
-            };
-            table.iter_mut().for_each(|cell| *cell *= self.total);
-            Ok(Factor::new(&self.domain, clique.clone(), table)?)
-        });
-        factors.collect()
     }
 
     /// The probabilities, where those of a clique's first attribute are multiplied by the components' weights relative to
@@ -179,65 +145,6 @@ impl Products {
             matrix.row_mut(value).iter_mut().zip(&scales).for_each(|(p, scale)| *p *= scale);
         }
         matrix
-    }
-
-    /// Draws records. The components get numbers of records in proportion to their weights, one more for some. With [`Sampling::Rounded`] the
-    /// expected counts of each attribute within a component are rounded and dealt out in random order, so that
-    /// attributes stay independent within a component; with [`Sampling::Independent`] every record is drawn on its own.
-    /// A record that the domain forbids is drawn again, from the next component.
-    ///
-    /// # Errors
-    /// No records requested, more than fit in 32 bits, or a mixture that gives allowed records hardly any probability.
-    pub fn sample<R: Rng + ?Sized>(
-        &self,
-        records: usize,
-        method: Sampling,
-        rng: &mut R,
-    ) -> Result<Dataset> {
-        let count = check_records(records)?;
-        let components = self.components();
-        let mut groups: Vec<Vec<u32>> = vec![Vec::new(); components];
-        match (&self.weights, method) {
-            (Some(weights), method) => {
-                let mut dealer = Dealer::new(components, self.domain.len(), method, rng);
-                dealer.weights.copy_from_slice(weights);
-                let mut places = vec![0; records];
-                dealer.deal(&(0..count).collect::<Vec<u32>>(), &mut places, rng);
-                (0..count).zip(places).for_each(|(record, b)| groups[b as usize].push(record));
-            }
-            (None, Sampling::Rounded) => {
-                let offset = rng.random_range(0..components);
-                for record in 0..count {
-                    let place = record as usize * components / records;
-                    // Fewer records than components: a random component for the first.
-                    groups[(place + offset) % components].push(record);
-                }
-            }
-            (None, Sampling::Independent) => {
-                (0..count).for_each(|record| groups[rng.random_range(0..components)].push(record));
-            }
-        }
-        let mut columns = Vec::with_capacity(self.domain.len());
-        for (attribute, range) in value_ranges(&self.domain).into_iter().enumerate() {
-            let mut dealer = Dealer::new(range.len(), attribute, method, rng);
-            let mut column = vec![0; records];
-            for (component, group) in groups.iter().enumerate().filter(|(_, g)| !g.is_empty()) {
-                self.fill(component, &range, &mut dealer.weights);
-                dealer.deal(group, &mut column, rng);
-            }
-            columns.push(column);
-        }
-        if !self.domain.structural_zeros().is_empty() {
-            for (component, group) in groups.iter().enumerate() {
-                for record in group {
-                    self.redraw(component, *record as usize, &mut columns, rng)?;
-                }
-            }
-        }
-        let columns = self.domain.attributes().iter().zip(columns);
-        let columns = columns
-            .map(|(attribute, codes)| Column::from_codes(codes, attribute.cardinality as usize));
-        Ok(Dataset::new(self.domain.clone(), columns.collect::<jointly_pgm::Result<_>>()?)?)
     }
 
     /// The distribution of an attribute, whose values lie in `range`, in a component.
@@ -290,23 +197,82 @@ impl Products {
 
 impl Distribution for Products {
     fn domain(&self) -> &Domain {
-        self.domain()
+        &self.domain
     }
 
     fn total(&self) -> f64 {
-        self.total()
+        self.total
     }
 
+    /// Size in MiB, at 4 bytes per probability.
     fn size_mib(&self) -> f64 {
-        self.size_mib()
+        4.0 * self.probabilities.len() as f64 / f64::from(1 << 20)
     }
 
     fn marginals(&self, cliques: &[Clique]) -> Result<Vec<Factor>> {
-        self.marginals(cliques)
+        let ranges = value_ranges(&self.domain);
+        table_sizes(&self.domain, cliques)?;
+        let factors = cliques.par_iter().map(|clique| {
+            let split = Split::new(&ranges, clique);
+            let mut table = match &self.weights {
+                Some(weights) => split.marginal(&self.weighted(clique, weights).view()),
+                None => split.marginal(&self.probabilities.view()),
+            };
+            table.iter_mut().for_each(|cell| *cell *= self.total);
+            Ok(Factor::new(&self.domain, clique.clone(), table)?)
+        });
+        factors.collect()
     }
 
+    /// Draws records. The components get numbers of records in proportion to their weights, one more for some. With [`Sampling::Rounded`] the
+    /// expected counts of each attribute within a component are rounded and dealt out in random order, so that
+    /// attributes stay independent within a component; with [`Sampling::Independent`] every record is drawn on its own.
+    /// A record that the domain forbids is drawn again, from the next component.
     fn draw(&self, records: usize, method: Sampling, rng: &mut dyn Rng) -> Result<Dataset> {
-        self.sample(records, method, rng)
+        let count = check_records(records)?;
+        let components = self.components();
+        let mut groups: Vec<Vec<u32>> = vec![Vec::new(); components];
+        match (&self.weights, method) {
+            (Some(weights), method) => {
+                let mut dealer = Dealer::new(components, self.domain.len(), method, rng);
+                dealer.weights.copy_from_slice(weights);
+                let mut places = vec![0; records];
+                dealer.deal(&(0..count).collect::<Vec<u32>>(), &mut places, rng);
+                (0..count).zip(places).for_each(|(record, b)| groups[b as usize].push(record));
+            }
+            (None, Sampling::Rounded) => {
+                let offset = rng.random_range(0..components);
+                for record in 0..count {
+                    let place = record as usize * components / records;
+                    // Fewer records than components: a random component for the first.
+                    groups[(place + offset) % components].push(record);
+                }
+            }
+            (None, Sampling::Independent) => {
+                (0..count).for_each(|record| groups[rng.random_range(0..components)].push(record));
+            }
+        }
+        let mut columns = Vec::with_capacity(self.domain.len());
+        for (attribute, range) in value_ranges(&self.domain).into_iter().enumerate() {
+            let mut dealer = Dealer::new(range.len(), attribute, method, rng);
+            let mut column = vec![0; records];
+            for (component, group) in groups.iter().enumerate().filter(|(_, g)| !g.is_empty()) {
+                self.fill(component, &range, &mut dealer.weights);
+                dealer.deal(group, &mut column, rng);
+            }
+            columns.push(column);
+        }
+        if !self.domain.structural_zeros().is_empty() {
+            for (component, group) in groups.iter().enumerate() {
+                for record in group {
+                    self.redraw(component, *record as usize, &mut columns, rng)?;
+                }
+            }
+        }
+        let columns = self.domain.attributes().iter().zip(columns);
+        let columns = columns
+            .map(|(attribute, codes)| Column::from_codes(codes, attribute.cardinality as usize));
+        Ok(Dataset::new(self.domain.clone(), columns.collect::<jointly_pgm::Result<_>>()?)?)
     }
 
     /// A component agrees with the evidence with the product of its probabilities of the possible values. These are the

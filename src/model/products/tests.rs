@@ -112,7 +112,7 @@ fn rounded_records_have_the_expected_counts() {
     let (domain, matrix) = random(10);
     let products = Products::of(domain.clone(), matrix.mapv(f32::of), 2000.0).unwrap();
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let rows = products.sample(2000, Sampling::Rounded, &mut rng).unwrap();
+    let rows = products.draw(2000, Sampling::Rounded, &mut rng).unwrap();
     for attribute in 0..5 {
         let clique = Clique::new([attribute]);
         let expected = products.marginals(std::slice::from_ref(&clique)).unwrap();
@@ -127,12 +127,9 @@ fn rounded_records_have_the_expected_counts() {
         assert!((f64::from(*count) - expected).abs() < 4.0 * expected.sqrt() + 5.0);
     }
     for records in [1, 7, 11] {
-        assert_eq!(
-            products.sample(records, Sampling::Rounded, &mut rng).unwrap().records(),
-            records
-        );
+        assert_eq!(products.draw(records, Sampling::Rounded, &mut rng).unwrap().records(), records);
     }
-    let rows = products.sample(20_000, Sampling::Independent, &mut rng).unwrap();
+    let rows = products.draw(20_000, Sampling::Independent, &mut rng).unwrap();
     let scale = 20_000.0 / 2000.0;
     for (count, expected) in rows.project(&pair).unwrap().iter().zip(expected[0].values()) {
         let expected = scale * expected;
@@ -149,11 +146,11 @@ fn forbidden_records_are_never_drawn() {
     let products = Products::new(domain.clone(), &[half.clone(), half], 10.0).unwrap();
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     for method in [Sampling::Rounded, Sampling::Independent] {
-        let rows = products.sample(500, method, &mut rng).unwrap();
+        let rows = products.draw(500, method, &mut rng).unwrap();
         assert_eq!(rows.project(&Clique::new([0, 1])).unwrap()[1], 0);
     }
     let only = Products::new(domain, &[vec![1.0, 0.0, 0.0, 1.0]], 10.0).unwrap();
-    let error = only.sample(3, Sampling::Rounded, &mut rng).unwrap_err();
+    let error = only.draw(3, Sampling::Rounded, &mut rng).unwrap_err();
     assert!(error.to_string().contains("forbidden"), "{error}");
 }
 

@@ -47,15 +47,15 @@ fn rounded_records_occur_as_often_as_expected_rounded_up_or_down() {
     let support = WeightedSupport::new(&rows, weights.clone(), 1.0).unwrap();
     for records in [1, 10, 1000, 12_345] {
         let mut rng = ChaCha20Rng::seed_from_u64(3);
-        let drawn = support.sample(records, Sampling::Rounded, &mut rng).unwrap();
+        let drawn = support.draw(records, Sampling::Rounded, &mut rng).unwrap();
         let found = drawn.weighted_marginals(&vec![1.0; records], &[domain().everything()]);
         let found = found.unwrap().swap_remove(0);
         assert_eq!(drawn.records(), records);
         for (count, weight) in found.iter().zip(&weights) {
             assert!((count - weight / sum * records as f64).abs() < 1.0);
         }
-        let drawn = support.sample(records, Sampling::Independent, &mut rng).unwrap();
+        let drawn = support.draw(records, Sampling::Independent, &mut rng).unwrap();
         assert_eq!(drawn.records(), records);
     }
-    assert!(support.sample(0, Sampling::Rounded, &mut ChaCha20Rng::seed_from_u64(1)).is_err());
+    assert!(support.draw(0, Sampling::Rounded, &mut ChaCha20Rng::seed_from_u64(1)).is_err());
 }

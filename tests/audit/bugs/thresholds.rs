@@ -105,7 +105,7 @@ pub(super) const BUGS: &[Bug] = &[
     bug(
         "values-of-records-that-do-not-count",
         "values are counted over all records of a unit",
-        "lib: data::unlisted",
+        "thresholds::only_records",
         &[(
             "data/unlisted.rs",
             "&& !units.counts(&table, &record)?",
