@@ -29,8 +29,7 @@ const WORKERS: usize = 2;
 /// A run that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// What the manifest names, and what the sources include.
-const COPIED: [&str; 13] = [
-    "Cargo.toml",
+const COPIED: [&str; 12] = [
     "Cargo.lock",
     "README.md",
     "rustfmt.toml",
@@ -263,6 +262,9 @@ fn copy(root: &Path, to: &Path) {
     for name in COPIED {
         copy_tree(&root.join(name), &to.join(name));
     }
+    // Without the unit tests of the library, which see no bug and take a minute to build.
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    write_if_new(&to.join("Cargo.toml"), (manifest + "\n[lib]\ntest = false\n").as_bytes());
 }
 
 fn copy_tree(from: &Path, to: &Path) {
@@ -393,13 +395,36 @@ impl Tests {
     fn build(planted: &Path) -> Self {
         let features: &[&str] =
             if cfg!(feature = "parquet") { &["--features", "parquet"] } else { &[] };
-        let audit = [&["--package", "jointly", "--test", "audit"], features].concat();
-        let privacy = ["--package", "jointly-privacy", "--lib"];
-        Self {
-            folder: planted.join("source"),
-            audit: executable(planted, "audit", &audit),
-            privacy: executable(planted, "jointly_privacy", &privacy),
+        // Not in the folder of the other builds: cargo would take one copy of the library for the other.
+        let output = Command::new(env!("CARGO"))
+            .args(["test", "--no-run", "--package", "jointly", "--package", "jointly-privacy"])
+            .args(["--lib", "--test", "audit"])
+            .args(features)
+            .args(["--message-format", "json", "--target-dir"])
+            .arg(planted.join("build"))
+            .current_dir(planted.join("source"))
+            .stderr(Stdio::inherit())
+            .output()
+            .unwrap();
+        let messages = String::from_utf8_lossy(&output.stdout);
+        let messages: Vec<serde_json::Value> =
+            messages.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        for message in messages.iter().filter(|message| message["message"]["level"] == "error") {
+            eprintln!("{}", message["message"]["rendered"].as_str().unwrap_or_default());
         }
+        assert!(output.status.success(), "the planted source does not compile");
+        let executable = |name: &str| {
+            let is_it = |message: &&serde_json::Value| {
+                message["reason"] == "compiler-artifact"
+                    && message["profile"]["test"] == true
+                    && message["target"]["name"] == name
+            };
+            let message =
+                messages.iter().find(is_it).unwrap_or_else(|| panic!("no tests of {name}"));
+            PathBuf::from(message["executable"].as_str().unwrap())
+        };
+        let (audit, privacy) = (executable("audit"), executable("jointly_privacy"));
+        Self { folder: planted.join("source"), audit, privacy }
     }
 
     /// First the tests that are expected to see it, then all.
@@ -476,32 +501,4 @@ impl Tests {
         });
         Outcome::Killed(failed.unwrap_or("an abort").to_owned())
     }
-}
-
-/// Builds the tests of a target of the planted source, and what they run.
-fn executable(planted: &Path, name: &str, target: &[&str]) -> PathBuf {
-    // Not in the folder of the other builds: cargo would take one copy of the library for the other.
-    let output = Command::new(env!("CARGO"))
-        .args(["test", "--no-run"])
-        .args(target)
-        .args(["--message-format", "json", "--target-dir"])
-        .arg(planted.join("build"))
-        .current_dir(planted.join("source"))
-        .stderr(Stdio::inherit())
-        .output()
-        .unwrap();
-    let messages = String::from_utf8_lossy(&output.stdout);
-    let messages: Vec<serde_json::Value> =
-        messages.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    for message in messages.iter().filter(|message| message["message"]["level"] == "error") {
-        eprintln!("{}", message["message"]["rendered"].as_str().unwrap_or_default());
-    }
-    assert!(output.status.success(), "the planted source does not compile");
-    let is_it = |message: &&serde_json::Value| {
-        message["reason"] == "compiler-artifact"
-            && message["profile"]["test"] == true
-            && message["target"]["name"] == name
-    };
-    let message = messages.iter().find(is_it).unwrap_or_else(|| panic!("no tests of {name}"));
-    PathBuf::from(message["executable"].as_str().unwrap())
 }

@@ -17,12 +17,14 @@ mod tune;
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
 use jointly::data::Labels;
 use jointly::model::{Drawing, PART_ROWS, PartForm};
 use jointly::privacy::NeighboringRelation;
 use jointly::query::WorkloadSource;
-use serde::{Deserialize, Serialize};
+use jointly::settings::Choices;
+use serde::de::DeserializeOwned;
 
 use super::failure::Outcome;
 
@@ -37,7 +39,7 @@ pub(super) use global::{GlobalArgs, LogFormat};
 pub(super) use job::JobArgs;
 pub(super) use mechanism::{AnswererArgs, Chosen, MechanismArgs, MechanismName};
 pub(super) use mixture::{MixtureErrorArgs, TrustArgs};
-pub(super) use schema::{EncodingName, Export, SchemaArgs, TableArgs};
+pub(super) use schema::{Export, SchemaArgs, TableArgs};
 pub(super) use thresholds::{AskArgs, ThresholdsArgs, ThresholdsReleaseArgs};
 pub(super) use tune::TuneArgs;
 
@@ -168,88 +170,25 @@ pub(super) fn workload(name: &str, max_cells: Option<u64>) -> Outcome<WorkloadSo
     Ok(source)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Neighbors {
-    /// One record changes its values; the number of records is public
-    ReplaceOne,
-    /// One record is added or removed; the number of records is private
-    AddRemoveOne,
+/// The parser of a value that is one of some names.
+fn named<T: DeserializeOwned + Clone + Send + Sync + 'static>(
+    names: Choices,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(possible(names))
+        .try_map(|name| serde_json::from_value::<T>(name.into()))
 }
 
-impl Neighbors {
-    /// The library's equivalent.
-    pub(super) const fn relation(self) -> NeighboringRelation {
-        match self {
-            Self::ReplaceOne => NeighboringRelation::ReplaceOne,
-            Self::AddRemoveOne => NeighboringRelation::AddRemoveOne,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum DrawName {
-    /// Round the model, then move records closer to its marginals on the workload; gives the smallest error
-    Refined,
-    /// Draw every record independently, for methods that assume a random sample
-    Independent,
-}
-
-impl DrawName {
-    /// The library's equivalent.
-    pub(super) const fn drawing(self) -> Drawing {
-        match self {
-            Self::Refined => Drawing::Refined,
-            Self::Independent => Drawing::Independent,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum LabelsName {
-    /// The codes, as in the tables that the schema describes
-    Codes,
-    /// The labels of the schema, for readers; no command reads such a table again
-    Text,
-}
-
-impl LabelsName {
-    /// The library's equivalent.
-    pub(super) const fn labels(self) -> Labels {
-        match self {
-            Self::Codes => Labels::Codes,
-            Self::Text => Labels::Text,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum PartsName {
-    /// CSV
-    Csv,
-    /// CSV, compressed with gzip
-    CsvGz,
-    /// Parquet, if this program was built with it
-    Parquet,
-}
-
-impl PartsName {
-    /// The library's equivalent.
-    pub(super) const fn form(self) -> PartForm {
-        match self {
-            Self::Csv => PartForm::Csv,
-            Self::CsvGz => PartForm::CsvGz,
-            Self::Parquet => PartForm::Parquet,
-        }
-    }
+/// Names with their meanings, for a flag.
+fn possible(names: Choices) -> impl Iterator<Item = PossibleValue> {
+    names.iter().map(|(name, help)| PossibleValue::new(*name).help(*help))
 }
 
 /// What differs between neighboring tables.
 #[derive(Args, Clone, Debug)]
 pub(super) struct UnitArgs {
     /// Neighboring relation: which pairs of tables must be indistinguishable
-    #[arg(long, value_enum, default_value = "replace-one", value_name = "RELATION")]
-    pub(super) neighbors: Neighbors,
+    #[arg(long, value_parser = named::<NeighboringRelation>(NeighboringRelation::NAMES), default_value = "replace-one", value_name = "RELATION")]
+    pub(super) neighbors: NeighboringRelation,
     /// Column that identifies the unit of each record, such as a household; needs --neighbors add-remove-one
     #[arg(long, value_name = "COLUMN", requires = "max_records")]
     pub(super) unit: Option<String>,
@@ -348,8 +287,8 @@ pub(super) struct PlanArgs {
     #[command(flatten)]
     pub(super) mechanism: MechanismArgs,
     /// Neighboring relation: which pairs of tables must be indistinguishable
-    #[arg(long, value_enum, default_value = "replace-one", value_name = "RELATION")]
-    pub(super) neighbors: Neighbors,
+    #[arg(long, value_parser = named::<NeighboringRelation>(NeighboringRelation::NAMES), default_value = "replace-one", value_name = "RELATION")]
+    pub(super) neighbors: NeighboringRelation,
     /// Number of public records; shows the worst case of reweighting them, as pmw-pub in its published form does
     #[arg(long, value_name = "M", value_parser = count, allow_negative_numbers = true)]
     pub(super) public_records: Option<u64>,
@@ -395,8 +334,8 @@ pub(super) struct SampleArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) out: PathBuf,
     /// Write the table as many files of this form, part-00000 and so on, into the folder --out, in parallel
-    #[arg(long, value_enum, value_name = "FORM", conflicts_with = "complete")]
-    pub(super) parts: Option<PartsName>,
+    #[arg(long, value_parser = named::<PartForm>(PartForm::NAMES), value_name = "FORM", conflicts_with = "complete")]
+    pub(super) parts: Option<PartForm>,
     /// Records in each part except the last
     #[arg(long, value_name = "N", value_parser = count, default_value_t = PART_ROWS, allow_negative_numbers = true)]
     pub(super) part_rows: u64,
@@ -410,11 +349,11 @@ pub(super) struct SampleArgs {
     #[arg(long, value_name = "NAMES", requires = "complete", value_delimiter = ',')]
     pub(super) keep: Vec<String>,
     /// How to draw records
-    #[arg(long, value_enum, default_value = "refined", value_name = "HOW")]
-    pub(super) draw: DrawName,
+    #[arg(long, value_parser = named::<Drawing>(Drawing::NAMES), default_value = "refined", value_name = "HOW")]
+    pub(super) draw: Drawing,
     /// How to write categorical values
-    #[arg(long, value_enum, default_value = "codes", value_name = "HOW")]
-    pub(super) labels: LabelsName,
+    #[arg(long, value_parser = named::<Labels>(Labels::NAMES), default_value = "codes", value_name = "HOW")]
+    pub(super) labels: Labels,
     /// Seed for a reproducible draw; does not affect privacy
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(super) seed: Option<u64>,

@@ -82,7 +82,7 @@ pub(super) fn run(args: &MixtureErrorArgs, console: Console) -> Outcome {
     let spending = Spending {
         command: "mixture-error",
         budget,
-        unit: PrivacyUnit::of_record(args.neighbors.relation()),
+        unit: PrivacyUnit::of_record(args.neighbors),
         earlier: None,
         seed: args.seed,
         ledger: args.ledger.as_deref(),
@@ -98,7 +98,7 @@ fn exact(
     workload: &Workload,
 ) -> Outcome {
     let started = Instant::now();
-    let cells = args.cells.scored();
+    let cells = args.cells;
     let tolerance = args.tolerance.unwrap_or(MixtureError::default().tolerance);
     let solver = MixtureError { tolerance, cells, ..MixtureError::default() };
     let found = solver.solve(support, real, workload)?;
@@ -183,7 +183,7 @@ fn release(
     let public = PublicData::new(PublicFile::stem(&args.public), support, real.domain())?;
     let release = MixtureRelease {
         tolerance: args.tolerance.unwrap_or(MixtureError::RELEASED),
-        cells: args.cells.scored(),
+        cells: args.cells,
         ..MixtureRelease::default()
     };
     let answer = spending.run(real, console, |curator| {

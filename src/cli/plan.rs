@@ -12,7 +12,7 @@ use jointly::query::Workload;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::args::{Neighbors, PlanArgs};
+use super::args::PlanArgs;
 use super::console;
 use super::engine::{self, EngineCost};
 use super::failure::{Failure, Outcome};
@@ -87,7 +87,7 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
     if args.records == 0 {
         return Err(Failure::usage("--records is 0, expected at least 1"));
     }
-    if args.public_records.is_some() && args.neighbors != Neighbors::ReplaceOne {
+    if args.public_records.is_some() && args.neighbors != NeighboringRelation::ReplaceOne {
         return Err(Failure::usage("--public-records needs --neighbors replace-one"));
     }
     run::check_parameters(&args.mechanism)?;
@@ -96,7 +96,7 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
     let budget = Budget::approximate(args.epsilon, args.delta)?;
     let domain = Schema::read(&args.schema)?.domain();
     let (workload, left_out) = args.workload.source()?.read(&domain)?;
-    let relation = args.neighbors.relation();
+    let relation = args.neighbors;
     let earlier = args.ledger_from.as_deref().map(LedgerFile::read).transpose()?;
     let (budget, rho) = budget.left_after(relation, earlier.as_ref())?;
     let records = args.records;

@@ -52,7 +52,7 @@ pub(super) fn check_parameters<const A: bool>(args: &Chosen<A>) -> Outcome {
 
 /// The unit of privacy, which determines the neighboring tables: that of a job with these flags.
 pub(super) fn unit(args: &UnitArgs) -> Outcome<PrivacyUnit> {
-    let (neighbors, unit) = (args.neighbors.relation(), args.unit.clone());
+    let (neighbors, unit) = (args.neighbors, args.unit.clone());
     let job = Job { neighbors, unit, max_records: args.max_records, ..Job::default() };
     Ok(job.privacy_unit()?)
 }

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use jointly::data::{PartialTable, UnitTable, write_csv_blocks};
-use jointly::model::{Evidence, LinkedRows, ModelFile, ModelLimits, Parts};
+use jointly::model::{Evidence, LinkedRows, ModelFile, ModelLimits, PartForm, Parts};
 use jointly::observe::Unstoppable;
 use jointly::synthesis::reserve_files;
 use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
 use serde_json::json;
 
-use super::args::{PartsName, SampleArgs};
+use super::args::SampleArgs;
 use super::console::{self, Console};
 use super::failure::{Failure, Outcome};
 use super::format::counted;
@@ -50,21 +50,20 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     if let Some(units) = &file.linked {
         file.check_units(evidence.as_ref())?;
         let records = rows(args.rows.unwrap_or(0))?;
-        let drawn = model.rows(records, args.draw.drawing(), &file.refined_on, &mut rng)?;
+        let drawn = model.rows(records, args.draw, &file.refined_on, &mut rng)?;
         let LinkedRows { rows, numbers } = model.link(&drawn, units, &mut rng)?;
         let table = UnitTable { rows: &rows, numbers: &numbers, units };
-        table.write(&args.out, &file.schema, args.labels.labels(), rng.next_u64())?;
+        table.write(&args.out, &file.schema, args.labels, rng.next_u64())?;
         note(args, &file, rows.records() as u64, console);
         return Ok(());
     }
-    let blocks =
-        model.blocks(args.rows.unwrap_or(0), args.draw.drawing(), &file.refined_on, &mut rng)?;
+    let blocks = model.blocks(args.rows.unwrap_or(0), args.draw, &file.refined_on, &mut rng)?;
     let seed = rng.next_u64();
     // Fewer than asked for if the reader of a pipe leaves early.
     let mut drawn = 0;
     let blocks =
         blocks.inspect(|block| drawn += block.as_ref().map_or(0, |block| block.records() as u64));
-    write_csv_blocks(&args.out, blocks, &file.schema, args.labels.labels(), seed)?;
+    write_csv_blocks(&args.out, blocks, &file.schema, args.labels, seed)?;
     note(args, &file, drawn, console);
     Ok(())
 }
@@ -72,7 +71,7 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
 /// Writes the records in parts.
 fn parts(
     file: &ModelFile,
-    name: PartsName,
+    form: PartForm,
     seed: u64,
     args: &SampleArgs,
     console: Console,
@@ -89,9 +88,9 @@ fn parts(
         model: &file.model,
         schema: &file.schema,
         cliques: &file.refined_on,
-        drawing: args.draw.drawing(),
-        labels: args.labels.labels(),
-        form: name.form(),
+        drawing: args.draw,
+        labels: args.labels,
+        form,
         records,
         part_rows: args.part_rows,
         seed,
@@ -119,7 +118,7 @@ fn complete(
             "a value that some record of the model has together with the values before it";
         partial.contradiction(row, column, expected)
     })?;
-    partial.write_with(&drawn, &file.schema, &args.out, args.labels.labels(), rng.next_u64())?;
+    partial.write_with(&drawn, &file.schema, &args.out, args.labels, rng.next_u64())?;
     Ok(drawn.records() as u64)
 }
 

@@ -6,11 +6,11 @@ use jointly::data::{
     Document, DocumentKind, Draft, Remark, draft, draft_from_document, draft_from_public,
     read_text, write_text,
 };
-use jointly::domain::{Encoding, Schema, TableFormat};
+use jointly::domain::{Schema, TableFormat};
 use jointly::synthesis::reserve_files;
 use serde_json::json;
 
-use super::args::{EncodingName, Export, SchemaArgs, TableArgs};
+use super::args::{Export, SchemaArgs, TableArgs};
 use super::console::{self, Console};
 use super::failure::{Failure, Outcome};
 use super::format::counted;
@@ -151,11 +151,7 @@ fn format(args: &TableArgs) -> Outcome<TableFormat> {
             "a name of the header is empty, expected a name for each column",
         ));
     }
-    let encoding = match args.encoding {
-        EncodingName::Utf8 => Encoding::Utf8,
-        EncodingName::Latin1 => Encoding::Latin1,
-    };
-    let format = TableFormat { delimiter, names, encoding, trim: false };
+    let format = TableFormat { delimiter, names, encoding: args.encoding, trim: false };
     let given = TableFormat { names: format.names.clone().filter(|_| is_given), ..format.clone() };
     given.check("--delimiter or --header").map_err(|error| Failure::usage(error.to_string()))?;
     Ok(format)

@@ -20,7 +20,7 @@ pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
     let spending = Spending::new("trust", &args.spend)?;
     let trust = Trust {
         mixture_share: args.mixture_share,
-        cells: args.cells.scored(),
+        cells: args.cells,
         rows: args.rows,
         tolerance: MixtureError::RELEASED,
         confidence: args.confidence,

@@ -23,7 +23,7 @@ pub(super) fn run(args: &TuneArgs, console: Console) -> Outcome {
         grids: args.candidates.clone(),
         seeds: args.seeds,
         budget: Budget::approximate(args.epsilon, args.delta)?,
-        relation: args.neighbors.relation(),
+        relation: args.neighbors,
         records: args.records,
     };
     tuning.check()?;

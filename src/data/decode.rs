@@ -28,6 +28,14 @@ pub enum Labels {
     Text,
 }
 
+impl Labels {
+    /// The names, each with its meaning.
+    pub const NAMES: &'static [(&'static str, &'static str)] = &[
+        ("codes", "The codes, as in the tables that the schema describes"),
+        ("text", "The labels of the schema, for readers; no command reads such a table again"),
+    ];
+}
+
 /// Writes a table to a CSV file, gzip when the name ends in `.gz`; see [`write_csv`].
 ///
 /// The file appears whole or not at all (a durable write); the path `-` is standard output, and pipes and character

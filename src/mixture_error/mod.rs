@@ -45,6 +45,14 @@ pub enum ScoredCells {
     Supported,
 }
 
+impl ScoredCells {
+    /// The names, each with its meaning.
+    pub const NAMES: &'static [(&'static str, &'static str)] = &[
+        ("all", "All cells of the workload"),
+        ("supported", "Only cells that contain a row of the public table"),
+    ];
+}
+
 /// The best mixture error of a support S for a table D (Liu et al. 2021, section 5): **not private**.
 ///
 /// ```text

@@ -29,6 +29,17 @@ pub enum Drawing {
     Independent,
 }
 
+impl Drawing {
+    /// The names, each with its meaning.
+    pub const NAMES: &'static [(&'static str, &'static str)] = &[
+        (
+            "refined",
+            "Round the model, then move records closer to its marginals on the workload; gives the smallest error",
+        ),
+        ("independent", "Draw every record independently, for methods that assume a random sample"),
+    ];
+}
+
 /// A distribution over the records of a domain, with the number of records it stands for.
 ///
 /// A new kind of model implements this, and says in `model/mod.rs` how it is read from a file.

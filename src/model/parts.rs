@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::data::{Dataset, Labels, check_form, write_csv_blocks};
@@ -26,7 +27,8 @@ const SLICE: u32 = 1 << 16;
 const PREFIX: &str = "part-";
 
 /// The form of the files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum PartForm {
     /// Text.
     Csv,
@@ -37,6 +39,13 @@ pub enum PartForm {
 }
 
 impl PartForm {
+    /// The names, each with its meaning.
+    pub const NAMES: &'static [(&'static str, &'static str)] = &[
+        ("csv", "CSV"),
+        ("csv-gz", "CSV, compressed with gzip"),
+        ("parquet", "Parquet, if this program was built with it"),
+    ];
+
     /// How the names of files end.
     pub fn ending(self) -> &'static str {
         match self {

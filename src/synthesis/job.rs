@@ -19,27 +19,6 @@ use crate::synthesis::{Existing, PublicTable, SchemaSource, TableSource};
 /// The mechanism to use when none is specified.
 pub const DEFAULT_MECHANISM: &str = "anchor-pgm";
 
-/// The choices of [`Job::neighbors`].
-const NEIGHBORS: Form = Form::Choice(&[
-    ("replace-one", "One record changes its values; the number of records is public"),
-    ("add-remove-one", "One record is added or removed; the number of records is private"),
-]);
-
-/// The choices of [`Job::draw`].
-const DRAWINGS: Form = Form::Choice(&[
-    (
-        "refined",
-        "Round the model, then move records closer to its marginals on the workload; gives the smallest error",
-    ),
-    ("independent", "Draw every record independently, for methods that assume a random sample"),
-]);
-
-/// The choices of [`Job::labels`].
-const LABELS: Form = Form::Choice(&[
-    ("codes", "The codes, as in the tables that the schema describes"),
-    ("text", "The labels of the schema, for readers; no command reads such a table again"),
-]);
-
 settings! {
     /// A job that creates a synthetic table, with all its settings.
     ///
@@ -110,7 +89,7 @@ settings! {
         /// Neighboring relation: which pairs of tables must be indistinguishable.
         ///
         /// With add-remove-one, the number of records is private too.
-        neighbors: NeighboringRelation = NeighboringRelation::ReplaceOne, Privacy, NEIGHBORS, "RELATION";
+        neighbors: NeighboringRelation = NeighboringRelation::ReplaceOne, Privacy, Form::Choice(NeighboringRelation::NAMES), "RELATION";
         /// Column that identifies the unit of each record, such as a household; needs add-remove-one neighbors.
         ///
         /// A unit is then what differs between neighboring tables: `docs/guide/mechanisms.md`
@@ -141,12 +120,12 @@ settings! {
         /// How to draw records.
         ///
         /// As of [`sample`](#sample).
-        draw: Drawing = Drawing::Refined, Output, DRAWINGS, "HOW";
+        draw: Drawing = Drawing::Refined, Output, Form::Choice(Drawing::NAMES), "HOW";
         /// How to write categorical values.
         ///
         /// No command reads a table of labels under its schema, so not with `--tables`; `sample --labels codes` draws one that
         /// can be read from the model.
-        labels: Labels = Labels::Codes, Output, LABELS, "HOW";
+        labels: Labels = Labels::Codes, Output, Form::Choice(Labels::NAMES), "HOW";
         /// Number of replicates: tables that the same run makes of the released table, for combine; they cost no privacy, and
         /// about M times the time [default: none].
         ///

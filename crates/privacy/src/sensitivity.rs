@@ -21,6 +21,12 @@ pub enum NeighboringRelation {
 }
 
 impl NeighboringRelation {
+    /// The names of the relations of single records, each with its meaning.
+    pub const NAMES: &'static [(&'static str, &'static str)] = &[
+        ("replace-one", "One record changes its values; the number of records is public"),
+        ("add-remove-one", "One record is added or removed; the number of records is private"),
+    ];
+
     /// The largest L1 difference of one marginal's counts between neighbors, `Δ₁`: 2, 1 or K.
     const fn changed_counts(self) -> u32 {
         match self {

@@ -10,6 +10,7 @@ use jointly::synthesis::{DEFAULT_MECHANISM, PublicFile};
 use serde_json::{Map, Value};
 
 use super::count::count;
+use super::possible;
 
 /// A mechanism and the parameters given on the command line.
 pub(in crate::cli) type MechanismArgs = Chosen<false>;
@@ -114,13 +115,9 @@ pub(super) fn of_form(arg: Arg, form: Form) -> Arg {
         Form::Count => arg.value_parser(counted),
         Form::Whole => arg.value_parser(count),
         Form::Number => arg.value_parser(finite),
-        Form::Choice(choices) => {
-            let names = choices.iter().map(|(name, help)| PossibleValue::new(*name).help(*help));
-            arg.value_parser(PossibleValuesParser::new(names))
-        }
+        Form::Choice(choices) => arg.value_parser(PossibleValuesParser::new(possible(choices))),
         Form::Choices(choices) => {
-            let names = choices.iter().map(|(name, help)| PossibleValue::new(*name).help(*help));
-            arg.value_delimiter(',').value_parser(PossibleValuesParser::new(names))
+            arg.value_delimiter(',').value_parser(PossibleValuesParser::new(possible(choices)))
         }
         Form::Names => arg.value_delimiter(',').action(ArgAction::Append),
         Form::Texts => arg.action(ArgAction::Append),

@@ -2,28 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use jointly::mixture_error::ScoredCells;
 
-use super::{Neighbors, SpendArgs, WorkloadArgs};
+use jointly::privacy::NeighboringRelation;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum CellsName {
-    /// All cells of the workload
-    All,
-    /// Only cells that contain a row of the public table
-    Supported,
-}
-
-impl CellsName {
-    /// The library's equivalent.
-    pub(in crate::cli) const fn scored(self) -> ScoredCells {
-        match self {
-            Self::All => ScoredCells::All,
-            Self::Supported => ScoredCells::Supported,
-        }
-    }
-}
+use super::{SpendArgs, WorkloadArgs, named};
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct MixtureErrorArgs {
@@ -39,8 +23,8 @@ pub(in crate::cli) struct MixtureErrorArgs {
     #[command(flatten)]
     pub(in crate::cli) workload: WorkloadArgs,
     /// Cells to include in the error
-    #[arg(long, value_enum, default_value = "all", value_name = "CELLS")]
-    pub(in crate::cli) cells: CellsName,
+    #[arg(long, value_parser = named::<ScoredCells>(ScoredCells::NAMES), default_value = "all", value_name = "CELLS")]
+    pub(in crate::cli) cells: ScoredCells,
     /// Width at which to stop narrowing the bounds [default: 1e-6]; with --epsilon: largest distance between the
     /// quantity that gets the noise and the best mixture error [default: 0.00025]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
@@ -52,8 +36,8 @@ pub(in crate::cli) struct MixtureErrorArgs {
     #[arg(long, value_name = "D", allow_negative_numbers = true, requires = "epsilon")]
     pub(in crate::cli) delta: Option<f64>,
     /// Neighboring relation: which pairs of tables must be indistinguishable
-    #[arg(long, value_enum, default_value = "replace-one", value_name = "RELATION")]
-    pub(in crate::cli) neighbors: Neighbors,
+    #[arg(long, value_parser = named::<NeighboringRelation>(NeighboringRelation::NAMES), default_value = "replace-one", value_name = "RELATION")]
+    pub(in crate::cli) neighbors: NeighboringRelation,
     /// Seed for a reproducible release; the result is then NOT private
     #[arg(long, value_name = "S", requires = "epsilon", allow_negative_numbers = true)]
     pub(in crate::cli) seed: Option<u64>,
@@ -86,8 +70,8 @@ pub(in crate::cli) struct TrustArgs {
     #[arg(long, default_value = "all-2-way", value_name = "all-K-way|FILE")]
     pub(in crate::cli) workload: String,
     /// Cells to include in the best mixture errors
-    #[arg(long, value_enum, default_value = "all", value_name = "CELLS")]
-    pub(in crate::cli) cells: CellsName,
+    #[arg(long, value_parser = named::<ScoredCells>(ScoredCells::NAMES), default_value = "all", value_name = "CELLS")]
+    pub(in crate::cli) cells: ScoredCells,
     /// Share of the budget for the best mixture errors; the rest is for the errors of marginals
     #[arg(long, default_value_t = 0.2, value_name = "A", allow_negative_numbers = true)]
     pub(in crate::cli) mixture_share: f64,

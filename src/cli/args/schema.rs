@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use jointly::domain::Encoding;
+
+use super::named;
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct SchemaArgs {
@@ -50,8 +53,8 @@ pub(in crate::cli) struct TableArgs {
     #[arg(long)]
     pub(in crate::cli) no_header: bool,
     /// Encoding of tables without a byte-order mark; a mark for UTF-8 or UTF-16 decides by itself
-    #[arg(long, value_enum, default_value = "utf-8", value_name = "NAME")]
-    pub(in crate::cli) encoding: EncodingName,
+    #[arg(long, value_parser = named::<Encoding>(Encoding::NAMES), default_value = "utf-8", value_name = "NAME")]
+    pub(in crate::cli) encoding: Encoding,
 }
 
 /// A file to export a schema to. There is one kind: the metadata of SDV.
@@ -68,14 +71,4 @@ impl FromStr for Export {
             _ => Err("expected KIND:FILE with the kind sdv"),
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum EncodingName {
-    /// UTF-8; other bytes are errors
-    #[value(name = "utf-8")]
-    Utf8,
-    /// Latin-1, read as Windows-1252
-    #[value(name = "latin-1")]
-    Latin1,
 }

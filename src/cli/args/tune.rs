@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use jointly::experiment::Grid;
 
-use super::{MechanismArgs, Neighbors, WorkloadArgs};
+use jointly::privacy::NeighboringRelation;
+
+use super::{MechanismArgs, WorkloadArgs, named};
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct TuneArgs {
@@ -39,8 +41,8 @@ pub(in crate::cli) struct TuneArgs {
     #[arg(long, default_value_t = 5, value_name = "K", allow_negative_numbers = true)]
     pub(in crate::cli) seeds: u32,
     /// Neighboring relation that synth will have
-    #[arg(long, value_enum, default_value = "replace-one", value_name = "RELATION")]
-    pub(in crate::cli) neighbors: Neighbors,
+    #[arg(long, value_parser = named::<NeighboringRelation>(NeighboringRelation::NAMES), default_value = "replace-one", value_name = "RELATION")]
+    pub(in crate::cli) neighbors: NeighboringRelation,
     /// Print JSON instead of text
     #[arg(long)]
     pub(in crate::cli) json: bool,

@@ -9,20 +9,20 @@ use jointly::Error;
 use jointly::evaluation::RulesSource;
 use jointly::mechanism::{self, PublicTables};
 use jointly::report::comparison::Key;
-use jointly::synthesis::PublicFile;
+use jointly::synthesis::PublicTable;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::protocol::{DataSet, Protocol, Tables};
-use crate::cli::args::{CompareArgs, Neighbors};
+use super::protocol::{DataSet, Protocol, Shared};
+use crate::cli::args::CompareArgs;
 use crate::cli::failure::{Failure, Outcome};
 
 /// The subject of one run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub(super) enum Subject {
-    /// A mechanism.
-    Mechanism { name: String, parameters: Map<String, Value> },
+    /// The job's mechanism.
+    Mechanism,
     /// A public table by position, used directly without any mechanism.
     PublicTable(usize),
     /// The product of the real table's one-way marginals: the error of ignoring all dependence.
@@ -36,9 +36,8 @@ pub(super) struct Cell {
     /// A digest of everything that affects the result.
     pub(super) digest: String,
     pub(super) subject: Subject,
-    pub(super) tables: Tables,
-    pub(super) delta: f64,
-    pub(super) neighbors: Neighbors,
+    /// What is shared with the other runs of the data set, except that its job has this run's mechanism, epsilon and seed.
+    pub(super) shared: Shared,
 }
 
 /// The runs of a protocol that the flags select, in the order of the seeds.
@@ -48,16 +47,15 @@ pub(super) fn cells(protocol: &Protocol, only: &CompareArgs) -> Outcome<Vec<Cell
     let mut cells = Vec::new();
     let asked = |set: &&DataSet| only.data.is_empty() || only.data.contains(&set.name);
     for set in protocol.data.iter().filter(asked) {
-        let tables = protocol.tables(set)?;
-        for (subject, key) in subjects(protocol, set, &tables, only)? {
-            let mut cell = Cell {
-                key,
-                digest: String::new(),
-                subject,
-                tables: tables.clone(),
-                delta: protocol.delta,
-                neighbors: protocol.neighbors,
-            };
+        let shared = protocol.shared(set)?;
+        for (subject, key) in subjects(protocol, set, &shared, only)? {
+            let mut shared = shared.clone();
+            if subject == Subject::Mechanism {
+                shared.job.mechanism.clone_from(&key.mechanism);
+                shared.job.parameters = protocol.parameters(set, &key.mechanism)?;
+                (shared.job.epsilon, shared.job.seed) = (key.epsilon, key.seed);
+            }
+            let mut cell = Cell { key, digest: String::new(), subject, shared };
             cell.digest = digests.of_cell(&cell)?;
             cells.push(cell);
         }
@@ -71,7 +69,7 @@ pub(super) fn cells(protocol: &Protocol, only: &CompareArgs) -> Outcome<Vec<Cell
 fn subjects(
     protocol: &Protocol,
     set: &DataSet,
-    tables: &Tables,
+    shared: &Shared,
     only: &CompareArgs,
 ) -> Outcome<Vec<(Subject, Key)>> {
     let key = |mechanism: &str, epsilon, seed| Key {
@@ -81,8 +79,9 @@ fn subjects(
         seed,
     };
     let mut subjects = vec![(Subject::OneWay, key("true one-way marginals", None, None))];
-    let mut public: Vec<String> = tables.public.iter().map(|path| PublicFile::stem(path)).collect();
-    public.extend(tables.split.as_ref().map(|_| "part".to_owned()));
+    let mut public: Vec<String> =
+        shared.job.public.iter().map(|table| table.name.clone()).collect();
+    public.extend(shared.split.as_ref().map(|_| "part".to_owned()));
     for (table, name) in public.iter().enumerate() {
         let name = format!("public table {name}");
         subjects.push((Subject::PublicTable(table), key(&name, None, None)));
@@ -91,8 +90,6 @@ fn subjects(
         if !(only.mechanism.is_empty() || only.mechanism.iter().any(|m| m.0 == *mechanism)) {
             continue;
         }
-        let parameters = protocol.parameters(set, mechanism)?;
-        let subject = Subject::Mechanism { name: mechanism.clone(), parameters };
         // If nothing is spent, epsilon does not matter.
         let epsilons: Vec<Option<f64>> = if mechanism::find(mechanism)?.spends {
             let asked = protocol.epsilons.iter().filter(|e| is_asked(only, **e));
@@ -103,7 +100,7 @@ fn subjects(
         let asked = |seed: &&u64| only.seed.is_empty() || only.seed.contains(seed);
         for seed in protocol.seeds.iter().filter(asked) {
             let key = |epsilon: &Option<f64>| key(mechanism, *epsilon, Some(*seed));
-            subjects.extend(epsilons.iter().map(|epsilon| (subject.clone(), key(epsilon))));
+            subjects.extend(epsilons.iter().map(|epsilon| (Subject::Mechanism, key(epsilon))));
         }
     }
     Ok(subjects)
@@ -143,22 +140,20 @@ impl Digests {
     /// A digest of everything that affects a run's result: the contents of its files, not their paths, and its
     /// parameters. Public tables count only if they are used, so that data sets can share runs without them.
     fn of_cell(&mut self, cell: &Cell) -> Outcome<String> {
-        let tables = &cell.tables;
-        let uses_public = |name: &str| -> Outcome<bool> {
-            Ok(mechanism::find(name)?.public_tables != PublicTables::Unused)
-        };
-        let (public, spoil): (&[PathBuf], _) = match &cell.subject {
-            Subject::Mechanism { name, .. } if uses_public(name)? => {
-                (&tables.public, &tables.spoil)
-            }
+        let (shared, job) = (&cell.shared, &cell.shared.job);
+        let uses_public =
+            || -> Outcome<bool> { Ok(job.entry()?.public_tables != PublicTables::Unused) };
+        let (public, spoil): (&[PublicTable], _) = match &cell.subject {
+            Subject::Mechanism if uses_public()? => (&job.public, &shared.spoil),
             Subject::PublicTable(table) => {
-                (tables.public.get(*table..=*table).unwrap_or_default(), &tables.spoil)
+                (job.public.get(*table..=*table).unwrap_or_default(), &shared.spoil)
             }
             _ => (&[], &None),
         };
-        let mut files: Vec<&PathBuf> = vec![&tables.schema, &tables.private];
-        files.extend(public);
-        let asked = &tables.evaluation;
+        let tables = [job.schema.file(), job.private.file()].into_iter();
+        let tables = tables.chain(public.iter().map(|table| table.source.file()));
+        let mut files: Vec<&Path> = tables.flatten().collect();
+        let asked = &shared.evaluation;
         if let Some(RulesSource::File(rules)) = &asked.rules {
             files.push(rules);
         }
@@ -170,12 +165,19 @@ impl Digests {
             name if name.starts_with("all-") => name.to_owned(),
             file => self.of_file(Path::new(file))?,
         };
-        let names: Vec<String> = public.iter().map(|path| PublicFile::stem(path)).collect();
+        let names: Vec<&str> = public.iter().map(|table| &*table.name).collect();
+        let subject = match &cell.subject {
+            Subject::Mechanism => {
+                let (name, parameters) = (&job.mechanism, &job.parameters);
+                json!({"Mechanism": {"name": name, "parameters": parameters}})
+            }
+            other => json!(other),
+        };
         let measures = (&asked.measures, asked.k, asked.draws);
         let parts = (
-            (env!("CARGO_PKG_VERSION"), contents, names, &tables.split, &tables.attributes),
-            (workload, asked.max_cells, measures, &cell.subject, cell.key.epsilon, cell.key.seed),
-            (cell.delta, cell.neighbors, &asked.groups),
+            (env!("CARGO_PKG_VERSION"), contents, names, &shared.split, &shared.attributes),
+            (workload, asked.max_cells, measures, subject, cell.key.epsilon, cell.key.seed),
+            (job.delta, job.neighbors, &asked.groups),
         );
         let failed = |error| Failure::internal(format!("cannot write JSON: {error}"));
         let mut text = serde_json::to_string(&parts).map_err(failed)?;

@@ -4,20 +4,20 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use jointly::Error;
 use jointly::data::read_text;
 use jointly::domain::Schema;
 use jointly::evaluation::{EvaluationSettings, Measure, RulesSource};
 use jointly::experiment::{Split, Spoil};
 use jointly::mechanism;
-use jointly::privacy::{Delta, Epsilon};
+use jointly::privacy::{Delta, Epsilon, NeighboringRelation};
 use jointly::query::WorkloadSource;
 use jointly::report::comparison::Comparison;
-use serde::de::{Deserializer, Error as _};
+use jointly::synthesis::{PublicFile, PublicTable};
+use jointly::{Error, Job};
+use serde::de::{Deserializer, Error as _, IntoDeserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::cli::args::Neighbors;
 use crate::cli::failure::{Failure, Outcome, Reason};
 
 /// The data sets, mechanisms, budgets and seeds to run. Keys are documented in `docs/guide/compare.md`.
@@ -26,15 +26,15 @@ use crate::cli::failure::{Failure, Outcome, Reason};
 pub(super) struct Protocol {
     pub(super) title: Option<String>,
     #[serde(deserialize_with = "delta")]
-    pub(super) delta: f64,
+    delta: f64,
     #[serde(deserialize_with = "epsilons")]
     pub(super) epsilons: Vec<f64>,
     #[serde(deserialize_with = "distinct")]
     pub(super) seeds: Vec<u64>,
     #[serde(deserialize_with = "known")]
     pub(super) mechanisms: Vec<String>,
-    #[serde(default = "replace_one")]
-    pub(super) neighbors: Neighbors,
+    #[serde(default, deserialize_with = "relation")]
+    neighbors: NeighboringRelation,
     #[serde(default = "all_three_way")]
     workload: String,
     max_cells: Option<u64>,
@@ -86,18 +86,17 @@ pub(super) struct DataSet {
     tuning: BTreeMap<String, Map<String, Value>>,
 }
 
-/// The tables of a data set, found and named.
+/// What the runs of a data set share.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Tables {
-    pub(super) schema: PathBuf,
-    pub(super) private: PathBuf,
-    pub(super) public: Vec<PathBuf>,
+pub(super) struct Shared {
+    /// The job, without mechanism, epsilon and seed.
+    pub(super) job: Job,
     pub(super) split: Option<Split>,
     #[serde(default)]
     pub(super) spoil: Option<Spoil>,
     /// Names of the included attributes.
     pub(super) attributes: Vec<String>,
-    /// What to measure, and the workload.
+    /// What to measure, on the workload of the job.
     pub(super) evaluation: EvaluationSettings,
 }
 
@@ -214,7 +213,7 @@ impl Protocol {
     }
 
     /// Finds the files of a data set and the included attributes.
-    pub(super) fn tables(&self, set: &DataSet) -> Outcome<Tables> {
+    pub(super) fn shared(&self, set: &DataSet) -> Outcome<Shared> {
         let find = |file: &PathBuf| self.find(&set.folder.join(file));
         let schema = find(&set.schema)?;
         let workload = set.workload.as_ref().unwrap_or(&self.workload);
@@ -241,16 +240,29 @@ impl Protocol {
                 return Err(Error::invalid_specification(place, found, expected).into());
             }
         }
-        Ok(Tables {
+        let public = |file| -> Outcome<PublicTable> {
+            let path = find(file)?;
+            Ok(PublicFile { name: PublicFile::stem(&path), path }.into())
+        };
+        let max_cells = set.max_cells.or(self.max_cells);
+        let job = Job {
+            private: find(&set.private)?.into(),
+            public: set.public.iter().map(public).collect::<Outcome<_>>()?,
+            schema: schema.into(),
+            workload: workload.clone(),
+            max_cells,
+            delta: Some(self.delta),
+            neighbors: self.neighbors,
+            ..Job::default()
+        };
+        Ok(Shared {
+            job,
             attributes,
-            schema,
-            private: find(&set.private)?,
-            public: set.public.iter().map(find).collect::<Outcome<_>>()?,
             split: set.split.clone(),
             spoil: set.spoil.clone(),
             evaluation: EvaluationSettings {
                 workload,
-                max_cells: set.max_cells.or(self.max_cells),
+                max_cells,
                 worst: 0,
                 measures: self.measures.clone(),
                 k: self.k,
@@ -354,8 +366,13 @@ where
     Ok(list)
 }
 
-const fn replace_one() -> Neighbors {
-    Neighbors::ReplaceOne
+/// A relation between single records.
+fn relation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NeighboringRelation, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    if NeighboringRelation::NAMES.iter().all(|(known, _)| name != *known) {
+        return Err(D::Error::unknown_variant(&name, &["replace-one", "add-remove-one"]));
+    }
+    NeighboringRelation::deserialize(name.into_deserializer())
 }
 
 fn all_three_way() -> String {

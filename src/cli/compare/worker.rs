@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -10,17 +11,16 @@ use jointly::data::{
 };
 use jointly::domain::Schema;
 use jointly::evaluation::{ColumnComparison, Evaluation, Measures, WorkloadError};
-use jointly::mechanism::{self, Task};
+use jointly::mechanism::Task;
 use jointly::model::Drawing;
 use jointly::observe::Silent;
 use jointly::privacy::{Budget, Curator, NoiseSeed, Rho};
 use jointly::report::comparison::Row;
-use jointly::synthesis::{PublicFile, without_groups};
+use jointly::synthesis::{PublicTable, without_groups};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
 use super::cell::{Cell, Subject};
-use super::protocol::Tables;
 use crate::cli::console;
 use crate::cli::failure::{Failure, Outcome, Reason};
 
@@ -75,38 +75,38 @@ struct Inputs {
 }
 
 impl Inputs {
-    /// `subject`: for a mechanism with groups, the group attributes of public tables are not read.
-    fn read(tables: &Tables, subject: &Subject) -> Outcome<Self> {
-        let schema = Schema::read(&tables.schema)?.select(&tables.attributes)?;
+    /// For a mechanism with groups, the group attributes of public tables are not read.
+    fn read(cell: &Cell) -> Outcome<Self> {
+        let (shared, job) = (&cell.shared, &cell.shared.job);
+        let file = |file: Option<&'_ Path>| {
+            file.map(Path::to_owned).ok_or_else(|| Failure::internal("a table that is no file"))
+        };
+        let schema = Schema::read(&file(job.schema.file())?)?.select(&shared.attributes)?;
         let domain = schema.domain();
-        let evaluation = tables.evaluation.under(&schema)?;
-        let table = evaluation.read(&tables.private)?;
+        let evaluation = shared.evaluation.under(&schema)?;
+        let table = evaluation.read(&file(job.private.file())?)?;
         let spoiled = |table: Dataset| -> Outcome<Dataset> {
-            match &tables.spoil {
+            match &shared.spoil {
                 Some(spoil) => Ok(spoil.apply(&table)?),
                 None => Ok(table),
             }
         };
-        if let Some(split) = &tables.split {
+        if let Some(split) = &shared.split {
             let [private, public] = split.apply(&table.records, evaluation.workload())?;
             let public = vec![PublicData::new("part", spoiled(public)?, &domain)?];
             // The numbers of a part of a file are not apart.
             return Ok(Self { private: private.into(), public, evaluation });
         }
-        let public_schema = match subject {
-            Subject::Mechanism { parameters, .. } if parameters.contains_key("groups") => {
-                without_groups(&tables.evaluation.groups, &schema)?
-            }
-            _ => schema,
+        let public_schema = if job.parameters.contains_key("groups") {
+            without_groups(&shared.evaluation.groups, &schema)?
+        } else {
+            schema
         };
-        let read = |path| -> Outcome<PublicData> {
-            Ok(PublicData::new(
-                PublicFile::stem(path),
-                spoiled(read_public_csv(path, &public_schema)?)?,
-                &domain,
-            )?)
+        let read = |table: &PublicTable| -> Outcome<PublicData> {
+            let rows = read_public_csv(&file(table.source.file())?, &public_schema)?;
+            Ok(PublicData::new(&table.name, spoiled(rows)?, &domain)?)
         };
-        let public = tables.public.iter().map(|path| read(path)).collect::<Outcome<_>>()?;
+        let public = job.public.iter().map(read).collect::<Outcome<_>>()?;
         Ok(Self { private: table, public, evaluation })
     }
 }
@@ -114,7 +114,7 @@ impl Inputs {
 impl Cell {
     /// Runs the cell; `None` for a public table that lacks attributes.
     fn row(&self) -> Outcome<Option<Row>> {
-        let inputs = Inputs::read(&self.tables, &self.subject)?;
+        let inputs = Inputs::read(self)?;
         let Inputs { private, public, evaluation } = &inputs;
         let mut row = Row {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -136,7 +136,7 @@ impl Cell {
                 }
                 table.table().clone().into()
             }
-            Subject::Mechanism { .. } => {
+            Subject::Mechanism => {
                 let synthetic = self.synthesize(&inputs, &mut row)?;
                 match private.numbers {
                     Some(_) => self.with_numbers(evaluation.schema(), synthetic)?,
@@ -161,18 +161,17 @@ impl Cell {
     /// Runs a mechanism and draws as many records as the private table has. The time covers these two steps. The
     /// memory is the peak of the process up to the end of these steps, including its tables.
     fn synthesize(&self, inputs: &Inputs, row: &mut Row) -> Outcome<Dataset> {
-        let Subject::Mechanism { name, parameters } = &self.subject else {
-            return Err(Failure::internal("not a mechanism"));
-        };
-        let mechanism = mechanism::find(name)?.build(parameters)?;
-        let budget = self.key.epsilon.map(|epsilon| Budget::approximate(epsilon, self.delta));
-        let limit = budget.transpose()?.map_or(Rho::ZERO, Budget::rho);
-        let seed = self.key.seed.unwrap_or(0);
+        let job = &self.shared.job;
+        let entry = job.entry()?;
+        let mechanism = entry.build(&job.parameters)?;
+        // A mechanism that spends nothing has a delta and no epsilon here.
+        let budget = if entry.spends { job.budget()? } else { None };
+        let limit = budget.map_or(Rho::ZERO, Budget::rho);
+        let seed = job.seed.unwrap_or(0);
 
         let (start, cpu_start) = (Instant::now(), cpu_seconds());
         let private: &dyn Projectable = &inputs.private.records;
-        let relation = self.neighbors.relation();
-        let mut curator = Curator::new(private, relation, limit, NoiseSeed::Fixed(seed))?;
+        let mut curator = Curator::new(private, job.neighbors, limit, NoiseSeed::Fixed(seed))?;
         let task = Task::new(inputs.evaluation.workload(), &inputs.public);
         let release = mechanism.run(&mut curator, &task, &mut Silent)?;
         let mut rng = ChaCha20Rng::seed_from_u64(SAMPLING_SEED + seed);

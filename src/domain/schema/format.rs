@@ -18,6 +18,12 @@ pub enum Encoding {
     Latin1,
 }
 
+impl Encoding {
+    /// The names, each with its meaning.
+    pub const NAMES: &'static [(&'static str, &'static str)] =
+        &[("utf-8", "UTF-8; other bytes are errors"), ("latin-1", "Latin-1, read as Windows-1252")];
+}
+
 /// How the tables of a schema are written as text: private, public and synthetic ones alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
