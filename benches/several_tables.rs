@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use jointly::combine::{Combined, Measured, Statistic};
+use jointly::combine::{CombinedEstimate, MeasuredStatistic, Statistic};
 use jointly::data::{Dataset, read_csv};
 use jointly::domain::{Bins, Kind, SchemaColumn};
 use jointly::mechanism::{Mechanism, Replication, Task, find};
@@ -337,7 +337,7 @@ impl Tally {
         own: f64,
         found: &[f64],
         sampling: f64,
-        measured: Option<Measured>,
+        measured: Option<MeasuredStatistic>,
     ) {
         self.count += 1.0;
         for (target, truth) in truth.into_iter().enumerate() {
@@ -347,10 +347,10 @@ impl Tally {
                 self.covered[way][target] += f64::from(u8::from((lower..=upper).contains(&truth)));
                 self.widths[way][target] += upper - lower;
             };
-            if let Some(combined) = Combined::of_replicates(own, found, sampling) {
+            if let Some(combined) = CombinedEstimate::of_replicates(own, found, sampling) {
                 note(0, combined.lower, combined.upper);
             }
-            if let Some(Measured { value, noise, .. }) = measured {
+            if let Some(MeasuredStatistic { value, noise, .. }) = measured {
                 let half = half(noise + sampling);
                 note(1, value - half, value + half);
             }

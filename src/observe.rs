@@ -193,9 +193,9 @@ pub trait Observer: Send {
 }
 
 /// An observer that any thread may ask, and that only its owner tells anything.
-pub struct Watched<'o>(Mutex<&'o mut dyn Observer>);
+pub struct SharedObserver<'o>(Mutex<&'o mut dyn Observer>);
 
-impl<'o> Watched<'o> {
+impl<'o> SharedObserver<'o> {
     /// Takes an observer.
     pub fn new(observer: &'o mut dyn Observer) -> Self {
         Self(Mutex::new(observer))
@@ -207,7 +207,7 @@ impl<'o> Watched<'o> {
     }
 }
 
-impl Checks for Watched<'_> {
+impl Checks for SharedObserver<'_> {
     fn check(&self) -> Result<()> {
         match self.0.lock().unwrap_or_else(PoisonError::into_inner).check() {
             ControlFlow::Continue(()) => Ok(()),

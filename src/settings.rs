@@ -1,5 +1,5 @@
 //! Settings: what the command line, files of flags, other languages, reports and the reference know of each. Those of a job
-//! and those of an evaluation are declared with [`settings!`], once.
+//! and those of an evaluation are declared by one macro, once.
 
 use std::path::Path;
 

@@ -11,7 +11,7 @@ use jointly::estimation::{
 use jointly::inference::{BeliefPropagation, Interruptible};
 use jointly::measurement::{Measurement, Provenance};
 use jointly::model::{MarkovRandomField, ModelFile};
-use jointly::observe::Watched;
+use jointly::observe::SharedObserver;
 use jointly::table::{CliqueLayout, Potentials};
 use pyo3::prelude::*;
 
@@ -64,7 +64,7 @@ pub(crate) fn fit_measurements(
         let layout = CliqueLayout::new(&domain, cliques.iter().cloned())?;
         let start = start(&domain, &layout, &warm_start)?;
         let oracle = BeliefPropagation::new(&domain, &layout);
-        let observer = Watched::new(observer);
+        let observer = SharedObserver::new(observer);
         let watched = Interruptible { oracle: &oracle, checks: &observer };
         let stopping = match tolerance {
             Some(relative_decrease) => {

@@ -30,7 +30,7 @@ pub(crate) struct Model(pub(crate) Arc<ModelFile>);
 /// What to ask.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Asked {
+enum QuestionArgs {
     Marginal(Vec<String>),
     Share(String),
     Mean(String),
@@ -257,16 +257,18 @@ impl Model {
         by: Vec<String>,
         given: Option<String>,
     ) -> PyResult<String> {
-        let asked: Vec<Asked> = serde_json::from_str(questions)
+        let asked: Vec<QuestionArgs> = serde_json::from_str(questions)
             .map_err(|error| crate::errors::wrong(py, "questions", error))?;
         let file = &self.0;
         let answers = process::detached(py, || {
             let questions = asked.into_iter().map(|asked| {
                 Ok(match asked {
-                    Asked::Marginal(names) => Question::Marginal(names),
-                    Asked::Share(text) => Question::Share(Evidence::parse(&text, &file.schema)?),
-                    Asked::Mean(name) => Question::Mean(name),
-                    Asked::Quantile(name, share) => Question::Quantile(name, share),
+                    QuestionArgs::Marginal(names) => Question::Marginal(names),
+                    QuestionArgs::Share(text) => {
+                        Question::Share(Evidence::parse(&text, &file.schema)?)
+                    }
+                    QuestionArgs::Mean(name) => Question::Mean(name),
+                    QuestionArgs::Quantile(name, share) => Question::Quantile(name, share),
                 })
             });
             let questions = questions.collect::<jointly::Result<Vec<_>>>()?;

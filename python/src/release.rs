@@ -10,7 +10,9 @@ use jointly::domain::Domain;
 use jointly::privacy::LedgerFile;
 use jointly::rand::rngs::ChaCha20Rng;
 use jointly::rand::{self, SeedableRng};
-use jointly::synthesis::{Existing, PublicTable, Reserved, Synthesized, Tables, reserve_files};
+use jointly::synthesis::{
+    Existing, PublicTable, ReservedOutputs, Synthesized, Tables, reserve_files,
+};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
@@ -79,7 +81,7 @@ pub(crate) fn fit(
 }
 
 /// Locks a file to write, which may exist only if it may be replaced.
-pub(crate) fn reserved(path: &Path, overwrite: bool) -> jointly::Result<Reserved> {
+pub(crate) fn reserved(path: &Path, overwrite: bool) -> jointly::Result<ReservedOutputs> {
     let existing = if overwrite { Existing::Replaced } else { Existing::Refused };
     reserve_files(&[], &[("path", path)], existing)
 }

@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const WHOLE: f64 = 0.999;
 
 /// Sends events as JSON, and stops when asked to.
-struct Watched {
+struct EventSender {
     events: Sender<String>,
     /// How often it was asked to.
     stop: Arc<AtomicU32>,
@@ -35,7 +35,7 @@ struct Watched {
     is_paid: bool,
 }
 
-impl Observer for Watched {
+impl Observer for EventSender {
     fn event(&mut self, event: &Event) {
         if let Event::Measured { spent, limit, .. } = event {
             self.is_paid = spent.to_f64() >= WHOLE * limit.to_f64();
@@ -106,7 +106,7 @@ pub(crate) fn keeping<T: Send>(
     process::check(py)?;
     let stop = Arc::new(AtomicU32::new(0));
     let (events, received) = channel();
-    let mut watched = Watched { events, stop: Arc::clone(&stop), is_paid: false };
+    let mut watched = EventSender { events, stop: Arc::clone(&stop), is_paid: false };
     let (done, outcome) = std::thread::scope(|scope| {
         // The events end when the observer is dropped with the thread.
         let worker = scope.spawn(move || work(&mut watched));

@@ -37,7 +37,7 @@ pub(super) use evaluate::EvaluateArgs;
 pub(super) use explain::ExplainArgs;
 pub(super) use global::{GlobalArgs, LogFormat};
 pub(super) use job::JobArgs;
-pub(super) use mechanism::{AnswererArgs, Chosen, MechanismArgs, MechanismName};
+pub(super) use mechanism::{AnswererArgs, ChosenMechanism, MechanismArgs, MechanismName};
 pub(super) use mixture::{MixtureErrorArgs, TrustArgs};
 pub(super) use schema::{Export, SchemaArgs, TableArgs};
 pub(super) use thresholds::{AskArgs, ThresholdsArgs, ThresholdsReleaseArgs};

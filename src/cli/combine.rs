@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use jointly::combine::{Combined, Finding, Method, Statistic, Support, Target};
+use jointly::combine::{CombinedEstimate, Finding, Method, Statistic, Support, Target};
 use jointly::data::{Dataset, read_csv};
 use jointly::domain::Schema;
 use jointly::model::{ModelFile, ModelLimits};
@@ -116,7 +116,7 @@ fn text(results: &[(&Statistic, Vec<Finding>)], target: Target) -> String {
 fn line(finding: &Finding) -> String {
     let released = finding.released.map_or_else(|| "not determined".into(), short);
     let released = format!("{released} on the released table");
-    if let Some(Combined { method, estimate, lower, upper, .. }) = finding.combined {
+    if let Some(CombinedEstimate { method, estimate, lower, upper, .. }) = finding.combined {
         let from = match method {
             Method::Measurements => "measured",
             Method::Replicates => "replicates",

@@ -8,7 +8,7 @@ use jointly::privacy::PrivacyUnit;
 use jointly::synthesis::Synthesized;
 use serde_json::json;
 
-use super::args::{Chosen, JobArgs, UnitArgs};
+use super::args::{ChosenMechanism, JobArgs, UnitArgs};
 use super::console::{Console, beside};
 use super::failure::{Failure, Outcome};
 use super::format::{duration, grouped, percent, short};
@@ -46,7 +46,7 @@ fn job(args: &JobArgs) -> Outcome<Job> {
 }
 
 /// Refuses parameters that the mechanism does not have.
-pub(super) fn check_parameters<const A: bool>(args: &Chosen<A>) -> Outcome {
+pub(super) fn check_parameters<const A: bool>(args: &ChosenMechanism<A>) -> Outcome {
     Ok(mechanism::find(&args.mechanism)?.check_known(&args.parameters)?)
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use jointly::data::{PublicData, read_csv, read_public_csv};
 use jointly::domain::Schema;
-use jointly::experiment::{Candidate, Tuned, Tuning};
+use jointly::experiment::{Candidate, Tuning, TuningResult};
 use jointly::privacy::Budget;
 use jointly::synthesis::{PublicFile, is_same_file, without_groups};
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ fn outcome(candidate: &Candidate) -> String {
     }
 }
 
-fn text(tuned: &Tuned, records: usize, seeds: u32) -> String {
+fn text(tuned: &TuningResult, records: usize, seeds: u32) -> String {
     let mut text = format!(
         "Workload errors of {} on the stand-in's {} records, rho {}, {seeds} seeds each:\n\n",
         tuned.mechanism,
@@ -97,7 +97,7 @@ fn text(tuned: &Tuned, records: usize, seeds: u32) -> String {
 }
 
 /// The chosen parameters as flags of `synth`: `--mechanism jam-pgm --rounds 20`.
-fn flags(tuned: &Tuned) -> String {
+fn flags(tuned: &TuningResult) -> String {
     let plain = |value: &Value| match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -24,7 +24,7 @@ pub(super) struct Fit {
 
 /// A statistic on a measured marginal.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Measured {
+pub struct MeasuredStatistic {
     /// Its value.
     pub value: f64,
     /// The variance that it has from the noise, to first order.
@@ -36,12 +36,12 @@ pub struct Measured {
 
 /// Cells whose records count, and their weights.
 #[derive(Default)]
-struct Weighted {
+struct WeightedCells {
     rows: Vec<Row>,
     weights: Vec<f64>,
 }
 
-impl Weighted {
+impl WeightedCells {
     fn push(&mut self, row: Option<Row>, weight: f64) {
         if let Some(row) = row {
             self.rows.push(row);
@@ -73,12 +73,12 @@ impl Design {
         &self,
         domain: &Domain,
         accuracy: &Accuracy,
-    ) -> Result<Option<Vec<Option<Measured>>>> {
+    ) -> Result<Option<Vec<Option<MeasuredStatistic>>>> {
         let Some(marginal) = accuracy.measured_marginal(domain, &self.clique)? else {
             return Ok(None);
         };
         let counts = marginal.counts().values();
-        let mut cells = Weighted::default();
+        let mut cells = WeightedCells::default();
         let mut places = Vec::new();
         self.each_cell(&domain.shape(&self.clique), |cell, row| {
             places.extend(row.is_some().then_some(cell));
@@ -113,7 +113,7 @@ impl Design {
                 Link::Identity => information,
                 Link::Logistic => information.max(relative(&score, fit.sampling[place])?),
             };
-            Ok(Some(Measured { value: beta[place], noise, looseness }))
+            Ok(Some(MeasuredStatistic { value: beta[place], noise, looseness }))
         });
         numbers.collect::<Result<_>>().map(Some)
     }
@@ -130,12 +130,12 @@ impl Design {
         let mut records: Vec<Vec<u32>> = (0..table.records()).map(tuple).collect();
         records.sort_unstable();
         let groups = records.chunk_by(|a, b| a == b);
-        let mut cells = Weighted::default();
+        let mut cells = WeightedCells::default();
         groups.for_each(|group| cells.push(self.row_of(&group[0]), group.len() as f64));
         self.fit(&cells)
     }
 
-    fn fit(&self, cells: &Weighted) -> Fit {
+    fn fit(&self, cells: &WeightedCells) -> Fit {
         let size = self.names.len();
         let nothing = || Fit { values: vec![None; size], sampling: vec![0.0; size] };
         let records: f64 = cells.weights.iter().sum();
@@ -176,7 +176,7 @@ impl Design {
     }
 
     /// Whether a Newton step would not change the likelihood: the coefficients are its maximum.
-    fn is_stationary(&self, cells: &Weighted, beta: &[f64]) -> bool {
+    fn is_stationary(&self, cells: &WeightedCells, beta: &[f64]) -> bool {
         const CLOSE: f64 = 1e-4;
         let (gradient, hessian) = self.derivatives(cells, beta);
         let mut step = gradient.clone();
@@ -198,7 +198,7 @@ impl Design {
     }
 
     /// `−2 log likelihood`, or the sum of squares.
-    fn deviance(&self, cells: &Weighted, beta: &[f64]) -> f64 {
+    fn deviance(&self, cells: &WeightedCells, beta: &[f64]) -> f64 {
         let of_cell = |row: &Row| match self.link {
             Link::Identity => self.residual(row, beta).0.powi(2),
             Link::Logistic => {
@@ -211,7 +211,7 @@ impl Design {
     }
 
     /// The gradient of the log likelihood, and the lower triangle of its negative Hessian, row-major.
-    fn derivatives(&self, cells: &Weighted, beta: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    fn derivatives(&self, cells: &WeightedCells, beta: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let size = beta.len();
         let (mut gradient, mut hessian) = (vec![0.0; size], vec![0.0; size * size]);
         for (row, weight) in cells.rows.iter().zip(&cells.weights) {
@@ -226,7 +226,7 @@ impl Design {
     }
 
     /// The rows of `A⁻¹`; `None` for a coefficient that is not determined.
-    fn inverses(&self, cells: &Weighted, beta: &[f64]) -> Vec<Option<Vec<f64>>> {
+    fn inverses(&self, cells: &WeightedCells, beta: &[f64]) -> Vec<Option<Vec<f64>>> {
         let size = beta.len();
         let factor = Cholesky::new(&self.derivatives(cells, beta).1, size);
         let row = |place: usize| {
@@ -238,7 +238,7 @@ impl Design {
         (0..size).map(row).collect()
     }
 
-    fn with_variances(&self, cells: &Weighted, beta: &[f64]) -> Fit {
+    fn with_variances(&self, cells: &WeightedCells, beta: &[f64]) -> Fit {
         let inverses = self.inverses(cells, beta);
         let values = beta.iter().zip(&inverses).map(|(b, inverse)| inverse.as_ref().map(|_| *b));
         let values = values.collect();

@@ -4,10 +4,10 @@
 //! A release is one draw of a mechanism. An analyst who treats its records as the real ones takes the noise, and what the
 //! model left out, for facts. Two things show how far off a statistic may be:
 //!
-//! - What was measured about it ([`Measured`]): where one measured marginal holds the whole statistic, the law of the noise
+//! - What was measured about it ([`MeasuredStatistic`]): where one measured marginal holds the whole statistic, the law of the noise
 //!   gives the interval, whatever the model did.
 //! - Replicates: the mechanism run again on the *released* records ([`crate::mechanism::Replication`]) shows how far its
-//!   results lie from its input, at no privacy cost. [`Combined::of_replicates`] turns this into an interval. It is used where
+//!   results lie from its input, at no privacy cost. [`CombinedEstimate::of_replicates`] turns this into an interval. It is used where
 //!   a marginal was measured with noise that is not independent from cell to cell.
 //!
 //! Dependence that the model left out of the release is in no replicate either: other statistics have at most the bound of the
@@ -27,8 +27,8 @@ use crate::error::{Error, Result};
 use crate::error_bars::Interval;
 use crate::model::Accuracy;
 
-pub use fit::Measured;
-pub use rules::{Combined, Method, Target};
+pub use fit::MeasuredStatistic;
+pub use rules::{CombinedEstimate, Method, Target};
 pub use statistic::{Design, Statistic};
 pub use support::Support;
 
@@ -48,7 +48,7 @@ pub struct Finding {
     /// What it rests on.
     pub support: Support,
     /// The estimate and the interval; `None` unless the statistic is supported, and the noise small enough.
-    pub combined: Option<Combined>,
+    pub combined: Option<CombinedEstimate>,
     /// The p value of the test that it is 0, two-sided, where such a test makes sense and there is an interval.
     pub p_value: Option<f64>,
     /// For a statistic that is not supported: an interval from the measured error of the released table, if it was
@@ -103,11 +103,13 @@ impl Statistic {
             let combined = match (support, &measured) {
                 (Support::Measured, Some(measured)) => measured[place - design.reported]
                     .filter(|found| found.looseness < LOOSE)
-                    .map(|found| Combined::of_measurements(&found, sampling, accuracy.is_laplace)),
+                    .map(|found| {
+                        CombinedEstimate::of_measurements(&found, sampling, accuracy.is_laplace)
+                    }),
                 (Support::Measured, None) => {
                     let all: Option<Vec<f64>> = found.iter().copied().collect();
                     let all = own.values[place].zip(all);
-                    all.and_then(|(q, all)| Combined::of_replicates(q, &all, sampling))
+                    all.and_then(|(q, all)| CombinedEstimate::of_replicates(q, &all, sampling))
                 }
                 _ => None,
             };

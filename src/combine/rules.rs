@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::combine::Measured;
+use crate::combine::MeasuredStatistic;
 use crate::combine::student::{two_sided, two_sided_quantile};
 use crate::error_bars::CONFIDENCE;
 use crate::normal::LAPLACE;
@@ -35,7 +35,7 @@ pub enum Method {
 
 /// An estimate with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Combined {
+pub struct CombinedEstimate {
     /// What it comes from.
     pub method: Method,
     /// The value on the measured marginal, or `2 q̂ − q̄`.
@@ -54,12 +54,12 @@ pub struct Combined {
     pub(super) is_laplace: bool,
 }
 
-impl Combined {
+impl CombinedEstimate {
     /// The estimate from the measurements alone: the law of the noise is known. Sums of Gaussian noise are normal. Sums of
     /// Laplace noise have tails of at most those of a single draw with their variance, to which the interval refers.
     ///
     /// `sampling`: as in [`of_replicates`](Self::of_replicates).
-    pub fn of_measurements(found: &Measured, sampling: f64, is_laplace: bool) -> Self {
+    pub fn of_measurements(found: &MeasuredStatistic, sampling: f64, is_laplace: bool) -> Self {
         let variance = found.noise + sampling;
         let found = Self::with(Method::Measurements, found.value, variance, f64::INFINITY);
         if !is_laplace {
@@ -76,8 +76,8 @@ impl Combined {
     /// the private table, or 0 for the value on the private table itself.
     ///
     /// ```
-    /// use jointly::combine::Combined;
-    /// let found = Combined::of_replicates(0.40, &[0.41, 0.39, 0.40, 0.42, 0.38], 0.0).expect("five replicates");
+    /// use jointly::combine::CombinedEstimate;
+    /// let found = CombinedEstimate::of_replicates(0.40, &[0.41, 0.39, 0.40, 0.42, 0.38], 0.0).expect("five replicates");
     /// assert!((found.estimate - 0.40).abs() < 1e-12 && found.lower < 0.36 && 0.44 < found.upper);
     /// ```
     pub fn of_replicates(released: f64, replicates: &[f64], sampling: f64) -> Option<Self> {

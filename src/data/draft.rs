@@ -15,8 +15,8 @@ mod tables;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use crate::data::draft::document::{Described, DescribedColumn};
-use crate::data::draft::tables::{Observation, Observed, observe};
+use crate::data::draft::document::{DescribedColumn, DescribedTable};
+use crate::data::draft::tables::{Observation, ObservedColumn, observe};
 use crate::domain::{Kind, Outside, Role, Schema, SchemaColumn, TableFormat};
 use crate::error::Result;
 
@@ -60,7 +60,7 @@ pub fn draft_from_document(document: &Document) -> Result<Draft> {
         }
         (column, remarks)
     };
-    let Described { columns, missing } = document.read()?;
+    let DescribedTable { columns, missing } = document.read()?;
     let tables = Tables { documented: missing, ..Tables::default() };
     of(&document.path, tables, columns.into_iter().map(|column| Ok(remarked(column))))
 }
@@ -82,7 +82,7 @@ pub fn draft_from_public(tables: &[&Path], format: &TableFormat) -> Result<Draft
     let observed = observe(tables, format, &[])?;
     let place = tables.first().copied().unwrap_or(Path::new("schema"));
     let (tables, columns) = Tables::of(observed);
-    of(place, tables, columns.into_iter().map(Observed::into_column))
+    of(place, tables, columns.into_iter().map(ObservedColumn::into_column))
 }
 
 /// Drafts a schema for the columns that public tables have, as a document describes them.
@@ -95,7 +95,7 @@ pub fn draft_from_public(tables: &[&Path], format: &TableFormat) -> Result<Draft
 /// # Errors
 /// As [`draft_from_document`] and [`draft_from_public`].
 pub fn draft(document: &Document, tables: &[&Path], format: &TableFormat) -> Result<Draft> {
-    let Described { columns: described, missing } = document.read()?;
+    let DescribedTable { columns: described, missing } = document.read()?;
     let bounded = described.iter().filter(|one| one.is_bounded);
     let by_name: HashMap<&str, &SchemaColumn> =
         bounded.map(|one| (one.column.name.as_str(), &one.column)).collect();
@@ -120,7 +120,7 @@ struct Tables {
 }
 
 impl Tables {
-    fn of(observed: Observation) -> (Self, Vec<Observed>) {
+    fn of(observed: Observation) -> (Self, Vec<ObservedColumn>) {
         let Observation { columns, format, remarks } = observed;
         let mut marks: BTreeMap<String, u64> = BTreeMap::new();
         for (mark, rows) in columns.iter().flat_map(|column| &column.marks) {
@@ -179,7 +179,11 @@ fn of(
 }
 
 /// A column of a document, extended to accept the observed values. `missing`: the marks that the document names.
-fn widened(mut column: SchemaColumn, observed: Observed, missing: &[String]) -> Result<Drafted> {
+fn widened(
+    mut column: SchemaColumn,
+    observed: ObservedColumn,
+    missing: &[String],
+) -> Result<Drafted> {
     if column.role != Role::Attribute {
         return Ok((column, Vec::new()));
     }

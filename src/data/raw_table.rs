@@ -15,7 +15,7 @@ use crate::data::arrow::ArrowRows;
 #[cfg(feature = "parquet")]
 use crate::data::parquet;
 use crate::data::standard_input::{Input, name_of};
-use crate::data::transcode::Transcoded;
+use crate::data::transcode::Utf8Reader;
 use crate::domain::{Encoding, TableFormat};
 use crate::error::{Error, Result};
 use jointly_privacy::files::encoding;
@@ -387,8 +387,8 @@ pub(super) struct Source<R> {
 }
 
 enum Bytes<R> {
-    Plain(Transcoded<BufReader<R>>),
-    Gzip(Transcoded<BufReader<MultiGzDecoder<BufReader<R>>>>),
+    Plain(Utf8Reader<BufReader<R>>),
+    Gzip(Utf8Reader<BufReader<MultiGzDecoder<BufReader<R>>>>),
 }
 
 impl<R: Read> Source<R> {
@@ -406,9 +406,9 @@ impl<R: Read> Source<R> {
         let gzip = buffered.fill_buf()?.starts_with(&[0x1f, 0x8b]);
         let bytes = if gzip {
             let buffered = BufReader::with_capacity(BUFFER, MultiGzDecoder::new(buffered));
-            Bytes::Gzip(Transcoded::open(buffered, encoding).map_err(damaged)?)
+            Bytes::Gzip(Utf8Reader::open(buffered, encoding).map_err(damaged)?)
         } else {
-            Bytes::Plain(Transcoded::open(buffered, encoding)?)
+            Bytes::Plain(Utf8Reader::open(buffered, encoding)?)
         };
         Ok(Self { bytes, last: b'\n', first_end: None, crlf, left })
     }

@@ -14,7 +14,7 @@ const BLOCK: usize = 1 << 15;
 const UNDECODABLE: u8 = 0xff;
 
 /// A source of bytes, as UTF-8 where its encoding is another one.
-pub(super) struct Transcoded<R> {
+pub(super) struct Utf8Reader<R> {
     source: R,
     decoder: Option<encoding_rs::Decoder>,
     decoded: Vec<u8>,
@@ -22,7 +22,7 @@ pub(super) struct Transcoded<R> {
     ended: bool,
 }
 
-impl<R: BufRead> Transcoded<R> {
+impl<R: BufRead> Utf8Reader<R> {
     /// Detects a byte-order mark; without one, the text has the encoding given.
     pub(super) fn open(mut source: R, encoding: Encoding) -> io::Result<Self> {
         let start = source.fill_buf()?;
@@ -37,7 +37,7 @@ impl<R: BufRead> Transcoded<R> {
     }
 }
 
-impl<R: BufRead> Read for Transcoded<R> {
+impl<R: BufRead> Read for Utf8Reader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let Some(decoder) = &mut self.decoder else { return self.source.read(buffer) };
         while self.at == self.decoded.len() && !self.ended {

@@ -24,7 +24,7 @@ use crate::privacy::{
 use crate::query::{Workload, batches};
 use crate::table::{l1_distance, weighted_sum};
 
-use shrink::{Described, shrunk};
+use shrink::{PublicFacts, shrunk};
 
 /// The probability that an interval covers: 95 %.
 pub const CONFIDENCE: f64 = 0.95;
@@ -303,7 +303,7 @@ fn describe(
     records: &Dataset,
     workload: &Workload,
     measurements: &[Measurement],
-) -> Result<Vec<Described>> {
+) -> Result<Vec<PublicFacts>> {
     let whole = |m: &&Measurement| m.cell.is_none();
     let (private, public): (Vec<&Measurement>, Vec<&Measurement>) =
         measurements.iter().filter(whole).partition(|m| m.provenance == Provenance::Private);
@@ -320,7 +320,7 @@ fn describe(
             };
             let pairs = shrink::pairs(clique);
             let supported = pairs.iter().filter(|(a, b)| within(&Clique::new([*a, *b]), &private));
-            described.push(Described {
+            described.push(PublicFacts {
                 spread: counts.iter().map(spread).sum(),
                 is_measured: within(clique, &private),
                 is_public: within(clique, &public),

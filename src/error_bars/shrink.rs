@@ -17,7 +17,7 @@ use crate::domain::Clique;
 use crate::linalg::inverse_positive_definite;
 
 /// What is public about a marginal.
-pub(super) struct Described {
+pub(super) struct PublicFacts {
     pub(super) clique: Clique,
     /// `Σ_c √(p_c (1 − p_c)/n)` of the released records: the size of sampling errors.
     pub(super) spread: f64,
@@ -54,7 +54,7 @@ pub(super) fn pairs(clique: &Clique) -> Vec<(usize, usize)> {
 /// The estimates and their standard deviations; `None` if there are too few marginals, or no noise to remove.
 ///
 /// `errors`: the released errors; `noise`: the standard deviation of their noise, in the same unit.
-pub(super) fn shrunk(errors: &[f64], noise: f64, about: &[Described]) -> Option<Vec<(f64, f64)>> {
+pub(super) fn shrunk(errors: &[f64], noise: f64, about: &[PublicFacts]) -> Option<Vec<(f64, f64)>> {
     let fixed = fixed_effects(about);
     let (count, effects) = (errors.len(), fixed.len());
     if count < MARGINALS_PER_EFFECT * effects || count < FEWEST || noise <= 0.0 {
@@ -109,7 +109,7 @@ pub(super) fn shrunk(errors: &[f64], noise: f64, about: &[Described]) -> Option<
 
 /// Orthonormal columns that span the fixed effects: one, each attribute, the spread, and how the marginal is supported.
 /// Columns that follow from earlier ones are left out.
-fn fixed_effects(about: &[Described]) -> Vec<Vec<f64>> {
+fn fixed_effects(about: &[PublicFacts]) -> Vec<Vec<f64>> {
     let attributes = about.iter().flat_map(|d| d.clique.iter()).max().map_or(0, |last| last + 1);
     let yes = |is: bool| if is { 1.0 } else { 0.0 };
     let mut columns: Vec<Vec<f64>> = vec![
@@ -161,7 +161,7 @@ struct PairEffects {
 
 impl PairEffects {
     /// Those that occur in several marginals, unless there are too many of them.
-    fn of(about: &[Described]) -> Self {
+    fn of(about: &[PublicFacts]) -> Self {
         let mut seen: BTreeMap<(usize, usize), usize> = BTreeMap::new();
         for pair in about.iter().flat_map(|d| pairs(&d.clique)) {
             *seen.entry(pair).or_default() += 1;
@@ -171,7 +171,7 @@ impl PairEffects {
             seen.clear();
         }
         let places: BTreeMap<(usize, usize), usize> = seen.into_keys().zip(0..).collect();
-        let row = |d: &Described| {
+        let row = |d: &PublicFacts| {
             pairs(&d.clique).iter().filter_map(|pair| places.get(pair).copied()).collect()
         };
         Self { columns: places.len(), rows: about.iter().map(row).collect() }

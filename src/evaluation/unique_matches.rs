@@ -41,7 +41,7 @@ impl UniqueMatches {
     /// Tables over different domains.
     pub fn between(real: &Dataset, synthetic: &Dataset) -> Result<Self> {
         Projectable::domain(real).check_same(synthetic.domain(), "the synthetic table")?;
-        let mut records: BTreeMap<Vec<u32>, Seen> = BTreeMap::new();
+        let mut records: BTreeMap<Vec<u32>, Occurrences> = BTreeMap::new();
         for record in 0..real.records() {
             records.entry(real.row(record)).or_default().real += 1;
         }
@@ -64,7 +64,7 @@ impl UniqueMatches {
 
 /// How often a record occurs in the real table, and whether in the synthetic one.
 #[derive(Default)]
-struct Seen {
+struct Occurrences {
     real: u32,
     synthetic: bool,
 }

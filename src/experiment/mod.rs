@@ -10,4 +10,4 @@ mod tuning;
 
 pub use split::{Sample, SampleSize, Split, Strata};
 pub use spoil::{Codes, Spoil};
-pub use tuning::{Candidate, Grid, Tuned, Tuning};
+pub use tuning::{Candidate, Grid, Tuning, TuningResult};

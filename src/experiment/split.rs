@@ -26,7 +26,7 @@ const FIRST_SIZE: usize = 32;
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "RawSplit", into = "RawSplit")]
 pub enum Split {
     /// `{ every = N }`: records 0, N, 2 N, ... are public; N is at least 2.
     Every(usize),
@@ -76,7 +76,7 @@ pub struct Strata {
 /// A split as written in files.
 #[derive(Clone, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default, expecting = "a table such as { public_fraction = 0.01 }")]
-struct Written {
+struct RawSplit {
     #[serde(skip_serializing_if = "Option::is_none")]
     every: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,11 +103,11 @@ fn wrong<T>(found: impl Into<String>, expected: impl Into<String>) -> Result<T> 
     Err(Error::invalid_specification("split", found, expected))
 }
 
-impl TryFrom<Written> for Split {
+impl TryFrom<RawSplit> for Split {
     type Error = Error;
 
-    fn try_from(written: Written) -> Result<Self> {
-        let Written { every, attribute, codes, public_fraction, public_error, .. } = &written;
+    fn try_from(written: RawSplit) -> Result<Self> {
+        let RawSplit { every, attribute, codes, public_fraction, public_error, .. } = &written;
         let is_sampled = written.stratify.is_some() || written.seed.is_some();
         let is_sampled = is_sampled || written.shares.is_some();
         match (every, attribute, codes, public_fraction, public_error) {
@@ -139,7 +139,7 @@ impl TryFrom<Written> for Split {
     }
 }
 
-impl Written {
+impl RawSplit {
     fn sample(self, size: SampleSize) -> Result<Split> {
         let shares = self.shares.unwrap_or_default();
         let is_share = |share: &f64| *share >= 0.0 && share.is_finite();
@@ -159,7 +159,7 @@ impl Written {
     }
 }
 
-impl From<Split> for Written {
+impl From<Split> for RawSplit {
     fn from(split: Split) -> Self {
         match split {
             Split::Every(every) => Self { every: Some(every), ..Self::default() },

@@ -135,7 +135,7 @@ pub struct Candidate {
 
 /// The result of a tuning. It is public.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Tuned {
+pub struct TuningResult {
     /// Name of the mechanism.
     pub mechanism: String,
     /// ρ of each run, after the scaling to the stand-in's records.
@@ -230,7 +230,7 @@ impl Tuning {
         public: &[PublicData],
         workload: &Workload,
         heard: &mut dyn FnMut(&Candidate),
-    ) -> Result<Tuned> {
+    ) -> Result<TuningResult> {
         self.check()?;
         let there = stand_in.records() as f64;
         let ratio = self.records.map_or(1.0, |records| records as f64 / there);
@@ -265,7 +265,7 @@ impl Tuning {
         let mut parameters = self.parameters.clone();
         parameters.extend(candidates[best].parameters.clone());
         let (mechanism, rho) = (self.mechanism.clone(), rho.to_f64());
-        Ok(Tuned { mechanism, rho, candidates, best, parameters })
+        Ok(TuningResult { mechanism, rho, candidates, best, parameters })
     }
 
     /// The workload error of one run's records against the stand-in.

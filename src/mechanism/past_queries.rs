@@ -77,7 +77,7 @@ impl Weights {
 }
 
 /// A measurement: disjoint queries, so that each record counts in at most one, with their answers.
-struct Answered {
+struct AnsweredMarginal {
     clique: Clique,
     /// As of [`Measurement::cell`].
     cell: Option<usize>,
@@ -91,7 +91,7 @@ struct Answered {
     all: usize,
 }
 
-impl Answered {
+impl AnsweredMarginal {
     /// The queries of a measurement: all cells of a noisy marginal, or the single measured cell.
     fn new(support: &WeightedSupport, measurement: &Measurement, total: f64) -> Result<Self> {
         let cells = support.rows().cells(&measurement.clique)?;
@@ -147,7 +147,7 @@ pub(super) struct Query(usize, usize);
 /// All queries answered so far, each with its last answer.
 #[derive(Default)]
 pub(super) struct PastQueries {
-    answered: Vec<Answered>,
+    answered: Vec<AnsweredMarginal>,
     /// The position of the round's first measurement.
     round: usize,
 }
@@ -169,8 +169,8 @@ impl PastQueries {
         measurement: &Measurement,
         total: f64,
     ) -> Result<()> {
-        let answered = Answered::new(support, measurement, total)?;
-        let is_same = |a: &Answered| a.clique == answered.clique && a.cell == answered.cell;
+        let answered = AnsweredMarginal::new(support, measurement, total)?;
+        let is_same = |a: &AnsweredMarginal| a.clique == answered.clique && a.cell == answered.cell;
         if let Some(earlier) = self.answered.iter().position(is_same) {
             self.answered.remove(earlier);
             self.round -= usize::from(earlier < self.round);

@@ -23,7 +23,7 @@ use crate::measurement::Measurement;
 use crate::mechanism::run::progress::Progress;
 use crate::mechanism::{ExpertKind, Release, Task};
 use crate::model::Model;
-use crate::observe::{Event, Observer, Watched};
+use crate::observe::{Event, Observer, SharedObserver};
 use crate::privacy::{
     Curator, LedgerEntry, MarginalSensitivity, NeighboringRelation, Ratio, Rho, Sensitive,
 };
@@ -130,7 +130,7 @@ pub trait ModelState: Serialize + DeserializeOwned {
 pub struct Run<'r, 'c> {
     mechanism: &'static str,
     curator: &'r mut Curator<'c>,
-    observer: Watched<'r>,
+    observer: SharedObserver<'r>,
     task: Task<'r>,
     progress: Progress,
     domain: Domain,
@@ -169,7 +169,7 @@ impl<'r, 'c> Run<'r, 'c> {
         Ok(Self {
             mechanism,
             curator,
-            observer: Watched::new(observer),
+            observer: SharedObserver::new(observer),
             task,
             progress,
             domain,

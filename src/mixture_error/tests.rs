@@ -132,9 +132,9 @@ fn what_cannot_be_solved_is_refused() {
 }
 
 /// Counts of a table in the place of its frequencies: n is said to be `total`.
-struct Fixed<'d>(&'d Dataset, u64);
+struct FixedCounts<'d>(&'d Dataset, u64);
 
-impl Projectable for Fixed<'_> {
+impl Projectable for FixedCounts<'_> {
     fn domain(&self) -> &Domain {
         self.0.domain()
     }
@@ -150,7 +150,7 @@ impl Projectable for Fixed<'_> {
 fn one_record_changes_the_error_times_n_by_at_most_one() {
     let solve = |public: &Dataset, real: &Dataset, total: u64, cells| {
         let solver = MixtureError { tolerance: 1e-9, cells, ..MixtureError::default() };
-        let found = solver.solve(public, &Fixed(real, total), &pairs()).unwrap();
+        let found = solver.solve(public, &FixedCounts(real, total), &pairs()).unwrap();
         assert!(found.gap() <= 1e-9, "{found:?}");
         found.value() * total as f64
     };
@@ -224,7 +224,7 @@ fn a_release_is_the_value_with_the_noise_that_its_ledger_names() {
         let delta = (1.25 + 2.0 / 256.0) / total;
         let stated = if form == NoiseForm::Gaussian { delta } else { 2.0_f64.sqrt() * delta };
         assert!((stddev / stated - 1.0).abs() < 1e-3, "{stddev} against {stated}");
-        // Fixed seeds: 5 standard errors of the mean and of the variance (kurtosis 3 and 6), below 1e-6 each.
+        // FixedCounts seeds: 5 standard errors of the mean and of the variance (kurtosis 3 and 6), below 1e-6 each.
         let n = f64::from(u32::try_from(draws).unwrap());
         assert!((sum / n).abs() < 5.0 * stddev / n.sqrt() + 0.125 / total + 1e-3, "{}", sum / n);
         let spread = (squares / n).sqrt() / stddev;
@@ -302,13 +302,13 @@ fn real_splits_have_their_reference_values_in_both_forms() {
 }
 
 /// A table of which only some marginals are known.
-struct Known {
+struct KnownMarginals {
     domain: Domain,
     records: u64,
     tables: Vec<(Clique, Vec<u32>)>,
 }
 
-impl Projectable for Known {
+impl Projectable for KnownMarginals {
     fn domain(&self) -> &Domain {
         &self.domain
     }
@@ -359,7 +359,7 @@ fn stored_instances_have_their_reference_values() {
         let cliques = cliques.map(|clique| WeightedClique { clique, weight: 1.0 });
         let workload = Workload::new(cliques, &domain).unwrap();
         let support = Dataset::from_rows(domain.clone(), &instance.support).unwrap();
-        let real = Known { domain, records: instance.private_rows, tables };
+        let real = KnownMarginals { domain, records: instance.private_rows, tables };
         let found = MixtureError::default().solve(&support, &real, &workload).unwrap();
         assert_eq!((found.queries, found.support), (queries as u64, 4076));
         assert_reference(name, &found, value);

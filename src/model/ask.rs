@@ -116,7 +116,7 @@ impl Model {
                     domain,
                     schema,
                     &by,
-                    &Sliced { domain, groups: by.clique, about, table },
+                    &SlicedMarginal { domain, groups: by.clique, about, table },
                     bounds.as_ref(),
                 )
             })
@@ -148,7 +148,7 @@ impl Question {
         domain: &Domain,
         schema: &Schema,
         by: &Order<'_>,
-        split: &Sliced<'_>,
+        split: &SlicedMarginal<'_>,
         bounds: Option<&Bounds>,
     ) -> Result<Answer> {
         let about = split.about;
@@ -258,7 +258,7 @@ impl<'c> Order<'c> {
 }
 
 /// A marginal on groups' attributes and others, group by group.
-struct Sliced<'t> {
+struct SlicedMarginal<'t> {
     domain: &'t Domain,
     groups: &'t Clique,
     about: &'t Clique,
@@ -268,7 +268,7 @@ struct Sliced<'t> {
 /// Codes of some attributes, the count of records with them, and the cell's position in the marginal.
 type Cell = (Vec<u32>, f64, usize);
 
-impl Sliced<'_> {
+impl SlicedMarginal<'_> {
     /// The groups' codes in order, each with its cells. A cell whose attributes include a group's own has that group's
     /// value.
     fn groups(&self) -> Vec<(Vec<u32>, Vec<Cell>)> {

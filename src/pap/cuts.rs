@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 /// # Ok::<(), jointly::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written")]
+#[serde(try_from = "RawCuts")]
 pub struct Cuts {
     name: String,
     points: Vec<f64>,
@@ -29,7 +29,7 @@ pub struct Cuts {
 /// The serialized form.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct RawCuts {
     name: String,
     points: Vec<f64>,
 }
@@ -204,10 +204,10 @@ impl Schema {
     }
 }
 
-impl TryFrom<Written> for Cuts {
+impl TryFrom<RawCuts> for Cuts {
     type Error = Error;
 
-    fn try_from(written: Written) -> Result<Self> {
+    fn try_from(written: RawCuts) -> Result<Self> {
         Self::new(written.name, written.points)
     }
 }

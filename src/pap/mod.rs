@@ -62,7 +62,7 @@ pub use sizes::{RangeClass, largest_gap, private_records, public_records};
 
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::pap::pmw::{Answered, Block, Pmw, prefix_bounds};
+use crate::pap::pmw::{AnsweredQuery, Block, Pmw, prefix_bounds};
 use crate::pap::ranges::Axis;
 use crate::pap::release::RecordsBracket;
 use crate::pap::tree::Level;
@@ -189,7 +189,7 @@ impl Pap {
         let bound = self.noise_bound(parts * answered.len());
         let width = self.noise_bound(parts) * records.variance.sqrt();
         let records = RecordsBracket::new(records.count, width);
-        let bracket = |answered: &Answered| {
+        let bracket = |answered: &AnsweredQuery| {
             let width = bound * answered.variance.sqrt();
             [(answered.count - width).max(0.0), (answered.count + width).min(records.most)]
         };

@@ -27,7 +27,7 @@ pub(super) struct Block {
 }
 
 /// A query that was measured.
-pub(super) struct Answered {
+pub(super) struct AnsweredQuery {
     pub(super) block: usize,
     /// For each axis of the block.
     pub(super) ranges: Vec<(usize, usize)>,
@@ -48,7 +48,7 @@ pub(super) struct Records {
 /// What the rounds end with.
 pub(super) struct Pmw {
     pub(super) blocks: Vec<Block>,
-    pub(super) answered: Vec<Answered>,
+    pub(super) answered: Vec<AnsweredQuery>,
     pub(super) records: Records,
 }
 
@@ -156,7 +156,7 @@ impl Pmw {
             let shape: Vec<usize> = own.blocks[block].axes.iter().map(|axis| axis.cells).collect();
             let cells = cells.cells(&shape);
             let (count, variance) = (noisy.value as f64, noisy.variance.to_f64());
-            own.answered.push(Answered { block, ranges, cells, count, variance });
+            own.answered.push(AnsweredQuery { block, ranges, cells, count, variance });
             own.project();
         }
         Ok(own)
@@ -203,7 +203,7 @@ impl Pmw {
     /// Projects onto the answer with the largest error, again and again.
     fn project(&mut self) {
         let Self { blocks, answered, records } = self;
-        let wanted = |answered: &Answered| (answered.count / records.count).clamp(0.0, 1.0);
+        let wanted = |answered: &AnsweredQuery| (answered.count / records.count).clamp(0.0, 1.0);
         for _ in 0..PROJECTIONS {
             let errors = answered.iter().map(|answered| {
                 let probability = blocks[answered.block].probability(&answered.cells);

@@ -100,7 +100,7 @@ const VERSION: u32 = 1;
 /// A release in its file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct RawRelease {
     format: String,
     version: u32,
     release: PapRelease,
@@ -176,7 +176,7 @@ impl PapRelease {
     /// # Errors
     /// Never fails in practice: all numbers are finite.
     pub fn to_json(&self) -> Result<String> {
-        let stored = Stored { format: FORMAT.into(), version: VERSION, release: self.clone() };
+        let stored = RawRelease { format: FORMAT.into(), version: VERSION, release: self.clone() };
         let text = serde_json::to_string_pretty(&stored).map_err(|error| {
             Error::invalid_specification("release", error.to_string(), "one that JSON can hold")
         })?;
@@ -192,7 +192,7 @@ impl PapRelease {
         let wrong = |place: &str, found: &str| {
             Err(Error::invalid_specification(format!("{name}{place}"), found, form))
         };
-        let stored: Stored = serde_json::from_str(text)
+        let stored: RawRelease = serde_json::from_str(text)
             .map_err(|error| Error::wrong_json(name, &error, true, form))?;
         if stored.format != FORMAT || stored.version != VERSION {
             let found = format!("format '{}', version {}", stored.format, stored.version);

@@ -94,7 +94,7 @@ impl Chart {
 }
 
 /// Shares of the values, merged into bars, and the standard deviation of each.
-struct Measured {
+struct Bars {
     shares: Vec<f64>,
     stddev: f64,
 }
@@ -136,7 +136,7 @@ pub(super) fn charts(content: &Content<'_>) -> Result<Vec<Chart>> {
 }
 
 /// The most precise measurement of an attribute: the one with the least noise after summing out other attributes.
-fn measured(content: &Content<'_>, clique: &Clique, merge: usize) -> Result<Option<Measured>> {
+fn measured(content: &Content<'_>, clique: &Clique, merge: usize) -> Result<Option<Bars>> {
     let domain = content.release.model.domain();
     let noisy = content.release.measurements.iter();
     let noisy = noisy.filter(|m| m.stddev > 0.0 && m.cell.is_none());
@@ -150,7 +150,7 @@ fn measured(content: &Content<'_>, clique: &Clique, merge: usize) -> Result<Opti
     let Some(best) = best else { return Ok(None) };
     let total = content.release.model.total();
     let factor = Factor::new(domain, best.clique.clone(), best.values.clone())?;
-    Ok(Some(Measured {
+    Ok(Some(Bars {
         shares: merged(factor.project(clique).values(), total, merge),
         stddev: summed(&best) * (merge as f64).sqrt() / total,
     }))
@@ -166,7 +166,7 @@ fn chart(
     attribute: usize,
     shares: &[f64],
     public: &[(usize, Vec<f64>)],
-    measured: Option<&Measured>,
+    measured: Option<&Bars>,
     names: &[String],
 ) -> Chart {
     let domain = content.release.model.domain();

@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 use crate::data::{Destination, write_text};
 use crate::error::{CheckpointFault, Error, PrivacyError, Result};
 use crate::privacy::files::hex;
-use crate::synthesis::job::Resolved;
-use crate::synthesis::{Existing, NamedFile, Reserved, check_outputs};
+use crate::synthesis::job::ResolvedJob;
+use crate::synthesis::{Existing, NamedFile, ReservedOutputs, check_outputs};
 
 /// The file in the checkpoint's folder.
 const FILE: &str = "outputs.json";
@@ -113,7 +113,7 @@ fn digest_of(path: &Path) -> io::Result<String> {
     Ok(hex(&hash.finalize()))
 }
 
-impl Resolved<'_> {
+impl ResolvedJob<'_> {
     /// Checks the output files ([`check_files`](super::check_files)). With a checkpoint, those that the interrupted run wrote
     /// may be replaced.
     pub(super) fn check_output_files(&self) -> Result<()> {
@@ -128,8 +128,8 @@ impl Resolved<'_> {
 
     /// Locks the output files, checks them again, and notes them in the checkpoint. Replicates are written after all other
     /// files, under the lock of the table.
-    pub(super) fn reserve(&self) -> Result<(Reserved, Option<Claims>)> {
-        let reserved = Reserved::of(&named(&self.named_outputs()))?;
+    pub(super) fn reserve(&self) -> Result<(ReservedOutputs, Option<Claims>)> {
+        let reserved = ReservedOutputs::of(&named(&self.named_outputs()))?;
         // Another job may have written them before they were locked.
         self.check_output_files()?;
         let mut claims = self.claims()?;

@@ -8,9 +8,9 @@ use crate::mechanism::{Mechanism, PlanFor};
 use crate::observe::{Event, Notice, Observer};
 use crate::privacy::{Budget, Curator, Rho};
 use crate::synthesis::Tables;
-use crate::synthesis::job::Resolved;
+use crate::synthesis::job::ResolvedJob;
 
-impl Resolved<'_> {
+impl ResolvedJob<'_> {
     /// Refuses a share out of range, or one of no budget or of a budget without δ.
     pub(super) fn check_compression(&self) -> Result<()> {
         let Some(share) = self.compress else { return Ok(()) };

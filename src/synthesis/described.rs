@@ -12,7 +12,7 @@ use crate::privacy::LedgerFile;
 use crate::report::Content;
 use crate::report::format::grouped;
 use crate::synthesis::Tables;
-use crate::synthesis::job::Resolved;
+use crate::synthesis::job::ResolvedJob;
 
 /// A public table and its name.
 #[derive(Serialize)]
@@ -36,12 +36,12 @@ struct Round<'a> {
     number: u32,
     /// Number of candidates for each selection.
     candidates: &'a [u64],
-    measurements: Vec<Measured<'a>>,
+    measurements: Vec<MeasuredMarginal<'a>>,
     fit: Option<FitRecord>,
 }
 
 #[derive(Serialize)]
-struct Measured<'a> {
+struct MeasuredMarginal<'a> {
     clique: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cell: Option<usize>,
@@ -49,7 +49,7 @@ struct Measured<'a> {
     stddev: f64,
 }
 
-impl Resolved<'_> {
+impl ResolvedJob<'_> {
     /// The ledger file of a finished run.
     pub(super) fn ledger_of(&self, tables: &Tables, release: &Release) -> Result<LedgerFile> {
         let domain = release.model.domain();
@@ -63,7 +63,7 @@ impl Resolved<'_> {
             measurements: release
                 .measurements_of(round)
                 .iter()
-                .map(|m| Measured {
+                .map(|m| MeasuredMarginal {
                     clique: m.clique.iter().map(|a| domain.name(a)).collect(),
                     cell: m.cell,
                     source: &m.provenance,

@@ -7,7 +7,7 @@ use crate::data::Dataset;
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::Release;
 use crate::privacy::{Curator, Inputs, LedgerEntry};
-use crate::synthesis::job::Resolved;
+use crate::synthesis::job::ResolvedJob;
 
 /// A release and the records that are published. Nothing draws them again.
 pub(super) struct Drawn {
@@ -19,7 +19,7 @@ pub(super) struct Drawn {
     pub(super) rng: ChaCha20Rng,
 }
 
-impl Resolved<'_> {
+impl ResolvedJob<'_> {
     /// Refuses a share out of range, or one of no budget.
     pub(super) fn check_error_share(&self) -> Result<()> {
         let Some(share) = self.error_share else { return Ok(()) };

@@ -8,7 +8,7 @@ use crate::error::{Contradiction, DestinationFault, Error, OutputFault, Result};
 use crate::mechanism::PublicTables;
 use crate::privacy::Checkpoint;
 use crate::query::WorkloadSource;
-use crate::synthesis::job::Resolved;
+use crate::synthesis::job::ResolvedJob;
 
 /// A file and what it is to the job, such as `ledger`; the command line passes its flags.
 pub type NamedFile<'a> = (&'static str, &'a Path);
@@ -26,7 +26,7 @@ pub enum Existing {
 /// The outputs of a job, locked: while this value lives, no other job writes them.
 #[derive(Debug)]
 #[must_use = "the outputs are locked while this value lives"]
-pub struct Reserved {
+pub struct ReservedOutputs {
     _locks: Vec<OutputLock>,
 }
 
@@ -53,15 +53,15 @@ pub fn reserve_files(
     inputs: &[NamedFile<'_>],
     outputs: &[NamedFile<'_>],
     existing: Existing,
-) -> Result<Reserved> {
+) -> Result<ReservedOutputs> {
     check_files(inputs, outputs, existing)?;
-    let reserved = Reserved::of(outputs)?;
+    let reserved = ReservedOutputs::of(outputs)?;
     // Another job may have written them before they were locked.
     check_files(inputs, outputs, existing)?;
     Ok(reserved)
 }
 
-impl Reserved {
+impl ReservedOutputs {
     pub(super) fn of(outputs: &[NamedFile<'_>]) -> Result<Self> {
         let locks = outputs.iter().map(|(name, path)| OutputLock::of(name, path));
         let locks = locks.filter_map(Result::transpose).collect::<Result<_>>()?;
@@ -140,7 +140,7 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
     fs::canonicalize(one).is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
 }
 
-impl Resolved<'_> {
+impl ResolvedJob<'_> {
     /// Input files, with what they are to the job.
     pub(super) fn inputs(&self) -> Vec<NamedFile<'_>> {
         let mut inputs = Vec::new();

@@ -316,18 +316,18 @@ impl Job {
     }
 
     /// The job with what follows from its settings.
-    pub(super) fn resolve(&self) -> Result<Resolved<'_>> {
+    pub(super) fn resolve(&self) -> Result<ResolvedJob<'_>> {
         let entry = self.entry()?;
         let workload = WorkloadSource { name: self.workload.clone(), max_cells: self.max_cells };
         workload.check()?;
         let (budget, unit) = (self.budget()?, self.privacy_unit()?);
-        Ok(Resolved { job: self, entry, budget, unit, workload })
+        Ok(ResolvedJob { job: self, entry, budget, unit, workload })
     }
 }
 
 /// A job with what follows from its settings.
 #[derive(Debug)]
-pub(super) struct Resolved<'j> {
+pub(super) struct ResolvedJob<'j> {
     job: &'j Job,
     pub(super) entry: &'static Entry,
     /// `None`: nothing may be spent.
@@ -338,7 +338,7 @@ pub(super) struct Resolved<'j> {
     pub(super) workload: WorkloadSource,
 }
 
-impl Deref for Resolved<'_> {
+impl Deref for ResolvedJob<'_> {
     type Target = Job;
 
     fn deref(&self) -> &Job {
@@ -346,7 +346,7 @@ impl Deref for Resolved<'_> {
     }
 }
 
-impl Resolved<'_> {
+impl ResolvedJob<'_> {
     /// As [`Job::check`].
     pub(super) fn check(&self) -> Result<Box<dyn Mechanism>> {
         let mechanism = self.entry.build(&self.parameters)?;

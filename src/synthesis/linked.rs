@@ -11,9 +11,9 @@ use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::Release;
 use crate::model::LinkedRows;
 use crate::query::Workload;
-use crate::synthesis::job::Resolved;
+use crate::synthesis::job::ResolvedJob;
 
-impl Resolved<'_> {
+impl ResolvedJob<'_> {
     /// The units, if synthetic rows come as units.
     pub(super) fn linked(&self) -> Option<&Units> {
         self.unit.units().filter(|units| units.agree().is_some())

@@ -8,12 +8,12 @@ use crate::domain::{Schema, date_of};
 use crate::error::Result;
 use crate::privacy::files::hex;
 use crate::report::Made;
-use crate::synthesis::job::Resolved;
+use crate::synthesis::job::ResolvedJob;
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;
 
-impl Resolved<'_> {
+impl ResolvedJob<'_> {
     /// The command, the schema and the day.
     ///
     /// `given`: the schema without what a run adds or merges.

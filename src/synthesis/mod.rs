@@ -26,11 +26,12 @@ use claims::Claims;
 use drawn::Drawn;
 use files::check_outputs;
 pub use files::{
-    Existing, NamedFile, Reserved, check_files, check_public_files, is_same_file, reserve_files,
+    Existing, NamedFile, ReservedOutputs, check_files, check_public_files, is_same_file,
+    reserve_files,
 };
-use job::Resolved;
+use job::ResolvedJob;
 pub use job::{DEFAULT_MECHANISM, Job};
-use replicates::Released;
+use replicates::ReplicateSource;
 pub use replicates::replicate_path;
 pub use source::{SchemaSource, TableSource};
 pub use tables::{PrivateTable, PublicFile, PublicTable, Tables, without_groups};
@@ -57,7 +58,7 @@ struct Spent {
     /// What was spent before the mechanism began.
     earlier: Option<LedgerFile>,
     /// Held until the last file is written.
-    _reserved: Reserved,
+    _reserved: ReservedOutputs,
     claims: Option<Claims>,
 }
 
@@ -74,7 +75,7 @@ impl Job {
         let written = job.write(&tables, &mut drawn).and_then(|()| {
             let Tables { schema, workload, public, .. } = &tables;
             let (rows, earlier) = (&drawn.rows, earlier.as_ref());
-            let from = Released { rows, schema, workload, public, earlier };
+            let from = ReplicateSource { rows, schema, workload, public, earlier };
             job.write_replicates(&from, observer)?;
             claims.as_mut().map_or(Ok(()), Claims::seal)
         });
@@ -115,7 +116,7 @@ impl Job {
     }
 }
 
-impl Resolved<'_> {
+impl ResolvedJob<'_> {
     /// Everything that costs privacy, and the ledger file.
     fn spend(&self, observer: &mut dyn Observer) -> Result<Spent> {
         let mechanism = self.check()?;

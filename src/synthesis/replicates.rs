@@ -14,13 +14,13 @@ use crate::mechanism::Replication;
 use crate::observe::{Event, Notice, Observer};
 use crate::privacy::{LedgerFile, NoiseSeed};
 use crate::query::Workload;
-use crate::synthesis::job::Resolved;
+use crate::synthesis::job::ResolvedJob;
 
 /// Most replicates; more than a few dozen make no interval narrower.
 const MOST: u32 = 1000;
 
 /// What replicates are made of. It has no private records, so that nothing about them can get into a replicate.
-pub(super) struct Released<'a> {
+pub(super) struct ReplicateSource<'a> {
     pub(super) rows: &'a Dataset,
     pub(super) schema: &'a Schema,
     pub(super) workload: &'a Workload,
@@ -62,7 +62,7 @@ impl Observer for Quiet<'_> {
     }
 }
 
-impl Resolved<'_> {
+impl ResolvedJob<'_> {
     /// The files of the replicates.
     pub(super) fn replicate_paths(&self) -> Vec<PathBuf> {
         let table = self.out.as_deref();
@@ -122,7 +122,7 @@ impl Resolved<'_> {
     /// Draws the replicates and writes each as soon as it is drawn.
     pub(super) fn write_replicates(
         &self,
-        from: &Released<'_>,
+        from: &ReplicateSource<'_>,
         observer: &mut dyn Observer,
     ) -> Result<()> {
         let Some(budget) = self.budget.filter(|_| self.replicates() > 0) else { return Ok(()) };

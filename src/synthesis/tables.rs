@@ -12,10 +12,10 @@ use crate::domain::{Domain, Schema};
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::Mechanism;
 use crate::model::check_rows;
-use crate::observe::{Event, Notice, Observer, Watched};
+use crate::observe::{Event, Notice, Observer, SharedObserver};
 use crate::query::Workload;
 use crate::synthesis::TableSource;
-use crate::synthesis::job::Resolved;
+use crate::synthesis::job::ResolvedJob;
 
 /// Cells of a workload's marginals above which counting them takes many seconds and more than half a GiB.
 const LARGE_CELLS: u64 = 1 << 27;
@@ -154,7 +154,7 @@ pub struct Tables {
 impl Tables {
     /// Reads all tables. This spends no budget.
     pub(super) fn read(
-        job: &Resolved<'_>,
+        job: &ResolvedJob<'_>,
         mechanism: &dyn Mechanism,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
@@ -183,7 +183,7 @@ impl Tables {
         job.check_linked_public(&public, &domain)?;
         let private = if job.counted {
             let plan = CountPlan::new(&of_files, &mechanism.counts(&domain, &workload)?)?;
-            let checks = Watched::new(observer);
+            let checks = SharedObserver::new(observer);
             PrivateTable::Counted(Arc::new(job.private.counted(&job.unit, &plan, &checks)?))
         } else {
             PrivateTable::Held(job.private.private(&job.unit, &of_files)?)
@@ -210,7 +210,7 @@ fn large(workload: &Workload, domain: &Domain) -> Option<Notice> {
     (cells > LARGE_CELLS).then_some(Notice::LargeWorkload { cells, attribute, values })
 }
 
-impl Resolved<'_> {
+impl ResolvedJob<'_> {
     /// The workload over a domain; tells what is left out of it, and whether it is large.
     pub(super) fn workload_over(
         &self,

@@ -154,7 +154,7 @@ impl Trust {
             let (own, rest) = left.split(1, others).unwrap_or_default();
             let form = NoiseForm::Gaussian;
             let found = release.run(curator, rows, workload, total, form, own)?;
-            mixtures.push(Mixed { found, rows: rows.table().records() });
+            mixtures.push(ReleasedMixture { found, rows: rows.table().records() });
             left = rest;
         }
         let errors = measure_errors(curator, public, &cliques, total, of_marginals)?;
@@ -244,7 +244,7 @@ fn measure_errors(
 }
 
 /// A released mixture error, and the number of rows mixed.
-struct Mixed {
+struct ReleasedMixture {
     found: NoisyMixtureError,
     rows: usize,
 }
@@ -264,7 +264,7 @@ fn table_trust(
     domain: &Domain,
     table: &PublicData,
     covered: usize,
-    mixture: &Mixed,
+    mixture: &ReleasedMixture,
     errors: &Errors<'_>,
 ) -> TableTrust {
     let Errors { cliques, values, half_width, grid } = *errors;

@@ -23,7 +23,7 @@ use jointly_pgm::data::Projectable;
 /// # Ok::<(), jointly_privacy::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "RawBudget", into = "RawBudget")]
 pub struct Budget {
     epsilon: Epsilon,
     /// `None`: pure differential privacy.
@@ -36,7 +36,7 @@ pub struct Budget {
 /// The serialized form of a budget.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct RawBudget {
     epsilon: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     delta: Option<f64>,
@@ -224,7 +224,7 @@ impl Budget {
     }
 }
 
-impl From<Budget> for Written {
+impl From<Budget> for RawBudget {
     fn from(budget: Budget) -> Self {
         let threshold_delta = Some(budget.threshold_delta).filter(|delta| *delta > 0.0);
         let delta = budget.delta.map(Delta::value);
@@ -232,10 +232,10 @@ impl From<Budget> for Written {
     }
 }
 
-impl TryFrom<Written> for Budget {
+impl TryFrom<RawBudget> for Budget {
     type Error = Error;
 
-    fn try_from(written: Written) -> Result<Self> {
+    fn try_from(written: RawBudget) -> Result<Self> {
         let budget = Self::new(written.epsilon, written.delta)?;
         budget.with_threshold_delta(written.threshold_delta.unwrap_or(0.0))
     }

@@ -120,7 +120,7 @@ impl fmt::Display for Cost {
 ///
 /// Serde writes the spent and remaining amounts too. Reading checks both of them, every entry and the limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "RawLedger", into = "RawLedger")]
 pub struct Ledger {
     limit: Rho,
     records_per_unit: Option<RecordsPerUnit>,
@@ -134,7 +134,7 @@ pub struct Ledger {
 /// The serialized form of a ledger.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct RawLedger {
     limit: Rho,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     records_per_unit: Option<RecordsPerUnit>,
@@ -342,7 +342,7 @@ impl Ledger {
     }
 }
 
-impl From<Ledger> for Written {
+impl From<Ledger> for RawLedger {
     fn from(ledger: Ledger) -> Self {
         let (limit, spent, remaining) = (ledger.limit, ledger.spent, ledger.remaining());
         let (records_per_unit, epsilon_limit) = (ledger.records_per_unit, ledger.epsilon_limit);
@@ -360,10 +360,10 @@ impl From<Ledger> for Written {
     }
 }
 
-impl TryFrom<Written> for Ledger {
+impl TryFrom<RawLedger> for Ledger {
     type Error = Error;
 
-    fn try_from(written: Written) -> Result<Self> {
+    fn try_from(written: RawLedger) -> Result<Self> {
         let mut ledger = Self::new(written.limit).of_unit(written.records_per_unit);
         ledger.epsilon_limit = written.epsilon_limit;
         if !(0.0..1.0).contains(&written.delta_limit) {

@@ -73,7 +73,7 @@ pub struct LedgerUnit {
 
 /// The members that a reader needs.
 #[derive(Deserialize)]
-struct Stored {
+struct RawLedgerFile {
     format: String,
     version: u32,
     private: bool,
@@ -101,7 +101,7 @@ impl LedgerFile {
         is_private: bool,
         ledger: &Ledger,
     ) -> Self {
-        Self::of(Stored {
+        Self::of(RawLedgerFile {
             format: FORMAT.to_owned(),
             version: VERSION,
             private: is_private,
@@ -117,7 +117,7 @@ impl LedgerFile {
         })
     }
 
-    fn of(stored: Stored) -> Self {
+    fn of(stored: RawLedgerFile) -> Self {
         let is_pure = stored.ledger.epsilon_limit().is_some();
         Self {
             format: FORMAT,
@@ -176,7 +176,7 @@ impl LedgerFile {
     /// # Errors
     /// As [`LedgerFile::read`].
     pub fn from_json(text: &str, place: &str) -> Result<Self> {
-        let stored: Stored = serde_json::from_str(text)
+        let stored: RawLedgerFile = serde_json::from_str(text)
             .map_err(|error| Error::wrong_json(place, &error, true, "a ledger"))?;
         // No earlier version was ever published, and a ledger that calls itself one lacks what is checked below.
         if (stored.format.as_str(), stored.version) != (FORMAT, VERSION) {

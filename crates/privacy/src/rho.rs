@@ -21,13 +21,13 @@ use crate::error::{Error, Result};
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "RawRho", into = "RawRho")]
 pub struct Rho(u64);
 
 /// The serialized form of a budget.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct RawRho {
     units: u64,
     #[serde(default)]
     rho: Option<f64>,
@@ -140,16 +140,16 @@ impl fmt::Display for Rho {
     }
 }
 
-impl From<Rho> for Written {
+impl From<Rho> for RawRho {
     fn from(rho: Rho) -> Self {
         Self { units: rho.0, rho: Some(rho.to_f64()) }
     }
 }
 
-impl TryFrom<Written> for Rho {
+impl TryFrom<RawRho> for Rho {
     type Error = Error;
 
-    fn try_from(written: Written) -> Result<Self> {
+    fn try_from(written: RawRho) -> Result<Self> {
         let rho = Self(written.units);
         match written.rho {
             #[expect(clippy::float_cmp, reason = "both come from the same exact conversion")]

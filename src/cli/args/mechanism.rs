@@ -13,18 +13,18 @@ use super::count::count;
 use super::possible;
 
 /// A mechanism and the parameters given on the command line.
-pub(in crate::cli) type MechanismArgs = Chosen<false>;
+pub(in crate::cli) type MechanismArgs = ChosenMechanism<false>;
 
 /// As [`MechanismArgs`], but only mechanisms that answer a workload without a model, and no parameters of fits.
-pub(in crate::cli) type AnswererArgs = Chosen<true>;
+pub(in crate::cli) type AnswererArgs = ChosenMechanism<true>;
 
 #[derive(Clone, Debug)]
-pub(in crate::cli) struct Chosen<const ANSWERERS: bool> {
+pub(in crate::cli) struct ChosenMechanism<const ANSWERERS: bool> {
     pub(in crate::cli) mechanism: String,
     pub(in crate::cli) parameters: Map<String, Value>,
 }
 
-impl<const ANSWERERS: bool> Chosen<ANSWERERS> {
+impl<const ANSWERERS: bool> ChosenMechanism<ANSWERERS> {
     /// The mechanisms to choose from.
     fn entries() -> impl Iterator<Item = &'static Entry> {
         CATALOGUE.iter().filter(|entry| !ANSWERERS || entry.answers())
@@ -40,7 +40,7 @@ impl<const ANSWERERS: bool> Chosen<ANSWERERS> {
     }
 }
 
-impl<const ANSWERERS: bool> Chosen<ANSWERERS> {
+impl<const ANSWERERS: bool> ChosenMechanism<ANSWERERS> {
     /// Adds the flag for the mechanism's name.
     pub(super) fn augment_name(command: Command) -> Command {
         let value = |entry: &'static Entry| PossibleValue::new(entry.name).help(entry.summary);
@@ -63,7 +63,7 @@ impl<const ANSWERERS: bool> Chosen<ANSWERERS> {
     }
 }
 
-impl<const ANSWERERS: bool> Args for Chosen<ANSWERERS> {
+impl<const ANSWERERS: bool> Args for ChosenMechanism<ANSWERERS> {
     fn augment_args(command: Command) -> Command {
         Self::augment_parameters(Self::augment_name(command))
     }
@@ -73,7 +73,7 @@ impl<const ANSWERERS: bool> Args for Chosen<ANSWERERS> {
     }
 }
 
-impl<const ANSWERERS: bool> FromArgMatches for Chosen<ANSWERERS> {
+impl<const ANSWERERS: bool> FromArgMatches for ChosenMechanism<ANSWERERS> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mechanism: &String = matches.get_one("mechanism").ok_or_else(missing)?;
         let mut parameters = Map::new();

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::protocol::{DataSet, Protocol, Shared};
+use super::protocol::{DataSet, DataSetRuns, Protocol};
 use crate::cli::args::CompareArgs;
 use crate::cli::failure::{Failure, Outcome};
 
@@ -37,7 +37,7 @@ pub(super) struct Cell {
     pub(super) digest: String,
     pub(super) subject: Subject,
     /// What is shared with the other runs of the data set, except that its job has this run's mechanism, epsilon and seed.
-    pub(super) shared: Shared,
+    pub(super) shared: DataSetRuns,
 }
 
 /// The runs of a protocol that the flags select, in the order of the seeds.
@@ -69,7 +69,7 @@ pub(super) fn cells(protocol: &Protocol, only: &CompareArgs) -> Outcome<Vec<Cell
 fn subjects(
     protocol: &Protocol,
     set: &DataSet,
-    shared: &Shared,
+    shared: &DataSetRuns,
     only: &CompareArgs,
 ) -> Outcome<Vec<(Subject, Key)>> {
     let key = |mechanism: &str, epsilon, seed| Key {

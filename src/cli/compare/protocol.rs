@@ -88,7 +88,7 @@ pub(super) struct DataSet {
 
 /// What the runs of a data set share.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Shared {
+pub(super) struct DataSetRuns {
     /// The job, without mechanism, epsilon and seed.
     pub(super) job: Job,
     pub(super) split: Option<Split>,
@@ -213,7 +213,7 @@ impl Protocol {
     }
 
     /// Finds the files of a data set and the included attributes.
-    pub(super) fn shared(&self, set: &DataSet) -> Outcome<Shared> {
+    pub(super) fn shared(&self, set: &DataSet) -> Outcome<DataSetRuns> {
         let find = |file: &PathBuf| self.find(&set.folder.join(file));
         let schema = find(&set.schema)?;
         let workload = set.workload.as_ref().unwrap_or(&self.workload);
@@ -255,7 +255,7 @@ impl Protocol {
             neighbors: self.neighbors,
             ..Job::default()
         };
-        Ok(Shared {
+        Ok(DataSetRuns {
             job,
             attributes,
             split: set.split.clone(),

@@ -52,7 +52,7 @@ struct Inner {
 /// A plan as it is written. The cliques are lists of names.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored<'a> {
+struct RawPlan<'a> {
     version: u32,
     #[serde(borrow)]
     schema: &'a RawValue,
@@ -122,7 +122,7 @@ impl CountPlan {
         let name = |attribute: usize| self.domain().name(attribute).to_owned();
         let cliques = self.cliques().iter().map(|clique| clique.iter().map(name).collect());
         let schema = RawValue::from_string(self.schema().to_json()?).map_err(unwritten)?;
-        let stored = Stored { version: VERSION, schema: &schema, cliques: cliques.collect() };
+        let stored = RawPlan { version: VERSION, schema: &schema, cliques: cliques.collect() };
         serde_json::to_string(&stored).map_err(unwritten)
     }
 
@@ -132,7 +132,7 @@ impl CountPlan {
     /// Another text, an unknown version, or as [`CountPlan::new`].
     pub fn from_json(text: &str, place: &str) -> Result<Self> {
         let expected = "a plan of a counter, as this program writes it";
-        let stored: Stored<'_> = serde_json::from_str(text)
+        let stored: RawPlan<'_> = serde_json::from_str(text)
             .map_err(|error| Error::invalid_specification(place, error.to_string(), expected))?;
         if stored.version != VERSION {
             let found = format!("version {}", stored.version);

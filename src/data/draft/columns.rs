@@ -1,6 +1,6 @@
 //! What a column is, by its public values: a number, a date, codes, or something to leave out.
 
-use super::tables::{MOST_TEXT_CODES, Numbers, Observed};
+use super::tables::{MOST_TEXT_CODES, Numbers, ObservedColumn};
 use super::{Drafted, is_weight};
 use crate::domain::{Kind, Role, SchemaColumn};
 use crate::error::Result;
@@ -21,7 +21,7 @@ const ENOUGH_ROWS: u64 = 30;
 /// Average length of a text, in bytes, from which it is free text if it has blanks.
 const LONG: u64 = 25;
 
-impl Observed {
+impl ObservedColumn {
     /// The column that accepts the observed values, and what to look at in it.
     pub(super) fn into_column(self) -> Result<Drafted> {
         let mut remarks = self.about_marks(&[]);

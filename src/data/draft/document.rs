@@ -91,7 +91,7 @@ impl fmt::Display for Document {
 
 /// What a document says about a table.
 #[derive(Default)]
-pub(super) struct Described {
+pub(super) struct DescribedTable {
     pub(super) columns: Vec<DescribedColumn>,
     /// Texts of missing values, the one to write first.
     pub(super) missing: Vec<String>,
@@ -108,12 +108,12 @@ pub(super) struct DescribedColumn {
 
 impl Document {
     /// The columns, in the document's order.
-    pub(super) fn read(&self) -> Result<Described> {
+    pub(super) fn read(&self) -> Result<DescribedTable> {
         let path = &*self.path;
         match self.kind {
             DocumentKind::Pums => {
                 let columns = pums::read(path)?.into_iter().map(DescribedColumn::from);
-                Ok(Described { columns: columns.collect(), missing: Vec::new() })
+                Ok(DescribedTable { columns: columns.collect(), missing: Vec::new() })
             }
             DocumentKind::Sdnist => sdnist::read(path),
             DocumentKind::Frictionless => frictionless::read(path),

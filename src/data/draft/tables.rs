@@ -25,7 +25,7 @@ const MARKS: [&str; 12] =
 
 /// The columns of all tables, and how these are written.
 pub(super) struct Observation {
-    pub(super) columns: Vec<Observed>,
+    pub(super) columns: Vec<ObservedColumn>,
     /// The format asked for, with blanks dropped where there are some around cells or names.
     pub(super) format: TableFormat,
     /// What to look at in the tables as a whole.
@@ -33,7 +33,7 @@ pub(super) struct Observation {
 }
 
 /// The values of one column in all tables.
-pub(super) struct Observed {
+pub(super) struct ObservedColumn {
     pub(super) name: String,
     /// Rows, missing ones included.
     pub(super) rows: u64,
@@ -78,7 +78,7 @@ pub(super) fn observe(
         raw.names = Some(numbered(tables, &raw)?);
     }
     raw.check("the format of tables")?;
-    let mut columns: Vec<Observed> = Vec::new();
+    let mut columns: Vec<ObservedColumn> = Vec::new();
     let mut positions: HashMap<String, usize> = HashMap::new();
     let mut remarks = Vec::new();
     let mut padded = 0_u64;
@@ -95,7 +95,7 @@ pub(super) fn observe(
             let name = name.trim().to_owned();
             let place = *positions.entry(name.clone()).or_insert(columns.len());
             if place == columns.len() {
-                columns.push(Observed::new(name));
+                columns.push(ObservedColumn::new(name));
             }
             places.push(place);
         }
@@ -144,7 +144,7 @@ fn numbers_as_names(names: &[String]) -> Option<String> {
     ))
 }
 
-impl Observed {
+impl ObservedColumn {
     fn new(name: String) -> Self {
         let numbers =
             Numbers { all: true, whole: true, low: f64::INFINITY, high: f64::NEG_INFINITY };

@@ -12,15 +12,15 @@ use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 
 /// A source that is borrowed.
-struct Borrowed<'s, S>(&'s S);
+struct BorrowedSource<'s, S>(&'s S);
 
-impl<S: ChunkReader> Length for Borrowed<'_, S> {
+impl<S: ChunkReader> Length for BorrowedSource<'_, S> {
     fn len(&self) -> u64 {
         self.0.len()
     }
 }
 
-impl<S: ChunkReader> ChunkReader for Borrowed<'_, S> {
+impl<S: ChunkReader> ChunkReader for BorrowedSource<'_, S> {
     type T = S::T;
 
     fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
@@ -41,7 +41,7 @@ pub(super) fn check_lengths<S: ChunkReader>(
     source: &S,
     column: &ColumnChunkMetaData,
 ) -> Result<(), String> {
-    let (description, source) = (column.column_descr(), Arc::new(Borrowed(source)));
+    let (description, source) = (column.column_descr(), Arc::new(BorrowedSource(source)));
     let levels = [description.max_rep_level() > 0, description.max_def_level() > 0];
     let pages = SerializedPageReader::new(source, column, 0, None);
     let mut pages = pages.map_err(|error| error.to_string())?;

@@ -12,7 +12,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader};
 use parquet::file::reader::ChunkReader;
 
 use super::delta::check_lengths;
-use super::thrift::{Seen, Stop, walk};
+use super::thrift::{Part, Stop, walk};
 
 /// Bytes after the footer: its length in four bytes, and `PAR1`.
 const TAIL: u64 = 8;
@@ -91,16 +91,16 @@ fn check_footer(footer: &[u8]) -> Result<(), String> {
     let mut columns_left = 0_u64;
     // Children that are still to come, of each group around the current column.
     let mut around: Vec<u64> = Vec::new();
-    let visit = &mut |path: &[i16], seen: Seen| match (path, seen) {
-        ([2 | 4 | 5 | 7], Seen::Number(_) | Seen::Other) => {
+    let visit = &mut |path: &[i16], seen: Part| match (path, seen) {
+        ([2 | 4 | 5 | 7], Part::Number(_) | Part::Other) => {
             Err("a list in the footer is no list".to_owned())
         }
-        (COLUMNS, Seen::List(columns)) => {
+        (COLUMNS, Part::List(columns)) => {
             columns_left = columns;
             around.clear();
             Ok(())
         }
-        (COLUMNS, Seen::Element) => {
+        (COLUMNS, Part::Element) => {
             columns_left = columns_left.saturating_sub(1);
             while around.last() == Some(&0) {
                 around.pop();
@@ -110,7 +110,7 @@ fn check_footer(footer: &[u8]) -> Result<(), String> {
             }
             Ok(())
         }
-        (CHILDREN, Seen::Number(children)) => {
+        (CHILDREN, Part::Number(children)) => {
             let children = u64::try_from(children).unwrap_or(u64::MAX);
             if children > columns_left {
                 return Err(format!("{children} columns in a group, but {columns_left} follow it"));
@@ -122,7 +122,7 @@ fn check_footer(footer: &[u8]) -> Result<(), String> {
             Ok(())
         }
         (CHILDREN, _) => Err("a number of columns is no number".to_owned()),
-        ([4], Seen::List(groups)) if groups > ROW_GROUPS => {
+        ([4], Part::List(groups)) if groups > ROW_GROUPS => {
             Err(format!("{groups} row groups, but a file has at most {ROW_GROUPS}"))
         }
         _ => Ok(()),
@@ -178,13 +178,13 @@ fn page<S: ChunkReader>(source: &S, column: Range<u64>) -> Result<(u64, Page), S
         let part = column.start..column.end.min(column.start.saturating_add(read));
         let is_all = part.end == column.end;
         let mut page = Page::default();
-        let visit = &mut |path: &[i16], seen: Seen| {
+        let visit = &mut |path: &[i16], seen: Part| {
             match (path, seen) {
-                ([2], Seen::Number(size)) => page.uncompressed = size,
-                ([3], Seen::Number(size)) => page.compressed = size,
-                ([7, 1], Seen::Number(values)) => page.distinct = values,
-                ([5, 2] | [8, 4], Seen::Number(encoding)) => page.encoding = encoding,
-                ([1..=3] | [7, 1] | [5, 2] | [8, 4], _) if !matches!(seen, Seen::Number(_)) => {
+                ([2], Part::Number(size)) => page.uncompressed = size,
+                ([3], Part::Number(size)) => page.compressed = size,
+                ([7, 1], Part::Number(values)) => page.distinct = values,
+                ([5, 2] | [8, 4], Part::Number(encoding)) => page.encoding = encoding,
+                ([1..=3] | [7, 1] | [5, 2] | [8, 4], _) if !matches!(seen, Part::Number(_)) => {
                     return Err("a size is no number".into());
                 }
                 _ => {}

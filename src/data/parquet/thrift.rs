@@ -8,7 +8,7 @@ const DEEPEST: usize = 32;
 
 /// What a walk meets, in the order of the bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Seen {
+pub(super) enum Part {
     /// A whole number.
     Number(i64),
     /// The start of a list, and the number of its elements.
@@ -30,7 +30,7 @@ pub(super) enum Stop {
 
 /// Called with each value and with the numbers of the fields that lead to it; an element of a list has those of the list. An
 /// error stops the walk.
-pub(super) type Visit<'v> = &'v mut dyn FnMut(&[i16], Seen) -> Result<(), String>;
+pub(super) type Visit<'v> = &'v mut dyn FnMut(&[i16], Part) -> Result<(), String>;
 
 /// Walks through a struct and returns its length in bytes.
 ///
@@ -78,28 +78,28 @@ impl Walk<'_> {
     fn value(&mut self, kind: u8, in_list: bool) -> Result<(), Stop> {
         match kind {
             // In a field, the type is the value. Parquet has no list of them in what is walked here.
-            1 | 2 if !in_list => self.see(Seen::Other),
+            1 | 2 if !in_list => self.see(Part::Other),
             3 => {
                 self.take(1)?;
-                self.see(Seen::Other)
+                self.see(Part::Other)
             }
             4..=6 => {
                 let number = zigzag(self.varint()?);
-                self.see(Seen::Number(number))
+                self.see(Part::Number(number))
             }
             7 => {
                 self.take(8)?;
-                self.see(Seen::Other)
+                self.see(Part::Other)
             }
             8 => {
                 let length = self.varint()?;
                 self.take(length)?;
-                self.see(Seen::Other)
+                self.see(Part::Other)
             }
             9 | 10 => self.list(),
             11 => self.map(),
             12 => {
-                self.see(if in_list { Seen::Element } else { Seen::Other })?;
+                self.see(if in_list { Part::Element } else { Part::Other })?;
                 self.fields()
             }
             _ => Err(wrong(&format!("a value of the unknown type {kind}"))),
@@ -113,14 +113,14 @@ impl Walk<'_> {
             size => u64::from(size),
         };
         self.has_room(size)?;
-        self.see(Seen::List(size))?;
+        self.see(Part::List(size))?;
         self.deeper(|walk| (0..size).try_for_each(|_| walk.value(header & 0x0f, true)))
     }
 
     fn map(&mut self) -> Result<(), Stop> {
         let size = self.varint()?;
         self.has_room(size)?;
-        self.see(Seen::Other)?;
+        self.see(Part::Other)?;
         if size == 0 {
             return Ok(());
         }
@@ -143,7 +143,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn see(&mut self, seen: Seen) -> Result<(), Stop> {
+    fn see(&mut self, seen: Part) -> Result<(), Stop> {
         (self.visit)(&self.path, seen).map_err(Stop::Wrong)
     }
 

@@ -12,15 +12,15 @@ use parquet::file::properties::WriterProperties;
 
 /// Writes batches to a Parquet file, compressed by Snappy.
 pub(crate) struct ParquetWriter {
-    writer: FileWriter<Shared>,
-    written: Shared,
+    writer: FileWriter<SharedBuffer>,
+    written: SharedBuffer,
 }
 
 /// Bytes that are passed on as soon as a row group is complete.
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Shared {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
         Ok(bytes.len())
@@ -31,7 +31,7 @@ impl Write for Shared {
     }
 }
 
-impl Shared {
+impl SharedBuffer {
     fn drain(&self, out: &mut dyn Write) -> io::Result<()> {
         let bytes = mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         out.write_all(&bytes)
@@ -40,7 +40,7 @@ impl Shared {
 
 impl ParquetWriter {
     pub(crate) fn new(schema: SchemaRef) -> io::Result<Self> {
-        let written = Shared::default();
+        let written = SharedBuffer::default();
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let writer = FileWriter::try_new(written.clone(), schema, Some(properties));
         Ok(Self { writer: writer.map_err(io::Error::other)?, written })

@@ -7,7 +7,7 @@ use super::*;
 fn read(bytes: &[u8], encoding: Encoding, capacity: usize) -> Vec<u8> {
     let mut text = Vec::new();
     let source = BufReader::with_capacity(capacity, bytes);
-    Transcoded::open(source, encoding).unwrap().read_to_end(&mut text).unwrap();
+    Utf8Reader::open(source, encoding).unwrap().read_to_end(&mut text).unwrap();
     text
 }
 

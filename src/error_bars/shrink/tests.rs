@@ -5,12 +5,12 @@ use rand_distr::StandardNormal;
 use super::*;
 
 /// All triples of some attributes.
-fn triples(attributes: usize, rng: &mut ChaCha20Rng) -> Vec<Described> {
+fn triples(attributes: usize, rng: &mut ChaCha20Rng) -> Vec<PublicFacts> {
     let mut about = Vec::new();
     for a in 0..attributes {
         for b in a + 1..attributes {
             for c in b + 1..attributes {
-                about.push(Described {
+                about.push(PublicFacts {
                     clique: Clique::new([a, b, c]),
                     spread: 0.02 + 0.05 * rng.random::<f64>(),
                     is_measured: rng.random::<f64>() < 0.2,
@@ -24,7 +24,7 @@ fn triples(attributes: usize, rng: &mut ChaCha20Rng) -> Vec<Described> {
 }
 
 /// Errors that follow the mixed model, with these deviations of pairs and of marginals.
-fn errors(about: &[Described], of_pair: f64, own: f64, rng: &mut ChaCha20Rng) -> Vec<f64> {
+fn errors(about: &[PublicFacts], of_pair: f64, own: f64, rng: &mut ChaCha20Rng) -> Vec<f64> {
     let mut pair_effects = BTreeMap::new();
     let mut normal = move || rng.sample::<f64, _>(StandardNormal);
     about

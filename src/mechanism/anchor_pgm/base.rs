@@ -156,7 +156,7 @@ impl Base {
     ) -> Result<MarkovRandomField> {
         let domain = self.model.domain();
         let public = PublicMarginals::count(std::slice::from_ref(table), self.cliques())?;
-        let mut fit = Fitted::start(domain, &public)?;
+        let mut fit = FittedBase::start(domain, &public)?;
         let all: Vec<usize> = (0..public.cliques.len()).collect();
         fit.refit(domain, &public, &all, public.total(), BASE_CALLS.1, checks)?;
         Ok(fit.model)
@@ -196,14 +196,14 @@ impl<'a> Choice<'a> {
 
     /// Adds the marginals with the largest `w_r (‖q_r - M_r p‖₁ - s_r)`, at most one of each attribute at a time. `growth`: by
     /// how many MiB the size limit grows each time.
-    fn run(&self, growth: f64) -> Result<Fitted> {
+    fn run(&self, growth: f64) -> Result<FittedBase> {
         let Self { domain, public, limit_mib, checks, .. } = *self;
         let records = public.total().max(1.0);
         let is_single = |i: &usize| public.cliques[*i].len() == 1;
         let mut chosen: Vec<usize> = (0..public.cliques.len()).filter(is_single).collect();
         // The last score of every marginal. Scores fall as the model improves, so old ones are mostly too high.
         let mut known = vec![f64::INFINITY; public.cliques.len()];
-        let mut fit = Fitted::start(domain, public)?;
+        let mut fit = FittedBase::start(domain, public)?;
         // Whether the last step added a marginal.
         let mut grew = true;
         for pass in 1.. {
@@ -252,7 +252,7 @@ impl<'a> Choice<'a> {
     }
 
     /// By how much a model misses the public pairs beyond their sampling error, weighted by relevance.
-    fn excess(&self, fit: &Fitted) -> Result<f64> {
+    fn excess(&self, fit: &FittedBase) -> Result<f64> {
         let is_small = |i: &usize| self.public.cliques[*i].len() <= 2;
         let pairs: Vec<usize> = (0..self.public.cliques.len()).filter(is_small).collect();
         let scores = self.scores(fit, &pairs, 1)?;
@@ -260,7 +260,7 @@ impl<'a> Choice<'a> {
     }
 
     /// `w_r (‖q_r - M_r p‖₁ - s_r)` of some marginals, by their position. `pass`: the seed for estimates.
-    fn scores(&self, fit: &Fitted, wanted: &[usize], pass: u32) -> Result<Vec<(usize, f64)>> {
+    fn scores(&self, fit: &FittedBase, wanted: &[usize], pass: u32) -> Result<Vec<(usize, f64)>> {
         let (public, total) = (self.public, fit.model.total());
         let mut found = Vec::with_capacity(wanted.len());
         // Tables that lack attributes have other numbers of records.
@@ -282,7 +282,7 @@ impl<'a> Choice<'a> {
 }
 
 /// The base so far.
-struct Fitted {
+struct FittedBase {
     model: MarkovRandomField,
     /// The potentials of independent attributes.
     independent: Potentials,
@@ -291,7 +291,7 @@ struct Fitted {
     oracle: Option<OverBase>,
 }
 
-impl Fitted {
+impl FittedBase {
     fn start(domain: &Domain, public: &PublicMarginals) -> Result<Self> {
         let records = public.total().max(1.0);
         let is_single = |i: &usize| public.cliques[*i].len() == 1;

@@ -38,7 +38,7 @@ impl Candidate {
 }
 
 /// The marginals of the workload among those of its closure, with weights that sum to 1.
-pub(super) struct Compared<'a> {
+pub(super) struct ComparedMarginals<'a> {
     cliques: &'a [Clique],
     answers: &'a Sensitive<Vec<Vec<u32>>>,
     /// Positions of the workload's cliques.
@@ -47,7 +47,7 @@ pub(super) struct Compared<'a> {
     shares: Vec<f64>,
 }
 
-impl<'a> Compared<'a> {
+impl<'a> ComparedMarginals<'a> {
     /// `answers`: the private marginals of `cliques`, the closure of the workload.
     pub(super) fn new(
         workload: &Workload,

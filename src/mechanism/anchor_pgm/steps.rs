@@ -13,7 +13,7 @@ use crate::mechanism::anchor_pgm::base::{Base, PublicMarginals};
 use crate::mechanism::anchor_pgm::constants::DOUBTED;
 use crate::mechanism::anchor_pgm::expert::Expert;
 use crate::mechanism::anchor_pgm::panel::Panel;
-use crate::mechanism::anchor_pgm::pick::{Candidate, Compared};
+use crate::mechanism::anchor_pgm::pick::{Candidate, ComparedMarginals};
 use crate::mechanism::anchor_pgm::schedule::Schedule;
 use crate::mechanism::anchor_pgm::setting::{Regime, Setting};
 use crate::mechanism::annealing::Step;
@@ -144,7 +144,7 @@ impl<'r, 'c> AnchorRun<'r, 'c> {
         favorite: Option<usize>,
         rho: Rho,
     ) -> Result<usize> {
-        let compared = Compared::new(self.task.workload, &self.cliques, &self.answers);
+        let compared = ComparedMarginals::new(self.task.workload, &self.cliques, &self.answers);
         compared.choose(&mut self.run, models, favorite, rho)
     }
 

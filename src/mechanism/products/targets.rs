@@ -18,12 +18,12 @@ pub(super) struct Targets {
     ranges: Vec<Range<usize>>,
     /// The marginals that hold the queries, each once.
     marginals: Vec<(Clique, Split)>,
-    answered: Vec<Answered>,
+    answered: Vec<AnsweredCells>,
 }
 
 /// Answers to consecutive cells of a marginal, as probabilities.
 #[derive(Clone, Debug)]
-struct Answered {
+struct AnsweredCells {
     /// Position among the marginals.
     marginal: usize,
     /// The first cell.
@@ -57,7 +57,7 @@ impl Targets {
             self.marginals.push((clique.clone(), Split::new(&self.ranges, clique)));
             self.marginals.len() - 1
         });
-        self.answered.push(Answered { marginal, first, answers });
+        self.answered.push(AnsweredCells { marginal, first, answers });
     }
 
     /// Number of answers of each list.

@@ -33,7 +33,7 @@ pub struct Cover {
 pub fn cover(domain: &Domain, cliques: &[Clique], records: usize) -> Vec<Cover> {
     let limit = MOST_CELLS.min(records as u64 / RECORDS_A_CELL);
     let cells = |clique: &Clique| domain.cells(clique).unwrap_or(u64::MAX);
-    let mut wanted = Wanted::new(cliques);
+    let mut wanted = WantedCliques::new(cliques);
     let mut by_cells: Vec<usize> = (0..wanted.cliques.len()).collect();
     by_cells.sort_by_key(|id| std::cmp::Reverse(cells(wanted.cliques[*id])));
     let mut covers = Vec::new();
@@ -51,7 +51,7 @@ pub fn cover(domain: &Domain, cliques: &[Clique], records: usize) -> Vec<Cover> 
 }
 
 /// The requested cliques, each once.
-struct Wanted<'a> {
+struct WantedCliques<'a> {
     cliques: Vec<&'a Clique>,
     /// Positions of each in the request; none once it is covered.
     places: Vec<Vec<usize>>,
@@ -62,7 +62,7 @@ struct Wanted<'a> {
     longest: usize,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> WantedCliques<'a> {
     fn new(asked: &'a [Clique]) -> Self {
         let mut wanted = Self {
             cliques: Vec::new(),
@@ -88,7 +88,7 @@ impl<'a> Wanted<'a> {
 }
 
 /// The table with further attributes, while it has at most `limit` cells, and all cliques inside it.
-fn grown(domain: &Domain, mut cover: Cover, wanted: &mut Wanted<'_>, limit: u64) -> Cover {
+fn grown(domain: &Domain, mut cover: Cover, wanted: &mut WantedCliques<'_>, limit: u64) -> Cover {
     let mut inside = cover.clique.subsets();
     inside.push(Clique::default());
     for subset in &inside {

@@ -45,7 +45,7 @@ impl Operand {
 
 /// An input that is a subset of another one and is multiplied into its spread-out table.
 #[derive(Clone, Debug)]
-pub(super) struct Absorbed {
+pub(super) struct AbsorbedInput {
     pub input: usize,
     pub host: usize,
     pub walk: Projection,
@@ -53,7 +53,7 @@ pub(super) struct Absorbed {
 
 /// An output that is a subset of another one and is summed from it at the end.
 #[derive(Clone, Debug)]
-pub(super) struct Derived {
+pub(super) struct DerivedOutput {
     pub output: usize,
     pub source: usize,
     pub walk: Projection,
@@ -81,10 +81,10 @@ pub(crate) struct Contraction {
     pub(super) depths: Vec<Depth>,
     /// Spread-out inputs, with the position of the input each comes from.
     pub(super) inputs: Vec<(usize, Operand)>,
-    pub(super) absorbed: Vec<Absorbed>,
+    pub(super) absorbed: Vec<AbsorbedInput>,
     /// Spread-out outputs, with the position of the output each goes to.
     pub(super) outputs: Vec<(usize, Operand)>,
-    pub(super) derived: Vec<Derived>,
+    pub(super) derived: Vec<DerivedOutput>,
     /// Row-major cells of each output.
     pub(super) output_cells: Vec<usize>,
     pub(super) input_buffer: usize,
@@ -176,12 +176,16 @@ impl Contraction {
                 let position = main_inputs.iter().position(|m| *m == host).unwrap_or(0);
                 let has_lanes = operands_in[position].1.has_lanes;
                 let axes = spread_axes(&inputs[host], &outer, &lane_axes, has_lanes);
-                Absorbed { input, host: position, walk: spread_walk(domain, &axes, &inputs[input]) }
+                AbsorbedInput {
+                    input,
+                    host: position,
+                    walk: spread_walk(domain, &axes, &inputs[input]),
+                }
             })
             .collect();
         let derived = derived
             .into_iter()
-            .map(|(output, source)| Derived {
+            .map(|(output, source)| DerivedOutput {
                 output,
                 source,
                 walk: Projection::between(

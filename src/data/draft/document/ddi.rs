@@ -5,7 +5,7 @@ use std::path::Path;
 use roxmltree::{Document as Xml, Node, ParsingOptions};
 
 use super::range::Range;
-use super::{Described, DescribedColumn, Values, wrong};
+use super::{DescribedColumn, DescribedTable, Values, wrong};
 use crate::data::read_text;
 use crate::error::Result;
 
@@ -14,14 +14,14 @@ const FORM: &str = "a DDI codebook with <var> elements";
 /// Codes of one column, at most, that a person would look at one by one.
 const MOST_CODES: usize = 1_000;
 
-pub(super) fn read(path: &Path) -> Result<Described> {
+pub(super) fn read(path: &Path) -> Result<DescribedTable> {
     let text = read_text(path)?;
     // Many codebooks name their document type; nothing is fetched.
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     let xml = Xml::parse_with_options(&text, options).map_err(|error| {
         wrong(path, &format!("line {}", error.pos().row), error.to_string(), FORM)
     })?;
-    let mut found = Described::default();
+    let mut found = DescribedTable::default();
     for var in xml.descendants().filter(|node| node.tag_name().name() == "var") {
         let name = var.attribute("name").or(var.attribute("ID")).unwrap_or_default();
         let line = xml.text_pos_at(var.range().start).row;

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use super::{Described, wrong};
+use super::{DescribedTable, wrong};
 use crate::error::Result;
 
 #[cfg(feature = "yaml")]
-pub(super) fn read(path: &Path) -> Result<Described> {
+pub(super) fn read(path: &Path) -> Result<DescribedTable> {
     with_yaml::read(path)
 }
 
 #[cfg(not(feature = "yaml"))]
-pub(super) fn read(path: &Path) -> Result<Described> {
+pub(super) fn read(path: &Path) -> Result<DescribedTable> {
     Err(wrong(path, "", "a YAML file", "a build with the feature 'yaml'"))
 }
 
@@ -24,7 +24,7 @@ mod with_yaml {
 
     use super::super::range::Range;
     use super::super::{DescribedColumn, Values};
-    use super::{Described, Path, Result, wrong};
+    use super::{DescribedTable, Path, Result, wrong};
     use crate::data::read_text;
 
     const FORM: &str = "attributes with 'possible_values', or with 'min_value' and 'max_value'";
@@ -41,11 +41,11 @@ mod with_yaml {
         dtype: Option<String>,
     }
 
-    pub(super) fn read(path: &Path) -> Result<Described> {
+    pub(super) fn read(path: &Path) -> Result<DescribedTable> {
         let text = read_text(path)?;
         let attributes: BTreeMap<String, Option<Attribute>> = serde_saphyr::from_str(&text)
             .map_err(|error| wrong(path, "", error.to_string(), FORM))?;
-        let mut found = Described::default();
+        let mut found = DescribedTable::default();
         for (name, attribute) in attributes {
             let at = format!("attribute '{name}'");
             let column = match attribute {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::range::Range;
-use super::{Described, DescribedColumn, Values, text_of, wrong};
+use super::{DescribedColumn, DescribedTable, Values, text_of, wrong};
 use crate::data::read_text;
 use crate::error::{Error, Result};
 
@@ -15,16 +15,16 @@ const FORM: &str = "a Table Schema with 'fields', or a Data Package with 'resour
 /// A schema, or a package of tables with one each.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Written {
+struct TableSchema {
     fields: Option<Vec<Field>>,
-    missing_values: Option<Vec<Marked>>,
+    missing_values: Option<Vec<MissingValue>>,
     resources: Option<Vec<Resource>>,
 }
 
 #[derive(Deserialize)]
 struct Resource {
     name: Option<String>,
-    schema: Option<Box<Written>>,
+    schema: Option<Box<TableSchema>>,
 }
 
 #[derive(Deserialize)]
@@ -37,8 +37,8 @@ struct Field {
     kind: Option<String>,
     #[serde(default)]
     constraints: Constraints,
-    categories: Option<Vec<Marked>>,
-    missing_values: Option<Vec<Marked>>,
+    categories: Option<Vec<MissingValue>>,
+    missing_values: Option<Vec<MissingValue>>,
     true_values: Option<Vec<String>>,
     false_values: Option<Vec<String>>,
 }
@@ -58,12 +58,12 @@ struct Constraints {
 /// A value, in version 2 perhaps with a label.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Marked {
+enum MissingValue {
     Labelled { value: Value, label: Option<String> },
     Bare(Value),
 }
 
-impl Marked {
+impl MissingValue {
     fn parts(&self) -> (&Value, Option<&String>) {
         match self {
             Self::Labelled { value, label } => (value, label.as_ref()),
@@ -72,10 +72,10 @@ impl Marked {
     }
 }
 
-pub(super) fn read(path: &Path) -> Result<Described> {
+pub(super) fn read(path: &Path) -> Result<DescribedTable> {
     let text = read_text(path)?;
     let name = path.display().to_string();
-    let mut written: Written = serde_json::from_str(&text)
+    let mut written: TableSchema = serde_json::from_str(&text)
         .map_err(|error| Error::wrong_json(&name, &error, true, FORM))?;
     if let Some(resources) = written.resources.take() {
         let names = resources.iter().map(|one| one.name.clone().unwrap_or_else(|| "?".into()));
@@ -94,12 +94,12 @@ pub(super) fn read(path: &Path) -> Result<Described> {
         };
     }
     let fields = written.fields.ok_or_else(|| wrong(path, "", "no 'fields'", FORM))?;
-    let marks = |marks: &[Marked]| -> Vec<String> {
+    let marks = |marks: &[MissingValue]| -> Vec<String> {
         marks.iter().filter_map(|mark| text_of(mark.parts().0)).collect()
     };
     // Empty text is missing unless the schema says otherwise.
     let common = written.missing_values.as_deref().map_or_else(|| vec![String::new()], marks);
-    let mut found = Described { columns: Vec::new(), missing: common.clone() };
+    let mut found = DescribedTable { columns: Vec::new(), missing: common.clone() };
     for field in &fields {
         let own = field.missing_values.as_deref().map_or_else(|| common.clone(), marks);
         let missing = !field.constraints.required && !own.is_empty();

@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::range::Range;
-use super::{Described, DescribedColumn, Values, text_of, wrong};
+use super::{DescribedColumn, DescribedTable, Values, text_of, wrong};
 use crate::data::read_text;
 use crate::error::{Error, Result};
 
@@ -19,7 +19,7 @@ const MISSING: &str = "N";
 const FORM: &str =
     "a data dictionary of SDNist: {\"AGEP\": {\"values\": {\"min\": 0, \"max\": 99}}, ...}";
 
-pub(super) fn read(path: &Path) -> Result<Described> {
+pub(super) fn read(path: &Path) -> Result<DescribedTable> {
     let text = read_text(path)?;
     let name = path.display().to_string();
     let whole: Map<String, Value> = serde_json::from_str(&text)
@@ -28,7 +28,7 @@ pub(super) fn read(path: &Path) -> Result<Described> {
         Some(Value::Object(schema)) => schema,
         _ => &whole,
     };
-    let mut found = Described::default();
+    let mut found = DescribedTable::default();
     for (name, entry) in columns {
         let at = format!("column '{name}'");
         let Value::Object(entry) = entry else {

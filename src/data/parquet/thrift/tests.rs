@@ -1,8 +1,8 @@
 //! Walks through structs.
 
-use super::{DEEPEST, Seen, Stop, walk};
+use super::{DEEPEST, Part, Stop, walk};
 
-type Values = Vec<(Vec<i16>, Seen)>;
+type Values = Vec<(Vec<i16>, Part)>;
 
 fn seen(bytes: &[u8]) -> Result<(usize, Values), Stop> {
     let mut seen = Vec::new();
@@ -25,14 +25,14 @@ fn a_walk_sees_every_value_with_its_fields() {
     assert_eq!(
         seen,
         [
-            (vec![1], Seen::Number(-2)),
-            (vec![3], Seen::Other),
-            (vec![4], Seen::List(2)),
-            (vec![4], Seen::Element),
-            (vec![4, 1], Seen::Other),
-            (vec![4], Seen::Element),
-            (vec![20], Seen::Other),
-            (vec![20, 7], Seen::Number(300)),
+            (vec![1], Part::Number(-2)),
+            (vec![3], Part::Other),
+            (vec![4], Part::List(2)),
+            (vec![4], Part::Element),
+            (vec![4, 1], Part::Other),
+            (vec![4], Part::Element),
+            (vec![20], Part::Other),
+            (vec![20, 7], Part::Number(300)),
         ]
     );
 }
