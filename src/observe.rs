@@ -176,6 +176,26 @@ pub enum Notice {
 }
 
 /// Receives the events of a run, and may stop it.
+///
+/// ```
+/// use jointly::observe::{Event, Observer};
+/// /// Counts the measurements.
+/// #[derive(Default)]
+/// struct Counting(usize);
+/// impl Observer for Counting {
+///     fn event(&mut self, event: &Event) {
+///         self.0 += usize::from(matches!(event, Event::Measured { .. }));
+///     }
+/// }
+/// let mut observer = Counting::default();
+/// # let schema = jointly::Schema::from_json(r#"{"a": 2}"#, "domain.json")?;
+/// # let rows = jointly::Dataset::from_rows(schema.domain(), &[[0], [1]])?;
+/// let mut job = jointly::Job::new(rows, schema, 1.0, 1e-6);
+/// (job.mechanism, job.workload) = ("independent".into(), "all-1-way".into());
+/// job.run(&mut observer)?;
+/// assert_eq!(observer.0, 1);
+/// # Ok::<(), jointly::Error>(())
+/// ```
 pub trait Observer: Send {
     /// Called in the order of the run, never with a number that was not paid for. One event depends on the private rows
     /// without a charge: [`Notice::SameRows`].

@@ -62,6 +62,23 @@ impl Statistic {
     /// `replicates`: may be empty; then a statistic that needs them has no interval. `accuracy`: what the release measured,
     /// from its model file. `target`: what the interval is about.
     ///
+    /// ```
+    /// use jointly::{AnchorPgm, Budget, Dataset, Mechanism, NeighboringRelation, NoiseSeed, Schema, Silent, Task, Workload};
+    /// use jointly::combine::{Statistic, Target};
+    /// let schema = Schema::from_json(r#"{"sex": 2, "work": 2}"#, "domain.json")?;
+    /// let rows: Vec<[u32; 2]> = (0..2000).map(|i| [i % 2, (i / 2) % 2]).collect();
+    /// let private = Dataset::from_rows(schema.domain(), &rows)?;
+    /// let workload = Workload::all_k_way(&schema.domain(), 2)?;
+    /// let mut curator = Budget::approximate(1.0, 1e-9)?.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::Fixed(1))?;
+    /// let release = AnchorPgm::default().run(&mut curator, &Task::new(&workload, &[]), &mut Silent)?;
+    /// let table = release.rows(2000, Default::default(), &mut jointly::rand::rng())?;
+    /// let work = Statistic::share("work=1", &schema)?;
+    /// let found = work.combine(&schema, &table, &[], &release.accuracy(), Target::PrivateTable)?;
+    /// let combined = found[0].combined.as_ref().unwrap();
+    /// assert!(combined.lower < combined.estimate && combined.estimate < combined.upper);
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Tables over another domain than the schema's, or replicates of another number of records than the released table's.
     pub fn combine(

@@ -150,6 +150,18 @@ fn failed(path: &Path, source: std::io::Error) -> Error {
 /// drawn uniformly inside it: a whole number where the column holds whole numbers, otherwise with enough digits to resolve
 /// a thousandth of the bin. Open-ended outer bins are cut first, see [`Bins::plausible`].
 ///
+/// ```
+/// use jointly::rand::{SeedableRng, rngs::ChaCha20Rng};
+/// use jointly::{Dataset, Schema, data::{Labels, write_csv}};
+/// let schema = r#"{"columns": [{"name": "sex", "kind": "categorical", "codes": ["1", "2"], "labels": ["man", "woman"]}]}"#;
+/// let schema = Schema::from_json(schema, "schema.json")?;
+/// let table = Dataset::from_rows(schema.domain(), &[[1], [0]])?;
+/// let mut text = Vec::new();
+/// write_csv(&mut text, &table, &schema, Labels::Text, &mut ChaCha20Rng::seed_from_u64(1))?;
+/// assert_eq!(text, b"sex\nwoman\nman\n");
+/// # Ok::<(), jointly::Error>(())
+/// ```
+///
 /// # Errors
 /// An attribute of the table that the schema does not have with the same number of values, or a failure to
 /// write.

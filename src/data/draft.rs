@@ -76,6 +76,16 @@ pub fn draft_from_document(document: &Document) -> Result<Draft> {
 ///
 /// [`Outside::Clamp`]: crate::domain::Outside::Clamp
 ///
+/// ```
+/// use jointly::{data::draft_from_public, domain::TableFormat};
+/// let folder = tempfile::tempdir()?;
+/// let public = folder.path().join("public.csv");
+/// std::fs::write(&public, "sex,age\nf,30\nm,41\nf,30\nm,70\n")?;
+/// let draft = draft_from_public(&[&public], &TableFormat::default())?;
+/// assert_eq!(draft.schema.column("sex").unwrap().value_name(1), "m");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// No table, an unreadable one, or no attribute.
 pub fn draft_from_public(tables: &[&Path], format: &TableFormat) -> Result<Draft> {

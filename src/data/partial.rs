@@ -15,6 +15,17 @@ use crate::domain::{Bins, Encoding, Kind, Outside, Schema};
 use crate::error::{CommonError, Error, Result};
 
 /// Rows of which some columns are attributes of a schema, with their codes and their texts.
+///
+/// ```
+/// use jointly::{Schema, data::PartialTable};
+/// let schema = Schema::from_json(r#"{"sex": 2, "age": 85}"#, "domain.json")?;
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("people.csv");
+/// std::fs::write(&file, "id,sex\nx1,0\nx2,1\n")?;
+/// let table = PartialTable::read(&file, &schema, &["id".to_owned()])?;
+/// assert_eq!(table.known().row(1), [1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct PartialTable {
     name: String,

@@ -8,6 +8,15 @@ use crate::error::{Error, Result};
 ///
 /// Its attributes are found by name, and its columns are kept in the private domain's order, so that its
 /// marginals have the layout of the private ones.
+///
+/// ```
+/// use jointly::{Dataset, PublicData, domain::Domain};
+/// let private = Domain::new([("a", 2), ("b", 3)])?;
+/// let table = Dataset::from_rows(Domain::new([("b", 3)])?, &[[0], [2]])?;
+/// let public = PublicData::new("ohio", table, &private)?;
+/// assert!(public.covers(&private.clique(&["b"])?) && !public.covers(&private.clique(&["a", "b"])?));
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct PublicData {
     name: String,

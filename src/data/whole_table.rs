@@ -42,7 +42,8 @@ impl WholeTable {
     /// let schema = Schema::from_json(schema, "schema.json")?;
     /// let people = b"home,age\nA,30\nB,NA\nA,17\n";
     /// let table = WholeTable::read_from(&people[..], "t.csv", &schema, Some("home"))?;
-    /// let ages = &table.numbers.unwrap().columns()[0].values;
+    /// let numbers = table.numbers.unwrap();
+    /// let ages = &numbers.columns()[0].values;
     /// assert!(ages[0] == 30.0 && ages[1].is_nan() && ages[2] == 17.0);
     /// assert_eq!((table.records.row(2), table.units), (vec![0], vec![0, 1, 0]));
     /// # Ok::<(), jointly::Error>(())

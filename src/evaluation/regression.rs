@@ -17,6 +17,20 @@ const MOST_TERMS: usize = 512;
 ///
 /// A numeric column or a date is a term of its own. Any other attribute is a term for each value except the one that
 /// most real records have; a missing value is a value. Records without one of the numbers are left out.
+///
+/// ```
+/// use jointly::{Schema, data::WholeTable, evaluation::Regression};
+/// let schema = r#"{"columns": [
+///     {"name": "age", "kind": "numeric", "edges": [0, 50, 100]}, {"name": "pay", "kind": "numeric", "edges": [0, 10, 20]}
+/// ]}"#;
+/// let schema = Schema::from_json(schema, "schema.json")?;
+/// let read = |text: &str| WholeTable::read_from(text.as_bytes(), "t.csv", &schema, None);
+/// let (real, made) = (read("age,pay\n20,4\n40,8\n60,12\n")?, read("age,pay\n20,3\n40,9\n60,12\n")?);
+/// let numbers = [&real, &made].map(|table| table.numbers.as_ref().unwrap());
+/// let found = Regression::parse("pay ~ age", &schema)?.compare(&schema, numbers, [&real.records, &made.records])?;
+/// assert!((found.terms[1].real.unwrap().value - 0.2).abs() < 1e-9);
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Regression {
     formula: String,

@@ -18,6 +18,14 @@ use crate::error::{Error, Result};
     expecting = "expected \"reversed-codes\", \"shuffled-columns\", \"constant\", { swapped = [NAME, NAME] } or \
                  { records = N }"
 )]
+///
+/// ```
+/// use jointly::{Dataset, domain::Domain, experiment::Spoil};
+/// let table = Dataset::from_rows(Domain::new([("a", 2), ("b", 2)])?, &[[0, 0], [1, 1]])?;
+/// let spoiled: Spoil = serde_json::from_str(r#""shuffled-columns""#).unwrap();
+/// assert_eq!(spoiled.apply(&table)?.records(), 2);
+/// # Ok::<(), jointly::Error>(())
+/// ```
 pub enum Spoil {
     /// Changes the codes of every attribute.
     Codes(Codes),

@@ -82,6 +82,18 @@ impl Answers {
 }
 
 /// A mechanism that answers all marginals of a workload at once, with noise planned in advance.
+///
+/// ```
+/// use jointly::mechanism::{AnswerWorkload, ResidualPlanner};
+/// use jointly::{Budget, Dataset, NeighboringRelation, NoiseSeed, Workload, domain::{Clique, Domain}};
+/// let private = Dataset::from_rows(Domain::new([("a", 2), ("b", 2)])?, &[[0, 1]; 900])?;
+/// let workload = Workload::all_k_way(private.domain(), 1)?;
+/// let budget = Budget::approximate(1.0, 1e-6)?;
+/// let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+/// let answers = ResidualPlanner::default().answer(&mut curator, &workload)?;
+/// assert!((answers.marginal(&Clique::new([1]))?.values[1] - 900.0).abs() < 200.0);
+/// # Ok::<(), jointly::Error>(())
+/// ```
 pub trait AnswerWorkload {
     /// Spends the curator's remaining budget in round 1. Spends nothing if the workload reveals nothing about the
     /// records.

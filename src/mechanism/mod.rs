@@ -91,6 +91,23 @@ impl<'a> Task<'a> {
 }
 
 /// An algorithm that turns records into a model within a privacy budget.
+///
+/// ```
+/// use jointly::mechanism::{self, CATALOGUE};
+/// use jointly::{Budget, Dataset, NeighboringRelation, NoiseSeed, Silent, Task, Workload, domain::Domain};
+/// let rows: Vec<[u32; 2]> = (0..500).map(|i| [i % 2, i % 3]).collect();
+/// let private = Dataset::from_rows(Domain::new([("a", 2), ("b", 3)])?, &rows)?;
+/// let workload = Workload::all_k_way(private.domain(), 2)?;
+/// for name in ["independent", "mst", "aim"] {
+///     let mechanism = mechanism::find(name)?.build(&Default::default())?;
+///     let budget = Budget::approximate(1.0, 1e-6)?;
+///     let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+///     let release = mechanism.run(&mut curator, &Task::new(&workload, &[]), &mut Silent)?;
+///     assert_eq!(release.mechanism, name);
+/// }
+/// assert!(CATALOGUE.len() > 15);
+/// # Ok::<(), jointly::Error>(())
+/// ```
 pub trait Mechanism {
     /// The mechanism's name in the literature, as used on the command line.
     fn name(&self) -> &'static str;

@@ -24,6 +24,23 @@ const VERSION: u32 = 6;
 const MOST_RECORDS: f64 = u32::MAX as f64;
 
 /// A model with the schema that turns its codes into records.
+///
+/// ```
+/// use jointly::{Schema, model::{Model, ModelFile, ModelLimits, WeightedSupport}};
+/// let schema = Schema::from_json(r#"{"a": 2}"#, "domain.json")?;
+/// let file = ModelFile {
+///     model: Model::from(WeightedSupport::all_cells(&schema.domain(), 8.0)?),
+///     schema,
+///     refined_on: Vec::new(),
+///     accuracy: None,
+///     linked: None,
+///     mechanism: "mine".into(),
+///     is_private: false,
+/// };
+/// let again = ModelFile::from_json(&file.to_json()?, "model.json", ModelLimits::default())?;
+/// assert_eq!(again.model.total(), 8.0);
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ModelFile {
     /// Attributes and their codes.

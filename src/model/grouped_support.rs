@@ -31,7 +31,7 @@ pub struct Group {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use jointly::{data::Dataset, domain::{Clique, Domain}, model::{Group, GroupedSupport}};
+/// use jointly::{data::Dataset, domain::{Clique, Domain}, model::{Distribution, Group, GroupedSupport}};
 /// let domain = Domain::new([("a", 2), ("area", 2)])?;
 /// let rows = Dataset::from_rows(Domain::new([("a", 2)])?, &[[0], [1]])?;
 /// let group = |area, size, weights| Group { codes: vec![area], size, weights: Arc::new(weights) };

@@ -62,6 +62,19 @@ impl PartForm {
 /// without regard to the others. Its generator has the seed SHA-256(`"jointly part"`, [`seed`](Self::seed), number), with
 /// both numbers as 64 bits, little-endian. So a part is a function of the model, the seed, its number and its number of
 /// records: the threads that draw parts at the same time do not change it.
+///
+/// ```
+/// use jointly::data::Labels;
+/// use jointly::model::{Drawing, Model, PartForm, Parts, WeightedSupport};
+/// use jointly::{Schema, observe::Unstoppable};
+/// let schema = Schema::from_json(r#"{"a": 2}"#, "domain.json")?;
+/// let model = Model::from(WeightedSupport::all_cells(&schema.domain(), 8.0)?);
+/// let folder = tempfile::tempdir()?;
+/// let (drawing, labels, form) = (Drawing::Independent, Labels::Codes, PartForm::Csv);
+/// let parts = Parts { model: &model, schema: &schema, cliques: &[], drawing, labels, form, records: 25, part_rows: 10, seed: 1 };
+/// assert_eq!(parts.write(folder.path(), &Unstoppable)?, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
     /// The model.

@@ -19,7 +19,7 @@ use jointly_pgm::model::sampling::deal_records;
 /// domain's structural zeros forbid.
 ///
 /// ```
-/// use jointly::{data::Dataset, domain::{Clique, Domain}, model::WeightedSupport};
+/// use jointly::{data::Dataset, domain::{Clique, Domain}, model::{Distribution, WeightedSupport}};
 /// let domain = Domain::new([("a", 2), ("b", 2)])?;
 /// let rows = Dataset::from_rows(domain, &[[0, 1], [1, 1], [0, 1]])?;
 /// let support = WeightedSupport::new(&rows, vec![1.0, 1.0, 2.0], 100.0)?;

@@ -18,6 +18,15 @@ pub enum Provenance {
 }
 
 /// A marginal or one cell of it, exact or noisy, in counts.
+///
+/// ```
+/// use jointly_pgm::{Domain, MarkovRandomField, Measurement};
+/// let domain = Domain::new([("a", 2), ("b", 2)])?;
+/// let noisy = Measurement::new(domain.clique(&["a"])?, vec![31.0, 68.0], 2.0);
+/// let model = MarkovRandomField::fit(&domain, &[noisy], 100.0)?;
+/// assert!((model.marginals(&[domain.clique(&["a"])?])?[0].values()[1] - 68.5).abs() < 1.0);
+/// # Ok::<(), jointly_pgm::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// The attributes.

@@ -106,6 +106,17 @@ pub enum Projection {
 /// With answers that some distribution has, this is iterative proportional fitting, and its limit is the projection of
 /// the prior ([`TwoStages`]). Noisy answers contradict each other, and the steps move in a cycle. The iteration ends
 /// when a pass moves almost as much as the previous one.
+///
+/// ```
+/// use jointly::{Dataset, domain::{Clique, Domain}, model::{Distribution, WeightedSupport}};
+/// use jointly::estimation::prior::{Answers, PriorAware};
+/// let domain = Domain::new([("a", 2), ("b", 2)])?;
+/// let prior = WeightedSupport::all_cells(&domain, 100.0)?;
+/// let answers = [Answers::new(Clique::new([0]), vec![0.25, 0.75])];
+/// let found = PriorAware::default().update(&prior, &answers)?;
+/// assert!((found.model.marginals(&[Clique::new([0])])?[0].values()[0] - 25.0).abs() < 1e-9);
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PriorAware {
     /// Which answers are next.

@@ -22,7 +22,7 @@ impl PriorAware {
     /// Answers whose shape differs from their marginals' or cells', outside the prior's domain or not finite; no pass.
     ///
     /// ```
-    /// use jointly::{data::Dataset, domain::{Clique, Domain}, model::WeightedSupport};
+    /// use jointly::{data::Dataset, domain::{Clique, Domain}, model::{Distribution, WeightedSupport}};
     /// use jointly::estimation::prior::{Answers, PriorAware};
     /// let domain = Domain::new([("a", 2), ("b", 2)])?;
     /// let rows = Dataset::from_rows(domain, &[[0, 0], [0, 1], [1, 1]])?;

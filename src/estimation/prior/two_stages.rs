@@ -22,6 +22,17 @@ pub enum KullbackLeibler {
 
 /// The two stages of prior-aware estimation, exactly (Tao et al. 2021, section 3): `y* = argmin ‖y - y~‖₁` over
 /// `y = W z` with a distribution z on the prior's records, then `q = argmin KL(q ‖ p)` with `W q = y*`.
+///
+/// ```
+/// use jointly::{domain::{Clique, Domain}, model::{Distribution, WeightedSupport}};
+/// use jointly::estimation::prior::{Answers, TwoStages};
+/// let domain = Domain::new([("a", 2), ("b", 2)])?;
+/// let prior = WeightedSupport::all_cells(&domain, 100.0)?;
+/// let answers = [Answers::new(Clique::new([1]), vec![0.5, 0.5])];
+/// let found = TwoStages::default().update(&prior, &answers)?;
+/// assert!((found.model.marginals(&[Clique::new([1])])?[0].values()[0] - 50.0).abs() < 1e-6);
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoStages {
     /// How the second stage is solved.

@@ -22,6 +22,16 @@ const MOST_GROUPS: usize = 10_000;
 ///
 /// Marginals compare bins only: a wide bin may hold quite other numbers in both tables, and the workload error does not
 /// see it.
+///
+/// ```
+/// use jointly::{Schema, data::WholeTable, evaluation::NumberComparison};
+/// let schema = r#"{"columns": [{"name": "age", "kind": "numeric", "edges": [0, 50, 100]}]}"#;
+/// let schema = Schema::from_json(schema, "schema.json")?;
+/// let numbers = |text: &str| WholeTable::read_from(text.as_bytes(), "t.csv", &schema, None).map(|table| table.numbers.unwrap());
+/// let found = NumberComparison::between(&numbers("age\n10\n20\n")?, &numbers("age\n10\n30\n")?)?;
+/// assert_eq!(found.columns[0].synthetic.unwrap().mean, 20.0);
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct NumberComparison {
     /// The columns in the schema's order.

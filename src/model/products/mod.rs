@@ -32,7 +32,7 @@ const DRAWS: usize = 10_000;
 /// Records that the domain's structural zeros forbid are never drawn, but marginals are those of the mixture as it is.
 ///
 /// ```
-/// use jointly::{domain::{Clique, Domain}, model::Products};
+/// use jointly::{domain::{Clique, Domain}, model::{Distribution, Products}};
 /// let domain = Domain::new([("a", 2), ("b", 2)])?;
 /// // Two components: a = 0 and b = 0, or both uniform.
 /// let model = Products::new(domain, &[vec![1.0, 0.0, 1.0, 0.0], vec![0.5, 0.5, 0.5, 0.5]], 8.0)?;
