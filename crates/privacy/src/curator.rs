@@ -33,19 +33,6 @@ use jointly_pgm::domain::{Clique, Domain};
 /// Under [`NeighboringRelation::ReplaceOne`] the number of records is public; otherwise it must be measured. Under
 /// [`NeighboringRelation::AddRemoveUnit`] no unit may have more records than the relation allows:
 /// a reader enforces it.
-///
-/// ```
-/// use jointly_pgm::{Clique, Dataset, Domain};
-/// use jointly_privacy::{Budget, NeighboringRelation, NoiseSeed, Rho};
-/// let private = Dataset::from_rows(Domain::new([("a", 2)])?, &[[0], [1], [1]])?;
-/// let budget = Budget::approximate(1.0, 1e-9)?;
-/// let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
-/// let half = curator.remaining().split(1, 2).unwrap().0;
-/// let noisy = curator.measure_marginal(&Clique::new([0]), half)?;
-/// assert_eq!((noisy.values.len(), curator.ledger().entries().len()), (2, 1));
-/// assert!(curator.measure_marginal(&Clique::new([0]), Rho::from_f64(1.0)?).is_err(), "more than is left");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct Curator<'a> {
     data: &'a dyn Projectable,
     unit: PrivacyUnit,
