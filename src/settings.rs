@@ -314,3 +314,6 @@ macro_rules! settings {
 }
 
 pub(crate) use settings;
+
+#[cfg(test)]
+mod tests;

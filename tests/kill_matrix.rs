@@ -64,6 +64,8 @@ fn main() -> ExitCode {
     let bugs = choose(bugs, &chosen);
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let planted = root.join("target/planted");
+    // Of what is planted, whatever is edited while the tests run.
+    let digests: Vec<String> = bugs.iter().map(|bug| digest(bug)).collect();
     copy(root, &planted.join("source"));
     plant(&planted.join("source"));
     if bugs.is_empty() {
@@ -109,7 +111,8 @@ fn main() -> ExitCode {
         _ => None,
     });
     tests.check_without_a_bug(&killers.collect());
-    note(&bugs.iter().filter(|bug| !survivors.contains(&bug.name)).collect::<Vec<_>>());
+    let seen = bugs.iter().zip(digests).filter(|(bug, _)| !survivors.contains(&bug.name));
+    note(seen.map(|(bug, digest)| (bug.name.to_owned(), digest)));
     println!(
         "\n{} bugs, {} survivors, {:.0} s in all.",
         bugs.len(),
@@ -219,9 +222,9 @@ fn noted() -> BTreeMap<String, String> {
 }
 
 /// Notes the bugs that were seen, and forgets those that there are no longer.
-fn note(seen: &[&&'static Bug]) {
+fn note(seen: impl Iterator<Item = (String, String)>) {
     let mut noted = noted();
-    noted.extend(seen.iter().map(|bug| (bug.name.to_owned(), digest(bug))));
+    noted.extend(seen);
     noted.retain(|name, _| bugs::all().iter().any(|bug| bug.name == name));
     let lines = noted.iter().map(|(name, digest)| format!("{name} {digest}\n"));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(NOTED);

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _native
-from ._settings import as_json
 from ._schema import Schema, Workload
+from ._settings import as_json
 from ._tables import Table, readable, units
 
 

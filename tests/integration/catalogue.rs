@@ -70,6 +70,9 @@ fn setting_row(setting: &Setting, defaults: &serde_json::Value) -> String {
         }
         _ => String::new(),
     };
+    let needs = setting
+        .needs
+        .map_or_else(String::new, |needed| format!(" Needs `--{}`.", needed.replace('_', "-")));
     let mut meaning = setting.reference().replace('|', "\\|");
     // Pages of the guide are links, in the guide.
     while let Some((before, rest)) = meaning.split_once("`docs/guide/") {
@@ -77,7 +80,7 @@ fn setting_row(setting: &Setting, defaults: &serde_json::Value) -> String {
         meaning = format!("{before}[{page}]({page}){after}");
     }
     let default = default.map_or_else(String::new, |default| format!("`{default}`"));
-    format!("| `{}` | {default} | {meaning}{choices} |", name.trim().replace('|', "\\|"))
+    format!("| `{}` | {default} | {meaning}{choices}{needs} |", name.trim().replace('|', "\\|"))
 }
 
 fn settings_table(settings: &[Setting], defaults: &impl Serialize) -> String {

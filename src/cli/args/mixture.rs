@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 use jointly::mixture_error::ScoredCells;
-
 use jointly::privacy::NeighboringRelation;
 
 use super::{SpendArgs, WorkloadArgs, named};

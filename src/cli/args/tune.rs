@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 use jointly::experiment::Grid;
-
 use jointly::privacy::NeighboringRelation;
 
 use super::{MechanismArgs, WorkloadArgs, named};

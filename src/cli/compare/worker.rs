@@ -78,7 +78,7 @@ impl Inputs {
     /// For a mechanism with groups, the group attributes of public tables are not read.
     fn read(cell: &Cell) -> Outcome<Self> {
         let (shared, job) = (&cell.shared, &cell.shared.job);
-        let file = |file: Option<&'_ Path>| {
+        let file = |file: Option<&Path>| {
             file.map(Path::to_owned).ok_or_else(|| Failure::internal("a table that is no file"))
         };
         let schema = Schema::read(&file(job.schema.file())?)?.select(&shared.attributes)?;
@@ -138,9 +138,11 @@ impl Cell {
             }
             Subject::Mechanism => {
                 let synthetic = self.synthesize(&inputs, &mut row)?;
-                match private.numbers {
-                    Some(_) => self.with_numbers(evaluation.schema(), synthetic)?,
-                    None => synthetic.into(),
+                match &private.numbers {
+                    Some(numbers) if !numbers.columns().is_empty() => {
+                        self.with_numbers(evaluation.schema(), synthetic)?
+                    }
+                    _ => synthetic.into(),
                 }
             }
         };

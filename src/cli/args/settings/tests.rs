@@ -1,10 +1,9 @@
 use clap::{CommandFactory, FromArgMatches};
+use jointly::Job;
+use jointly::evaluation::EvaluationSettings;
 use serde_json::json;
 
 use super::*;
-use jointly::Job;
-use jointly::evaluation::EvaluationSettings;
-
 use crate::cli::args::{Arguments, EvaluateArgs, JobArgs};
 
 /// A value of each form, in JSON and as it is typed.
