@@ -15,7 +15,7 @@ use jointly::privacy::{
 use jointly::query::{WeightedClique, Workload};
 
 const FILE: &str =
-    "# income by education and age, and housing by family\nSCHL,AGEP,PINCP\nHHT,TEN,NP\n";
+    "# income by education and age, and housing by family\nSCHL,AGEP,PINCP\nHHT,TEN,MAR\n";
 
 fn main() -> jointly::Result<()> {
     let private = Generator { records: 20_000, seed: 1, drift: 0.0 }.generate()?;
@@ -26,7 +26,9 @@ fn main() -> jointly::Result<()> {
     let more = WeightedClique { clique: insurance, weight: 2.0 };
     let workload =
         Workload::new(from_file.weighted_cliques().iter().cloned().chain([more]), domain)?;
-    println!("{} candidates instead of 5,488", workload.downward_closure().len());
+    let all = Workload::all_k_way(domain, 3)?;
+    let candidates = [&workload, &all].map(|workload| workload.downward_closure().len());
+    println!("{} candidates instead of {}", candidates[0], candidates[1]);
 
     let limit = rho_from_epsilon_delta(Epsilon::new(1.0)?, Delta::new(1e-9)?)?;
     let seed = NoiseSeed::System;

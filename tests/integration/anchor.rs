@@ -107,7 +107,7 @@ fn contradictions_are_named() {
 #[test]
 fn a_certificate_knows_the_noise_that_the_measurements_have() {
     let (private, near) = (people(20_000, 1, 0.0), people(20_000, 2, 0.0));
-    let run = Run { epsilon: 2.0, ..Run::new(&private, &[("near", &one_turned(&near, 2))]) };
+    let run = Run::new(&private, &[("near", &one_turned(&near, 1))]);
     let release = run.release(&anchor());
     let trust = release.public_trust.as_ref().unwrap();
     assert!(trust.published.contains("pulled"), "{}", trust.published);

@@ -36,7 +36,7 @@ const ROUNDS: u32 = 6;
 const FILE: &str = "checkpoint.json";
 
 fn run() -> Run {
-    let (private, near) = (people(1500, 1, 0.0), people(1000, 2, 0.1));
+    let (private, near) = (people(1500, 1, 0.0), people(1000, 2, 0.3));
     Run::new(&private, &[("near", &near)])
 }
 
