@@ -13,6 +13,7 @@ use jointly::privacy::{
     Checkpoint, Curator, Epsilon, NeighboringRelation, NoiseMechanism, NoiseSeed, Rho,
 };
 use jointly::query::Workload;
+use rayon::prelude::*;
 
 use crate::statistics::{check_independent, check_law, relations};
 
@@ -66,10 +67,9 @@ fn errors_have_the_noise_of_their_entry_around_the_exact_errors() {
     let task = Task::new(&workload, &tables);
     for relation in relations() {
         for is_pure in [false, true] {
-            let (mut noise, mut law) = (Vec::new(), None);
-            for _ in 0..800 {
-                // Noise of a few steps.
-                let epsilon = if is_pure { 70.0 } else { 2000.0 };
+            // Noise of a few steps.
+            let epsilon = if is_pure { 70.0 } else { 2000.0 };
+            let run = |_| {
                 let mut curator = curator(&private, relation, is_pure, epsilon);
                 curator.set_aside(0.9).unwrap();
                 let mut release =
@@ -88,12 +88,13 @@ fn errors_have_the_noise_of_their_entry_around_the_exact_errors() {
                     (found * errors.total * 256.0).round() as i64
                         - (truth * 256.0).round_ties_even() as i64
                 });
-                noise.push(steps.collect::<Vec<i64>>());
                 let entry = release.ledger.entries().last().unwrap();
                 assert_eq!(entry.purpose, "errors of the released table");
-                law = Some(stated(&entry.mechanism, is_pure));
-            }
-            let (stddev, weight) = law.unwrap();
+                (steps.collect::<Vec<i64>>(), entry.mechanism.clone())
+            };
+            let (noise, mechanisms): (Vec<_>, Vec<_>) = (0..800).into_par_iter().map(run).unzip();
+            assert!(mechanisms.iter().all(|mechanism| *mechanism == mechanisms[0]));
+            let (stddev, weight) = stated(&mechanisms[0], is_pure);
             let all: Vec<i64> = noise.iter().flatten().copied().collect();
             let place = format!("errors, {relation}, pure {is_pure}");
             check_law(&place, &all, stddev, &weight);

@@ -46,6 +46,8 @@ const RHO: f64 = 1.0;
 struct World {
     relation: NeighboringRelation,
     neighbors: [Dataset; 2],
+    /// The marginals of both, counted once for all runs.
+    counts: [HashMap<Clique, Vec<f64>>; 2],
     public: Vec<PublicData>,
     workload: Workload,
 }
@@ -75,24 +77,32 @@ impl World {
             ReplaceOne => table([140, 50, 50, 30]),
             _ => table([20, 40, 40, 140]),
         };
+        let cliques = [&[0][..], &[1], &[0, 1]].map(|attributes| Clique::new(attributes.to_vec()));
+        let counts = neighbors.each_ref().map(|table| {
+            let counted = |clique: &Clique| {
+                let counts = table.project(clique).unwrap();
+                (clique.clone(), counts.into_iter().map(f64::from).collect())
+            };
+            cliques.iter().map(counted).collect()
+        });
         Self {
             relation,
             neighbors,
+            counts,
             public: vec![PublicData::new("near", public, &domain()).unwrap()],
             workload: Workload::all_k_way(&domain(), 2).unwrap(),
         }
     }
 
-    fn counts(&self, which: usize, clique: &Clique) -> Vec<f64> {
-        let counts = self.neighbors[which].project(clique).unwrap();
-        counts.into_iter().map(f64::from).collect()
+    fn counts(&self, which: usize, clique: &Clique) -> &[f64] {
+        &self.counts[which][clique]
     }
 
     /// The log likelihood ratio of a released marginal or cell: first neighbor against second.
     fn of_measurement(&self, measurement: &Measurement, entry: Option<&LedgerEntry>) -> f64 {
         let truth = |which| {
             let counts = self.counts(which, &measurement.clique);
-            measurement.cell.map_or(counts.clone(), |cell| vec![counts[cell]])
+            measurement.cell.map_or(counts, |cell| &counts[cell..=cell])
         };
         let loss = |x: f64| match entry.map(|entry| &entry.mechanism) {
             Some(NoiseMechanism::DiscreteLaplace { scale, .. }) => x.abs() / scale.to_f64(),

@@ -104,15 +104,15 @@ fn a_run_stopped_anywhere_goes_on_to_the_very_same_release() {
 type Make = fn() -> Box<dyn Mechanism>;
 
 const OTHERS: [Make; 19] = [
-    || Box::new(AnchorPgm { rounds: Some(20), iterations: 200, ..AnchorPgm::default() }),
+    || Box::new(AnchorPgm { rounds: Some(9), iterations: 200, ..AnchorPgm::default() }),
     || {
         let chooser = Chooser::Alone;
-        Box::new(AnchorPgm { rounds: Some(20), iterations: 200, chooser, ..AnchorPgm::default() })
+        Box::new(AnchorPgm { rounds: Some(9), iterations: 200, chooser, ..AnchorPgm::default() })
     },
-    || Box::new(Aim { rounds: Some(20), iterations: 200, ..Aim::default() }),
+    || Box::new(Aim { rounds: Some(9), iterations: 200, ..Aim::default() }),
     || {
         let (score, shrinkage) = (Gain::Shrunk, Shrinkage::JamesStein);
-        Box::new(Aim { rounds: Some(20), iterations: 200, score, shrinkage, ..Aim::default() })
+        Box::new(Aim { rounds: Some(9), iterations: 200, score, shrinkage, ..Aim::default() })
     },
     || {
         let (weighting, leftover) = (Weighting::InverseVariance, Leftover::Spend);

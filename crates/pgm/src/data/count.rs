@@ -193,15 +193,10 @@ fn sum_out<T: Copy + Default + Add<Output = T>>(
 }
 
 /// Buffers of one thread.
+#[derive(Default)]
 struct Scratch<T> {
-    /// Four sub-histograms with gaps between; all 0 between uses.
+    /// Four sub-histograms with gaps between, made when they are first used; all 0 between uses.
     histograms: Vec<T>,
-}
-
-impl<T: Copy + Default> Default for Scratch<T> {
-    fn default() -> Self {
-        Self { histograms: vec![T::default(); 4 * (SMALL + GAP)] }
-    }
 }
 
 impl<T: Copy + Default + AddAssign> Scratch<T> {
@@ -221,7 +216,9 @@ impl<T: Copy + Default + AddAssign> Scratch<T> {
             for ((cover, shape), table) in covers.iter().zip(&shapes).zip(&mut *tables) {
                 let axes: Vec<(&Column, usize)> =
                     cover.clique.iter().map(|a| &columns[a]).zip(shape.iter().copied()).collect();
-                if table.len() <= SMALL {
+                // A megabyte of histograms is more than a few records are worth.
+                if table.len() <= SMALL && rows.len() > PIECE {
+                    self.histograms.resize(4 * (SMALL + GAP), T::default());
                     count_small(&axes, rows.clone(), weights, &mut self.histograms, table);
                 } else {
                     count_large(&axes, rows.clone(), weights, table);
