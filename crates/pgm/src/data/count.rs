@@ -3,8 +3,9 @@
 //! Only the tables of a cover ([`cover`]) are counted record by record. They are larger tables, and the requested
 //! marginals are sums of them. For each table, the row-major indices of some records are computed in 16 bits, piece by
 //! piece in the first-level cache, and then counted into four sub-histograms in turn, so that runs of equal records do
-//! not wait for each other's stores. One thread fills a table in the order of the records, so neither blocks nor
-//! threads change the result, even with weights.
+//! not wait for each other's stores. A few records, and a table of more cells than 16 bits can index, are counted
+//! without sub-histograms. One thread fills a table in the order of the records, so threads do not change the result,
+//! even with weights.
 
 use std::iter::repeat;
 use std::ops::{Add, AddAssign, Range};
