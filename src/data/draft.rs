@@ -102,6 +102,18 @@ pub fn draft_from_public(tables: &[&Path], format: &TableFormat) -> Result<Draft
 /// differs only in leading zeros replaces the document's), outer bins are widened, missing values allowed. Columns of which
 /// the document has no values are drafted from the tables.
 ///
+/// ```
+/// use jointly::{data::{Document, DocumentKind, draft}, domain::TableFormat};
+/// let folder = tempfile::tempdir()?;
+/// let (codes, public) = (folder.path().join("codes.csv"), folder.path().join("public.csv"));
+/// std::fs::write(&codes, "NAME,SEX,C,1,Sex\nVAL,SEX,C,1,1,1,Male\nVAL,SEX,C,1,2,2,Female\n")?;
+/// std::fs::write(&public, "SEX,AGE\n1,30\n1,41\n1,70\n")?;
+/// let document = Document { kind: DocumentKind::Pums, path: codes };
+/// let draft = draft(&document, &[&public], &TableFormat::default())?;
+/// assert_eq!(draft.schema.column("SEX").unwrap().value_name(1), "2 (Female)");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// As [`draft_from_document`] and [`draft_from_public`].
 pub fn draft(document: &Document, tables: &[&Path], format: &TableFormat) -> Result<Draft> {

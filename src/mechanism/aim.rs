@@ -27,6 +27,21 @@ use crate::settings::Form;
 ///
 /// The number of records n is public under [`crate::privacy::NeighboringRelation::ReplaceOne`]; otherwise it is
 /// estimated once, for one percent of the budget. Proofs: `docs/theory/sensitivities.md`, `docs/theory/run.md`.
+///
+/// ```
+/// # use jointly::domain::Domain;
+/// # use jointly::mechanism::{Mechanism, Aim};
+/// # use jointly::{Budget, Dataset, NeighboringRelation, NoiseSeed, Silent, Task, Workload};
+/// # let rows: Vec<[u32; 3]> = (0..600).map(|i| [i % 2, i % 3, i % 5 / 2]).collect();
+/// # let private = Dataset::from_rows(Domain::new([("a", 2), ("b", 3), ("c", 3)])?, &rows)?;
+/// # let workload = Workload::all_k_way(private.domain(), 2)?;
+/// # let budget = Budget::approximate(1.0, 1e-6)?;
+/// # let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+/// let mechanism = Aim { size_limit_mib: 1.0, ..Aim::default() };
+/// let release = mechanism.run(&mut curator, &Task::new(&workload, &[]), &mut Silent)?;
+/// assert!(release.measurements.len() > 3, "single attributes, then what is chosen");
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Aim {

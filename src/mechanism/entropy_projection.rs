@@ -23,6 +23,22 @@ const MET: f64 = 1e-12;
 /// `A(x) ~ A(x) exp(l q_i(x))` with `l = ln(a (1-b) / ((1-a) b))`, `b = q_i(A)`, both kept in `[10⁻⁶, 1 - 10⁻⁶]`. By
 /// default, rounds select whole marginals by their worst cell; all cells of a measured marginal are answered queries.
 /// Queries and the number of records n are treated as in [`crate::mechanism::Mwem`].
+///
+/// ```
+/// # use jointly::domain::Domain;
+/// # use jointly::mechanism::{Mechanism, Pep, QueryRelease};
+/// # use jointly::{Budget, Dataset, NeighboringRelation, NoiseSeed, Silent, Task, Workload};
+/// # let rows: Vec<[u32; 3]> = (0..600).map(|i| [i % 2, i % 3, i % 5 / 2]).collect();
+/// # let private = Dataset::from_rows(Domain::new([("a", 2), ("b", 3), ("c", 3)])?, &rows)?;
+/// # let workload = Workload::all_k_way(private.domain(), 2)?;
+/// # let budget = Budget::approximate(1.0, 1e-6)?;
+/// # let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+/// let release = QueryRelease { rounds: 5, ..Pep::default().release };
+/// let mechanism = Pep { release, ..Pep::default() };
+/// let release = mechanism.run(&mut curator, &Task::new(&workload, &[]), &mut Silent)?;
+/// assert_eq!(release.rounds.len(), 5);
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pep {
     /// Rounds, selection, queries and output; by default 25 rounds of whole marginals.
@@ -50,6 +66,23 @@ impl Default for Pep {
 
 /// PEP^Pub: the rounds of [`Pep`] over the distinct records of the public tables, which start at their public
 /// frequencies. Public tables are treated as in [`crate::mechanism::PmwPub`].
+///
+/// ```
+/// # use jointly::domain::Domain;
+/// # use jointly::mechanism::{Mechanism, PepPub, QueryRelease};
+/// # use jointly::{Budget, Dataset, NeighboringRelation, NoiseSeed, PublicData, Silent, Task, Workload};
+/// # let rows: Vec<[u32; 3]> = (0..600).map(|i| [i % 2, i % 3, i % 5 / 2]).collect();
+/// # let private = Dataset::from_rows(Domain::new([("a", 2), ("b", 3), ("c", 3)])?, &rows)?;
+/// # let public = [PublicData::new("last year", private.clone(), private.domain())?];
+/// # let workload = Workload::all_k_way(private.domain(), 2)?;
+/// # let budget = Budget::approximate(1.0, 1e-6)?;
+/// # let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+/// let release = QueryRelease { rounds: 5, ..PepPub::default().release };
+/// let mechanism = PepPub { release, ..PepPub::default() };
+/// let release = mechanism.run(&mut curator, &Task::new(&workload, &public), &mut Silent)?;
+/// assert_eq!(release.rounds.len(), 5);
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PepPub {
     /// Rounds, selection, queries and output; by default 25 rounds of single queries.

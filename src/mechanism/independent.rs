@@ -12,6 +12,21 @@ use crate::privacy::Curator;
 
 /// Measures every single attribute at an equal part of the budget, and models the attributes as independent. Uses
 /// neither workload nor public tables. The number of records n is treated as in [`crate::mechanism::Aim`].
+///
+/// ```
+/// # use jointly::domain::Domain;
+/// # use jointly::mechanism::{Mechanism, Independent};
+/// # use jointly::{Budget, Dataset, NeighboringRelation, NoiseSeed, Silent, Task, Workload};
+/// # let rows: Vec<[u32; 3]> = (0..600).map(|i| [i % 2, i % 3, i % 5 / 2]).collect();
+/// # let private = Dataset::from_rows(Domain::new([("a", 2), ("b", 3), ("c", 3)])?, &rows)?;
+/// # let workload = Workload::all_k_way(private.domain(), 2)?;
+/// # let budget = Budget::approximate(1.0, 1e-6)?;
+/// # let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+/// let mechanism = Independent::default();
+/// let release = mechanism.run(&mut curator, &Task::new(&workload, &[]), &mut Silent)?;
+/// assert_eq!(release.measurements.len(), 3);
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Independent {

@@ -23,6 +23,21 @@ use crate::query::Workload;
 /// A pair is a candidate only if it takes at most a `(d - 1)`-th of the size limit, so that every tree fits. If there
 /// is no such pair, the whole budget goes to single attributes. The number of records n is treated as in
 /// [`crate::mechanism::Aim`].
+///
+/// ```
+/// # use jointly::domain::Domain;
+/// # use jointly::mechanism::{Mechanism, Mst};
+/// # use jointly::{Budget, Dataset, NeighboringRelation, NoiseSeed, Silent, Task, Workload};
+/// # let rows: Vec<[u32; 3]> = (0..600).map(|i| [i % 2, i % 3, i % 5 / 2]).collect();
+/// # let private = Dataset::from_rows(Domain::new([("a", 2), ("b", 3), ("c", 3)])?, &rows)?;
+/// # let workload = Workload::all_k_way(private.domain(), 2)?;
+/// # let budget = Budget::approximate(1.0, 1e-6)?;
+/// # let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+/// let mechanism = Mst::default();
+/// let release = mechanism.run(&mut curator, &Task::new(&workload, &[]), &mut Silent)?;
+/// assert_eq!(release.measurements.len(), 3 + 2, "single attributes, and a tree of pairs");
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Mst {

@@ -76,6 +76,23 @@ impl Default for Mwem {
 /// differ most where the public records cannot answer a query, as one that counts none of them: repeats spend many rounds
 /// on such a query and leave the weights as they are, while exclusion goes on to other queries that the records answer
 /// badly (`docs/results/query-release.md`).
+///
+/// ```
+/// # use jointly::domain::Domain;
+/// # use jointly::mechanism::{Mechanism, PmwPub, QueryRelease};
+/// # use jointly::{Budget, Dataset, NeighboringRelation, NoiseSeed, PublicData, Silent, Task, Workload};
+/// # let rows: Vec<[u32; 3]> = (0..600).map(|i| [i % 2, i % 3, i % 5 / 2]).collect();
+/// # let private = Dataset::from_rows(Domain::new([("a", 2), ("b", 3), ("c", 3)])?, &rows)?;
+/// # let public = [PublicData::new("last year", private.clone(), private.domain())?];
+/// # let workload = Workload::all_k_way(private.domain(), 2)?;
+/// # let budget = Budget::approximate(1.0, 1e-6)?;
+/// # let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+/// let release = QueryRelease { rounds: 5, ..PmwPub::default().release };
+/// let mechanism = PmwPub { release, ..PmwPub::default() };
+/// let release = mechanism.run(&mut curator, &Task::new(&workload, &public), &mut Silent)?;
+/// assert_eq!(release.rounds.len(), 5);
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PmwPub {
     /// Rounds, selection, queries and output; by default 50 rounds of single queries.

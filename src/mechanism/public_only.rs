@@ -20,6 +20,22 @@ const SAMPLING_SHARE: f64 = 0.3;
 /// every round takes the one on which the model is furthest from the public table. The private table contributes only
 /// its number of records, and only if that number is public. Otherwise the model uses the public table's number of
 /// records.
+///
+/// ```
+/// # use jointly::domain::Domain;
+/// # use jointly::mechanism::{Mechanism, PublicOnly};
+/// # use jointly::{Budget, Dataset, NeighboringRelation, NoiseSeed, PublicData, Silent, Task, Workload};
+/// # let rows: Vec<[u32; 3]> = (0..600).map(|i| [i % 2, i % 3, i % 5 / 2]).collect();
+/// # let private = Dataset::from_rows(Domain::new([("a", 2), ("b", 3), ("c", 3)])?, &rows)?;
+/// # let public = [PublicData::new("last year", private.clone(), private.domain())?];
+/// # let workload = Workload::all_k_way(private.domain(), 2)?;
+/// # let budget = Budget::approximate(1.0, 1e-6)?;
+/// # let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+/// let mechanism = PublicOnly::default();
+/// let release = mechanism.run(&mut curator, &Task::new(&workload, &public), &mut Silent)?;
+/// assert!(release.ledger.spent().is_zero());
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PublicOnly {

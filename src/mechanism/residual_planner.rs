@@ -20,6 +20,21 @@ use crate::strategy::{Objective, ResidualPlan, Residuals};
 /// 3. *Reconstruct*: every marginal as the sum of the residuals of its subsets ([`Residuals`]).
 ///
 /// As a [`Mechanism`], it fits a model to the answers that stand out from the noise.
+///
+/// ```
+/// # use jointly::domain::Domain;
+/// # use jointly::mechanism::{Mechanism, ResidualPlanner};
+/// # use jointly::{Budget, Dataset, NeighboringRelation, NoiseSeed, Silent, Task, Workload};
+/// # let rows: Vec<[u32; 3]> = (0..600).map(|i| [i % 2, i % 3, i % 5 / 2]).collect();
+/// # let private = Dataset::from_rows(Domain::new([("a", 2), ("b", 3), ("c", 3)])?, &rows)?;
+/// # let workload = Workload::all_k_way(private.domain(), 2)?;
+/// # let budget = Budget::approximate(1.0, 1e-6)?;
+/// # let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+/// let mechanism = ResidualPlanner::default();
+/// let release = mechanism.run(&mut curator, &Task::new(&workload, &[]), &mut Silent)?;
+/// assert!(!release.has_independent_noise, "marginals follow from common residuals");
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ResidualPlanner {

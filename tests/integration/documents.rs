@@ -80,23 +80,27 @@ fn the_number_of_planted_bugs_is_that_of_the_source() {
     }
 }
 
-/// All pages of the repository, by their paths.
-fn pages() -> Vec<String> {
+/// All files below a folder with an extension, by their paths.
+fn files(folder: &str, extension: &str) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut folders = vec![root.join("docs")];
-    let tops = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "python/README.md"];
-    let mut found: Vec<String> = tops.map(str::to_owned).into();
+    let (mut folders, mut found) = (vec![root.join(folder)], vec![]);
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "md") {
+            } else if path.extension().is_some_and(|own| own == extension) {
                 found.push(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
             }
         }
     }
     found
+}
+
+/// All pages of the repository, by their paths.
+fn pages() -> Vec<String> {
+    let tops = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "python/README.md"];
+    [tops.map(str::to_owned).into(), files("docs", "md")].concat()
 }
 
 /// The lines of a page outside blocks of code.
@@ -231,4 +235,32 @@ fn numbers_that_drift_are_those_of_their_source() {
         let said = format!("{before}{};", version(file));
         assert!(flat(page).contains(&said), "{page} does not say '{said}'");
     }
+}
+
+#[test]
+fn every_mechanism_has_an_example() {
+    let (mut mechanisms, mut without) = (0, vec![]);
+    for page in files("src/mechanism", "rs").iter().map(|file| text(file)) {
+        let lines = page.lines().collect::<Vec<_>>();
+        for (at, line) in lines.iter().enumerate() {
+            let Some(name) =
+                line.strip_prefix("pub struct ").and_then(|rest| rest.strip_suffix(" {"))
+            else {
+                continue;
+            };
+            let is_run = |of: &str| page.contains(&format!("impl {of} for {name} {{"));
+            if !is_run("Mechanism") && !is_run("QueryMechanism") {
+                continue;
+            }
+            mechanisms += 1;
+            let above = lines[..at].iter().rev();
+            let mut docs =
+                above.take_while(|line| line.starts_with("///") || line.starts_with("#["));
+            if !docs.any(|line| line.starts_with("/// ```")) {
+                without.push(name.to_owned());
+            }
+        }
+    }
+    assert!(mechanisms > 15, "only {mechanisms} found");
+    assert!(without.is_empty(), "no example: {without:?}");
 }

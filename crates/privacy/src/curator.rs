@@ -33,6 +33,19 @@ use jointly_pgm::domain::{Clique, Domain};
 /// Under [`NeighboringRelation::ReplaceOne`] the number of records is public; otherwise it must be measured. Under
 /// [`NeighboringRelation::AddRemoveUnit`] no unit may have more records than the relation allows:
 /// a reader enforces it.
+///
+/// ```
+/// use jointly_pgm::{Clique, Dataset, Domain};
+/// use jointly_privacy::{Budget, NeighboringRelation::AddRemoveOne, NoiseSeed, Rho};
+/// let private = Dataset::from_rows(Domain::new([("sex", 2), ("age", 4)])?, &[[0, 3], [1, 2], [1, 1]])?;
+/// let budget = Budget::approximate(1.0, 1e-9)?;
+/// let mut curator = budget.curator(&private, AddRemoveOne, NoiseSeed::System)?;
+/// let tenth = Rho::new(budget.rho().get() / 10.0)?;
+/// let noisy = curator.measure(&Clique::new([0]), tenth)?;
+/// assert_eq!((noisy.values.len(), curator.ledger().entries().len()), (2, 1));
+/// assert!(curator.remaining() < budget.rho());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Curator<'a> {
     data: &'a dyn Projectable,
     unit: PrivacyUnit,

@@ -28,6 +28,22 @@ use public::{Contradictions, PublicAnswers};
 ///
 /// Under [`crate::privacy::NeighboringRelation::AddRemoveOne`] the number of records is estimated once, for one
 /// percent of the budget. Proofs: `docs/theory/sensitivities.md`, `docs/theory/run.md`.
+///
+/// ```
+/// # use jointly::domain::Domain;
+/// # use jointly::mechanism::{Mechanism, JamPgm};
+/// # use jointly::{Budget, Dataset, NeighboringRelation, NoiseSeed, PublicData, Silent, Task, Workload};
+/// # let rows: Vec<[u32; 3]> = (0..600).map(|i| [i % 2, i % 3, i % 5 / 2]).collect();
+/// # let private = Dataset::from_rows(Domain::new([("a", 2), ("b", 3), ("c", 3)])?, &rows)?;
+/// # let public = [PublicData::new("last year", private.clone(), private.domain())?];
+/// # let workload = Workload::all_k_way(private.domain(), 2)?;
+/// # let budget = Budget::approximate(1.0, 1e-6)?;
+/// # let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+/// let mechanism = JamPgm { rounds: Some(4), ..JamPgm::default() };
+/// let release = mechanism.run(&mut curator, &Task::new(&workload, &public), &mut Silent)?;
+/// assert_eq!(release.rounds.len(), 4);
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct JamPgm {

@@ -128,6 +128,23 @@ impl NeuralFit {
 /// (`docs/adr/0021-mixtures-of-products.md`). The number of records n is treated as in [`crate::mechanism::Aim`].
 ///
 /// The first weights and inputs come from a fixed public seed; all else follows from the released measurements.
+///
+/// ```
+/// # use jointly::domain::Domain;
+/// # use jointly::mechanism::{Mechanism, Gem, NeuralFit, QueryRelease};
+/// # use jointly::{Budget, Dataset, NeighboringRelation, NoiseSeed, Silent, Task, Workload};
+/// # let rows: Vec<[u32; 3]> = (0..600).map(|i| [i % 2, i % 3, i % 5 / 2]).collect();
+/// # let private = Dataset::from_rows(Domain::new([("a", 2), ("b", 3), ("c", 3)])?, &rows)?;
+/// # let workload = Workload::all_k_way(private.domain(), 2)?;
+/// # let budget = Budget::approximate(1.0, 1e-6)?;
+/// # let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+/// let release = QueryRelease { rounds: 2, ..Gem::default().release };
+/// let network = NeuralFit { hidden: vec![16], components: 8, ..NeuralFit::default() };
+/// let mechanism = Gem { release, network };
+/// let release = mechanism.run(&mut curator, &Task::new(&workload, &[]), &mut Silent)?;
+/// assert_eq!(release.rounds.len(), 2);
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gem {
     /// Rounds, selection, queries and output; by default 50 rounds of whole marginals.
@@ -149,6 +166,24 @@ impl Default for Gem {
 ///
 /// It is trained on the marginals of all cliques of the workload that a public table covers; counts of several tables
 /// are added up. An attribute that no public table has is uniform and independent of all others until it is measured.
+///
+/// ```
+/// # use jointly::domain::Domain;
+/// # use jointly::mechanism::{Mechanism, GemPub, NeuralFit, QueryRelease};
+/// # use jointly::{Budget, Dataset, NeighboringRelation, NoiseSeed, PublicData, Silent, Task, Workload};
+/// # let rows: Vec<[u32; 3]> = (0..600).map(|i| [i % 2, i % 3, i % 5 / 2]).collect();
+/// # let private = Dataset::from_rows(Domain::new([("a", 2), ("b", 3), ("c", 3)])?, &rows)?;
+/// # let public = [PublicData::new("last year", private.clone(), private.domain())?];
+/// # let workload = Workload::all_k_way(private.domain(), 2)?;
+/// # let budget = Budget::approximate(1.0, 1e-6)?;
+/// # let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+/// let release = QueryRelease { rounds: 2, ..GemPub::default().release };
+/// let network = NeuralFit { hidden: vec![16], components: 8, ..NeuralFit::default() };
+/// let mechanism = GemPub { release, network, pretrain_steps: 100 };
+/// let release = mechanism.run(&mut curator, &Task::new(&workload, &public), &mut Silent)?;
+/// assert_eq!(release.rounds.len(), 2);
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct GemPub {

@@ -55,6 +55,23 @@ impl RowFit {
 ///
 /// Each round selects k queries that the rows answer worst, measures them, and minimizes `Σ (q - a)²` over all answers
 /// so far by Adam. The number of records n is treated as in [`crate::mechanism::Aim`].
+///
+/// ```
+/// # use jointly::domain::Domain;
+/// # use jointly::mechanism::{Mechanism, QueryRelease, RapSoftmax, RowFit};
+/// # use jointly::{Budget, Dataset, NeighboringRelation, NoiseSeed, Silent, Task, Workload};
+/// # let rows: Vec<[u32; 3]> = (0..600).map(|i| [i % 2, i % 3, i % 5 / 2]).collect();
+/// # let private = Dataset::from_rows(Domain::new([("a", 2), ("b", 3), ("c", 3)])?, &rows)?;
+/// # let workload = Workload::all_k_way(private.domain(), 2)?;
+/// # let budget = Budget::approximate(1.0, 1e-6)?;
+/// # let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+/// let release = QueryRelease { rounds: 2, ..RapSoftmax::default().release };
+/// let rows = RowFit { components: 20, steps: 200, learning_rate: 0.1 };
+/// let mechanism = RapSoftmax { release, rows };
+/// let release = mechanism.run(&mut curator, &Task::new(&workload, &[]), &mut Silent)?;
+/// assert_eq!(release.rounds.len(), 2);
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RapSoftmax {
@@ -79,6 +96,23 @@ impl Default for RapSoftmax {
 /// The rounds are those of [`RapSoftmax`]. Nothing makes the numbers of an attribute sum to 1 while they are fitted, so
 /// a measured cell says nothing about the others of its marginal. The released model takes each attribute's numbers in
 /// proportion; drawing from it is the paper's randomized rounding. Its answers are not those that were fitted.
+///
+/// ```
+/// # use jointly::domain::Domain;
+/// # use jointly::mechanism::{Mechanism, QueryRelease, Rap, RowFit};
+/// # use jointly::{Budget, Dataset, NeighboringRelation, NoiseSeed, Silent, Task, Workload};
+/// # let rows: Vec<[u32; 3]> = (0..600).map(|i| [i % 2, i % 3, i % 5 / 2]).collect();
+/// # let private = Dataset::from_rows(Domain::new([("a", 2), ("b", 3), ("c", 3)])?, &rows)?;
+/// # let workload = Workload::all_k_way(private.domain(), 2)?;
+/// # let budget = Budget::approximate(1.0, 1e-6)?;
+/// # let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+/// let release = QueryRelease { rounds: 2, ..Rap::default().release };
+/// let rows = RowFit { components: 20, steps: 200, learning_rate: 0.01 };
+/// let mechanism = Rap { release, rows };
+/// let release = mechanism.run(&mut curator, &Task::new(&workload, &[]), &mut Silent)?;
+/// assert_eq!(release.rounds.len(), 2);
+/// # Ok::<(), jointly::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Rap {
