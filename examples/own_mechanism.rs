@@ -4,7 +4,7 @@
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use jointly::mechanism::{Fitting, GraphicalModel, Run};
-use jointly::privacy::{NoiseSeed::System, ScoreSensitivity};
+use jointly::privacy::NoiseSeed::System;
 use jointly::{Budget, Curator, Mechanism, NeighboringRelation::ReplaceOne, Release, Silent, Task};
 use jointly::{Workload, demo::Generator, estimation::EstimatorKind, observe::Observer};
 
@@ -34,9 +34,8 @@ impl Mechanism for AtOnce {
         let mut left = model.within(&run, &cliques, 1.0)?;
         for pick in 0..self.picks {
             let shares = run.even_share(self.picks - pick, 0.8)?;
-            let scores = model.errors(&run, &cliques, &left, &answers, round)?;
-            let sensitivity = ScoreSensitivity::l1_error(run.relation());
-            let choice = model.select(&mut run, scores, left.len(), sensitivity, shares.select)?;
+            let errors = model.errors(&run, &cliques, &left, &answers, round)?;
+            let choice = model.select(&mut run, errors.plain(&left)?, shares.select)?;
             run.measure(&cliques[left.swap_remove(choice)], shares.measure)?;
         }
         run.end_round()?; // durable, then reported to the observer

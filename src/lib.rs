@@ -28,7 +28,7 @@
 //!     Dataset                                     PublicData
 //!        |                                            |
 //!  +-- Curator ------------------+                    |
-//!  |  counts, sealed: Sensitive  |                    |
+//!  |  counts, SealedMarginals    |                    |
 //!  |     |                       |                    |
 //!  |  charge the Ledger, then    |                    |
 //!  |  add noise: select, measure |                    |

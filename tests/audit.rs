@@ -26,8 +26,12 @@ mod leaks;
 mod mechanisms;
 #[path = "audit/merging.rs"]
 mod merging;
+#[path = "audit/neighbors.rs"]
+mod neighbors;
 #[path = "audit/order.rs"]
 mod order;
+#[path = "audit/own.rs"]
+mod own;
 #[path = "quick.rs"]
 mod quick;
 #[path = "audit/sensitivity.rs"]

@@ -19,10 +19,9 @@ use crate::error::Result;
 use crate::measurement::{Measurement, Provenance};
 use crate::normal::upper_quantile;
 use crate::privacy::{
-    Curator, NoiseForm, NoisyStatistics, PrivacyUnit, Rho, Sensitive, StatisticSensitivity,
+    Curator, L1Errors, NoiseForm, NoisyStatistics, PrivacyUnit, Rho, StatisticSensitivity,
 };
 use crate::query::{Workload, batches};
-use crate::table::{l1_distance, weighted_sum};
 
 use shrink::{PublicFacts, shrunk};
 
@@ -247,7 +246,7 @@ pub(crate) struct Total {
 /// `records`: fixed before this access, and made only of released numbers, public tables and randomness. `total`: N.
 ///
 /// # Errors
-/// Records over another domain, a marginal that cannot be counted, or as [`Curator::measure_statistics`].
+/// Records over another domain, a marginal that cannot be counted, or as [`Curator::measure_l1_errors`].
 pub(crate) fn measure(
     curator: &mut Curator<'_>,
     records: &Dataset,
@@ -256,19 +255,14 @@ pub(crate) fn measure(
     rho: Rho,
 ) -> Result<NoisyStatistics> {
     curator.domain().check_same(records.domain(), "the released table")?;
-    let relation = curator.relation();
     let errors = errors(curator, records, workload, total.records)?;
     if curator.ledger().epsilon_limit().is_none() {
-        let sensitivity = StatisticSensitivity::l1_errors(relation, workload.len())?;
-        let form = NoiseForm::Gaussian;
-        return Ok(curator.measure_statistics(errors, sensitivity, form, rho, PURPOSE)?);
+        return Ok(curator.measure_l1_errors(errors, NoiseForm::Gaussian, rho, PURPOSE)?);
     }
     let weights: Vec<f64> = workload.weighted_cliques().iter().map(|c| c.weight).collect();
     let sum: f64 = weights.iter().sum();
     let weights: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
-    let mean = errors.map(|errors| vec![weighted_sum(&weights, &errors)]);
-    let sensitivity = StatisticSensitivity::mean_l1_error(relation)?;
-    Ok(curator.measure_statistics(mean, sensitivity, NoiseForm::Laplace, rho, PURPOSE)?)
+    Ok(curator.measure_mean_l1_error(&errors, &weights, NoiseForm::Laplace, rho, PURPOSE)?)
 }
 
 /// `‖M_r(D) − (N/|S|) M_r(S)‖₁` of every clique of the workload, in counts, sealed.
@@ -277,25 +271,27 @@ fn errors(
     records: &Dataset,
     workload: &Workload,
     total: f64,
-) -> Result<Sensitive<Vec<f64>>> {
+) -> Result<L1Errors> {
     let scale = total / records.records().max(1) as f64;
-    let distance = |(exact, drawn): (&Vec<u32>, &Vec<u32>)| l1_distance(exact, drawn, scale);
-    let mut sealed: Option<Sensitive<Vec<f64>>> = None;
+    let mut errors = curator.marginals(&[])?.l1_errors();
     for batch in batches(records.domain(), workload.weighted_cliques()) {
         let cliques: Vec<Clique> = batch.iter().map(|c| c.clique.clone()).collect();
-        let drawn = records.project_many(&cliques)?;
-        let errors = curator.marginals(&cliques)?;
-        let errors =
-            errors.map(|exact| exact.iter().zip(&drawn).map(distance).collect::<Vec<f64>>());
-        sealed = Some(match sealed {
-            None => errors,
-            Some(before) => before.zip(errors).map(|(before, errors)| [before, errors].concat()),
-        });
+        errors.extend(&l1_errors(curator, &cliques, &records.project_many(&cliques)?, scale)?);
     }
-    match sealed {
-        Some(errors) => Ok(errors),
-        None => Ok(curator.marginals(&[])?.map(|_| Vec::new())),
-    }
+    Ok(errors)
+}
+
+/// `‖M_r(D) − scale v_r‖₁` of some cliques, in counts, sealed.
+pub(crate) fn l1_errors(
+    curator: &Curator<'_>,
+    cliques: &[Clique],
+    tables: &[Vec<u32>],
+    scale: f64,
+) -> Result<L1Errors> {
+    let marginals = curator.marginals(cliques)?;
+    let mut errors = marginals.l1_errors();
+    errors.compare(&marginals, &(0..cliques.len()).collect::<Vec<_>>(), tables, scale)?;
+    Ok(errors)
 }
 
 /// What is public about each marginal and may say something about its error.

@@ -1,7 +1,5 @@
 //! What AIM and Anchor-PGM share: how a round chooses the marginal to measure.
 
-use serde::{Deserialize, Serialize};
-
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::measurement::Measurement;
@@ -9,34 +7,8 @@ use crate::mechanism::Run;
 use crate::mechanism::annealing::Step;
 use crate::mechanism::graphical::{model_errors, tractable};
 use crate::model::MarkovRandomField;
-use crate::privacy::{ScoreSensitivity, Selection, Sensitive};
+use crate::privacy::{Gain, GainOf, SealedMarginals, Selection};
 use crate::query::Workload;
-
-/// What a fit gains by measuring a marginal that its model misses by e, with expected noise a, both as L1 norms.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Gain {
-    /// `e - a`, as in AIM: what is gained by taking the measurement as it is.
-    #[default]
-    AboveNoise,
-    /// `e (1 - a/√(e² + a²))`: what is gained by weighing the measurement against the model. Its derivative in e is in
-    /// [0, 1) (`docs/theory/sensitivities.md`, section 3).
-    Shrunk,
-}
-
-impl Gain {
-    /// The gain, in counts. `error`: e. `noise`: a. Both are L1 norms in counts, at least 0.
-    pub fn of(self, error: f64, noise: f64) -> f64 {
-        match self {
-            Self::AboveNoise => error - noise,
-            Self::Shrunk => {
-                let both = error.hypot(noise);
-                if both > 0.0 { error * (1.0 - noise / both) } else { 0.0 }
-            }
-        }
-    }
-}
 
 /// The marginals that may be measured.
 pub(super) struct Candidates<'a> {
@@ -45,7 +17,7 @@ pub(super) struct Candidates<'a> {
     /// `w_r` of each clique, as of [`relevance`].
     pub(super) relevance: &'a [f64],
     /// The private marginals of all cliques.
-    pub(super) answers: &'a Sensitive<Vec<Vec<u32>>>,
+    pub(super) answers: &'a SealedMarginals,
 }
 
 impl Candidates<'_> {
@@ -74,20 +46,15 @@ impl Candidates<'_> {
             model_errors(model, cliques, &wanted, answers, round, run.checks())?;
         let noise = run.expected_noise(cost.0.measure);
         let domain = run.domain();
-        let expected = |i: usize| noise * domain.cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
-        let scores = errors.map(|errors| {
-            let score = |(i, error): (&usize, f64)| relevance[*i] * gain.of(error, expected(*i));
-            wanted.iter().zip(errors).map(score).collect()
-        });
-
-        let penalty = wanted.iter().map(|i| expected(*i)).fold(0.0, f64::max);
-        let largest = wanted.iter().map(|i| relevance[*i]).fold(0.0, f64::max);
-        let sensitivity = ScoreSensitivity::l1_error(run.relation()).less(penalty);
-        sensitivity.check_precision(run.largest_records() + model.total())?;
-        let sensitivity = sensitivity.weighted(largest)?;
+        let of = |i: &usize| GainOf {
+            marginal: *i,
+            weight: relevance[*i],
+            noise: noise * domain.cells(&cliques[*i]).unwrap_or(u64::MAX) as f64,
+        };
+        let scores = errors.gains(gain, &wanted.iter().map(of).collect::<Vec<_>>())?;
         run.scored(wanted.len(), coverage.exact, coverage.sampled);
         let (how, purpose) = (Selection::Exponential, "choose a marginal");
-        let choice = run.select(how, scores, wanted.len(), sensitivity, cost.0.select, purpose)?;
+        let choice = run.select(how, scores, cost.0.select, purpose)?;
         Ok(&cliques[wanted[choice]])
     }
 }

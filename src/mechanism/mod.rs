@@ -34,7 +34,7 @@ mod residual_planner;
 mod reweighting;
 mod run;
 
-pub use adaptive::Gain;
+pub use crate::privacy::Gain;
 pub use aim::{Aim, Shrinkage};
 pub use anchor_pgm::{AnchorPgm, chooser::Chooser};
 pub use answers::{AnswerWorkload, Answers};

@@ -10,7 +10,7 @@ use crate::mechanism::graphical::{Fitting, GraphicalModel, single_attributes};
 use crate::mechanism::parameters::count;
 use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task};
 use crate::observe::Observer;
-use crate::privacy::{Curator, Rho, ScoreSensitivity};
+use crate::privacy::{Curator, Rho};
 use crate::query::Workload;
 
 /// MST (`McKenna`, Miklau & Sheldon 2021, Algorithm 2), with neither workload nor public tables.
@@ -113,7 +113,6 @@ impl Mechanism for Mst {
         let answers = run.marginals(&pairs)?;
         let all: Vec<usize> = (0..pairs.len()).collect();
         let dependence = model.errors(&run, &pairs, &all, &answers, first_pair)?;
-        let sensitivity = ScoreSensitivity::l1_error(run.relation());
         let mut components = Components::of_singles(singles.len());
         let done = run.measurements().iter().skip(singles.len());
         components.join_all(done.map(|measurement| &measurement.clique));
@@ -122,9 +121,7 @@ impl Mechanism for Mst {
             let shares = run.even_share(rounds - round + 1, 0.5)?;
             let apart: Vec<usize> =
                 all.iter().copied().filter(|i| components.are_apart(&pairs[*i])).collect();
-            let scores =
-                dependence.as_ref().map(|scores| apart.iter().map(|i| scores[*i]).collect());
-            let choice = model.select(&mut run, scores, apart.len(), sensitivity, shares.select)?;
+            let choice = model.select(&mut run, dependence.plain(&apart)?, shares.select)?;
             let pair = &pairs[apart[choice]];
             run.measure(pair, shares.measure)?;
             run.end_round()?;

@@ -9,7 +9,7 @@ use crate::graph::{JunctionTree, cells_within_mib};
 use crate::mechanism::graphical::{Fitting, GraphicalModel};
 use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task, parameters};
 use crate::observe::Observer;
-use crate::privacy::{Curator, ScoreSensitivity};
+use crate::privacy::{Curator, Gain, GainOf};
 
 /// MWEM with a graphical model (`McKenna`, Sheldon & Miklau 2019, section 5), without public tables.
 ///
@@ -106,13 +106,10 @@ impl Mechanism for MwemPgm {
             let errors = model.errors(&run, &cliques, &wanted, &answers, round)?;
             let domain = run.domain();
             let cells = |i: usize| domain.cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
-            let scores = errors.map(|errors| {
-                wanted.iter().zip(errors).map(|(i, error)| error - cells(*i)).collect()
-            });
-            let penalty = model.most_cells(&cliques, &wanted);
-            let sensitivity = ScoreSensitivity::l1_error(run.relation()).less(penalty);
-            let among = wanted.len();
-            let choice = model.select(&mut run, scores, among, sensitivity, shares.select)?;
+            let less_cells = |i: &usize| GainOf { marginal: *i, weight: 1.0, noise: cells(*i) };
+            let candidates: Vec<GainOf> = wanted.iter().map(less_cells).collect();
+            let scores = errors.gains(Gain::AboveNoise, &candidates)?;
+            let choice = model.select(&mut run, scores, shares.select)?;
             run.measure(&cliques[wanted[choice]], shares.measure)?;
             run.end_round()?;
             model.fit(&mut run)?;

@@ -6,7 +6,6 @@
 
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::data::Dataset;
@@ -18,7 +17,7 @@ use crate::mechanism::{
 };
 use crate::model::WeightedSupport;
 use crate::observe::Observer;
-use crate::privacy::{Curator, Rho, ScoreSensitivity, Selection, Sensitive};
+use crate::privacy::{Curator, Rho, Scores, SealedMarginals, Selection};
 use crate::settings::Form;
 
 /// Maximum number of queries of a workload. Their counts, and two scores for each, are in memory: about 2 GiB.
@@ -236,7 +235,7 @@ impl SignedQueries {
         stake: Stake,
         against: &[Batch],
         total: f64,
-        answers: &Sensitive<Vec<Vec<u32>>>,
+        answers: &SealedMarginals,
     ) -> Result<Vec<usize>> {
         let (draws, rho) = match stake {
             Stake::Nothing => return Ok(Vec::new()),
@@ -250,14 +249,12 @@ impl SignedQueries {
             Stake::Draws(draws, rho) => (Some(draws), rho),
         };
         let scores = self.scores(run.domain(), against, total, answers)?;
-        let among = self.candidates();
-        run.scored(among, self.cliques.len(), 0);
-        let sensitivity = ScoreSensitivity::signed_cell_error(run.relation());
+        run.scored(self.candidates(), self.cliques.len(), 0);
         let purpose = "choose a query with its sign";
         if let Some(draws) = draws {
-            return run.select_times(scores, among, sensitivity, rho, draws, purpose);
+            return run.select_times(scores, rho, draws, purpose);
         }
-        Ok(vec![run.select(Selection::Exponential, scores, among, sensitivity, rho, purpose)?])
+        Ok(vec![run.select(Selection::Exponential, scores, rho, purpose)?])
     }
 
     /// `count_q(D) − n q(S)` in counts for every query and its negative for the negated query, where S are some
@@ -267,31 +264,13 @@ impl SignedQueries {
         domain: &Domain,
         against: &[Batch],
         total: f64,
-        answers: &Sensitive<Vec<Vec<u32>>>,
-    ) -> Result<Sensitive<Vec<f64>>> {
+        answers: &SealedMarginals,
+    ) -> Result<Scores> {
         let rows: Vec<&Vec<u32>> = against.iter().flatten().collect();
         let rows = Dataset::from_rows(domain.clone(), &rows)?;
         let weights = vec![total / (rows.records().max(1) as f64); rows.records()];
         let tables = rows.weighted_marginals(&weights, &self.cliques)?;
-        Ok(answers.as_ref().map(|answers| {
-            let mut scores = vec![0.0; self.candidates()];
-            let mut parts = Vec::with_capacity(tables.len());
-            let mut rest = scores.as_mut_slice();
-            for table in &tables {
-                let (part, after) = rest.split_at_mut(2 * table.len());
-                parts.push(part);
-                rest = after;
-            }
-            let tables = answers.par_iter().zip(&tables);
-            parts.into_par_iter().zip(tables).for_each(|(part, (answers, table))| {
-                let pairs = part.chunks_exact_mut(2).zip(answers.iter().zip(table));
-                pairs.for_each(|(signs, (count, model))| {
-                    let score = f64::from(*count) - model;
-                    signs.copy_from_slice(&[score, -score]);
-                });
-            });
-            scores
-        }))
+        Ok(answers.signed_cell_errors(&tables)?)
     }
 }
 

@@ -1,7 +1,6 @@
 //! The rounds that MWEM, PMW^Pub, PEP, PEP^Pub, GEM and RAP share: select queries, measure them, learn from the
 //! answers.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Clique, Domain};
@@ -12,7 +11,7 @@ use crate::mechanism::{
 };
 use crate::model::Model;
 use crate::observe::{Checks, Observer};
-use crate::privacy::{Curator, MarginalSensitivity, ScoreSensitivity, Selection, Sensitive};
+use crate::privacy::{Curator, MarginalSensitivity, Scores, SealedMarginals, Selection};
 use crate::settings::Form;
 
 /// Maximum number of queries of a workload. Their private counts, model counts and scores are in memory: about 2 GiB.
@@ -180,12 +179,9 @@ impl<M: QueryMechanism> Mechanism for M {
             for earlier in 0..per_round {
                 let left = (rounds - round + 1) * per_round - earlier;
                 let shares = run.even_share(left, measure_share)?;
-                let scores = candidates.scores(&tables, &answers);
+                let scores = candidates.scores(&tables, &answers)?;
                 run.scored(candidates.left(), candidates.cliques.len(), 0);
-                let sensitivity = ScoreSensitivity::cell_error(run.relation());
-                let (left, purpose) = (candidates.left(), "choose a query");
-                let choice =
-                    run.select(selection, scores, left, sensitivity, shares.select, purpose)?;
+                let choice = run.select(selection, scores, shares.select, "choose a query")?;
                 let (clique, cell) = candidates.at(choice);
                 let clique = &candidates.cliques[clique];
                 match queries {
@@ -306,38 +302,10 @@ impl Candidates {
 
     /// `|n q(A) - n q(D)|` in counts for every candidate; for a marginal, the maximum over its cells. `tables`: `n
     /// q(A)`, `answers`: `n q(D)`.
-    fn scores(
-        &self,
-        tables: &[Vec<f64>],
-        answers: &Sensitive<Vec<Vec<u32>>>,
-    ) -> Sensitive<Vec<f64>> {
-        answers.as_ref().map(|answers| {
-            let mut scores = vec![0.0; self.left()];
-            let mut parts = Vec::with_capacity(tables.len());
-            let mut rest = scores.as_mut_slice();
-            for left in self.left_of_each() {
-                let (part, after) = rest.split_at_mut(left);
-                parts.push(part);
-                rest = after;
-            }
-            let tables = answers.par_iter().zip(tables).zip(&self.taken);
-            parts.into_par_iter().zip(tables).for_each(|(part, ((answers, table), taken))| {
-                let pairs = answers.iter().zip(table);
-                let errors = pairs.map(|(count, model)| (model - f64::from(*count)).abs());
-                match self.queries {
-                    Queries::Single => {
-                        let mut taken = taken.iter().peekable();
-                        let open = (0..).zip(errors);
-                        let open = open.filter(|(query, _)| taken.next_if_eq(&query).is_none());
-                        part.iter_mut().zip(open).for_each(|(place, (_, error))| *place = error);
-                    }
-                    Queries::Marginals => {
-                        let worst = errors.fold(0.0, f64::max);
-                        part.fill(worst);
-                    }
-                }
-            });
-            scores
+    fn scores(&self, tables: &[Vec<f64>], answers: &SealedMarginals) -> Result<Scores> {
+        Ok(match self.queries {
+            Queries::Single => answers.cell_errors(tables, &self.taken)?,
+            Queries::Marginals => answers.worst_cell_errors(tables, &self.taken)?,
         })
     }
 }

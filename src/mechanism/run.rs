@@ -25,7 +25,7 @@ use crate::mechanism::{ExpertKind, Release, Task};
 use crate::model::Model;
 use crate::observe::{Event, Observer, SharedObserver};
 use crate::privacy::{
-    Curator, LedgerEntry, MarginalSensitivity, NeighboringRelation, Ratio, Rho, Sensitive,
+    Curator, LedgerEntry, MarginalSensitivity, NeighboringRelation, Ratio, Rho, SealedMarginals,
 };
 
 /// One round of a run.
@@ -229,11 +229,6 @@ impl<'r, 'c> Run<'r, 'c> {
         self.curator.records()
     }
 
-    /// The largest number of records that the private table may have: n where it is public, otherwise 2³² - 1.
-    pub(super) fn largest_records(&self) -> f64 {
-        self.public_records().unwrap_or_else(|| u32::MAX.into()) as f64
-    }
-
     /// The remaining budget.
     pub fn remaining(&self) -> Rho {
         self.curator.remaining()
@@ -303,7 +298,7 @@ impl<'r, 'c> Run<'r, 'c> {
     ///
     /// # Errors
     /// A clique outside the domain, or a failure to count.
-    pub fn marginals(&self, cliques: &[Clique]) -> Result<Sensitive<Vec<Vec<u32>>>> {
+    pub fn marginals(&self, cliques: &[Clique]) -> Result<SealedMarginals> {
         Ok(self.curator.marginals(cliques)?)
     }
 

@@ -62,13 +62,8 @@ impl SmoothedError {
     }
 
     /// Adds the next batch's tables.
-    pub(crate) fn extend(
-        &self,
-        mut answers: SmoothedAnswers,
-        tables: &[Vec<u32>],
-    ) -> SmoothedAnswers {
+    pub(crate) fn extend(&self, answers: &mut SmoothedAnswers, tables: &[Vec<u32>]) {
         self.support.extend(&mut answers.0, tables);
-        answers
     }
 
     /// The value, in counts of `total` records: the middle of a bracket of [`WIDTH`](Self::WIDTH). It cannot fail.

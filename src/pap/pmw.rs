@@ -4,7 +4,10 @@ use crate::domain::Clique;
 use crate::error::{Error, Result};
 use crate::model::WeightedSupport;
 use crate::pap::ranges::{Axis, product, query, sums};
-use crate::privacy::{CellSet, Curator, ScoreSensitivity, Selection, Sensitive};
+use crate::privacy::{
+    CellSet, Curator, NeighboringRelation, Result as PrivacyResult, Score, ScoreSensitivity,
+    Selection,
+};
 
 /// Most queries. Their private, model and scored counts are in memory: 1.5 GiB.
 const MAX_QUERIES: u64 = 1 << 26;
@@ -127,25 +130,19 @@ impl Pmw {
         let records = Records::of(curator)?;
         let mut own = Self { blocks, answered: Vec::new(), records };
         let rounds = rounds.map_or_else(|| own.default_rounds(cuts), u64::from).min(queries);
-        let truth = own.truth(curator)?;
+        let cliques: Vec<Clique> = own.blocks.iter().map(|block| block.clique.clone()).collect();
+        let truth = curator.marginals(&cliques)?;
         let mut taken = Vec::new();
         for left in (1..=rounds).rev() {
             curator.begin_round(curator.round().saturating_add(1))?;
             let budget = curator.remaining().split(1, left).unwrap_or_default().0;
             let (select, measure) = budget.split(1, 2).unwrap_or_default();
-            let model = own.model();
             let free = usize::try_from(queries).unwrap_or(usize::MAX) - taken.len();
-            let scores = truth.as_ref().map(|truth| errors(truth, &model, &taken));
-            let sensitivity = ScoreSensitivity::cell_error(curator.relation());
-            let purpose = "choose a range";
-            let choice = curator.select(
-                Selection::Exponential,
-                scores,
-                free,
-                sensitivity,
-                select,
-                purpose,
-            )?;
+            let scores =
+                RangeErrors { blocks: &own.blocks, model: own.model(), taken: &taken, free };
+            let scores = truth.score(&scores)?;
+            let choice =
+                curator.select(Selection::Exponential, scores, select, "choose a range")?;
             // The choice is among the queries that are not taken.
             let place = taken.iter().fold(choice, |place, t| place + usize::from(*t <= place));
             taken.insert(taken.partition_point(|t| *t < place), place);
@@ -166,17 +163,6 @@ impl Pmw {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "4 to 100")]
     fn default_rounds(&self, cuts: usize) -> u64 {
         4 + (self.records.count * cuts as f64).log2().round().max(0.0) as u64
-    }
-
-    /// `n q(D)` for all queries, sealed.
-    fn truth(&self, curator: &Curator<'_>) -> Result<Sensitive<Vec<f64>>> {
-        let cliques: Vec<Clique> = self.blocks.iter().map(|block| block.clique.clone()).collect();
-        let counts = curator.marginals(&cliques)?;
-        // Whole numbers below 2⁵³: their sums are exact.
-        let of_block = |(block, counts): (&Block, Vec<u32>)| {
-            sums(&counts.into_iter().map(f64::from).collect::<Vec<f64>>(), &block.axes)
-        };
-        Ok(counts.map(|counts| self.blocks.iter().zip(counts).flat_map(of_block).collect()))
     }
 
     /// `n q(A)` for all queries.
@@ -213,6 +199,37 @@ impl Pmw {
             let Some((worst, _)) = worst.filter(|(_, error)| *error > MET) else { return };
             blocks[worst.block].project(&worst.cells, wanted(worst));
         }
+    }
+}
+
+/// `|n q(D) − n q(A)|` for every query q that is not taken: the records in a range of cells of a block. A record is in the
+/// range or not, so that the error changes by no more than that of a cell (`docs/theory/sensitivities.md`, section 3).
+struct RangeErrors<'a> {
+    blocks: &'a [Block],
+    /// `n q(A)` for all queries.
+    model: Vec<f64>,
+    /// Increasing.
+    taken: &'a [usize],
+    /// How many are not taken.
+    free: usize,
+}
+
+impl Score for RangeErrors<'_> {
+    fn candidates(&self) -> usize {
+        self.free
+    }
+
+    fn sensitivity(&self, relation: NeighboringRelation) -> PrivacyResult<ScoreSensitivity> {
+        Ok(ScoreSensitivity::cell_error(relation))
+    }
+
+    fn scores(&self, marginals: &[Vec<u32>]) -> Vec<f64> {
+        // Whole numbers below 2⁵³: their sums are exact.
+        let of_block = |(block, counts): (&Block, &Vec<u32>)| {
+            sums(&counts.iter().map(|count| f64::from(*count)).collect::<Vec<f64>>(), &block.axes)
+        };
+        let truth: Vec<f64> = self.blocks.iter().zip(marginals).flat_map(of_block).collect();
+        errors(&truth, &self.model, self.taken)
     }
 }
 

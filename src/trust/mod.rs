@@ -10,13 +10,12 @@ use crate::data::PublicData;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 pub use crate::error_bars::Interval;
+use crate::error_bars::l1_errors;
 use crate::mixture_error::{MixtureError, ScoredCells, thinned};
 use crate::privacy::{
-    Curator, Ledger, NeighboringRelation, NoiseForm, NoisyStatistics, Rho, Sensitive,
-    StatisticSensitivity,
+    Curator, Ledger, NeighboringRelation, NoiseForm, NoisyStatistics, Rho, StatisticSensitivity,
 };
 use crate::query::Workload;
-use crate::table::l1_distance;
 
 /// Compares public tables with the private one, at a privacy cost, by their best mixture errors and by the errors of
 /// their one-way and two-way marginals.
@@ -221,26 +220,16 @@ fn measure_errors(
     total: f64,
     rho: Rho,
 ) -> Result<NoisyStatistics> {
-    let numbers = cliques.iter().map(Vec::len).sum();
-    let sensitivity = StatisticSensitivity::l1_errors(curator.relation(), numbers)?;
-    let mut sealed: Option<Sensitive<Vec<f64>>> = None;
-    for (table, cliques) in public.iter().zip(cliques) {
-        let expected = table.project_many(cliques)?;
-        let scale = total / table.records() as f64;
-        let distance =
-            |(exact, public): (&Vec<u32>, &Vec<u32>)| -> f64 { l1_distance(exact, public, scale) };
-        let errors = curator
-            .marginals(cliques)?
-            .map(|exact| exact.iter().zip(&expected).map(distance).collect::<Vec<f64>>());
-        sealed = Some(match sealed {
-            None => errors,
-            Some(before) => before.zip(errors).map(|(before, errors)| [before, errors].concat()),
-        });
+    if public.is_empty() {
+        return Err(Error::invalid_specification("public tables", "none", "at least one"));
     }
-    let sealed = sealed
-        .ok_or_else(|| Error::invalid_specification("public tables", "none", "at least one"))?;
+    let mut errors = curator.marginals(&[])?.l1_errors();
+    for (table, cliques) in public.iter().zip(cliques) {
+        let scale = total / table.records() as f64;
+        errors.extend(&l1_errors(curator, cliques, &table.project_many(cliques)?, scale)?);
+    }
     let purpose = "errors of public marginals";
-    Ok(curator.measure_statistics(sealed, sensitivity, NoiseForm::Gaussian, rho, purpose)?)
+    Ok(curator.measure_l1_errors(errors, NoiseForm::Gaussian, rho, purpose)?)
 }
 
 /// A released mixture error, and the number of rows mixed.

@@ -3,9 +3,13 @@
 use serde::Serialize;
 
 use crate::data::PublicData;
+use crate::domain::Clique;
 use crate::error::{Error, Result};
 use crate::mixture_error::{MixtureError, ScoredCells, SmoothedAnswers, SmoothedError};
-use crate::privacy::{Curator, NoiseForm, Rho, Sensitive, StatisticSensitivity};
+use crate::privacy::{
+    Curator, NeighboringRelation, NoiseForm, Result as PrivacyResult, Rho, Statistic,
+    StatisticSensitivity,
+};
 use crate::query::Workload;
 
 /// A best mixture error with noise. It may be published.
@@ -79,9 +83,9 @@ impl MixtureRelease {
         let noise = changed / (2.0 * rho.to_f64()).sqrt();
         let smoothing = self.tolerance.max(0.5 * noise).min(1.0);
         let smoothed = SmoothedError::new(public, workload, self.cells, smoothing)?;
-        let exact = answers(curator, &smoothed)?.map(|a| vec![smoothed.value(&a, total)]);
         let purpose = format!("best mixture error of {}", public.name());
-        let noisy = curator.measure_statistics(exact, sensitivity, form, rho, &purpose)?;
+        let exact = SmoothedMixtureError { game: &smoothed, total, width };
+        let noisy = curator.measure_statistic(&exact, form, rho, &purpose)?;
         let half_width = noisy.half_width(self.confidence, self.intervals)?;
         Ok(NoisyMixtureError {
             value: noisy.values[0] / total,
@@ -102,17 +106,30 @@ impl MixtureRelease {
     }
 }
 
-/// The private table's counts in the cells of a game, sealed.
-fn answers(curator: &Curator<'_>, smoothed: &SmoothedError) -> Result<Sensitive<SmoothedAnswers>> {
-    let mut sealed: Option<Sensitive<SmoothedAnswers>> = None;
-    for cliques in smoothed.batches() {
-        let tables = curator.marginals(&cliques)?;
-        sealed = Some(match sealed {
-            None => tables.map(|tables| smoothed.extend(SmoothedAnswers::default(), &tables)),
-            Some(before) => {
-                before.zip(tables).map(|(answers, tables)| smoothed.extend(answers, &tables))
-            }
-        });
+/// The number of records times the best mixture error, smoothed: the middle of a bracket of a fixed width
+/// (`docs/theory/sensitivities.md`, section 7).
+struct SmoothedMixtureError<'a> {
+    game: &'a SmoothedError,
+    total: f64,
+    width: f64,
+}
+
+impl Statistic for SmoothedMixtureError<'_> {
+    type Kept = SmoothedAnswers;
+
+    fn sensitivity(&self, relation: NeighboringRelation) -> PrivacyResult<StatisticSensitivity> {
+        StatisticSensitivity::mixture_error(relation, self.width)
     }
-    sealed.ok_or_else(|| Error::invalid_specification("workload", "no clique", "at least one"))
+
+    fn batches(&self) -> Vec<Vec<Clique>> {
+        self.game.batches()
+    }
+
+    fn add(&self, kept: &mut SmoothedAnswers, marginals: &[Vec<u32>]) {
+        self.game.extend(kept, marginals);
+    }
+
+    fn values(&self, kept: &SmoothedAnswers) -> Vec<f64> {
+        vec![self.game.value(kept, self.total)]
+    }
 }

@@ -2,14 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::own;
 use jointly::data::Projectable;
 use jointly::domain::{Clique, Domain};
 use jointly::privacy::NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
 use jointly::privacy::{
     Curator, Delta, Epsilon, Ledger, LedgerEntry, LedgerFile, NoiseForm, NoiseMechanism, NoiseSeed,
-    Ratio, RecordsPerUnit, ResidualQuery, Rho, ScoreSensitivity, Selection, Sensitive,
-    StatisticSensitivity, delta_from_rho_epsilon, epsilon_from_rho_delta, residual_cost,
-    rho_from_epsilon_delta,
+    Ratio, RecordsPerUnit, ResidualQuery, Rho, ScoreSensitivity, Selection, StatisticSensitivity,
+    delta_from_rho_epsilon, epsilon_from_rho_delta, residual_cost, rho_from_epsilon_delta,
 };
 use jointly::{PrivacyError, Result};
 use proptest::prelude::*;
@@ -56,12 +56,12 @@ fn round(curator: &mut Curator<'_>, number: u32, cost: Rho) -> Result<String> {
     curator.begin_round(number)?;
     let cliques = [Clique::new([0]), Clique::new([1]), Clique::new([0, 1])];
     let marginals = curator.marginals(&cliques)?;
-    let scores: Sensitive<Vec<f64>> =
-        marginals.as_ref().map(|tables| tables.iter().map(|table| f64::from(table[0])).collect());
-    let sensitivity = ScoreSensitivity::l1_error(curator.relation());
+    let mut errors = marginals.l1_errors();
+    let zeros = [&[0_u32; 2][..], &[0; 3], &[0; 6]];
+    errors.compare(&marginals, &[0, 1, 2], &zeros, 1.0)?;
     let (measure, select) = cost.fraction(0.8)?;
     let how = Selection::Exponential;
-    let chosen = curator.select(how, scores, cliques.len(), sensitivity, select, "clique")?;
+    let chosen = curator.select(how, errors.plain(&[0, 1, 2])?, select, "clique")?;
     let noisy = curator.measure(&cliques[chosen], measure)?;
     Ok(format!("{noisy:?}"))
 }
@@ -122,15 +122,12 @@ fn what_would_overrun_is_refused_and_spends_nothing() {
     round(&mut curator, 1, rho(0.3)).unwrap();
     let before = curator.ledger().clone();
     let clique = Clique::new([0]);
-    let marginals = curator.marginals(std::slice::from_ref(&clique)).unwrap();
     let too_much = curator.remaining().checked_add(Rho::from_units(1)).unwrap();
     let error = curator.measure(&clique, too_much).unwrap_err();
     assert!(matches!(error, PrivacyError::BudgetExceeded { .. }), "{error}");
-    let scores = marginals.as_ref().map(|_| vec![0.0, 1.0]);
     let sensitivity = ScoreSensitivity::l1_error(ReplaceOne);
-    assert!(
-        curator.select(Selection::Exponential, scores, 2, sensitivity, too_much, "clique").is_err()
-    );
+    let scores = own::scores(&curator, &clique, 2, sensitivity, |_| vec![0.0, 1.0]);
+    assert!(curator.select(Selection::Exponential, scores, too_much, "clique").is_err());
     assert_eq!(*curator.ledger(), before);
     // All that is left can still be spent.
     let rest = curator.remaining();
@@ -143,15 +140,10 @@ fn nothing_is_free() {
     let data = Ten::new();
     let mut curator = curator(&data, 0.5);
     let clique = Clique::new([0]);
-    let marginals = curator.marginals(std::slice::from_ref(&clique)).unwrap();
     assert!(curator.measure(&clique, Rho::ZERO).is_err());
-    let scores = marginals.as_ref().map(|_| vec![0.0, 1.0]);
     let sensitivity = ScoreSensitivity::l1_error(ReplaceOne);
-    assert!(
-        curator
-            .select(Selection::Exponential, scores, 2, sensitivity, Rho::ZERO, "clique")
-            .is_err()
-    );
+    let scores = own::scores(&curator, &clique, 2, sensitivity, |_| vec![0.0, 1.0]);
+    assert!(curator.select(Selection::Exponential, scores, Rho::ZERO, "clique").is_err());
 }
 
 #[test]
@@ -169,20 +161,16 @@ fn cliques_outside_the_domain_are_refused_before_anything_is_charged() {
 #[test]
 fn a_sensitivity_of_another_relation_is_refused_before_anything_is_charged() {
     let data = Ten::new();
-    let sealed = |curator: &Curator<'_>| {
-        curator.marginals(&[Clique::new([0])]).unwrap().map(|_| vec![0.0, 1.0])
-    };
+    let (clique, two) = (Clique::new([0]), |_: &[u32]| vec![0.0, 1.0]);
     let relations = [ReplaceOne, AddRemoveOne, AddRemoveUnit(RecordsPerUnit::new(3).unwrap())];
     for own in relations {
         for other in relations {
             let mut curator = Curator::new(&data, own, rho(1.0), NoiseSeed::Fixed(1)).unwrap();
-            let (scores, numbers) = (sealed(&curator), sealed(&curator));
-            let score = ScoreSensitivity::l1_error(other);
-            let chosen =
-                curator.select(Selection::Exponential, scores, 2, score, rho(0.1), "clique");
+            let scores = own::scores(&curator, &clique, 2, ScoreSensitivity::l1_error(other), two);
+            let chosen = curator.select(Selection::Exponential, scores, rho(0.1), "clique");
             let errors = StatisticSensitivity::l1_errors(other, 2).unwrap();
-            let form = NoiseForm::Gaussian;
-            let measured = curator.measure_statistics(numbers, errors, form, rho(0.1), "errors");
+            let at = (NoiseForm::Gaussian, rho(0.1));
+            let measured = own::measure(&mut curator, &clique, errors, two, at);
             assert_eq!((chosen.is_ok(), measured.is_ok()), (own == other, own == other));
             assert_eq!(curator.spent().is_zero(), own != other);
         }
@@ -208,18 +196,17 @@ fn extreme_budgets_and_units_neither_panic_nor_overrun() {
             assert_eq!(new().measure_residuals(&queries, cost).is_ok(), cost >= needed);
             for selection in [Selection::Exponential, Selection::PermuteAndFlip] {
                 let mut curator = new();
-                let far = curator.marginals(std::slice::from_ref(&clique)).unwrap();
-                let far = far.map(|_| vec![f64::MIN, 0.0, f64::MAX]);
                 let score = ScoreSensitivity::l1_error_difference(relation);
-                curator.select(selection, far, 3, score, cost, "test").unwrap();
+                let far = |_: &[u32]| vec![f64::MIN, 0.0, f64::MAX];
+                let far = own::scores(&curator, &clique, 3, score, far);
+                curator.select(selection, far, cost, "test").unwrap();
                 assert_eq!(curator.remaining(), Rho::ZERO);
             }
             for form in [NoiseForm::Gaussian, NoiseForm::Laplace] {
                 let mut curator = new();
-                let values = curator.marginals(std::slice::from_ref(&clique)).unwrap();
-                let values = values.map(|_| vec![f64::MAX, f64::MIN, f64::NAN]);
                 let sensitivity = StatisticSensitivity::l1_errors(relation, 3).unwrap();
-                let found = curator.measure_statistics(values, sensitivity, form, cost, "test");
+                let values = |_: &[u32]| vec![f64::MAX, f64::MIN, f64::NAN];
+                let found = own::measure(&mut curator, &clique, sensitivity, values, (form, cost));
                 assert!(found.is_ok() || curator.spent().is_zero());
             }
         }

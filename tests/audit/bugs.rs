@@ -6,6 +6,8 @@
 
 #[path = "bugs/charges.rs"]
 mod charges;
+#[path = "bugs/comparisons.rs"]
+mod comparisons;
 #[path = "bugs/curator.rs"]
 mod curator;
 #[path = "bugs/inputs.rs"]
@@ -57,6 +59,7 @@ pub(crate) fn all() -> Vec<&'static Bug> {
         ledger::BUGS,
         selection::BUGS,
         seeds::BUGS,
+        comparisons::BUGS,
         curator::BUGS,
         inputs::BUGS,
         mechanisms::BUGS,

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::own;
 use jointly::data::{Dataset, PublicData, Units};
 use jointly::domain::{Clique, Domain};
 use jointly::mechanism::{CATALOGUE, Task, find};
@@ -123,9 +124,9 @@ fn laplace_noise_costs_its_epsilon_squared_over_two_rounded_up() {
 fn with_selection(private: &Dataset, relation: NeighboringRelation) -> (Ledger, Value) {
     let mut curator = Curator::new(private, relation, rho(1.0), NoiseSeed::System).unwrap();
     curator.begin_round(1).unwrap();
-    let sealed = curator.marginals(&[Clique::new([0])]).unwrap().map(|_| vec![0.0; 2]);
     let score = ScoreSensitivity::l1_error(relation);
-    curator.select(Selection::Exponential, sealed, 2, score, rho(0.5), "choose").unwrap();
+    let scores = own::scores(&curator, &Clique::new([0]), 2, score, |_| vec![0.0; 2]);
+    curator.select(Selection::Exponential, scores, rho(0.5), "choose").unwrap();
     let ledger = curator.ledger().clone();
     let written = serde_json::to_value(&ledger).unwrap();
     (ledger, written)

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::float_cmp, reason = "exact numbers")]
 
+use crate::own;
 use jointly::domain::Clique;
 use jointly::privacy::NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
 use jointly::privacy::{
@@ -120,10 +121,9 @@ fn statistics_get_the_noise_of_their_whole_vector() {
         for (form, rho) in [(NoiseForm::Gaussian, 0.7), (NoiseForm::Laplace, 0.7)] {
             let rho = Rho::from_f64(rho).unwrap();
             let mut curator = Curator::new(&data, known.relation, rho, NoiseSeed::System).unwrap();
-            let sealed = curator.marginals(&[Clique::new([0])]).unwrap();
-            let sealed = sealed.map(|m| m[0].iter().map(|c| f64::from(*c)).collect::<Vec<_>>());
             let sensitivity = StatisticSensitivity::l1_errors(known.relation, 12).unwrap();
-            curator.measure_statistics(sealed, sensitivity, form, rho, "numbers").unwrap();
+            let clique = Clique::new([0]);
+            own::measure(&mut curator, &clique, sensitivity, own::counts, (form, rho)).unwrap();
             match curator.ledger().entries()[0].mechanism {
                 NoiseMechanism::GridGaussian { variance, squared_sensitivity, .. } => {
                     assert_eq!(squared_sensitivity, 12 * steps * steps);
@@ -148,9 +148,9 @@ fn a_selection_has_the_largest_exponent_that_its_cost_covers() {
         for units in [1_u64, 77, 1 << 30, 123_456_789_012, 1 << 41] {
             let rho = Rho::from_units(units);
             let mut curator = Curator::new(&data, ReplaceOne, rho, NoiseSeed::System).unwrap();
-            let sealed = curator.marginals(&[Clique::new([0])]).unwrap().map(|_| vec![0.0; 3]);
             let score = ScoreSensitivity::l1_error_difference(ReplaceOne);
-            curator.select(how, sealed, 3, score, rho, "choose").unwrap();
+            let scores = own::scores(&curator, &Clique::new([0]), 3, score, |_| vec![0.0; 3]);
+            curator.select(how, scores, rho, "choose").unwrap();
             let (NoiseMechanism::ExponentialMechanism {
                 epsilon,
                 sensitivity,
@@ -180,9 +180,9 @@ fn several_draws_have_the_largest_exponent_that_their_cost_covers_together() {
         for units in [77_u64, 1 << 30, 123_456_789_012, 1 << 41] {
             let rho = Rho::from_units(units);
             let mut curator = Curator::new(&data, ReplaceOne, rho, NoiseSeed::System).unwrap();
-            let sealed = curator.marginals(&[Clique::new([0])]).unwrap().map(|_| vec![0.0; 3]);
             let score = ScoreSensitivity::signed_cell_error(ReplaceOne);
-            let chosen = curator.select_times(sealed, 3, score, rho, draws, "choose").unwrap();
+            let scores = own::scores(&curator, &Clique::new([0]), 3, score, |_| vec![0.0; 3]);
+            let chosen = curator.select_times(scores, rho, draws, "choose").unwrap();
             assert_eq!(chosen.len(), usize::try_from(draws).unwrap());
             let [entry] = curator.ledger().entries() else { panic!("one entry") };
             let NoiseMechanism::ExponentialMechanism { epsilon, draws: stated, .. } =
@@ -207,9 +207,9 @@ fn a_ledger_of_older_versions_has_one_draw_a_selection_and_one_without_draws_is_
     let new = || Curator::new(&data, ReplaceOne, rho, NoiseSeed::System).unwrap();
     let written = |draws: u32| {
         let mut curator = new();
-        let sealed = curator.marginals(&[Clique::new([0])]).unwrap().map(|_| vec![0.0; 3]);
         let score = ScoreSensitivity::signed_cell_error(ReplaceOne);
-        curator.select_times(sealed, 3, score, rho, draws, "choose").unwrap();
+        let scores = own::scores(&curator, &Clique::new([0]), 3, score, |_| vec![0.0; 3]);
+        curator.select_times(scores, rho, draws, "choose").unwrap();
         serde_json::to_value(curator.ledger()).unwrap()
     };
     let continued = |ledger: &serde_json::Value| {
@@ -249,24 +249,21 @@ fn pure_epsilon_is_that_of_every_kind_of_entry() {
         curator.measure_laplace(&Clique::new([0]), Ratio::new(5, 4).unwrap()).unwrap();
         step(&curator, 1.25, "Laplace");
         let rho = Rho::from_f64(0.5).unwrap();
-        let sealed = |curator: &Curator<'_>| {
-            let tables = curator.marginals(&[Clique::new([0])]).unwrap();
-            tables.map(|m| m[0].iter().map(|c| f64::from(*c)).collect::<Vec<_>>())
-        };
+        let clique = Clique::new([0]);
         let score = ScoreSensitivity::l1_error(relation);
+        let sealed = |curator: &Curator<'_>| own::scores(curator, &clique, 2, score, own::counts);
         let scores = sealed(&curator);
-        curator.select(Selection::Exponential, scores, 2, score, rho, "choose").unwrap();
+        curator.select(Selection::Exponential, scores, rho, "choose").unwrap();
         step(&curator, 2.0, "exponential mechanism");
         let scores = sealed(&curator);
-        curator.select_times(scores, 2, score, rho, 4, "choose").unwrap();
+        curator.select_times(scores, rho, 4, "choose").unwrap();
         step(&curator, 4.0, "four draws of the exponential mechanism");
         let scores = sealed(&curator);
-        curator.select(Selection::PermuteAndFlip, scores, 2, score, rho, "choose").unwrap();
+        curator.select(Selection::PermuteAndFlip, scores, rho, "choose").unwrap();
         step(&curator, 1.0, "permute-and-flip");
         let statistic = StatisticSensitivity::l1_errors(relation, 2).unwrap();
-        let values = sealed(&curator);
-        let form = NoiseForm::Laplace;
-        curator.measure_statistics(values, statistic, form, rho, "numbers").unwrap();
+        let at = (NoiseForm::Laplace, rho);
+        own::measure(&mut curator, &clique, statistic, own::counts, at).unwrap();
         step(&curator, 1.0, "statistics");
         if !relation.has_public_total() {
             let left = curator.remaining_epsilon().unwrap().to_f64();

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![expect(clippy::cast_possible_truncation, reason = "whole numbers")]
 
+use crate::own;
 use jointly::domain::Clique;
 use jointly::privacy::{
     CellSet, Curator, Epsilon, NeighboringRelation, NoiseForm, NoiseMechanism, NoiseSeed, Ratio,
@@ -218,11 +219,9 @@ fn statistics_have_the_noise_of_their_entry_on_their_grid() {
             let (mut released, mut law) = (Vec::new(), None);
             for _ in 0..3000 {
                 let mut curator = curator(&data, relation);
-                let exact = curator.marginals(std::slice::from_ref(&clique)).unwrap();
-                let exact = exact.map(|m| m[0].iter().map(|c| f64::from(*c)).collect::<Vec<_>>());
-                let noisy = curator
-                    .measure_statistics(exact, sensitivity, form, rho(cost), "numbers")
-                    .unwrap();
+                let at = (form, rho(cost));
+                let noisy =
+                    own::measure(&mut curator, &clique, sensitivity, own::counts, at).unwrap();
                 let steps = noisy.values.iter().enumerate().map(|(i, value)| {
                     let noise = (value - f64::from(TRUE[i % 3])) * 256.0;
                     assert!(noise.fract().abs() < 1e-9, "{value} is not on the grid");
@@ -265,11 +264,9 @@ fn check_selection(
     let mut before = None;
     let mut pairs = Vec::new();
     for _ in 0..draws {
-        let sealed = curator.marginals(&[Clique::new([0])]).unwrap();
-        let sealed =
-            sealed.map(|_| scores.iter().map(|s| s * sensitivity.value()).collect::<Vec<_>>());
-        let choice =
-            curator.select(how, sealed, scores.len(), sensitivity, cost, "choose").unwrap();
+        let scaled = |_: &[u32]| scores.iter().map(|s| s * sensitivity.value()).collect();
+        let sealed = own::scores(&curator, &Clique::new([0]), scores.len(), sensitivity, scaled);
+        let choice = curator.select(how, sealed, cost, "choose").unwrap();
         observed[choice] += 1.0;
         let choice = i64::try_from(choice).unwrap();
         pairs.extend(before.map(|before| (before, choice)));
@@ -319,11 +316,9 @@ fn several_draws_have_the_law_of_their_entry_and_are_independent() {
         let mut pairs = Vec::new();
         let mut epsilon = 0.0;
         for _ in 0..if scores.len() > 100 { 500 } else { 20_000 } {
-            let sealed = curator.marginals(&[Clique::new([0])]).unwrap();
-            let sealed = sealed.map(|_| scores.clone());
-            let (many, cost) = (scores.len(), rho(cost));
-            let chosen =
-                curator.select_times(sealed, many, sensitivity, cost, 5, "choose").unwrap();
+            let (many, clique) = (scores.len(), Clique::new([0]));
+            let sealed = own::scores(&curator, &clique, many, sensitivity, |_| scores.clone());
+            let chosen = curator.select_times(sealed, rho(cost), 5, "choose").unwrap();
             chosen.iter().for_each(|choice| observed[*choice] += 1.0);
             let at = |i: usize| i64::try_from(chosen[i]).unwrap();
             pairs.extend((1..5).map(|i| (at(i - 1), at(i))));

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::own;
 use jointly::data::{Dataset, Units, read_units_csv_from};
 use jointly::domain::{Clique, Domain, Schema};
 use jointly::mechanism::{Task, find};
@@ -31,7 +32,7 @@ fn refusals(private: &Dataset, relation: NeighboringRelation) -> Vec<String> {
     let limit = Rho::from_f64(1.0).unwrap();
     let mut curator = Curator::new(private, relation, limit, NoiseSeed::System).unwrap();
     let more = Rho::from_f64(2.0).unwrap();
-    let pair = Clique::new([0, 1]);
+    let (pair, score) = (Clique::new([0, 1]), ScoreSensitivity::l1_error(relation));
     let mut said = Vec::new();
     let mut keep = |result: jointly::privacy::Result<()>| {
         said.push(result.map_or_else(|error| error.to_string(), |()| "accepted".to_owned()));
@@ -50,30 +51,24 @@ fn refusals(private: &Dataset, relation: NeighboringRelation) -> Vec<String> {
         let query =
             ResidualQuery::new(&domain(), pair.clone(), pair.clone(), Ratio::new(9, 1).unwrap());
         keep(curator.measure_residuals(&[query.unwrap()], cost).map(drop));
-        let scores = curator.marginals(std::slice::from_ref(&pair)).unwrap();
-        let scores = scores.map(|m| m[0].iter().map(|c| f64::from(*c)).collect::<Vec<_>>());
-        let score = ScoreSensitivity::l1_error(relation);
-        keep(curator.select(Selection::Exponential, scores, 6, score, cost, "x").map(drop));
+        let scores = own::scores(&curator, &pair, 6, score, own::counts);
+        keep(curator.select(Selection::Exponential, scores, cost, "x").map(drop));
     }
     // After the charge: scores that are not finite, which the message does not count or quote.
-    let scores = curator.marginals(std::slice::from_ref(&pair)).unwrap();
-    let scores = scores.map(|m| m[0].iter().map(|c| f64::from(*c) / 0.0).collect::<Vec<_>>());
-    let score = ScoreSensitivity::l1_error(relation);
+    let infinite = |counts: &[u32]| counts.iter().map(|c| f64::from(*c) / 0.0).collect();
+    let scores = own::scores(&curator, &pair, 6, score, infinite);
     let part = Rho::from_f64(0.2).unwrap();
-    keep(curator.select(Selection::Exponential, scores, 6, score, part, "x").map(drop));
+    keep(curator.select(Selection::Exponential, scores, part, "x").map(drop));
     // A list whose length depends on the records, before the charge and after it.
-    let some = |curator: &Curator<'_>| {
-        let counts = curator.marginals(std::slice::from_ref(&pair)).unwrap();
-        counts.map(|m| m[0].iter().filter(|c| **c > 0).map(|c| f64::from(*c)).collect::<Vec<_>>())
-    };
+    let some = |counts: &[u32]| own::counts(counts).into_iter().filter(|c| *c > 0.0).collect();
     for cost in [more, part] {
-        let scores = some(&curator);
-        keep(curator.select(Selection::Exponential, scores, 6, score, cost, "x").map(drop));
-        let scores = some(&curator);
-        keep(curator.select_times(scores, 6, score, cost, 2, "x").map(drop));
-        let (numbers, form) = (some(&curator), NoiseForm::Gaussian);
+        let scores = own::scores(&curator, &pair, 6, score, some);
+        keep(curator.select(Selection::Exponential, scores, cost, "x").map(drop));
+        let scores = own::scores(&curator, &pair, 6, score, some);
+        keep(curator.select_times(scores, cost, 2, "x").map(drop));
         let sensitivity = StatisticSensitivity::l1_errors(relation, 6).unwrap();
-        keep(curator.measure_statistics(numbers, sensitivity, form, cost, "x").map(drop));
+        let at = (NoiseForm::Gaussian, cost);
+        keep(own::measure(&mut curator, &pair, sensitivity, some, at).map(drop));
     }
     said.push(serde_json::to_string(curator.ledger()).unwrap());
     said

@@ -260,7 +260,7 @@ fn rho(value: f64) -> Rho {
 }
 
 /// A mechanism of the catalogue with small parameters.
-fn parameters(name: &str) -> Map<String, Value> {
+pub(crate) fn parameters(name: &str) -> Map<String, Value> {
     let own = find(name).unwrap().defaults().unwrap();
     let small = [
         ("rounds", json!(if ["aim", "anchor-pgm"].contains(&name) { 4 } else { 2 })),

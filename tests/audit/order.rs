@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::own;
 use jointly::data::Projectable;
 use jointly::domain::{Clique, Domain};
 use jointly::privacy::{
@@ -119,21 +120,20 @@ fn sealed_values_are_charged_before_anything_is_drawn_from_them() {
         let limit = Rho::from_f64(1.0).unwrap();
         let more = Rho::from_f64(1.5).unwrap();
         let mut curator = Curator::new(&table, relation, limit, NoiseSeed::System).unwrap();
-        let sealed = || {
+        let (score, clique) = (ScoreSensitivity::l1_error(relation), Clique::new([0]));
+        let sealed = |candidates| {
             let found = Curator::new(&table, relation, limit, NoiseSeed::System).unwrap();
-            let found = found.marginals(&[Clique::new([0])]).unwrap();
-            found.map(|m| m[0].iter().map(|c| f64::from(*c)).collect::<Vec<_>>())
+            own::scores(&found, &clique, candidates, score, own::counts)
         };
-        let score = ScoreSensitivity::l1_error(relation);
         let select = |curator: &mut Curator<'_>, rho| {
-            curator.select(Selection::Exponential, sealed(), 2, score, rho, "choose").is_ok()
+            curator.select(Selection::Exponential, sealed(2), rho, "choose").is_ok()
         };
         let select_times = |curator: &mut Curator<'_>, rho, times| {
-            curator.select_times(sealed(), 2, score, rho, times, "choose").is_ok()
+            curator.select_times(sealed(2), rho, times, "choose").is_ok()
         };
         let statistic = StatisticSensitivity::l1_errors(relation, 2).unwrap();
         let measure = |curator: &mut Curator<'_>, form, rho| {
-            curator.measure_statistics(sealed(), statistic, form, rho, "numbers").is_ok()
+            own::measure(curator, &clique, statistic, own::counts, (form, rho)).is_ok()
         };
         for cost in [more, Rho::ZERO] {
             assert!(!select(&mut curator, cost));
@@ -154,20 +154,20 @@ fn sealed_values_are_charged_before_anything_is_drawn_from_them() {
         // What is opened was paid for, even where it turns out to have another length than was stated.
         let mut curator = Curator::new(&table, relation, limit, NoiseSeed::System).unwrap();
         let (how, tenth) = (Selection::Exponential, Rho::from_f64(0.1).unwrap());
-        assert!(curator.select(how, sealed(), 3, score, tenth, "choose").is_err());
-        assert!(curator.select_times(sealed(), 1, score, tenth, 2, "choose").is_err());
+        assert!(curator.select(how, sealed(3), tenth, "choose").is_err());
+        assert!(curator.select_times(sealed(1), tenth, 2, "choose").is_err());
         let statistic = StatisticSensitivity::l1_errors(relation, 3).unwrap();
-        let form = NoiseForm::Gaussian;
-        assert!(curator.measure_statistics(sealed(), statistic, form, tenth, "numbers").is_err());
+        let at = (NoiseForm::Gaussian, tenth);
+        assert!(own::measure(&mut curator, &clique, statistic, own::counts, at).is_err());
         assert_eq!(curator.spent(), Rho::from_units(3 * tenth.units()));
         let stated = &curator.ledger().entries()[0].mechanism;
         let is_stated =
             matches!(stated, NoiseMechanism::ExponentialMechanism { candidates: 3, .. });
         assert!(is_stated, "the ledger has the stated number");
-        assert!(curator.select(how, sealed(), 0, score, tenth, "choose").is_err());
+        assert!(curator.select(how, sealed(0), tenth, "choose").is_err());
         assert_eq!(curator.ledger().entries().len(), 3, "no candidate costs nothing");
         let mut curator = Curator::new(&table, relation, limit, NoiseSeed::System).unwrap();
-        curator.select(how, sealed(), 2, score, Rho::from_f64(0.9).unwrap(), "choose").unwrap();
+        curator.select(how, sealed(2), Rho::from_f64(0.9).unwrap(), "choose").unwrap();
         assert!(!select(&mut curator, third), "one tenth is left");
         assert!(!select_times(&mut curator, third, 2), "one tenth is left");
     }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::own;
 use jointly::data::Projectable;
 use jointly::domain::{Clique, Domain};
 use jointly::privacy::NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
@@ -701,12 +702,12 @@ fn a_ledger_of_households_goes_on_for_households_of_that_size_only() {
     let noisy = curator.measure_laplace(&clique, Ratio::new(1, 2).unwrap()).unwrap();
     assert_eq!(noisy.scale, Ratio::new(2 * u64::from(UNIT), 1).unwrap());
     let score = ScoreSensitivity::cell_error(curator.relation());
-    let scores = curator.marginals(std::slice::from_ref(&clique)).unwrap();
-    let scores = scores.map(|m| m[0].iter().map(|count| f64::from(*count)).collect());
     let cost = Rho::from_f64(0.1).unwrap();
     let how = jointly::privacy::Selection::PermuteAndFlip;
     let cells = table.domain().cells(&clique).unwrap();
-    curator.select(how, scores, usize::try_from(cells).unwrap(), score, cost, "x").unwrap();
+    let cells = usize::try_from(cells).unwrap();
+    let scores = own::scores(&curator, &clique, cells, score, own::counts);
+    curator.select(how, scores, cost, "x").unwrap();
     let written = serde_json::to_value(curator.ledger()).unwrap();
     assert_eq!(written["records_per_unit"], UNIT);
     let selection = &written["entries"][3]["mechanism"];

@@ -4,6 +4,7 @@ mod access;
 mod ledger_on_disk;
 mod measure;
 mod noisy;
+mod observed;
 mod pure;
 mod set_aside;
 mod steps;
@@ -12,6 +13,7 @@ pub(crate) use access::Paid;
 pub use noisy::{
     LaplaceMarginal, NoisyBlocks, NoisyCell, NoisyMarginal, NoisyResidual, NoisySum, NoisyValues,
 };
+pub use observed::ObservedChange;
 
 use rand::rngs::ChaCha20Rng;
 
@@ -20,7 +22,7 @@ use crate::curator::set_aside::SetAside;
 use crate::error::{Error, Result};
 use crate::{
     Checkpoint, Cost, Ledger, LedgerEntry, LedgerFile, NeighboringRelation, NoiseSeed, PrivacyUnit,
-    RecordsPerUnit, Rho, Sensitive, Units,
+    RecordsPerUnit, Rho, SealedMarginals, Sensitive, Units,
 };
 use jointly_pgm::data::Projectable;
 use jointly_pgm::domain::{Clique, Domain};
@@ -48,6 +50,9 @@ use jointly_pgm::domain::{Clique, Domain};
 /// ```
 pub struct Curator<'a> {
     data: &'a dyn Projectable,
+    /// Neighbors of the table, and what was seen beside them; only in an audit.
+    neighbors: Vec<&'a dyn Projectable>,
+    observed: Vec<ObservedChange>,
     unit: PrivacyUnit,
     ledger: Ledger,
     checkpoint: Option<Checkpoint>,
@@ -101,6 +106,8 @@ impl<'a> Curator<'a> {
         let unit = PrivacyUnit::of_record(relation);
         Ok(Self {
             data,
+            neighbors: Vec::new(),
+            observed: Vec::new(),
             unit,
             ledger,
             checkpoint: None,
@@ -123,6 +130,7 @@ impl<'a> Curator<'a> {
     /// [`Error::Entropy`] when the system's random generator fails.
     pub fn recode(&mut self, data: &'a dyn Projectable) -> Result<()> {
         self.data = data;
+        self.neighbors.clear();
         // A generator of its own, also after resuming the step that the rule came from.
         self.noise = Some(self.seed.generator(self.round)?);
         Ok(())
@@ -282,11 +290,17 @@ impl<'a> Curator<'a> {
     ///
     /// # Errors
     /// A clique outside the domain, or a failure to count.
-    pub fn marginals(&self, cliques: &[Clique]) -> Result<Sensitive<Vec<Vec<u32>>>> {
-        for clique in cliques {
-            self.check_clique(clique)?;
-        }
-        Ok(self.data.project_many(cliques).map(Sensitive::new)?)
+    pub fn marginals(&self, cliques: &[Clique]) -> Result<SealedMarginals> {
+        cliques.iter().try_for_each(|clique| self.check_clique(clique))?;
+        let domain = self.domain();
+        let shape =
+            |clique: &Clique| (domain.shape(clique).iter().product(), domain.describe(clique));
+        let count = |data: &&dyn Projectable| Ok(data.project_many(cliques)?);
+        let neighbors = self.neighbors.iter().map(count).collect::<Result<_>>()?;
+        let counts = Sensitive::beside(count(&self.data)?, neighbors);
+        let most_records = self.records().unwrap_or_else(|| u32::MAX.into()) as f64;
+        let shapes = cliques.iter().map(shape).collect();
+        Ok(SealedMarginals::new(self.relation(), most_records, shapes, counts))
     }
 
     /// Refuses an attribute outside the domain.

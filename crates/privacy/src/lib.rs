@@ -3,8 +3,9 @@
 //! # The path
 //!
 //! A [`Curator`] holds the private table, the [`Ledger`] and the noise generator. It is the only way from records to
-//! numbers that may be published. Before noise is added, its results are [`Sensitive`]: code can compute with them but
-//! cannot read them. Every noisy result has an entry in the [`Ledger`], in exact units of [`Rho`] (zero-concentrated
+//! numbers that may be published. Before noise is added, its results are sealed: [`SealedMarginals`] can be compared with
+//! tables that do not depend on the records, and what comes out is sealed too and knows its sensitivity ([`L1Errors`],
+//! [`Scores`]). Every noisy result has an entry in the [`Ledger`], in exact units of [`Rho`] (zero-concentrated
 //! differential privacy).
 //!
 //! Every access goes through one private function of the curator. It charges the ledger, and only its result can open
@@ -20,14 +21,17 @@ mod curator;
 mod destination;
 mod durable;
 mod error;
+mod l1_errors;
 mod ledger;
 mod ledger_file;
+mod marginals;
 mod noise;
 mod noise_mechanism;
 mod ratio;
 mod residual;
 mod rho;
 mod sampler;
+mod scores;
 mod select;
 mod select_many;
 mod sensitive;
@@ -45,22 +49,25 @@ pub use conversion::{
 };
 pub use curator::{
     Curator, LaplaceMarginal, NoisyBlocks, NoisyCell, NoisyMarginal, NoisyResidual, NoisySum,
-    NoisyValues,
+    NoisyValues, ObservedChange,
 };
 pub use error::{CheckpointFault, CommonError, DestinationFault, Error, Fact, Result};
 pub use jointly_pgm::data::Projectable;
+pub use l1_errors::{Gain, GainOf, ImprovementOf, L1Errors, OwnError};
 pub use ledger::{Cost, Ledger, LedgerEntry};
 pub use ledger_file::{LedgerFile, LedgerUnit};
+pub use marginals::SealedMarginals;
 pub use noise::NoiseSeed;
 pub use noise_mechanism::NoiseMechanism;
 pub use rand;
 pub use ratio::Ratio;
 pub use residual::{ResidualQuery, residual_cost, variance_at_least};
 pub use rho::Rho;
+pub use scores::{Score, Scores};
 pub use select::Selection;
 pub use sensitive::Sensitive;
 pub use sensitivity::{MarginalSensitivity, NeighboringRelation, RecordsPerUnit, ScoreSensitivity};
-pub use statistic::{NoiseForm, NoisyStatistics, StatisticSensitivity};
+pub use statistic::{NoiseForm, NoisyStatistics, Statistic, StatisticSensitivity};
 pub use unit::{PrivacyUnit, Units};
 
 /// Files that appear whole and are on disk when they appear, and text files with the place of what is wrong in them. For

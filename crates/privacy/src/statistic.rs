@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::sampler::{DiscreteGaussian, DiscreteLaplace, IntegerNoise, LARGEST_PART};
+use jointly_pgm::domain::Clique;
+
 use crate::{
     MarginalSensitivity, NeighboringRelation, NoiseMechanism, Ratio, Rho, variance_at_least,
 };
@@ -111,7 +113,28 @@ impl StatisticSensitivity {
     }
 }
 
-/// The form of the noise of [`Curator::measure_statistics`](crate::Curator::measure_statistics).
+/// Numbers of a type of one's own, with their proof in one place, as [`Score`](crate::Score) for scores.
+pub trait Statistic: Sync {
+    /// What is kept of the marginals counted so far.
+    type Kept: Default;
+
+    /// How much one record changes the numbers, and how many there are.
+    ///
+    /// # Errors
+    /// Parameters out of range.
+    fn sensitivity(&self, relation: NeighboringRelation) -> Result<StatisticSensitivity>;
+
+    /// The marginals that the numbers are computed from, in batches that fit in memory.
+    fn batches(&self) -> Vec<Vec<Clique>>;
+
+    /// Takes over the exact marginals of the next batch. Nothing else may leave: no printing, no files, no panic on a count.
+    fn add(&self, kept: &mut Self::Kept, marginals: &[Vec<u32>]);
+
+    /// The numbers, in counts, as many as the sensitivity is of.
+    fn values(&self, kept: &Self::Kept) -> Vec<f64>;
+}
+
+/// The form of the noise of [`Curator::measure_statistic`](crate::Curator::measure_statistic).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoiseForm {

@@ -6,9 +6,9 @@ use crate::mechanism::Run;
 use crate::mechanism::anchor_pgm::constants::{AHEAD, AT_ONCE};
 use crate::mechanism::graphical::model_errors;
 use crate::model::{Distribution, MarkovRandomField, Model, WeightedSupport};
-use crate::privacy::{Rho, ScoreSensitivity, Selection, Sensitive};
+use crate::privacy::{L1Errors, Rho, ScoreSensitivity, SealedMarginals, Selection};
 use crate::query::Workload;
-use crate::table::{Factor, l1_distance, weighted_sum};
+use crate::table::Factor;
 
 /// A model to choose, with its name.
 pub(super) struct Candidate {
@@ -22,13 +22,6 @@ pub(super) enum Form {
 }
 
 impl Candidate {
-    fn total(&self) -> f64 {
-        match &self.form {
-            Form::Graphical(model) => model.total(),
-            Form::Listed(support) => support.total(),
-        }
-    }
-
     pub(super) fn into_model(self) -> Model {
         match self.form {
             Form::Graphical(model) => model.into(),
@@ -40,7 +33,7 @@ impl Candidate {
 /// The marginals of the workload among those of its closure, with weights that sum to 1.
 pub(super) struct ComparedMarginals<'a> {
     cliques: &'a [Clique],
-    answers: &'a Sensitive<Vec<Vec<u32>>>,
+    answers: &'a SealedMarginals,
     /// Positions of the workload's cliques.
     wanted: Vec<usize>,
     /// Their weights.
@@ -52,7 +45,7 @@ impl<'a> ComparedMarginals<'a> {
     pub(super) fn new(
         workload: &Workload,
         cliques: &'a [Clique],
-        answers: &'a Sensitive<Vec<Vec<u32>>>,
+        answers: &'a SealedMarginals,
     ) -> Self {
         let mut place = std::collections::BTreeMap::new();
         cliques.iter().enumerate().for_each(|(i, clique)| {
@@ -81,51 +74,37 @@ impl<'a> ComparedMarginals<'a> {
         let round = run.begin_round()?;
         let sensitivity = ScoreSensitivity::mean_workload_error(run.relation());
         let ahead = AHEAD * 2.0 * sensitivity.value() / (8.0 * rho.to_f64()).sqrt();
-        let mut sampled = 0;
-        let mut scores = self.answers.as_ref().map(|_| Vec::with_capacity(models.len()));
-        for (position, model) in models.iter().enumerate() {
-            let errors = match &model.form {
+        let (mut sampled, mut errors) = (0, Vec::with_capacity(models.len()));
+        for model in models {
+            errors.push(match &model.form {
                 Form::Graphical(model) => {
-                    let (errors, coverage) = model_errors(
-                        model,
-                        self.cliques,
-                        &self.wanted,
-                        self.answers,
-                        round,
-                        run.checks(),
-                    )?;
+                    let Self { cliques, answers, wanted, .. } = self;
+                    let (errors, coverage) =
+                        model_errors(model, cliques, wanted, answers, round, run.checks())?;
                     sampled += coverage.sampled;
                     errors
                 }
                 Form::Listed(support) => self.listed_errors(support)?,
-            };
-            let constant = if favorite == Some(position) { ahead } else { 0.0 };
-            scores = scores.zip(errors).map(|(mut scores, errors): (Vec<f64>, Vec<f64>)| {
-                scores.push(constant - weighted_sum(&self.shares, &errors));
-                scores
             });
         }
-        let total = models.iter().map(Candidate::total).fold(0.0, f64::max);
-        sensitivity.less(ahead).check_precision(run.largest_records() + total)?;
+        let constant = |position| if favorite == Some(position) { ahead } else { 0.0 };
+        let constants: Vec<f64> = (0..models.len()).map(constant).collect();
+        let shares: Vec<(usize, f64)> =
+            self.wanted.iter().copied().zip(self.shares.iter().copied()).collect();
+        let scores = L1Errors::minus_means(&errors, &shares, &constants)?;
         let marginals = models.len() * self.wanted.len();
         run.scored(models.len(), marginals - sampled, sampled);
-        let (how, purpose) = (Selection::Exponential, "choose a model");
-        run.select(how, scores, models.len(), sensitivity, rho, purpose)
+        run.select(Selection::Exponential, scores, rho, "choose a model")
     }
 
     /// `‖M_r(D) - M_r(model)‖₁` for listed records.
-    fn listed_errors(&self, support: &WeightedSupport) -> Result<Sensitive<Vec<f64>>> {
-        let mut errors = self.answers.as_ref().map(|_| Vec::new());
+    fn listed_errors(&self, support: &WeightedSupport) -> Result<L1Errors> {
+        let mut errors = self.answers.l1_errors();
         for part in self.wanted.chunks(AT_ONCE) {
             let asked: Vec<Clique> = part.iter().map(|i| self.cliques[*i].clone()).collect();
             let tables = support.marginals(&asked)?;
-            errors = errors.zip(self.answers.as_ref()).map(|(mut errors, answers)| {
-                let pairs = part.iter().zip(&tables);
-                let distance =
-                    |(i, table): (&usize, &Factor)| l1_distance(&answers[*i], table.values(), 1.0);
-                errors.extend(pairs.map(distance));
-                errors
-            });
+            let tables: Vec<&[f64]> = tables.iter().map(Factor::values).collect();
+            errors.compare(self.answers, part, &tables, 1.0)?;
         }
         Ok(errors)
     }

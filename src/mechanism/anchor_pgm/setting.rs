@@ -1,7 +1,7 @@
 //! What a run does by rules that depend only on public numbers: the budget, n, and the size of the public tables.
 
 use crate::error::Result;
-use crate::mechanism::adaptive::Gain;
+use crate::mechanism::Gain;
 use crate::mechanism::anchor_pgm::constants::{
     BASE_MIB, BASE_SHARE, BEATEN_BY_ONE_OF, BOUND_FAILS_ONE_IN, COUPLED_UNIT, FEW_BEATEN,
     FIRST_CHOICE, LARGEST_UNIT, LAST_CHOICE, MEASURE_SHARE, MOST_BEATEN, MOST_LAST_CHOICE,

@@ -19,7 +19,7 @@ use crate::mechanism::anchor_pgm::setting::{Regime, Setting};
 use crate::mechanism::annealing::Step;
 use crate::mechanism::{Mechanism, ModelState, Run, Task};
 use crate::observe::Observer;
-use crate::privacy::{Curator, Rho, Sensitive};
+use crate::privacy::{Curator, Rho, SealedMarginals};
 
 /// The outcomes of the paid choices among models, which a checkpoint must keep; the models follow from the measurements.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ pub(super) struct AnchorRun<'r, 'c> {
     /// `w_r` of each clique.
     relevance: Vec<f64>,
     /// The private marginals of all cliques.
-    answers: Sensitive<Vec<Vec<u32>>>,
+    answers: SealedMarginals,
     pub(super) picks: Picks,
     /// The number of measurements that the experts know. Beyond it are those that an interrupted run left.
     known: usize,

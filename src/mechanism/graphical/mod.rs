@@ -13,7 +13,7 @@ use crate::measurement::Measurement;
 use crate::mechanism::{FitRecord, Release, Run};
 use crate::model::MarkovRandomField;
 use crate::observe::Checks;
-use crate::privacy::{Rho, ScoreSensitivity, Selection, Sensitive};
+use crate::privacy::{L1Errors, Rho, Scores, SealedMarginals, Selection};
 
 pub(super) use fit::Fit;
 use fit::PotentialsState;
@@ -164,9 +164,9 @@ impl GraphicalModel {
         run: &Run<'_, '_>,
         cliques: &[Clique],
         wanted: &[usize],
-        answers: &Sensitive<Vec<Vec<u32>>>,
+        answers: &SealedMarginals,
         round: u32,
-    ) -> Result<Sensitive<Vec<f64>>> {
+    ) -> Result<L1Errors> {
         let checks = run.checks();
         let (errors, coverage) =
             scores::model_errors(&self.model, cliques, wanted, answers, round, checks)?;
@@ -174,30 +174,13 @@ impl GraphicalModel {
         Ok(errors)
     }
 
-    /// The number of cells of the largest wanted marginal.
-    pub fn most_cells(&self, cliques: &[Clique], wanted: &[usize]) -> f64 {
-        let domain = self.model.domain();
-        let cells = |i: &usize| domain.cells(&cliques[*i]).unwrap_or(u64::MAX) as f64;
-        wanted.iter().map(cells).fold(0.0, f64::max)
-    }
-
     /// Chooses one of the candidates by the exponential mechanism.
     ///
     /// # Errors
-    /// As [`Run::select`], and scores too large to be computed as precisely as their sensitivity assumes. Whether they
-    /// are does not depend on the records.
-    pub fn select(
-        &self,
-        run: &mut Run<'_, '_>,
-        scores: Sensitive<Vec<f64>>,
-        candidates: usize,
-        sensitivity: ScoreSensitivity,
-        rho: Rho,
-    ) -> Result<usize> {
-        sensitivity.check_precision(run.largest_records() + self.total())?;
-        run.scored(candidates, self.coverage.exact, self.coverage.sampled);
-        let (how, purpose) = (Selection::Exponential, "choose a marginal");
-        run.select(how, scores, candidates, sensitivity, rho, purpose)
+    /// As [`Run::select`].
+    pub fn select(&self, run: &mut Run<'_, '_>, scores: Scores, rho: Rho) -> Result<usize> {
+        run.scored(scores.candidates(), self.coverage.exact, self.coverage.sampled);
+        run.select(Selection::Exponential, scores, rho, "choose a marginal")
     }
 
     /// Fits the model to all measurements of the run, starting from the potentials of the last fit. Without

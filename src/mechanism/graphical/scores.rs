@@ -10,7 +10,7 @@ use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::model::{MarkovRandomField, Sampling};
 use crate::observe::Checks;
-use crate::privacy::Sensitive;
+use crate::privacy::{L1Errors, SealedMarginals};
 use crate::table::l1_distance;
 
 /// Maximum number of model cells that one round visits for marginals off the tree; it samples the other marginals.
@@ -32,26 +32,21 @@ pub(in crate::mechanism) struct Coverage {
 
 /// `‖M_τ(D) - M_τ(model)‖₁` for some cliques, in counts.
 ///
-/// `answers`: the private marginals of all cliques. `wanted`: the positions of the cliques to score.
+/// `answers`: the private marginals of all cliques. `wanted`: the positions of the cliques to score; the others' errors are
+/// not set.
 pub(in crate::mechanism) fn model_errors(
     model: &MarkovRandomField,
     cliques: &[Clique],
     wanted: &[usize],
-    answers: &Sensitive<Vec<Vec<u32>>>,
+    answers: &SealedMarginals,
     round: u32,
     checks: &dyn Checks,
-) -> Result<(Sensitive<Vec<f64>>, Coverage)> {
-    let mut errors = Some(answers.as_ref().map(|_| vec![0.0; cliques.len()]));
+) -> Result<(L1Errors, Coverage)> {
+    let mut errors = answers.l1_errors();
     let coverage = for_each_batch(model, cliques, wanted, round, checks, |part, tables| {
-        errors = errors.take().map(|errors| {
-            errors.zip(answers.as_ref()).map(|(mut errors, answers)| {
-                distances(part, tables, answers, 1.0, &mut errors);
-                errors
-            })
-        });
+        Ok(errors.compare(answers, part, tables, 1.0)?)
     })?;
-    let errors = errors.unwrap_or_else(|| answers.as_ref().map(|_| Vec::new()));
-    Ok((errors.map(|e| wanted.iter().map(|i| e[*i]).collect()), coverage))
+    Ok((errors, coverage))
 }
 
 /// `‖scale M_τ(P) - M_τ(model)‖₁` for a public table.
@@ -67,6 +62,7 @@ pub(in crate::mechanism) fn table_distances(
     let mut found = vec![0.0; cliques.len()];
     for_each_batch(model, cliques, wanted, round, checks, |part, tables| {
         distances(part, tables, counts, scale, &mut found);
+        Ok(())
     })?;
     Ok(wanted.iter().map(|i| found[*i]).collect())
 }
@@ -81,7 +77,7 @@ fn for_each_batch(
     wanted: &[usize],
     round: u32,
     checks: &dyn Checks,
-    mut visit: impl FnMut(&[usize], &[Vec<f64>]),
+    mut visit: impl FnMut(&[usize], &[Vec<f64>]) -> Result<()>,
 ) -> Result<Coverage> {
     let domain = model.domain();
     let (exact, sampled) = split_by_work(model, cliques, wanted);
@@ -90,7 +86,7 @@ fn for_each_batch(
         checks.check()?;
         let tables: Vec<Vec<f64>> =
             model.marginals(&asked(part))?.iter().map(|t| t.values().to_vec()).collect();
-        visit(part, &tables);
+        visit(part, &tables)?;
     }
     if !sampled.is_empty() {
         let enough = (SAMPLED_COUNTS / sampled.len()).min(MOST_SAMPLED_RECORDS);
@@ -105,7 +101,7 @@ fn for_each_batch(
                 .iter()
                 .map(|counts| counts.iter().map(|c| scale * f64::from(*c)).collect())
                 .collect();
-            visit(part, &tables);
+            visit(part, &tables)?;
         }
     }
     Ok(Coverage { exact: exact.len(), sampled: sampled.len() })

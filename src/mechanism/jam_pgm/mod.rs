@@ -10,7 +10,7 @@ use crate::measurement::Measurement;
 use crate::mechanism::graphical::{Fitting, GraphicalModel};
 use crate::mechanism::{Mechanism, Parameter, PlanFor, Release, Run, RunPlan, Task, parameters};
 use crate::observe::Observer;
-use crate::privacy::{Curator, Rho, ScoreSensitivity};
+use crate::privacy::{Curator, ImprovementOf, OwnError, Rho};
 use crate::settings::Form;
 
 use public::{Contradictions, PublicAnswers};
@@ -198,7 +198,7 @@ impl Mechanism for JamPgm {
         let mut model = GraphicalModel::open(self.fitting(), &mut run)?;
         let public = PublicAnswers::count(task.public, &cliques)?;
         let answers = run.marginals(&cliques)?;
-        let public_errors = public.errors(&answers, model.total());
+        let public_errors = public.errors(&answers, model.total())?;
         run.start(rounds, cliques.len());
         let mut wrong = self.wrong_before_last(&public, &run, model.total())?;
         self.fit(&mut model, &mut run, &public, &mut wrong)?;
@@ -223,21 +223,19 @@ impl Mechanism for JamPgm {
             let errors = model.errors(&run, &cliques, &wanted, &answers, round)?;
             let noise = run.expected_noise(shares.measure);
             let domain = run.domain();
-            let scores = errors.zip(public_errors.as_ref()).map(|(errors, public_errors)| {
-                let of_model: Vec<f64> = spread(cliques.len(), &wanted, &errors);
-                let cells = |i: usize| domain.cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
-                let score = |c: &Candidate| match c.source {
-                    Source::Private => of_model[c.clique] - noise * cells(c.clique),
-                    Source::Public(p) => of_model[c.clique] - public_errors[p][c.clique],
-                };
-                candidates.iter().map(score).collect()
-            });
+            let cells = |i: usize| domain.cells(&cliques[i]).unwrap_or(u64::MAX) as f64;
+            let improvement = |c: &Candidate| ImprovementOf {
+                marginal: c.clique,
+                own: match c.source {
+                    Source::Private => OwnError::Expected(noise * cells(c.clique)),
+                    Source::Public(table) => OwnError::Sealed(&public_errors[table]),
+                },
+            };
+            let of_all: Vec<_> = candidates.iter().map(improvement).collect();
+            let scores = errors.improvements(&of_all)?;
 
             // Select, then measure privately or take the public marginal, and fit.
-            let sensitivity = ScoreSensitivity::l1_error_difference(run.relation());
-            let sensitivity = sensitivity.less(noise * model.most_cells(&cliques, &wanted));
-            let among = candidates.len();
-            let choice = model.select(&mut run, scores, among, sensitivity, shares.select)?;
+            let choice = model.select(&mut run, scores, shares.select)?;
             let Candidate { clique, source } = candidates[choice];
             match source {
                 Source::Private => run.measure(&cliques[clique], shares.measure)?,
@@ -316,13 +314,4 @@ fn candidates(
     let free = free.filter(|(table, clique)| is_free(*table, *clique));
     let free = free.map(|(table, clique)| Candidate { clique, source: Source::Public(table) });
     private.chain(free).collect()
-}
-
-/// Values by position, zero elsewhere.
-fn spread(length: usize, positions: &[usize], values: &[f64]) -> Vec<f64> {
-    let mut all = vec![0.0; length];
-    for (position, value) in positions.iter().zip(values) {
-        all[*position] = *value;
-    }
-    all
 }

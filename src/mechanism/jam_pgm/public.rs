@@ -5,8 +5,8 @@ use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::contradiction::is_contradiction;
-use crate::privacy::Sensitive;
-use crate::table::{Factor, l1_distance};
+use crate::privacy::{L1Errors, SealedMarginals};
+use crate::table::Factor;
 
 /// The marginals of the public tables, counted once.
 pub(super) struct PublicAnswers<'a> {
@@ -37,20 +37,17 @@ impl<'a> PublicAnswers<'a> {
         total / (self.tables[table].records() as f64).max(1.0)
     }
 
-    /// `‖M_τ(D) - (n/m) M_τ(P)‖₁` for every table and clique. Constant over the rounds.
-    pub(super) fn errors(
-        &self,
-        answers: &Sensitive<Vec<Vec<u32>>>,
-        total: f64,
-    ) -> Sensitive<Vec<Vec<f64>>> {
-        answers.as_ref().map(|answers| {
-            let of_table = |(table, counts): (usize, &Vec<Vec<u32>>)| {
-                let scale = self.scale(table, total);
-                let pairs = answers.iter().zip(counts);
-                pairs.map(|(private, public)| l1_distance(private, public, scale)).collect()
-            };
-            self.counts.iter().enumerate().map(of_table).collect()
-        })
+    /// `‖M_τ(D) - (n/m) M_τ(P)‖₁` for every table, and for every clique that it covers. Constant over the rounds.
+    pub(super) fn errors(&self, answers: &SealedMarginals, total: f64) -> Result<Vec<L1Errors>> {
+        let of_table = |(table, counts): (usize, &Vec<Vec<u32>>)| {
+            let covers = |i: &usize| self.tables[table].covers(&self.cliques[*i]);
+            let covered: Vec<usize> = (0..self.cliques.len()).filter(covers).collect();
+            let own: Vec<&[u32]> = covered.iter().map(|i| counts[*i].as_slice()).collect();
+            let mut errors = answers.l1_errors();
+            errors.compare(answers, &covered, &own, self.scale(table, total))?;
+            Ok(errors)
+        };
+        self.counts.iter().enumerate().map(of_table).collect()
     }
 
     /// A free marginal, scaled to the private total.

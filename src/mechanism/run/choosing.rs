@@ -2,27 +2,22 @@
 
 use crate::error::Result;
 use crate::mechanism::Run;
-use crate::privacy::{NoiseMechanism, Rho, ScoreSensitivity, Selection, Sensitive};
+use crate::privacy::{NoiseMechanism, Rho, Scores, Selection};
 
 impl Run<'_, '_> {
     /// Chooses a candidate at random, favoring high scores, and returns its position.
-    ///
-    /// `candidates`: their number, known without the scores.
     ///
     /// # Errors
     /// As [`Curator::select`](crate::privacy::Curator::select).
     pub fn select(
         &mut self,
         selection: Selection,
-        scores: Sensitive<Vec<f64>>,
-        candidates: usize,
-        sensitivity: ScoreSensitivity,
+        scores: Scores,
         rho: Rho,
         purpose: &str,
     ) -> Result<usize> {
         self.check()?;
-        let choice =
-            self.curator.select(selection, scores, candidates, sensitivity, rho, purpose)?;
+        let choice = self.curator.select(selection, scores, rho, purpose)?;
         self.chosen();
         Ok(choice)
     }
@@ -30,22 +25,17 @@ impl Run<'_, '_> {
     /// Chooses `times` candidates at random, independently of each other and favoring high scores, for `rho` in all.
     /// Returns their positions, which may repeat.
     ///
-    /// `candidates`: their number, known without the scores.
-    ///
     /// # Errors
     /// As [`Curator::select_times`](crate::privacy::Curator::select_times).
     pub fn select_times(
         &mut self,
-        scores: Sensitive<Vec<f64>>,
-        candidates: usize,
-        sensitivity: ScoreSensitivity,
+        scores: Scores,
         rho: Rho,
         times: u32,
         purpose: &str,
     ) -> Result<Vec<usize>> {
         self.check()?;
-        let choices =
-            self.curator.select_times(scores, candidates, sensitivity, rho, times, purpose)?;
+        let choices = self.curator.select_times(scores, rho, times, purpose)?;
         self.chosen();
         Ok(choices)
     }

@@ -29,7 +29,7 @@ fn what_is_released_changes_by_no_more_than_is_stated() {
                 let real = table(rows);
                 let mut answers = SmoothedAnswers::default();
                 for batch in smoothed.batches() {
-                    answers = smoothed.extend(answers, &real.project_many(&batch).unwrap());
+                    smoothed.extend(&mut answers, &real.project_many(&batch).unwrap());
                 }
                 smoothed.value(&answers, total)
             };

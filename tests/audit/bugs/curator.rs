@@ -58,8 +58,8 @@ pub(super) const BUGS: &[Bug] = &[
         &[
             (
                 MEASURE,
-                "if sensitivity.relation() != self.relation() {",
-                "if !BUG && sensitivity.relation() != self.relation() {",
+                "if scores.sensitivity().relation() != self.relation() {",
+                "if !BUG && scores.sensitivity().relation() != self.relation() {",
             ),
             (
                 ENTRY,
@@ -266,16 +266,16 @@ pub(super) const BUGS: &[Bug] = &[
         "length-not-checked",
         "a sealed list may have another length than was stated, so that the support of a choice depends on the records",
         "order::sealed",
-        &[(SENSITIVE, "if self.0.len() == stated {", "if BUG { return Ok(self.0); } SAME")],
+        &[(SENSITIVE, "if self.value.len() == stated {", "if BUG { return Ok(self.value); } SAME")],
     ),
     bug(
         "scores-left-out-by-the-records",
         "candidates without an error are left out of a choice, so that its support depends on the records",
         "mechanisms::",
         &[(
-            "mechanism/adaptive.rs",
-            "wanted.iter().zip(errors).map(score).collect()",
-            "wanted.iter().zip(errors).map(score).filter(|score: &f64| !BUG || *score > 0.0).collect::<Vec<f64>>()",
+            "privacy/l1_errors.rs",
+            "gain.of(errors[of.marginal], of.noise)).collect()",
+            "gain.of(errors[of.marginal], of.noise)).filter(|score: &f64| !BUG || *score > 0.0).collect::<Vec<f64>>()",
         )],
     ),
     bug(
@@ -285,7 +285,7 @@ pub(super) const BUGS: &[Bug] = &[
         &[(
             SENSITIVE,
             "Err(Error::invalid_parameter(\"sealed numbers\", \"another number of them\", expected))",
-            "if BUG { return Err(Error::invalid_parameter(\"sealed numbers\", self.0.len(), expected)); } SAME",
+            "if BUG { return Err(Error::invalid_parameter(\"sealed numbers\", self.value.len(), expected)); } SAME",
         )],
     ),
     bug(
@@ -296,12 +296,12 @@ pub(super) const BUGS: &[Bug] = &[
             (
                 MEASURE,
                 "let mut paid = self.pay(Access { purpose, ..Access::default() }, mechanism, rho)?;\n        let values = GridNoise::steps(&values.open_all(numbers, &paid)?);",
-                "if BUG && values.as_ref().map(|v| v.len() == numbers).is_false() { return Err(Error::invalid_parameter(\"numbers\", 0_usize, \"others\")); } SAME",
+                "if BUG && values.map(Vec::len).is_not(numbers) { return Err(Error::invalid_parameter(\"numbers\", 0_usize, \"others\")); } SAME",
             ),
             (
                 SENSITIVE,
                 "impl<T> Sensitive<Vec<T>> {",
-                "impl Sensitive<bool> { pub(crate) fn is_false(&self) -> bool { !self.0 } }\n\nSAME",
+                "impl Sensitive<usize> { pub(crate) fn is_not(&self, other: usize) -> bool { self.value != other } }\n\nSAME",
             ),
         ],
     ),

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::curator::access::Access;
+use crate::curator::access::{Access, Paid};
 use crate::error::{Error, Result};
 use crate::sampler::{DiscreteGaussian, DiscreteLaplace, IntegerNoise, LARGEST_PART};
 use crate::select::Selector;
 use crate::statistic::GridNoise;
 use crate::threshold::threshold;
 use crate::{
-    CellSet, Curator, Delta, LaplaceMarginal, MarginalSensitivity, NoiseForm, NoiseMechanism,
-    NoisyBlocks, NoisyCell, NoisyMarginal, NoisyResidual, NoisyStatistics, NoisySum, NoisyValues,
-    Ratio, ResidualQuery, Rho, ScoreSensitivity, Selection, Sensitive, StatisticSensitivity,
-    residual_cost,
+    CellSet, Curator, Delta, L1Errors, LaplaceMarginal, MarginalSensitivity, NoiseForm,
+    NoiseMechanism, NoisyBlocks, NoisyCell, NoisyMarginal, NoisyResidual, NoisyStatistics,
+    NoisySum, NoisyValues, Ratio, ResidualQuery, Rho, Scores, Selection, Sensitive, Statistic,
+    StatisticSensitivity, residual_cost,
 };
 use jointly_pgm::domain::Clique;
 
@@ -258,14 +258,64 @@ impl Curator<'_> {
         Ok(measured.collect())
     }
 
+    /// Measures `‖M_r(D) − v_r‖₁` of marginals together, at a cost of `rho`, as [`measure_statistic`](Self::measure_statistic).
+    ///
+    /// # Errors
+    /// No number, more than 2²⁴, or as [`measure_statistic`](Self::measure_statistic).
+    pub fn measure_l1_errors(
+        &mut self,
+        errors: L1Errors,
+        form: NoiseForm,
+        rho: Rho,
+        purpose: &str,
+    ) -> Result<NoisyStatistics> {
+        let sensitivity = StatisticSensitivity::l1_errors(errors.relation(), errors.len())?;
+        self.measure_values(errors.into_values(), sensitivity, form, rho, purpose)
+    }
+
+    /// Measures the mean of such errors, `Σ_r a_r ‖M_r(D) − v_r‖₁`, one number. It changes by no more than one of them.
+    ///
+    /// `weights`: `a_r`, which are not negative and sum to at most 1.
+    ///
+    /// # Errors
+    /// Weights out of range, or as [`measure_statistic`](Self::measure_statistic).
+    pub fn measure_mean_l1_error(
+        &mut self,
+        errors: &L1Errors,
+        weights: &[f64],
+        form: NoiseForm,
+        rho: Rho,
+        purpose: &str,
+    ) -> Result<NoisyStatistics> {
+        let sensitivity = StatisticSensitivity::mean_l1_error(errors.relation())?;
+        self.measure_values(errors.mean(weights)?, sensitivity, form, rho, purpose)
+    }
+
     /// Measures real numbers, in counts, together and with the same noise, at a cost of `rho`. Each number is rounded
     /// to a grid of 2⁻⁸ counts and gets exact noise on the grid. The sensitivity includes the rounding, and says how many
     /// numbers there are.
     ///
     /// # Errors
-    /// A `rho` of 0, too small for the sampler, or above what is left. After the charge: another number of values than the
-    /// sensitivity is of.
-    pub fn measure_statistics(
+    /// A `rho` of 0, too small for the sampler, or above what is left; a failure to count. After the charge: another number
+    /// of values than the sensitivity is of.
+    pub fn measure_statistic<S: Statistic>(
+        &mut self,
+        statistic: &S,
+        form: NoiseForm,
+        rho: Rho,
+        purpose: &str,
+    ) -> Result<NoisyStatistics> {
+        let sensitivity = statistic.sensitivity(self.relation())?;
+        let mut kept = self.marginals(&[])?.counts().map(|_| S::Kept::default());
+        for cliques in statistic.batches() {
+            let marginals = self.marginals(&cliques)?;
+            kept.update(marginals.counts(), |kept, counts| statistic.add(kept, counts));
+        }
+        let values = kept.map(|kept| statistic.values(kept));
+        self.measure_values(values, sensitivity, form, rho, purpose)
+    }
+
+    fn measure_values(
         &mut self,
         values: Sensitive<Vec<f64>>,
         sensitivity: StatisticSensitivity,
@@ -275,6 +325,8 @@ impl Curator<'_> {
     ) -> Result<NoisyStatistics> {
         let numbers = sensitivity.numbers();
         let (noise, mechanism) = GridNoise::new(sensitivity, form, rho)?;
+        let stated = f64::from(sensitivity.steps()) * StatisticSensitivity::GRID;
+        self.observe(purpose, stated, &values);
         let purpose = purpose.to_owned();
         let mut paid = self.pay(Access { purpose, ..Access::default() }, mechanism, rho)?;
         let values = GridNoise::steps(&values.open_all(numbers, &paid)?);
@@ -287,26 +339,21 @@ impl Curator<'_> {
     /// Scores are rounded to a grid of 2⁻¹⁶ of the sensitivity. Two steps are added to the sensitivity, to cover the
     /// rounding and floating-point errors of up to half a step in each score (`docs/theory/sensitivities.md`).
     ///
-    /// `candidates`: their number, known without the scores; the ledger states it.
-    ///
     /// # Errors
-    /// No candidate; a sensitivity of another relation; a `rho` of 0 or above what is left. After the charge: another number
-    /// of scores than of candidates, or a score that is not finite.
+    /// No candidate; scores of another relation, or too large to be as precise as their sensitivity assumes, which does not
+    /// depend on the records; a `rho` of 0 or above what is left. After the charge: another number of scores than of
+    /// candidates, or a score that is not finite.
     pub fn select(
         &mut self,
         selection: Selection,
-        scores: Sensitive<Vec<f64>>,
-        candidates: usize,
-        sensitivity: ScoreSensitivity,
+        scores: Scores,
         rho: Rho,
         purpose: &str,
     ) -> Result<usize> {
-        self.check_selection(candidates, sensitivity)?;
-        let selector = Selector::new(selection, rho, sensitivity)?;
-        let mechanism = selector.noise_mechanism(candidates as u64)?;
-        let purpose = purpose.to_owned();
-        let paid = self.pay(Access { purpose, ..Access::default() }, mechanism, rho)?;
-        selector.draw(&scores.open_all(candidates, &paid)?, paid.noise)
+        self.check_selection(&scores)?;
+        let selector = Selector::new(selection, rho, scores.sensitivity())?;
+        let (candidates, paid) = self.pay_selection(&selector, &scores, rho, purpose)?;
+        selector.draw(&scores.into_values().open_all(candidates, &paid)?, paid.noise)
     }
 
     /// Selects `times` candidates at a cost of `rho` in all, independently and from one distribution: that of the
@@ -317,32 +364,43 @@ impl Curator<'_> {
     /// As [`select`](Self::select), and a `times` of 0.
     pub fn select_times(
         &mut self,
-        scores: Sensitive<Vec<f64>>,
-        candidates: usize,
-        sensitivity: ScoreSensitivity,
+        scores: Scores,
         rho: Rho,
         times: u32,
         purpose: &str,
     ) -> Result<Vec<usize>> {
-        self.check_selection(candidates, sensitivity)?;
-        let selector = Selector::exponential(rho, sensitivity, times)?;
-        let mechanism = selector.noise_mechanism(candidates as u64)?;
-        let purpose = purpose.to_owned();
-        let paid = self.pay(Access { purpose, ..Access::default() }, mechanism, rho)?;
-        selector.draw_all(&scores.open_all(candidates, &paid)?, paid.noise)
+        self.check_selection(&scores)?;
+        let selector = Selector::exponential(rho, scores.sensitivity(), times)?;
+        let (candidates, paid) = self.pay_selection(&selector, &scores, rho, purpose)?;
+        selector.draw_all(&scores.into_values().open_all(candidates, &paid)?, paid.noise)
     }
 
-    /// Refuses a selection among none, and a sensitivity of another relation.
-    fn check_selection(&self, candidates: usize, sensitivity: ScoreSensitivity) -> Result<()> {
-        if candidates == 0 {
-            return Err(Error::invalid_parameter("candidates", candidates, "at least one"));
+    /// Refuses a selection among none, scores of another relation, and scores that are not precise.
+    fn check_selection(&self, scores: &Scores) -> Result<()> {
+        if scores.candidates() == 0 {
+            return Err(Error::invalid_parameter("candidates", 0, "at least one"));
         }
-        if sensitivity.relation() != self.relation() {
-            let found = sensitivity.relation();
+        if scores.sensitivity().relation() != self.relation() {
+            let found = scores.sensitivity().relation();
             let expected = "the curator's";
             return Err(Error::invalid_parameter("relation of a sensitivity", found, expected));
         }
-        Ok(())
+        scores.check_precision()
+    }
+
+    /// Charges a selection. Returns the number of candidates.
+    fn pay_selection(
+        &mut self,
+        selector: &Selector,
+        scores: &Scores,
+        rho: Rho,
+        purpose: &str,
+    ) -> Result<(usize, Paid<'_>)> {
+        let mechanism = selector.noise_mechanism(scores.candidates() as u64)?;
+        self.observe(purpose, scores.sensitivity().value(), scores.values());
+        let purpose = purpose.to_owned();
+        let paid = self.pay(Access { purpose, ..Access::default() }, mechanism, rho)?;
+        Ok((scores.candidates(), paid))
     }
 
     /// The access to a marginal.

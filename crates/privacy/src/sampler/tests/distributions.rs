@@ -3,7 +3,10 @@
 //! Each test has a false-alarm rate of 10⁻⁶ and a fixed seed: a failure is a fault.
 
 use crate::sampler::{DiscreteGaussian, DiscreteLaplace, bernoulli_exp};
-use crate::{Curator, NeighboringRelation, NoiseSeed, Ratio, Rho, ScoreSensitivity, Selection};
+use crate::{
+    Curator, NeighboringRelation, NoiseSeed, Ratio, Rho, ScoreSensitivity, Scores, Selection,
+    Sensitive,
+};
 use jointly_pgm::data::Projectable;
 use jointly_pgm::domain::{Clique, Domain};
 use rand::SeedableRng;
@@ -195,10 +198,9 @@ fn candidates_are_selected_with_the_probabilities_they_should() {
                 Curator::new(&data, NeighboringRelation::ReplaceOne, limit, seed).unwrap();
             let mut bins = scores.map(|_| (0.0, 0.0));
             for _ in 0..draws {
-                let sealed = curator.marginals(&[]).unwrap().map(|_| scores.to_vec());
-                let many = scores.len();
-                let chosen =
-                    curator.select(selection, sealed, many, sensitivity, rho, "test").unwrap();
+                let sealed = Sensitive::new(scores.to_vec());
+                let sealed = Scores::new(scores.len(), sensitivity, 0.0, sealed);
+                let chosen = curator.select(selection, sealed, rho, "test").unwrap();
                 bins[chosen].0 += 1.0;
             }
             // exp(ε (score - best) / (2 (s + 2 · 2⁻¹⁶ s))), ε = √(8ρ) or √(2ρ).

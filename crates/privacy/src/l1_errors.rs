@@ -1,0 +1,321 @@
+//! L1 distances between marginals and tables, and the scores that are made of them.
+
+use jointly_pgm::table::{l1_distance, weighted_sum};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::marginals::SealedMarginals;
+use crate::scores::Scores;
+use crate::{NeighboringRelation, ScoreSensitivity, Sensitive};
+
+/// Weights may sum to this much more than 1, by rounding. The grid of a selection outweighs it.
+const ROUNDING: f64 = 1e-9;
+
+/// `‖M_r(D) − v_r‖₁` of some marginals r, in counts, sealed, where no `v_r` depends on the records.
+///
+/// Each number changes by at most 2 between neighbors under replace-one, by 1 under add-remove-one, by K for units.
+///
+/// ```
+/// use jointly_pgm::{Clique, Dataset, Domain};
+/// use jointly_privacy::{Budget, NeighboringRelation::ReplaceOne, NoiseSeed, Selection};
+/// let records: Vec<[u32; 2]> = (0..1000).map(|i| [i % 2, i % 4]).collect();
+/// let private = Dataset::from_rows(Domain::new([("sex", 2), ("age", 4)])?, &records)?;
+/// let budget = Budget::approximate(1.0, 1e-9)?;
+/// let mut curator = budget.curator(&private, ReplaceOne, NoiseSeed::System)?;
+/// let marginals = curator.marginals(&[Clique::new([0]), Clique::new([1])])?;
+/// let mut errors = marginals.l1_errors();
+/// errors.compare(&marginals, &[0, 1], &[[500.0, 500.0].as_slice(), &[1000.0, 0.0, 0.0, 0.0]], 1.0)?;
+/// let scores = errors.plain(&[0, 1])?; // the larger the distance, the likelier the choice
+/// assert_eq!(curator.select(Selection::Exponential, scores, budget.rho(), "choose a marginal")?, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub struct L1Errors {
+    relation: NeighboringRelation,
+    most_records: f64,
+    /// The largest norm of a table so far.
+    largest_table: f64,
+    marginals: usize,
+    values: Sensitive<Vec<f64>>,
+}
+
+/// What is gained by measuring a marginal, where `e` is the model's error on it and `a` the expected error of the
+/// measurement, both L1 norms in counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Gain {
+    /// `e - a`, as in AIM: what is gained by taking the measurement as it is.
+    #[default]
+    AboveNoise,
+    /// `e (1 - a/√(e² + a²))`: what is gained by weighing the measurement against the model. Its derivative in e is in
+    /// [0, 1) (`docs/theory/sensitivities.md`, section 3).
+    Shrunk,
+}
+
+impl Gain {
+    /// The gain, in counts. `error`: e. `noise`: a. Both are L1 norms in counts, at least 0.
+    pub fn of(self, error: f64, noise: f64) -> f64 {
+        match self {
+            Self::AboveNoise => error - noise,
+            Self::Shrunk => {
+                let both = error.hypot(noise);
+                if both > 0.0 { error * (1.0 - noise / both) } else { 0.0 }
+            }
+        }
+    }
+}
+
+/// A candidate of [`L1Errors::gains`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GainOf {
+    /// The position of the marginal.
+    pub marginal: usize,
+    /// w, finite.
+    pub weight: f64,
+    /// a, in counts; finite and at least 0.
+    pub noise: f64,
+}
+
+/// A candidate of [`L1Errors::improvements`].
+#[derive(Clone, Copy)]
+pub struct ImprovementOf<'e> {
+    /// The position of the marginal.
+    pub marginal: usize,
+    /// What the candidate's own error is.
+    pub own: OwnError<'e>,
+}
+
+/// The error of a candidate itself.
+#[derive(Clone, Copy)]
+pub enum OwnError<'e> {
+    /// A number that does not depend on the records, in counts.
+    Expected(f64),
+    /// That of the same marginal in another list.
+    Sealed(&'e L1Errors),
+}
+
+impl L1Errors {
+    pub(crate) fn new(
+        relation: NeighboringRelation,
+        most_records: f64,
+        marginals: usize,
+        values: Sensitive<Vec<f64>>,
+    ) -> Self {
+        Self { relation, most_records, largest_table: 0.0, marginals, values }
+    }
+
+    /// The number of marginals.
+    pub fn len(&self) -> usize {
+        self.marginals
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.marginals == 0
+    }
+
+    /// Sets the distances of some marginals: `‖M_r(D) − scale v‖₁`.
+    ///
+    /// `marginals`: those that these errors are of. `positions`: which of them. `tables`: v of each, row-major.
+    ///
+    /// # Errors
+    /// Tables that do not fit the marginals, or numbers that are not finite.
+    pub fn compare<T: Copy + Into<f64> + Sync>(
+        &mut self,
+        marginals: &SealedMarginals,
+        positions: &[usize],
+        tables: &[impl AsRef<[T]> + Sync],
+        scale: f64,
+    ) -> Result<()> {
+        if positions.len() != tables.len() || marginals.len() != self.marginals {
+            let expected = "one for each position";
+            return Err(Error::invalid_parameter("tables to compare", tables.len(), expected));
+        }
+        for (marginal, table) in positions.iter().zip(tables) {
+            marginals.check(*marginal, table.as_ref().len())?;
+        }
+        let norm = |table: &[T]| table.iter().map(|v| (scale * (*v).into()).abs()).sum::<f64>();
+        let largest = tables.par_iter().map(|table| norm(table.as_ref())).reduce(|| 0.0, f64::max);
+        self.largest_table = self.largest_table.max(largest);
+        self.values.update(marginals.counts(), |errors, counts| {
+            let pairs = positions.par_iter().zip(tables);
+            let distance =
+                |(r, table): (&usize, _)| l1_distance(&counts[*r], AsRef::as_ref(table), scale);
+            let found: Vec<f64> = pairs.map(distance).collect();
+            positions.iter().zip(found).for_each(|(r, distance)| errors[*r] = distance);
+        });
+        Ok(())
+    }
+
+    /// Appends the errors of further marginals.
+    pub fn extend(&mut self, further: &Self) {
+        self.values.update(&further.values, |own, further| own.extend(further));
+        self.marginals += further.marginals;
+        self.most_records = self.most_records.max(further.most_records);
+        self.largest_table = self.largest_table.max(further.largest_table);
+    }
+
+    /// `‖M_r(D) − v_r‖₁` as scores of some marginals r. Sensitivity: 2 under replace-one, 1 under add-remove-one, K for
+    /// units.
+    ///
+    /// # Errors
+    /// A position outside the list.
+    pub fn plain(&self, marginals: &[usize]) -> Result<Scores> {
+        let of = |marginal: &usize| GainOf { marginal: *marginal, weight: 1.0, noise: 0.0 };
+        self.gains(Gain::AboveNoise, &marginals.iter().map(of).collect::<Vec<_>>())
+    }
+
+    /// `w gain(‖M_r(D) − v_r‖₁, a)` as scores. Sensitivity: that of [`plain`](Self::plain) times the largest `|w|`, as a
+    /// gain changes by no more than the error (`docs/theory/sensitivities.md`, section 3).
+    ///
+    /// # Errors
+    /// A position outside the list, or numbers out of range.
+    pub fn gains(&self, gain: Gain, candidates: &[GainOf]) -> Result<Scores> {
+        candidates.iter().try_for_each(|of| self.check(of.marginal))?;
+        let is_number =
+            |of: &GainOf| of.weight.is_finite() && of.noise >= 0.0 && of.noise.is_finite();
+        if !candidates.iter().all(is_number) {
+            let expected = "finite weights, and noise of at least 0";
+            return Err(Error::invalid_parameter("scores of gains", "other numbers", expected));
+        }
+        let scores = self.values.map(|errors| {
+            candidates.iter().map(|of| of.weight * gain.of(errors[of.marginal], of.noise)).collect()
+        });
+        let penalty = candidates.iter().map(|of| of.noise).fold(0.0, f64::max);
+        let largest = candidates.iter().map(|of| of.weight.abs()).fold(0.0, f64::max);
+        let sensitivity = ScoreSensitivity::l1_error(self.relation).less(penalty);
+        let sensitivity =
+            if candidates.is_empty() { sensitivity } else { sensitivity.weighted(largest)? };
+        Ok(Scores::new(candidates.len(), sensitivity, self.norm(), scores))
+    }
+
+    /// `‖M_r(D) − v_r‖₁ − e_r` as scores, where e is the error of the candidate itself: expected, or that of a public
+    /// marginal. Sensitivity: twice that of [`plain`](Self::plain), as both errors may change.
+    ///
+    /// # Errors
+    /// A position outside a list, or lists under different relations.
+    pub fn improvements(&self, candidates: &[ImprovementOf<'_>]) -> Result<Scores> {
+        let (mut norm, mut constant) = (self.norm(), 0.0_f64);
+        // The lists of the candidates' own errors, each once.
+        let mut lists: Vec<&Self> = Vec::new();
+        let mut terms: Vec<(usize, Option<usize>, f64)> = Vec::with_capacity(candidates.len());
+        for ImprovementOf { marginal, own } in candidates {
+            self.check(*marginal)?;
+            terms.push(match own {
+                OwnError::Expected(expected) => {
+                    constant = constant.max(expected.abs());
+                    (*marginal, None, *expected)
+                }
+                OwnError::Sealed(list) => {
+                    list.check(*marginal)?;
+                    if list.relation != self.relation {
+                        let expected = "that of the errors it is compared with";
+                        return Err(Error::invalid_parameter("relation", list.relation, expected));
+                    }
+                    norm = norm.max(list.norm());
+                    let known = lists.iter().position(|known| std::ptr::eq(*known, *list));
+                    let at = known.unwrap_or(lists.len());
+                    if known.is_none() {
+                        lists.push(list);
+                    }
+                    (*marginal, Some(at), 0.0)
+                }
+            });
+        }
+        let none = self.values.map(|errors| (errors.clone(), Vec::new()));
+        let sealed = lists.iter().fold(none, |mut sealed, list| {
+            sealed.update(&list.values, |(_, lists), list| lists.push(list.clone()));
+            sealed
+        });
+        let scores = sealed.map(|(errors, lists): &(Vec<f64>, Vec<Vec<f64>>)| {
+            let own = |(r, list, expected): &(usize, Option<usize>, f64)| {
+                list.map_or(*expected, |list| lists[list][*r])
+            };
+            terms.iter().map(|term| errors[term.0] - own(term)).collect()
+        });
+        let sensitivity = ScoreSensitivity::l1_error_difference(self.relation).less(constant);
+        Ok(Scores::new(candidates.len(), sensitivity, norm, scores))
+    }
+
+    /// `c_j − Σ_r a_r ‖M_r(D) − v_jr‖₁` as scores of several models j, each with its own list of errors. Sensitivity: that of
+    /// [`plain`](Self::plain), whatever the number of marginals, as the weights sum to 1.
+    ///
+    /// `shares`: positions r and weights `a_r`, which are not negative and sum to at most 1. `constants`: c, in counts.
+    ///
+    /// # Errors
+    /// No model, weights out of range, lists under different relations, or a position outside a list.
+    pub fn minus_means(
+        models: &[Self],
+        shares: &[(usize, f64)],
+        constants: &[f64],
+    ) -> Result<Scores> {
+        let ([first, ..], true) = (models, models.len() == constants.len()) else {
+            let expected = "at least one, and a constant for each";
+            return Err(Error::invalid_parameter("models to compare", models.len(), expected));
+        };
+        let weights: Vec<f64> = shares.iter().map(|(_, share)| *share).collect();
+        check_weights(&weights)?;
+        let mut scores = first.values.map(|_| Vec::with_capacity(models.len()));
+        for (model, constant) in models.iter().zip(constants) {
+            shares.iter().try_for_each(|(marginal, _)| model.check(*marginal))?;
+            if model.relation != first.relation {
+                let expected = "the same for all models";
+                return Err(Error::invalid_parameter("relation", model.relation, expected));
+            }
+            scores.update(&model.values, |scores, errors| {
+                let errors: Vec<f64> = shares.iter().map(|(r, _)| errors[*r]).collect();
+                scores.push(constant - weighted_sum(&weights, &errors));
+            });
+        }
+        let norm = models.iter().map(Self::norm).fold(0.0, f64::max);
+        let constant = constants.iter().map(|c| c.abs()).fold(0.0, f64::max);
+        let sensitivity = ScoreSensitivity::mean_workload_error(first.relation).less(constant);
+        Ok(Scores::new(models.len(), sensitivity, norm, scores))
+    }
+
+    /// Their mean with these weights, sealed.
+    pub(crate) fn mean(&self, weights: &[f64]) -> Result<Sensitive<Vec<f64>>> {
+        check_weights(weights)?;
+        if weights.len() != self.marginals {
+            let expected = "one for each marginal";
+            return Err(Error::invalid_parameter("weights of a mean", weights.len(), expected));
+        }
+        Ok(self.values.map(|errors| vec![weighted_sum(weights, errors)]))
+    }
+
+    pub(crate) fn relation(&self) -> NeighboringRelation {
+        self.relation
+    }
+
+    pub(crate) fn into_values(self) -> Sensitive<Vec<f64>> {
+        self.values
+    }
+
+    fn check(&self, marginal: usize) -> Result<()> {
+        if marginal < self.marginals {
+            return Ok(());
+        }
+        let expected = "the position of one that was compared";
+        Err(Error::invalid_parameter("marginal", marginal, expected))
+    }
+
+    /// A bound on what one distance adds up, in counts.
+    fn norm(&self) -> f64 {
+        self.most_records + self.largest_table
+    }
+}
+
+/// Refuses weights that are not those of a mean.
+fn check_weights(weights: &[f64]) -> Result<()> {
+    let sum: f64 = weights.iter().sum();
+    if weights.iter().all(|weight| *weight >= 0.0) && sum <= 1.0 + ROUNDING {
+        return Ok(());
+    }
+    let expected = "at least 0 each, and at most 1 in all";
+    Err(Error::invalid_parameter("weights of a mean", sum, expected))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+use super::*;
+use crate::NeighboringRelation::{AddRemoveOne, ReplaceOne};
+
+/// Marginals of three records over two and three cells.
+fn marginals() -> SealedMarginals {
+    let shapes = vec![(2, "a".into()), (3, "b".into())];
+    let counts = Sensitive::new(vec![vec![3, 0], vec![1, 0, 2]]);
+    SealedMarginals::new(ReplaceOne, 3.0, shapes, counts)
+}
+
+fn compared(tables: [&[f64]; 2]) -> L1Errors {
+    let marginals = marginals();
+    let mut errors = marginals.l1_errors();
+    errors.compare(&marginals, &[0, 1], &tables, 1.0).unwrap();
+    errors
+}
+
+const NEAR: [&[f64]; 2] = [&[2.0, 1.0], &[1.0, 0.0, 2.0]];
+const FAR: [&[f64]; 2] = [&[0.0, 3.0], &[0.0, 9.0, 0.0]];
+
+#[test]
+fn scores_are_made_of_distances_as_they_say() {
+    let (near, far) = (compared(NEAR), compared(FAR));
+    assert_eq!(far.plain(&[1, 0]).unwrap().values().value(), &[12.0, 6.0]);
+    let of = |marginal, weight, noise| GainOf { marginal, weight, noise };
+    let candidates = [of(0, 2.0, 1.5), of(1, -1.0, 0.0)];
+    let scores = far.gains(Gain::AboveNoise, &candidates).unwrap();
+    assert_eq!(scores.values().value(), &[9.0, -12.0]);
+    assert_eq!((scores.candidates(), scores.sensitivity().value()), (2, 4.0));
+    let shrunk = far.gains(Gain::Shrunk, &[of(0, 1.0, 8.0)]).unwrap();
+    assert!((shrunk.values().value()[0] - 6.0 * (1.0 - 0.8)).abs() < 1e-12);
+    let own = [OwnError::Expected(5.0), OwnError::Sealed(&near)];
+    let better = far.improvements(&own.map(|own| ImprovementOf { marginal: 0, own })).unwrap();
+    assert_eq!((better.values().value(), better.sensitivity().value()), (&vec![1.0, 4.0], 4.0));
+    let means = L1Errors::minus_means(&[near, far], &[(1, 0.5), (0, 0.25)], &[1.0, 0.0]).unwrap();
+    assert_eq!((means.values().value(), means.sensitivity().value()), (&vec![0.5, -7.5], 2.0));
+}
+
+#[test]
+fn lists_are_scaled_extended_and_averaged() {
+    let marginals = marginals();
+    let mut errors = marginals.l1_errors();
+    errors.compare(&marginals, &[1], &[[2_u32, 0, 0]], 0.5).unwrap();
+    assert_eq!(errors.values.value(), &[0.0, 2.0], "what was not compared is 0");
+    errors.extend(&compared(NEAR));
+    assert_eq!((errors.len(), errors.values.value()), (4, &vec![0.0, 2.0, 2.0, 0.0]));
+    assert_eq!(errors.mean(&[0.0, 0.5, 0.25, 0.25]).unwrap().value(), &[1.5]);
+    assert!(errors.mean(&[0.5, 0.5, 0.5, 0.5]).is_err() && errors.mean(&[1.0]).is_err());
+    assert!(errors.mean(&[-0.5, 0.5, 0.5, 0.5]).is_err());
+}
+
+#[test]
+fn what_would_not_have_the_stated_sensitivity_is_refused() {
+    let marginals = marginals();
+    let mut errors = marginals.l1_errors();
+    assert!(errors.compare(&marginals, &[0], &[[1.0; 3]], 1.0).is_err(), "another shape");
+    assert!(errors.compare(&marginals, &[2], &[[1.0; 3]], 1.0).is_err(), "no such marginal");
+    assert!(errors.compare(&marginals, &[0, 1], &[[1.0; 2]], 1.0).is_err(), "one table for two");
+    let of = |marginal, weight, noise| GainOf { marginal, weight, noise };
+    for wrong in [
+        of(2, 1.0, 0.0),
+        of(0, f64::NAN, 0.0),
+        of(0, f64::INFINITY, 0.0),
+        of(0, 1.0, -1.0),
+        of(0, 1.0, f64::NAN),
+        of(0, 0.0, 0.0),
+    ] {
+        assert!(errors.gains(Gain::Shrunk, &[wrong]).is_err(), "{wrong:?}");
+    }
+    let lists = || [compared(NEAR), compared(FAR)];
+    let refused = |shares: &[(usize, f64)], constants: &[f64]| {
+        L1Errors::minus_means(&lists(), shares, constants).is_err()
+    };
+    assert!(refused(&[(0, 0.7), (1, 0.7)], &[0.0; 2]), "a sum, not a mean");
+    assert!(refused(&[(0, 2.0), (1, -1.0)], &[0.0; 2]), "a difference");
+    assert!(refused(&[(0, f64::NAN)], &[0.0; 2]));
+    assert!(refused(&[(2, 0.5)], &[0.0; 2]), "no such marginal");
+    assert!(refused(&[(0, 0.5)], &[0.0]), "one constant for two");
+    assert!(!refused(&[(0, 0.5)], &[0.0; 2]));
+    let mut other = compared(NEAR);
+    other.relation = AddRemoveOne;
+    let own = OwnError::Sealed(&other);
+    assert!(errors.improvements(&[ImprovementOf { marginal: 0, own }]).is_err());
+    assert!(L1Errors::minus_means(&[errors, other], &[(0, 1.0)], &[0.0; 2]).is_err());
+}
