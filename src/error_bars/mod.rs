@@ -276,7 +276,7 @@ fn errors(
     let mut errors = curator.marginals(&[])?.l1_errors();
     for batch in batches(records.domain(), workload.weighted_cliques()) {
         let cliques: Vec<Clique> = batch.iter().map(|c| c.clique.clone()).collect();
-        errors.extend(&l1_errors(curator, &cliques, &records.project_many(&cliques)?, scale)?);
+        errors.extend(&l1_errors(curator, &cliques, &records.project_many(&cliques)?, scale)?)?;
     }
     Ok(errors)
 }

@@ -226,7 +226,7 @@ fn measure_errors(
     let mut errors = curator.marginals(&[])?.l1_errors();
     for (table, cliques) in public.iter().zip(cliques) {
         let scale = total / table.records() as f64;
-        errors.extend(&l1_errors(curator, cliques, &table.project_many(cliques)?, scale)?);
+        errors.extend(&l1_errors(curator, cliques, &table.project_many(cliques)?, scale)?)?;
     }
     let purpose = "errors of public marginals";
     Ok(curator.measure_l1_errors(errors, NoiseForm::Gaussian, rho, purpose)?)

@@ -121,15 +121,17 @@ fn sealed_values_are_charged_before_anything_is_drawn_from_them() {
         let more = Rho::from_f64(1.5).unwrap();
         let mut curator = Curator::new(&table, relation, limit, NoiseSeed::System).unwrap();
         let (score, clique) = (ScoreSensitivity::l1_error(relation), Clique::new([0]));
-        let sealed = |candidates| {
-            let found = Curator::new(&table, relation, limit, NoiseSeed::System).unwrap();
-            own::scores(&found, &clique, candidates, score, own::counts)
+        let sealed = |curator: &Curator<'_>, candidates| {
+            own::scores(curator, &clique, candidates, score, own::counts)
         };
-        let select = |curator: &mut Curator<'_>, rho| {
-            curator.select(Selection::Exponential, sealed(2), rho, "choose").is_ok()
+        let select_among = |curator: &mut Curator<'_>, candidates, rho| {
+            let scores = sealed(curator, candidates);
+            curator.select(Selection::Exponential, scores, rho, "choose").is_ok()
         };
+        let select = |curator: &mut Curator<'_>, rho| select_among(curator, 2, rho);
         let select_times = |curator: &mut Curator<'_>, rho, times| {
-            curator.select_times(sealed(2), rho, times, "choose").is_ok()
+            let scores = sealed(curator, 2);
+            curator.select_times(scores, rho, times, "choose").is_ok()
         };
         let statistic = StatisticSensitivity::l1_errors(relation, 2).unwrap();
         let measure = |curator: &mut Curator<'_>, form, rho| {
@@ -153,9 +155,10 @@ fn sealed_values_are_charged_before_anything_is_drawn_from_them() {
         assert_eq!(curator.ledger().entries().len(), 3);
         // What is opened was paid for, even where it turns out to have another length than was stated.
         let mut curator = Curator::new(&table, relation, limit, NoiseSeed::System).unwrap();
-        let (how, tenth) = (Selection::Exponential, Rho::from_f64(0.1).unwrap());
-        assert!(curator.select(how, sealed(3), tenth, "choose").is_err());
-        assert!(curator.select_times(sealed(1), tenth, 2, "choose").is_err());
+        let tenth = Rho::from_f64(0.1).unwrap();
+        assert!(!select_among(&mut curator, 3, tenth));
+        let one = sealed(&curator, 1);
+        assert!(curator.select_times(one, tenth, 2, "choose").is_err());
         let statistic = StatisticSensitivity::l1_errors(relation, 3).unwrap();
         let at = (NoiseForm::Gaussian, tenth);
         assert!(own::measure(&mut curator, &clique, statistic, own::counts, at).is_err());
@@ -164,12 +167,33 @@ fn sealed_values_are_charged_before_anything_is_drawn_from_them() {
         let is_stated =
             matches!(stated, NoiseMechanism::ExponentialMechanism { candidates: 3, .. });
         assert!(is_stated, "the ledger has the stated number");
-        assert!(curator.select(how, sealed(0), tenth, "choose").is_err());
+        assert!(!select_among(&mut curator, 0, tenth));
         assert_eq!(curator.ledger().entries().len(), 3, "no candidate costs nothing");
         let mut curator = Curator::new(&table, relation, limit, NoiseSeed::System).unwrap();
-        curator.select(how, sealed(2), Rho::from_f64(0.9).unwrap(), "choose").unwrap();
+        assert!(select(&mut curator, Rho::from_f64(0.9).unwrap()));
         assert!(!select(&mut curator, third), "one tenth is left");
         assert!(!select_times(&mut curator, third, 2), "one tenth is left");
+    }
+}
+
+#[test]
+fn sealed_values_of_another_curator_are_refused_and_cost_nothing() {
+    let (table, clique) = (Watched::new(), Clique::new([0]));
+    for relation in relations() {
+        let limit = Rho::from_f64(1.0).unwrap();
+        let new = || Curator::new(&table, relation, limit, NoiseSeed::System).unwrap();
+        let (mut curator, other) = (new(), new());
+        let score = ScoreSensitivity::l1_error(relation);
+        let foreign = || own::scores(&other, &clique, 2, score, own::counts);
+        let errors = || other.marginals(std::slice::from_ref(&clique)).unwrap().l1_errors();
+        assert!(curator.select(Selection::Exponential, foreign(), limit, "choose").is_err());
+        assert!(curator.select_times(foreign(), limit, 2, "choose").is_err());
+        let form = NoiseForm::Gaussian;
+        assert!(curator.measure_l1_errors(errors(), form, limit, "errors").is_err());
+        assert!(curator.measure_mean_l1_error(&errors(), &[1.0], form, limit, "mean").is_err());
+        assert_eq!(curator.spent(), Rho::ZERO);
+        let own = own::scores(&curator, &clique, 2, score, own::counts);
+        assert!(curator.select(Selection::Exponential, own, limit, "choose").is_ok());
     }
 }
 

@@ -15,11 +15,14 @@ pub use noisy::{
 };
 pub use observed::ObservedChange;
 
+use std::sync::Arc;
+
 use rand::rngs::ChaCha20Rng;
 
 use crate::curator::ledger_on_disk::LedgerOnDisk;
 use crate::curator::set_aside::SetAside;
 use crate::error::{Error, Result};
+use crate::source::Source;
 use crate::{
     Checkpoint, Cost, Ledger, LedgerEntry, LedgerFile, NeighboringRelation, NoiseSeed, PrivacyUnit,
     RecordsPerUnit, Rho, SealedMarginals, Sensitive, Units,
@@ -50,6 +53,8 @@ use jointly_pgm::domain::{Clique, Domain};
 /// ```
 pub struct Curator<'a> {
     data: &'a dyn Projectable,
+    /// What tells its sealed values from those of other curators.
+    identity: Arc<()>,
     /// Neighbors of the table, and what was seen beside them; only in an audit.
     neighbors: Vec<&'a dyn Projectable>,
     observed: Vec<ObservedChange>,
@@ -106,6 +111,7 @@ impl<'a> Curator<'a> {
         let unit = PrivacyUnit::of_record(relation);
         Ok(Self {
             data,
+            identity: Arc::new(()),
             neighbors: Vec::new(),
             observed: Vec::new(),
             unit,
@@ -300,7 +306,8 @@ impl<'a> Curator<'a> {
         let counts = Sensitive::beside(count(&self.data)?, neighbors);
         let most_records = self.records().unwrap_or_else(|| u32::MAX.into()) as f64;
         let shapes = cliques.iter().map(shape).collect();
-        Ok(SealedMarginals::new(self.relation(), most_records, shapes, counts))
+        let source = Source::new(&self.identity, self.relation(), most_records);
+        Ok(SealedMarginals::new(source, shapes, counts))
     }
 
     /// Refuses an attribute outside the domain.

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::marginals::SealedMarginals;
 use crate::scores::Scores;
-use crate::{NeighboringRelation, ScoreSensitivity, Sensitive};
+use crate::source::Source;
+use crate::{ScoreSensitivity, Sensitive};
 
 /// Weights may sum to this much more than 1, by rounding. The grid of a selection outweighs it.
 const ROUNDING: f64 = 1e-9;
@@ -32,8 +33,7 @@ const ROUNDING: f64 = 1e-9;
 /// ```
 #[must_use]
 pub struct L1Errors {
-    relation: NeighboringRelation,
-    most_records: f64,
+    source: Source,
     /// The largest norm of a table so far.
     largest_table: f64,
     marginals: usize,
@@ -97,13 +97,8 @@ pub enum OwnError<'e> {
 }
 
 impl L1Errors {
-    pub(crate) fn new(
-        relation: NeighboringRelation,
-        most_records: f64,
-        marginals: usize,
-        values: Sensitive<Vec<f64>>,
-    ) -> Self {
-        Self { relation, most_records, largest_table: 0.0, marginals, values }
+    pub(crate) fn new(source: Source, marginals: usize, values: Sensitive<Vec<f64>>) -> Self {
+        Self { source, largest_table: 0.0, marginals, values }
     }
 
     /// The number of marginals.
@@ -121,7 +116,7 @@ impl L1Errors {
     /// `marginals`: those that these errors are of. `positions`: which of them. `tables`: v of each, row-major.
     ///
     /// # Errors
-    /// Tables that do not fit the marginals, or numbers that are not finite.
+    /// Marginals of another curator, tables that do not fit them, or numbers that are not finite.
     pub fn compare<T: Copy + Into<f64> + Sync>(
         &mut self,
         marginals: &SealedMarginals,
@@ -129,6 +124,7 @@ impl L1Errors {
         tables: &[impl AsRef<[T]> + Sync],
         scale: f64,
     ) -> Result<()> {
+        self.source.check_same(marginals.source())?;
         if positions.len() != tables.len() || marginals.len() != self.marginals {
             let expected = "one for each position";
             return Err(Error::invalid_parameter("tables to compare", tables.len(), expected));
@@ -137,7 +133,11 @@ impl L1Errors {
             marginals.check(*marginal, table.as_ref().len())?;
         }
         let norm = |table: &[T]| table.iter().map(|v| (scale * (*v).into()).abs()).sum::<f64>();
-        let largest = tables.par_iter().map(|table| norm(table.as_ref())).reduce(|| 0.0, f64::max);
+        let largest = tables.par_iter().map(|table| norm(table.as_ref())).reduce(|| 0.0, larger);
+        if !largest.is_finite() {
+            let expected = "finite numbers";
+            return Err(Error::invalid_parameter("tables to compare", "others", expected));
+        }
         self.largest_table = self.largest_table.max(largest);
         self.values.update(marginals.counts(), |errors, counts| {
             let pairs = positions.par_iter().zip(tables);
@@ -150,11 +150,15 @@ impl L1Errors {
     }
 
     /// Appends the errors of further marginals.
-    pub fn extend(&mut self, further: &Self) {
+    ///
+    /// # Errors
+    /// Errors of another curator.
+    pub fn extend(&mut self, further: &Self) -> Result<()> {
+        self.source.check_same(&further.source)?;
         self.values.update(&further.values, |own, further| own.extend(further));
         self.marginals += further.marginals;
-        self.most_records = self.most_records.max(further.most_records);
         self.largest_table = self.largest_table.max(further.largest_table);
+        Ok(())
     }
 
     /// `‖M_r(D) − v_r‖₁` as scores of some marginals r. Sensitivity: 2 under replace-one, 1 under add-remove-one, K for
@@ -185,17 +189,17 @@ impl L1Errors {
         });
         let penalty = candidates.iter().map(|of| of.noise).fold(0.0, f64::max);
         let largest = candidates.iter().map(|of| of.weight.abs()).fold(0.0, f64::max);
-        let sensitivity = ScoreSensitivity::l1_error(self.relation).less(penalty);
+        let sensitivity = ScoreSensitivity::l1_error(self.source.relation).less(penalty);
         let sensitivity =
             if candidates.is_empty() { sensitivity } else { sensitivity.weighted(largest)? };
-        Ok(Scores::new(candidates.len(), sensitivity, self.norm(), scores))
+        Ok(Scores::new(&self.source, candidates.len(), sensitivity, self.norm(), scores))
     }
 
     /// `‖M_r(D) − v_r‖₁ − e_r` as scores, where e is the error of the candidate itself: expected, or that of a public
     /// marginal. Sensitivity: twice that of [`plain`](Self::plain), as both errors may change.
     ///
     /// # Errors
-    /// A position outside a list, or lists under different relations.
+    /// A position outside a list, lists of different curators, or expected errors that are not finite.
     pub fn improvements(&self, candidates: &[ImprovementOf<'_>]) -> Result<Scores> {
         let (mut norm, mut constant) = (self.norm(), 0.0_f64);
         // The lists of the candidates' own errors, each once.
@@ -205,15 +209,12 @@ impl L1Errors {
             self.check(*marginal)?;
             terms.push(match own {
                 OwnError::Expected(expected) => {
-                    constant = constant.max(expected.abs());
+                    constant = larger(constant, expected.abs());
                     (*marginal, None, *expected)
                 }
                 OwnError::Sealed(list) => {
                     list.check(*marginal)?;
-                    if list.relation != self.relation {
-                        let expected = "that of the errors it is compared with";
-                        return Err(Error::invalid_parameter("relation", list.relation, expected));
-                    }
+                    self.source.check_same(&list.source)?;
                     norm = norm.max(list.norm());
                     let known = lists.iter().position(|known| std::ptr::eq(*known, *list));
                     let at = known.unwrap_or(lists.len());
@@ -224,6 +225,7 @@ impl L1Errors {
                 }
             });
         }
+        check_constant(constant)?;
         let none = self.values.map(|errors| (errors.clone(), Vec::new()));
         let sealed = lists.iter().fold(none, |mut sealed, list| {
             sealed.update(&list.values, |(_, lists), list| lists.push(list.clone()));
@@ -235,8 +237,9 @@ impl L1Errors {
             };
             terms.iter().map(|term| errors[term.0] - own(term)).collect()
         });
-        let sensitivity = ScoreSensitivity::l1_error_difference(self.relation).less(constant);
-        Ok(Scores::new(candidates.len(), sensitivity, norm, scores))
+        let sensitivity =
+            ScoreSensitivity::l1_error_difference(self.source.relation).less(constant);
+        Ok(Scores::new(&self.source, candidates.len(), sensitivity, norm, scores))
     }
 
     /// `c_j − Σ_r a_r ‖M_r(D) − v_jr‖₁` as scores of several models j, each with its own list of errors. Sensitivity: that of
@@ -245,7 +248,7 @@ impl L1Errors {
     /// `shares`: positions r and weights `a_r`, which are not negative and sum to at most 1. `constants`: c, in counts.
     ///
     /// # Errors
-    /// No model, weights out of range, lists under different relations, or a position outside a list.
+    /// No model, weights or constants out of range, lists of different curators, or a position outside a list.
     pub fn minus_means(
         models: &[Self],
         shares: &[(usize, f64)],
@@ -257,13 +260,11 @@ impl L1Errors {
         };
         let weights: Vec<f64> = shares.iter().map(|(_, share)| *share).collect();
         check_weights(&weights)?;
+        check_constant(constants.iter().map(|c| c.abs()).fold(0.0, larger))?;
         let mut scores = first.values.map(|_| Vec::with_capacity(models.len()));
         for (model, constant) in models.iter().zip(constants) {
             shares.iter().try_for_each(|(marginal, _)| model.check(*marginal))?;
-            if model.relation != first.relation {
-                let expected = "the same for all models";
-                return Err(Error::invalid_parameter("relation", model.relation, expected));
-            }
+            first.source.check_same(&model.source)?;
             scores.update(&model.values, |scores, errors| {
                 let errors: Vec<f64> = shares.iter().map(|(r, _)| errors[*r]).collect();
                 scores.push(constant - weighted_sum(&weights, &errors));
@@ -271,8 +272,9 @@ impl L1Errors {
         }
         let norm = models.iter().map(Self::norm).fold(0.0, f64::max);
         let constant = constants.iter().map(|c| c.abs()).fold(0.0, f64::max);
-        let sensitivity = ScoreSensitivity::mean_workload_error(first.relation).less(constant);
-        Ok(Scores::new(models.len(), sensitivity, norm, scores))
+        let sensitivity =
+            ScoreSensitivity::mean_workload_error(first.source.relation).less(constant);
+        Ok(Scores::new(&first.source, models.len(), sensitivity, norm, scores))
     }
 
     /// Their mean with these weights, sealed.
@@ -285,8 +287,8 @@ impl L1Errors {
         Ok(self.values.map(|errors| vec![weighted_sum(weights, errors)]))
     }
 
-    pub(crate) fn relation(&self) -> NeighboringRelation {
-        self.relation
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
     }
 
     pub(crate) fn into_values(self) -> Sensitive<Vec<f64>> {
@@ -303,8 +305,21 @@ impl L1Errors {
 
     /// A bound on what one distance adds up, in counts.
     fn norm(&self) -> f64 {
-        self.most_records + self.largest_table
+        self.source.most_records + self.largest_table
     }
+}
+
+/// The larger of two numbers, or one that is not a number.
+fn larger(one: f64, other: f64) -> f64 {
+    if one.is_nan() || one > other { one } else { other }
+}
+
+/// Refuses a constant of scores that is not finite.
+fn check_constant(largest: f64) -> Result<()> {
+    if largest.is_finite() {
+        return Ok(());
+    }
+    Err(Error::invalid_parameter("constants of scores", largest, "finite"))
 }
 
 /// Refuses weights that are not those of a mean.

@@ -36,6 +36,7 @@ mod select;
 mod select_many;
 mod sensitive;
 mod sensitivity;
+mod source;
 mod statistic;
 mod text;
 mod threshold;

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use crate::error::{CommonError, Error, Result};
 use crate::l1_errors::L1Errors;
 use crate::scores::{Score, Scores};
+use crate::source::Source;
 use crate::{NeighboringRelation, ScoreSensitivity, Sensitive};
 
 /// The exact marginals of the private table on some cliques, sealed.
@@ -26,9 +27,7 @@ use crate::{NeighboringRelation, ScoreSensitivity, Sensitive};
 /// ```
 #[must_use]
 pub struct SealedMarginals {
-    relation: NeighboringRelation,
-    /// The most records that the table may have: n where it is public.
-    most_records: f64,
+    source: Source,
     /// The number of cells of each marginal, and names for messages.
     shapes: Vec<(usize, String)>,
     counts: Sensitive<Vec<Vec<u32>>>,
@@ -36,17 +35,16 @@ pub struct SealedMarginals {
 
 impl SealedMarginals {
     pub(crate) fn new(
-        relation: NeighboringRelation,
-        most_records: f64,
+        source: Source,
         shapes: Vec<(usize, String)>,
         counts: Sensitive<Vec<Vec<u32>>>,
     ) -> Self {
-        Self { relation, most_records, shapes, counts }
+        Self { source, shapes, counts }
     }
 
     /// Which tables are neighbors.
     pub fn relation(&self) -> NeighboringRelation {
-        self.relation
+        self.source.relation
     }
 
     /// The number of marginals.
@@ -62,7 +60,7 @@ impl SealedMarginals {
     /// The distance of each marginal from a table that is still to come: 0 until [`L1Errors::compare`] sets it.
     pub fn l1_errors(&self) -> L1Errors {
         let zeros = self.counts.map(|_| vec![0.0; self.len()]);
-        L1Errors::new(self.relation, self.most_records, self.len(), zeros)
+        L1Errors::new(self.source.clone(), self.len(), zeros)
     }
 
     /// `|M_r(D)_x − v_x|` for every cell x of every marginal r, as scores of the candidates x, in order.
@@ -82,8 +80,8 @@ impl SealedMarginals {
                 scores.iter_mut().zip(kept).for_each(|(score, (_, error))| *score = error);
             })
         });
-        let sensitivity = ScoreSensitivity::cell_error(self.relation);
-        Ok(Scores::new(sizes.iter().sum(), sensitivity, self.norm(tables), scores))
+        let sensitivity = ScoreSensitivity::cell_error(self.source.relation);
+        Ok(Scores::new(&self.source, sizes.iter().sum(), sensitivity, self.norm(tables), scores))
     }
 
     /// `max_x |M_r(D)_x − v_x|` over the cells x of each marginal r, as scores of the candidates r.
@@ -101,8 +99,8 @@ impl SealedMarginals {
                 scores.fill(errors.fold(0.0, f64::max));
             })
         });
-        let sensitivity = ScoreSensitivity::cell_error(self.relation);
-        Ok(Scores::new(sizes.iter().sum(), sensitivity, self.norm(tables), scores))
+        let sensitivity = ScoreSensitivity::cell_error(self.source.relation);
+        Ok(Scores::new(&self.source, sizes.iter().sum(), sensitivity, self.norm(tables), scores))
     }
 
     /// `M_r(D)_x − v_x` and `v_x − M_r(D)_x` for every cell x of every marginal r, as scores of two candidates each, in order.
@@ -122,8 +120,8 @@ impl SealedMarginals {
                 });
             })
         });
-        let sensitivity = ScoreSensitivity::signed_cell_error(self.relation);
-        Ok(Scores::new(sizes.iter().sum(), sensitivity, self.norm(tables), scores))
+        let sensitivity = ScoreSensitivity::signed_cell_error(self.source.relation);
+        Ok(Scores::new(&self.source, sizes.iter().sum(), sensitivity, self.norm(tables), scores))
     }
 
     /// Scores of a type of one's own.
@@ -131,9 +129,19 @@ impl SealedMarginals {
     /// # Errors
     /// What the type refuses.
     pub fn score(&self, score: &impl Score) -> Result<Scores> {
-        let sensitivity = score.sensitivity(self.relation)?;
+        let sensitivity = score.sensitivity(self.source.relation)?;
         let scores = self.counts.map(|counts| score.scores(counts));
-        Ok(Scores::new(score.candidates(), sensitivity, self.most_records, scores))
+        Ok(Scores::new(
+            &self.source,
+            score.candidates(),
+            sensitivity,
+            self.source.most_records,
+            scores,
+        ))
+    }
+
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
     }
 
     pub(crate) fn counts(&self) -> &Sensitive<Vec<Vec<u32>>> {
@@ -182,7 +190,7 @@ impl SealedMarginals {
     fn norm(&self, tables: &[Vec<f64>]) -> f64 {
         let largest =
             tables.par_iter().map(|table| table.iter().fold(0.0_f64, |m, v| m.max(v.abs())));
-        self.most_records + largest.reduce(|| 0.0, f64::max)
+        self.source.most_records + largest.reduce(|| 0.0, f64::max)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Scores of a selection, with the sensitivity that follows from what they compare.
 
 use crate::error::Result;
+use crate::source::Source;
 use crate::{NeighboringRelation, ScoreSensitivity, Sensitive};
 
 /// Scores of candidates, sealed, with their sensitivity. [`Curator::select`](crate::Curator::select) takes them.
@@ -20,6 +21,7 @@ use crate::{NeighboringRelation, ScoreSensitivity, Sensitive};
 /// ```
 #[must_use]
 pub struct Scores {
+    source: Source,
     candidates: usize,
     sensitivity: ScoreSensitivity,
     /// A bound on what one distance in a score adds up, in counts.
@@ -48,12 +50,13 @@ pub trait Score: Sync {
 
 impl Scores {
     pub(crate) fn new(
+        source: &Source,
         candidates: usize,
         sensitivity: ScoreSensitivity,
         norm: f64,
         values: Sensitive<Vec<f64>>,
     ) -> Self {
-        Self { candidates, sensitivity, norm, values }
+        Self { source: source.clone(), candidates, sensitivity, norm, values }
     }
 
     /// The number of candidates.
@@ -64,6 +67,10 @@ impl Scores {
     /// The largest difference of one score between neighbors.
     pub fn sensitivity(&self) -> ScoreSensitivity {
         self.sensitivity
+    }
+
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
     }
 
     /// Refuses scores whose floating-point errors may exceed what a selection allows for.

@@ -4,6 +4,7 @@ use super::{Bug, bug};
 
 const ERRORS: &str = "privacy/l1_errors.rs";
 const CELLS: &str = "privacy/marginals.rs";
+const SOURCE: &str = "privacy/source.rs";
 const OBSERVED: &str = "privacy/curator/observed.rs";
 const NEIGHBORS: &str = "neighbors::every_comparison";
 const UNIT: &str = "privacy: l1_errors::";
@@ -15,8 +16,8 @@ pub(super) const BUGS: &[Bug] = &[
         NEIGHBORS,
         &[(
             ERRORS,
-            "ScoreSensitivity::l1_error_difference(self.relation)",
-            "(if BUG { ScoreSensitivity::l1_error(self.relation) } else { SAME })",
+            "ScoreSensitivity::l1_error_difference(self.source.relation)",
+            "(if BUG { ScoreSensitivity::l1_error(self.source.relation) } else { SAME })",
         )],
     ),
     bug(
@@ -35,8 +36,8 @@ pub(super) const BUGS: &[Bug] = &[
         NEIGHBORS,
         &[(
             ERRORS,
-            "ScoreSensitivity::l1_error(self.relation).less(penalty)",
-            "(if BUG { ScoreSensitivity::cell_error(self.relation) } else { ScoreSensitivity::l1_error(self.relation) }).less(penalty)",
+            "ScoreSensitivity::l1_error(self.source.relation).less(penalty)",
+            "(if BUG { ScoreSensitivity::cell_error(self.source.relation) } else { ScoreSensitivity::l1_error(self.source.relation) }).less(penalty)",
         )],
     ),
     bug(
@@ -97,8 +98,8 @@ pub(super) const BUGS: &[Bug] = &[
         NEIGHBORS,
         &[(
             ERRORS,
-            "ScoreSensitivity::mean_workload_error(first.relation)",
-            "(if BUG { ScoreSensitivity::cell_error(first.relation) } else { SAME })",
+            "ScoreSensitivity::mean_workload_error(first.source.relation)",
+            "(if BUG { ScoreSensitivity::cell_error(first.source.relation) } else { SAME })",
         )],
     ),
     bug(
@@ -169,8 +170,8 @@ pub(super) const BUGS: &[Bug] = &[
         NEIGHBORS,
         &[(
             CELLS,
-            "ScoreSensitivity::signed_cell_error(self.relation)",
-            "(if BUG { ScoreSensitivity::signed_cell_error(self.relation).weighted(0.5)? } else { SAME })",
+            "ScoreSensitivity::signed_cell_error(self.source.relation)",
+            "(if BUG { ScoreSensitivity::signed_cell_error(self.source.relation).weighted(0.5)? } else { SAME })",
         )],
     ),
     bug(
@@ -181,6 +182,16 @@ pub(super) const BUGS: &[Bug] = &[
             "pap/pmw.rs",
             "Ok(ScoreSensitivity::cell_error(relation))",
             "if BUG { return ScoreSensitivity::cell_error(relation).weighted(0.5); } SAME",
+        )],
+    ),
+    bug(
+        "values-of-another-curator",
+        "a curator releases the sealed values of another, whose table its ledger does not pay for",
+        "order::sealed_values_of",
+        &[(
+            SOURCE,
+            "if Arc::ptr_eq(&self.curator, curator) {",
+            "if BUG || Arc::ptr_eq(&self.curator, curator) {",
         )],
     ),
     bug(

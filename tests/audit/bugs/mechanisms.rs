@@ -14,8 +14,8 @@ pub(super) const BUGS: &[Bug] = &[
         &[
             (
                 "privacy/curator/measure.rs",
-                "StatisticSensitivity::l1_errors(errors.relation(), errors.len())?",
-                "StatisticSensitivity::l1_errors(errors.relation(), if BUG { 1 } else { errors.len() })?",
+                "StatisticSensitivity::l1_errors(self.relation(), errors.len())?",
+                "StatisticSensitivity::l1_errors(self.relation(), if BUG { 1 } else { errors.len() })?",
             ),
             (
                 "privacy/sensitive.rs",

@@ -261,7 +261,7 @@ impl Curator<'_> {
     /// Measures `‖M_r(D) − v_r‖₁` of marginals together, at a cost of `rho`, as [`measure_statistic`](Self::measure_statistic).
     ///
     /// # Errors
-    /// No number, more than 2²⁴, or as [`measure_statistic`](Self::measure_statistic).
+    /// Errors of another curator, no number, more than 2²⁴, or as [`measure_statistic`](Self::measure_statistic).
     pub fn measure_l1_errors(
         &mut self,
         errors: L1Errors,
@@ -269,7 +269,8 @@ impl Curator<'_> {
         rho: Rho,
         purpose: &str,
     ) -> Result<NoisyStatistics> {
-        let sensitivity = StatisticSensitivity::l1_errors(errors.relation(), errors.len())?;
+        errors.source().check(&self.identity)?;
+        let sensitivity = StatisticSensitivity::l1_errors(self.relation(), errors.len())?;
         self.measure_values(errors.into_values(), sensitivity, form, rho, purpose)
     }
 
@@ -278,7 +279,7 @@ impl Curator<'_> {
     /// `weights`: `a_r`, which are not negative and sum to at most 1.
     ///
     /// # Errors
-    /// Weights out of range, or as [`measure_statistic`](Self::measure_statistic).
+    /// Errors of another curator, weights out of range, or as [`measure_statistic`](Self::measure_statistic).
     pub fn measure_mean_l1_error(
         &mut self,
         errors: &L1Errors,
@@ -287,7 +288,8 @@ impl Curator<'_> {
         rho: Rho,
         purpose: &str,
     ) -> Result<NoisyStatistics> {
-        let sensitivity = StatisticSensitivity::mean_l1_error(errors.relation())?;
+        errors.source().check(&self.identity)?;
+        let sensitivity = StatisticSensitivity::mean_l1_error(self.relation())?;
         self.measure_values(errors.mean(weights)?, sensitivity, form, rho, purpose)
     }
 
@@ -340,7 +342,7 @@ impl Curator<'_> {
     /// rounding and floating-point errors of up to half a step in each score (`docs/theory/sensitivities.md`).
     ///
     /// # Errors
-    /// No candidate; scores of another relation, or too large to be as precise as their sensitivity assumes, which does not
+    /// No candidate; scores of another curator or relation, or too large to be as precise as their sensitivity assumes, which does not
     /// depend on the records; a `rho` of 0 or above what is left. After the charge: another number of scores than of
     /// candidates, or a score that is not finite.
     pub fn select(
@@ -375,11 +377,12 @@ impl Curator<'_> {
         selector.draw_all(&scores.into_values().open_all(candidates, &paid)?, paid.noise)
     }
 
-    /// Refuses a selection among none, scores of another relation, and scores that are not precise.
+    /// Refuses a selection among none, scores of another curator or relation, and scores that are not precise.
     fn check_selection(&self, scores: &Scores) -> Result<()> {
         if scores.candidates() == 0 {
             return Err(Error::invalid_parameter("candidates", 0, "at least one"));
         }
+        scores.source().check(&self.identity)?;
         if scores.sensitivity().relation() != self.relation() {
             let found = scores.sensitivity().relation();
             let expected = "the curator's";

@@ -1,15 +1,22 @@
-use super::*;
-use crate::NeighboringRelation::{AddRemoveOne, ReplaceOne};
+use std::sync::Arc;
 
-/// Marginals of three records over two and three cells.
-fn marginals() -> SealedMarginals {
-    let shapes = vec![(2, "a".into()), (3, "b".into())];
-    let counts = Sensitive::new(vec![vec![3, 0], vec![1, 0, 2]]);
-    SealedMarginals::new(ReplaceOne, 3.0, shapes, counts)
+use super::*;
+use crate::NeighboringRelation::ReplaceOne;
+
+/// A curator of three records.
+fn source() -> Source {
+    Source::new(&Arc::new(()), ReplaceOne, 3.0)
 }
 
-fn compared(tables: [&[f64]; 2]) -> L1Errors {
-    let marginals = marginals();
+/// Marginals of three records over two and three cells.
+fn marginals(of: &Source) -> SealedMarginals {
+    let shapes = vec![(2, "a".into()), (3, "b".into())];
+    let counts = Sensitive::new(vec![vec![3, 0], vec![1, 0, 2]]);
+    SealedMarginals::new(of.clone(), shapes, counts)
+}
+
+fn compared(of: &Source, tables: [&[f64]; 2]) -> L1Errors {
+    let marginals = marginals(of);
     let mut errors = marginals.l1_errors();
     errors.compare(&marginals, &[0, 1], &tables, 1.0).unwrap();
     errors
@@ -20,7 +27,8 @@ const FAR: [&[f64]; 2] = [&[0.0, 3.0], &[0.0, 9.0, 0.0]];
 
 #[test]
 fn scores_are_made_of_distances_as_they_say() {
-    let (near, far) = (compared(NEAR), compared(FAR));
+    let source = source();
+    let (near, far) = (compared(&source, NEAR), compared(&source, FAR));
     assert_eq!(far.plain(&[1, 0]).unwrap().values().value(), &[12.0, 6.0]);
     let of = |marginal, weight, noise| GainOf { marginal, weight, noise };
     let candidates = [of(0, 2.0, 1.5), of(1, -1.0, 0.0)];
@@ -38,11 +46,12 @@ fn scores_are_made_of_distances_as_they_say() {
 
 #[test]
 fn lists_are_scaled_extended_and_averaged() {
-    let marginals = marginals();
+    let of = source();
+    let marginals = marginals(&of);
     let mut errors = marginals.l1_errors();
     errors.compare(&marginals, &[1], &[[2_u32, 0, 0]], 0.5).unwrap();
     assert_eq!(errors.values.value(), &[0.0, 2.0], "what was not compared is 0");
-    errors.extend(&compared(NEAR));
+    errors.extend(&compared(&of, NEAR)).unwrap();
     assert_eq!((errors.len(), errors.values.value()), (4, &vec![0.0, 2.0, 2.0, 0.0]));
     assert_eq!(errors.mean(&[0.0, 0.5, 0.25, 0.25]).unwrap().value(), &[1.5]);
     assert!(errors.mean(&[0.5, 0.5, 0.5, 0.5]).is_err() && errors.mean(&[1.0]).is_err());
@@ -51,11 +60,14 @@ fn lists_are_scaled_extended_and_averaged() {
 
 #[test]
 fn what_would_not_have_the_stated_sensitivity_is_refused() {
-    let marginals = marginals();
+    let of = source();
+    let marginals = marginals(&of);
     let mut errors = marginals.l1_errors();
     assert!(errors.compare(&marginals, &[0], &[[1.0; 3]], 1.0).is_err(), "another shape");
     assert!(errors.compare(&marginals, &[2], &[[1.0; 3]], 1.0).is_err(), "no such marginal");
     assert!(errors.compare(&marginals, &[0, 1], &[[1.0; 2]], 1.0).is_err(), "one table for two");
+    assert!(errors.compare(&marginals, &[0], &[[f64::NAN, 1.0]], 1.0).is_err());
+    assert!(errors.compare(&marginals, &[0], &[[1.0, f64::INFINITY]], 1.0).is_err());
     let of = |marginal, weight, noise| GainOf { marginal, weight, noise };
     for wrong in [
         of(2, 1.0, 0.0),
@@ -67,7 +79,7 @@ fn what_would_not_have_the_stated_sensitivity_is_refused() {
     ] {
         assert!(errors.gains(Gain::Shrunk, &[wrong]).is_err(), "{wrong:?}");
     }
-    let lists = || [compared(NEAR), compared(FAR)];
+    let lists = || [compared(&of, NEAR), compared(&of, FAR)];
     let refused = |shares: &[(usize, f64)], constants: &[f64]| {
         L1Errors::minus_means(&lists(), shares, constants).is_err()
     };
@@ -77,9 +89,14 @@ fn what_would_not_have_the_stated_sensitivity_is_refused() {
     assert!(refused(&[(2, 0.5)], &[0.0; 2]), "no such marginal");
     assert!(refused(&[(0, 0.5)], &[0.0]), "one constant for two");
     assert!(!refused(&[(0, 0.5)], &[0.0; 2]));
-    let mut other = compared(NEAR);
-    other.relation = AddRemoveOne;
-    let own = OwnError::Sealed(&other);
-    assert!(errors.improvements(&[ImprovementOf { marginal: 0, own }]).is_err());
+    assert!(refused(&[(0, 0.5)], &[f64::NAN, 0.0]) && refused(&[(0, 0.5)], &[0.0, f64::INFINITY]));
+    let expected = |own| errors.improvements(&[ImprovementOf { marginal: 0, own }]);
+    assert!(expected(OwnError::Expected(f64::NAN)).is_err());
+    assert!(expected(OwnError::Sealed(&compared(&of, NEAR))).is_ok());
+    // Of another curator.
+    let other = compared(&source(), NEAR);
+    assert!(expected(OwnError::Sealed(&other)).is_err());
+    assert!(errors.extend(&other).is_err());
+    assert!(errors.compare(&self::marginals(&source()), &[0], &[[1.0; 2]], 1.0).is_err());
     assert!(L1Errors::minus_means(&[errors, other], &[(0, 1.0)], &[0.0; 2]).is_err());
 }

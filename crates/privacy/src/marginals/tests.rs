@@ -1,9 +1,12 @@
+use std::sync::Arc;
+
 use super::*;
 use crate::NeighboringRelation::ReplaceOne;
 
 fn marginals() -> SealedMarginals {
     let shapes = vec![(2, "a".into()), (3, "b".into())];
-    SealedMarginals::new(ReplaceOne, 3.0, shapes, Sensitive::new(vec![vec![3, 0], vec![1, 0, 2]]))
+    let source = Source::new(&Arc::new(()), ReplaceOne, 3.0);
+    SealedMarginals::new(source, shapes, Sensitive::new(vec![vec![3, 0], vec![1, 0, 2]]))
 }
 
 #[test]

@@ -199,7 +199,9 @@ fn candidates_are_selected_with_the_probabilities_they_should() {
             let mut bins = scores.map(|_| (0.0, 0.0));
             for _ in 0..draws {
                 let sealed = Sensitive::new(scores.to_vec());
-                let sealed = Scores::new(scores.len(), sensitivity, 0.0, sealed);
+                let marginals = curator.marginals(&[]).unwrap();
+                let source = marginals.source();
+                let sealed = Scores::new(source, scores.len(), sensitivity, 0.0, sealed);
                 let chosen = curator.select(selection, sealed, rho, "test").unwrap();
                 bins[chosen].0 += 1.0;
             }
