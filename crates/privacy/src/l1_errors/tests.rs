@@ -46,12 +46,12 @@ fn scores_are_made_of_distances_as_they_say() {
 
 #[test]
 fn lists_are_scaled_extended_and_averaged() {
-    let of = source();
-    let marginals = marginals(&of);
+    let here = source();
+    let marginals = marginals(&here);
     let mut errors = marginals.l1_errors();
     errors.compare(&marginals, &[1], &[[2_u32, 0, 0]], 0.5).unwrap();
     assert_eq!(errors.values.value(), &[0.0, 2.0], "what was not compared is 0");
-    errors.extend(&compared(&of, NEAR)).unwrap();
+    errors.extend(&compared(&here, NEAR)).unwrap();
     assert_eq!((errors.len(), errors.values.value()), (4, &vec![0.0, 2.0, 2.0, 0.0]));
     assert_eq!(errors.mean(&[0.0, 0.5, 0.25, 0.25]).unwrap().value(), &[1.5]);
     assert!(errors.mean(&[0.5, 0.5, 0.5, 0.5]).is_err() && errors.mean(&[1.0]).is_err());
@@ -60,8 +60,8 @@ fn lists_are_scaled_extended_and_averaged() {
 
 #[test]
 fn what_would_not_have_the_stated_sensitivity_is_refused() {
-    let of = source();
-    let marginals = marginals(&of);
+    let here = source();
+    let marginals = marginals(&here);
     let mut errors = marginals.l1_errors();
     assert!(errors.compare(&marginals, &[0], &[[1.0; 3]], 1.0).is_err(), "another shape");
     assert!(errors.compare(&marginals, &[2], &[[1.0; 3]], 1.0).is_err(), "no such marginal");
@@ -79,7 +79,7 @@ fn what_would_not_have_the_stated_sensitivity_is_refused() {
     ] {
         assert!(errors.gains(Gain::Shrunk, &[wrong]).is_err(), "{wrong:?}");
     }
-    let lists = || [compared(&of, NEAR), compared(&of, FAR)];
+    let lists = || [compared(&here, NEAR), compared(&here, FAR)];
     let refused = |shares: &[(usize, f64)], constants: &[f64]| {
         L1Errors::minus_means(&lists(), shares, constants).is_err()
     };
@@ -90,9 +90,10 @@ fn what_would_not_have_the_stated_sensitivity_is_refused() {
     assert!(refused(&[(0, 0.5)], &[0.0]), "one constant for two");
     assert!(!refused(&[(0, 0.5)], &[0.0; 2]));
     assert!(refused(&[(0, 0.5)], &[f64::NAN, 0.0]) && refused(&[(0, 0.5)], &[0.0, f64::INFINITY]));
-    let expected = |own| errors.improvements(&[ImprovementOf { marginal: 0, own }]);
+    let expected = |own: OwnError<'_>| errors.improvements(&[ImprovementOf { marginal: 0, own }]);
     assert!(expected(OwnError::Expected(f64::NAN)).is_err());
-    assert!(expected(OwnError::Sealed(&compared(&of, NEAR))).is_ok());
+    let near = compared(&here, NEAR);
+    assert!(expected(OwnError::Sealed(&near)).is_ok());
     // Of another curator.
     let other = compared(&source(), NEAR);
     assert!(expected(OwnError::Sealed(&other)).is_err());
