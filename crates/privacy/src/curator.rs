@@ -41,11 +41,11 @@ use jointly_pgm::domain::{Clique, Domain};
 ///
 /// ```
 /// use jointly_pgm::{Clique, Dataset, Domain};
-/// use jointly_privacy::{Budget, NeighboringRelation::AddRemoveOne, NoiseSeed, Rho};
+/// use jointly_privacy::{Budget, NeighboringRelation::AddRemoveOne, NoiseSeed};
 /// let private = Dataset::from_rows(Domain::new([("sex", 2), ("age", 4)])?, &[[0, 3], [1, 2], [1, 1]])?;
 /// let budget = Budget::approximate(1.0, 1e-9)?;
 /// let mut curator = budget.curator(&private, AddRemoveOne, NoiseSeed::System)?;
-/// let tenth = Rho::new(budget.rho().get() / 10.0)?;
+/// let (tenth, _) = budget.rho().fraction(0.1)?;
 /// let noisy = curator.measure(&Clique::new([0]), tenth)?;
 /// assert_eq!((noisy.values.len(), curator.ledger().entries().len()), (2, 1));
 /// assert!(curator.remaining() < budget.rho());
