@@ -25,6 +25,7 @@ use NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
 
 use crate::mechanisms::parameters;
 use crate::own;
+use crate::sensitivity::choices;
 use crate::statistics::relations;
 
 /// Rounding that the grid of a selection outweighs.
@@ -55,7 +56,7 @@ fn everyone(domain: &Domain) -> Vec<Vec<u32>> {
     })
 }
 
-/// All tables that differ as the relation allows. Of households that come, those whose members are of at most two kinds.
+/// All tables that differ as the relation allows. Any records may be a household that leaves, or one that comes.
 fn neighbors(domain: &Domain, rows: &[Vec<u32>], relation: NeighboringRelation) -> Vec<Dataset> {
     let all = everyone(domain);
     let mut found = Vec::new();
@@ -80,15 +81,12 @@ fn neighbors(domain: &Domain, rows: &[Vec<u32>], relation: NeighboringRelation) 
             );
         }
         AddRemoveUnit(most) => {
-            let most = usize::try_from(most.get()).unwrap();
-            for first in 0..rows.len() {
-                let at: Vec<usize> = (first..rows.len()).take(most).collect();
-                found.extend((1..=at.len()).map(|size| table(domain, &without(&at[..size]))));
-            }
-            for size in 1..=most {
-                for (one, two) in all.iter().flat_map(|one| all.iter().map(move |two| (one, two))) {
-                    let unit: Vec<Vec<u32>> =
-                        (0..size).map(|i| if i % 2 == 0 { one } else { two }.clone()).collect();
+            for size in 1..=usize::try_from(most.get()).unwrap() {
+                let leaving = choices(rows.len(), size);
+                let leaving = leaving.iter().filter(|at| at.windows(2).all(|w| w[0] < w[1]));
+                found.extend(leaving.map(|at| table(domain, &without(at))));
+                for coming in choices(all.len(), size) {
+                    let unit: Vec<Vec<u32>> = coming.iter().map(|at| all[*at].clone()).collect();
                     found.push(table(domain, &[rows, &unit].concat()));
                 }
             }

@@ -50,7 +50,7 @@ impl<F: Fn(&[u32]) -> Vec<f64> + Sync> Statistic for Own<'_, StatisticSensitivit
     }
 }
 
-/// Scores of so many candidates, by the counts of a marginal.
+/// Scores computed from the counts of a marginal, with the stated number of candidates.
 pub(crate) fn scores(
     curator: &Curator<'_>,
     clique: &Clique,
@@ -62,7 +62,7 @@ pub(crate) fn scores(
     marginals.score(&Own { clique, numbers: candidates, sensitivity, of }).unwrap()
 }
 
-/// Measures numbers by the counts of a marginal.
+/// Measures numbers computed from the counts of a marginal.
 pub(crate) fn measure(
     curator: &mut Curator<'_>,
     clique: &Clique,

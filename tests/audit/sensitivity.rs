@@ -22,7 +22,7 @@ fn relations() -> [NeighboringRelation; 3] {
 }
 
 /// All sorted lists of this many numbers below `below`, repetitions included.
-fn choices(below: usize, length: usize) -> Vec<Vec<usize>> {
+pub(crate) fn choices(below: usize, length: usize) -> Vec<Vec<usize>> {
     (0..length).fold(vec![vec![]], |lists, _| {
         let longer = |list: Vec<usize>| {
             let first = list.last().copied().unwrap_or(0);

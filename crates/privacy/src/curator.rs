@@ -33,7 +33,7 @@ use jointly_pgm::domain::{Clique, Domain};
 /// Holds the private records, the remaining budget and the noise generator.
 ///
 /// One private function, shared by all accesses, charges every result to the ledger before its noise is drawn.
-/// Values that are not charged are [`Sensitive`]. Error messages never depend on the records.
+/// Values that are not charged are sealed. Error messages never depend on the records.
 ///
 /// Under [`NeighboringRelation::ReplaceOne`] the number of records is public; otherwise it must be measured. Under
 /// [`NeighboringRelation::AddRemoveUnit`] no unit may have more records than the relation allows:

@@ -34,6 +34,38 @@ pub struct Scores {
 /// An implementation states how much one record changes a score, and proves it in its documentation. It is audited as
 /// the library's own: [`Curator::with_neighbors`](crate::Curator::with_neighbors) shows how much the scores of a run change
 /// between neighbors, beside what was stated.
+///
+/// ```
+/// use jointly_pgm::{Clique, Dataset, Domain};
+/// use jointly_privacy::{
+///     Curator, NeighboringRelation, NoiseSeed, Result, Rho, Score, ScoreSensitivity, Selection,
+/// };
+///
+/// /// The counts of a marginal of three cells. One record changes a count by at most 1.
+/// struct Largest;
+///
+/// impl Score for Largest {
+///     fn candidates(&self) -> usize {
+///         3
+///     }
+///     fn sensitivity(&self, relation: NeighboringRelation) -> Result<ScoreSensitivity> {
+///         Ok(ScoreSensitivity::cell_error(relation))
+///     }
+///     fn scores(&self, marginals: &[Vec<u32>]) -> Vec<f64> {
+///         marginals[0].iter().map(|count| f64::from(*count)).collect()
+///     }
+/// }
+///
+/// let table = |rows: [[u32; 1]; 4]| Dataset::from_rows(Domain::new([("sex", 3)])?, &rows);
+/// let (private, neighbor) = (table([[0], [2], [2], [1]])?, table([[0], [2], [0], [1]])?);
+/// let relation = NeighboringRelation::ReplaceOne;
+/// let curator = Curator::new(&private, relation, Rho::from_f64(1.0)?, NoiseSeed::Fixed(1))?;
+/// let mut curator = curator.with_neighbors(vec![&neighbor])?; // an audit, which is not private
+/// let scores = curator.marginals(&[Clique::new([0])])?.score(&Largest)?;
+/// curator.select(Selection::Exponential, scores, Rho::from_f64(0.5)?, "the most frequent")?;
+/// assert_eq!((curator.changes()[0].largest, curator.changes()[0].stated), (1.0, 1.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Score: Sync {
     /// The number of candidates. It does not depend on the records.
     fn candidates(&self) -> usize;

@@ -4,11 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::sampler::{DiscreteGaussian, DiscreteLaplace, IntegerNoise, LARGEST_PART};
-use jointly_pgm::domain::Clique;
-
 use crate::{
     MarginalSensitivity, NeighboringRelation, NoiseMechanism, Ratio, Rho, variance_at_least,
 };
+use jointly_pgm::domain::Clique;
 
 /// Steps of the grid in one count.
 const STEPS: u32 = 1 << 8;

@@ -342,9 +342,9 @@ impl Curator<'_> {
     /// rounding and floating-point errors of up to half a step in each score (`docs/theory/sensitivities.md`).
     ///
     /// # Errors
-    /// No candidate; scores of another curator or relation, or too large to be as precise as their sensitivity assumes, which does not
-    /// depend on the records; a `rho` of 0 or above what is left. After the charge: another number of scores than of
-    /// candidates, or a score that is not finite.
+    /// No candidate; scores of another curator or relation; scores too large to be as precise as their sensitivity
+    /// assumes, which does not depend on the records; a `rho` of 0 or above what is left. After the charge: another number
+    /// of scores than of candidates, or a score that is not finite.
     pub fn select(
         &mut self,
         selection: Selection,
