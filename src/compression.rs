@@ -6,10 +6,8 @@
 //! cost it noise and model size, and tell it nothing. The mechanism MST has the step (arXiv:2108.04978), without the
 //! spreading.
 
-use crate::data::{Column, Dataset, PublicData};
-use crate::domain::{
-    Bins, Clique, Domain, Group, GroupValue, Kind, Piece, Schema, SchemaColumn, texts,
-};
+use crate::data::{PublicData, Recoding};
+use crate::domain::{Bins, Clique, Group, GroupValue, Kind, Piece, Schema, SchemaColumn, texts};
 use crate::error::Result;
 use crate::privacy::{Curator, Inputs, NoisyMarginal, Rho};
 
@@ -71,9 +69,7 @@ pub fn measure(
 #[derive(Clone, Debug)]
 pub struct Compression {
     schema: Schema,
-    domain: Domain,
-    /// The new code of each code, for the attributes that changed, by name.
-    codes: Vec<Option<Vec<u32>>>,
+    recoding: Recoding,
 }
 
 impl Compression {
@@ -99,8 +95,9 @@ impl Compression {
             kinds.push(kind);
             codes.push(map);
         }
-        let domain = schema.domain();
-        Ok(Self { schema: schema.with_kinds("compressed schema", kinds)?, domain, codes })
+        let merged = schema.with_kinds("compressed schema", kinds)?;
+        let recoding = Recoding::new(schema.domain(), merged.domain(), codes)?;
+        Ok(Self { schema: merged, recoding })
     }
 
     /// The schema with the merged values.
@@ -108,34 +105,9 @@ impl Compression {
         &self.schema
     }
 
-    /// Number of attributes with merged values.
-    pub fn attributes(&self) -> usize {
-        self.codes.iter().flatten().count()
-    }
-
-    /// The same records under the new codes: a function of each record by itself. The table may lack attributes.
-    ///
-    /// # Errors
-    /// A table with an attribute of another number of values.
-    pub fn recode(&self, table: &Dataset) -> Result<Dataset> {
-        let new = self.schema.domain();
-        let attributes = table.domain().attributes().iter().zip(table.columns());
-        let recoded = attributes.map(|(attribute, column)| {
-            let position = self.domain.position(&attribute.name);
-            let map = position.and_then(|own| self.codes.get(own)?.as_ref());
-            let (Some(position), Some(map)) = (position, map) else {
-                return Ok(((attribute.name.clone(), attribute.cardinality), column.clone()));
-            };
-            let values = new.cardinality(position);
-            let code = |code: u32| map.get(code as usize).copied().unwrap_or(u32::MAX);
-            let column = Column::from_codes(column.iter().map(code), values)?;
-            Ok(((attribute.name.clone(), new.attributes()[position].cardinality), column))
-        });
-        let (attributes, columns): (Vec<_>, Vec<_>) =
-            recoded.collect::<Result<Vec<_>>>()?.into_iter().unzip();
-        let domain = Domain::new(attributes)?;
-        let domain = if domain.attributes() == new.attributes() { new } else { domain };
-        Ok(Dataset::new(domain, columns)?)
+    /// The new codes of the old ones.
+    pub fn recoding(&self) -> &Recoding {
+        &self.recoding
     }
 }
 

@@ -155,7 +155,7 @@ pub use jointly_privacy as privacy;
 pub use mechanism::{AnchorPgm, JamPgm, Mechanism, Release, Task};
 pub use model::{Drawing, Model};
 pub use observe::Silent;
-pub use privacy::{Budget, Curator, NeighboringRelation, NoiseSeed};
+pub use privacy::{Budget, Curator, NeighboringRelation, NoiseSeed, PrivateTable};
 pub use query::Workload;
 pub use rand;
 pub use synthesis::Job;

@@ -138,7 +138,7 @@ pub enum Notice {
         /// δ.
         delta: f64,
         /// n, public or measured.
-        records: usize,
+        records: u64,
     },
     /// ε is so large that it limits hardly anything.
     LargeEpsilon {
@@ -190,6 +190,7 @@ pub enum Notice {
 /// let mut observer = Counting::default();
 /// # let schema = jointly::Schema::from_json(r#"{"a": 2}"#, "domain.json")?;
 /// # let rows = jointly::Dataset::from_rows(schema.domain(), &[[0], [1]])?;
+/// # let rows = jointly::PrivateTable::of_records(rows, Default::default())?;
 /// let mut job = jointly::Job::new(rows, schema, 1.0, 1e-6);
 /// (job.mechanism, job.workload) = ("independent".into(), "all-1-way".into());
 /// job.run(&mut observer)?;

@@ -34,6 +34,8 @@ mod order;
 mod own;
 #[path = "quick.rs"]
 mod quick;
+#[path = "audit/sealed.rs"]
+mod sealed;
 #[path = "audit/sensitivity.rs"]
 mod sensitivity;
 #[path = "audit/statistics.rs"]

@@ -20,16 +20,20 @@ class Schema:
     def select(self, names: Sequence[str]) -> Schema: ...
 
 @final
-class Rows:
+class PrivateRows:
     @staticmethod
     def read(
         schema: Schema,
         table: Any,
         name: str,
-        kind: str,
         neighbors: str = "replace-one",
         unit: tuple[str, int] | None = None,
-    ) -> Rows: ...
+    ) -> PrivateRows: ...
+
+@final
+class Rows:
+    @staticmethod
+    def read(schema: Schema, table: Any, name: str) -> Rows: ...
 
 @final
 class Model:
@@ -80,7 +84,7 @@ def fit(
     settings: str,
     label: str,
     overwrite: bool,
-    private: Rows,
+    private: PrivateRows,
     public: Sequence[tuple[str, Rows]],
     keep: Callable[[Release], object],
     listener: Callable[[str], object] | None = None,
@@ -115,7 +119,7 @@ def evaluate(
 ) -> str: ...
 def trust(
     schema: Schema,
-    private: Rows,
+    private: PrivateRows,
     public: Sequence[tuple[str, Rows]],
     workload: str,
     epsilon: float,

@@ -181,11 +181,11 @@ class Synthesizer:
         """
         native = self.schema._native
         unit = units(self.unit, self.max_records)
-        private = _native.Rows.read(native, readable(table), _name(table, "private table"), "private", self.neighbors, unit)
+        private = _native.PrivateRows.read(native, readable(table), _name(table, "private table"), self.neighbors, unit)
         groups = self.parameters.get("groups") or []
         lacking = self.schema.select([name for name in self.schema.attributes if name not in groups]) if groups else self.schema
         tables = [
-            (name, _native.Rows.read(lacking._native, readable(rows), _name(rows, name), "public"))
+            (name, _native.Rows.read(lacking._native, readable(rows), _name(rows, name)))
             for name, rows in (public or {}).items()
         ]
         if isinstance(table, (str, os.PathLike)):

@@ -123,8 +123,8 @@ def trust(
     >>> found["tables"][found["by_marginals"][0]]["name"], found["is_private"]
     ('near', False)
     """
-    private = _native.Rows.read(schema._native, readable(table), "private table", "private", neighbors, units(unit, max_records))
-    tables = [(name, _native.Rows.read(schema._native, readable(rows), name, "public")) for name, rows in public.items()]
+    private = _native.PrivateRows.read(schema._native, readable(table), "private table", neighbors, units(unit, max_records))
+    tables = [(name, _native.Rows.read(schema._native, readable(rows), name)) for name, rows in public.items()]
     name = Workload._of(workload)._name()
     found: dict[str, Any] = json.loads(
         _native.trust(schema._native, private, tables, name, epsilon, delta, neighbors, units(unit, max_records), seed)

@@ -21,7 +21,7 @@ mod _native {
     #[pymodule_export]
     use super::release::{Release, fit};
     #[pymodule_export]
-    use super::tables::{Rows, Schema, columns};
+    use super::tables::{PrivateRows, Rows, Schema, columns};
     #[pymodule_export]
     use super::tools::{
         budget, evaluate, evaluation_settings, ledger, mechanisms, plan, set_threads, settings,

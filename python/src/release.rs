@@ -6,12 +6,11 @@ use std::sync::Arc;
 use jointly::Job;
 use jointly::data::arrow::to_record_batch;
 use jointly::data::{Dataset, Labels, write_text};
-use jointly::domain::Domain;
 use jointly::privacy::LedgerFile;
 use jointly::rand::rngs::ChaCha20Rng;
 use jointly::rand::{self, SeedableRng};
 use jointly::synthesis::{
-    Existing, PublicTable, ReservedOutputs, Synthesized, Tables, reserve_files,
+    Existing, PrivateSource, PublicTable, ReservedOutputs, Synthesized, Tables, reserve_files,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -21,7 +20,7 @@ use serde_json::Value;
 use crate::errors::{Raise, json, wrong};
 use crate::model::Model;
 use crate::process;
-use crate::tables::{Rows, Schema};
+use crate::tables::{PrivateRows, Rows, Schema};
 use crate::watch;
 
 /// A finished run. It holds no private records.
@@ -46,7 +45,7 @@ pub(crate) fn fit(
     settings: &str,
     label: String,
     overwrite: bool,
-    private: &Rows,
+    private: &PrivateRows,
     public: Vec<(String, PyRef<'_, Rows>)>,
     keep: &Bound<'_, PyAny>,
     listener: Option<&Bound<'_, PyAny>>,
@@ -57,17 +56,15 @@ pub(crate) fn fit(
     job.schema = jointly::Schema::clone(&schema.0).into();
     job.public = public
         .into_iter()
-        .map(|(name, rows)| PublicTable { name, source: rows.source(String::new()) })
+        .map(|(name, rows)| PublicTable { name, source: rows.source() })
         .collect();
     if overwrite {
         job.existing = Existing::Replaced;
     }
     let outcome = watch::keeping(py, listener, move |observer| {
-        let Synthesized { mut tables, release, rows, .. } = job.fit(observer)?;
-        // Nothing of the private records is kept.
-        let nobody = empty(tables.private.domain())?;
-        tables.private = nobody.clone().into();
-        job.private = nobody.into();
+        let Synthesized { tables, release, rows, .. } = job.fit(observer)?;
+        // The private table is not kept.
+        job.private = PrivateSource::default();
         Ok((job, tables, release, rows))
     })?;
     let (found, exception) = match outcome {
@@ -84,11 +81,6 @@ pub(crate) fn fit(
 pub(crate) fn reserved(path: &Path, overwrite: bool) -> jointly::Result<ReservedOutputs> {
     let existing = if overwrite { Existing::Replaced } else { Existing::Refused };
     reserve_files(&[], &[("path", path)], existing)
-}
-
-/// A table without records.
-fn empty(domain: &Domain) -> jointly::Result<Dataset> {
-    Ok(Dataset::from_rows(domain.clone(), &[[0_u32; 0]; 0])?)
 }
 
 #[pymethods]

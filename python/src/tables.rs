@@ -11,12 +11,12 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 use jointly::Job;
 use jointly::data::arrow::ArrowTable;
 use jointly::data::{
-    Dataset, Document, Draft, Units, WholeTable, draft, draft_from_document, draft_from_public,
+    Dataset, Document, Draft, WholeTable, draft, draft_from_document, draft_from_public,
     read_private_arrow, read_private_csv, read_public_csv,
 };
 use jointly::domain::TableFormat;
-use jointly::privacy::PrivacyUnit;
-use jointly::synthesis::TableSource;
+use jointly::privacy::{PrivacyUnit, PrivateTable};
+use jointly::synthesis::{PrivateSource, TableSource};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
@@ -135,7 +135,11 @@ impl Table {
         }
     }
 
-    fn private(&self, schema: &jointly::Schema, unit: &PrivacyUnit) -> jointly::Result<Dataset> {
+    fn private(
+        &self,
+        schema: &jointly::Schema,
+        unit: &PrivacyUnit,
+    ) -> jointly::Result<PrivateTable> {
         match self {
             Self::File(path) => read_private_csv(path, schema, unit),
             Self::Memory(table) => read_private_arrow(table, schema, unit),
@@ -162,48 +166,67 @@ impl Table {
     }
 }
 
-/// Records in memory, coded. They may be private: this class has no representation of its contents and is never pickled.
+/// The private table, coded and sealed. It has no representation of its contents and is never pickled.
 #[pyclass(frozen, module = "jointly_dp._native")]
-pub(crate) struct Rows {
-    pub(crate) data: Arc<Dataset>,
-    units: Option<Units>,
-}
+pub(crate) struct PrivateRows(pub(crate) PrivateTable);
 
 #[pymethods]
-impl Rows {
-    /// Codes a table: a path, something that exports Arrow, or a dictionary of columns.
-    ///
-    /// `kind`: `private` or `public`.
+impl PrivateRows {
+    /// Codes and seals a table: a path, something that exports Arrow, or a dictionary of columns.
     #[staticmethod]
-    #[pyo3(signature = (schema, table, name, kind, neighbors="replace-one", unit=None))]
+    #[pyo3(signature = (schema, table, name, neighbors="replace-one", unit=None))]
     fn read(
         py: Python<'_>,
         schema: &Schema,
         table: &Bound<'_, PyAny>,
         name: &str,
-        kind: &str,
         neighbors: &str,
         unit: Option<(String, u32)>,
     ) -> PyResult<Self> {
         let unit = privacy_unit(py, neighbors, unit)?;
-        let units = unit.units().cloned();
-        let (schema, is_public) = (Arc::clone(&schema.0), kind == "public");
-        let table = Table::new(table, name)?;
-        let data = watch::run(py, None, move |_| {
-            if is_public { table.public(&schema) } else { table.private(&schema, &unit) }
-        })?;
-        Ok(Self { data: Arc::new(data), units })
+        let (schema, table) = (Arc::clone(&schema.0), Table::new(table, name)?);
+        Ok(Self(watch::run(py, None, move |_| table.private(&schema, &unit))?))
     }
 
     fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err("records are not pickled: they may be private"))
+        Err(PyTypeError::new_err("the private table is not pickled"))
+    }
+}
+
+impl PrivateRows {
+    /// The table of a job.
+    pub(crate) fn source(&self, label: String) -> PrivateSource {
+        PrivateSource::Sealed { table: self.0.clone(), label }
+    }
+}
+
+/// The records of a public table, coded.
+#[pyclass(frozen, module = "jointly_dp._native")]
+pub(crate) struct Rows(pub(crate) Arc<Dataset>);
+
+#[pymethods]
+impl Rows {
+    /// Codes a table: a path, something that exports Arrow, or a dictionary of columns.
+    #[staticmethod]
+    fn read(
+        py: Python<'_>,
+        schema: &Schema,
+        table: &Bound<'_, PyAny>,
+        name: &str,
+    ) -> PyResult<Self> {
+        let (schema, table) = (Arc::clone(&schema.0), Table::new(table, name)?);
+        Ok(Self(Arc::new(watch::run(py, None, move |_| table.public(&schema))?)))
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("records are not pickled: write them to a file"))
     }
 }
 
 impl Rows {
     /// The rows as a table of a job.
-    pub(crate) fn source(&self, label: String) -> TableSource {
-        TableSource::Rows { rows: Arc::clone(&self.data), units: self.units.clone(), label }
+    pub(crate) fn source(&self) -> TableSource {
+        TableSource::Rows(Arc::clone(&self.0))
     }
 }
 

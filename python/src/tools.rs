@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jointly::Job;
-use jointly::data::{Projectable, PublicData, write_text};
+use jointly::data::{PublicData, write_text};
 use jointly::evaluation::{EvaluationSettings, RulesSource};
 use jointly::mechanism::{self, CATALOGUE, PlanFor};
-use jointly::privacy::{Budget, Curator, NoiseSeed};
+use jointly::privacy::{Budget, NoiseSeed};
 use jointly::query::WorkloadSource;
 use jointly::report::evaluation::{self, Page};
 use jointly::settings::Setting;
@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::errors::{Raise, json as text, wrong};
-use crate::tables::{Rows, Schema, Table, privacy_unit};
+use crate::tables::{PrivateRows, Rows, Schema, Table, privacy_unit};
 use crate::watch;
 
 /// ρ of a budget. `delta`: `None` for pure ε.
@@ -169,7 +169,7 @@ pub(crate) fn evaluation_settings(py: Python<'_>) -> PyResult<String> {
 pub(crate) fn trust(
     py: Python<'_>,
     schema: &Schema,
-    private: &Rows,
+    private: &PrivateRows,
     public: Vec<(String, PyRef<'_, Rows>)>,
     workload: String,
     epsilon: f64,
@@ -182,17 +182,15 @@ pub(crate) fn trust(
     let budget = Budget::approximate(epsilon, delta).raise(py)?;
     let seed = noise_seed.map_or(NoiseSeed::System, NoiseSeed::Fixed);
     let domain = schema.0.domain();
-    let named =
-        public.iter().map(|(name, rows)| PublicData::new(name, (*rows.data).clone(), &domain));
+    let named = public.iter().map(|(name, rows)| PublicData::new(name, (*rows.0).clone(), &domain));
     let public = named.collect::<jointly::Result<Vec<_>>>().raise(py)?;
-    // Rows that were not limited to the unit's number have another sensitivity: refused, as for a run.
-    let rows = private.source(String::new()).private(&unit, &schema.0).raise(py)?;
+    // A table of another unit has another sensitivity: refused, as for a run.
+    let private = private.source(String::new()).sealed(&unit, &schema.0).raise(py)?;
     let outcome = watch::keeping(py, None, move |_| {
         let source = WorkloadSource { name: workload, max_cells: None };
         let (workload, _) = source.read(&domain)?;
-        let data: &dyn Projectable = &*rows;
-        let curator: Curator<'_> = budget.curator(data, unit.relation(), seed)?;
-        Trust::default().run(&mut curator.with_unit(unit)?, &public, &workload)
+        let mut curator = private.curator(Some(budget), seed, None)?;
+        Trust::default().run(&mut curator, &public, &workload)
     })?;
     match outcome {
         watch::Outcome::Done(report) => text(py, &report),

@@ -159,9 +159,10 @@ def test_files_that_exist_are_refused_unless_overwriting_is_asked_for(schema, tm
 def test_binding_functions_check_what_their_wrappers_check(schema):
     from jointly_dp import _native
 
-    rows = _native.Rows.read(schema._native, people(300, 1), "t", "private", "add-remove-one", None)
+    rows = _native.PrivateRows.read(schema._native, people(300, 1), "t", "add-remove-one", None)
+    public = _native.Rows.read(schema._native, people(300, 1), "t")
     with pytest.raises(jd.JointlyError, match="units"):
-        _native.trust(schema._native, rows, [("t", rows)], "all-1-way", 1.0, 1e-6, "add-remove-one", ("home", 1), None)
+        _native.trust(schema._native, rows, [("t", public)], "all-1-way", 1.0, 1e-6, "add-remove-one", ("home", 1), None)
 
 
 LONG = """
@@ -233,10 +234,11 @@ def test_pickles_are_exact_and_hold_no_rows(schema):
         again.report("page.html")
     from jointly_dp import _native
 
-    rows = _native.Rows.read(schema._native, people(20, 1), "t", "private")
+    rows = _native.PrivateRows.read(schema._native, people(20, 1), "t")
     for secret in (rows, release._native):
         with pytest.raises(TypeError):
             pickle.dumps(secret)
+    assert [name for name in dir(rows) if not name.startswith("_")] == ["read"]
     assert "1" not in repr(rows).partition(" object")[0]
 
 

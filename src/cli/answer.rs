@@ -1,6 +1,6 @@
 //! `jointly answer`: the marginals of a workload with noise, and the size of the noise.
 
-use jointly::data::{CountPlan, Projectable, write_text};
+use jointly::data::{CountPlan, write_text};
 use jointly::domain::{Schema, SchemaColumn};
 use jointly::error_bars::Interval;
 use jointly::measurement::Measurement;
@@ -41,15 +41,15 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     console.not_private(args.spend.seed);
     let schema = Schema::read(&args.schema)?;
     let (workload, _) = args.workload.source()?.read(&schema.domain())?;
-    let private: Box<dyn Projectable> = if args.counted {
+    let private = if args.counted {
         let cliques =
             entry.build(&args.mechanism.parameters)?.counts(&schema.domain(), &workload)?;
         let plan = CountPlan::new(&schema, &cliques)?;
-        Box::new(spending.count(&args.private, &plan, console)?)
+        spending.count(&args.private, &plan, console)?
     } else {
-        Box::new(spending.read(&args.private, &schema, console)?)
+        spending.read(&args.private, &schema, console)?
     };
-    let (answers, file, spent) = spending.run(&*private, console, |curator| {
+    let (answers, file, spent) = spending.run(&private, console, |curator| {
         let answers = answerer.answer(curator, &workload)?;
         let file = LedgerFile::new(answers.mechanism, Some(spending.budget), curator);
         Ok((answers, file, curator.ledger().limit()))

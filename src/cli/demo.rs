@@ -62,7 +62,7 @@ pub(super) fn run(args: &DemoArgs, console: Console) -> Outcome {
     );
     console.note("tables", &text, json!({ "dir": args.dir.display().to_string() }));
     let done = run::synthesize(&job, console)?;
-    let account = Account::new(&done)?;
+    let account = Account::new(&PRIVATE.generate()?, &done)?;
     console::result(&account.text(args, &job, &done, started.elapsed().as_secs_f64()))
 }
 
@@ -101,8 +101,9 @@ struct Account {
 }
 
 impl Account {
-    fn new(done: &Synthesized) -> Outcome<Self> {
-        let (real, workload) = (done.tables.private.data(), &done.tables.workload);
+    /// `real`: the invented people, made up once more: of a run, nothing of its private table is left.
+    fn new(real: &Dataset, done: &Synthesized) -> Outcome<Self> {
+        let workload = &done.tables.workload;
         let error = |table: &Dataset| WorkloadError::between(real, table, workload, 0);
         let public = done
             .tables

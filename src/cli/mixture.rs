@@ -7,7 +7,7 @@ use std::time::Instant;
 use jointly::data::{Dataset, PublicData, read_csv, write_text};
 use jointly::domain::Schema;
 use jointly::mixture_error::{MixtureBracket, MixtureError, MixtureMethod, ScoredCells};
-use jointly::privacy::{Budget, PrivacyUnit};
+use jointly::privacy::{Budget, PrivacyUnit, PrivateTable};
 use jointly::query::Workload;
 use jointly::synthesis::{PublicFile, check_public_files, reserve_files};
 use jointly::trust::{MixtureRelease, NoisyMixtureError};
@@ -87,8 +87,8 @@ pub(super) fn run(args: &MixtureErrorArgs, console: Console) -> Outcome {
         seed: args.seed,
         ledger: args.ledger.as_deref(),
     };
-    let real = spending.read(&args.private, &schema, console)?;
-    release(args, console, &spending, support, &real, &workload)
+    let private = spending.read(&args.private, &schema, console)?;
+    release(args, console, &spending, support, &private, &workload)
 }
 
 fn exact(
@@ -175,18 +175,18 @@ fn release(
     console: Console,
     spending: &Spending<'_>,
     support: Dataset,
-    real: &Dataset,
+    private: &PrivateTable,
     workload: &Workload,
 ) -> Outcome {
     let budget = spending.budget;
     console.not_private(args.seed);
-    let public = PublicData::new(PublicFile::stem(&args.public), support, real.domain())?;
+    let public = PublicData::new(PublicFile::stem(&args.public), support, private.domain())?;
     let release = MixtureRelease {
         tolerance: args.tolerance.unwrap_or(MixtureError::RELEASED),
         cells: args.cells,
         ..MixtureRelease::default()
     };
-    let answer = spending.run(real, console, |curator| {
+    let answer = spending.run(private, console, |curator| {
         let (total, form) = (curator.total()?, budget.noise_form());
         let rho = curator.remaining_for(form)?;
         let found = release.run(curator, &public, workload, total, form, rho)?;

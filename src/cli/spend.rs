@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-use jointly::data::{
-    CountPlan, CountedTable, Dataset, Projectable, count_private_file, read_private_csv,
-};
+use jointly::data::{CountPlan, count_private_file, read_private_csv};
 use jointly::domain::Schema;
 use jointly::observe::Unstoppable;
-use jointly::privacy::{Budget, Curator, LedgerFile, NoiseSeed, PrivacyUnit};
+use jointly::privacy::{Budget, Curator, LedgerFile, NoiseSeed, PrivacyUnit, PrivateTable};
 use jointly::synthesis::warn_of_budget;
 use serde_json::json;
 
@@ -42,7 +40,7 @@ impl<'a> Spending<'a> {
         private: &Path,
         schema: &Schema,
         console: Console,
-    ) -> Outcome<Dataset> {
+    ) -> Outcome<PrivateTable> {
         let table = read_private_csv(private, schema, &self.unit)?;
         self.warn(&table, console);
         Ok(table)
@@ -54,28 +52,31 @@ impl<'a> Spending<'a> {
         private: &Path,
         plan: &CountPlan,
         console: Console,
-    ) -> Outcome<CountedTable> {
+    ) -> Outcome<PrivateTable> {
         let table = count_private_file(private, plan, &self.unit, &Unstoppable)?;
         self.warn(&table, console);
         Ok(table)
     }
 
     /// Warns of a budget that gives almost no protection.
-    pub(super) fn warn(&self, table: &dyn Projectable, console: Console) {
-        let records = usize::try_from(table.records()).unwrap_or(usize::MAX);
-        let records = self.unit.relation().has_public_total().then_some(records);
-        warn_of_budget(self.budget, records, &mut Progress::new(console));
+    pub(super) fn warn(&self, table: &PrivateTable, console: Console) {
+        warn_of_budget(self.budget, table.records(), &mut Progress::new(console));
     }
 
-    /// Spends the budget on some records. Writes the ledger even after a failure, as a failed run also spends budget.
+    /// Spends the budget on a table. Writes the ledger even after a failure, as a failed run also spends budget.
     pub(super) fn run<T>(
         &self,
-        data: &dyn Projectable,
+        table: &PrivateTable,
         console: Console,
         spend: impl FnOnce(&mut Curator<'_>) -> jointly::Result<T>,
     ) -> Outcome<T> {
         let seed = self.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed);
-        let mut curator = self.budget.curator_after(data, &self.unit, seed, self.earlier)?;
+        let earlier = self.earlier.map(LedgerFile::read).transpose()?;
+        let curator = table.curator(Some(self.budget), seed, earlier.as_ref());
+        let mut curator = curator.map_err(|error| match self.earlier {
+            Some(path) => error.in_file(&path.display().to_string()),
+            None => error,
+        })?;
         let earlier = curator.spent();
         // Nothing is shown before the ledger is written.
         interrupt::begin(Told::new(self.ledger, None));

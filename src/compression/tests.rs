@@ -31,10 +31,10 @@ fn rare_categories_are_one_group_and_come_back_as_themselves() {
     let found = Compression::new(&from, &noisy, &[]).unwrap();
     let named = ["a (A)", "d (D)", "x (X)", "rare (3 rare values)", "missing"];
     assert_eq!(codes(found.schema(), "job"), named);
-    assert_eq!(found.attributes(), 1);
+    assert_eq!(found.recoding().attributes(), 1);
     // Old codes: a b c d e x missing.
     let table = Dataset::from_rows(from.domain(), &[[0], [1], [2], [3], [4], [5], [6]]).unwrap();
-    let recoded = found.recode(&table).unwrap();
+    let recoded = table.recoded(found.recoding()).unwrap();
     let now: Vec<u32> = recoded.columns()[0].iter().collect();
     assert_eq!(now, [0, 3, 3, 1, 3, 2, 4]);
     // Reading the texts under the new schema gives the same codes.
@@ -77,9 +77,9 @@ fn an_open_ended_bin_beside_merged_ones_is_cut_as_before() {
 fn a_single_rare_value_stays_alone() {
     let from = schema(r#"{"name": "job", "kind": "categorical", "codes": ["a", "b", "c"]}"#);
     let found = Compression::new(&from, &[noisy(0, vec![500, 12, 40])], &[]).unwrap();
-    assert_eq!((found.schema(), found.attributes()), (&from, 0));
+    assert_eq!((found.schema(), found.recoding().attributes()), (&from, 0));
     let table = Dataset::from_rows(from.domain(), &[[0], [1], [2]]).unwrap();
-    assert_eq!(found.recode(&table).unwrap(), table);
+    assert_eq!(table.recoded(found.recoding()).unwrap(), table);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn runs_of_rare_bins_are_one_bin_whose_values_keep_their_places() {
         [(1.0, 10.0, 8), (12.0, 12.0, 6), (15.0, 15.0, 2), (20.0, 40.0, 8)]
     );
     let table = Dataset::from_rows(from.domain(), &[[0], [1], [2], [3], [4], [5]]).unwrap();
-    let recoded: Vec<u32> = found.recode(&table).unwrap().columns()[0].iter().collect();
+    let recoded: Vec<u32> = table.recoded(found.recoding()).unwrap().columns()[0].iter().collect();
     assert_eq!(recoded, [0, 1, 1, 1, 2, 3]);
 }
 
@@ -151,8 +151,8 @@ fn tables_that_lack_attributes_are_recoded_too() {
     let schema = Schema::from_json(r#"{"a": 2, "b": 3}"#, "s").unwrap();
     let found = Compression::new(&schema, &[noisy(1, vec![99, 1, 2])], &[]).unwrap();
     let b = Dataset::from_rows(Domain::new([("b", 3)]).unwrap(), &[[2], [0]]).unwrap();
-    let recoded = found.recode(&b).unwrap();
+    let recoded = b.recoded(found.recoding()).unwrap();
     assert_eq!((recoded.row(0), recoded.domain().cardinality(0)), (vec![1], 2));
     let a = Dataset::from_rows(Domain::new([("a", 2)]).unwrap(), &[[1]]).unwrap();
-    assert_eq!(found.recode(&a).unwrap(), a);
+    assert_eq!(a.recoded(found.recoding()).unwrap(), a);
 }

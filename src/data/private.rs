@@ -1,18 +1,16 @@
-//! Private tables, of which the records that count under a unit of privacy are read.
+//! Private tables, of which the records that count under a unit of privacy are read, and sealed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::data::{
-    CountPlan, CountedTable, Dataset, read_csv, read_csv_or_empty, read_units_csv, unlisted,
-};
+use crate::data::{CountPlan, read_csv, read_csv_or_empty, read_units_csv, unlisted};
 use crate::domain::Schema;
 use crate::error::{Contradiction, Result};
 use crate::observe::Checks;
-use crate::privacy::{PrivacyUnit, Sensitive};
+use crate::privacy::{PrivacyUnit, PrivateTable, Sensitive};
 
-/// Reads a private table. Of each unit, only the records that count are kept. Where the number of records is private, the
-/// table may be empty, so that an error cannot tell whether it is.
+/// Reads a private table and seals it. Of each unit, only the records that count are kept. Where the number of records is
+/// private, the table may be empty, so that an error cannot tell whether it is.
 ///
 /// # Errors
 /// As [`read_csv`] and [`read_units_csv`].
@@ -26,12 +24,13 @@ use crate::privacy::{PrivacyUnit, Sensitive};
 /// assert!(table.is_err(), "no such file");
 /// # Ok::<(), jointly::Error>(())
 /// ```
-pub fn read_private_csv(path: &Path, schema: &Schema, unit: &PrivacyUnit) -> Result<Dataset> {
-    match unit.units() {
+pub fn read_private_csv(path: &Path, schema: &Schema, unit: &PrivacyUnit) -> Result<PrivateTable> {
+    let records = match unit.units() {
         Some(units) => read_units_csv(path, schema, units),
         None if unit.relation().has_public_total() => read_csv(path, schema),
         None => read_csv_or_empty(path, schema),
-    }
+    };
+    Ok(PrivateTable::of_records(records?, unit.clone())?)
 }
 
 /// As [`read_private_csv`], from a table in memory.
@@ -43,12 +42,13 @@ pub fn read_private_arrow(
     table: &crate::data::arrow::ArrowTable,
     schema: &Schema,
     unit: &PrivacyUnit,
-) -> Result<Dataset> {
-    match unit.units() {
+) -> Result<PrivateTable> {
+    let records = match unit.units() {
         Some(units) => table.read_units(schema, units),
         None if unit.relation().has_public_total() => table.read(schema),
         None => table.read_or_empty(schema),
-    }
+    };
+    Ok(PrivateTable::of_records(records?, unit.clone())?)
 }
 
 /// Counts a private table block by block, so that its records are never held all at once. The counts are those of
@@ -61,13 +61,14 @@ pub fn count_private_file(
     plan: &CountPlan,
     unit: &PrivacyUnit,
     checks: &dyn Checks,
-) -> Result<CountedTable> {
+) -> Result<PrivateTable> {
     check_counted(unit)?;
-    if unit.relation().has_public_total() {
+    let counts = if unit.relation().has_public_total() {
         plan.count_file(path, checks)
     } else {
         plan.count_file_or_empty(path, checks)
-    }
+    };
+    Ok(PrivateTable::of_counts(counts?, unit.clone())?)
 }
 
 /// Refuses units of several records in a table that is counted block by block.

@@ -63,7 +63,7 @@ impl fmt::Display for Notice {
                 f,
                 "delta {delta:e} is at least 1 / {}, the number of records: a mechanism that publishes a random \
                  record has such a delta; expected one far below",
-                grouped(*records as u64)
+                grouped(*records)
             ),
             Self::LargeEpsilon { epsilon } => {
                 write!(

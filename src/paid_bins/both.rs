@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::data::{Dataset, read_private_csv};
+use crate::data::read_private_csv;
 use crate::domain::Schema;
 use crate::error::Result;
 use crate::paid_bins::{PaidBins, PaidCategories};
-use crate::privacy::{Curator, NoisyValues, PrivacyUnit, Sensitive};
+use crate::privacy::{Curator, NoisyValues, PrivacyUnit, PrivateTable, Sensitive};
 
 /// What to find of a schema by the private rows. Numbers and categories share a budget.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub struct PaidSchema {
 /// A private table as [`PaidSchema`] reads it.
 pub struct PaidTable {
     /// The records, coded for the bins.
-    pub records: Dataset,
+    pub records: PrivateTable,
     /// The values of the columns of categories, sealed.
     values: Vec<Sensitive<BTreeMap<String, u32>>>,
 }
@@ -91,7 +91,7 @@ impl PaidSchema {
 
 impl PaidTable {
     /// The records, and the sealed values for [`PaidSchema::run`].
-    pub fn into_parts(self) -> (Dataset, Vec<Sensitive<BTreeMap<String, u32>>>) {
+    pub fn into_parts(self) -> (PrivateTable, Vec<Sensitive<BTreeMap<String, u32>>>) {
         (self.records, self.values)
     }
 }

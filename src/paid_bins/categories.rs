@@ -30,9 +30,9 @@ const LEFT: f64 = 1.0 / (1_u64 << 40) as f64;
 /// std::fs::write(&path, "job\n".to_owned() + &"nurse\n".repeat(600) + &"cook\n".repeat(400) + "clown\n")?;
 ///
 /// let (unit, categories) = (PrivacyUnit::default(), PaidCategories::new(&schema, &["job"])?);
-/// let data = read_private_csv(&path, &schema, &unit)?;
+/// let table = read_private_csv(&path, &schema, &unit)?;
 /// let budget = Budget::approximate(1.0, 1e-6)?.with_threshold_delta(5e-7)?;
-/// let mut curator = budget.curator_after(&data, &unit, NoiseSeed::System, None)?;
+/// let mut curator = table.curator(Some(budget), NoiseSeed::System, None)?;
 /// let found = categories.run(&mut curator, categories.read(&unit, &path)?)?;
 /// let schema = categories.add(&schema, &found)?;
 /// assert!(schema.to_json()?.contains(r#""codes": [

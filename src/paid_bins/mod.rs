@@ -27,7 +27,7 @@
 //! let bins = PaidBins::of_ranges(&Schema::from_json(text, "schema.json")?)?;
 //! // 5,000 records: half of them earn nothing, the others up to 50,000.
 //! let rows: Vec<[u32; 1]> = (0..5_000).map(|i| [i % 2 * 10 * i]).collect();
-//! let coded = bins.coded(&Dataset::from_rows(bins.grid()?.domain(), &rows)?)?;
+//! let coded = Dataset::from_rows(bins.grid()?.domain(), &rows)?.recoded(&bins.recoding()?)?;
 //!
 //! let budget = Budget::approximate(0.5, 1e-9)?;
 //! let mut curator = budget.curator(&coded, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
@@ -49,13 +49,13 @@ use std::path::Path;
 pub use both::{PaidSchema, PaidTable};
 pub use categories::PaidCategories;
 
-use crate::data::{Column, Dataset, read_private_csv};
+use crate::data::{Recoding, read_private_csv};
 use crate::domain::{Bins, Domain, Kind, Schema};
 use crate::error::{Error, Result};
 use crate::paid_bins::cut::bins_of;
 use crate::paid_bins::grid::Grid;
 use crate::paid_bins::tree::{Level, fitted};
-use crate::privacy::{Curator, PrivacyUnit};
+use crate::privacy::{Curator, PrivacyUnit, PrivateTable};
 
 /// Columns of a schema whose ranges are cut into bins by the private rows.
 #[derive(Clone, Debug)]
@@ -134,40 +134,34 @@ impl PaidBins {
     ///
     /// # Errors
     /// As there.
-    pub fn read(&self, unit: &PrivacyUnit, private: &Path) -> Result<Dataset> {
-        self.coded(&read_private_csv(private, &self.grid()?, unit)?)
+    pub fn read(&self, unit: &PrivacyUnit, private: &Path) -> Result<PrivateTable> {
+        let table = read_private_csv(private, &self.grid()?, unit)?;
+        Ok(table.recoded(&self.recoding()?)?)
     }
 
-    /// A table under the schema [`grid`](Self::grid), record by record in the codes that [`run`](Self::run) counts: cells,
-    /// unused codes around them that make whole blocks, and missing values after these.
+    /// From the codes of the schema [`grid`](Self::grid) to those that [`run`](Self::run) counts: cells, unused codes around
+    /// them that make whole blocks, and missing values after these.
     ///
     /// # Errors
-    /// A table of another schema.
-    pub fn coded(&self, table: &Dataset) -> Result<Dataset> {
+    /// Never fails in practice: the columns were checked.
+    pub fn recoding(&self) -> Result<Recoding> {
         let grids = self.grid()?;
-        let wrong =
-            || Error::invalid_specification("table to cut", "another domain", "that of the grid");
-        if *table.domain() != grids.domain() {
-            return Err(wrong());
-        }
-        let mut sizes = Vec::new();
-        let mut columns = Vec::new();
-        for (attribute, column) in grids.attributes().enumerate() {
+        let (mut sizes, mut codes) = (Vec::new(), Vec::new());
+        for column in grids.attributes() {
             let grid = self.grid_of(&column.name);
             let count = |cells: usize| u32::try_from(cells).unwrap_or(u32::MAX); // about 10⁶
             let (missing, cells) = (count(grid.padded()), count(grid.cells()));
-            let codes = table.column(attribute).ok_or_else(wrong)?.iter();
             let skipped = count(grid.skipped());
-            let codes = codes.map(|code| if code < cells { skipped + code } else { missing });
-            columns.push(Column::from_codes(codes, grid.padded() + 1)?);
+            let code = |code| if code < cells { skipped + code } else { missing };
+            codes.push(Some((0..column.cardinality()).map(code).collect()));
             sizes.push((column.name.clone(), missing + 1));
         }
-        Ok(Dataset::new(Domain::new(sizes)?, columns)?)
+        Ok(Recoding::new(grids.domain(), Domain::new(sizes)?, codes)?)
     }
 
     /// Spends all of a curator's remaining budget, or nothing if [`measurements`](Self::measurements) is 0, and returns
     /// the schema with the columns in bins. Each bin says how the measured rows lie in it, so that values are drawn alike.
-    /// The curator's table is coded by [`coded`](Self::coded).
+    /// The curator's table has the codes of [`recoding`](Self::recoding).
     ///
     /// Under a relation with a private number of records, that number is measured first ([`Curator::total`]).
     ///
@@ -195,7 +189,7 @@ impl PaidBins {
         })
     }
 
-    /// The attribute of each column in a table coded by [`coded`](Self::coded).
+    /// The attribute of each column in a table of the codes of [`recoding`](Self::recoding).
     fn attributes(&self, domain: &Domain) -> Result<Vec<usize>> {
         let attribute = |(name, grid): &(String, Grid)| {
             let place = "table to cut";

@@ -27,7 +27,8 @@ fn coded(bins: &PaidBins, records: u32) -> Dataset {
     };
     let pay = |i: u32| if i.is_multiple_of(3) { 1000 } else { 1000 + (i * 7919) % 60_000 };
     let rows: Vec<[u32; 3]> = (0..records).map(|i| [hours(i), i % 10, pay(i)]).collect();
-    bins.coded(&Dataset::from_rows(bins.grid().unwrap().domain(), &rows).unwrap()).unwrap()
+    let table = Dataset::from_rows(bins.grid().unwrap().domain(), &rows).unwrap();
+    table.recoded(&bins.recoding().unwrap()).unwrap()
 }
 
 fn edges(schema: &Schema, name: &str) -> Vec<f64> {
@@ -106,7 +107,7 @@ fn what_comes_out_depends_on_the_noisy_counts_alone() {
 fn tables_of_another_form_are_refused() {
     let bins = PaidBins::of_ranges(&schema()).unwrap();
     let other = Dataset::from_rows(schema().domain(), &[[0, 0, 0, 0, 0]]).unwrap();
-    assert!(bins.coded(&other).is_err());
+    assert!(other.recoded(&bins.recoding().unwrap()).is_err());
     let mut curator =
         Curator::new(&other, ReplaceOne, Rho::from_units(1 << 30), NoiseSeed::Fixed(1)).unwrap();
     assert!(bins.run(&mut curator).is_err() && curator.spent().is_zero());

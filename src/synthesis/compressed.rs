@@ -56,7 +56,9 @@ impl ResolvedJob<'_> {
         let noisy = compression::measure(curator, &attributes, rho)?;
         let found = Compression::new(&tables.schema, &noisy, &tables.public)?;
         let cost = (curator.spent(), curator.ledger().limit());
-        self.merged(tables, &found, cost, observer).map(Some)
+        let merged = self.merged(tables, &found, cost, observer)?;
+        curator.recode(found.recoding())?;
+        Ok(Some(merged))
     }
 
     /// The attributes whose rare values may be merged. What the rows of a unit agree on stays as it is: of a group, each row
@@ -86,26 +88,21 @@ impl ResolvedJob<'_> {
         let values =
             |domain: &Domain| domain.attributes().iter().map(|a| u64::from(a.cardinality)).sum();
         observer.event(&Event::Notice(Notice::Compressed {
-            attributes: found.attributes(),
+            attributes: found.recoding().attributes(),
             before: values(&before),
             after: values(&after),
             spent,
             limit,
         }));
-        let Some(private) = tables.private.rows() else {
-            let (found, expected) = ("counts", "records, to code them anew");
-            return Err(Error::invalid_specification("the private table", found, expected));
-        };
-        let public = tables
-            .public
-            .iter()
-            .map(|table| PublicData::new(table.name(), found.recode(table.table())?, &after));
+        let public = tables.public.iter().map(|table| {
+            let recoded = table.table().recoded(found.recoding())?;
+            PublicData::new(table.name(), recoded, &after)
+        });
         let workload = self.workload_over(&after, observer)?;
         self.check_linked_workload(&workload, &after)?;
         Ok(Tables {
             schema: found.schema().clone(),
             given: tables.given.clone(),
-            private: found.recode(private)?.into(),
             public: public.collect::<Result<_>>()?,
             workload,
         })

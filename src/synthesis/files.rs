@@ -214,9 +214,9 @@ impl ResolvedJob<'_> {
         check_files(&[], &[("checkpoint", &folder.join("state"))], Existing::Replaced)
     }
 
-    /// Opens the checkpoint. The private table is identified by [`TableSource::label`], never by its records.
+    /// Opens the checkpoint. The private table is identified by [`PrivateSource::label`], never by its records.
     ///
-    /// [`TableSource::label`]: super::TableSource::label
+    /// [`PrivateSource::label`]: super::PrivateSource::label
     pub(super) fn open_checkpoint(&self) -> Result<Option<Checkpoint>> {
         let Some(folder) = &self.checkpoint else { return Ok(None) };
         let checkpoint = Checkpoint::open(folder, &self.private.label()?)?;

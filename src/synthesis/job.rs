@@ -14,7 +14,7 @@ use crate::model::Drawing;
 use crate::privacy::{Budget, NeighboringRelation, NoiseSeed, PrivacyUnit};
 use crate::query::WorkloadSource;
 use crate::settings::{self, Form, parameter_words, settings, split};
-use crate::synthesis::{Existing, PublicTable, SchemaSource, TableSource};
+use crate::synthesis::{Existing, PrivateSource, PublicTable, SchemaSource};
 
 /// The mechanism to use when none is specified.
 pub const DEFAULT_MECHANISM: &str = "anchor-pgm";
@@ -40,7 +40,7 @@ settings! {
     #[serde(default, rename_all = "kebab-case")]
     pub struct Job {
         /// The private table: CSV, plain or gzip; - is standard input.
-        private: TableSource = TableSource::default(), Tables, Form::File, "FILE";
+        private: PrivateSource = PrivateSource::default(), Tables, Form::File, "FILE";
         /// A public table; the ledger calls it NAME [default: its file name]; repeatable.
         ///
         /// The name is by default the file's without `.csv` and `.gz`; it appears in ledger and report.
@@ -189,7 +189,7 @@ impl Job {
     /// A job with the default mechanism, all three-way marginals as the workload, and neighbors that differ by
     /// replacing a record.
     pub fn new(
-        private: impl Into<TableSource>,
+        private: impl Into<PrivateSource>,
         schema: impl Into<SchemaSource>,
         epsilon: f64,
         delta: f64,

@@ -14,12 +14,12 @@ mod source;
 mod tables;
 mod warnings;
 
-use crate::data::{Dataset, Projectable, write_text};
+use crate::data::{Dataset, write_text};
 use crate::error::Result;
 use crate::mechanism::{Mechanism, PublicTables, Release, Task};
 use crate::model::ModelFile;
 use crate::observe::{Event, Notice, Observer};
-use crate::privacy::{Checkpoint, Curator, LedgerFile, Rho};
+use crate::privacy::{Checkpoint, Curator, LedgerFile, PrivateTable};
 use crate::report::Report;
 
 use claims::Claims;
@@ -33,14 +33,14 @@ use job::ResolvedJob;
 pub use job::{DEFAULT_MECHANISM, Job};
 use replicates::ReplicateSource;
 pub use replicates::replicate_path;
-pub use source::{SchemaSource, TableSource};
-pub use tables::{PrivateTable, PublicFile, PublicTable, Tables, without_groups};
+pub use source::{PrivateSource, SchemaSource, TableSource};
+pub use tables::{PublicFile, PublicTable, Tables, without_groups};
 pub use warnings::warn_of_budget;
 
 /// A finished run.
 #[derive(Clone, Debug)]
 pub struct Synthesized {
-    /// The input tables, including the **private** rows, with rare values merged if the job says so.
+    /// The schema, the public tables and the workload, with rare values merged if the job says so.
     pub tables: Tables,
     /// The release.
     pub release: Release,
@@ -127,10 +127,11 @@ impl ResolvedJob<'_> {
         self.create_checkpoint()?;
         let (reserved, mut claims) = self.reserve()?;
         let checkpoint = self.open_checkpoint()?;
-        let given = Tables::read(self, &*mechanism, observer)?;
-        self.warn(&given, observer);
+        let (given, private) = Tables::read(self, &*mechanism, observer)?;
+        self.warn(&given, &private, observer);
         let earlier = self.ledger_from.as_deref().map(LedgerFile::read).transpose()?;
-        let mut curator = self.curator(given.private.data(), earlier.as_ref(), checkpoint)?;
+        let mut curator = self.curator(&private, earlier.as_ref(), checkpoint)?;
+        drop(private);
         let before = curator.spent();
         let failed = |curator: &Curator<'_>, observer: &mut dyn Observer| {
             if curator.spent() > before {
@@ -141,9 +142,6 @@ impl ResolvedJob<'_> {
         let merged = self
             .compressed(&*mechanism, &given, &mut curator, observer)
             .inspect_err(|_| failed(&curator, observer))?;
-        if let Some(merged) = &merged {
-            curator.recode(merged.private.data())?;
-        }
         let tables = merged.as_ref().unwrap_or(&given);
         // What replicates are made with has been spent for merging too.
         let earlier = if merged.is_some() { Some(self.ledger_so_far(&curator)) } else { earlier };
@@ -154,7 +152,7 @@ impl ResolvedJob<'_> {
         let tables = merged.unwrap_or(given);
         claims.as_mut().map_or(Ok(()), Claims::begin)?;
         if let Some(budget) = self.budget.filter(|_| !self.unit.relation().has_public_total()) {
-            warnings::warn_of_delta(budget, drawn.release.records(), observer);
+            warnings::warn_of_delta(budget, drawn.release.records() as u64, observer);
         }
         if let Some(path) = &self.ledger {
             let written =
@@ -169,7 +167,7 @@ impl ResolvedJob<'_> {
 
     /// Warns of an earlier ledger that is about to be replaced, of a budget that gives almost no protection, and of public
     /// tables that are the private one.
-    fn warn(&self, tables: &Tables, observer: &mut dyn Observer) {
+    fn warn(&self, tables: &Tables, private: &PrivateTable, observer: &mut dyn Observer) {
         let earlier = self.ledger.as_deref().filter(|_| self.checkpoint.is_none());
         // Not a pipe, whose other end may never write.
         let earlier = earlier.filter(|path| path.metadata().is_ok_and(|there| there.is_file()));
@@ -182,33 +180,24 @@ impl ResolvedJob<'_> {
             let mechanism = self.entry.name;
             observer.event(&Event::Notice(Notice::ReplicatesCoverTooLittle { mechanism }));
         }
-        let is_public = self.unit.relation().has_public_total();
         if let Some(budget) = self.budget {
-            warn_of_budget(budget, is_public.then(|| tables.private.records()), observer);
+            warn_of_budget(budget, private.records(), observer);
         }
-        warnings::warn_of_same_rows(tables, observer);
+        warnings::warn_of_same_rows(private, &tables.public, observer);
     }
 
     /// A curator of the private records, whose budget an earlier ledger counts against.
-    fn curator<'a>(
+    fn curator(
         &self,
-        data: &'a dyn Projectable,
+        private: &PrivateTable,
         earlier: Option<&LedgerFile>,
         checkpoint: Option<Checkpoint>,
-    ) -> Result<Curator<'a>> {
-        let (unit, seed) = (&self.unit, self.noise_seed());
-        let curator = match self.budget {
-            None => {
-                Curator::new(data, unit.relation(), Rho::ZERO, seed)?.with_unit(unit.clone())?
-            }
-            Some(budget) => {
-                let curator = budget.curator_following(data, unit, seed, earlier);
-                curator.map_err(|error| match &self.ledger_from {
-                    Some(path) => error.in_file(&path.display().to_string()),
-                    None => error,
-                })?
-            }
-        };
+    ) -> Result<Curator<'static>> {
+        let curator = private.curator(self.budget, self.noise_seed(), earlier);
+        let curator = curator.map_err(|error| match &self.ledger_from {
+            Some(path) => error.in_file(&path.display().to_string()),
+            None => error,
+        })?;
         let curator = match &self.ledger {
             Some(path) => curator.with_ledger_at(path, &self.mechanism, self.budget),
             None => curator,

@@ -8,36 +8,48 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data::{
-    CountPlan, CountedTable, Dataset, Units, UnitsOfSchema, count_private_file, read_private_csv,
+    CountPlan, Dataset, Units, UnitsOfSchema, count_private_file, read_private_csv,
     read_public_csv, read_public_units_csv,
 };
 use crate::domain::Schema;
 use crate::error::{Error, Result};
 use crate::observe::Checks;
-use crate::privacy::PrivacyUnit;
+use crate::privacy::{PrivacyUnit, PrivateTable};
 
-/// A table of a job.
+/// The private table of a job.
 #[derive(Clone, Debug)]
-pub enum TableSource {
+pub enum PrivateSource {
     /// A file: CSV, plain or gzip, or Parquet if this program was built with it.
     File(PathBuf),
-    /// Records in memory.
-    Rows {
-        /// The records, coded under the job's schema.
-        rows: Arc<Dataset>,
-        /// The units that they were limited to while they were read
-        /// ([`read_units_csv`](crate::data::read_units_csv)). They must be those of the job.
-        units: Option<Units>,
+    /// A table that was read and sealed before.
+    Sealed {
+        /// The table, coded under the job's schema. Its unit of privacy must be the job's.
+        table: PrivateTable,
         /// Tells tables apart in a checkpoint, which needs one, and is resumed only with the label that it was begun with. The
         /// caller chooses it, and it must not depend on the records.
         label: String,
     },
 }
 
+impl From<PrivateTable> for PrivateSource {
+    /// A table without a label.
+    fn from(table: PrivateTable) -> Self {
+        Self::Sealed { table, label: String::new() }
+    }
+}
+
+/// A public table of a job.
+#[derive(Clone, Debug)]
+pub enum TableSource {
+    /// A file: CSV, plain or gzip, or Parquet if this program was built with it.
+    File(PathBuf),
+    /// Records in memory, coded under the job's schema.
+    Rows(Arc<Dataset>),
+}
+
 impl From<Dataset> for TableSource {
-    /// Records without units and without a label.
     fn from(rows: Dataset) -> Self {
-        Self::Rows { rows: Arc::new(rows), units: None, label: String::new() }
+        Self::Rows(Arc::new(rows))
     }
 }
 
@@ -85,7 +97,7 @@ macro_rules! from_paths {
     )*};
 }
 
-from_paths!(TableSource, SchemaSource);
+from_paths!(PrivateSource, TableSource, SchemaSource);
 
 macro_rules! as_paths {
     ($($source:ty),*) => {$(
@@ -114,61 +126,57 @@ macro_rules! as_paths {
     )*};
 }
 
-as_paths!(TableSource, SchemaSource);
+as_paths!(PrivateSource, SchemaSource);
 
 impl TableSource {
-    /// The private records.
+    /// Public records. `linked`: units whose rows stay together.
+    pub(super) fn read(&self, schema: &Schema, linked: Option<&Units>) -> Result<Dataset> {
+        match (self, linked) {
+            (Self::File(path), None) => read_public_csv(path, schema),
+            (Self::File(path), Some(units)) => read_public_units_csv(path, schema, units),
+            (Self::Rows(rows), _) => Ok(rows.as_ref().clone()),
+        }
+    }
+}
+
+impl PrivateSource {
+    /// The table, read and sealed.
     ///
     /// `schema`: of the file; where rows stay together, records have one attribute more.
     ///
     /// # Errors
-    /// A file that cannot be read; records in memory that were limited to other units than `unit`'s, or that have other
-    /// attributes.
-    pub fn private(&self, unit: &PrivacyUnit, schema: &Schema) -> Result<Arc<Dataset>> {
-        let (rows, units) = match self {
-            Self::File(path) => return read_private_csv(path, schema, unit).map(Arc::new),
-            Self::Rows { rows, units, .. } => (rows, units),
+    /// A file that cannot be read; a table in memory of another unit of privacy, or of other attributes.
+    pub fn sealed(&self, unit: &PrivacyUnit, schema: &Schema) -> Result<PrivateTable> {
+        let table = match self {
+            Self::File(path) => return read_private_csv(path, schema, unit),
+            Self::Sealed { table, .. } => table,
         };
-        if units.as_ref() != unit.units() {
-            let found = units.as_ref().map_or("no units".to_owned(), of_units);
-            let expected = unit.units().map_or("no units".to_owned(), of_units);
-            return Err(Error::invalid_specification("private records", found, expected));
+        if table.unit() != unit {
+            let place = "the private table in memory";
+            return Err(Error::invalid_specification(
+                place,
+                described(table.unit()),
+                described(unit),
+            ));
         }
         let domain = match unit.units() {
             Some(units) => units.widened(schema)?.domain(),
             None => schema.domain(),
         };
-        domain.check_same(rows.domain(), "private records")?;
-        if rows.records() == 0 && unit.relation().has_public_total() {
-            let (found, expected) = ("no record", "at least one record");
-            return Err(Error::invalid_specification("private records", found, expected));
-        }
-        Ok(Arc::clone(rows))
+        domain.check_same(table.domain(), "private records")?;
+        Ok(table.clone())
     }
 
-    /// The counts of the private table by a plan.
+    /// The counts of the private table by a plan; a table in memory itself, which needs no counting.
     pub(super) fn counted(
         &self,
         unit: &PrivacyUnit,
         plan: &CountPlan,
         checks: &dyn Checks,
-    ) -> Result<CountedTable> {
+    ) -> Result<PrivateTable> {
         match self {
             Self::File(path) => count_private_file(path, plan, unit, checks),
-            Self::Rows { .. } => {
-                let mut counter = plan.counter();
-                counter.update(&*self.private(unit, plan.schema())?)?;
-                counter.finish()
-            }
-        }
-    }
-
-    /// Public records. `linked`: units whose rows stay together.
-    pub(super) fn public(&self, schema: &Schema, linked: Option<&Units>) -> Result<Dataset> {
-        match (self, linked) {
-            (Self::File(path), None) => read_public_csv(path, schema),
-            (Self::File(path), Some(units)) => read_public_units_csv(path, schema, units),
-            (Self::Rows { rows, .. }, _) => Ok(rows.as_ref().clone()),
+            Self::Sealed { .. } => self.sealed(unit, plan.schema()),
         }
     }
 
@@ -178,7 +186,7 @@ impl TableSource {
     pub(super) fn label(&self) -> Result<String> {
         let path = match self {
             Self::File(path) => path,
-            Self::Rows { label, .. } if label.is_empty() => {
+            Self::Sealed { label, .. } if label.is_empty() => {
                 let expected = "a label, as the table in memory has no file name: a resumed run knows its table by it";
                 return Err(Error::invalid_parameter(
                     "label of the private table",
@@ -186,7 +194,7 @@ impl TableSource {
                     expected,
                 ));
             }
-            Self::Rows { label, .. } => return Ok(format!("records in memory {label}")),
+            Self::Sealed { label, .. } => return Ok(format!("records in memory {label}")),
         };
         let failed = |path: &Path| {
             let path = path.to_owned();
@@ -203,7 +211,8 @@ impl TableSource {
     }
 }
 
-fn of_units(units: &Units) -> String {
+fn described(unit: &PrivacyUnit) -> String {
+    let Some(units) = unit.units() else { return format!("neighbors {}", unit.relation()) };
     let agree = units.agree().map_or_else(String::new, |columns| {
         format!(", linked by their number and [{}]", columns.join(", "))
     });

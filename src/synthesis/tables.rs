@@ -2,17 +2,17 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::data::{CountPlan, CountedTable, Dataset, Projectable, PublicData, UnitsOfSchema};
+use crate::data::{CountPlan, Dataset, PublicData, UnitsOfSchema};
 use crate::domain::{Domain, Schema};
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::Mechanism;
 use crate::model::check_rows;
 use crate::observe::{Event, Notice, Observer, SharedObserver};
+use crate::privacy::PrivateTable;
 use crate::query::Workload;
 use crate::synthesis::TableSource;
 use crate::synthesis::job::ResolvedJob;
@@ -93,58 +93,13 @@ impl PublicFile {
     }
 }
 
-/// The private table of a job after reading.
-#[derive(Clone, Debug)]
-pub enum PrivateTable {
-    /// Its records.
-    Held(Arc<Dataset>),
-    /// Its counts alone ([`Job::counted`](crate::Job::counted)).
-    Counted(Arc<CountedTable>),
-}
-
-impl From<Dataset> for PrivateTable {
-    fn from(records: Dataset) -> Self {
-        Self::Held(Arc::new(records))
-    }
-}
-
-impl PrivateTable {
-    /// The attributes.
-    pub fn domain(&self) -> &Domain {
-        self.data().domain()
-    }
-
-    /// Number of records.
-    pub fn records(&self) -> usize {
-        usize::try_from(self.data().records()).unwrap_or(usize::MAX)
-    }
-
-    /// What mechanisms see of it.
-    pub fn data(&self) -> &dyn Projectable {
-        match self {
-            Self::Held(records) => records.as_ref(),
-            Self::Counted(counts) => counts.as_ref(),
-        }
-    }
-
-    /// The records, unless they were only counted.
-    pub fn rows(&self) -> Option<&Dataset> {
-        match self {
-            Self::Held(records) => Some(records),
-            Self::Counted(_) => None,
-        }
-    }
-}
-
-/// The tables of a job after reading.
+/// The tables of a job after reading, but for the private one, and what belongs to them.
 #[derive(Clone, Debug)]
 pub struct Tables {
     /// Columns and their codes.
     pub schema: Schema,
     /// The schema as it was given: without the number of records of a unit, and before rare values were merged.
     pub given: Schema,
-    /// The private table.
-    pub private: PrivateTable,
     /// The public tables.
     pub public: Vec<PublicData>,
     /// The marginals that the synthetic table should preserve.
@@ -152,12 +107,12 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Reads all tables. This spends no budget.
+    /// Reads all tables, and seals the private one. This spends no budget.
     pub(super) fn read(
         job: &ResolvedJob<'_>,
         mechanism: &dyn Mechanism,
         observer: &mut dyn Observer,
-    ) -> Result<Self> {
+    ) -> Result<(Self, PrivateTable)> {
         let of_files = job.schema.read()?;
         let schema = match job.linked() {
             Some(units) => units.widened(&of_files)?,
@@ -177,18 +132,18 @@ impl Tables {
         let kept = job.public_schema(&schema)?;
         let mut public = Vec::with_capacity(job.public.len());
         for table in &job.public {
-            let rows = without(&kept, table.source.public(&public_schema, job.linked())?)?;
+            let rows = without(&kept, table.source.read(&public_schema, job.linked())?)?;
             public.push(PublicData::new(&table.name, rows, &domain)?);
         }
         job.check_linked_public(&public, &domain)?;
         let private = if job.counted {
             let plan = CountPlan::new(&of_files, &mechanism.counts(&domain, &workload)?)?;
             let checks = SharedObserver::new(observer);
-            PrivateTable::Counted(Arc::new(job.private.counted(&job.unit, &plan, &checks)?))
+            job.private.counted(&job.unit, &plan, &checks)?
         } else {
-            PrivateTable::Held(job.private.private(&job.unit, &of_files)?)
+            job.private.sealed(&job.unit, &of_files)?
         };
-        Ok(Self { schema, given: of_files, private, public, workload })
+        Ok((Self { schema, given: of_files, public, workload }, private))
     }
 }
 

@@ -18,6 +18,8 @@ mod ledger;
 mod mechanisms;
 #[path = "bugs/noise.rs"]
 mod noise;
+#[path = "bugs/sealed.rs"]
+mod sealed;
 #[path = "bugs/seeds.rs"]
 mod seeds;
 #[path = "bugs/selection.rs"]
@@ -62,6 +64,7 @@ pub(crate) fn all() -> Vec<&'static Bug> {
         comparisons::BUGS,
         curator::BUGS,
         inputs::BUGS,
+        sealed::BUGS,
         mechanisms::BUGS,
         thresholds::BUGS,
     ]

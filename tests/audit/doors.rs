@@ -101,6 +101,49 @@ fn values_are_sealed_where_they_are_read_or_counted() {
     assert_eq!(sealing, 2);
 }
 
+/// Records that are not sealed come from these functions. Above the readers, only they see rows, and only of tables that are
+/// public, released, or measured for their holder alone, which every such result says of itself.
+#[test]
+fn above_the_readers_nobody_reads_the_rows_of_a_private_table() {
+    let readers = [
+        "read_csv(",
+        "read_csv_or_empty(",
+        "read_csv_from(",
+        "read_units_csv(",
+        "read_units_csv_from(",
+        "count_file(",
+        "count_file_or_empty(",
+        "read_units(",
+        "read_or_empty(",
+        "read_whole(",
+        "WholeTable::read(",
+        "unlisted::read(",
+    ];
+    let known = [
+        ("src/cli/combine.rs", 2),         // the released table and its replicates
+        ("src/cli/mixture.rs", 2),         // the public table, and an exact answer: NOT PRIVATE
+        ("src/cli/tune.rs", 1),            // a public table in place of the private one
+        ("src/evaluation/measures.rs", 1), // exact measures: NOT PRIVATE
+        ("python/src/tables.rs", 2),       // for these measures
+    ];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    ["src", "python/src"].iter().for_each(|part| sources(&root.join(part), &mut files));
+    let mut found = Vec::new();
+    for path in files.iter().filter(|path| !path.starts_with(root.join("src/data"))) {
+        let text = code(path);
+        let reads: usize = readers.iter().map(|reader| text.matches(reader).count()).sum();
+        if reads > 0 {
+            let path = path.strip_prefix(root).unwrap();
+            found.push((path.to_string_lossy().into_owned(), reads));
+        }
+    }
+    found.sort();
+    let mut known: Vec<(String, usize)> = known.map(|(path, n)| (path.to_owned(), n)).into();
+    known.sort();
+    assert_eq!(found, known, "rows are read here: is the result marked NOT PRIVATE?");
+}
+
 #[test]
 fn every_release_of_the_curator_is_paid_for_in_the_function_that_draws_it() {
     let measure =

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use jointly::data::{Dataset, Projectable, PublicData};
+use jointly::data::{Dataset, Projectable, PublicData, Recoding};
 use jointly::domain::{Clique, Domain};
-use jointly::mechanism::{CATALOGUE, PublicTables, Release, Task};
+use jointly::mechanism::{CATALOGUE, PublicTables, Release, Task, find};
 use jointly::observe::Silent;
 use jointly::pap::{Cuts, Pap};
 use jointly::privacy::{
@@ -265,7 +265,7 @@ fn the_numbers_of_releases_change_by_no_more_than_their_ledger_states() {
             note(&mut seen, &format!("trust, {relation}"), trust.changes());
             let mut errors = curator(&private, &others, relation, seed);
             errors.set_aside(0.5).unwrap();
-            let independent = jointly::mechanism::find("independent").unwrap();
+            let independent = find("independent").unwrap();
             let independent = independent.build(&parameters("independent")).unwrap();
             let mut release: Release =
                 independent.run(&mut errors, &Task::new(&workload, &[]), &mut Silent).unwrap();
@@ -275,6 +275,36 @@ fn the_numbers_of_releases_change_by_no_more_than_their_ledger_states() {
         let least = |purpose: &str| if purpose.starts_with("best mixture") { 0.2 } else { 0.9 };
         let seen_all = seen.iter().all(|(purpose, share)| *share > least(purpose));
         assert!(seen.len() >= 3 && seen_all, "{relation}: {seen:?}");
+    }
+}
+
+/// Merging recodes the table and its neighbors alike: what is submitted afterwards has the sensitivity of merged records.
+#[test]
+fn the_scores_of_a_run_whose_values_were_merged_change_by_no_more_than_their_ledger_states() {
+    let (mut rng, many) =
+        (ChaCha20Rng::seed_from_u64(21), Domain::new([("a", 6), ("b", 3)]).unwrap());
+    let merged = Domain::new([("a", 2), ("b", 3)]).unwrap();
+    let codes = vec![Some(vec![0, 1, 1, 1, 0, 1]), None];
+    let recoding = Recoding::new(many.clone(), merged.clone(), codes).unwrap();
+    let workload = Workload::all_k_way(&merged, 2).unwrap();
+    for relation in [ReplaceOne, AddRemoveOne] {
+        let mut seen = Seen::new();
+        for seed in 0..3 {
+            let rows = random(&many, 5, &mut rng);
+            let (private, others) = (table(&many, &rows), neighbors(&many, &rows, relation));
+            let mut curator = curator(&private, &others, relation, seed);
+            let tenth = Rho::from_f64(0.1).unwrap();
+            curator.measure(&Clique::new([0]), tenth).unwrap();
+            curator.recode(&recoding).unwrap();
+            let mechanism = find("aim").unwrap().build(&parameters("aim")).unwrap();
+            let task = Task::new(&workload, &[]);
+            mechanism.run(&mut curator, &task, &mut Silent).unwrap();
+            note(&mut seen, &format!("merged, {relation}"), curator.changes());
+        }
+        assert!(
+            !seen.is_empty() && seen.values().all(|share| *share > 0.5),
+            "{relation}: {seen:?}"
+        );
     }
 }
 

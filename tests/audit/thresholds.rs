@@ -387,7 +387,8 @@ fn a_later_budget_pays_for_the_delta_of_an_earlier_ledger() {
         assert!((after.epsilon() - 1.0).abs() < 1e-15 && (after.delta() - 1e-6).abs() < 1e-21);
         let of_rho = delta_from_rho_epsilon(after.rho(), Epsilon::new(1.0).unwrap());
         assert!(of_rho + file.ledger.delta_spent() <= 1e-6, "{relation}: {of_rho:e}");
-        let next = whole.curator_after(&data, &rows.unit, NoiseSeed::System, Some(&path)).unwrap();
+        let seed = NoiseSeed::System;
+        let next = whole.curator_following(&data, &rows.unit, seed, Some(&file)).unwrap();
         assert_eq!((next.ledger().limit(), next.spent()), (after.rho(), first.spent()));
         assert_eq!(next.ledger().delta_spent().to_bits(), 5e-7_f64.to_bits());
         // Nothing is left for thresholds of its own, and a budget that does not pay for the first is refused.

@@ -1,10 +1,9 @@
 //! A requested privacy budget, and the curator that enforces it.
 
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::private_table::Table;
 use crate::{
     Cost, Curator, Delta, Epsilon, LedgerFile, NeighboringRelation, NoiseForm, NoiseSeed,
     PrivacyUnit, Rho, rho_from_epsilon_delta,
@@ -182,31 +181,23 @@ impl Budget {
         relation: NeighboringRelation,
         seed: NoiseSeed,
     ) -> Result<Curator<'_>> {
+        self.fresh(Table::Borrowed(data), relation, seed)
+    }
+
+    fn fresh(
+        self,
+        data: Table<'_>,
+        relation: NeighboringRelation,
+        seed: NoiseSeed,
+    ) -> Result<Curator<'_>> {
         if self.is_pure() {
-            return Curator::pure(data, relation, self.epsilon, seed);
+            return Curator::pure_of(data, relation, self.epsilon, seed);
         }
-        let curator = Curator::new(data, relation, self.rho, seed)?;
+        let curator = Curator::of(data, relation, self.rho, seed)?;
         Ok(curator.with_delta(self.threshold_delta))
     }
 
     /// As [`curator`](Self::curator), of units, and with the cost of an earlier ledger counted against the budget.
-    ///
-    /// # Errors
-    /// As [`LedgerFile::read`], [`after`](Self::after) and [`Curator::charge_earlier`]; they name the file.
-    pub fn curator_after<'a>(
-        self,
-        data: &'a dyn Projectable,
-        unit: &PrivacyUnit,
-        seed: NoiseSeed,
-        earlier: Option<&Path>,
-    ) -> Result<Curator<'a>> {
-        let Some(path) = earlier else { return self.curator_following(data, unit, seed, None) };
-        let in_file = |error: Error| error.in_file(&path.display().to_string());
-        let file = LedgerFile::read(path)?;
-        self.curator_following(data, unit, seed, Some(&file)).map_err(in_file)
-    }
-
-    /// As [`curator_after`](Self::curator_after), of a ledger in memory.
     ///
     /// # Errors
     /// As [`after`](Self::after) and [`Curator::charge_earlier`].
@@ -217,8 +208,18 @@ impl Budget {
         seed: NoiseSeed,
         earlier: Option<&LedgerFile>,
     ) -> Result<Curator<'a>> {
+        self.curator_of(Table::Borrowed(data), unit, seed, earlier)
+    }
+
+    pub(crate) fn curator_of<'a>(
+        self,
+        data: Table<'a>,
+        unit: &PrivacyUnit,
+        seed: NoiseSeed,
+        earlier: Option<&LedgerFile>,
+    ) -> Result<Curator<'a>> {
         let budget = earlier.map_or(Ok(self), |earlier| self.after(earlier))?;
-        let mut curator = budget.curator(data, unit.relation(), seed)?.with_unit(unit.clone())?;
+        let mut curator = budget.fresh(data, unit.relation(), seed)?.with_unit(unit.clone())?;
         earlier.map_or(Ok(()), |earlier| curator.charge_earlier(earlier))?;
         Ok(curator)
     }

@@ -22,12 +22,13 @@ use rand::rngs::ChaCha20Rng;
 use crate::curator::ledger_on_disk::LedgerOnDisk;
 use crate::curator::set_aside::SetAside;
 use crate::error::{Error, Result};
+use crate::private_table::Table;
 use crate::source::Source;
 use crate::{
     Checkpoint, Cost, Ledger, LedgerEntry, LedgerFile, NeighboringRelation, NoiseSeed, PrivacyUnit,
     RecordsPerUnit, Rho, SealedMarginals, Sensitive, Units,
 };
-use jointly_pgm::data::Projectable;
+use jointly_pgm::data::{Projectable, Recoding};
 use jointly_pgm::domain::{Clique, Domain};
 
 /// Holds the private records, the remaining budget and the noise generator.
@@ -52,11 +53,11 @@ use jointly_pgm::domain::{Clique, Domain};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Curator<'a> {
-    data: &'a dyn Projectable,
+    data: Table<'a>,
     /// What tells its sealed values from those of other curators.
     identity: Arc<()>,
     /// Neighbors of the table, and what was seen beside them; only in an audit.
-    neighbors: Vec<&'a dyn Projectable>,
+    neighbors: Vec<Table<'a>>,
     observed: Vec<ObservedChange>,
     unit: PrivacyUnit,
     ledger: Ledger,
@@ -84,6 +85,15 @@ impl<'a> Curator<'a> {
         limit: Rho,
         seed: NoiseSeed,
     ) -> Result<Self> {
+        Self::of(Table::Borrowed(data), relation, limit, seed)
+    }
+
+    pub(crate) fn of(
+        data: Table<'a>,
+        relation: NeighboringRelation,
+        limit: Rho,
+        seed: NoiseSeed,
+    ) -> Result<Self> {
         Self::of_ledger(data, relation, Ledger::new(limit), seed)
     }
 
@@ -101,7 +111,7 @@ impl<'a> Curator<'a> {
     }
 
     fn of_ledger(
-        data: &'a dyn Projectable,
+        data: Table<'a>,
         relation: NeighboringRelation,
         ledger: Ledger,
         seed: NoiseSeed,
@@ -127,16 +137,17 @@ impl<'a> Curator<'a> {
         })
     }
 
-    /// Goes on with the same records in other codes. Call this before the first round.
+    /// Goes on with the same records under new codes. Call this before the first round.
     ///
-    /// `data`: each record recoded on its own, by a rule that does not depend on the records, or only by what the curator
-    /// has released, so that neighboring tables stay neighbors.
+    /// The rule may depend on what the curator has released. It gives each record its codes from its own old ones, so that
+    /// neighboring tables stay neighbors.
     ///
     /// # Errors
-    /// [`Error::Entropy`] when the system's random generator fails.
-    pub fn recode(&mut self, data: &'a dyn Projectable) -> Result<()> {
-        self.data = data;
-        self.neighbors.clear();
+    /// A table of which only counts are left, or codes of other attributes; [`Error::Entropy`] when the system's random
+    /// generator fails.
+    pub fn recode(&mut self, recoding: &Recoding) -> Result<()> {
+        self.data.recode(recoding)?;
+        self.neighbors.iter_mut().try_for_each(|neighbor| neighbor.recode(recoding))?;
         // A generator of its own, also after resuming the step that the rule came from.
         self.noise = Some(self.seed.generator(self.round)?);
         Ok(())
@@ -301,7 +312,7 @@ impl<'a> Curator<'a> {
         let domain = self.domain();
         let shape =
             |clique: &Clique| (domain.shape(clique).iter().product(), domain.describe(clique));
-        let count = |data: &&dyn Projectable| Ok(data.project_many(cliques)?);
+        let count = |data: &Table<'_>| Ok(data.project_many(cliques)?);
         let neighbors = self.neighbors.iter().map(count).collect::<Result<_>>()?;
         let counts = Sensitive::beside(count(&self.data)?, neighbors);
         let most_records = self.records().unwrap_or_else(|| u32::MAX.into()) as f64;

@@ -2,8 +2,8 @@
 //!
 //! # The path
 //!
-//! A [`Curator`] holds the private table, the [`Ledger`] and the noise generator. It is the only way from records to
-//! numbers that may be published. Before noise is added, its results are sealed: [`SealedMarginals`] can be compared with
+//! Whoever reads the private table seals it ([`PrivateTable`]). A [`Curator`] holds it, the [`Ledger`] and the noise
+//! generator. It is the only way from records to numbers that may be published. Before noise is added, its results are sealed: [`SealedMarginals`] can be compared with
 //! tables that do not depend on the records, and what comes out is sealed too and knows its sensitivity ([`L1Errors`],
 //! [`Scores`]). Every noisy result has an entry in the [`Ledger`], in exact units of [`Rho`] (zero-concentrated
 //! differential privacy).
@@ -27,6 +27,7 @@ mod ledger_file;
 mod marginals;
 mod noise;
 mod noise_mechanism;
+mod private_table;
 mod ratio;
 mod residual;
 mod rho;
@@ -53,13 +54,14 @@ pub use curator::{
     NoisyValues, ObservedChange,
 };
 pub use error::{CheckpointFault, CommonError, DestinationFault, Error, Fact, Result};
-pub use jointly_pgm::data::Projectable;
+pub use jointly_pgm::data::{Projectable, Recoding};
 pub use l1_errors::{Gain, GainOf, ImprovementOf, L1Errors, OwnError};
 pub use ledger::{Cost, Ledger, LedgerEntry};
 pub use ledger_file::{LedgerFile, LedgerUnit};
 pub use marginals::SealedMarginals;
 pub use noise::NoiseSeed;
 pub use noise_mechanism::NoiseMechanism;
+pub use private_table::PrivateTable;
 pub use rand;
 pub use ratio::Ratio;
 pub use residual::{ResidualQuery, residual_cost, variance_at_least};

@@ -1,7 +1,7 @@
 use std::fmt::Write;
 
 use super::PaidCategories;
-use crate::data::read_private_csv;
+use crate::data::{read_csv, read_private_csv};
 use crate::domain::{Kind, Schema};
 use crate::privacy::NeighboringRelation::{AddRemoveOne, ReplaceOne};
 use crate::privacy::{Budget, NoiseSeed, PrivacyUnit};
@@ -43,9 +43,9 @@ fn values_of_many_records_become_codes_and_all_of_the_budget_is_spent() {
     let categories = PaidCategories::new(&schema, &["town", "job"]).unwrap();
     for relation in [ReplaceOne, AddRemoveOne] {
         let unit = PrivacyUnit::of_record(relation);
-        let data = read_private_csv(&path, &schema, &unit).unwrap();
+        let table = read_private_csv(&path, &schema, &unit).unwrap();
         let budget = Budget::approximate(1.0, 1e-6).unwrap().with_threshold_delta(4e-7).unwrap();
-        let mut curator = budget.curator(&data, relation, NoiseSeed::Fixed(7)).unwrap();
+        let mut curator = table.curator(Some(budget), NoiseSeed::Fixed(7), None).unwrap();
         let values = categories.read(&unit, &path).unwrap();
         let found = categories.run(&mut curator, values).unwrap();
         assert!(curator.remaining().is_zero());
@@ -61,7 +61,7 @@ fn values_of_many_records_become_codes_and_all_of_the_budget_is_spent() {
         // What is written reads as the same, and codes the same table.
         let again = Schema::from_json(&schema.to_json().unwrap(), "found").unwrap();
         assert_eq!(again, schema);
-        assert_eq!(read_private_csv(&path, &again, &unit).unwrap().row(0), [1, 2, 0]);
+        assert_eq!(read_csv(&path, &again).unwrap().row(0), [1, 2, 0]);
     }
 }
 
@@ -75,10 +75,10 @@ fn columns_without_other_and_budgets_without_delta_are_refused() {
     let path = folder.path().join("people.csv");
     std::fs::write(&path, people()).unwrap();
     let unit = PrivacyUnit::default();
-    let data = read_private_csv(&path, &schema, &unit).unwrap();
+    let table = read_private_csv(&path, &schema, &unit).unwrap();
     let categories = PaidCategories::new(&schema, &["town"]).unwrap();
     let budget = Budget::approximate(1.0, 1e-6).unwrap();
-    let mut curator = budget.curator(&data, ReplaceOne, NoiseSeed::Fixed(7)).unwrap();
+    let mut curator = table.curator(Some(budget), NoiseSeed::Fixed(7), None).unwrap();
     let values = categories.read(&unit, &path).unwrap();
     assert!(categories.run(&mut curator, values).is_err() && curator.spent().is_zero());
     for part in [1e-6, 2e-6, -1e-9, f64::NAN] {

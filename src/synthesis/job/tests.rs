@@ -7,10 +7,9 @@ use crate::domain::Schema;
 use crate::mechanism::CATALOGUE;
 use crate::model::Drawing;
 use crate::observe::Silent;
-use crate::privacy::LedgerFile;
+use crate::privacy::{LedgerFile, PrivacyUnit, PrivateTable};
 use crate::settings::{Form, Group};
-use crate::synthesis::TableSource;
-use crate::synthesis::{Job, PublicFile};
+use crate::synthesis::{Job, PrivateSource, PublicFile};
 
 fn job() -> Job {
     let mut job = Job::new("/secret/place/pa 2024.csv", "/secret/schema.json", 1.0, 1e-9);
@@ -35,8 +34,8 @@ fn the_command_can_be_copied_and_names_no_folder() {
     );
     job.draw = Drawing::Independent;
     assert!(job.command().contains(" --draw independent "));
-    job.private =
-        crate::demo::Generator { records: 10, seed: 1, drift: 0.0 }.generate().unwrap().into();
+    let people = crate::demo::Generator { records: 10, seed: 1, drift: 0.0 }.generate().unwrap();
+    job.private = PrivateTable::of_records(people, PrivacyUnit::default()).unwrap().into();
     assert_eq!(job.command(), "", "a table in memory has no name");
 }
 
@@ -152,8 +151,8 @@ fn a_mechanism_that_a_test_adds_is_a_job_with_parameters_a_ledger_and_a_checkpoi
     });
     let mut job = Job::from_settings(settings).unwrap();
     job.schema = Schema::from_json(&sizes, "domain.json").unwrap().into();
-    let (rows, label) = (std::sync::Arc::new(people), "people".to_owned());
-    job.private = TableSource::Rows { rows, units: None, label };
+    let table = PrivateTable::of_records(people, PrivacyUnit::default()).unwrap();
+    job.private = PrivateSource::Sealed { table, label: "people".to_owned() };
     let first = job.run(&mut Silent).unwrap().release;
     assert_eq!(first.measurements.len(), 3);
     assert_eq!(first.ledger.spent(), first.ledger.limit());

@@ -1,15 +1,18 @@
 //! Tables in memory are those of files.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use super::TableSource;
+use super::PrivateSource;
 use crate::data::{Dataset, Labels, Units, write_csv_file};
 use crate::demo::{Generator, schema};
 use crate::mechanism::Release;
 use crate::observe::Silent;
-use crate::privacy::NeighboringRelation;
+use crate::privacy::{NeighboringRelation, PrivacyUnit, PrivateTable};
 use crate::synthesis::{Job, PublicFile, PublicTable};
+
+fn sealed(rows: Dataset) -> PrivateTable {
+    PrivateTable::of_records(rows, PrivacyUnit::default()).unwrap()
+}
 
 fn people(seed: u64) -> Dataset {
     Generator { records: 400, seed, drift: 0.1 }.generate().unwrap()
@@ -24,7 +27,7 @@ fn run(mut job: Job) -> crate::Result<Release> {
 }
 
 fn in_memory() -> Job {
-    let mut job = Job::new(people(1), schema().unwrap(), 1.0, 1e-6);
+    let mut job = Job::new(sealed(people(1)), schema().unwrap(), 1.0, 1e-6);
     job.public.push(PublicTable { name: "near".into(), source: people(2).into() });
     job
 }
@@ -49,21 +52,21 @@ fn records_in_memory_give_the_release_of_files() {
 fn records_must_be_those_of_the_job() {
     let other = Job { schema: r#"{"a": 2}"#.parse_schema().into(), ..in_memory() };
     assert!(run(other).is_err());
-    let limited = |units: Option<Units>| {
-        let rows = Arc::new(people(1));
-        let private = TableSource::Rows { rows, units, label: String::new() };
-        let neighbors = NeighboringRelation::AddRemoveOne;
+    let neighbors = NeighboringRelation::AddRemoveOne;
+    let households = |most| PrivacyUnit::of_units(Units::new("home", most).unwrap()).unwrap();
+    let limited = |unit: PrivacyUnit| {
+        let private = PrivateTable::of_records(people(1), unit).unwrap().into();
         let unit = Some("home".to_owned());
         run(Job { private, neighbors, unit, max_records: Some(2), ..in_memory() })
     };
-    assert!(limited(Some(Units::new("home", 2).unwrap())).is_ok());
-    for units in [None, Some(Units::new("home", 3).unwrap())] {
-        let error = limited(units).unwrap_err().to_string();
-        assert!(error.contains("units of column 'home', 2 records each"), "{error}");
+    assert!(limited(households(2)).is_ok());
+    for unit in [PrivacyUnit::default(), PrivacyUnit::of_record(neighbors), households(3)] {
+        let error = limited(unit).unwrap_err().to_string();
+        assert!(error.ends_with("expected units of column 'home', 2 records each"), "{error}");
     }
     let nobody = Dataset::from_rows(schema().unwrap().domain(), &[[0_u32; 0]; 0]).unwrap();
+    let nobody = PrivateTable::of_records(nobody, PrivacyUnit::of_record(neighbors)).unwrap();
     assert!(run(Job { private: nobody.clone().into(), ..in_memory() }).is_err());
-    let neighbors = NeighboringRelation::AddRemoveOne;
     assert!(run(Job { private: nobody.into(), neighbors, ..in_memory() }).is_ok());
 }
 
@@ -71,8 +74,7 @@ fn records_must_be_those_of_the_job() {
 fn a_checkpoint_belongs_to_the_label_of_records_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let labeled = |label: &str, folder: &Path| {
-        let rows = Arc::new(people(1));
-        let private = TableSource::Rows { rows, units: None, label: label.into() };
+        let private = PrivateSource::Sealed { table: sealed(people(1)), label: label.into() };
         run(Job { private, checkpoint: Some(folder.into()), ..in_memory() })
     };
     assert!(labeled("first", folder.path()).is_ok());

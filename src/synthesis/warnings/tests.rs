@@ -1,21 +1,6 @@
 use super::*;
 use crate::observe::Event;
 
-fn table(names: [&str; 2], rows: &[[u32; 2]]) -> Dataset {
-    Dataset::from_rows(Domain::new(names.map(|name| (name, 5))).unwrap(), rows).unwrap()
-}
-
-#[test]
-fn tables_of_the_same_rows_are_recognized_in_any_order_of_rows_and_columns() {
-    let private = table(["a", "b"], &[[1, 2], [3, 4], [1, 2]]);
-    assert!(are_same_rows(&private, &table(["a", "b"], &[[3, 4], [1, 2], [1, 2]])));
-    assert!(are_same_rows(&private, &table(["b", "a"], &[[2, 1], [2, 1], [4, 3]])));
-    assert!(are_same_rows(&private, &table(["a", "c"], &[[1, 0], [1, 3], [3, 1]])));
-    assert!(!are_same_rows(&private, &table(["a", "b"], &[[1, 2], [3, 4], [3, 4]])));
-    assert!(!are_same_rows(&private, &table(["a", "b"], &[[1, 2], [3, 4]])));
-    assert!(!are_same_rows(&private, &table(["c", "d"], &[[1, 2], [3, 4], [1, 2]])));
-}
-
 /// Collects the notices.
 struct Notices(Vec<Notice>);
 

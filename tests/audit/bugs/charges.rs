@@ -10,16 +10,6 @@ const ENTRY: &str = "privacy/noise_mechanism.rs";
 
 pub(super) const BUGS: &[Bug] = &[
     bug(
-        "merging-forgotten",
-        "what finding rare values has cost does not count in the run",
-        "merging::the_cost",
-        &[(
-            "synthesis/mod.rs",
-            "curator.recode(merged.private.data())?;",
-            "if BUG { curator = self.curator(merged.private.data(), None, None)?; } else { SAME }",
-        )],
-    ),
-    bug(
         "merging-again",
         "a resumed run measures rare values anew",
         "merging::an_interrupted",

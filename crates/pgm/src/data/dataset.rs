@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rayon::slice::ParallelSliceMut;
 
-use crate::data::{Projectable, count};
+use crate::data::{Projectable, Recoding, count};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 
@@ -403,6 +403,10 @@ impl Projectable for Dataset {
 
     fn project_many(&self, cliques: &[Clique]) -> Result<Vec<Vec<u32>>> {
         count::count(&self.domain, &self.columns, self.records, count::One, cliques)
+    }
+
+    fn recode(&self, recoding: &Recoding) -> Result<Box<dyn Projectable>> {
+        Ok(Box::new(self.recoded(recoding)?))
     }
 }
 

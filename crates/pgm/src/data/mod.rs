@@ -4,7 +4,9 @@ pub mod count;
 pub mod cover;
 mod dataset;
 mod projectable;
+mod recoding;
 
 pub use count::MAX_TOTAL_CELLS;
 pub use dataset::{Column, Dataset};
 pub use projectable::Projectable;
+pub use recoding::Recoding;

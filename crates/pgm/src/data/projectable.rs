@@ -1,5 +1,6 @@
 //! Tables whose marginals can be counted.
 
+use crate::data::Recoding;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 
@@ -29,5 +30,14 @@ pub trait Projectable: Send + Sync {
             expected: 1,
             found: 0,
         })
+    }
+
+    /// The same records under new codes.
+    ///
+    /// # Errors
+    /// Records of which only counts are left, unless their type says otherwise; codes that are not those of the domain.
+    fn recode(&self, _recoding: &Recoding) -> Result<Box<dyn Projectable>> {
+        let (found, expected) = ("counts", "records, to code them anew");
+        Err(Error::invalid_specification("table to recode", found, expected))
     }
 }

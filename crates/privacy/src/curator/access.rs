@@ -51,7 +51,7 @@ impl Curator<'_> {
             Error::invalid_parameter("round", "none", "one begun after the run was resumed")
         })?;
         self.ledger.charge(entry)?;
-        Ok(Paid { data: self.data, noise })
+        Ok(Paid { data: &*self.data, noise })
     }
 }
 

@@ -3,6 +3,7 @@
 use jointly_pgm::data::Projectable;
 
 use crate::error::{Error, Result};
+use crate::private_table::Table;
 use crate::{Curator, Sensitive};
 
 /// How much the numbers of one access change between the private table and its neighbors.
@@ -25,7 +26,7 @@ impl<'a> Curator<'a> {
     /// counts are not observed.
     ///
     /// What is observed depends on the records and is not paid for. So only a curator whose noise has a fixed seed, which
-    /// protects nobody, can be audited. Recoding ends the audit.
+    /// protects nobody, can be audited.
     ///
     /// # Errors
     /// Noise from the system, or a neighbor over another domain.
@@ -37,7 +38,7 @@ impl<'a> Curator<'a> {
         for neighbor in &neighbors {
             self.domain().check_same(neighbor.domain(), "a neighbor")?;
         }
-        self.neighbors = neighbors;
+        self.neighbors = neighbors.into_iter().map(Table::Borrowed).collect();
         Ok(self)
     }
 

@@ -1,6 +1,7 @@
 //! Budgets of pure differential privacy: ε without δ.
 
 use crate::error::{Error, Result};
+use crate::private_table::Table;
 use crate::{Curator, Epsilon, Ledger, NeighboringRelation, NoiseForm, NoiseSeed, Ratio, Rho};
 use jointly_pgm::data::Projectable;
 
@@ -12,6 +13,15 @@ impl<'a> Curator<'a> {
     /// [`Error::Entropy`], or an ε below 2⁻²⁰ or above 4096.
     pub fn pure(
         data: &'a dyn Projectable,
+        relation: NeighboringRelation,
+        epsilon: Epsilon,
+        seed: NoiseSeed,
+    ) -> Result<Self> {
+        Self::pure_of(Table::Borrowed(data), relation, epsilon, seed)
+    }
+
+    pub(crate) fn pure_of(
+        data: Table<'a>,
         relation: NeighboringRelation,
         epsilon: Epsilon,
         seed: NoiseSeed,
