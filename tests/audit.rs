@@ -28,6 +28,8 @@ mod mechanisms;
 mod merging;
 #[path = "audit/neighbors.rs"]
 mod neighbors;
+#[path = "audit/options.rs"]
+mod options;
 #[path = "audit/order.rs"]
 mod order;
 #[path = "audit/own.rs"]
