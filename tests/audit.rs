@@ -16,6 +16,8 @@ mod entries;
 mod errors;
 #[path = "audit/exact.rs"]
 mod exact;
+#[path = "audit/jobs.rs"]
+mod jobs;
 #[path = "audit/joint.rs"]
 mod joint;
 #[path = "audit/laws.rs"]

@@ -18,6 +18,8 @@ mod ledger;
 mod mechanisms;
 #[path = "bugs/noise.rs"]
 mod noise;
+#[path = "bugs/options.rs"]
+mod options;
 #[path = "bugs/sealed.rs"]
 mod sealed;
 #[path = "bugs/seeds.rs"]
@@ -65,6 +67,7 @@ pub(crate) fn all() -> Vec<&'static Bug> {
         curator::BUGS,
         inputs::BUGS,
         sealed::BUGS,
+        options::BUGS,
         mechanisms::BUGS,
         thresholds::BUGS,
     ]

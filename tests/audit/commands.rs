@@ -7,7 +7,7 @@ use std::fs;
 use std::process::Command;
 
 use jointly::mechanism::CATALOGUE;
-use jointly::privacy::{Budget, LedgerFile};
+use jointly::privacy::{Budget, Ledger, LedgerFile};
 use tempfile::TempDir;
 
 use crate::quick::quick_flags;
@@ -68,6 +68,10 @@ fn commands() -> Vec<(String, bool)> {
     }
     let ranges = all.replace("schema.json", "ranges.json");
     commands.push((format!("bins {ranges} --out bins.json"), false));
+    let columns =
+        "--private private.csv --ledger ledger.json --columns a,b --grid 0,2,3 --out out.json";
+    commands.push((format!("thresholds {columns}"), false));
+    commands.push((format!("thresholds {columns} --class boxes --release pmw --rounds 3"), false));
     commands.push((format!("trust {all} --public public.csv --workload all-2-way"), false));
     let mixture = format!("mixture-error {all} --public public.csv --workload all-2-way");
     commands.push((mixture.clone(), false));
@@ -103,12 +107,42 @@ fn every_command_spends_within_what_its_flags_buy() {
             let counted = counted.count();
             let most = usize::from(neighbors == "add-remove-one");
             assert!(counted <= most, "{command}");
-            let adds_up = ["residual-planner", "hdmm", "--mechanism ide"];
+            let adds_up = ["residual-planner", "hdmm", "--mechanism ide", "thresholds"];
             assert!(
                 counted == most || adds_up.iter().any(|name| command.contains(name)),
                 "{command}"
             );
         }
+    }
+}
+
+/// What a command spends comes on top of an earlier ledger, within one limit. `mixture-error` takes none.
+#[test]
+fn every_command_counts_an_earlier_ledger() {
+    let first = "answer --private private.csv --schema schema.json --workload all-1-way --epsilon 1 --delta 1e-7 \
+                 --out first.csv --ledger first.json";
+    for (command, pure) in commands() {
+        if pure || command.starts_with("mixture-error") {
+            continue;
+        }
+        let folder = folder();
+        let run = |command: &str| {
+            let mut program = Command::new(env!("CARGO_BIN_EXE_jointly"));
+            let output = program
+                .current_dir(folder.path())
+                .args(command.split_whitespace())
+                .output()
+                .unwrap();
+            assert!(output.status.success(), "{command}: {output:?}");
+        };
+        run(first);
+        run(&format!("{command} --epsilon 2 --delta 1e-6 --ledger-from first.json"));
+        let ledger = |name: &str| LedgerFile::read(&folder.path().join(name)).unwrap().ledger;
+        let (earlier, both) = (ledger("first.json"), ledger("ledger.json"));
+        let costs = |ledger: &Ledger| ledger.entries().iter().map(|e| e.rho).collect::<Vec<_>>();
+        assert!(costs(&both).starts_with(&costs(&earlier)), "{command}");
+        assert!(both.spent() > earlier.spent() && both.spent() <= both.limit(), "{command}");
+        assert_eq!(both.limit(), Budget::approximate(2.0, 1e-6).unwrap().rho(), "{command}");
     }
 }
 
