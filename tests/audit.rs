@@ -6,8 +6,14 @@
 #[path = "audit/accounting.rs"]
 mod accounting;
 #[cfg(feature = "cli")]
+#[path = "audit/bugs.rs"]
+mod bugs;
+#[cfg(feature = "cli")]
 #[path = "audit/commands.rs"]
 mod commands;
+#[cfg(feature = "cli")]
+#[path = "audit/coverage.rs"]
+mod coverage;
 #[path = "audit/doors.rs"]
 mod doors;
 #[path = "audit/entries.rs"]
@@ -38,6 +44,9 @@ mod order;
 mod own;
 #[path = "quick.rs"]
 mod quick;
+#[cfg(feature = "cli")]
+#[path = "audit/released.rs"]
+mod released;
 #[path = "audit/sealed.rs"]
 mod sealed;
 #[path = "audit/sensitivity.rs"]

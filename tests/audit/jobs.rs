@@ -15,6 +15,7 @@ use jointly::domain::{Clique, Schema};
 use jointly::observe::{Event, Notice, Observer, Silent, Unstoppable};
 use jointly::privacy::{Budget, Ledger, LedgerFile, NeighboringRelation, NoiseSeed, PrivacyUnit};
 use jointly::synthesis::PublicFile;
+use serde_json::Value;
 use tempfile::TempDir;
 
 const SCHEMA: &str = r#"{"a": 2, "b": 3, "c": 20}"#;
@@ -87,6 +88,8 @@ fn a_job_counts_an_earlier_ledger() {
 struct Reader<'p> {
     place: &'p Place,
     told: usize,
+    /// Of these, how many found a checkpoint.
+    kept: usize,
     stops: bool,
 }
 
@@ -95,6 +98,13 @@ impl Observer for Reader<'_> {
         if let Event::Measured { spent, .. } = event {
             self.told += 1;
             assert!(self.place.ledger().spent() >= *spent, "told before it is on disk");
+            // A resumed run must not draw again what was told.
+            if let Ok(text) = fs::read_to_string(self.place.at("state/checkpoint.json")) {
+                let kept: Value = serde_json::from_str(&text).unwrap();
+                let ledger: Ledger = serde_json::from_value(kept["ledger"].clone()).unwrap();
+                assert!(ledger.spent() >= *spent, "told before it is in the checkpoint");
+                self.kept += 1;
+            }
         }
     }
 
@@ -114,9 +124,10 @@ fn what_a_job_tells_is_in_its_ledger_file_and_stays_there_if_it_fails() {
             if !checkpoint {
                 job.checkpoint = None;
             }
-            let mut reader = Reader { place: &place, told: 0, stops };
+            let mut reader = Reader { place: &place, told: 0, kept: 0, stops };
             let done = job.fit(&mut reader);
             assert!(reader.told > 0);
+            assert_eq!(reader.kept, if checkpoint { reader.told } else { 0 });
             let ledger = place.ledger();
             let kept = ledger.entries().iter().filter(|entry| entry.purpose == "marginal").count();
             assert!(kept >= reader.told, "{kept} of {}", reader.told);
@@ -139,7 +150,11 @@ fn a_checkpoint_is_of_one_table_one_schema_one_unit_and_one_share_of_merging() {
         assert!(error.contains("these differ"), "{error}");
     };
     refused(merging(0.3));
-    let schema = SCHEMA.replace(r#""c": 20"#, r#""c": 21"#);
+    // The same sizes with other codes: a value of b that was 0 would be 2.
+    let b = r#"{"name": "b", "kind": "categorical", "codes": ["2", "1", "0"]}"#;
+    let coded =
+        |name: &str, size| format!(r#"{{"name": "{name}", "kind": "coded", "size": {size}}}"#);
+    let schema = format!(r#"{{"columns": [{}, {b}, {}]}}"#, coded("a", 2), coded("c", 20));
     refused(Job { schema: Schema::from_json(&schema, "s").unwrap().into(), ..merging(0.2) });
     merging(0.2).fit(&mut Silent).unwrap();
     let later = SystemTime::now() + Duration::from_secs(5);

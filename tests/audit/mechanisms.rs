@@ -18,13 +18,14 @@ use std::fmt::Write as _;
 use jointly::data::{Dataset, Projectable, PublicData};
 use jointly::domain::{Clique, Domain};
 use jointly::measurement::{Measurement, Provenance};
-use jointly::mechanism::{CATALOGUE, Mechanism, PublicTables, Release, Task, find};
+use jointly::mechanism::{CATALOGUE, Entry, Mechanism, PublicTables, Release, Task, find};
 use jointly::observe::{Event, Observer, Silent};
 use jointly::privacy::{
     Budget, Checkpoint, Curator, LedgerEntry, LedgerFile, NeighboringRelation, NoiseForm,
     NoiseMechanism, NoiseSeed, RecordsPerUnit, Rho,
 };
 use jointly::query::Workload;
+use jointly::settings::Form;
 use jointly::trust::{MixtureRelease, Trust};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
@@ -303,6 +304,20 @@ pub(crate) fn parameters(name: &str) -> Map<String, Value> {
     ];
     let small = small.into_iter().filter(|(name, _)| own.contains_key(*name));
     small.map(|(n, v)| (n.into(), v)).chain(quick(find(name).unwrap())).collect()
+}
+
+/// The small parameters of a mechanism, and the same with every choice that one of them offers.
+pub(crate) fn variants(entry: &Entry) -> Vec<Map<String, Value>> {
+    let mut all = vec![parameters(entry.name)];
+    for parameter in entry.parameters().unwrap() {
+        let Form::Choice(choices) = parameter.form else { continue };
+        all.extend(choices.iter().map(|(choice, _)| {
+            let mut given = parameters(entry.name);
+            given.insert(parameter.name.to_owned(), json!(choice));
+            given
+        }));
+    }
+    all
 }
 
 fn curator(world: &World, which: usize) -> Curator<'_> {

@@ -12,8 +12,8 @@ use jointly::mechanism::{CATALOGUE, PublicTables, Release, Task, find};
 use jointly::observe::Silent;
 use jointly::pap::{Cuts, Pap};
 use jointly::privacy::{
-    Curator, Gain, GainOf, ImprovementOf, L1Errors, NeighboringRelation, NoiseSeed, ObservedChange,
-    OwnError, Rho, Scores, SealedMarginals, Selection,
+    Curator, Epsilon, Gain, GainOf, ImprovementOf, L1Errors, NeighboringRelation, NoiseSeed,
+    ObservedChange, OwnError, Rho, Scores, SealedMarginals, Selection,
 };
 use jointly::query::Workload;
 use jointly::trust::Trust;
@@ -23,7 +23,7 @@ use serde_json::json;
 
 use NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
 
-use crate::mechanisms::parameters;
+use crate::mechanisms::{self, parameters};
 use crate::own;
 use crate::sensitivity::choices;
 use crate::statistics::relations;
@@ -119,7 +119,10 @@ fn curator<'a>(
     seed: u64,
 ) -> Curator<'a> {
     let limit = Rho::from_f64(20.0).unwrap();
-    let curator = Curator::new(private, relation, limit, NoiseSeed::Fixed(seed)).unwrap();
+    beside(Curator::new(private, relation, limit, NoiseSeed::Fixed(seed)).unwrap(), neighbors)
+}
+
+fn beside<'a>(curator: Curator<'a>, neighbors: &'a [Dataset]) -> Curator<'a> {
     curator
         .with_neighbors(neighbors.iter().map(|table| table as &dyn Projectable).collect())
         .unwrap()
@@ -276,6 +279,39 @@ fn the_numbers_of_releases_change_by_no_more_than_their_ledger_states() {
         let seen_all = seen.iter().all(|(purpose, share)| *share > least(purpose));
         assert!(seen.len() >= 3 && seen_all, "{relation}: {seen:?}");
     }
+}
+
+/// Every choice that a parameter offers: enumerated from the catalogue, so that a new one is here without being named.
+#[test]
+fn the_scores_of_every_variant_change_by_no_more_than_their_ledger_states() {
+    let (domain, mut rng) = (domain(), ChaCha20Rng::seed_from_u64(22));
+    let workload = Workload::all_k_way(&domain, 2).unwrap();
+    let mut variants = 0;
+    for entry in CATALOGUE.iter().filter(|entry| entry.spends) {
+        for given in mechanisms::variants(entry).into_iter().skip(1) {
+            let is_pure = given.get("noise").is_some_and(|noise| noise == "laplace");
+            let mechanism = entry.build(&given).unwrap();
+            for relation in relations() {
+                let rows = random(&domain, 5, &mut rng);
+                let (private, others) =
+                    (table(&domain, &rows), neighbors(&domain, &rows, relation));
+                let public = table(&domain, &random(&domain, 8, &mut rng));
+                let public = [PublicData::new("near", public, &domain).unwrap()];
+                let mut curator = if is_pure {
+                    let (epsilon, seed) = (Epsilon::new(6.0).unwrap(), NoiseSeed::Fixed(variants));
+                    beside(Curator::pure(&private, relation, epsilon, seed).unwrap(), &others)
+                } else {
+                    curator(&private, &others, relation, variants)
+                };
+                let task = Task::new(&workload, &public);
+                mechanism.run(&mut curator, &task, &mut Silent).unwrap();
+                let what = format!("{} {given:?}, {relation}", entry.name);
+                note(&mut Seen::new(), &what, curator.changes());
+            }
+            variants += 1;
+        }
+    }
+    assert!(variants >= 40, "only {variants} variants");
 }
 
 /// Merging recodes the table and its neighbors alike: what is submitted afterwards has the sensitivity of merged records.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 #[cfg(feature = "parquet")]
 use jointly::data::{Labels, read_csv_or_empty, write_csv_file};
@@ -29,6 +29,16 @@ const OPEN: &str = r#"{"columns": [
     {"name": "b", "kind": "categorical", "codes": ["0", "1", "2"]}
 ]}"#;
 const PUBLIC: &str = "a,b\n0,0\n0,1\n1,2\n1,1\n0,2\n1,0\n0,0\n";
+
+/// Public files beside the private table.
+pub(crate) const INPUTS: [(&str, &str); 6] = [
+    ("schema.json", SCHEMA),
+    ("ranges.json", RANGES),
+    ("wide.json", WIDE),
+    ("open.json", OPEN),
+    ("public.csv", PUBLIC),
+    ("part.csv", "b\n0\n2\n2\n1\n"),
+];
 
 /// What an observer sees of a run, without numbers and names.
 #[derive(Debug, PartialEq, Eq)]
@@ -65,24 +75,22 @@ fn members(ledger: &Value) -> BTreeSet<String> {
     found
 }
 
-/// The same table as Parquet, if its records are no units.
+/// The same table as Parquet, if it can be read.
 #[cfg(feature = "parquet")]
 fn write_parquet(folder: &Path) {
     let schema = Schema::from_json(SCHEMA, "schema.json").unwrap();
-    let table = read_csv_or_empty(&folder.join("private.csv"), &schema).unwrap();
+    let Ok(table) = read_csv_or_empty(&folder.join("private.csv"), &schema) else { return };
     write_csv_file(&folder.join("private.parquet"), &table, &schema, Labels::Codes, 1).unwrap();
 }
 
-/// Runs commands, one after another with `&&` between them, each of which must find the files of those before. What is
-/// seen of the last.
-fn run(private: &str, commands: &str) -> Form {
+/// Runs commands in a new folder, one after another with `&&` between them, each of which finds the files of those before.
+/// Shows the folder and the output of the last.
+pub(crate) fn ran<T>(private: &str, commands: &str, seen: impl FnOnce(&Path, &Output) -> T) -> T {
     let folder = TempDir::new().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
-    write("schema.json", SCHEMA);
-    write("ranges.json", RANGES);
-    write("wide.json", WIDE);
-    write("open.json", OPEN);
-    write("public.csv", PUBLIC);
+    for (name, text) in INPUTS {
+        write(name, text);
+    }
     write("private.csv", private);
     #[cfg(feature = "parquet")]
     if !private.starts_with('h') {
@@ -93,22 +101,28 @@ fn run(private: &str, commands: &str) -> Form {
         program.current_dir(folder.path()).args(command.split_whitespace()).output().unwrap()
     };
     let output = commands.split(" && ").map(run).last().unwrap();
-    let names = fs::read_dir(folder.path()).unwrap();
-    let files = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    let ledger = fs::read_to_string(folder.path().join("ledger.json")).unwrap_or("null".into());
-    let ledger: Value = serde_json::from_str(&ledger).unwrap();
-    let mut stderr = shapes(&output.stderr);
-    if commands.contains("anchor-pgm") {
-        // Which model is published, the anchored one or a fit, is a choice that was paid for; only a fit has a certificate.
-        stderr.remove("fit");
-    }
-    Form {
-        code: output.status.code(),
-        stdout: shapes(&output.stdout),
-        stderr,
-        files,
-        ledger: if ledger.is_null() { BTreeSet::new() } else { members(&ledger) },
-    }
+    seen(folder.path(), &output)
+}
+
+fn run(private: &str, commands: &str) -> Form {
+    ran(private, commands, |folder, output| {
+        let names = fs::read_dir(folder).unwrap();
+        let files = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let ledger = fs::read_to_string(folder.join("ledger.json")).unwrap_or("null".into());
+        let ledger: Value = serde_json::from_str(&ledger).unwrap();
+        let mut stderr = shapes(&output.stderr);
+        if commands.contains("anchor-pgm") {
+            // Which model is published, the anchored one or a fit, is a choice that was paid for; only a fit has a certificate.
+            stderr.remove("fit");
+        }
+        Form {
+            code: output.status.code(),
+            stdout: shapes(&output.stdout),
+            stderr,
+            files,
+            ledger: if ledger.is_null() { BTreeSet::new() } else { members(&ledger) },
+        }
+    })
 }
 
 /// Every command that spends, for a relation, and every option that spends or touches private rows.
@@ -169,23 +183,22 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
     let thresholds = format!("thresholds {} {columns}", all.replace("--schema schema.json ", ""));
     commands.push(thresholds.clone());
     commands.push(format!("{thresholds} --class boxes --release pmw --rounds 3"));
+    let answer = format!("answer {all} --workload all-2-way --out out.csv --ledger ledger.json");
+    let more = "--public public.csv --workload all-2-way --ledger ledger.json";
+    commands.push(answer.clone());
+    commands.push(format!("trust {all} {more}"));
+    commands.push(format!("trust {all} {} --public part.csv", more.replace("2-way", "1-way")));
     if is_of_units {
         commands.push(format!("{synth} --unit-columns a"));
         commands.push(format!("{synth} --unit-columns a --error-share 0.1 --model model.json"));
     } else {
         commands.push(format!("{synth} --counted"));
-        let answer = "--workload all-2-way --out out.csv --ledger ledger.json";
-        commands.push(format!("answer {all} {answer} --counted"));
+        commands.push(format!("{answer} --counted"));
         if cfg!(feature = "parquet") {
             commands.push(synth.replace("private.csv", "private.parquet"));
         }
-        let more = "--public public.csv --workload all-2-way --ledger ledger.json";
-        commands
-            .push(format!("answer {all} --workload all-2-way --out out.csv --ledger ledger.json"));
-        commands.push(format!("trust {all} {more}"));
         commands.push(format!("mixture-error {all} {more}"));
-        let pure = all.replace(" --delta 1e-6", "");
-        commands.push(format!("mixture-error {pure} {more}"));
+        commands.push(format!("mixture-error {} {more}", all.replace(" --delta 1e-6", "")));
     }
     commands
 }

@@ -250,6 +250,61 @@ fn merging_rounds_and_errors_are_paid_for_once_however_often_a_run_is_killed() {
     assert!(fixed.between + system.between > 0, "no kill hit a run between two steps");
 }
 
+/// What a run does with private rows beside its rounds: counting, units, merging, errors, replicates, an earlier ledger.
+#[test]
+fn every_option_killed_a_few_times_ends_as_an_undisturbed_run() {
+    let bench = Bench::new();
+    let people = crate::compression::people(0);
+    bench.write("private.csv", &people);
+    let units = people.lines().enumerate().map(|(i, line)| match i {
+        0 => format!("h,{line}\n"),
+        _ => format!("{},{line}\n", i / 3),
+    });
+    bench.write("units.csv", &units.collect::<String>());
+    bench.write("schema.json", &crate::compression::schema());
+    let aim = "--mechanism aim --workload all-2-way --rounds 6 --out out.csv --ledger ledger.json";
+    bench.succeed(
+        "answer --private private.csv --schema schema.json --epsilon 1 --delta 1e-7 --workload all-1-way \
+         --out first.csv --ledger first.json",
+    );
+    let households = format!(
+        "{} {aim} --neighbors add-remove-one --unit h --max-records 3",
+        SYNTH.replace("private.csv", "units.csv")
+    );
+    let commands = [
+        format!("{SYNTH} {aim} --counted"),
+        format!("{SYNTH} {aim} --neighbors add-remove-one --error-share 0.1"),
+        format!("{SYNTH} {aim} --ledger-from first.json"),
+        format!("{SYNTH} {aim} --tables 2"),
+        format!("{households} --compress 0.2"),
+        format!("{households} --unit-columns sex"),
+    ];
+    let (mut draw, mut between) = (ChaCha20Rng::seed_from_u64(9), 0);
+    for command in commands {
+        let others = || {
+            for number in 1..=2 {
+                _ = fs::remove_file(bench.path(&format!("out.replicate-{number}.csv")));
+            }
+        };
+        let command = format!("{command} --seed 3");
+        let started = Instant::now();
+        bench.succeed(&format!("{command} --checkpoint whole"));
+        let whole = started.elapsed();
+        let (table, ledger) = (bench.read("out.csv"), bench.read("ledger.json"));
+        fs::remove_dir_all(bench.path("whole")).unwrap();
+        remove_outputs(&bench);
+        others();
+        let hits = killed(&bench, &command, 5, whole, &mut draw, |_| {
+            assert_eq!(bench.read("out.csv"), table, "{command}");
+            assert_eq!(bench.read("ledger.json"), ledger, "{command}");
+            others();
+        });
+        between += hits.between;
+    }
+    eprintln!("{between} kills after a new step");
+    assert!(between > 0, "no kill hit a run between two steps");
+}
+
 fn signal(child: &Child, name: &str) {
     let number = child.id().to_string();
     assert!(Command::new("kill").args([name, &number]).status().unwrap().success());

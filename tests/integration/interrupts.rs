@@ -3,9 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write as _;
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write as _};
 use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 
+use jointly::privacy::LedgerFile;
+use rand::rngs::ChaCha20Rng;
+use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 
 use crate::cli::Bench;
@@ -89,6 +94,54 @@ fn a_run_that_is_killed_at_once_leaves_a_ledger_of_all_that_it_told() {
         "synth --private wide.csv --schema wide.json --epsilon 1 --delta 1e-6 --mechanism independent \
          --ledger-from out.csv.ledger.json --out next.csv",
     );
+}
+
+/// Commands that spend all at once, killed at random moments: where there is a result, or only a line of it, there is a ledger
+/// that paid for it.
+#[test]
+fn a_command_killed_at_any_moment_leaves_no_result_without_its_ledger() {
+    let bench = bench();
+    let spend = "--private wide.csv --epsilon 1 --delta 1e-6 --ledger ledger.json";
+    let all = format!("{spend} --schema wide.json");
+    bench.write("near.csv", &(bench.read("wide.csv") + "0,0,0,0,0,0,0,0,0,0,0,0\n"));
+    let ranges =
+        r#"{"columns": [{"name": "x0", "kind": "numeric", "edges": [0, 600], "integer": true}]}"#;
+    bench.write("ranges.json", ranges);
+    let commands = [
+        format!("answer {all} --workload all-2-way --out result"),
+        format!("answer {all} --workload all-2-way --out result --counted"),
+        format!("trust {all} --public near.csv --workload all-2-way --json"),
+        format!("mixture-error {all} --public near.csv --workload all-1-way --json"),
+        format!("bins {spend} --schema ranges.json --out result"),
+        format!("thresholds {spend} --columns x0,x1 --grid 0,5,6 --out result"),
+    ];
+    let (mut draw, mut killed) = (ChaCha20Rng::seed_from_u64(11), 0);
+    for command in commands {
+        let start = || {
+            let old = ["result", "result.config.toml", "ledger.json"];
+            old.iter().for_each(|name| _ = fs::remove_file(bench.path(name)));
+            let mut program = Command::new(env!("CARGO_BIN_EXE_jointly"));
+            program.current_dir(bench.path(".")).args(command.split_whitespace());
+            program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let started = Instant::now();
+        let output = start().wait_with_output().unwrap();
+        assert!(output.status.success(), "{command}: {output:?}");
+        let whole = started.elapsed();
+        for _ in 0..8 {
+            let mut child = start();
+            // Up to a little after its end, so that the last moments are hit too.
+            std::thread::sleep(whole.mul_f64(draw.random_range(0.0..1.1)));
+            child.kill().unwrap();
+            let output = child.wait_with_output().unwrap();
+            killed += usize::from(!output.status.success());
+            let shown = !output.stdout.is_empty() || bench.path("result").exists();
+            let ledger = LedgerFile::read(&bench.path("ledger.json"));
+            let spent = ledger.as_ref().is_ok_and(|file| !file.ledger.spent().is_zero());
+            assert!(!shown || spent, "{command}: {output:?}, {ledger:?}");
+        }
+    }
+    assert!(killed > 0, "no kill hit a command");
 }
 
 #[test]

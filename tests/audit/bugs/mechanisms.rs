@@ -47,7 +47,7 @@ pub(super) const BUGS: &[Bug] = &[
     bug(
         "checkpoint-not-written",
         "a round's measurements are reported before they are in the checkpoint, so that a resumed run draws them again",
-        "mechanisms::",
+        "jobs::what_a_job",
         &[(
             RUN,
             "self.progress.rounds.push(record);\n        self.curator.keep_step(&self.progress)?;",
