@@ -411,7 +411,7 @@ fn accesses(name: &str) -> BTreeSet<String> {
     for given in mechanisms::variants(entry) {
         let is_pure = given.get("noise").is_some_and(|noise| noise == "laplace");
         let budget = if is_pure { Budget::pure(4.0) } else { Budget::approximate(4.0, 1e-6) };
-        let mut curator = budget.unwrap().curator(&private, relation, NoiseSeed::System).unwrap();
+        let mut curator = budget.unwrap().curator(&private, relation, NoiseSeed::Fixed(1)).unwrap();
         let mechanism = entry.build(&given).unwrap();
         let task = Task::new(&workload, &public);
         let release = mechanism.run(&mut curator, &task, &mut Silent).unwrap();

@@ -528,7 +528,7 @@ pub(crate) fn subjects() -> Vec<Subject> {
             let of_all = Subject::new(entry.name, relation, reach, runner);
             let is_short = ["aim", "jam-pgm"].contains(&entry.name);
             add(match relation {
-                AddRemoveUnit(_) => of_all.quick(if is_short { 3000 } else { 0 }),
+                AddRemoveUnit(_) => of_all.quick(if is_short { 6000 } else { 0 }),
                 _ => of_all,
             });
             assert!(entry.public_tables != PublicTables::Needed || entry.name != "aim");
@@ -549,13 +549,13 @@ pub(crate) fn subjects() -> Vec<Subject> {
     let once = with("pmw-pub", json!({ "repeats": "excluded" }));
     add(Subject::new("pmw-pub, no repeats", ReplaceOne, 0.2, once));
     let alone = with("anchor-pgm", json!({ "chooser": "alone" }));
-    add(Subject::new("anchor-pgm --chooser alone", ReplaceOne, 0.4, alone).quick(400));
+    add(Subject::new("anchor-pgm --chooser alone", ReplaceOne, 0.4, alone).quick(0));
     add(Subject::new("trust", ReplaceOne, 0.5, of_trust()));
     let mixture = |form| of_mixture_error(form);
     add(Subject::new("mixture-error", ReplaceOne, 0.3, mixture(NoiseForm::Gaussian)));
     add(Subject::new("mixture-error, Laplace", ReplaceOne, 0.2, mixture(NoiseForm::Laplace)));
     add(Subject::new("ledger-from", ReplaceOne, 0.7, of_continued_ledger()));
-    for (name, reach) in [("independent", 0.7), ("aim", 0.4)] {
+    for (name, reach) in [("independent", 0.3), ("aim", 0.3)] {
         add(Subject::new(format!("resumed {name}"), ReplaceOne, reach, of_resumed(name))
             .quick(3000));
     }

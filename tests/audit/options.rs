@@ -282,51 +282,43 @@ fn of_categories() -> Runner {
     })
 }
 
-/// Every option, with the share of its claim that these neighbors can reach.
+/// Runs of a job in the quick form, and the share of its claim that so few must see: five standard deviations below what
+/// the long form sees.
+const RUNS: usize = 3000;
+const REACH: f64 = 0.3;
+/// The same for what is quick.
+const MORE_RUNS: usize = 12_000;
+
+/// Every option.
 pub(crate) fn subjects() -> Vec<Subject> {
     let one = PrivacyUnit::default;
     let small = || Files::new(SMALL, one(), &a_move());
-    let wide = r#"{"a": 2, "b": 16}"#;
-    let unit = json!({"neighbors": "add-remove-one", "unit": "h", "max-records": 3});
-    let linked = json!({"neighbors": "add-remove-one", "unit": "h", "max-records": 3, "unit-columns": ["a"]});
-    let merged = Files::new(wide, one(), &a_move_beside_rare_values());
+    let wide = Files::new(r#"{"a": 2, "b": 16}"#, one(), &a_move_beside_rare_values());
     let of_unit = Files::new(SMALL, households(None), &a_household());
     let of_linked = Files::new(SMALL, households(Some("a")), &a_household());
+    let unit = json!({"neighbors": "add-remove-one", "unit": "h", "max-records": 3});
+    let mut linked = unit.clone();
+    linked["unit-columns"] = json!(["a"]);
     let units = of_unit.unit.relation();
+    let job = |name: &str, relation, files, more: &Value| {
+        Subject::new(name, relation, REACH, of_job(files, settings(more))).quick(RUNS)
+    };
+    let quick =
+        |name: &str, reach, runner| Subject::new(name, ReplaceOne, reach, runner).quick(MORE_RUNS);
     let mut subjects = vec![
-        Subject::new(
-            "--compress",
-            ReplaceOne,
-            0.5,
-            of_job(merged, settings(&json!({"compress": 0.25}))),
-        ),
-        Subject::new(
-            "--error-share",
-            ReplaceOne,
-            0.5,
-            of_job(small(), settings(&json!({"error-share": 0.5}))),
-        ),
-        Subject::new(
-            "--counted",
-            ReplaceOne,
-            0.7,
-            of_job(small(), settings(&json!({"counted": true}))),
-        ),
-        Subject::new("--unit", units, 0.6, of_job(of_unit, settings(&unit))),
-        Subject::new("--unit-columns", units, 0.6, of_job(of_linked, settings(&linked))),
-        Subject::new("thresholds", ReplaceOne, 0.3, of_thresholds(false)),
-        Subject::new("thresholds, boxes", ReplaceOne, 0.1, of_thresholds(true)),
-        Subject::new("bins", ReplaceOne, 0.02, of_bins()),
-        Subject::new("bins --categories", ReplaceOne, 0.7, of_categories()),
+        job("--compress", ReplaceOne, wide, &json!({"compress": 0.25})),
+        job("--error-share", ReplaceOne, small(), &json!({"error-share": 0.5})),
+        job("--counted", ReplaceOne, small(), &json!({"counted": true})),
+        job("--unit", units, of_unit, &unit),
+        job("--unit-columns", units, of_linked, &linked),
+        Subject::new("bins --categories", ReplaceOne, REACH, of_categories()).quick(RUNS),
+        // These tell less of what they measure: shares that are fitted, choices, edges.
+        quick("thresholds", 0.2, of_thresholds(false)),
+        quick("thresholds, boxes", 0.1, of_thresholds(true)),
+        quick("bins", 0.02, of_bins()),
     ];
     if cfg!(feature = "parquet") {
-        let files = small().in_parquet();
-        subjects.push(Subject::new(
-            "Parquet",
-            ReplaceOne,
-            0.7,
-            of_job(files, settings(&json!({}))),
-        ));
+        subjects.push(job("Parquet", ReplaceOne, small().in_parquet(), &json!({})));
     }
-    subjects.into_iter().map(|subject| subject.quick(3000)).collect()
+    subjects
 }
