@@ -237,6 +237,17 @@ impl Checks for SharedObserver<'_> {
     }
 }
 
+/// Passes on whether to stop, and nothing else: for runs within a run, whose rounds are not its own.
+pub(crate) struct Quiet<'o>(pub(crate) &'o mut dyn Observer);
+
+impl Observer for Quiet<'_> {
+    fn event(&mut self, _: &Event) {}
+
+    fn check(&mut self) -> ControlFlow<()> {
+        self.0.check()
+    }
+}
+
 /// Ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;

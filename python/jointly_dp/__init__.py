@@ -26,11 +26,13 @@ from ._progress import Certified, Event, Fitted, FittingPublicTables, Measured, 
 from ._release import Ledger, Release
 from ._schema import Schema, Workload
 from ._synthesizer import Synthesizer
-from ._tools import evaluate, evaluation_settings, mechanisms, rho, set_threads, settings, trust
+from ._thresholds import Bracket, Thresholds, thresholds
+from ._tools import evaluate, evaluation_settings, mechanisms, rho, set_threads, settings, trust, tune
 
 __all__ = [
     "Answer",
     "AnswerRow",
+    "Bracket",
     "BudgetExceeded",
     "Certified",
     "CheckpointError",
@@ -52,6 +54,7 @@ __all__ = [
     "Scored",
     "Started",
     "Synthesizer",
+    "Thresholds",
     "TooLarge",
     "UsageError",
     "Workload",
@@ -63,5 +66,7 @@ __all__ = [
     "rho",
     "set_threads",
     "settings",
+    "thresholds",
     "trust",
+    "tune",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _native
@@ -129,4 +129,53 @@ def trust(
     found: dict[str, Any] = json.loads(
         _native.trust(schema._native, private, tables, name, epsilon, delta, neighbors, units(unit, max_records), seed)
     )
+    return found
+
+
+def tune(
+    stand_in: Table,
+    schema: Schema,
+    grid: Mapping[str, Sequence[float]],
+    *,
+    epsilon: float,
+    delta: float,
+    public: Mapping[str, Table] | None = None,
+    mechanism: str = "jam-pgm",
+    workload: Any = "all-3-way",
+    seeds: int = 3,
+    records: int | None = None,
+    neighbors: str = "replace-one",
+    **parameters: Any,
+) -> dict[str, Any]:
+    """Numeric parameters of a mechanism, chosen on public tables alone, as ``jointly tune --json`` does. Spends nothing.
+
+    ``stand_in``: a **public** table in place of the private one. Never the private one: its exact errors are shown. ``grid``:
+    the values to try, by parameter; every combination is run with ``seeds`` seeds. ``records``: of the private table, if
+    that is public, or a guess. The member ``parameters`` of the result can be passed on to :class:`Synthesizer`.
+
+    >>> import jointly_dp as jd
+    >>> near = {"a": [0, 1] * 200, "b": [0, 1] * 200}
+    >>> found = jd.tune(near, jd.Schema({"a": 2, "b": 2}), {"rounds": [2, 4]}, epsilon=1.0, delta=1e-6, seeds=1,
+    ...                 mechanism="mwem-pgm", workload="all-2-way")
+    >>> found["parameters"]["rounds"] in (2, 4), len(found["candidates"])
+    (True, 2)
+    """
+    native = schema._native
+    groups = parameters.get("groups") or []
+    lacking = schema.select([name for name in schema.attributes if name not in groups]) if groups else schema
+    tables = [(name, _native.Rows.read(lacking._native, readable(rows), name)) for name, rows in (public or {}).items()]
+    asked = {
+        "mechanism": mechanism,
+        "parameters": json.loads(as_json(parameters)),
+        "grids": [f"{name}={','.join(str(value) for value in values)}" for name, values in grid.items()],
+        "seeds": seeds,
+        "epsilon": epsilon,
+        "delta": delta,
+        "neighbors": neighbors,
+        "records": records,
+        "workload": Workload._of(workload)._name(),
+        "max_cells": Workload._of(workload).max_cells,
+    }
+    rows = _native.Rows.read(native, readable(stand_in), "stand-in")
+    found: dict[str, Any] = json.loads(_native.tune(native, rows, tables, json.dumps(asked)))
     return found

@@ -8,6 +8,7 @@ mod model;
 mod process;
 mod release;
 mod tables;
+mod thresholds;
 mod tools;
 mod watch;
 
@@ -23,9 +24,11 @@ mod _native {
     #[pymodule_export]
     use super::tables::{PrivateRows, Rows, Schema, columns};
     #[pymodule_export]
+    use super::thresholds::{Thresholds, thresholds};
+    #[pymodule_export]
     use super::tools::{
         budget, evaluate, evaluation_settings, ledger, mechanisms, plan, set_threads, settings,
-        trust,
+        trust, tune,
     };
 
     #[pymodule_init]

@@ -135,7 +135,7 @@ impl Table {
         }
     }
 
-    fn private(
+    pub(crate) fn private(
         &self,
         schema: &jointly::Schema,
         unit: &PrivacyUnit,

@@ -6,14 +6,16 @@ use std::sync::Arc;
 use jointly::Job;
 use jointly::data::{PublicData, write_text};
 use jointly::evaluation::{EvaluationSettings, RulesSource};
+use jointly::experiment::{Grid, Tuning};
 use jointly::mechanism::{self, CATALOGUE, PlanFor};
-use jointly::privacy::{Budget, NoiseSeed};
+use jointly::privacy::{Budget, NeighboringRelation, NoiseSeed};
 use jointly::query::WorkloadSource;
 use jointly::report::evaluation::{self, Page};
 use jointly::settings::Setting;
 use jointly::synthesis::{Existing, reserve_files};
 use jointly::trust::Trust;
 use pyo3::prelude::*;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::errors::{Raise, json as text, wrong};
@@ -202,6 +204,56 @@ pub(crate) fn trust(
             Err(exception)
         }
     }
+}
+
+/// What is to be tuned.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ToTune {
+    mechanism: String,
+    parameters: Map<String, Value>,
+    grids: Vec<String>,
+    seeds: u32,
+    epsilon: f64,
+    delta: f64,
+    neighbors: NeighboringRelation,
+    records: Option<u64>,
+    workload: String,
+    max_cells: Option<u64>,
+}
+
+/// Parameters chosen on public tables, as JSON.
+#[pyfunction]
+pub(crate) fn tune(
+    py: Python<'_>,
+    schema: &Schema,
+    stand_in: &Rows,
+    public: Vec<(String, PyRef<'_, Rows>)>,
+    asked: &str,
+) -> PyResult<String> {
+    let asked: ToTune =
+        serde_json::from_str(asked).map_err(|error| wrong(py, "settings", error))?;
+    let domain = schema.0.domain();
+    let named = public.iter().map(|(name, rows)| PublicData::new(name, (*rows.0).clone(), &domain));
+    let public = named.collect::<jointly::Result<Vec<_>>>().raise(py)?;
+    let stand_in = Arc::clone(&stand_in.0);
+    let found = watch::run(py, None, move |observer| {
+        let grids = asked.grids.iter().map(|text| text.parse());
+        let tuning = Tuning {
+            mechanism: asked.mechanism,
+            parameters: asked.parameters,
+            grids: grids.collect::<jointly::Result<Vec<Grid>>>()?,
+            seeds: asked.seeds,
+            budget: Budget::approximate(asked.epsilon, asked.delta)?,
+            relation: asked.neighbors,
+            records: asked.records,
+        };
+        tuning.check()?;
+        let source = WorkloadSource { name: asked.workload, max_cells: asked.max_cells };
+        let (workload, _) = source.read(&domain)?;
+        tuning.run(&stand_in, &public, &workload, observer, &mut |_| ())
+    })?;
+    text(py, &found)
 }
 
 /// Sets the number of threads for all fits. Once only, and before the first fit.

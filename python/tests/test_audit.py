@@ -5,6 +5,7 @@ the ledger claims. ``tests/audit`` of the Rust library has the method, and every
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import statistics
@@ -62,6 +63,20 @@ def test_trust_looks_alike():
             table, {"near": PUBLIC}, SCHEMA, epsilon=1.0, delta=1e-6, workload="all-2-way", neighbors="add-remove-one"
         )
         return sorted(report), [len(table["marginals"]) for table in report["tables"]]
+
+    assert told(NONE) == told({"a": [1], "b": [2]})
+
+
+@pytest.mark.parametrize("questions", ["intervals", "boxes"])
+def test_thresholds_look_alike(questions):
+    def told(table):
+        shares = jd.thresholds(
+            table, ["a", "b"], epsilon=1.0, delta=1e-6, grid=(0, 2, 3), questions=questions, neighbors="add-remove-one"
+        )
+        release = json.loads(shares.to_json())["release"]
+        # The rounds of boxes follow from the number of records with noise.
+        kinds = {entry["purpose"] for entry in release["ledger"]["entries"]}
+        return sorted(release), [len(column["shares"]) for column in release["columns"]], kinds
 
     assert told(NONE) == told({"a": [1], "b": [2]})
 

@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use jointly::data::{read_public_numbers, read_text, write_text};
 use jointly::domain::TableFormat;
-use jointly::pap::{Answer, ColumnShares, Cuts, PapRelease, Query, largest_gap};
+use jointly::pap::{
+    Answer, ColumnShares, Cuts, EvenGrid, PapRelease, Query, RangeClass, largest_gap,
+};
 use jointly::synthesis::{check_public_files, reserve_files};
 use serde_json::{Value, json};
 
@@ -24,8 +26,8 @@ pub(super) fn run(args: &ThresholdsArgs, console: Console) -> Outcome {
 fn release(args: &ThresholdsReleaseArgs, console: Console) -> Outcome {
     let spending = Spending::new("thresholds", &args.spend)?;
     let mut pap = args.pap()?;
-    let grids = args.grid.iter().map(|text| Grid::read(text, &args.columns));
-    let grids = grids.collect::<Outcome<Vec<Grid>>>()?;
+    let grids = args.grid.iter().map(|text| grid(text, &args.columns));
+    let grids = grids.collect::<Outcome<Vec<EvenGrid>>>()?;
     let mut inputs = vec![("--private", &*args.private)];
     inputs.extend(args.public.iter().map(|path| ("--public", &**path)));
     inputs.extend(spending.earlier.iter().map(|path| ("--ledger-from", *path)));
@@ -34,7 +36,7 @@ fn release(args: &ThresholdsReleaseArgs, console: Console) -> Outcome {
     let _reserved = reserve_files(&inputs, &outputs, console.existing)?;
     check_public_files(&args.private, args.public.iter().map(|path| &**path))?;
     console.not_private(args.spend.seed);
-    pap.cuts = cuts(args, &grids, console)?;
+    pap.cuts = cuts(args, pap.class, &grids, console)?;
     let schema = Cuts::schema(&pap.cuts, TableFormat::default())?;
     let private = spending.read(&args.private, &schema, console)?;
     let release = spending.run(&private, console, |curator| pap.run(curator))?;
@@ -61,38 +63,37 @@ fn release(args: &ThresholdsReleaseArgs, console: Console) -> Outcome {
 }
 
 /// The cuts of every column, from public values and grids alone.
-fn cuts(args: &ThresholdsReleaseArgs, grids: &[Grid], console: Console) -> Outcome<Vec<Cuts>> {
+fn cuts(
+    args: &ThresholdsReleaseArgs,
+    class: RangeClass,
+    grids: &[EvenGrid],
+    console: Console,
+) -> Outcome<Vec<Cuts>> {
     let mut public = vec![Vec::new(); args.columns.len()];
     for path in &args.public {
         let read = read_public_numbers(path, &args.columns, &TableFormat::default())?;
         public.iter_mut().zip(read).for_each(|(all, more)| all.extend(more));
     }
-    let mut cuts = Vec::with_capacity(args.columns.len());
-    for (name, values) in args.columns.iter().zip(public) {
-        let records = values.len() as u64;
-        let own: Vec<&Grid> = grids.iter().filter(|grid| grid.is_of(name)).collect();
-        let mut points = values;
-        if let (true, Some(first)) = (points.is_empty(), own.first()) {
-            points.push(first.low);
-        }
-        let mut column = Cuts::from_public(name.as_str(), points, args.cuts)?;
-        if records > 0 {
-            note_gap(args, &column, records, console)?;
-        }
-        for grid in own {
-            column = column.with_grid(grid.low, grid.high, grid.count)?;
-        }
-        cuts.push(column);
+    for (name, values) in args.columns.iter().zip(&public).filter(|(_, values)| !values.is_empty())
+    {
+        let own = Cuts::from_public(name.as_str(), values.iter().copied(), args.cuts)?;
+        note_gap(args, class, &own, values.len() as u64, console)?;
     }
-    Ok(cuts)
+    Ok(Cuts::of_columns(&args.columns, public, args.cuts, grids)?)
 }
 
 /// Says how many private records may lie between cuts, if public records are like them.
-fn note_gap(args: &ThresholdsReleaseArgs, cuts: &Cuts, records: u64, console: Console) -> Outcome {
+fn note_gap(
+    args: &ThresholdsReleaseArgs,
+    class: RangeClass,
+    cuts: &Cuts,
+    records: u64,
+    console: Console,
+) -> Outcome {
     let (name, found) = (cuts.name(), cuts.points().len());
     // Fewer cuts than the bound counts on, unless values are equal: an equal value leaves no gap.
     let gap = (found < args.cuts.min(Cuts::MOST))
-        .then(|| largest_gap(args.class(), records, 1.0 - args.confidence))
+        .then(|| largest_gap(class, records, 1.0 - args.confidence))
         .transpose()?;
     let bound = gap.map_or_else(
         || "at even quantiles of the public values".to_owned(),
@@ -115,44 +116,19 @@ fn note_gap(args: &ThresholdsReleaseArgs, cuts: &Cuts, records: u64, console: Co
     Ok(())
 }
 
-/// Cuts at even distances.
-struct Grid {
-    /// `None` for all columns.
-    column: Option<String>,
-    low: f64,
-    high: f64,
-    count: usize,
-}
-
-impl Grid {
-    /// Reads `[NAME=]LOW,HIGH,COUNT`.
-    fn read(text: &str, columns: &[String]) -> Outcome<Self> {
-        let (column, numbers) = match text.rsplit_once('=') {
-            Some((name, numbers)) => (Some(name.to_owned()), numbers),
-            None => (None, text),
-        };
-        let refused = |expected: &str| {
-            Failure::usage(format!("--grid is '{}', expected {expected}", text.escape_debug()))
-        };
-        if column.as_ref().is_some_and(|name| !columns.contains(name)) {
-            return Err(refused("one of --columns before the ="));
+/// Reads `[NAME=]LOW,HIGH,COUNT`.
+fn grid(text: &str, columns: &[String]) -> Outcome<EvenGrid> {
+    let refused = |fault: &str| Failure::usage(format!("--grid: {fault}"));
+    let grid = text.parse::<EvenGrid>().map_err(|error| {
+        let fault = error.to_string();
+        refused(fault.strip_prefix("grid: ").unwrap_or(&fault))
+    })?;
+    match &grid.column {
+        Some(name) if !columns.contains(name) => {
+            let found = text.escape_debug();
+            Err(refused(&format!("'{found}', expected one of --columns before the =")))
         }
-        let parts: Vec<&str> = numbers.split(',').map(str::trim).collect();
-        let read = match &parts[..] {
-            [low, high, count] => low.parse().ok().zip(high.parse().ok()).zip(count.parse().ok()),
-            _ => None,
-        };
-        let ((low, high), count) =
-            read.ok_or_else(|| refused("LOW,HIGH,COUNT: two numbers and a whole number"))?;
-        // The library says what is wrong with the range.
-        Cuts::new("grid", [0.0])?
-            .with_grid(low, high, count)
-            .map_err(|error| Failure::usage(format!("--grid {}: {error}", text.escape_debug())))?;
-        Ok(Self { column, low, high, count })
-    }
-
-    fn is_of(&self, name: &str) -> bool {
-        self.column.as_ref().is_none_or(|column| column == name)
+        _ => Ok(grid),
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use jointly::data::{PublicData, read_csv, read_public_csv};
 use jointly::domain::Schema;
 use jointly::experiment::{Candidate, Tuning, TuningResult};
+use jointly::observe::Silent;
 use jointly::privacy::Budget;
 use jointly::synthesis::{PublicFile, is_same_file, without_groups};
 use serde_json::{Value, json};
@@ -49,7 +50,7 @@ pub(super) fn run(args: &TuneArgs, console: Console) -> Outcome {
     console.warning(
         "the table of --stand-in must be public: its exact errors are shown, and nothing is spent",
     );
-    let tuned = tuning.run(&stand_in, &public, &workload, &mut |candidate| {
+    let tuned = tuning.run(&stand_in, &public, &workload, &mut Silent, &mut |candidate| {
         let text = format!("{}: {}", candidate.described(), outcome(candidate));
         console.note("tried", &text, json!({ "errors": candidate.errors }));
     })?;

@@ -49,7 +49,7 @@ pub fn read_public_numbers_from<S: AsRef<str>>(
     numbers_of(RawTable::open(source, name, format)?, columns)
 }
 
-fn numbers_of<S: AsRef<str>>(
+pub(super) fn numbers_of<S: AsRef<str>>(
     mut table: RawTable<impl Read>,
     columns: &[S],
 ) -> Result<Vec<Vec<f64>>> {

@@ -8,11 +8,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::data::{Dataset, PublicData};
-use crate::error::{Error, Result};
+use crate::error::{CommonError, Error, Result};
 use crate::evaluation::WorkloadError;
 use crate::mechanism::{self, Task};
 use crate::model::Drawing;
-use crate::observe::Silent;
+use crate::observe::{Observer, Quiet};
 use crate::privacy::{Budget, Curator, NeighboringRelation, NoiseSeed, Rho};
 use crate::query::Workload;
 use crate::settings::Form;
@@ -89,7 +89,7 @@ impl FromStr for Grid {
 /// records, and nothing here pays for them.
 ///
 /// ```
-/// use jointly::{Budget, PublicData, Workload, demo::Generator, experiment::Tuning};
+/// use jointly::{Budget, PublicData, Workload, demo::Generator, experiment::Tuning, observe::Silent};
 /// let stand_in = Generator { records: 500, seed: 1, drift: 0.1 }.generate()?;
 /// let other = Generator { records: 500, seed: 2, drift: 0.3 }.generate()?;
 /// let public = [PublicData::new("other state", other, stand_in.domain())?];
@@ -99,7 +99,7 @@ impl FromStr for Grid {
 ///     seeds: 1,
 ///     ..Tuning::new("jam-pgm", Budget::approximate(1.0, 1e-6)?)
 /// };
-/// let tuned = tuning.run(&stand_in, &public, &workload, &mut |_| ())?;
+/// let tuned = tuning.run(&stand_in, &public, &workload, &mut Silent, &mut |_| ())?;
 /// assert!([2, 4].contains(&tuned.parameters["rounds"].as_u64().unwrap_or(0)));
 /// # Ok::<(), jointly::Error>(())
 /// ```
@@ -218,8 +218,8 @@ impl Tuning {
 
     /// Runs every candidate with every seed, and chooses the one with the least mean error; the earlier of equals.
     ///
-    /// `stand_in`: the public table in the private one's place. `public`: the public tables of the release. `heard` is
-    /// called after each candidate.
+    /// `stand_in`: the public table in the private one's place. `public`: the public tables of the release. `observer` may stop
+    /// it, and hears nothing of the runs. `heard` is called after each candidate.
     ///
     /// # Errors
     /// As [`check`](Self::check), a ρ of 2²⁴ or more after its scaling, or no candidate that runs: the
@@ -229,6 +229,7 @@ impl Tuning {
         stand_in: &Dataset,
         public: &[PublicData],
         workload: &Workload,
+        observer: &mut dyn Observer,
         heard: &mut dyn FnMut(&Candidate),
     ) -> Result<TuningResult> {
         self.check()?;
@@ -242,8 +243,11 @@ impl Tuning {
         for parameters in self.combinations() {
             let mut candidate = Candidate { parameters, errors: Vec::new(), refused: None };
             for seed in 0..u64::from(self.seeds) {
-                match self.error(&candidate.parameters, stand_in, public, workload, rho, seed) {
+                let task = Task::new(workload, public);
+                let run = (&candidate.parameters, rho, seed);
+                match self.error(stand_in, &task, run, &mut Quiet(observer)) {
                     Ok(error) => candidate.errors.push(error),
+                    Err(stopped @ Error::Common(CommonError::Interrupted)) => return Err(stopped),
                     Err(error) => {
                         candidate.refused = Some(error.to_string());
                         candidate.errors.clear();
@@ -271,21 +275,19 @@ impl Tuning {
     /// The workload error of one run's records against the stand-in.
     fn error(
         &self,
-        chosen: &Map<String, Value>,
         stand_in: &Dataset,
-        public: &[PublicData],
-        workload: &Workload,
-        rho: Rho,
-        seed: u64,
+        task: &Task<'_>,
+        (chosen, rho, seed): (&Map<String, Value>, Rho, u64),
+        observer: &mut dyn Observer,
     ) -> Result<f64> {
         let mut parameters = self.parameters.clone();
         parameters.extend(chosen.clone());
         let mechanism = mechanism::find(&self.mechanism)?.build(&parameters)?;
         let mut curator = Curator::new(stand_in, self.relation, rho, NoiseSeed::Fixed(seed))?;
-        let release = mechanism.run(&mut curator, &Task::new(workload, public), &mut Silent)?;
+        let release = mechanism.run(&mut curator, task, observer)?;
         let mut rng = ChaCha20Rng::seed_from_u64(SAMPLING_SEED + seed);
         let rows = release.rows(stand_in.records(), Drawing::Refined, &mut rng)?;
-        Ok(WorkloadError::between(stand_in, &rows, workload, 0)?.mean_l1)
+        Ok(WorkloadError::between(stand_in, &rows, task.workload, 0)?.mean_l1)
     }
 }
 

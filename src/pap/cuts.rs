@@ -1,5 +1,7 @@
 //! Cut points: what turns a column of real numbers into an ordinary coded attribute.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Column, Dataset, MISSING_NUMBERS};
@@ -24,6 +26,58 @@ use crate::error::{Error, Result};
 pub struct Cuts {
     name: String,
     points: Vec<f64>,
+}
+
+/// Cuts at even distances, chosen without looking at any data, for one column or for all.
+///
+/// ```
+/// use jointly::pap::EvenGrid;
+/// let grid: EvenGrid = "income=0,100000,101".parse()?;
+/// assert_eq!((grid.column.as_deref(), grid.high, grid.count), (Some("income"), 100_000.0, 101));
+/// assert!("0,100".parse::<EvenGrid>().is_err() && "9,0,3".parse::<EvenGrid>().is_err());
+/// # Ok::<(), jointly::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct EvenGrid {
+    /// `None` for all columns.
+    pub column: Option<String>,
+    /// The first cut.
+    pub low: f64,
+    /// The last one.
+    pub high: f64,
+    /// How many there are, at least 2.
+    pub count: usize,
+}
+
+impl EvenGrid {
+    /// Whether a column gets its cuts.
+    pub fn is_of(&self, column: &str) -> bool {
+        self.column.as_ref().is_none_or(|own| own == column)
+    }
+}
+
+impl FromStr for EvenGrid {
+    type Err = Error;
+
+    /// Reads `[NAME=]LOW,HIGH,COUNT`.
+    fn from_str(text: &str) -> Result<Self> {
+        let (column, numbers) = match text.rsplit_once('=') {
+            Some((name, numbers)) => (Some(name.to_owned()), numbers),
+            None => (None, text),
+        };
+        let parts: Vec<&str> = numbers.split(',').map(str::trim).collect();
+        let read = match &parts[..] {
+            [low, high, count] => low.parse().ok().zip(high.parse().ok()).zip(count.parse().ok()),
+            _ => None,
+        };
+        let Some(((low, high), count)) = read else {
+            let found = format!("'{}'", text.escape_debug());
+            let expected = "LOW,HIGH,COUNT: two numbers and a whole number";
+            return Err(Error::invalid_specification("grid", found, expected));
+        };
+        Cuts::of_grid("grid", low, high, count)?;
+        Ok(Self { column, low, high, count })
+    }
 }
 
 /// The serialized form.
@@ -80,6 +134,53 @@ impl Cuts {
         }
         // The middles of `most` equal parts.
         Self::new(name, (0..most).map(|part| distinct[(2 * part + 1) * m / (2 * most)]))
+    }
+
+    /// The cuts of some columns, from public values, grids, or both.
+    ///
+    /// `public`: the values of each column; may be empty. `most`: as in [`from_public`](Self::from_public).
+    ///
+    /// # Errors
+    /// As [`from_public`](Self::from_public) and [`with_grid`](Self::with_grid); a grid of no column; a column without public
+    /// values and without a grid.
+    ///
+    /// ```
+    /// use jointly::pap::Cuts;
+    /// let grids = ["age=0,90,4".parse()?];
+    /// let names = ["age", "pay"].map(str::to_owned);
+    /// let cuts = Cuts::of_columns(&names, vec![vec![], vec![10.5, 12.0]], Cuts::MOST, &grids)?;
+    /// assert_eq!(cuts[0].points(), [0.0, 30.0, 60.0, 90.0]);
+    /// assert_eq!(cuts[1].points(), [10.5, 12.0]);
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    pub fn of_columns(
+        names: &[String],
+        public: Vec<Vec<f64>>,
+        most: usize,
+        grids: &[EvenGrid],
+    ) -> Result<Vec<Self>> {
+        for column in grids.iter().filter_map(|grid| grid.column.as_ref()) {
+            if !names.contains(column) {
+                let expected = format!("one of the columns: {}", names.join(", "));
+                return Err(Error::invalid_specification("grid", format!("'{column}'"), expected));
+            }
+        }
+        let values = public.into_iter().chain(std::iter::repeat_with(Vec::new));
+        let of_column = |(name, values): (&String, Vec<f64>)| {
+            let mut own = grids.iter().filter(|grid| grid.is_of(name));
+            let first = if values.is_empty() { own.next() } else { None };
+            let cuts = match first {
+                Some(grid) => Self::of_grid(name, grid.low, grid.high, grid.count)?,
+                None => Self::from_public(name, values, most)?,
+            };
+            own.try_fold(cuts, |cuts, grid| cuts.with_grid(grid.low, grid.high, grid.count))
+        };
+        names.iter().zip(values).map(of_column).collect()
+    }
+
+    /// Cuts at even distances alone.
+    fn of_grid(name: &str, low: f64, high: f64, count: usize) -> Result<Self> {
+        Self { name: name.to_owned(), points: Vec::new() }.with_grid(low, high, count)
     }
 
     /// The same cuts, with `count` more at even distances from `low` to `high`: a grid chosen without looking at any

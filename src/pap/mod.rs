@@ -54,7 +54,7 @@ mod tree;
 
 use serde::{Deserialize, Serialize};
 
-pub use cuts::Cuts;
+pub use cuts::{Cuts, EvenGrid};
 pub use joint::{CellRange, MeasuredRange};
 pub use query::{Condition, Query};
 pub use release::{Answer, ColumnShares, PapRelease};
@@ -107,6 +107,45 @@ impl Pap {
         let cuts = cuts.into();
         let class = RangeClass::Boxes { columns: u32::try_from(cuts.len()).unwrap_or(u32::MAX) };
         Self { class, release: Release::Pmw { rounds: None }, ..Self::new(cuts) }
+    }
+
+    /// The release of some columns by the names of its class and of its way, without cuts: `thresholds`, `intervals`,
+    /// `stumps` or `boxes`, and `tree` or `pmw`. Without a way, boxes are released by PMW, all else by trees.
+    ///
+    /// # Errors
+    /// Another name, rounds of a tree, or as [`check`](Self::check).
+    ///
+    /// ```
+    /// use jointly::pap::{Pap, RangeClass, Release};
+    /// let pap = Pap::of_names("boxes", 2, None, Some(8), 0.9)?;
+    /// assert_eq!(pap.class, RangeClass::Boxes { columns: 2 });
+    /// assert_eq!(pap.release, Release::Pmw { rounds: Some(8) });
+    /// assert!(Pap::of_names("circles", 2, None, None, 0.9).is_err());
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    pub fn of_names(
+        class: &str,
+        columns: usize,
+        release: Option<&str>,
+        rounds: Option<u32>,
+        confidence: f64,
+    ) -> Result<Self> {
+        let class = RangeClass::of_name(class, columns)?;
+        let of_class = if matches!(class, RangeClass::Boxes { .. }) { "pmw" } else { "tree" };
+        let release = match (release.unwrap_or(of_class), rounds) {
+            ("pmw", rounds) => Release::Pmw { rounds },
+            ("tree", None) => Release::Tree,
+            ("tree", Some(rounds)) => {
+                let expected = "none with a tree: rounds are of the release pmw";
+                return Err(Error::invalid_parameter("rounds", rounds, expected));
+            }
+            (other, _) => {
+                return Err(Error::invalid_parameter("release", other.to_owned(), "tree or pmw"));
+            }
+        };
+        let pap = Self { cuts: Vec::new(), class, release, confidence };
+        pap.check()?;
+        Ok(pap)
     }
 
     /// Spends all of a curator's remaining budget. By trees, all levels of all columns' trees cost the same, and the ledger

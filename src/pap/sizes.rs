@@ -22,6 +22,24 @@ pub enum RangeClass {
 }
 
 impl RangeClass {
+    /// A class by its name: `thresholds`, `intervals`, `stumps` or `boxes`.
+    ///
+    /// # Errors
+    /// Another name.
+    pub fn of_name(name: &str, columns: usize) -> Result<Self> {
+        let columns = u32::try_from(columns).unwrap_or(u32::MAX);
+        Ok(match name {
+            "thresholds" => Self::Thresholds,
+            "intervals" => Self::Intervals,
+            "stumps" => Self::Stumps { columns },
+            "boxes" => Self::Boxes { columns },
+            other => {
+                let expected = "thresholds, intervals, stumps or boxes";
+                return Err(Error::invalid_parameter("class", other.to_owned(), expected));
+            }
+        })
+    }
+
     /// Π(m), the growth function: in how many ways the class labels m points, at most.
     ///
     /// ```

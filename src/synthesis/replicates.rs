@@ -1,7 +1,6 @@
 //! Replicates of the released table: its mechanism once more, on the released records. They cost no privacy.
 
 use std::fs;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use rand::rngs::ChaCha20Rng;
@@ -11,7 +10,7 @@ use crate::data::{Dataset, Destination, Labels, PublicData, write_csv_file};
 use crate::domain::Schema;
 use crate::error::{Contradiction, Error, OutputFault, Result};
 use crate::mechanism::Replication;
-use crate::observe::{Event, Notice, Observer};
+use crate::observe::{Event, Notice, Observer, Quiet};
 use crate::privacy::{LedgerFile, NoiseSeed};
 use crate::query::Workload;
 use crate::synthesis::job::ResolvedJob;
@@ -49,17 +48,6 @@ pub fn replicate_path(table: &Path, number: u32) -> PathBuf {
     let plain = without(&name, ".gz").unwrap_or_else(|| name.to_string());
     let stem = without(&plain, ".csv").or_else(|| without(&plain, ".parquet")).unwrap_or(plain);
     table.with_file_name(format!("{stem}.replicate-{number}{}", &name[stem.len()..]))
-}
-
-/// Passes on whether to stop, and nothing else: the rounds of a replicate are not those of the run.
-struct Quiet<'o>(&'o mut dyn Observer);
-
-impl Observer for Quiet<'_> {
-    fn event(&mut self, _: &Event) {}
-
-    fn check(&mut self) -> ControlFlow<()> {
-        self.0.check()
-    }
 }
 
 impl ResolvedJob<'_> {

@@ -181,7 +181,7 @@ fn wrong_usage_costs_nothing() {
         ("--grid height=0,1,5", 2, "one of --columns"),
         ("--grid 1,0,5", 2, "increasing finite range"),
         ("--cuts 0", 2, "--cuts"),
-        ("--rounds 3", 2, "--release pmw"),
+        ("--rounds 3", 2, "rounds are of the release pmw"),
         ("--release pmw --rounds 0", 2, "rounds"),
     ] {
         bench.fail(&format!("{RELEASE} {flags}"), code, part);

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
-use jointly::pap::{Cuts, Pap, RangeClass, Release};
+use jointly::pap::{Cuts, Pap};
 
 use super::SpendArgs;
-use crate::cli::failure::{Failure, Outcome};
+use crate::cli::failure::Outcome;
 
 /// Either the flags of a release, or `ask` with its own.
 #[derive(Debug)]
@@ -94,29 +94,12 @@ pub(in crate::cli) struct ThresholdsReleaseArgs {
 }
 
 impl ThresholdsReleaseArgs {
-    /// The class of questions, about all columns.
-    pub(in crate::cli) fn class(&self) -> RangeClass {
-        let columns = u32::try_from(self.columns.len()).unwrap_or(u32::MAX);
-        match self.class {
-            ClassName::Thresholds => RangeClass::Thresholds,
-            ClassName::Intervals => RangeClass::Intervals,
-            ClassName::Stumps => RangeClass::Stumps { columns },
-            ClassName::Boxes => RangeClass::Boxes { columns },
-        }
-    }
-
-    /// The release to make, without its cuts.
+    /// The release to make, about all columns, without its cuts.
     pub(in crate::cli) fn pap(&self) -> Outcome<Pap> {
-        let class = self.class();
-        let of_class = if self.class == ClassName::Boxes { "pmw" } else { "tree" };
-        let release = match (self.release.as_deref().unwrap_or(of_class), self.rounds) {
-            ("pmw", rounds) => Release::Pmw { rounds },
-            (_, None) => Release::Tree,
-            _ => return Err(Failure::usage("--rounds is of --release pmw".to_owned())),
-        };
-        let pap = Pap { cuts: Vec::new(), class, release, confidence: self.confidence };
-        pap.check()?;
-        Ok(pap)
+        let class = self.class.to_possible_value();
+        let class = class.as_ref().map_or("", |name| name.get_name());
+        let release = self.release.as_deref();
+        Ok(Pap::of_names(class, self.columns.len(), release, self.rounds, self.confidence)?)
     }
 }
 

@@ -17,10 +17,11 @@ pub use decode::{ArrowWriter, to_record_batch};
 pub(crate) use rows::{ArrowRows, Batches};
 
 use crate::data::csv::Reading;
+use crate::data::numbers::numbers_of;
 use crate::data::raw_table::RawTable;
 use crate::data::units::UnitsOfSchema;
 use crate::data::{Dataset, Units, WholeTable, csv};
-use crate::domain::Schema;
+use crate::domain::{Schema, TableFormat};
 use crate::error::Result;
 
 /// A table in memory, with a name that stands for it in errors.
@@ -112,10 +113,22 @@ impl ArrowTable {
         WholeTable::of_table(self.raw(schema)?, schema, unit)
     }
 
+    /// The numbers in some columns of a **public** table, as [`read_public_numbers`](crate::data::read_public_numbers) reads
+    /// them.
+    ///
+    /// # Errors
+    /// As there, with row and column.
+    pub fn read_public_numbers<S: AsRef<str>>(&self, columns: &[S]) -> Result<Vec<Vec<f64>>> {
+        numbers_of(self.rows_of("", TableFormat::default().trim)?, columns)
+    }
+
     fn raw(&self, schema: &Schema) -> Result<RawTable<Empty>> {
+        self.rows_of(schema.na_token(), schema.table().trim)
+    }
+
+    fn rows_of(&self, na_token: &str, trim: bool) -> Result<RawTable<Empty>> {
         let batches = self.batches.clone().into_iter().map(Ok);
-        let trim = schema.table().trim;
-        let rows = ArrowRows::new(&self.schema, Box::new(batches), schema.na_token(), trim);
+        let rows = ArrowRows::new(&self.schema, Box::new(batches), na_token, trim);
         RawTable::of_rows(&self.name, rows)
     }
 }

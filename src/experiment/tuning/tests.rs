@@ -1,5 +1,6 @@
 use super::*;
 use crate::demo::Generator;
+use crate::observe::Silent;
 
 fn budget() -> Budget {
     Budget::approximate(1.0, 1e-6).unwrap()
@@ -66,7 +67,8 @@ fn all_combinations_are_tried_and_the_least_mean_error_is_chosen() {
     let mut tuning = tuning("jam-pgm", &["rounds=1,12", "measure-share=0.5,0.9"]);
     tuning.parameters.insert("iterations".into(), 50.into());
     let mut heard = 0;
-    let tuned = tuning.run(&stand_in, &public, &workload, &mut |_| heard += 1).unwrap();
+    let tuned =
+        tuning.run(&stand_in, &public, &workload, &mut Silent, &mut |_| heard += 1).unwrap();
     assert_eq!((heard, tuned.candidates.len()), (4, 4));
     let described: Vec<String> = tuned.candidates.iter().map(Candidate::described).collect();
     assert_eq!(described[1], "measure-share=0.9, rounds=1");
@@ -78,7 +80,7 @@ fn all_combinations_are_tried_and_the_least_mean_error_is_chosen() {
         (&tuned.parameters["iterations"], &tuned.parameters["rounds"]),
         (&50.into(), &12.into())
     );
-    let again = tuning.run(&stand_in, &public, &workload, &mut |_| ()).unwrap();
+    let again = tuning.run(&stand_in, &public, &workload, &mut Silent, &mut |_| ()).unwrap();
     assert_eq!(tuned, again, "seeds are fixed");
 }
 
@@ -87,11 +89,11 @@ fn values_that_the_mechanism_refuses_are_left_out_with_the_reason() {
     let (stand_in, public, workload) = tables();
     let mut some = tuning("jam-pgm", &["rounds=0,2"]);
     some.seeds = 1;
-    let tuned = some.run(&stand_in, &public, &workload, &mut |_| ()).unwrap();
+    let tuned = some.run(&stand_in, &public, &workload, &mut Silent, &mut |_| ()).unwrap();
     assert_eq!(tuned.best, 1);
     assert!(tuned.candidates[0].refused.as_ref().unwrap().contains("rounds is 0"));
     let none = tuning("jam-pgm", &["rounds=0"]);
-    let error = none.run(&stand_in, &public, &workload, &mut |_| ()).unwrap_err();
+    let error = none.run(&stand_in, &public, &workload, &mut Silent, &mut |_| ()).unwrap_err();
     assert!(error.to_string().contains("rounds is 0"), "{error}");
 }
 
@@ -100,7 +102,7 @@ fn noise_is_scaled_to_the_number_of_private_records() {
     let (stand_in, public, workload) = tables();
     let rho = |records| {
         let tuning = Tuning { records, seeds: 1, ..tuning("independent", &["iterations=50"]) };
-        tuning.run(&stand_in, &public, &workload, &mut |_| ()).unwrap().rho
+        tuning.run(&stand_in, &public, &workload, &mut Silent, &mut |_| ()).unwrap().rho
     };
     let own = budget().rho().to_f64();
     assert!((rho(None) - own).abs() < 1e-12);

@@ -1,0 +1,133 @@
+//! Shares of records below any number, with brackets.
+
+use std::path::PathBuf;
+
+use jointly::data::read_public_numbers;
+use jointly::domain::TableFormat;
+use jointly::pap::{Answer, Cuts, EvenGrid, Pap, PapRelease, Query};
+use jointly::privacy::{Budget, LedgerFile, NoiseSeed};
+use jointly::synthesis::ReservedOutputs;
+use pyo3::prelude::*;
+use serde::Deserialize;
+
+use crate::errors::{Raise, wrong};
+use crate::release::reserved;
+use crate::tables::{Table, privacy_unit};
+use crate::watch;
+
+/// A release.
+#[pyclass(frozen, module = "jointly_dp._native")]
+pub(crate) struct Thresholds(PapRelease);
+
+#[pymethods]
+impl Thresholds {
+    /// Reads the text of a file.
+    #[staticmethod]
+    fn from_json(py: Python<'_>, text: &str, place: &str) -> PyResult<Self> {
+        Ok(Self(PapRelease::from_json(text, place).raise(py)?))
+    }
+
+    /// The text of its file.
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        self.0.to_json().raise(py)
+    }
+
+    /// The share of records that a question holds for, with its bracket.
+    fn answer(&self, py: Python<'_>, question: &str) -> PyResult<(f64, f64, f64)> {
+        let query: Query = question.parse().raise(py)?;
+        self.0.answer(&query).map(parts).raise(py)
+    }
+
+    /// A quantile, with its bracket.
+    fn quantile(&self, py: Python<'_>, column: &str, p: f64) -> PyResult<(f64, f64, f64)> {
+        self.0.quantile(column, p).map(parts).raise(py)
+    }
+}
+
+fn parts(answer: Answer) -> (f64, f64, f64) {
+    (answer.value, answer.low, answer.high)
+}
+
+/// What is asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    columns: Vec<String>,
+    grids: Vec<String>,
+    cuts: Option<usize>,
+    class: String,
+    release: Option<String>,
+    rounds: Option<u32>,
+    confidence: f64,
+    epsilon: f64,
+    delta: f64,
+    neighbors: String,
+    unit: Option<(String, u32)>,
+    seed: Option<u64>,
+    ledger: Option<PathBuf>,
+    ledger_from: Option<PathBuf>,
+    overwrite: bool,
+}
+
+/// Releases shares. Spends the whole budget. Returns the release, once its ledger is written.
+#[pyfunction]
+pub(crate) fn thresholds(
+    py: Python<'_>,
+    private: &Bound<'_, PyAny>,
+    public: Vec<Bound<'_, PyAny>>,
+    asked: &str,
+) -> PyResult<Thresholds> {
+    let asked: Asked = serde_json::from_str(asked).map_err(|error| wrong(py, "settings", error))?;
+    let private = Table::new(private, "private table")?;
+    let public = public.iter().map(|table| Table::new(table, "public table"));
+    let public = public.collect::<PyResult<Vec<Table>>>()?;
+    let unit = privacy_unit(py, &asked.neighbors, asked.unit.clone())?;
+    let outcome = watch::keeping(py, None, move |_| {
+        let mut pap = Pap::of_names(
+            &asked.class,
+            asked.columns.len(),
+            asked.release.as_deref(),
+            asked.rounds,
+            asked.confidence,
+        )?;
+        let budget = Budget::approximate(asked.epsilon, asked.delta)?;
+        let ledger = asked.ledger.as_deref();
+        let _reserved: Option<ReservedOutputs> =
+            ledger.map(|path| reserved(path, asked.overwrite)).transpose()?;
+        let grids = asked.grids.iter().map(|text| text.parse());
+        let grids = grids.collect::<jointly::Result<Vec<EvenGrid>>>()?;
+        let mut values = vec![Vec::new(); asked.columns.len()];
+        for table in &public {
+            let read = match table {
+                Table::File(path) => {
+                    read_public_numbers(path, &asked.columns, &TableFormat::default())?
+                }
+                Table::Memory(table) => table.read_public_numbers(&asked.columns)?,
+            };
+            values.iter_mut().zip(read).for_each(|(all, more)| all.extend(more));
+        }
+        let most = asked.cuts.unwrap_or(Cuts::MOST);
+        pap.cuts = Cuts::of_columns(&asked.columns, values, most, &grids)?;
+        let table = private.private(&Cuts::schema(&pap.cuts, TableFormat::default())?, &unit)?;
+        let earlier = asked.ledger_from.as_deref().map(LedgerFile::read).transpose()?;
+        let seed = asked.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed);
+        let mut curator = table.curator(Some(budget), seed, earlier.as_ref())?;
+        let before = curator.spent();
+        let release = pap.run(&mut curator);
+        // What was spent is on disk before anyone sees what it bought, or that it bought nothing.
+        if let Some(path) = ledger.filter(|_| curator.spent() > before) {
+            LedgerFile::new("thresholds", Some(budget), &curator).write(path)?;
+        }
+        release
+    })?;
+    match outcome {
+        watch::Outcome::Done(release) => Ok(Thresholds(release)),
+        watch::Outcome::DoneBefore(release, exception) => {
+            let raised = exception.value(py);
+            raised.setattr("release", Thresholds(release).to_json(py)?)?;
+            let note = "the budget was spent; the attribute 'release' of this exception is what it bought, as JSON";
+            raised.call_method1("add_note", (note,))?;
+            Err(exception)
+        }
+    }
+}
