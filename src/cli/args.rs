@@ -40,7 +40,7 @@ pub(super) use job::JobArgs;
 pub(super) use mechanism::{AnswererArgs, ChosenMechanism, MechanismArgs, MechanismName};
 pub(super) use mixture::{MixtureErrorArgs, TrustArgs};
 pub(super) use schema::{Export, SchemaArgs, TableArgs};
-pub(super) use thresholds::{AskArgs, ThresholdsArgs, ThresholdsReleaseArgs};
+pub(super) use thresholds::{AskArgs, SizesArgs, ThresholdsArgs, ThresholdsReleaseArgs};
 pub(super) use tune::TuneArgs;
 
 /// Create differentially private synthetic tables with the help of public data.

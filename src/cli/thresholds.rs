@@ -6,11 +6,12 @@ use jointly::data::{read_public_numbers, read_text, write_text};
 use jointly::domain::TableFormat;
 use jointly::pap::{
     Answer, ColumnShares, Cuts, EvenGrid, PapRelease, Query, RangeClass, largest_gap,
+    private_records, public_records,
 };
 use jointly::synthesis::{check_public_files, reserve_files};
 use serde_json::{Value, json};
 
-use super::args::{AskArgs, ThresholdsArgs, ThresholdsReleaseArgs};
+use super::args::{AskArgs, SizesArgs, ThresholdsArgs, ThresholdsReleaseArgs};
 use super::console::{self, Console};
 use super::failure::{Failure, Outcome};
 use super::format::{counted, grouped, short};
@@ -19,6 +20,7 @@ use super::spend::Spending;
 pub(super) fn run(args: &ThresholdsArgs, console: Console) -> Outcome {
     match args {
         ThresholdsArgs::Ask(args) => ask(args),
+        ThresholdsArgs::Sizes(args) => sizes(args),
         ThresholdsArgs::Release(args) => release(args, console),
     }
 }
@@ -130,6 +132,34 @@ fn grid(text: &str, columns: &[String]) -> Outcome<EvenGrid> {
         }
         _ => Ok(grid),
     }
+}
+
+/// How many records suffice, by the bounds of the paper.
+fn sizes(args: &SizesArgs) -> Outcome {
+    let (class, alpha, beta) = (args.class()?, args.alpha, args.beta);
+    let suffice = public_records(class, alpha, beta)?;
+    let public = args.public_records.unwrap_or(suffice);
+    let gap = largest_gap(class, public, beta)?;
+    let private = private_records(class, public, alpha, beta, args.epsilon, args.delta)?;
+    if args.json {
+        return console::json_result(&json!({
+            "public_records_that_suffice": suffice, "public_records": public, "largest_gap": gap,
+            "private_records_that_suffice": private,
+        }));
+    }
+    let mut text = String::new();
+    let mut row = |name: &str, value: String| _ = writeln!(text, "{name:<64}{value}");
+    row("Public records that suffice for the error", grouped(suffice));
+    row("Public records", grouped(public));
+    row("  Largest share of private records between a question and cuts", short(gap));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "cut to the range")]
+    let needed = private.ceil() as u64;
+    row("Private records that suffice for the rounds of PMW", grouped(needed));
+    text.push_str(
+        "\nBounds of the worst case, for public records like the private ones. What a release states with each answer is\n\
+         its actual error, and usually far less.\n",
+    );
+    console::result(&text)
 }
 
 fn ask(args: &AskArgs) -> Outcome {

@@ -206,3 +206,31 @@ fn wrong_usage_costs_nothing() {
     bench.fail("thresholds ask --in l.json age<=3", 3, "l.json");
     bench.fail("thresholds ask --quiet --in none.json age<=3", 1, "none.json");
 }
+
+#[test]
+fn sizes_are_those_of_the_bounds() {
+    let bench = Bench::new();
+    let budget = "--epsilon 1 --delta 1e-9";
+    let sizes = |flags: &str| -> Value {
+        let text = bench.succeed(&format!("thresholds sizes {budget} {flags} --json"));
+        serde_json::from_str(&text).unwrap()
+    };
+    let thresholds = sizes("--class thresholds --alpha 0.1 --beta 0.1");
+    assert_eq!(thresholds["public_records_that_suffice"], 350);
+    assert_eq!(thresholds["public_records"], 350);
+    let fewer = sizes("--class thresholds --alpha 0.1 --beta 0.1 --public-records 100");
+    assert!(fewer["largest_gap"].as_f64() > thresholds["largest_gap"].as_f64());
+    let boxes = sizes("--class boxes --columns 2 --alpha 0.1 --beta 0.1");
+    for member in ["public_records_that_suffice", "private_records_that_suffice"] {
+        assert!(boxes[member].as_f64() > thresholds[member].as_f64(), "{member}");
+    }
+    let text = bench
+        .succeed(&format!("thresholds sizes {budget} --class thresholds --alpha 0.1 --beta 0.1"));
+    assert!(text.contains("350") && text.contains("worst case"), "{text}");
+    for (flags, part) in
+        [("--alpha 1.5", "alpha"), ("--columns 0 --class boxes", "column"), ("--beta 0", "beta")]
+    {
+        bench.fail(&format!("thresholds sizes {budget} {flags}"), 2, part);
+    }
+    bench.fail("thresholds sizes --epsilon 0 --delta 1e-9", 2, "epsilon");
+}

@@ -3,22 +3,24 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
-use jointly::pap::{Cuts, Pap};
+use jointly::pap::{Cuts, Pap, RangeClass};
 
 use super::SpendArgs;
 use crate::cli::failure::Outcome;
 
-/// Either the flags of a release, or `ask` with its own.
+/// Either the flags of a release, or `ask` or `sizes` with their own.
 #[derive(Debug)]
 pub(in crate::cli) enum ThresholdsArgs {
     Release(Box<ThresholdsReleaseArgs>),
     Ask(AskArgs),
+    Sizes(SizesArgs),
 }
 
 // By hand: clap derives no choice between required flags and a subcommand.
 impl FromArgMatches for ThresholdsArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         match matches.subcommand() {
+            Some(("sizes", sizes)) => SizesArgs::from_arg_matches(sizes).map(Self::Sizes),
             Some((_, ask)) => AskArgs::from_arg_matches(ask).map(Self::Ask),
             None => ThresholdsReleaseArgs::from_arg_matches(matches)
                 .map(|release| Self::Release(Box::new(release))),
@@ -34,8 +36,12 @@ impl FromArgMatches for ThresholdsArgs {
 impl Args for ThresholdsArgs {
     fn augment_args(command: Command) -> Command {
         let ask = AskArgs::augment_args(Command::new("ask"));
+        let sizes = SizesArgs::augment_args(Command::new("sizes"));
         ThresholdsReleaseArgs::augment_args(command)
             .subcommand(ask.about("Answer questions from a release; costs no privacy"))
+            .subcommand(
+                sizes.about("Say how many public and private records suffice; reads no table"),
+            )
             .args_conflicts_with_subcommands(true)
             .subcommand_negates_reqs(true)
     }
@@ -55,6 +61,17 @@ enum ClassName {
     Stumps,
     /// s < x <= t in several columns at once
     Boxes,
+}
+
+impl ClassName {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Thresholds => "thresholds",
+            Self::Intervals => "intervals",
+            Self::Stumps => "stumps",
+            Self::Boxes => "boxes",
+        }
+    }
 }
 
 #[derive(Args, Debug)]
@@ -96,10 +113,43 @@ pub(in crate::cli) struct ThresholdsReleaseArgs {
 impl ThresholdsReleaseArgs {
     /// The release to make, about all columns, without its cuts.
     pub(in crate::cli) fn pap(&self) -> Outcome<Pap> {
-        let class = self.class.to_possible_value();
-        let class = class.as_ref().map_or("", |name| name.get_name());
-        let release = self.release.as_deref();
+        let (class, release) = (self.class.name(), self.release.as_deref());
         Ok(Pap::of_names(class, self.columns.len(), release, self.rounds, self.confidence)?)
+    }
+}
+
+#[derive(Args, Debug)]
+pub(in crate::cli) struct SizesArgs {
+    /// Class of questions
+    #[arg(long, value_enum, default_value = "intervals", value_name = "CLASS")]
+    class: ClassName,
+    /// Number of columns, of stumps and boxes
+    #[arg(long, default_value_t = 1, value_name = "R", allow_negative_numbers = true)]
+    columns: usize,
+    /// Largest error of a share
+    #[arg(long, default_value_t = 0.05, value_name = "A", allow_negative_numbers = true)]
+    pub(in crate::cli) alpha: f64,
+    /// Probability that some error is larger
+    #[arg(long, default_value_t = 0.05, value_name = "B", allow_negative_numbers = true)]
+    pub(in crate::cli) beta: f64,
+    /// Number of public values there are, in place of as many as suffice
+    #[arg(long, value_name = "M")]
+    pub(in crate::cli) public_records: Option<u64>,
+    /// Privacy budget: epsilon
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub(in crate::cli) epsilon: f64,
+    /// Privacy budget: delta
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    pub(in crate::cli) delta: f64,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+}
+
+impl SizesArgs {
+    /// The class of questions.
+    pub(in crate::cli) fn class(&self) -> Outcome<RangeClass> {
+        Ok(RangeClass::of_name(self.class.name(), self.columns)?)
     }
 }
 
