@@ -120,6 +120,8 @@ def thresholds(
     True
     """
     tables = list(public) if isinstance(public, (list, tuple)) else [public]
+    if any(rows is table for rows in tables):
+        raise ValueError("the private table is also a public one: its values would become cuts that nobody paid for")
     asked = {
         "columns": list(columns),
         "grids": _grids(grid),

@@ -1,17 +1,16 @@
 //! Shares of records below any number, with brackets.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jointly::data::read_public_numbers;
 use jointly::domain::TableFormat;
 use jointly::pap::{Answer, Cuts, EvenGrid, Pap, PapRelease, Query};
 use jointly::privacy::{Budget, LedgerFile, NoiseSeed};
-use jointly::synthesis::ReservedOutputs;
+use jointly::synthesis::{Existing, check_public_files, reserve_files};
 use pyo3::prelude::*;
 use serde::Deserialize;
 
 use crate::errors::{Raise, wrong};
-use crate::release::reserved;
 use crate::tables::{Table, privacy_unit};
 use crate::watch;
 
@@ -91,9 +90,19 @@ pub(crate) fn thresholds(
             asked.confidence,
         )?;
         let budget = Budget::approximate(asked.epsilon, asked.delta)?;
-        let ledger = asked.ledger.as_deref();
-        let _reserved: Option<ReservedOutputs> =
-            ledger.map(|path| reserved(path, asked.overwrite)).transpose()?;
+        let (ledger, earlier) = (asked.ledger.as_deref(), asked.ledger_from.as_deref());
+        let public_files: Vec<&Path> = public.iter().filter_map(Table::file).collect();
+        let private_file = private.file();
+        let mut inputs: Vec<(&str, &Path)> = Vec::new();
+        inputs.extend(private_file.map(|path| ("private table", path)));
+        inputs.extend(public_files.iter().map(|path| ("public table", *path)));
+        inputs.extend(earlier.map(|path| ("earlier ledger", path)));
+        let outputs: Vec<(&str, &Path)> = ledger.map(|path| ("ledger", path)).into_iter().collect();
+        let existing = if asked.overwrite { Existing::Replaced } else { Existing::Refused };
+        let _reserved = reserve_files(&inputs, &outputs, existing)?;
+        if let Some(private) = private_file {
+            check_public_files(private, public_files)?;
+        }
         let grids = asked.grids.iter().map(|text| text.parse());
         let grids = grids.collect::<jointly::Result<Vec<EvenGrid>>>()?;
         let mut values = vec![Vec::new(); asked.columns.len()];
@@ -109,9 +118,10 @@ pub(crate) fn thresholds(
         let most = asked.cuts.unwrap_or(Cuts::MOST);
         pap.cuts = Cuts::of_columns(&asked.columns, values, most, &grids)?;
         let table = private.private(&Cuts::schema(&pap.cuts, TableFormat::default())?, &unit)?;
-        let earlier = asked.ledger_from.as_deref().map(LedgerFile::read).transpose()?;
+        let from = earlier.map(LedgerFile::read).transpose()?;
         let seed = asked.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed);
-        let mut curator = table.curator(Some(budget), seed, earlier.as_ref())?;
+        let curator = table.curator(Some(budget), seed, from.as_ref());
+        let mut curator = curator.map_err(|error| error.in_file_of(earlier))?;
         let before = curator.spent();
         let release = pap.run(&mut curator);
         // What was spent is on disk before anyone sees what it bought, or that it bought nothing.

@@ -98,7 +98,29 @@ def test_a_tuning_is_that_of_the_command_line(schema, tmp_path, command):
         **BUDGET,
     )
     assert found == expected
-    with pytest.raises(jd.UsageError):
-        jd.tune(stand_in, schema, {"rounds": []}, **BUDGET)
-    with pytest.raises(jd.JointlyError, match="numeric parameter"):
-        jd.tune(stand_in, schema, {"noise": [1]}, **BUDGET)
+    chosen = jd.Synthesizer(schema, mechanism=found["mechanism"], workload="all-1-way", **found["parameters"], **BUDGET)
+    assert chosen.fit(near).release_.is_private
+    for grid, match in (({"rounds": []}, "candidates"), ({"noise": [1]}, "numeric parameter")):
+        with pytest.raises(jd.UsageError, match=match):
+            jd.tune(stand_in, schema, grid, mechanism="mwem-pgm", **BUDGET)
+
+
+def test_private_values_never_become_cuts_and_no_input_is_overwritten(table, tmp_path):
+    with pytest.raises(ValueError, match="also a public one"):
+        jd.thresholds(table, ["age"], public=[table], **BUDGET)
+    private = write(tmp_path / "private.csv", table)
+    link = tmp_path / "link.csv"
+    link.hardlink_to(private)
+    for public in (private, link):
+        with pytest.raises(ValueError, match="private"):
+            jd.thresholds(private, ["age"], public=public, **BUDGET)
+    before = private.read_bytes()
+    with pytest.raises(jd.JointlyError):
+        jd.thresholds(private, ["age"], grid=(0, 90, 4), ledger=private, overwrite=True, **BUDGET)
+    assert private.read_bytes() == before
+    first = tmp_path / "first.json"
+    jd.thresholds(private, ["age"], grid=(0, 90, 4), ledger=first, **BUDGET)
+    with pytest.raises(jd.JointlyError):
+        jd.thresholds(private, ["age"], grid=(0, 90, 4), ledger=first, ledger_from=first, overwrite=True, **BUDGET)
+    with pytest.raises(jd.BudgetExceeded):
+        jd.thresholds(private, ["age"], grid=(0, 90, 4), ledger_from=first, **BUDGET)

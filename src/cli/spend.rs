@@ -73,10 +73,7 @@ impl<'a> Spending<'a> {
         let seed = self.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed);
         let earlier = self.earlier.map(LedgerFile::read).transpose()?;
         let curator = table.curator(Some(self.budget), seed, earlier.as_ref());
-        let mut curator = curator.map_err(|error| match self.earlier {
-            Some(path) => error.in_file(&path.display().to_string()),
-            None => error,
-        })?;
+        let mut curator = curator.map_err(|error| error.in_file_of(self.earlier))?;
         let earlier = curator.spent();
         // Nothing is shown before the ledger is written.
         interrupt::begin(Told::new(self.ledger, None));

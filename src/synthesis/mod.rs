@@ -40,7 +40,7 @@ pub use warnings::warn_of_budget;
 /// A finished run.
 #[derive(Clone, Debug)]
 pub struct Synthesized {
-    /// The schema, the public tables and the workload, with rare values merged if the job says so.
+    /// The schema, the public tables and the workload, with rare values merged if the job asks for it.
     pub tables: Tables,
     /// The release.
     pub release: Release,
@@ -194,10 +194,7 @@ impl ResolvedJob<'_> {
         checkpoint: Option<Checkpoint>,
     ) -> Result<Curator<'static>> {
         let curator = private.curator(self.budget, self.noise_seed(), earlier);
-        let curator = curator.map_err(|error| match &self.ledger_from {
-            Some(path) => error.in_file(&path.display().to_string()),
-            None => error,
-        })?;
+        let curator = curator.map_err(|error| error.in_file_of(self.ledger_from.as_deref()))?;
         let curator = match &self.ledger {
             Some(path) => curator.with_ledger_at(path, &self.mechanism, self.budget),
             None => curator,

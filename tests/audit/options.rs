@@ -315,7 +315,7 @@ pub(crate) fn subjects() -> Vec<Subject> {
         // These tell less of what they measure: shares that are fitted, choices, edges.
         quick("thresholds", 0.2, of_thresholds(false)),
         quick("thresholds, boxes", 0.1, of_thresholds(true)),
-        quick("bins", 0.02, of_bins()),
+        quick("bins", 0.01, of_bins()),
     ];
     if cfg!(feature = "parquet") {
         subjects.push(job("Parquet", ReplaceOne, small().in_parquet(), &json!({})));

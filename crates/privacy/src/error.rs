@@ -1,7 +1,7 @@
 //! The error type.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::{Cost, NeighboringRelation, Ratio, Rho};
 
@@ -230,6 +230,15 @@ impl Error {
                 Self::invalid_specification(at, found.to_string(), expected)
             }
             other => other,
+        }
+    }
+
+    /// The same error about the contents of a file, if there is one.
+    #[must_use]
+    pub fn in_file_of(self, file: Option<&Path>) -> Self {
+        match file {
+            Some(file) => self.in_file(&file.display().to_string()),
+            None => self,
         }
     }
 

@@ -132,7 +132,7 @@ pub(in crate::cli) struct SizesArgs {
     /// Probability that some error is larger
     #[arg(long, default_value_t = 0.05, value_name = "B", allow_negative_numbers = true)]
     pub(in crate::cli) beta: f64,
-    /// Number of public values there are, in place of as many as suffice
+    /// Number of public records [default: as many as suffice]
     #[arg(long, value_name = "M")]
     pub(in crate::cli) public_records: Option<u64>,
     /// Privacy budget: epsilon

@@ -1,4 +1,4 @@
-//! The sealed private table: what it tells, and what its curator is told of it.
+//! The sealed private table: what it reveals, and what its curator receives.
 
 use super::{Bug, bug};
 

@@ -37,7 +37,7 @@ pub trait Projectable: Send + Sync {
     /// # Errors
     /// Records of which only counts are left, unless their type says otherwise; codes that are not those of the domain.
     fn recode(&self, _recoding: &Recoding) -> Result<Box<dyn Projectable>> {
-        let (found, expected) = ("counts", "records, to code them anew");
+        let (found, expected) = ("counts", "records, which can be recoded");
         Err(Error::invalid_specification("table to recode", found, expected))
     }
 }
