@@ -51,6 +51,8 @@ mod released;
 mod sealed;
 #[path = "audit/sensitivity.rs"]
 mod sensitivity;
+#[path = "audit/sides.rs"]
+mod sides;
 #[path = "audit/statistics.rs"]
 mod statistics;
 #[path = "audit/streams.rs"]

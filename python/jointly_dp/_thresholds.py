@@ -36,7 +36,8 @@ class Thresholds:
         """``text``: of a file that :meth:`write` or ``jointly thresholds`` wrote."""
         self._native = _native.Thresholds.from_json(text, place)
         release = json.loads(text)["release"]
-        self.columns: tuple[str, ...] = tuple(column["cuts"]["name"] for column in release["columns"])
+        columns = release["columns"]
+        self.columns: tuple[str, ...] = tuple(c if isinstance(c, str) else c["cuts"]["name"] for c in columns)
         self.confidence: float = release["confidence"]
         """Probability that the brackets of all questions hold at once."""
         self.is_private: bool = release["is_private"]
@@ -56,9 +57,14 @@ class Thresholds:
         """The text of the file."""
         return self._native.to_json()
 
-    def answer(self, question: str) -> Bracket:
-        """The share of records that a question holds for, such as ``"18 < age <= 64 & income <= 41250"``."""
-        return Bracket(*self._native.answer(question))
+    def answer(self, question: str, *, nearest: bool = False) -> Bracket:
+        """The share of records that a question holds for, such as ``"18 < age <= 64 & income <= 41250"``.
+
+        A release of half-planes answers ``"age + 2 * income <= 9000"``. ``nearest``: the value is that of the question
+        about cuts that holds for the same cuts, as in the paper, and not by straight lines between cuts; half-planes are
+        always answered so.
+        """
+        return Bracket(*self._native.answer(question, nearest))
 
     def quantile(self, column: str, p: float) -> Bracket:
         """The number below which a share ``p`` of a column's values lie. An end that nothing bounds is infinite."""
@@ -93,7 +99,7 @@ def thresholds(
     public: Table | Sequence[Table] = (),
     grid: Grid | Mapping[str, Grid] | None = None,
     cuts: int | None = None,
-    questions: str = "intervals",
+    questions: str | Sequence[str] = "intervals",
     release: str | None = None,
     rounds: int | None = None,
     confidence: float = 0.95,
@@ -108,8 +114,10 @@ def thresholds(
     """Shares of records at or below any number, with brackets, as ``jointly thresholds`` does. Spends the whole budget.
 
     ``public``: tables whose values become cuts, at most ``cuts`` of each column. ``grid``: (low, high, count), more cuts at even
-    distances, for all columns or by name; chosen without looking at private values. ``questions``: ``thresholds``,
-    ``intervals``, ``stumps`` or ``boxes``. ``release``: ``tree`` or ``pmw``, with ``rounds``; by default ``pmw`` for boxes.
+    distances, for all columns or by name; chosen without looking at private values. ``questions``: a class, ``thresholds``,
+    ``intervals``, ``stumps``, ``boxes``, ``conjunctions`` or ``half-planes``; or a list of questions, which decide the columns
+    and cuts. Half-planes are of two columns, with lines between public points. Conjunctions are of columns of 0 and 1 unless
+    there are cuts. ``release``: ``tree`` or ``pmw``, with ``rounds``; by default ``tree`` for the first three, otherwise ``pmw``.
     ``ledger``: a file for what was spent; ``ledger_from``: one whose cost counts against the budget.
 
     >>> import jointly_dp as jd
@@ -118,15 +126,25 @@ def thresholds(
     >>> shares = jd.thresholds(people, ["age", "pay"], epsilon=1.0, delta=1e-6, public=near, questions="boxes")
     >>> shares.answer("age <= 30 & pay <= 3").high < 0.5
     True
+    >>> halves = jd.thresholds(people, ["age", "pay"], epsilon=1.0, delta=1e-6, public=near, questions="half-planes")
+    >>> halves.answer("age + 10 * pay <= 200").value > 0.5
+    True
+    >>> listed = jd.thresholds(people, [], epsilon=1.0, delta=1e-6, questions=["age <= 30 & pay <= 3", "pay > 5"])
+    >>> listed.columns, listed.answer("pay > 5").high < 0.5
+    (('age', 'pay'), True)
     """
     tables = list(public) if isinstance(public, (list, tuple)) else [public]
+    is_list = not isinstance(questions, str)
+    if is_list and (columns or tables or grid is not None or cuts is not None):
+        raise ValueError("listed questions decide the columns and the cuts: give no columns, public tables, grid or cuts")
     if any(rows is table for rows in tables):
         raise ValueError("the private table is also a public one: its values would become cuts that nobody paid for")
     asked = {
         "columns": list(columns),
+        "questions": list(questions) if is_list else [],
         "grids": _grids(grid),
         "cuts": cuts,
-        "class": questions,
+        "class": "list" if is_list else questions,
         "release": release,
         "rounds": rounds,
         "confidence": confidence,

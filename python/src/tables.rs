@@ -11,8 +11,9 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 use jointly::Job;
 use jointly::data::arrow::ArrowTable;
 use jointly::data::{
-    Dataset, Document, Draft, WholeTable, draft, draft_from_document, draft_from_public,
-    read_private_arrow, read_private_csv, read_public_csv,
+    Dataset, Document, Draft, Sides, WholeTable, count_private_arrow_sides, count_private_sides,
+    draft, draft_from_document, draft_from_public, read_private_arrow, read_private_csv,
+    read_public_csv,
 };
 use jointly::domain::TableFormat;
 use jointly::privacy::{PrivacyUnit, PrivateTable};
@@ -143,6 +144,18 @@ impl Table {
         match self {
             Self::File(path) => read_private_csv(path, schema, unit),
             Self::Memory(table) => read_private_arrow(table, schema, unit),
+        }
+    }
+
+    /// The private table on the sides of lines, sealed.
+    pub(crate) fn private_sides(
+        &self,
+        sides: &Sides,
+        unit: &PrivacyUnit,
+    ) -> jointly::Result<PrivateTable> {
+        match self {
+            Self::File(path) => count_private_sides(path, sides, unit),
+            Self::Memory(table) => count_private_arrow_sides(table, sides, unit),
         }
     }
 

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use jointly::data::read_public_numbers;
+use jointly::Error;
+use jointly::data::{read_public_numbers, read_public_points};
 use jointly::domain::TableFormat;
-use jointly::pap::{Answer, Cuts, EvenGrid, Pap, PapRelease, Query};
-use jointly::privacy::{Budget, LedgerFile, NoiseSeed};
+use jointly::pap::{Answer, Answering, Cuts, EvenGrid, HalfPlanes, Pap, Query, Shares};
+use jointly::privacy::{Budget, Curator, LedgerFile, NoiseSeed, PrivacyUnit, PrivateTable};
 use jointly::synthesis::{Existing, check_public_files, reserve_files};
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -16,14 +17,14 @@ use crate::watch;
 
 /// A release.
 #[pyclass(frozen, module = "jointly_dp._native")]
-pub(crate) struct Thresholds(PapRelease);
+pub(crate) struct Thresholds(Shares);
 
 #[pymethods]
 impl Thresholds {
     /// Reads the text of a file.
     #[staticmethod]
     fn from_json(py: Python<'_>, text: &str, place: &str) -> PyResult<Self> {
-        Ok(Self(PapRelease::from_json(text, place).raise(py)?))
+        Ok(Self(Shares::from_json(text, place).raise(py)?))
     }
 
     /// The text of its file.
@@ -32,9 +33,9 @@ impl Thresholds {
     }
 
     /// The share of records that a question holds for, with its bracket.
-    fn answer(&self, py: Python<'_>, question: &str) -> PyResult<(f64, f64, f64)> {
-        let query: Query = question.parse().raise(py)?;
-        self.0.answer(&query).map(parts).raise(py)
+    fn answer(&self, py: Python<'_>, question: &str, nearest: bool) -> PyResult<(f64, f64, f64)> {
+        let answering = if nearest { Answering::Nearest } else { Answering::Interpolated };
+        self.0.answer(question, answering).map(parts).raise(py)
     }
 
     /// A quantile, with its bracket.
@@ -52,6 +53,7 @@ fn parts(answer: Answer) -> (f64, f64, f64) {
 #[serde(deny_unknown_fields)]
 struct Asked {
     columns: Vec<String>,
+    questions: Vec<String>,
     grids: Vec<String>,
     cuts: Option<usize>,
     class: String,
@@ -68,6 +70,93 @@ struct Asked {
     overwrite: bool,
 }
 
+/// The class of questions, and how it is released.
+enum Class {
+    Cuts(Pap),
+    HalfPlanes(HalfPlanes),
+}
+
+impl Class {
+    /// A class, with cuts or points from public tables, grids and listed questions alone.
+    fn new(asked: &Asked, public: &[Table]) -> jointly::Result<Self> {
+        if asked.class == "half-planes" {
+            return Ok(Self::HalfPlanes(half_planes(asked, public)?));
+        }
+        let columns = asked.columns.len();
+        let release = asked.release.as_deref();
+        let pap = Pap::of_names(&asked.class, columns, release, asked.rounds, asked.confidence)?;
+        if asked.class != "list" {
+            return Ok(Self::Cuts(Pap { cuts: cuts(asked, public)?, ..pap }));
+        }
+        let queries = asked.questions.iter().map(|text| text.parse());
+        let list = Pap::list(queries.collect::<jointly::Result<Vec<Query>>>()?)?;
+        let (release, confidence) = (pap.release, pap.confidence);
+        Ok(Self::Cuts(Pap { release, confidence, ..list }))
+    }
+
+    /// The private table, in cells or on sides of lines.
+    fn read(&self, private: &Table, unit: &PrivacyUnit) -> jointly::Result<PrivateTable> {
+        match self {
+            Self::Cuts(pap) => {
+                private.private(&Cuts::schema(&pap.cuts, TableFormat::default())?, unit)
+            }
+            Self::HalfPlanes(planes) => private.private_sides(&planes.sides()?, unit),
+        }
+    }
+
+    fn run(&self, curator: &mut Curator<'_>) -> jointly::Result<Shares> {
+        match self {
+            Self::Cuts(pap) => Ok(Shares::Cuts(pap.run(curator)?)),
+            Self::HalfPlanes(planes) => Ok(Shares::HalfPlanes(planes.run(curator)?)),
+        }
+    }
+}
+
+/// The cuts of all columns.
+fn cuts(asked: &Asked, public: &[Table]) -> jointly::Result<Vec<Cuts>> {
+    let grids = asked.grids.iter().map(|text| text.parse());
+    let grids = grids.collect::<jointly::Result<Vec<EvenGrid>>>()?;
+    if asked.class == "conjunctions" && public.is_empty() && grids.is_empty() {
+        return asked.columns.iter().map(|name| Cuts::new(name.as_str(), [0.0])).collect();
+    }
+    let mut values = vec![Vec::new(); asked.columns.len()];
+    for table in public {
+        let read = match table {
+            Table::File(path) => {
+                read_public_numbers(path, &asked.columns, &TableFormat::default())?
+            }
+            Table::Memory(table) => table.read_public_numbers(&asked.columns)?,
+        };
+        values.iter_mut().zip(read).for_each(|(all, more)| all.extend(more));
+    }
+    let most = asked.cuts.unwrap_or(Cuts::MOST);
+    Cuts::of_columns(&asked.columns, values, most, &grids)
+}
+
+/// The half-planes that divide the public points.
+fn half_planes(asked: &Asked, public: &[Table]) -> jointly::Result<HalfPlanes> {
+    let refused = |found: &str, expected: &str| {
+        Err(Error::invalid_specification("half-planes", found, expected))
+    };
+    let Ok(columns) = <[String; 2]>::try_from(asked.columns.clone()) else {
+        return refused(&format!("{} columns", asked.columns.len()), "two, those of x and of y");
+    };
+    if !asked.grids.is_empty() {
+        return refused("a grid", "public points");
+    }
+    if asked.release.as_deref() == Some("tree") {
+        return refused("a tree", "pmw: a tree is of one column");
+    }
+    let mut points = Vec::new();
+    for table in public {
+        points.extend(match table {
+            Table::File(path) => read_public_points(path, &columns)?,
+            Table::Memory(table) => table.read_public_points(&columns)?,
+        });
+    }
+    HalfPlanes::new(columns, &points)?.with(asked.rounds, asked.confidence)
+}
+
 /// Releases shares. Spends the whole budget. Returns the release, once its ledger is written.
 #[pyfunction]
 pub(crate) fn thresholds(
@@ -82,13 +171,6 @@ pub(crate) fn thresholds(
     let public = public.collect::<PyResult<Vec<Table>>>()?;
     let unit = privacy_unit(py, &asked.neighbors, asked.unit.clone())?;
     let outcome = watch::keeping(py, None, move |_| {
-        let mut pap = Pap::of_names(
-            &asked.class,
-            asked.columns.len(),
-            asked.release.as_deref(),
-            asked.rounds,
-            asked.confidence,
-        )?;
         let budget = Budget::approximate(asked.epsilon, asked.delta)?;
         let (ledger, earlier) = (asked.ledger.as_deref(), asked.ledger_from.as_deref());
         let public_files: Vec<&Path> = public.iter().filter_map(Table::file).collect();
@@ -103,27 +185,14 @@ pub(crate) fn thresholds(
         if let Some(private) = private_file {
             check_public_files(private, public_files)?;
         }
-        let grids = asked.grids.iter().map(|text| text.parse());
-        let grids = grids.collect::<jointly::Result<Vec<EvenGrid>>>()?;
-        let mut values = vec![Vec::new(); asked.columns.len()];
-        for table in &public {
-            let read = match table {
-                Table::File(path) => {
-                    read_public_numbers(path, &asked.columns, &TableFormat::default())?
-                }
-                Table::Memory(table) => table.read_public_numbers(&asked.columns)?,
-            };
-            values.iter_mut().zip(read).for_each(|(all, more)| all.extend(more));
-        }
-        let most = asked.cuts.unwrap_or(Cuts::MOST);
-        pap.cuts = Cuts::of_columns(&asked.columns, values, most, &grids)?;
-        let table = private.private(&Cuts::schema(&pap.cuts, TableFormat::default())?, &unit)?;
+        let class = Class::new(&asked, &public)?;
+        let table = class.read(&private, &unit)?;
         let from = earlier.map(LedgerFile::read).transpose()?;
         let seed = asked.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed);
         let curator = table.curator(Some(budget), seed, from.as_ref());
         let mut curator = curator.map_err(|error| error.in_file_of(earlier))?;
         let before = curator.spent();
-        let release = pap.run(&mut curator);
+        let release = class.run(&mut curator);
         // What was spent is on disk before anyone sees what it bought, or that it bought nothing.
         if let Some(path) = ledger.filter(|_| curator.spent() > before) {
             LedgerFile::new("thresholds", Some(budget), &curator).write(path)?;

@@ -35,11 +35,37 @@ def test_shares_are_those_of_the_command_line(questions, table, tmp_path, comman
     assert not shares.is_private and "NOT PRIVATE" in repr(shares)
     read = jd.Thresholds.read(folder / "shares.json")
     assert read.answer("age <= 40") == shares.answer("age <= 40")
+    nearest = told(command, folder, "thresholds ask --in shares.json --nearest --json age<=41.5")
+    assert json.loads(nearest)["answers"][0]["value"] == shares.answer("age <= 41.5", nearest=True).value
     again = pickle.loads(pickle.dumps(shares))
     assert again.quantile("pay", 0.5) == read.quantile("pay", 0.5)
     low, high = shares.answer("age <= 40 & pay <= 50")[1:]
     truth = sum(age <= 40 and pay is not None and pay <= 50 for age, pay in zip(table["age"], table["pay"])) / 400
     assert low <= truth <= high
+
+
+@pytest.mark.parametrize(
+    ("flags", "columns", "settings", "question"),
+    [
+        ("--columns age,pay --class half-planes --public near.csv", ["age", "pay"], {"questions": "half-planes"}, "age + 2 * pay <= 120"),
+        ("--columns age,pay --class conjunctions", ["age", "pay"], {"questions": "conjunctions"}, "age > 0 & pay <= 0"),
+        ("--class list --question age<=40&pay>20", [], {"questions": ["age <= 40 & pay > 20"]}, "age <= 40 & pay > 20"),
+    ],
+)
+def test_other_classes_are_those_of_the_command_line(flags, columns, settings, question, table, tmp_path, command):
+    folder = tmp_path
+    write(folder / "private.csv", table)
+    write(folder / "near.csv", people(60, 2))
+    told(command, folder, f"thresholds --private private.csv --epsilon 1 --delta 1e-6 --seed 5 --quiet {flags} --out shares.json")
+    expected = json.loads((folder / "shares.json").read_text())
+    near = {"public": people(60, 2)} if "near.csv" in flags else {}
+    for private in (table, folder / "private.csv", pl.DataFrame(table)):
+        shares = jd.thresholds(private, columns, **settings, **near, seed=5, **BUDGET)
+        assert json.loads(shares.to_json()) == expected
+    assert shares.columns == ("age", "pay")
+    value, low, high = shares.answer(question)
+    assert low <= value <= high
+    assert pickle.loads(pickle.dumps(shares)).answer(question) == (value, low, high)
 
 
 def test_shares_have_a_ledger_that_counts(table, tmp_path):
@@ -69,6 +95,11 @@ def test_wrong_questions_and_settings_are_refused(table, tmp_path):
     refused(jd.InputError, "height", columns=("height",))
     refused(jd.InputError, "missing", public={"age": ["old"]})
     refused(jd.PrivacyError, "epsilon", epsilon=-1.0)
+    refused(jd.InputError, "1 columns", questions="half-planes")
+    refused(jd.InputError, "a grid", columns=("age", "pay"), questions="half-planes")
+    refused(jd.InputError, "at least 2", columns=("age", "pay"), questions="half-planes", grid=None)
+    refused(ValueError, "listed questions decide", questions=["age <= 3"])
+    refused(jd.InputError, "COLUMN <= NUMBER", columns=(), questions=["age = 3"], grid=None)
     shares = jd.thresholds(table, ["age"], grid=(0, 90, 4), **BUDGET)
     for question in ("height <= 3", "age = 3", "age"):
         with pytest.raises(jd.JointlyError):

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use jointly::data::{CountPlan, count_private_file, read_private_csv};
+use jointly::data::{CountPlan, Sides, count_private_file, count_private_sides, read_private_csv};
 use jointly::domain::Schema;
 use jointly::observe::Unstoppable;
 use jointly::privacy::{Budget, Curator, LedgerFile, NoiseSeed, PrivacyUnit, PrivateTable};
@@ -54,6 +54,18 @@ impl<'a> Spending<'a> {
         console: Console,
     ) -> Outcome<PrivateTable> {
         let table = count_private_file(private, plan, &self.unit, &Unstoppable)?;
+        self.warn(&table, console);
+        Ok(table)
+    }
+
+    /// Counts the private table on each side of some lines.
+    pub(super) fn count_sides(
+        &self,
+        private: &Path,
+        sides: &Sides,
+        console: Console,
+    ) -> Outcome<PrivateTable> {
+        let table = count_private_sides(private, sides, &self.unit)?;
         self.warn(&table, console);
         Ok(table)
     }

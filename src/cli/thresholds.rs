@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use jointly::data::{read_public_numbers, read_text, write_text};
+use jointly::data::{read_public_numbers, read_public_points, read_text, write_text};
 use jointly::domain::TableFormat;
 use jointly::pap::{
-    Answer, ColumnShares, Cuts, EvenGrid, PapRelease, Query, RangeClass, largest_gap,
-    private_records, public_records,
+    Answer, Answering, ColumnShares, Cuts, EvenGrid, HalfPlanes, Linear, Query, RangeClass, Shares,
+    largest_gap, private_records, public_records,
 };
-use jointly::synthesis::{check_public_files, reserve_files};
+use jointly::synthesis::{ReservedOutputs, check_public_files, reserve_files};
 use serde_json::{Value, json};
 
 use super::args::{AskArgs, SizesArgs, ThresholdsArgs, ThresholdsReleaseArgs};
@@ -27,18 +27,16 @@ pub(super) fn run(args: &ThresholdsArgs, console: Console) -> Outcome {
 
 fn release(args: &ThresholdsReleaseArgs, console: Console) -> Outcome {
     let spending = Spending::new("thresholds", &args.spend)?;
+    if args.is_of_half_planes() {
+        return release_half_planes(args, &spending, console);
+    }
     let mut pap = args.pap()?;
     let grids = args.grid.iter().map(|text| grid(text, &args.columns));
     let grids = grids.collect::<Outcome<Vec<EvenGrid>>>()?;
-    let mut inputs = vec![("--private", &*args.private)];
-    inputs.extend(args.public.iter().map(|path| ("--public", &**path)));
-    inputs.extend(spending.earlier.iter().map(|path| ("--ledger-from", *path)));
-    let mut outputs = vec![("--out", &*args.out)];
-    outputs.extend(spending.ledger.iter().map(|path| ("--ledger", *path)));
-    let _reserved = reserve_files(&inputs, &outputs, console.existing)?;
-    check_public_files(&args.private, args.public.iter().map(|path| &**path))?;
-    console.not_private(args.spend.seed);
-    pap.cuts = cuts(args, pap.class, &grids, console)?;
+    let _reserved = reserved(args, &spending, console)?;
+    if !matches!(pap.class, RangeClass::List { .. }) {
+        pap.cuts = cuts(args, pap.class, &grids, console)?;
+    }
     let schema = Cuts::schema(&pap.cuts, TableFormat::default())?;
     let private = spending.read(&args.private, &schema, console)?;
     let release = spending.run(&private, console, |curator| pap.run(curator))?;
@@ -64,6 +62,63 @@ fn release(args: &ThresholdsReleaseArgs, console: Console) -> Outcome {
     Ok(())
 }
 
+/// Releases shares of half-planes. Every line is between public points.
+fn release_half_planes(
+    args: &ThresholdsReleaseArgs,
+    spending: &Spending<'_>,
+    console: Console,
+) -> Outcome {
+    let columns = args.check_half_planes()?;
+    let _reserved = reserved(args, spending, console)?;
+    let mut points = Vec::new();
+    for path in &args.public {
+        points.extend(read_public_points(path, &columns)?);
+    }
+    let planes = HalfPlanes::new(columns, &points)?.with(args.rounds, args.confidence)?;
+    let text = format!(
+        "{} lines between {} of {} public points",
+        grouped(planes.lines().len() as u64),
+        grouped(planes.points().len() as u64),
+        grouped(points.len() as u64),
+    );
+    let facts = json!({ "lines": planes.lines().len(), "points": planes.points().len() });
+    console.note("lines", &text, facts);
+    let private = spending.count_sides(&args.private, &planes.sides()?, console)?;
+    let release = spending.run(&private, console, |curator| planes.run(curator))?;
+    write_text(&args.out, &release.to_json()?)?;
+    let text = format!(
+        "{}: {}, {} measured; all of rho {} spent",
+        console::name_of(&args.out),
+        counted(release.lines.len() as u64, "line"),
+        counted(release.measured.len() as u64, "side"),
+        short(spending.budget.rho().to_f64()),
+    );
+    let facts = json!({
+        "out": args.out.display().to_string(),
+        "lines": release.lines.len(),
+        "private": release.is_private,
+    });
+    console.note("finished", &text, facts);
+    Ok(())
+}
+
+/// Reserves the outputs, and refuses the private file as a public one.
+fn reserved(
+    args: &ThresholdsReleaseArgs,
+    spending: &Spending<'_>,
+    console: Console,
+) -> Outcome<ReservedOutputs> {
+    let mut inputs = vec![("--private", &*args.private)];
+    inputs.extend(args.public.iter().map(|path| ("--public", &**path)));
+    inputs.extend(spending.earlier.iter().map(|path| ("--ledger-from", *path)));
+    let mut outputs = vec![("--out", &*args.out)];
+    outputs.extend(spending.ledger.iter().map(|path| ("--ledger", *path)));
+    let reserved = reserve_files(&inputs, &outputs, console.existing)?;
+    check_public_files(&args.private, args.public.iter().map(|path| &**path))?;
+    console.not_private(args.spend.seed);
+    Ok(reserved)
+}
+
 /// The cuts of every column, from public values and grids alone.
 fn cuts(
     args: &ThresholdsReleaseArgs,
@@ -80,6 +135,11 @@ fn cuts(
     {
         let own = Cuts::from_public(name.as_str(), values.iter().copied(), args.cuts)?;
         note_gap(args, class, &own, values.len() as u64, console)?;
+    }
+    let is_binary = args.public.is_empty() && grids.is_empty();
+    if is_binary && matches!(class, RangeClass::Conjunctions { .. }) {
+        let of_binary = |name: &String| Cuts::new(name.as_str(), [0.0]);
+        return Ok(args.columns.iter().map(of_binary).collect::<jointly::Result<_>>()?);
     }
     Ok(Cuts::of_columns(&args.columns, public, args.cuts, grids)?)
 }
@@ -163,16 +223,20 @@ fn sizes(args: &SizesArgs) -> Outcome {
 }
 
 fn ask(args: &AskArgs) -> Outcome {
-    let read =
-        |text: &String| text.parse::<Query>().map_err(|error| Failure::usage(error.to_string()));
-    let queries = args.questions.iter().map(read).collect::<Outcome<Vec<Query>>>()?;
+    for text in &args.questions {
+        let of_columns = text.parse::<Query>().map(drop);
+        of_columns
+            .or_else(|error| text.parse::<Linear>().map_or(Err(error), |_| Ok(())))
+            .map_err(|error| Failure::usage(error.to_string()))?;
+    }
     let quantiles = args.quantile.iter().map(|text| quantile(text));
     let quantiles = quantiles.collect::<Outcome<Vec<(&str, f64)>>>()?;
     let place = args.release.display().to_string();
-    let release = PapRelease::from_json(&read_text(&args.release)?, &place)?;
+    let release = Shares::from_json(&read_text(&args.release)?, &place)?;
+    let answering = if args.nearest { Answering::Nearest } else { Answering::Interpolated };
     let mut answers: Vec<(String, Answer)> = Vec::new();
-    for (text, query) in args.questions.iter().zip(&queries) {
-        answers.push((text.trim().to_owned(), release.answer(query)?));
+    for text in &args.questions {
+        answers.push((text.trim().to_owned(), release.answer(text, answering)?));
     }
     for (column, p) in quantiles {
         answers.push((format!("{p}-quantile of {column}"), release.quantile(column, p)?));
@@ -181,13 +245,13 @@ fn ask(args: &AskArgs) -> Outcome {
         return console::json_result(&described(&release, &answers));
     }
     let mut text = String::new();
-    if !release.is_private {
+    if !release.is_private() {
         text.push_str("NOT PRIVATE: the noise came from a fixed seed.\n\n");
     }
     _ = writeln!(
         text,
         "Estimates (brackets). Brackets of all questions hold at once with probability {}.\n",
-        release.confidence
+        release.confidence()
     );
     let width = answers.iter().map(|(question, _)| question.chars().count()).max().unwrap_or(0);
     for (question, Answer { value, low, high }) in &answers {
@@ -203,14 +267,14 @@ fn ask(args: &AskArgs) -> Outcome {
 }
 
 /// The answers as JSON. An end of a quantile's bracket that nothing bounds is null.
-fn described(release: &PapRelease, answers: &[(String, Answer)]) -> Value {
+fn described(release: &Shares, answers: &[(String, Answer)]) -> Value {
     let answers: Vec<Value> = answers
         .iter()
         .map(|(question, Answer { value, low, high })| {
             json!({ "question": question, "value": value, "low": low, "high": high })
         })
         .collect();
-    json!({ "private": release.is_private, "confidence": release.confidence, "answers": answers })
+    json!({ "private": release.is_private(), "confidence": release.confidence(), "answers": answers })
 }
 
 /// Reads `NAME=P`.

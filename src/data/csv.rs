@@ -11,6 +11,7 @@ use crate::data::units::{UnitCounter, UnitsOfSchema};
 use crate::data::{Column, Dataset, Units};
 use crate::domain::{Clique, Domain, Schema, StructuralZero};
 use crate::error::{Error, Result};
+use crate::privacy::PrivacyUnit;
 
 /// How to treat attributes of the schema that a table lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +103,20 @@ impl<'u> Reading<'u> {
     /// A whole table, with the units of its records if they are asked for.
     pub(super) fn measured(units: Option<&'u Units>) -> Self {
         Self { units, ..Self::whole() }
+    }
+
+    /// What of a private table is kept: the records that count, at least one where their number is public.
+    pub(super) fn private(unit: &'u PrivacyUnit) -> Self {
+        match unit.units() {
+            Some(units) => Self::units(units),
+            None if unit.relation().has_public_total() => Self::whole(),
+            None => Self::or_empty(),
+        }
+    }
+
+    /// The units whose records are counted.
+    pub(super) fn units_of(&self) -> Option<&'u Units> {
+        self.units
     }
 
     /// A public table.

@@ -36,6 +36,11 @@ impl NumericColumns {
         &self.columns
     }
 
+    /// Their values.
+    pub(super) fn into_values(self) -> impl Iterator<Item = Vec<f64>> {
+        self.columns.into_iter().map(|column| column.values)
+    }
+
     /// A column by name.
     pub fn column(&self, name: &str) -> Option<&NumericColumn> {
         self.columns.iter().find(|column| column.name == name)

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::data::{CountPlan, read_csv, read_csv_or_empty, read_units_csv, unlisted};
+use crate::data::csv::Reading;
+use crate::data::{CountPlan, Sides, read_csv, read_csv_or_empty, read_units_csv, sides, unlisted};
 use crate::domain::Schema;
 use crate::error::{Contradiction, Result};
 use crate::observe::Checks;
@@ -78,6 +79,39 @@ pub(crate) fn check_counted(unit: &PrivacyUnit) -> Result<()> {
     }
     let why = "which rows of a unit count depends on rows all over the file";
     Err(Contradiction::Together { first: "counting", second: "units", why }.into())
+}
+
+/// Counts the records of a private table on each side of some lines, and seals the counts. No record is held any longer.
+///
+/// # Errors
+/// As [`read_private_csv`]; a column of `sides` that the header lacks, or a cell there that is neither a finite number nor a
+/// missing one.
+///
+/// ```
+/// use jointly::data::{HalfPlane, Sides, count_private_sides};
+/// use jointly::privacy::PrivacyUnit;
+/// let sides = Sides::new(["age", "pay"], vec![HalfPlane::new(1.0, 2.0, 3.0)?])?;
+/// let table = count_private_sides("people.csv".as_ref(), &sides, &PrivacyUnit::default());
+/// assert!(table.is_err(), "no such file");
+/// # Ok::<(), jointly::Error>(())
+/// ```
+pub fn count_private_sides(path: &Path, sides: &Sides, unit: &PrivacyUnit) -> Result<PrivateTable> {
+    let counts = sides::count_file(path, sides, Reading::private(unit))?;
+    Ok(PrivateTable::of_counts(counts, unit.clone())?)
+}
+
+/// As [`count_private_sides`], from a table in memory.
+///
+/// # Errors
+/// As [`count_private_sides`].
+#[cfg(feature = "arrow")]
+pub fn count_private_arrow_sides(
+    table: &crate::data::arrow::ArrowTable,
+    sides: &Sides,
+    unit: &PrivacyUnit,
+) -> Result<PrivateTable> {
+    let counts = sides::count_arrow(table, sides, Reading::private(unit))?;
+    Ok(PrivateTable::of_counts(counts, unit.clone())?)
 }
 
 /// Counts the values of some columns that the schema does not list, of the records that [`read_private_csv`] keeps: the texts

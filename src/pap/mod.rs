@@ -14,7 +14,8 @@
 //! ```
 //!
 //! Steps 4 and 5 differ from the paper, which runs private multiplicative weights over the cells and answers with the
-//! nearest query about cuts. The tree has an error of O(log^1.5 m / (n √ρ)). [`Release::Pmw`] is the paper's step 4, for
+//! nearest query about cuts. The tree has an error of O(log^1.5 m / (n √ρ)). [`Answering::Nearest`] is the paper's step 5,
+//! and [`Release::Pmw`] its step 4, for
 //! thresholds and intervals as for boxes over several columns ([`Pap::boxes`]), which have no tree:
 //!
 //! ```text
@@ -44,20 +45,24 @@
 //! ```
 
 mod cuts;
+mod half_planes;
 mod joint;
 mod pmw;
 mod query;
 mod ranges;
 mod release;
+mod shares;
 mod sizes;
 mod tree;
 
 use serde::{Deserialize, Serialize};
 
 pub use cuts::{Cuts, EvenGrid};
+pub use half_planes::{HalfPlaneRelease, HalfPlanes, Linear, MeasuredSide, PlaneSide, Side};
 pub use joint::{CellRange, MeasuredRange};
 pub use query::{Condition, Query};
-pub use release::{Answer, ColumnShares, PapRelease};
+pub use release::{Answer, Answering, ColumnShares, PapRelease};
+pub use shares::Shares;
 pub use sizes::{RangeClass, largest_gap, private_records, public_records};
 
 use crate::domain::{Clique, Domain};
@@ -72,7 +77,7 @@ use crate::privacy::Curator;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Release {
-    /// A tree of dyadic sums for each column, whatever the class. Not for boxes.
+    /// A tree of dyadic sums for each column, whatever the class. Not for boxes, conjunctions and lists.
     #[default]
     Tree,
     /// The private multiplicative weights of the paper, over all cells, with the queries of the class as candidates.
@@ -91,6 +96,8 @@ pub struct Pap {
     pub class: RangeClass,
     /// How records are counted.
     pub release: Release,
+    /// The queries of a [list](RangeClass::List); otherwise empty.
+    pub queries: Vec<Query>,
     /// Probability that all brackets, for all queries about all columns, hold at once; in (0, 1).
     pub confidence: f64,
 }
@@ -99,7 +106,7 @@ impl Pap {
     /// The release of these columns by trees, with brackets that hold with probability 0.95.
     pub fn new(cuts: impl Into<Vec<Cuts>>) -> Self {
         let (class, release) = (RangeClass::Intervals, Release::Tree);
-        Self { cuts: cuts.into(), class, release, confidence: 0.95 }
+        Self { cuts: cuts.into(), class, release, queries: Vec::new(), confidence: 0.95 }
     }
 
     /// The release of boxes over these columns, by PMW.
@@ -109,8 +116,76 @@ impl Pap {
         Self { class, release: Release::Pmw { rounds: None }, ..Self::new(cuts) }
     }
 
-    /// The release of some columns by the names of its class and of its way, without cuts: `thresholds`, `intervals`,
-    /// `stumps` or `boxes`, and `tree` or `pmw`. Without a way, boxes are released by PMW, all else by trees.
+    /// The release of conjunctions over these columns, by PMW: queries about one cell of each of some columns. Cells are
+    /// between cuts: one cut at 0 for a column of 0 and 1, so that `x > 0` and `x <= 0` are its literals.
+    ///
+    /// ```
+    /// use jointly::pap::{Cuts, Pap};
+    /// use jointly::{Budget, NeighboringRelation, NoiseSeed};
+    /// let cuts = ["smokes", "runs"].map(|name| Cuts::new(name, [0.0]).unwrap());
+    /// let column = |every| (0..800).map(|i| Some(f64::from(i % every == 0))).collect();
+    /// let coded = Cuts::encode(&cuts, &[column(2), column(4)])?;
+    /// let budget = Budget::approximate(1.0, 1e-9)?;
+    /// let mut curator = budget.curator(&coded, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+    /// let release = Pap::conjunctions(cuts).run(&mut curator)?;
+    /// let answer = release.answer(&"smokes > 0 & runs <= 0".parse()?)?; // about a quarter
+    /// assert!(answer.low <= answer.value && answer.value <= answer.high);
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    pub fn conjunctions(cuts: impl Into<Vec<Cuts>>) -> Self {
+        let boxes = Self::boxes(cuts);
+        let columns = u32::try_from(boxes.cuts.len()).unwrap_or(u32::MAX);
+        Self { class: RangeClass::Conjunctions { columns }, ..boxes }
+    }
+
+    /// The release of these queries, by PMW, over the cells between their own bounds. No public table is needed.
+    ///
+    /// ```
+    /// use jointly::pap::{Cuts, Pap, Query};
+    /// use jointly::{Budget, NeighboringRelation, NoiseSeed};
+    /// let queries = ["age <= 40 & pay > 2000", "18 < age <= 64"].map(|text| text.parse().unwrap());
+    /// let pap = Pap::list(queries)?;
+    /// assert_eq!(pap.cuts[0].points(), [18.0, 40.0, 64.0]);
+    /// let column = |step: u32| (0..900).map(|i| Some(f64::from(i % 90 * step))).collect();
+    /// let coded = Cuts::encode(&pap.cuts, &[column(1), column(50)])?;
+    /// let budget = Budget::approximate(1.0, 1e-9)?;
+    /// let mut curator = budget.curator(&coded, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+    /// let answer = pap.run(&mut curator)?.answer(&pap.queries[1])?; // 46/90
+    /// assert!(answer.low <= answer.value && answer.value <= answer.high);
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// No query, or bounds that are no [cuts](Cuts::new).
+    pub fn list(queries: impl Into<Vec<Query>>) -> Result<Self> {
+        let mut distinct: Vec<Query> = Vec::new();
+        for query in queries.into() {
+            if !distinct.contains(&query) {
+                distinct.push(query);
+            }
+        }
+        let queries = distinct;
+        let mut columns: Vec<&str> = Vec::new();
+        for condition in queries.iter().flat_map(Query::conditions) {
+            if !columns.contains(&condition.column()) {
+                columns.push(condition.column());
+            }
+        }
+        let of_column = |name: &&str| {
+            let own = queries.iter().flat_map(Query::conditions).filter(|c| c.column() == *name);
+            let bounds = own.flat_map(|condition| [condition.above(), condition.to()]);
+            Cuts::new(*name, bounds.filter(|bound| bound.is_finite()))
+        };
+        let cuts: Vec<Cuts> = columns.iter().map(of_column).collect::<Result<_>>()?;
+        let class = RangeClass::List { queries: u32::try_from(queries.len()).unwrap_or(u32::MAX) };
+        let pap = Self { class, queries, ..Self::boxes(cuts) };
+        pap.check()?;
+        Ok(pap)
+    }
+
+    /// The release of some columns by the names of its class and of its way, without cuts and queries: a class by its
+    /// [name](RangeClass::of_name), and `tree` or `pmw`. Without a way, thresholds, intervals and stumps are released by trees,
+    /// all else by PMW.
     ///
     /// # Errors
     /// Another name, rounds of a tree, or as [`check`](Self::check).
@@ -131,7 +206,7 @@ impl Pap {
         confidence: f64,
     ) -> Result<Self> {
         let class = RangeClass::of_name(class, columns)?;
-        let of_class = if matches!(class, RangeClass::Boxes { .. }) { "pmw" } else { "tree" };
+        let of_class = if class.is_joint() { "pmw" } else { "tree" };
         let release = match (release.unwrap_or(of_class), rounds) {
             ("pmw", rounds) => Release::Pmw { rounds },
             ("tree", None) => Release::Tree,
@@ -143,7 +218,7 @@ impl Pap {
                 return Err(Error::invalid_parameter("release", other.to_owned(), "tree or pmw"));
             }
         };
-        let pap = Self { cuts: Vec::new(), class, release, confidence };
+        let pap = Self { cuts: Vec::new(), class, release, queries: Vec::new(), confidence };
         pap.check()?;
         Ok(pap)
     }
@@ -213,11 +288,47 @@ impl Pap {
             Block::new(columns, clique, axes)
         };
         let mut columns: Vec<usize> = (0..self.cuts.len()).collect();
-        if let RangeClass::Boxes { .. } = self.class {
+        if self.class.is_joint() {
             columns.sort_by_key(|column| attributes[*column]);
-            return Ok(vec![block(columns)?]);
+            let mut block = block(columns)?;
+            if matches!(self.class, RangeClass::List { .. }) {
+                let ranges = |query| self.ranges(query, &block.columns);
+                block.listed = Some(self.queries.iter().map(ranges).collect::<Result<_>>()?);
+            }
+            return Ok(vec![block]);
         }
         columns.into_iter().map(|column| block(vec![column])).collect()
+    }
+
+    /// The cells that a query is about, a range for each column; all of a column about which it says nothing.
+    fn ranges(&self, query: &Query, columns: &[usize]) -> Result<Vec<(usize, usize)>> {
+        let range = |column: &usize| {
+            let cuts = &self.cuts[*column];
+            let own = query.conditions().iter().find(|c| c.column() == cuts.name());
+            // The number of cells below a bound, which is a cut.
+            let place = |bound: f64| cuts.points().partition_point(|point| *point <= bound);
+            own.map_or((0, cuts.cells()), |condition| {
+                let to = condition.to();
+                let all = if to == f64::INFINITY { cuts.cells() - 1 } else { place(to) };
+                (place(condition.above()), all)
+            })
+        };
+        let is_cut = |condition: &Condition| {
+            let cuts = self.cuts.iter().find(|cuts| cuts.name() == condition.column());
+            let is_there = |bound: f64| {
+                bound.is_infinite() || cuts.is_some_and(|cuts| cuts.points().contains(&bound))
+            };
+            cuts.is_some() && is_there(condition.above()) && is_there(condition.to())
+        };
+        if !query.conditions().iter().all(is_cut) {
+            let expected = "bounds that are all cuts of their columns";
+            return Err(Error::invalid_specification(
+                "query of a list",
+                query.to_string(),
+                expected,
+            ));
+        }
+        Ok(columns.iter().map(range).collect())
     }
 
     /// The release of what PMW ends with.
@@ -255,7 +366,7 @@ impl Pap {
             }
         }
         // Columns of boxes are in the order of the table; so are, then, the places in ranges.
-        let is_joint = matches!(self.class, RangeClass::Boxes { .. });
+        let is_joint = self.class.is_joint();
         for answered in &answered {
             let [low, high] = bracket(answered);
             let share = Answer::of_counts(answered.count, low, high, records);
@@ -276,7 +387,7 @@ impl Pap {
     /// Refuses parameters out of range, whatever the cuts. [`run`](Self::run) does so too.
     ///
     /// # Errors
-    /// A confidence outside (0, 1), no round, or boxes by trees.
+    /// A confidence outside (0, 1), no round, half-planes, or boxes, conjunctions or a list by trees.
     pub fn check(&self) -> Result<()> {
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
             let expected = "strictly between 0 and 1";
@@ -286,9 +397,13 @@ impl Pap {
             (_, Release::Pmw { rounds: Some(0) }) => {
                 Err(Error::invalid_parameter("rounds", 0, "at least 1"))
             }
-            (RangeClass::Boxes { .. }, Release::Tree) => {
+            (class, Release::Tree) if class.is_joint() => {
                 let expected = "pmw: a tree is of one column";
-                Err(Error::invalid_parameter("release of boxes", "tree", expected))
+                Err(Error::invalid_parameter("release of several columns", "tree", expected))
+            }
+            (RangeClass::HalfPlanes, _) => {
+                let expected = "another class: HalfPlanes releases half-planes";
+                Err(Error::invalid_parameter("class", "half-planes", expected))
             }
             _ => Ok(()),
         }
@@ -298,7 +413,9 @@ impl Pap {
     fn attributes(&self, domain: &Domain) -> Result<Vec<usize>> {
         self.check()?;
         let names: Vec<&str> = self.cuts.iter().map(Cuts::name).collect();
-        if let RangeClass::Stumps { columns } | RangeClass::Boxes { columns } = self.class
+        if let RangeClass::Stumps { columns }
+        | RangeClass::Boxes { columns }
+        | RangeClass::Conjunctions { columns } = self.class
             && columns as usize != names.len()
         {
             let expected = format!("{}, one for each list of cuts", names.len());
@@ -321,15 +438,18 @@ impl Pap {
         self.cuts.iter().map(place).collect()
     }
 
-    /// z: how many standard deviations the noise of none of k numbers exceeds, with probability
-    /// [`confidence`](Self::confidence).
-    ///
-    /// A fitted sum is a weighted sum of independent discrete Gaussians, each subgaussian with parameter σ (Canonne, Kamath
-    /// & Steinke 2020), so `P[|noise| > z s] ≤ 2 exp(−z²/2)`; one of k exceeds it with probability at most
-    /// `2 k exp(−z²/2)`.
+    /// How many standard deviations the noise of none of some numbers exceeds, with the probability of brackets.
     fn noise_bound(&self, numbers: usize) -> f64 {
-        (2.0 * (2.0 * numbers as f64 / (1.0 - self.confidence)).ln()).sqrt()
+        noise_bound(self.confidence, numbers)
     }
+}
+
+/// z: how many standard deviations the noise of none of k numbers exceeds, with a probability of `confidence`.
+///
+/// A fitted sum is a weighted sum of independent discrete Gaussians, each subgaussian with parameter σ (Canonne, Kamath &
+/// Steinke 2020), so `P[|noise| > z s] ≤ 2 exp(−z²/2)`; one of k exceeds it with probability at most `2 k exp(−z²/2)`.
+fn noise_bound(confidence: f64, numbers: usize) -> f64 {
+    (2.0 * (2.0 * numbers as f64 / (1.0 - confidence)).ln()).sqrt()
 }
 
 /// Levels of a tree below its root: ⌈log₂ cells⌉.

@@ -3,7 +3,7 @@
 use crate::domain::Clique;
 use crate::error::{Error, Result};
 use crate::model::WeightedSupport;
-use crate::pap::ranges::{Axis, product, query, sums};
+use crate::pap::ranges::{Axis, product, query, sums, sums_of};
 use crate::privacy::{
     CellSet, Curator, NeighboringRelation, Result as PrivacyResult, Score, ScoreSensitivity,
     Selection,
@@ -18,13 +18,15 @@ const MARGIN: f64 = 1e-6;
 /// Error at which projections end.
 const MET: f64 = 1e-12;
 
-/// Columns whose records are counted together: one for thresholds and intervals, all for boxes. Blocks are independent of
+/// Columns whose records are counted together: one for thresholds and intervals, all for boxes, conjunctions and lists. Blocks are independent of
 /// one another in the model, and stay so, as no query is about two of them.
 pub(super) struct Block {
     /// Places of the columns among all, in the order of the clique.
     pub(super) columns: Vec<usize>,
     pub(super) clique: Clique,
     pub(super) axes: Vec<Axis>,
+    /// The queries, if they are listed: a range of each axis. Otherwise all products of the axes' ranges.
+    pub(super) listed: Option<Vec<Vec<(usize, usize)>>>,
     /// The probability of each cell, row-major.
     pub(super) weights: Vec<f64>,
 }
@@ -68,12 +70,31 @@ impl Block {
         }
         let even = (cells as f64).recip();
         let weights = vec![even; axes.iter().map(|axis| axis.cells).product()];
-        Ok(Self { columns, clique, axes, weights })
+        Ok(Self { columns, clique, axes, listed: None, weights })
     }
 
     /// Number of queries.
     fn queries(&self) -> u64 {
-        product(self.axes.iter().map(|axis| axis.len()))
+        match &self.listed {
+            Some(listed) => listed.len() as u64,
+            None => product(self.axes.iter().map(|axis| axis.len())),
+        }
+    }
+
+    /// The sums of a table over all queries.
+    fn sums(&self, table: &[f64]) -> Vec<f64> {
+        match &self.listed {
+            Some(listed) => sums_of(table, &self.axes, listed),
+            None => sums(table, &self.axes),
+        }
+    }
+
+    /// The ranges of a query, by its place.
+    fn query(&self, place: usize) -> Vec<(usize, usize)> {
+        match &self.listed {
+            Some(listed) => listed[place].clone(),
+            None => query(&self.axes, place),
+        }
     }
 
     /// The number of records in the first cells of an axis, up to each that is not the missing value's, out of `records`.
@@ -169,7 +190,7 @@ impl Pmw {
     fn model(&self) -> Vec<f64> {
         let of_block = |block: &Block| {
             let counts: Vec<f64> = block.weights.iter().map(|p| p * self.records.count).collect();
-            sums(&counts, &block.axes)
+            block.sums(&counts)
         };
         self.blocks.iter().flat_map(of_block).collect()
     }
@@ -177,13 +198,13 @@ impl Pmw {
     /// The block of a query and its ranges, by its place among all.
     fn query(&self, mut place: usize) -> (usize, Vec<(usize, usize)>) {
         for (at, block) in self.blocks.iter().enumerate() {
-            let queries = block.axes.iter().map(|axis| axis.len()).product();
+            let queries = usize::try_from(block.queries()).unwrap_or(usize::MAX);
             if place < queries {
-                return (at, query(&block.axes, place));
+                return (at, block.query(place));
             }
             place -= queries;
         }
-        (0, query(&self.blocks[0].axes, 0))
+        (0, self.blocks[0].query(0))
     }
 
     /// Projects onto the answer with the largest error, again and again.
@@ -226,7 +247,7 @@ impl Score for RangeErrors<'_> {
     fn scores(&self, marginals: &[Vec<u32>]) -> Vec<f64> {
         // Whole numbers below 2⁵³: their sums are exact.
         let of_block = |(block, counts): (&Block, &Vec<u32>)| {
-            sums(&counts.iter().map(|count| f64::from(*count)).collect::<Vec<f64>>(), &block.axes)
+            block.sums(&counts.iter().map(|count| f64::from(*count)).collect::<Vec<f64>>())
         };
         let truth: Vec<f64> = self.blocks.iter().zip(marginals).flat_map(of_block).collect();
         errors(&truth, &self.model, self.taken)
@@ -244,7 +265,7 @@ fn errors(truth: &[f64], model: &[f64], taken: &[usize]) -> Vec<f64> {
 impl Records {
     /// The number where it is public; otherwise measured for [`Curator::TOTAL_SHARE`] of the budget, as a sum over the
     /// single cell of the marginal on no attribute.
-    fn of(curator: &mut Curator<'_>) -> Result<Self> {
+    pub(super) fn of(curator: &mut Curator<'_>) -> Result<Self> {
         if let Some(records) = curator.records() {
             return Ok(Self { count: records.max(1) as f64, variance: 0.0 });
         }

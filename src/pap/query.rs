@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{CommonError, Error, Result};
+use crate::pap::Cuts;
 
 /// What a question says about one column: `above < x <= to`. A missing value meets no condition.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,6 +99,29 @@ impl Query {
             self.conditions.push(condition);
         }
         Ok(self)
+    }
+
+    /// The query about cuts that holds for the same cuts of each column: each bound moves down to the last cut at or below
+    /// it. `None` if a condition holds for no cut, as both bounds are between the same two.
+    pub(super) fn nearest<'c>(
+        &self,
+        cuts: impl Fn(&str) -> Result<&'c Cuts>,
+    ) -> Result<Option<Self>> {
+        let mut conditions = Vec::with_capacity(self.conditions.len());
+        for condition in &self.conditions {
+            let points = cuts(&condition.column)?.points();
+            let below = |bound: f64| match points.partition_point(|point| *point <= bound) {
+                _ if bound == f64::INFINITY => bound,
+                0 => f64::NEG_INFINITY,
+                after => points[after - 1],
+            };
+            let (above, to) = (below(condition.above), below(condition.to));
+            if above >= to {
+                return Ok(None);
+            }
+            conditions.push(Condition { column: condition.column.clone(), above, to });
+        }
+        Ok(Some(Self { conditions }))
     }
 
     /// The conditions, at least one, each about another column.

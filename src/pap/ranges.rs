@@ -14,13 +14,15 @@ pub(super) struct Axis {
 impl Axis {
     /// The ranges of cells, each with its first cell and the one after its last.
     ///
-    /// Thresholds start at the first cell. Intervals start anywhere. No range has the missing value's cell, except that of a
-    /// box has all cells in a column about which it says nothing.
+    /// Thresholds start at the first cell. Intervals start anywhere. Conjunctions have single cells. No range has the missing
+    /// value's cell, except that of a box or a conjunction has all cells in a column about which it says nothing.
     pub(super) fn ranges(self) -> impl Iterator<Item = (usize, usize)> {
         let Self { cells, class } = self;
-        let starts = if class.starts_anywhere() { cells - 1 } else { 1 };
-        let all = matches!(class, RangeClass::Boxes { .. }).then_some((0, cells));
-        let between = (0..starts).flat_map(move |from| (from + 1..cells).map(move |to| (from, to)));
+        let is_single = matches!(class, RangeClass::Conjunctions { .. });
+        let starts = if class.starts_anywhere() || is_single { cells - 1 } else { 1 };
+        let all = class.is_joint().then_some((0, cells));
+        let ends = move |from| if is_single { from + 1..from + 2 } else { from + 1..cells };
+        let between = (0..starts).flat_map(move |from| ends(from).map(move |to| (from, to)));
         all.into_iter().chain(between)
     }
 
@@ -31,6 +33,9 @@ impl Axis {
             RangeClass::Thresholds | RangeClass::Stumps { .. } => values,
             RangeClass::Intervals => values * (values + 1) / 2,
             RangeClass::Boxes { .. } => values * (values + 1) / 2 + 1,
+            RangeClass::Conjunctions { .. } => values + 1,
+            // Released otherwise: by a list, and by lines.
+            RangeClass::List { .. } | RangeClass::HalfPlanes => 0,
         }
     }
 }
@@ -61,6 +66,35 @@ pub(super) fn sums(table: &[f64], axes: &[Axis]) -> Vec<f64> {
         }
     }
     found
+}
+
+/// The sums of a row-major table over some products of ranges, in order: from running sums along all axes, two numbers for each
+/// condition.
+pub(super) fn sums_of(table: &[f64], axes: &[Axis], queries: &[Vec<(usize, usize)>]) -> Vec<f64> {
+    let mut running = table.to_vec();
+    let mut stride = 1;
+    for axis in axes.iter().rev() {
+        for at in 0..running.len() {
+            if at / stride % axis.cells > 0 {
+                running[at] += running[at - stride];
+            }
+        }
+        stride *= axis.cells;
+    }
+    let sum = |query: &Vec<(usize, usize)>| {
+        // Ends of the ranges, each with its sign.
+        let mut corners = vec![(0, 1.0)];
+        for (axis, (from, before)) in axes.iter().zip(query) {
+            let step = |at: usize, end: usize| at * axis.cells + end - 1;
+            let ends = |(at, sign): (usize, f64)| {
+                let less = (*from > 0).then(|| (step(at, *from), -sign));
+                [(step(at, *before), sign)].into_iter().chain(less)
+            };
+            corners = corners.into_iter().flat_map(ends).collect();
+        }
+        corners.into_iter().map(|(at, sign)| sign * running[at]).sum()
+    };
+    queries.iter().map(sum).collect()
 }
 
 /// The ranges of one query, by its place among [`sums`].

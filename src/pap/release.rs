@@ -23,6 +23,17 @@ pub struct Answer {
     pub high: f64,
 }
 
+/// How a question is answered that is not about cuts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Answering {
+    /// By straight lines between the cuts around each bound.
+    #[default]
+    Interpolated,
+    /// As the question about cuts that holds for the same cuts: the last step of the paper. Its error is at most the share
+    /// of records on which the two questions differ, and the noise.
+    Nearest,
+}
+
 impl Answer {
     /// No record.
     const NONE: Self = Self { value: 0.0, low: 0.0, high: 0.0 };
@@ -119,6 +130,43 @@ impl PapRelease {
     /// # Errors
     /// A column that was not released.
     pub fn answer(&self, query: &Query) -> Result<Answer> {
+        self.answer_by(query, Answering::Interpolated)
+    }
+
+    /// As [`answer`](Self::answer), with a value of one's choice. The bracket is the same, but for a value outside of it,
+    /// which widens it.
+    ///
+    /// ```
+    /// use jointly::pap::{Answering, Cuts, Pap};
+    /// use jointly::{Budget, NeighboringRelation, NoiseSeed};
+    /// let cuts = [Cuts::new("age", [20.0, 40.0])?];
+    /// let coded = Cuts::encode(&cuts, &[(0..600).map(|i| Some(f64::from(i) / 10.0)).collect()])?;
+    /// let budget = Budget::approximate(1.0, 1e-9)?;
+    /// let mut curator = budget.curator(&coded, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
+    /// let release = Pap::new(cuts).run(&mut curator)?;
+    /// let [asked, nearest] = ["age <= 39", "age <= 20"].map(|text| text.parse().unwrap());
+    /// let answer = release.answer_by(&asked, Answering::Nearest)?;
+    /// assert_eq!(answer.value, release.answer(&nearest)?.value); // both hold for the cut 20, and not for 40
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`answer`](Self::answer).
+    pub fn answer_by(&self, query: &Query, answering: Answering) -> Result<Answer> {
+        let answer = self.interpolated(query)?;
+        let value = match answering {
+            Answering::Interpolated => return Ok(answer),
+            Answering::Nearest => {
+                match query.nearest(|name| Ok(&self.columns[self.place(name)?].cuts))? {
+                    Some(nearest) => self.interpolated(&nearest)?.value,
+                    None => 0.0,
+                }
+            }
+        };
+        Ok(Answer { value, low: answer.low.min(value), high: answer.high.max(value) })
+    }
+
+    fn interpolated(&self, query: &Query) -> Result<Answer> {
         let place = |name| self.place(name);
         let placed = query.conditions().iter().map(|c| Ok((place(c.column())?, c)));
         let placed = placed.collect::<Result<Vec<Placed<'_>>>>()?;

@@ -1,11 +1,13 @@
 //! Privacy, brackets and accuracy of whole releases.
 
 mod demonstrations;
+mod planes;
 
 use rand::{RngExt, SeedableRng, rngs::ChaCha20Rng};
 use rand_distr::{Beta, Distribution};
 
-use super::{Cuts, Pap, PapRelease, Query, RangeClass, Release};
+use super::Answering::{Interpolated, Nearest};
+use super::{Answering, Cuts, Pap, PapRelease, Query, RangeClass, Release};
 use crate::data::{Dataset, Projectable};
 use crate::domain::Clique;
 use crate::privacy::NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
@@ -143,20 +145,16 @@ fn the_same_seed_gives_the_same_bytes() {
 }
 
 /// The largest error of shares below any t, and whether all brackets hold, at all t where anything changes.
-fn check(release: &PapRelease, private: &[f64], is_interpolated: bool) -> (f64, bool) {
+fn check(release: &PapRelease, private: &[f64], answering: Answering) -> (f64, bool) {
     let mut sorted = private.to_vec();
     sorted.sort_by(f64::total_cmp);
     let points = release.columns[0].cuts.points();
     let places = sorted.iter().chain(points).flat_map(|t| [t.next_down(), *t, t.next_up()]);
     let (mut worst, mut holds) = (0.0_f64, true);
     for t in places.chain([-1.0, 2.0]) {
-        let answer = release.answer(&Query::at_most("x", t).unwrap()).unwrap();
+        let answer = release.answer_by(&Query::at_most("x", t).unwrap(), answering).unwrap();
         let truth = sorted.partition_point(|x| *x <= t) as f64 / sorted.len() as f64;
-        // As published: the answer for the last cut at or below t.
-        let before = points.partition_point(|point| *point <= t).checked_sub(1);
-        let projected = before.map_or(0.0, |j| release.columns[0].shares[j].value);
-        let value = if is_interpolated { answer.value } else { projected };
-        worst = worst.max((value - truth).abs());
+        worst = worst.max((answer.value - truth).abs());
         holds &= answer.low <= truth + 1e-12 && truth <= answer.high + 1e-12;
         assert!(answer.low <= answer.value && answer.value <= answer.high);
     }
@@ -173,7 +171,7 @@ fn brackets_hold_for_all_thresholds_and_intervals_wherever_cuts_come_from() {
         let cuts = [Cuts::from_public("x", beta(a, b, 20, &mut rng), 20).unwrap()];
         let data = Cuts::encode(&cuts, &[present(&private)]).unwrap();
         let release = release(&cuts, &data, relation, Rho::from_f64(0.05).unwrap(), seed);
-        let (_, mut holds) = check(&release, &private, true);
+        let (_, mut holds) = check(&release, &private, Interpolated);
         for _ in 0..50 {
             let ends: [f64; 2] = rng.random();
             let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
@@ -211,20 +209,20 @@ fn errors(n: usize, m: usize, from: (f64, f64)) -> [(f64, f64); 6] {
         let mut rng = ChaCha20Rng::seed_from_u64(100 + seed);
         let private = beta(2.0, 5.0, n, &mut rng);
         let mut public = beta(from.0, from.1, m, &mut rng);
-        let run = |cuts: &Cuts, release, is_interpolated| {
+        let run = |cuts: &Cuts, release, answering| {
             let data = Cuts::encode(std::slice::from_ref(cuts), &[present(&private)]).unwrap();
             let class = RangeClass::Thresholds;
             let pap = Pap { class, release, ..Pap::new([cuts.clone()]) };
             let mut curator = budget.curator(&data, ReplaceOne, NoiseSeed::Fixed(seed)).unwrap();
-            check(&pap.run(&mut curator).unwrap(), &private, is_interpolated).0
+            check(&pap.run(&mut curator).unwrap(), &private, answering).0
         };
         let cuts = Cuts::from_public("x", public.clone(), Cuts::MOST).unwrap();
         let wider = cuts.clone().with_grid(0.0, 1.0, 2).unwrap();
         let pmw = Release::Pmw { rounds: None };
-        found[1][place] = run(&cuts, Release::Tree, false);
-        found[2][place] = run(&wider, Release::Tree, true);
-        found[4][place] = run(&cuts, pmw, false);
-        found[5][place] = run(&wider, pmw, true);
+        found[1][place] = run(&cuts, Release::Tree, Nearest);
+        found[2][place] = run(&wider, Release::Tree, Interpolated);
+        found[4][place] = run(&cuts, pmw, Nearest);
+        found[5][place] = run(&wider, pmw, Interpolated);
         public.sort_by(f64::total_cmp);
         let mut sorted = private.clone();
         sorted.sort_by(f64::total_cmp);

@@ -28,6 +28,8 @@ mod seeds;
 mod selection;
 #[path = "bugs/sensitivities.rs"]
 mod sensitivities;
+#[path = "bugs/sides.rs"]
+mod sides;
 #[path = "bugs/thresholds.rs"]
 mod thresholds;
 
@@ -70,6 +72,7 @@ pub(crate) fn all() -> Vec<&'static Bug> {
         options::BUGS,
         mechanisms::BUGS,
         thresholds::BUGS,
+        sides::BUGS,
     ]
     .into_iter()
     .flatten()

@@ -72,6 +72,14 @@ fn commands() -> Vec<(String, bool)> {
         "--private private.csv --ledger ledger.json --columns a,b --grid 0,2,3 --out out.json";
     commands.push((format!("thresholds {columns}"), false));
     commands.push((format!("thresholds {columns} --class boxes --release pmw --rounds 3"), false));
+    for class in [
+        "--columns a,b --class conjunctions",
+        "--columns a,b --class half-planes --public public.csv --rounds 4",
+        "--class list --question a<=0&b>1 --question b<=0",
+    ] {
+        let columns = columns.replace("--columns a,b --grid 0,2,3", class);
+        commands.push((format!("thresholds {columns}"), false));
+    }
     commands.push((format!("trust {all} --public public.csv --workload all-2-way"), false));
     let mixture = format!("mixture-error {all} --public public.csv --workload all-2-way");
     commands.push((mixture.clone(), false));

@@ -238,7 +238,25 @@ const FLAGS: &[(&str, Rows)] = &[
     ("thresholds --cuts", SIZE),
     (
         "thresholds --class",
-        audited("thresholds, boxes", "thresholds --class boxes", &["ranges-of-half"], COMMANDS),
+        audited(
+            "thresholds, half-planes",
+            "thresholds --class half-planes",
+            &[
+                "record-on-both-sides",
+                "sides-of-records-that-do-not-count",
+                "sides-of-empty-refused",
+            ],
+            COMMANDS,
+        ),
+    ),
+    (
+        "thresholds --question",
+        audited(
+            "thresholds, boxes",
+            "thresholds --class list --question",
+            &["ranges-of-half", "listed-queries-doubled"],
+            COMMANDS,
+        ),
     ),
     (
         "thresholds --release",

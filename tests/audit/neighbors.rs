@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use jointly::data::{Dataset, Projectable, PublicData, Recoding};
+use jointly::data::{Dataset, Projectable, PublicData, Recoding, SideCounts};
 use jointly::domain::{Clique, Domain};
 use jointly::mechanism::{CATALOGUE, PublicTables, Release, Task, find};
 use jointly::observe::Silent;
-use jointly::pap::{Cuts, Pap};
+use jointly::pap::{Cuts, HalfPlanes, Pap};
 use jointly::privacy::{
     Curator, Epsilon, Gain, GainOf, ImprovementOf, L1Errors, NeighboringRelation, NoiseSeed,
     ObservedChange, OwnError, Rho, Scores, SealedMarginals, Selection,
@@ -27,6 +27,9 @@ use crate::mechanisms::{self, parameters};
 use crate::own;
 use crate::sensitivity::choices;
 use crate::statistics::relations;
+
+/// Queries about the cuts of [`the_scores_of_thresholds_change_by_no_more_than_their_ledger_states`].
+const LISTED: [&str; 4] = ["x <= 1 & y > 1", "1 < x <= 3", "x > 2", "2 < x <= 3 & y <= 1"];
 
 /// Rounding that the grid of a selection outweighs.
 const ROUNDING: f64 = 1.0 + 1e-9;
@@ -348,18 +351,56 @@ fn the_scores_of_a_run_whose_values_were_merged_change_by_no_more_than_their_led
 fn the_scores_of_thresholds_change_by_no_more_than_their_ledger_states() {
     let mut rng = ChaCha20Rng::seed_from_u64(20);
     let cuts = || [Cuts::new("x", [1.0, 2.0, 3.0]).unwrap(), Cuts::new("y", [1.0]).unwrap()];
+    let listed = Pap::list(LISTED.map(|text| text.parse().unwrap())).unwrap();
+    assert_eq!(listed.cuts, cuts());
+    for pap in [Pap::boxes(cuts()), Pap::conjunctions(cuts()), listed] {
+        for relation in relations() {
+            let (mut seen, what) = (Seen::new(), format!("{:?}, {relation}", pap.class));
+            for seed in 0..5 {
+                let mut column =
+                    |most: f64| (0..5).map(|_| Some(rng.random_range(0.0..most))).collect();
+                let values: [Vec<Option<f64>>; 2] = [column(4.0), column(2.0)];
+                let private = Cuts::encode(&cuts(), &values).unwrap();
+                let rows: Vec<Vec<u32>> = (0..5).map(|row| private.row(row)).collect();
+                let others = neighbors(private.domain(), &rows, relation);
+                let mut curator = curator(&private, &others, relation, seed);
+                pap.run(&mut curator).unwrap();
+                note(&mut seen, &what, curator.changes());
+            }
+            assert!(seen.len() == 1 && seen.values().all(|share| *share > 0.9), "{what}: {seen:?}");
+        }
+    }
+}
+
+/// Points of a small grid, on the sides of lines between public ones.
+#[test]
+fn the_scores_of_half_planes_change_by_no_more_than_their_ledger_states() {
+    let mut rng = ChaCha20Rng::seed_from_u64(21);
+    let planes = HalfPlanes::new(["x", "y"], &[[0.5, 0.5], [1.5, 0.7], [1.0, 1.6]]).unwrap();
+    let sides = planes.sides().unwrap();
+    let domain = Domain::new([("x", 4), ("y", 4)]).unwrap();
+    // A code of 3 is a missing number.
+    let count = |table: &Dataset| {
+        let number = |code: u32| (code < 3).then(|| f64::from(code));
+        let point = |row| {
+            let row = table.row(row);
+            [number(row[0]), number(row[1])]
+        };
+        sides.count((0..table.records()).map(point)).unwrap()
+    };
     for relation in relations() {
         let mut seen = Seen::new();
-        for seed in 0..5 {
-            let mut column =
-                |most: f64| (0..5).map(|_| Some(rng.random_range(0.0..most))).collect();
-            let values: [Vec<Option<f64>>; 2] = [column(4.0), column(2.0)];
-            let private = Cuts::encode(&cuts(), &values).unwrap();
-            let rows: Vec<Vec<u32>> = (0..5).map(|row| private.row(row)).collect();
-            let others = neighbors(private.domain(), &rows, relation);
-            let mut curator = curator(&private, &others, relation, seed);
-            Pap::boxes(cuts()).run(&mut curator).unwrap();
-            note(&mut seen, &format!("thresholds, {relation}"), curator.changes());
+        for seed in 0..4 {
+            let rows = random(&domain, 5, &mut rng);
+            let private = count(&table(&domain, &rows));
+            let others: Vec<SideCounts> =
+                neighbors(&domain, &rows, relation).iter().map(count).collect();
+            let limit = Rho::from_f64(1.0).unwrap();
+            let curator = Curator::new(&private, relation, limit, NoiseSeed::Fixed(seed)).unwrap();
+            let others = others.iter().map(|other| other as &dyn Projectable).collect();
+            let mut curator = curator.with_neighbors(others).unwrap();
+            planes.run(&mut curator).unwrap();
+            note(&mut seen, &format!("half-planes, {relation}"), curator.changes());
         }
         assert!(seen.len() == 1 && seen.values().all(|share| *share > 0.9), "{relation}: {seen:?}");
     }

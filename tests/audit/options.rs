@@ -15,7 +15,7 @@ use jointly::domain::{Clique, Kind, Schema};
 use jointly::mechanism::Release;
 use jointly::observe::Silent;
 use jointly::paid_bins::{PaidBins, PaidSchema};
-use jointly::pap::{Cuts, Pap};
+use jointly::pap::{Cuts, HalfPlanes, Pap, Side};
 use jointly::privacy::{
     Budget, LedgerEntry, NeighboringRelation, NoiseMechanism, NoiseSeed, PrivacyUnit, PrivateTable,
 };
@@ -237,6 +237,36 @@ fn of_thresholds(boxes: bool) -> Runner {
     })
 }
 
+/// Sides of the one line between two public points. A record moves across it.
+fn of_half_planes() -> Runner {
+    let planes = HalfPlanes::new(["x", "y"], &[[0.0, 0.0], [2.0, 0.0]]).unwrap();
+    let sides = planes.sides().unwrap();
+    // The line is near x = 1.
+    let point = |x: f64| [Some(x), Some(0.0)];
+    let counts = [61, 60];
+    let neighbors = counts.map(|left| {
+        let points = (0..121).map(|i| point(if i < left { 0.5 } else { 1.5 }));
+        PrivateTable::of_counts(sides.count(points).unwrap(), PrivacyUnit::default()).unwrap()
+    });
+    let is_left = sides.lines()[0].holds(0.5, 0.0);
+    assert_ne!(is_left, sides.lines()[0].holds(1.5, 0.0));
+    Box::new(move |_, which| {
+        let mut curator =
+            neighbors[which].curator(Some(budget()), NoiseSeed::System, None).unwrap();
+        let release = planes.run(&mut curator).unwrap();
+        let (mut ratio, mut path) = (0.0, String::new());
+        // Each round has an entry for its choice, and one for its number.
+        let numbers = release.ledger.entries().iter().skip(1).step_by(2);
+        for (measured, entry) in release.measured.iter().zip(numbers) {
+            let is_of_left = (measured.side.side == Side::Inside) == is_left;
+            write!(path, "{is_of_left} ").unwrap();
+            let there = counts.map(|left| f64::from(if is_of_left { left } else { 121 - left }));
+            ratio += ratio_of(measured.share.value * release.records, there, &entry.mechanism);
+        }
+        Told { ratio, path, rho: release.ledger.spent().to_f64(), epsilon: None }
+    })
+}
+
 /// Bins by the private rows. A release has no counts, only edges: a number gets a bin of its own if it has a 40th of the
 /// records, and here a record more or less decides.
 fn of_bins() -> Runner {
@@ -315,6 +345,7 @@ pub(crate) fn subjects() -> Vec<Subject> {
         // These tell less of what they measure: shares that are fitted, choices, edges.
         quick("thresholds", 0.2, of_thresholds(false)),
         quick("thresholds, boxes", 0.1, of_thresholds(true)),
+        quick("thresholds, half-planes", 0.2, of_half_planes()),
         quick("bins", 0.01, of_bins()),
     ];
     if cfg!(feature = "parquet") {

@@ -183,6 +183,13 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
     let thresholds = format!("thresholds {} {columns}", all.replace("--schema schema.json ", ""));
     commands.push(thresholds.clone());
     commands.push(format!("{thresholds} --class boxes --release pmw --rounds 3"));
+    let [conjunctions, planes, list] = [
+        "--columns a,b --class conjunctions",
+        "--columns a,b --class half-planes --public public.csv --rounds 4",
+        "--class list --question a<=0&b>1 --question b<=0",
+    ]
+    .map(|class| thresholds.replace("--columns a,b --grid 0,2,3", class));
+    commands.extend([conjunctions, planes, list]);
     let answer = format!("answer {all} --workload all-2-way --out out.csv --ledger ledger.json");
     let more = "--public public.csv --workload all-2-way --ledger ledger.json";
     commands.push(answer.clone());

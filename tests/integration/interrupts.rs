@@ -114,6 +114,11 @@ fn a_command_killed_at_any_moment_leaves_no_result_without_its_ledger() {
         format!("mixture-error {all} --public near.csv --workload all-1-way --json"),
         format!("bins {spend} --schema ranges.json --out result"),
         format!("thresholds {spend} --columns x0,x1 --grid 0,5,6 --out result"),
+        format!(
+            "thresholds {spend} --columns x0,x1 --class half-planes --public near.csv --rounds 3 --out result"
+        ),
+        format!("thresholds {spend} --columns x0,x1 --class conjunctions --out result"),
+        format!("thresholds {spend} --class list --question x0<=3&x1>2 --out result"),
     ];
     let (mut draw, mut killed) = (ChaCha20Rng::seed_from_u64(11), 0);
     for command in commands {

@@ -63,6 +63,14 @@ fn a_release_answers_questions_with_brackets_that_hold() {
         assert_eq!(json(&bench.read("cdf.json"))["release"]["ledger"], ledger["ledger"]);
         assert_eq!(ledger["private"], false);
     }
+    // Between the cuts 49.5 and 51.5: the answer of the former, below the line between the two.
+    let [line, nearest, cut] = [&["age<=50.5"][..], &["--nearest", "age<=50.5"], &["age<=49.5"]]
+        .map(|asked| ask(&bench, asked)[0]);
+    assert!(
+        nearest[0] < line[0] && nearest[0].total_cmp(&cut[0]).is_eq(),
+        "{nearest:?}, {line:?}, {cut:?}"
+    );
+    assert_eq!(nearest[1..], line[1..]);
     let text = bench.succeed("thresholds ask --in cdf.json income<=20000 --quantile income=0.25");
     assert!(text.starts_with("NOT PRIVATE") && text.contains("0.25-quantile of income"), "{text}");
 }
@@ -127,6 +135,120 @@ fn boxes_answer_questions_about_two_columns() {
     let one = bench.read("cdf.json");
     bench.succeed(&format!("{RELEASE} --release pmw --threads 4 --seed 3"));
     assert_eq!(bench.read("cdf.json"), one);
+}
+
+/// An income is 400 times the age, and a tenth are missing; public people are older.
+#[test]
+fn half_planes_of_two_columns_are_released_and_asked() {
+    let bench = bench();
+    for neighbors in ["replace-one", "add-remove-one"] {
+        let planes = format!(
+            "{} --neighbors {neighbors} --seed 4",
+            RELEASE.replace("intervals", "half-planes")
+        );
+        bench.succeed(&planes);
+        let asked =
+            ["age + 0.001 * income <= 70", "income - 400 * age > 1", "age<=50", "income < 20000"];
+        let answers = ask(&bench, &asked);
+        // Ages below 50, with an income; none; ages of at most 50, or below 50, with an income.
+        for ([value, low, high], truth) in answers.iter().zip([0.455, 0.0, 0.455, 0.45]) {
+            assert!(low <= value && value <= high, "{neighbors}: {answers:?}");
+            assert!((*low..=*high).contains(&truth), "{neighbors}: {truth} in {answers:?}");
+        }
+        let (release, ledger) = (json(&bench.read("cdf.json")), json(&bench.read("l.json")));
+        assert_eq!(release["format"], "jointly-half-planes");
+        assert_eq!(release["release"]["ledger"], ledger["ledger"]);
+        assert_eq!(ledger["ledger"]["spent"], ledger["ledger"]["limit"]);
+        let entries = ledger["ledger"]["entries"].as_array().unwrap();
+        assert!(
+            entries
+                .iter()
+                .any(|entry| entry["clique"][0].as_str().unwrap_or("").starts_with("half-plane "))
+        );
+    }
+    let text = bench.succeed("thresholds ask --in cdf.json --nearest age<=30");
+    assert!(text.starts_with("NOT PRIVATE") && text.contains("age<=30"), "{text}");
+    bench.fail("thresholds ask --in cdf.json height<=3", 3, "height");
+    bench.fail("thresholds ask --in cdf.json age<=3&income<=5", 3, "COLUMN + NUMBER * COLUMN");
+    bench.fail("thresholds ask --in cdf.json --quantile age=0.5", 3, "half-planes");
+    let planes = RELEASE.replace("intervals", "half-planes");
+    let run = |flags: &str| {
+        bench.succeed(&format!("{planes} {flags}"));
+        bench.read("cdf.json")
+    };
+    assert_eq!(run("--seed 5 --threads 1"), run("--seed 5 --threads 4"));
+    assert_ne!(run(""), run(""));
+    std::fs::remove_file(bench.path("cdf.json")).unwrap();
+    for (flags, code, part) in [
+        ("--release tree", 2, "a tree is of one column"),
+        ("--grid 0,1,5", 2, "--public"),
+        ("--rounds 0", 2, "rounds"),
+        ("--confidence 0", 2, "strictly between 0 and 1"),
+    ] {
+        bench.fail(&format!("{planes} {flags}"), code, part);
+    }
+    bench.fail(&planes.replace("age,income", "age"), 2, "two columns");
+    bench.fail(&planes.replace("age,income", "age,height"), 3, "height");
+    bench.fail(&planes.replace("q.csv", "p.csv"), 2, "p.csv");
+    bench.fail(&planes.replace("--public q.csv", ""), 2, "--public");
+    bench.write("one.csv", "age,income\n1,2\n1,2\n3,NA\n");
+    bench.fail(&planes.replace("q.csv", "one.csv"), 3, "1 distinct points");
+    bench.write("bad.csv", "age,income\n1,2\nold,3\n");
+    bench.fail(&planes.replace("q.csv", "bad.csv"), 3, "bad.csv");
+    bench.fail(&planes.replace("p.csv", "bad.csv"), 3, "bad.csv");
+    assert!(!bench.path("cdf.json").exists());
+}
+
+#[test]
+fn conjunctions_and_lists_need_no_public_table() {
+    let bench = bench();
+    let mut text = "a,b,c\n".to_owned();
+    (0..1200).for_each(|i| _ = writeln!(text, "{},{},{}", i % 2, i / 2 % 3 / 2, i % 5));
+    bench.write("bits.csv", &text);
+    let spend =
+        "--private bits.csv --epsilon 1 --delta 1e-9 --out cdf.json --ledger l.json --seed 6";
+    for (class, asked, truths) in [
+        (
+            "--columns a,b --class conjunctions",
+            ["a>0", "a > 0 & b <= 0", "b>0"],
+            [0.5, 1.0 / 3.0, 1.0 / 3.0],
+        ),
+        (
+            "--columns a,c --class conjunctions --grid 0,4,5",
+            ["a>3", "c > 1 & a <= 0", "c<=0"],
+            [0.0, 0.3, 0.2],
+        ),
+        (
+            "--class list --question a<=0&c>1 --question b>0 --question c<=1",
+            ["a<=0 & c>1", "b>0", "c<=1"],
+            [0.3, 1.0 / 3.0, 0.4],
+        ),
+    ] {
+        bench.succeed(&format!("thresholds {class} {spend}"));
+        for ([value, low, high], truth) in ask(&bench, &asked).iter().zip(truths) {
+            assert!((value - truth).abs() < 0.12, "{class}: {value}, not {truth}");
+            assert!((*low..=*high).contains(&truth), "{class}: {truth} in {low}, {high}");
+        }
+        let release = json(&bench.read("cdf.json"))["release"].clone();
+        assert_eq!(release["ledger"]["spent"], release["ledger"]["limit"]);
+        assert!(release["joint"].is_array(), "{class}");
+    }
+    // As many rounds as there are questions.
+    let entries = json(&bench.read("l.json"))["ledger"]["entries"].as_array().unwrap().len();
+    assert_eq!(entries, 6);
+    for (class, part) in [
+        ("--class list --columns a", "need one another"),
+        ("--question a<=0 --class boxes", "need one another"),
+        ("--question a=0 --class list", "COLUMN <= NUMBER"),
+        ("--question a<=0 --class list --columns a", "cannot be used with"),
+        ("--columns a --class intervals", "--public or --grid"),
+        ("--columns a --class conjunctions --release tree", "a tree is of one column"),
+    ] {
+        bench.fail(&format!("thresholds {class} {spend}"), 2, part);
+    }
+    let many = (0..14).map(|i| format!("x{i}")).collect::<Vec<_>>().join(",");
+    bench.write("bits.csv", &format!("{many}\n{}\n", "0,".repeat(13) + "1"));
+    bench.fail(&format!("thresholds --columns {many} --class conjunctions {spend}"), 3, "cells");
 }
 
 /// Three people to a home; two of each count. The second release counts what the first has spent.
@@ -223,6 +345,14 @@ fn sizes_are_those_of_the_bounds() {
     let boxes = sizes("--class boxes --columns 2 --alpha 0.1 --beta 0.1");
     for member in ["public_records_that_suffice", "private_records_that_suffice"] {
         assert!(boxes[member].as_f64() > thresholds[member].as_f64(), "{member}");
+    }
+    let planes = sizes("--class half-planes --alpha 0.1 --beta 0.1");
+    assert!(planes["public_records"].as_u64() > thresholds["public_records"].as_u64());
+    for finite in ["--class conjunctions --columns 8", "--class list --columns 40"] {
+        let found = sizes(&format!("{finite} --alpha 0.1 --beta 0.1"));
+        assert_eq!(found["public_records_that_suffice"], 0, "{finite}");
+        assert_eq!(found["largest_gap"], 0.0, "{finite}");
+        assert!(found["private_records_that_suffice"].as_f64() > Some(1e5), "{finite}");
     }
     let text = bench
         .succeed(&format!("thresholds sizes {budget} --class thresholds --alpha 0.1 --beta 0.1"));

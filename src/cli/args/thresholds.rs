@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
-use jointly::pap::{Cuts, Pap, RangeClass};
+use jointly::pap::{Cuts, Pap, Query, RangeClass};
 
 use super::SpendArgs;
-use crate::cli::failure::Outcome;
+use crate::cli::failure::{Failure, Outcome};
 
 /// Either the flags of a release, or `ask` or `sizes` with their own.
 #[derive(Debug)]
@@ -61,6 +61,12 @@ enum ClassName {
     Stumps,
     /// s < x <= t in several columns at once
     Boxes,
+    /// Values of several columns at once, of 0 and 1 unless there are cuts
+    Conjunctions,
+    /// a x + b y <= c in two columns
+    HalfPlanes,
+    /// The questions of --question alone
+    List,
 }
 
 impl ClassName {
@@ -70,6 +76,9 @@ impl ClassName {
             Self::Intervals => "intervals",
             Self::Stumps => "stumps",
             Self::Boxes => "boxes",
+            Self::Conjunctions => "conjunctions",
+            Self::HalfPlanes => "half-planes",
+            Self::List => "list",
         }
     }
 }
@@ -79,12 +88,20 @@ pub(in crate::cli) struct ThresholdsReleaseArgs {
     /// The private table: CSV, plain or gzip; - is standard input
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) private: PathBuf,
-    /// A public table whose values become cuts: CSV, plain or gzip; repeatable
-    #[arg(long, value_name = "FILE", required_unless_present = "grid")]
+    /// A public table whose values become cuts, or whose points lie between lines: CSV, plain or gzip; repeatable
+    #[arg(long, value_name = "FILE")]
     pub(in crate::cli) public: Vec<PathBuf>,
-    /// Columns of numbers, separated by commas
-    #[arg(long, value_delimiter = ',', required = true, value_name = "NAME,...")]
+    /// Columns of numbers, separated by commas; a list has those of its questions
+    #[arg(
+        long,
+        value_delimiter = ',',
+        required_unless_present = "question",
+        value_name = "NAME,..."
+    )]
     pub(in crate::cli) columns: Vec<String>,
+    /// A question of the class list, such as 'age > 18 & income <= 41250'; repeatable
+    #[arg(long, value_name = "QUESTION", conflicts_with_all = ["columns", "public", "grid", "cuts"])]
+    pub(in crate::cli) question: Vec<String>,
     /// More cuts at even distances, chosen without looking at private values; for one column, or for all; repeatable
     #[arg(long, value_name = "[NAME=]LOW,HIGH,COUNT", allow_negative_numbers = true)]
     pub(in crate::cli) grid: Vec<String>,
@@ -94,12 +111,13 @@ pub(in crate::cli) struct ThresholdsReleaseArgs {
     /// Class of questions: what pmw chooses from, and for which to say how much may lie between cuts
     #[arg(long, value_enum, default_value = "intervals", value_name = "CLASS")]
     class: ClassName,
-    /// How to count: trees of sums, or rounds that measure the worst question [default: pmw for boxes, otherwise tree]
+    /// How to count: trees of sums, or rounds that measure the worst question [default: tree for thresholds, intervals and
+    /// stumps, otherwise pmw]
     #[arg(long, value_parser = ["tree", "pmw"], value_name = "HOW")]
     release: Option<String>,
     /// Rounds of pmw [default: 4 + log2 of the records times the cuts]
     #[arg(long, value_name = "T")]
-    rounds: Option<u32>,
+    pub(in crate::cli) rounds: Option<u32>,
     #[command(flatten)]
     pub(in crate::cli) spend: SpendArgs,
     /// Probability that all brackets hold simultaneously
@@ -111,10 +129,49 @@ pub(in crate::cli) struct ThresholdsReleaseArgs {
 }
 
 impl ThresholdsReleaseArgs {
-    /// The release to make, about all columns, without its cuts.
+    /// Whether it is of half-planes, which have lines and no cuts.
+    pub(in crate::cli) fn is_of_half_planes(&self) -> bool {
+        self.class == ClassName::HalfPlanes
+    }
+
+    /// The release to make: of a list with its cuts and all, otherwise about all columns without cuts. Refuses flags of other
+    /// classes.
     pub(in crate::cli) fn pap(&self) -> Outcome<Pap> {
         let (class, release) = (self.class.name(), self.release.as_deref());
-        Ok(Pap::of_names(class, self.columns.len(), release, self.rounds, self.confidence)?)
+        let is_list = self.class == ClassName::List;
+        if is_list != !self.question.is_empty() {
+            return Err(Failure::usage("--question and --class list need one another"));
+        }
+        let pap = Pap::of_names(class, self.columns.len(), release, self.rounds, self.confidence)?;
+        if is_list {
+            let queries = self.question.iter().map(|text| text.parse::<Query>());
+            let queries = queries.collect::<jointly::Result<Vec<Query>>>();
+            let queries = queries.map_err(|error| Failure::usage(error.to_string()))?;
+            let (release, confidence) = (pap.release, pap.confidence);
+            return Ok(Pap { release, confidence, ..Pap::list(queries)? });
+        }
+        let needs_none = self.class == ClassName::Conjunctions;
+        if self.public.is_empty() && self.grid.is_empty() && !needs_none {
+            return Err(Failure::usage(
+                "--public or --grid is required: no private value may be a cut",
+            ));
+        }
+        Ok(pap)
+    }
+
+    /// The half-planes to release, without their public points: rounds and confidence. Refuses flags of other classes.
+    pub(in crate::cli) fn check_half_planes(&self) -> Outcome<[String; 2]> {
+        let refused = |fault: &str| Err(Failure::usage(format!("--class half-planes: {fault}")));
+        let Ok(columns) = <[String; 2]>::try_from(self.columns.clone()) else {
+            return refused("--columns has to name two columns, those of x and of y");
+        };
+        if !self.grid.is_empty() || !self.question.is_empty() || self.public.is_empty() {
+            return refused("lines divide the points of --public, without --grid and --question");
+        }
+        if self.release.as_deref() == Some("tree") {
+            return refused("a tree is of one column");
+        }
+        Ok(columns)
     }
 }
 
@@ -123,7 +180,7 @@ pub(in crate::cli) struct SizesArgs {
     /// Class of questions
     #[arg(long, value_enum, default_value = "intervals", value_name = "CLASS")]
     class: ClassName,
-    /// Number of columns, of stumps and boxes
+    /// Number of columns, of stumps, boxes and conjunctions; of a list, its number of questions
     #[arg(long, default_value_t = 1, value_name = "R", allow_negative_numbers = true)]
     columns: usize,
     /// Largest error of a share
@@ -158,12 +215,16 @@ pub(in crate::cli) struct AskArgs {
     /// A release written by thresholds
     #[arg(long = "in", value_name = "FILE")]
     pub(in crate::cli) release: PathBuf,
-    /// Questions, such as 'income <= 41250' or 'age > 18 & income <= 41250'
+    /// Questions, such as 'income <= 41250' or 'age > 18 & income <= 41250'; of half-planes 'age + 2 * income <= 9000'
     #[arg(value_name = "QUESTION", required_unless_present = "quantile")]
     pub(in crate::cli) questions: Vec<String>,
     /// A quantile of a column's values, such as income=0.5; repeatable
     #[arg(long, value_name = "NAME=P")]
     pub(in crate::cli) quantile: Vec<String>,
+    /// Answer as the question about cuts that holds for the same cuts, as the paper does, instead of by lines
+    /// between cuts; half-planes are always answered so
+    #[arg(long)]
+    pub(in crate::cli) nearest: bool,
     /// Print JSON instead of text
     #[arg(long)]
     pub(in crate::cli) json: bool,

@@ -19,6 +19,7 @@ pub(crate) use rows::{ArrowRows, Batches};
 use crate::data::csv::Reading;
 use crate::data::numbers::numbers_of;
 use crate::data::raw_table::RawTable;
+use crate::data::sides::public_points_of_arrow;
 use crate::data::units::UnitsOfSchema;
 use crate::data::{Dataset, Units, WholeTable, csv};
 use crate::domain::{Schema, TableFormat};
@@ -122,7 +123,15 @@ impl ArrowTable {
         numbers_of(self.rows_of("", TableFormat::default().trim)?, columns)
     }
 
-    fn raw(&self, schema: &Schema) -> Result<RawTable<Empty>> {
+    /// The points of a **public** table, as [`read_public_points`](crate::data::read_public_points) reads them.
+    ///
+    /// # Errors
+    /// As there, with row and column.
+    pub fn read_public_points(&self, columns: &[String; 2]) -> Result<Vec<[f64; 2]>> {
+        public_points_of_arrow(self, columns)
+    }
+
+    pub(super) fn raw(&self, schema: &Schema) -> Result<RawTable<Empty>> {
         self.rows_of(schema.na_token(), schema.table().trim)
     }
 

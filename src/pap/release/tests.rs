@@ -1,4 +1,4 @@
-use super::{Answer, ColumnShares, PapRelease};
+use super::{Answer, Answering, ColumnShares, PapRelease};
 use crate::pap::tree::Fit;
 use crate::pap::{Cuts, Query};
 use crate::privacy::{Ledger, NeighboringRelation, Rho};
@@ -41,6 +41,22 @@ fn answers_are_interpolated_and_brackets_are_those_of_the_cuts_around() {
     near(ask("0 < x <= 20"), [0.6, 0.52, 0.68]);
     near(ask("2 < x <= 4"), [0.04, 0.0, 0.28]);
     assert!(release.answer(&"y <= 3".parse().unwrap()).is_err());
+}
+
+/// A question is answered as the one about cuts that holds for the same of 0, 10 and 20. Brackets are those of what is asked.
+#[test]
+fn the_nearest_question_holds_for_the_same_cuts() {
+    let release = release();
+    let ask = |text: &str| release.answer_by(&text.parse().unwrap(), Answering::Nearest).unwrap();
+    near(ask("x <= 5"), [0.1, 0.06, 0.34]);
+    near(ask("x < 10"), [0.1, 0.06, 0.34]);
+    near(ask("x <= 10"), [0.3, 0.26, 0.34]);
+    near(ask("x <= -3"), [0.0, 0.0, 0.14]);
+    near(ask("x <= 21"), [0.7, 0.66, 0.94]);
+    near(ask("x > 25"), [0.2, 0.0, 0.28]);
+    near(ask("-5 < x <= 15"), [0.3, 0.12, 0.74]);
+    near(ask("2 < x <= 4"), [0.0, 0.0, 0.28]);
+    assert!(release.answer_by(&"y <= 3".parse().unwrap(), Answering::Nearest).is_err());
 }
 
 #[test]

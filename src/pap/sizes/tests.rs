@@ -1,6 +1,6 @@
 use rand::{RngExt, SeedableRng, rngs::ChaCha20Rng};
 
-use super::RangeClass::{Boxes, Intervals, Stumps, Thresholds};
+use super::RangeClass::{Boxes, Conjunctions, HalfPlanes, Intervals, List, Stumps, Thresholds};
 use super::{largest_gap, private_records, public_records};
 
 /// The probability that the largest gap that m uniform points leave in [0, 1] is above g:
@@ -81,6 +81,30 @@ fn the_gap_that_is_exceeded_rarely_is_the_inverse_of_the_number_of_records() {
     }
     // Above this gap with probability at most 0.05.
     assert!(largest_gap_above(20, largest_gap(Thresholds, 20, 0.05).unwrap()) <= 0.05);
+}
+
+#[test]
+fn finite_classes_need_no_public_record_and_half_planes_more_than_thresholds() {
+    for class in [Conjunctions { columns: 6 }, List { queries: 30 }] {
+        assert_eq!(public_records(class, 0.1, 0.1).unwrap(), 0);
+        assert_eq!(largest_gap(class, 0, 0.1).unwrap().to_bits(), 0.0_f64.to_bits());
+        let private = |public| private_records(class, public, 0.1, 0.1, 1.0, 1e-9).unwrap();
+        assert!(private(0) > 1e5 && (private(0) - private(9)).abs() < 1e-6);
+    }
+    // 3⁶ + 1 queries over 2⁶ cells: 20,000 √(ln 64 · ln 2e9) (ln 730 + ln(128 ln 64 / 0.001)).
+    let found = private_records(Conjunctions { columns: 6 }, 0, 0.1, 0.1, 1.0, 1e-9).unwrap();
+    let expected = 20_000.0
+        * (64_f64.ln() * 2e9_f64.ln()).sqrt()
+        * (730_f64.ln() + (128.0 * 64_f64.ln() / 0.001).ln());
+    assert!((found / expected - 1.0).abs() < 1e-9, "{found}, not {expected}");
+    for class in [Conjunctions { columns: 0 }, List { queries: 0 }] {
+        assert!(public_records(class, 0.1, 0.1).is_err() && largest_gap(class, 5, 0.1).is_err());
+    }
+    let planes = public_records(HalfPlanes, 0.1, 0.1).unwrap();
+    assert!(planes > public_records(Thresholds, 0.1, 0.1).unwrap());
+    assert!(largest_gap(HalfPlanes, planes, 0.05).unwrap() <= 0.1 / 4.0);
+    assert!(largest_gap(HalfPlanes, 32, 0.05).unwrap() <= 1.0);
+    assert_eq!([0, 1, 2, 3, 4].map(|m| HalfPlanes.labelings(m) as u32), [1, 2, 4, 8, 14]);
 }
 
 #[test]
