@@ -67,7 +67,7 @@ fn every_record_is_on_the_sides_of_its_own_numbers() {
     for relation in [ReplaceOne, AddRemoveOne] {
         near(counted(&text(&rows), &PrivacyUnit::of_record(relation)));
     }
-    rows.sort_by_key(|row| row.len());
+    rows.sort_by_key(String::len);
     near(counted(&text(&rows), &PrivacyUnit::default()));
 }
 

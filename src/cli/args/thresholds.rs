@@ -139,7 +139,7 @@ impl ThresholdsReleaseArgs {
     pub(in crate::cli) fn pap(&self) -> Outcome<Pap> {
         let (class, release) = (self.class.name(), self.release.as_deref());
         let is_list = self.class == ClassName::List;
-        if is_list != !self.question.is_empty() {
+        if is_list == self.question.is_empty() {
             return Err(Failure::usage("--question and --class list need one another"));
         }
         let pap = Pap::of_names(class, self.columns.len(), release, self.rounds, self.confidence)?;

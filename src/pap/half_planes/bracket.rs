@@ -49,9 +49,9 @@ pub(super) fn bracket(
 /// A constraint: the sum of some variables, times a sign, is at most a number.
 type AtMost = (Vec<usize>, f64, f64);
 
-/// A lower bound on c · x over x ≥ 0 with Σ x = 1 and some constraints A x ≤ b.
+/// A lower bound on `c · x` over `x ≥ 0` with `Σ x = 1` and some constraints `A x ≤ b`.
 ///
-/// For every y ≥ 0, c · x ≥ c · x + y · (A x − b) ≥ min_j (c + Aᵀ y)_j − y · b. So the bound holds for whatever the solver
+/// For every `y ≥ 0`, `c · x ≥ c · x + y · (A x − b) ≥ min_j (c + Aᵀ y)_j − y · b`. So the bound holds for whatever the solver
 /// calls the dual, and is the optimum where that is.
 fn least(costs: &[f64], constraints: &[AtMost]) -> f64 {
     let terms = |(members, sign, _): &AtMost| members.iter().map(|at| (*at, *sign)).collect();
@@ -155,9 +155,9 @@ fn is_empty_with(new: &Sided, others: &[Sided]) -> bool {
 
 /// Whether three half-planes, with their lines, are proved to have no common point.
 ///
-/// With λ the cross products of the others' directions, Σ λ_i (a_i, b_i) = 0 for any three. If all λ_i > 0 and Σ λ_i c_i < 0,
-/// a common point would have 0 = Σ λ_i (a_i x + b_i y) ≤ Σ λ_i c_i < 0; likewise with all λ_i < 0. Signs count only where
-/// they are beyond rounding.
+/// With λ the cross products of the others' directions, `Σ λ_i (a_i, b_i) = 0` for any three. If all λ are above 0 and
+/// `Σ λ_i c_i < 0`, a common point would have `0 = Σ λ_i (a_i x + b_i y) ≤ Σ λ_i c_i < 0`; likewise if all are below 0. Signs
+/// count only where they are beyond rounding.
 fn has_none(p: &Sided, q: &Sided, r: &Sided) -> bool {
     let lambdas = [q.cross(r), r.cross(p), p.cross(q)];
     let is_sure = |(value, parts): &(f64, f64)| value.abs() > ROUNDING * parts;

@@ -13,7 +13,7 @@ pub(super) fn labels(half: &HalfPlane, points: &[[f64; 2]]) -> u32 {
 
 /// The labels of all points.
 pub(super) fn everything(points: usize) -> u32 {
-    u32::MAX.checked_shr(32 - points as u32).unwrap_or(0)
+    (0..points).fold(0, |all, place| all | 1 << place)
 }
 
 /// One half-plane for each division of distinct points into two parts by a line, m (m − 1)/2 of them in general position.

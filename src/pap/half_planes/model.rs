@@ -22,10 +22,10 @@ pub(super) struct Model {
     /// One a cell.
     weights: Vec<f64>,
     /// The group of each cell.
-    groups: Vec<u32>,
+    groups: Vec<usize>,
     /// What was measured, and for each group whether its cells are there.
     answered: Vec<(f64, Vec<bool>)>,
-    /// For each group, its cells' sides of the measured lines: of no use for a missing number, whose group is the first.
+    /// Number of groups. That of a missing number is the first.
     count: usize,
 }
 
@@ -60,7 +60,7 @@ impl Model {
         let is_there = self.members(side);
         self.answered.push((share.clamp(0.0, 1.0), is_there));
         let mut masses = vec![0.0; self.count];
-        self.groups.iter().zip(&self.weights).for_each(|(g, weight)| masses[*g as usize] += weight);
+        self.groups.iter().zip(&self.weights).for_each(|(g, weight)| masses[*g] += weight);
         let before = masses.clone();
         project(&mut masses, &self.answered);
         let factors: Vec<f64> = masses
@@ -69,18 +69,18 @@ impl Model {
             .map(|(new, old)| if *old > 0.0 { new / old } else { 0.0 })
             .collect();
         let scaled = self.weights.iter_mut().zip(&self.groups);
-        scaled.for_each(|(weight, group)| *weight *= factors[*group as usize]);
+        scaled.for_each(|(weight, group)| *weight *= factors[*group]);
     }
 
     /// Divides every group by a line.
     fn divide(&mut self, line: usize) {
-        let mut numbers: HashMap<(u32, bool), u32> = HashMap::from([((0, false), 0)]);
+        let mut numbers: HashMap<(usize, bool), usize> = HashMap::from([((0, false), 0)]);
         let mut origins = vec![0];
         for (cell, group) in self.groups.iter_mut().enumerate().take(self.cells.count) {
             let key = (*group, self.cells.is_inside(line, cell));
             *group = *numbers.entry(key).or_insert_with(|| {
-                origins.push(key.0 as usize);
-                origins.len() as u32 - 1
+                origins.push(key.0);
+                origins.len() - 1
             });
         }
         for (_, members) in &mut self.answered {
@@ -93,8 +93,7 @@ impl Model {
     fn members(&self, side: PlaneSide) -> Vec<bool> {
         let mut members = vec![false; self.count];
         for (cell, group) in self.groups.iter().enumerate().take(self.cells.count) {
-            members[*group as usize] =
-                self.cells.is_inside(side.line, cell) == (side.side == Side::Inside);
+            members[*group] = self.cells.is_inside(side.line, cell) == (side.side == Side::Inside);
         }
         members
     }

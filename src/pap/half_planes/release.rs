@@ -138,7 +138,8 @@ impl HalfPlaneRelease {
         }
         let release = stored.release;
         let is_share = |share: &f64| (0.0..=1.0).contains(share);
-        if !(0.0 < release.confidence && release.confidence < 1.0) || !(release.records >= 1.0) {
+        let is_inside = 0.0 < release.confidence && release.confidence < 1.0;
+        if !is_inside || release.records.is_nan() || release.records < 1.0 {
             return wrong("a confidence outside (0, 1), or no record");
         }
         if !(2..=HalfPlanes::MOST).contains(&release.points.len())

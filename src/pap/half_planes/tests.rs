@@ -121,7 +121,7 @@ fn brackets_hold_wherever_public_points_come_from() {
             points(6, &mut rng).iter().map(|[x, y]| [x + shift, *y]).collect();
         let mut record = |i: usize| {
             let [x, y]: [f64; 2] = [rng.random(), rng.random()];
-            [Some(x), (i % 10 > 0).then_some(y * x)]
+            [Some(x), (!i.is_multiple_of(10)).then_some(y * x)]
         };
         let records: Vec<[Option<f64>; 2]> = (0..400).map(&mut record).collect();
         let release = release(&plane(&public), &records, relation, 0.5, seed);
