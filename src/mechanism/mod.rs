@@ -191,7 +191,7 @@ pub struct PublicTrust {
     /// What was published, in words.
     pub published: &'static str,
     /// The cliques whose measurements contradict the public tables, with the share of the public tables' weight that was
-    /// left there, below 1. `None` if no fit was pulled to the public tables, so that nothing was tested.
+    /// left there, below a quarter. `None` if no fit was pulled to the public tables, so that nothing was tested.
     pub contradicted: Option<Vec<(Clique, f64)>>,
     /// With [`Chooser::Alone`]: with a probability of 95 %, the mean workload error of the published model is at most this much
     /// above that of AIM's model, in [0, 2] as that error itself (`docs/theory/run.md`, section 2).

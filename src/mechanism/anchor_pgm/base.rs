@@ -11,9 +11,10 @@ use crate::graph::{self, JunctionTree};
 use crate::inference::{Interruptible, OverBase};
 use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::anchor_pgm::constants::{
-    BASE_CALLS, BASE_PULL, GAP, GROWTH_MIB, LEAST_SCORE, SCORED_AGAIN, SINGLE_ERROR, SMALL_GROWTH,
-    UNSEEN,
+    BASE_CALLS, BASE_PULL, GAP, GROWTH_MIB, LEAST_SCORE, MOVED, SCORED_AGAIN, SINGLE_ERROR,
+    SMALL_GROWTH, UNSEEN,
 };
+use crate::mechanism::anchor_pgm::trust::Trust;
 use crate::mechanism::graphical::{table_distances, tractable};
 use crate::model::MarkovRandomField;
 use crate::observe::Checks;
@@ -146,6 +147,54 @@ impl Base {
         let potentials = fit.model.potentials().clone();
         let model = MarkovRandomField::new(domain, potentials.clone(), total)?;
         Ok(Self { potentials: Arc::new(potentials), model })
+    }
+
+    /// The base whose single attributes are what their measurements and the public tables together say of them: the
+    /// distribution nearest to this one, in relative entropy, with these marginals. Attributes that no public table has stay as
+    /// they are. Also returns the share of κ that was left to the public tables at each attribute.
+    ///
+    /// `singles`: measurements of single attributes. `records`: m.
+    pub(super) fn moved(
+        &self,
+        singles: &[Measurement],
+        records: f64,
+        checks: &dyn Checks,
+    ) -> Result<(Self, Vec<(Clique, f64)>)> {
+        let domain = self.model.domain();
+        let is_public = |single: &&Measurement| {
+            self.cliques().iter().any(|clique| single.clique.is_subset(clique))
+        };
+        let singles: Vec<Measurement> = singles.iter().filter(is_public).cloned().collect();
+        if singles.is_empty() {
+            return Ok((self.clone(), Vec::new()));
+        }
+        let cliques: Vec<Clique> = singles.iter().map(|single| single.clique.clone()).collect();
+        let expected = self.model.marginals(&cliques)?;
+        let expected: Vec<Vec<f64>> =
+            expected.iter().map(|table| table.values().to_vec()).collect();
+        let mut trust = Trust::new(records);
+        for (i, (single, expected)) in singles.iter().zip(&expected).enumerate() {
+            trust.learn(i, single, expected);
+        }
+        let means = trust.means(&singles, &expected);
+        let wanted = |(single, values): (&Measurement, Vec<f64>)| Measurement {
+            values,
+            stddev: MOVED.0 * single.stddev,
+            ..single.clone()
+        };
+        let wanted: Vec<Measurement> = singles.iter().zip(means).map(wanted).collect();
+
+        let loss = SquaredLoss::new(domain, &wanted, Weighting::InverseVariance)?;
+        let oracle = OverBase::new(domain, &self.potentials, loss.layout())?;
+        let stopping = Stopping::default().at_most(MOVED.1);
+        let method = AcceleratedBregman { stopping, ..AcceleratedBregman::default() };
+        let total = self.model.total();
+        let estimate =
+            method.estimate(&Interruptible { oracle: &oracle, checks }, &loss, total, None)?;
+        let potentials = oracle.potentials(&estimate.potentials);
+        let model = MarkovRandomField::new(domain, potentials.clone(), total)?;
+        let shares = cliques.into_iter().zip(trust.shares().into_values()).collect();
+        Ok((Self { potentials: Arc::new(potentials), model }, shares))
     }
 
     /// A model of the same marginals of other public records.

@@ -15,7 +15,7 @@ pub enum Chooser {
     Leader,
     /// [`ExpertKind::Alone`](crate::mechanism::ExpertKind::Alone), the expert without public tables, as AIM does: a run
     /// measures what [`crate::mechanism::Aim`] measures with the budget that the last choice leaves, 90 to 98 %, draw by draw.
-    /// The other experts fit these measurements afterwards. AIM's model is one of the k models of the last choice, so with a
+    /// The other expert fits these measurements afterwards. AIM's model is one of the k models of the last choice, so with a
     /// probability of 1 - e^-t the mean workload error of the published model is at most AIM's plus `4 (ln k + t)/(n √(8ρ))`,
     /// whatever the public tables are; ρ is that of the choice. Proof: `docs/theory/run.md`, section 2.
     Alone,

@@ -1,4 +1,5 @@
-//! The contradiction test: where a measurement shows that the public tables are wrong, they lose their weight.
+//! The contradiction test of the reweighted public records: where a measurement shows that they are wrong, they lose their
+//! weight.
 
 use std::collections::BTreeMap;
 
@@ -40,11 +41,6 @@ impl Doubts {
             }
         }
         any
-    }
-
-    /// The doubted cliques, with the share of κ that is left there.
-    pub(super) fn shares(&self) -> impl Iterator<Item = (&Clique, f64)> {
-        self.0.iter().map(|(clique, times)| (clique, 1.0 / f64::from(4_u32.pow(*times))))
     }
 
     fn times(&self, clique: &Clique) -> u32 {

@@ -1,5 +1,6 @@
 //! Experts: models of the same measurements that trust the public base more or less.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::domain::{Clique, Domain};
@@ -13,7 +14,7 @@ use crate::mechanism::ExpertKind;
 use crate::mechanism::adaptive::{self, squared_distance};
 use crate::mechanism::anchor_pgm::base::Base;
 use crate::mechanism::anchor_pgm::constants::{CALLS, GAP};
-use crate::mechanism::anchor_pgm::doubt::Doubts;
+use crate::mechanism::anchor_pgm::trust::Trust;
 use crate::mechanism::graphical::{Fit, Fitting, tractable};
 use crate::model::MarkovRandomField;
 use crate::observe::Checks;
@@ -29,8 +30,10 @@ pub(super) struct Expert {
     held: Vec<usize>,
     /// The number of measurements at the last fit.
     pub(super) fitted: usize,
-    /// Where measurements contradict the base.
-    doubts: Doubts,
+    /// How far each measured marginal may lean to the base.
+    trust: Option<Trust>,
+    /// The share of κ that is left at each measured clique.
+    shares: Vec<(Clique, f64)>,
     /// `Σ |y - M_r p|²/(2σ²)` over the measurements, each before it was used, in nats: minus the log of the probability that it
     /// gave to them, but for a constant. A head start is subtracted.
     pub(super) charge: f64,
@@ -49,9 +52,15 @@ pub(super) struct Expert {
 }
 
 impl Expert {
-    /// `pull`: κ.
-    pub(super) fn over_base(kind: ExpertKind, base: &Base, pull: f64) -> Self {
-        Self::new(kind, Some((base.clone(), pull)), base.model.clone())
+    /// `pull`: κ, as far as measurements do not doubt it.
+    pub(super) fn over_base(base: &Base, pull: f64) -> Self {
+        let own = Self::new(ExpertKind::Base, Some((base.clone(), pull)), base.model.clone());
+        Self { trust: Some(Trust::new(pull)), ..own }
+    }
+
+    /// The same, charged as another.
+    pub(super) fn charged_as(self, other: &Self) -> Self {
+        Self { charge: other.charge, expected: other.expected.clone(), ..self }
     }
 
     pub(super) fn alone(domain: &Domain, total: f64) -> Result<Self> {
@@ -65,7 +74,8 @@ impl Expert {
             model,
             held: Vec::new(),
             fitted: 0,
-            doubts: Doubts::default(),
+            trust: None,
+            shares: Vec::new(),
             charge: 0.0,
             expected: Vec::new(),
             over: None,
@@ -93,9 +103,9 @@ impl Expert {
         base + (limit_mib - base) * share
     }
 
-    /// The cliques whose measurements contradict the base, with the share of κ that is left there.
-    pub(super) fn contradicted(&self) -> impl Iterator<Item = (&Clique, f64)> {
-        self.doubts.shares()
+    /// The measured cliques, with the share of κ that each measurement leaves; without those that the base moved to.
+    pub(super) fn learned(&self) -> impl Iterator<Item = (&Clique, f64)> {
+        self.shares.iter().map(|(clique, share)| (clique, *share))
     }
 
     /// How far the last fit is from the best one; `None` for one that ends as soon as it agrees, over a base.
@@ -130,17 +140,16 @@ impl Expert {
         Ok(adaptive::told_nothing(last, &self.expected))
     }
 
-    /// Fits all measurements that fit in the size limit. `doubted`: how often the fit is repeated at most while measurements
-    /// contradict the base.
+    /// Fits all measurements that fit in the size limit.
     pub(super) fn fit(
         &mut self,
         fitting: &Fitting,
         measurements: &[Measurement],
-        doubted: u32,
         checks: &dyn Checks,
     ) -> Result<()> {
         let domain = self.model.domain().clone();
         let new = self.fitted..measurements.len();
+        self.learn(new.clone(), measurements)?;
         self.fitted = measurements.len();
         for new in new {
             let clique = std::slice::from_ref(&measurements[new].clique);
@@ -153,7 +162,9 @@ impl Expert {
         }
         self.oracle_calls = 0;
         let Some((base, pull)) = self.base.clone() else {
-            let (held, earlier) = (self.believed(measurements), self.alone.as_ref());
+            let held: Vec<Measurement> =
+                self.held.iter().map(|i| measurements[*i].clone()).collect();
+            let earlier = self.alone.as_ref();
             let fit = Fit::new(fitting, &domain, &held, &self.model, earlier, checks)?;
             self.model = fit.model.clone();
             self.oracle_calls = fit.estimate.oracle_calls;
@@ -161,28 +172,42 @@ impl Expert {
             self.alone = Some(fit);
             return Ok(());
         };
-        let most = if pull > 0.0 { doubted } else { 0 };
-        for _ in 0..=most {
-            if !self.fit_over(&base, pull, measurements, checks)? {
-                break;
-            }
+        self.fit_over(&base, pull, measurements, checks)
+    }
+
+    /// Learns from how badly the model predicts new measurements, but for the first ones: single attributes, to which the base
+    /// has moved.
+    fn learn(&mut self, new: Range<usize>, measurements: &[Measurement]) -> Result<()> {
+        let Some(trust) = self.trust.as_mut().filter(|_| self.fitted > 0) else { return Ok(()) };
+        let cliques: Vec<Clique> = new.clone().map(|i| measurements[i].clique.clone()).collect();
+        for (i, expected) in new.zip(self.model.marginals(&cliques)?) {
+            trust.learn(i, &measurements[i], expected.values());
         }
+        let shares = trust.shares();
+        self.shares =
+            shares.iter().map(|(i, share)| (measurements[*i].clique.clone(), *share)).collect();
         Ok(())
     }
 
-    /// The measurements that it takes.
+    /// The measurements that it takes, with less noise where the public tables are doubted: that is the same as less κ there.
     fn believed(&self, measurements: &[Measurement]) -> Vec<Measurement> {
-        self.doubts.believed(self.held.iter().map(|i| &measurements[*i]))
+        let shares = self.trust.as_ref().map(Trust::shares).unwrap_or_default();
+        let believe = |i: &usize| {
+            let share = shares.get(i).copied().unwrap_or(1.0);
+            let given = &measurements[*i];
+            Measurement { stddev: given.stddev * share.sqrt(), ..given.clone() }
+        };
+        self.held.iter().map(believe).collect()
     }
 
-    /// Fits, and quarters the κ of cliques whose measurements contradict the base. Returns whether there were any.
+    /// Fits over the base.
     fn fit_over(
         &mut self,
         base: &Base,
         pull: f64,
         measurements: &[Measurement],
         checks: &dyn Checks,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         let domain = &self.model.domain().clone();
         let believed = self.believed(measurements);
         let loss = SquaredLoss::new(domain, &believed, Weighting::InverseVariance)?;
@@ -194,11 +219,7 @@ impl Expert {
             }
             None => (OverBase::new(domain, &base.potentials, loss.layout())?, None),
         };
-        let stopping = if pull > 0.0 {
-            Stopping::certified(GAP, CALLS)
-        } else {
-            Stopping::default().at_most(CALLS)
-        };
+        let stopping = Stopping::certified(GAP, CALLS);
         let method = AcceleratedBregman { stopping, pull, ..AcceleratedBregman::default() };
         let estimate =
             method.estimate(&Interruptible { oracle: &oracle, checks }, &loss, total, warm)?;
@@ -208,21 +229,18 @@ impl Expert {
             total,
         )?;
         self.oracle_calls += estimate.oracle_calls;
-        let contradicted = self.doubts.grow(&loss, &estimate.marginals);
-        if pull > 0.0 {
-            // The excess is over the noise that measurements have, not over the smaller noise that is believed where they
-            // contradict the base.
-            let given = self.held.iter().map(|i| measurements[*i].clone()).collect::<Vec<_>>();
-            let given = SquaredLoss::new(domain, &given, Weighting::InverseVariance)?;
-            self.pulled = Some(Certificate {
-                loss: estimate.loss,
-                least_loss: estimate.loss,
-                lower_bound: estimate.lower_bound,
-                noise: loss.noise(),
-                excess: given.excess(&estimate.marginals),
-            });
-        }
+        // The excess is over the noise that measurements have, not over the smaller noise that is believed where they contradict
+        // the base.
+        let given = self.held.iter().map(|i| measurements[*i].clone()).collect::<Vec<_>>();
+        let given = SquaredLoss::new(domain, &given, Weighting::InverseVariance)?;
+        self.pulled = Some(Certificate {
+            loss: estimate.loss,
+            least_loss: estimate.loss,
+            lower_bound: estimate.lower_bound,
+            noise: loss.noise(),
+            excess: given.excess(&estimate.marginals),
+        });
         self.over = Some((oracle, estimate.potentials));
-        Ok(contradicted)
+        Ok(())
     }
 }

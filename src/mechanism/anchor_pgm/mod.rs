@@ -12,6 +12,7 @@ mod rows;
 mod schedule;
 mod setting;
 mod steps;
+mod trust;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +25,7 @@ use crate::mechanism::{
 use crate::observe::Observer;
 use crate::privacy::Curator;
 pub(super) use chooser::PARAMETERS;
-use constants::{DOUBTED, DOUBTED_AT_ONCE, MEASURE_SHARE, ROUNDS_PER_ATTRIBUTE};
+use constants::{MEASURE_SHARE, ROUNDS_PER_ATTRIBUTE};
 use setting::Regime;
 use steps::AnchorRun;
 
@@ -32,25 +33,27 @@ use steps::AnchorRun;
 ///
 /// Public data are never a target of the fit. A model of the public tables is the *base measure* that fits to noisy
 /// measurements are pulled to, `½ Σ_r ‖n M_r p - y_r‖²/σ_r² + κ KL(p ‖ p_pub)`, where κ is the weight of the public data in
-/// records. Several *experts* fit the same measurements with κ of m, m/10 and 0, and one without public tables.
+/// records. Two *experts* fit the same measurements: one with κ = m, the number of public records, and one without public
+/// tables.
 ///
 /// ```text
 /// 0. free:    fit the base p_pub: from independent attributes, greedily add public marginals that are further from the
 ///             model than their sampling error
-/// 1. pay:     measure all single attributes; fit all experts
+/// 1. pay:     measure all single attributes; move the base to what they and the public tables together say of them;
+///             fit both experts
 /// 2. pay 1 %: choose the first driver by mean workload error; give it a head start
 /// 3. repeat:  the expert charged least drives: choose a marginal r by its gain w_r e (1 - a/√(e² + a²)),
 ///             e = ‖M_r(D) - M_r(driver)‖₁, a = √(2/π) σ n_r, or by w_r (e - a) if it has no public tables; measure it;
-///             charge every expert for how badly it predicted it; fit the contenders; anneal as AIM does
-/// 4. pay 2 %: fit the experts that rest; publish the best by mean workload error of: experts, p_pub, public records,
+///             charge every expert for how badly it predicted it; fit the contenders, κ_r by empirical Bayes;
+///             anneal as AIM does
+/// 4. pay 2 %: fit the expert that rests; publish the best by mean workload error of: experts, p_pub, public records,
 ///             reweighted public records, and these mixed with the driver
 /// ```
 ///
-/// A measured marginal that contradicts the base by a chi-square test lowers κ there to a quarter, and again as long as
-/// it does. One record changes the mean workload error of a model by Δ₁ = 2 at most, whatever the number of marginals, so
+/// How far each measured marginal leans to the base, by κ of at most m records, is learned from how badly it and all others of as many attributes
+/// were predicted (`trust.rs`). One record changes the mean workload error of a model by Δ₁ = 2 at most, whatever the number of marginals, so
 /// comparing whole models is cheap. Where n or the budget is so small that the choices of steps 2 and 4 would be noise, no
-/// budget is spent on them: half of it measures the single attributes, there are two experts, κ = m and no public tables,
-/// and the one that predicted the measurements best drives and is published, mixed with the public records if these are
+/// budget is spent on them: half of it measures the single attributes, and the expert that predicted the measurements best drives and is published, mixed with the public records if these are
 /// the better half. Where private measurements beat the public tables on every marginal of use, there is no base. Without
 /// public tables the mechanism is [`crate::mechanism::Aim`]. All of these are decided from what is public or released: the
 /// budget, n, the public tables and the measurements (`docs/guide/mechanisms.md`).
@@ -78,6 +81,7 @@ pub struct AnchorPgm {
 fn with_paid_choices(mut run: AnchorRun<'_, '_>) -> Result<Release> {
     // 1. pay
     run.measure_singles()?;
+    run.move_base()?;
     run.fit_all()?;
 
     // 2. pay 1 %
@@ -88,7 +92,7 @@ fn with_paid_choices(mut run: AnchorRun<'_, '_>) -> Result<Release> {
     let leader = repeat_with_leader(&mut run)?;
 
     // 4. pay 2 %
-    run.fit_resting(DOUBTED)?;
+    run.fit_resting()?;
     let (models, favorite) = run.finalists(leader)?;
     let published = run.choose_published(&models, Some(favorite))?;
     run.release(models, published)
@@ -112,7 +116,7 @@ fn repeat_with_leader(run: &mut AnchorRun<'_, '_>) -> Result<usize> {
 /// Where choices of models would be noise.
 ///
 /// ```text
-/// 1. pay 50 %: measure all single attributes; charge both experts, κ = m and without public tables; fit all experts
+/// 1. pay 50 %: measure all single attributes; charge both experts; move the base; fit both experts
 /// 2. free:     give the expert with public tables a head start
 /// 3. repeat:   as in `AnchorPgm`
 /// 4. free:     publish the leader, mixed with reweighted public records if these are the better half
@@ -121,6 +125,7 @@ fn without_paid_choices(mut run: AnchorRun<'_, '_>) -> Result<Release> {
     // 1. pay 50 %
     run.measure_singles()?;
     run.charge_for_singles()?;
+    run.move_base()?;
     run.fit_all()?;
 
     // 2. free
@@ -130,7 +135,7 @@ fn without_paid_choices(mut run: AnchorRun<'_, '_>) -> Result<Release> {
     let leader = repeat_with_leader(&mut run)?;
 
     // 4. free
-    run.fit_resting(DOUBTED)?;
+    run.fit_resting()?;
     let (models, favorite) = run.finalists(leader)?;
     run.release(models, favorite)
 }
@@ -138,14 +143,15 @@ fn without_paid_choices(mut run: AnchorRun<'_, '_>) -> Result<Release> {
 /// With [`Chooser::Alone`]; and without public tables, where the run is AIM's.
 ///
 /// ```text
-/// 1. pay:     measure all single attributes; fit all experts
+/// 1. pay:     measure all single attributes; move the base; fit both experts
 /// 2. free:    the expert without public tables drives
 /// 3. repeat:  choose a marginal r by its gain w_r (e - a); measure it; charge this expert; fit it; anneal as AIM does
-/// 4. pay:     2 to 10 %: fit the experts that rest; publish the best as in `AnchorPgm`, without a head start
+/// 4. pay:     2 to 10 %: fit the other expert; publish the best as in `AnchorPgm`, without a head start
 /// ```
 fn coupled_with_aim(mut run: AnchorRun<'_, '_>) -> Result<Release> {
     // 1. pay
     run.measure_singles()?;
+    run.move_base()?;
     run.fit_all()?;
 
     // 2. free
@@ -161,8 +167,8 @@ fn coupled_with_aim(mut run: AnchorRun<'_, '_>) -> Result<Release> {
         run.report(driver);
     }
 
-    // 4. pay. The experts that rest have seen none of the rounds, so they may doubt the base as often as in these.
-    run.fit_resting(DOUBTED_AT_ONCE)?;
+    // 4. pay. The expert with public tables has seen none of the rounds.
+    run.fit_resting()?;
     let (models, _) = run.finalists(0)?;
     let is_aim = models.len() == 1;
     let published = if is_aim { driver } else { run.choose_published(&models, None)? };

@@ -1,23 +1,29 @@
 //! The experts of a run.
 
+use std::collections::BTreeMap;
+
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::estimation::Certificate;
 use crate::measurement::Measurement;
 use crate::mechanism::anchor_pgm::base::Base;
-use crate::mechanism::anchor_pgm::constants::{HEAD_START, LIGHTLY, RESTS};
+use crate::mechanism::anchor_pgm::constants::{CONTRADICTED, HEAD_START, RESTS};
 use crate::mechanism::anchor_pgm::expert::Expert;
 use crate::mechanism::anchor_pgm::pick::{Candidate, Form};
 use crate::mechanism::anchor_pgm::setting::Setting;
 use crate::mechanism::graphical::Fitting;
-use crate::mechanism::{ExpertKind, FitRecord};
+use crate::mechanism::{ExpertKind, FitRecord, parameters};
 use crate::observe::Checks;
 
-/// All experts. The one with public data that is trusted most comes first, the one without public data last.
+/// All experts. The one with public data, if there is one, comes first.
 pub(super) struct Panel {
     fitting: Fitting,
     pub(super) base: Option<Base>,
     experts: Vec<Expert>,
+    /// The single attributes to which the base moved, with the share of κ that was left there.
+    moved: Vec<(Clique, f64)>,
+    /// m.
+    records: f64,
 }
 
 impl Panel {
@@ -29,20 +35,19 @@ impl Panel {
         setting: &Setting,
         total: f64,
     ) -> Result<Self> {
-        let expert = |kind: &ExpertKind| {
-            let pull = match kind {
-                ExpertKind::Base => setting.records,
-                ExpertKind::TenthOfBase => LIGHTLY * setting.records,
-                ExpertKind::FromBase => 0.0,
-                ExpertKind::Alone => return Expert::alone(domain, total),
-            };
-            base.as_ref().map_or_else(
-                || Expert::alone(domain, total),
-                |base| Ok(Expert::over_base(*kind, base, pull)),
-            )
-        };
-        let experts = setting.experts.iter().map(expert).collect::<Result<_>>()?;
-        Ok(Self { fitting, base, experts })
+        let records = setting.records;
+        let anchored = base.iter().map(|base| Expert::over_base(base, records));
+        let experts = anchored.chain([Expert::alone(domain, total)?]).collect();
+        Ok(Self { fitting, base, experts, moved: Vec::new(), records })
+    }
+
+    /// Moves the base of the expert that has one to what the measured single attributes say.
+    pub(super) fn move_base(&mut self, singles: &[Measurement], checks: &dyn Checks) -> Result<()> {
+        let Some(base) = &self.base else { return Ok(()) };
+        let (base, shares) = base.moved(singles, self.records, checks)?;
+        self.moved = shares;
+        self.experts[0] = Expert::over_base(&base, self.records).charged_as(&self.experts[0]);
+        Ok(())
     }
 
     pub(super) fn len(&self) -> usize {
@@ -84,16 +89,15 @@ impl Panel {
         self.experts[self.charged_least()].charge + RESTS
     }
 
-    /// Fits those experts that are due. `doubted`: how often a fit is repeated at most while measurements contradict the base.
+    /// Fits those experts that are due.
     pub(super) fn fit_those(
         &mut self,
         are_due: impl Fn(&Expert) -> bool,
-        doubted: u32,
         measurements: &[Measurement],
         checks: &dyn Checks,
     ) -> Result<()> {
         let mut due = self.experts.iter_mut().filter(|expert| are_due(expert));
-        due.try_for_each(|expert| expert.fit(&self.fitting, measurements, doubted, checks))
+        due.try_for_each(|expert| expert.fit(&self.fitting, measurements, checks))
     }
 
     /// The experts' models.
@@ -110,16 +114,29 @@ impl Panel {
         let driver = &self.experts[driver];
         FitRecord::Experts {
             driver: driver.kind,
-            contradicted: u32::try_from(driver.contradicted().count()).unwrap_or(u32::MAX),
+            contradicted: match driver.kind {
+                ExpertKind::Alone => 0,
+                ExpertKind::Base => parameters::count(self.contradicted().len()),
+            },
             oracle_calls: driver.oracle_calls,
             model_mib: driver.model.size_mib(),
         }
     }
 
-    /// The cliques whose measurements contradict the base, with the share of κ that is left there.
+    /// The cliques whose measurements contradict the base: those where less than [`CONTRADICTED`] of κ is left, with that
+    /// share.
     pub(super) fn contradicted(&self) -> Vec<(Clique, f64)> {
-        let first = self.experts.first().into_iter().flat_map(Expert::contradicted);
-        first.map(|(clique, share)| (clique.clone(), share)).collect()
+        let learned = self.experts.iter().flat_map(Expert::learned);
+        let mut least: BTreeMap<&Clique, f64> = BTreeMap::new();
+        for (clique, share) in
+            self.moved.iter().map(|(clique, share)| (clique, *share)).chain(learned)
+        {
+            let found = least.entry(clique).or_insert(share);
+            *found = found.min(share);
+        }
+        let is_doubted = |(_, share): &(&Clique, f64)| *share < CONTRADICTED;
+        let doubted = least.into_iter().filter(is_doubted);
+        doubted.map(|(clique, share)| (clique.clone(), share)).collect()
     }
 
     /// The certificate of an expert's fit.

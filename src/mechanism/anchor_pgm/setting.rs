@@ -23,10 +23,7 @@ pub(super) enum Regime {
     CoupledWithAim,
 }
 
-/// All experts, those that trust the public tables most first.
-const ALL: &[ExpertKind] =
-    &[ExpertKind::Base, ExpertKind::TenthOfBase, ExpertKind::FromBase, ExpertKind::Alone];
-const FIRST_AND_LAST: &[ExpertKind] = &[ExpertKind::Base, ExpertKind::Alone];
+const BOTH: &[ExpertKind] = &[ExpertKind::Base, ExpertKind::Alone];
 const ALONE: &[ExpertKind] = &[ExpertKind::Alone];
 
 /// The public rules of a run.
@@ -67,14 +64,14 @@ impl Setting {
             (Regime::CoupledWithAim, ALONE, 0)
         } else if chooser == Chooser::Alone {
             let percent = (LAST_CHOICE..MOST_LAST_CHOICE).find(is_precise);
-            (Regime::CoupledWithAim, ALL, percent.unwrap_or(MOST_LAST_CHOICE))
+            (Regime::CoupledWithAim, BOTH, percent.unwrap_or(MOST_LAST_CHOICE))
         } else if unit_of(LAST_CHOICE) > LARGEST_UNIT {
-            (Regime::NoPaidChoices, FIRST_AND_LAST, 0)
+            (Regime::NoPaidChoices, BOTH, 0)
         } else if beaten > MOST_BEATEN {
             // Private measurements beat the public tables on every marginal of use: these are only candidates of step 4.
             (Regime::PaidChoices, ALONE, LAST_CHOICE)
         } else {
-            (Regime::PaidChoices, ALL, LAST_CHOICE)
+            (Regime::PaidChoices, BOTH, LAST_CHOICE)
         };
 
         let beaten = beaten / FEW_BEATEN;

@@ -10,7 +10,6 @@ use crate::error::Result;
 use crate::mechanism::adaptive::{self, Candidates};
 use crate::mechanism::anchor_pgm::AnchorPgm;
 use crate::mechanism::anchor_pgm::base::{Base, PublicMarginals};
-use crate::mechanism::anchor_pgm::constants::DOUBTED;
 use crate::mechanism::anchor_pgm::expert::Expert;
 use crate::mechanism::anchor_pgm::panel::Panel;
 use crate::mechanism::anchor_pgm::pick::{Candidate, ComparedMarginals};
@@ -116,6 +115,12 @@ impl<'r, 'c> AnchorRun<'r, 'c> {
         Ok(())
     }
 
+    /// Moves the base to what the single attributes say.
+    pub(super) fn move_base(&mut self) -> Result<()> {
+        let singles = &self.run.measurements()[..self.singles];
+        self.panel.move_base(singles, self.run.checks())
+    }
+
     /// Charges every expert for how badly it predicted the single attributes.
     pub(super) fn charge_for_singles(&mut self) -> Result<()> {
         let singles = &self.run.measurements()[..self.singles];
@@ -212,29 +217,29 @@ impl<'r, 'c> AnchorRun<'r, 'c> {
     }
 
     pub(super) fn fit_all(&mut self) -> Result<()> {
-        self.fit_those(|_| true, DOUBTED)
+        self.fit_those(|_| true)
     }
 
     pub(super) fn fit(&mut self, expert: usize) -> Result<()> {
         let kind = self.panel.expert(expert).kind;
-        self.fit_those(|expert| expert.kind == kind, DOUBTED)
+        self.fit_those(|expert| expert.kind == kind)
     }
 
     /// Fits the experts that are not far behind the leader; the others rest.
     pub(super) fn fit_contenders(&mut self) -> Result<()> {
         let most = self.panel.most_charge();
-        self.fit_those(|expert| expert.charge <= most, DOUBTED)
+        self.fit_those(|expert| expert.charge <= most)
     }
 
-    /// Fits the experts that rest. `doubted`: how often they may doubt the base.
-    pub(super) fn fit_resting(&mut self, doubted: u32) -> Result<()> {
+    /// Fits the experts that rest.
+    pub(super) fn fit_resting(&mut self) -> Result<()> {
         let known = self.known;
-        self.fit_those(|expert| expert.fitted < known, doubted)
+        self.fit_those(|expert| expert.fitted < known)
     }
 
-    fn fit_those(&mut self, are_due: impl Fn(&Expert) -> bool, doubted: u32) -> Result<()> {
+    fn fit_those(&mut self, are_due: impl Fn(&Expert) -> bool) -> Result<()> {
         let known = &self.run.measurements()[..self.known];
-        self.panel.fit_those(are_due, doubted, known, self.run.checks())
+        self.panel.fit_those(are_due, known, self.run.checks())
     }
 
     /// Ends the round. If its measurement told the driver nothing beyond noise, the next ones are dearer.

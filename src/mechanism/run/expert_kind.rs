@@ -2,18 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// An expert: one of several models that are fitted to the same measurements, by how far it trusts a base, which is a model
-/// of m public records.
+/// An expert: one of several models that are fitted to the same measurements, by whether it trusts a base, which is a
+/// model of m public records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ExpertKind {
-    /// Pulled to the base as by m records of it.
+    /// Pulled to the base as by m records of it, and by fewer where measurements contradict it.
     Base,
-    /// Pulled to it as by m/10 records.
-    TenthOfBase,
-    /// Starts at the base, and ends as soon as it agrees with the measurements.
-    FromBase,
     /// Knows nothing of the public tables.
     Alone,
 }
@@ -23,8 +19,6 @@ impl ExpertKind {
     pub const fn label(self) -> &'static str {
         match self {
             Self::Base => "a fit pulled to the public tables",
-            Self::TenthOfBase => "a fit pulled lightly to the public tables",
-            Self::FromBase => "a fit that starts at the public tables",
             Self::Alone => "a fit without public tables",
         }
     }

@@ -13,7 +13,7 @@ fn the_regime_follows_from_public_numbers() {
         (setting.regime, setting.experts.len())
     };
     assert_eq!(regime(0.01, 30_000.0, 0.0), (Regime::CoupledWithAim, 1), "no public tables");
-    assert_eq!(regime(0.01, 30_000.0, 15_000.0), (Regime::PaidChoices, 4));
+    assert_eq!(regime(0.01, 30_000.0, 15_000.0), (Regime::PaidChoices, 2));
     assert_eq!(regime(0.01, 300.0, 300.0), (Regime::NoPaidChoices, 2), "choices would be noise");
     assert_eq!(regime(1.0, 1e6, 1_000.0), (Regime::PaidChoices, 1), "public tables far too small");
 }
@@ -45,7 +45,7 @@ fn a_coupled_run_pays_for_its_choice_by_its_unit() {
     for (rho_value, n, percent) in [(0.3, 30_000.0, 2), (1e-4, 30_000.0, 10), (0.003, 30_000.0, 3)]
     {
         let setting = coupled(rho_value, n);
-        assert_eq!((setting.regime, setting.experts.len()), (Regime::CoupledWithAim, 4));
+        assert_eq!((setting.regime, setting.experts.len()), (Regime::CoupledWithAim, 2));
         assert!(setting.first_choice().is_zero());
         let share = 100.0 * setting.last_choice().to_f64() / rho_value;
         assert!((share - f64::from(percent)).abs() < 1e-6, "{rho_value}: {share}");

@@ -1,0 +1,150 @@
+//! How far the public tables are trusted, marginal by marginal: empirical Bayes.
+//!
+//! A base that is as good as κ records says of a cell with q of n expected records: y ~ N(q, σ² + n q/κ). Which κ holds of a
+//! marginal is learned from its measurement and from those of all marginals of as many attributes:
+//!
+//! ```text
+//! 1  κ is one of m, m/4, m/16, …                              (as good as the m public records, or worse)
+//! 2  π_j, the share of marginals with κ_j, by maximum likelihood over the marginals of as many attributes, by EM,
+//!    as if ten more had been seen for κ = m                   (Stephens 2017: a penalty of 10 that favors the null)
+//! 3  P(κ_j | y_r) ∝ π_j Π_c N(y_c; q_c, σ² + n q_c/κ_j), and κ_r = exp Σ_j P(κ_j | y_r) ln κ_j
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::measurement::Measurement;
+use crate::mechanism::anchor_pgm::constants::{
+    EM_STEPS, FINER_BY, LEAST_KAPPA, LEAST_WEIGHT, SEEN_FOR_MOST,
+};
+
+/// What the measurements so far say of κ.
+#[derive(Clone, Debug)]
+pub(super) struct Trust {
+    /// Every κ that is tried, from m down.
+    grid: Vec<f64>,
+    /// By position of the measurement.
+    evidence: BTreeMap<usize, Evidence>,
+}
+
+/// What one measurement says.
+#[derive(Clone, Debug)]
+struct Evidence {
+    /// The number of its attributes.
+    attributes: usize,
+    /// The log-likelihood of every κ, but for a constant.
+    likelihoods: Vec<f64>,
+    /// `n q̄/σ²`, with q̄ the mean of the expected cells: the mean cell leans to the base by 1/(1 + this/κ).
+    precision: f64,
+}
+
+impl Trust {
+    /// `records`: m.
+    pub(super) fn new(records: f64) -> Self {
+        let finer = |kappa: &f64| Some(kappa / FINER_BY).filter(|kappa| *kappa > LEAST_KAPPA);
+        let grid = std::iter::successors(Some(records), finer).collect();
+        Self { grid, evidence: BTreeMap::new() }
+    }
+
+    /// Takes note of a measurement, and of what was expected of it before.
+    pub(super) fn learn(&mut self, position: usize, measurement: &Measurement, expected: &[f64]) {
+        let total: f64 = expected.iter().sum();
+        let noise = measurement.stddev * measurement.stddev;
+        let likelihood = |kappa: &f64| -> f64 {
+            let cells = measurement.values.iter().zip(expected);
+            let of_cell = |(y, q): (&f64, &f64)| {
+                let variance = noise + doubt(total, *q, *kappa);
+                -0.5 * (variance.ln() + (y - q) * (y - q) / variance)
+            };
+            cells.map(of_cell).sum()
+        };
+        let evidence = Evidence {
+            attributes: measurement.clique.len(),
+            likelihoods: self.grid.iter().map(likelihood).collect(),
+            precision: total * total / (expected.len() as f64 * noise),
+        };
+        self.evidence.insert(position, evidence);
+    }
+
+    /// The probability of every κ given its measurement, by the position of that.
+    fn posteriors(&self) -> BTreeMap<usize, Vec<f64>> {
+        let sizes: BTreeSet<usize> = self.evidence.values().map(|one| one.attributes).collect();
+        let mut found = BTreeMap::new();
+        for size in sizes {
+            let own = || self.evidence.iter().filter(|(_, one)| one.attributes == size);
+            let even = 1.0 / self.grid.len() as f64;
+            let mut seen = vec![even; self.grid.len()];
+            seen[0] += SEEN_FOR_MOST;
+            let mut shares = normalized(&seen);
+            for _ in 0..EM_STEPS {
+                let mut sums = seen.clone();
+                for (_, one) in own() {
+                    let posterior = posterior(&shares, &one.likelihoods);
+                    sums.iter_mut().zip(posterior).for_each(|(sum, p)| *sum += p);
+                }
+                shares = normalized(&sums);
+            }
+            found.extend(own().map(|(i, one)| (*i, posterior(&shares, &one.likelihoods))));
+        }
+        found
+    }
+
+    /// κ of every measurement, by its position: the geometric mean over what is probable. An arithmetic mean of weights would
+    /// give a small chance of a tiny κ more say than all the rest.
+    fn kappas(&self) -> impl Iterator<Item = (usize, f64)> {
+        let of = |(position, posterior): (usize, Vec<f64>)| {
+            let logs = self.grid.iter().zip(posterior).map(|(kappa, p)| p * kappa.ln());
+            (position, logs.sum::<f64>().exp())
+        };
+        self.posteriors().into_iter().map(of)
+    }
+
+    /// The share of m that each measurement leaves to κ, by its position. The mean cell leans to the base by [`LEAST_WEIGHT`] at
+    /// least, as fits with less hardly move.
+    pub(super) fn shares(&self) -> BTreeMap<usize, f64> {
+        let share = |(position, kappa): (usize, f64)| {
+            let least = self.evidence[&position].precision * LEAST_WEIGHT / (1.0 - LEAST_WEIGHT);
+            (position, (kappa.max(least) / self.grid[0]).min(1.0))
+        };
+        self.kappas().map(share).collect()
+    }
+
+    /// The mean of each marginal given its measurement and its κ: `q + (n q/κ)/(σ² + n q/κ) (y - q)` in every cell.
+    ///
+    /// `measurements` and `expected`: those that it learned, by position.
+    pub(super) fn means(
+        &self,
+        measurements: &[Measurement],
+        expected: &[Vec<f64>],
+    ) -> Vec<Vec<f64>> {
+        let mean = |(position, kappa): (usize, f64)| {
+            let (measurement, expected) = (&measurements[position], &expected[position]);
+            let total: f64 = expected.iter().sum();
+            let noise = measurement.stddev * measurement.stddev;
+            let of_cell = |(y, q): (&f64, &f64)| {
+                let doubt = doubt(total, *q, kappa);
+                q + doubt / (doubt + noise) * (y - q)
+            };
+            measurement.values.iter().zip(expected).map(of_cell).collect()
+        };
+        self.kappas().map(mean).collect()
+    }
+}
+
+/// `n q/κ`: the variance of a cell in which κ records of the base lead to expect q of n.
+fn doubt(total: f64, expected: f64, kappa: f64) -> f64 {
+    total * expected.max(f64::MIN_POSITIVE) / kappa
+}
+
+fn posterior(shares: &[f64], likelihoods: &[f64]) -> Vec<f64> {
+    let logs: Vec<f64> = shares.iter().zip(likelihoods).map(|(p, log)| p.ln() + log).collect();
+    let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    normalized(&logs.iter().map(|log| (log - most).exp()).collect::<Vec<_>>())
+}
+
+fn normalized(weights: &[f64]) -> Vec<f64> {
+    let sum: f64 = weights.iter().sum();
+    weights.iter().map(|weight| weight / sum).collect()
+}
+
+#[cfg(test)]
+mod tests;
