@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! 1  cover:    one half-plane for each way in which a line divides the m public points      (m (m − 1)/2 lines)
-//! 2  cells:    those that the lines cut the plane into, and one for a missing number        (at most 122,762)
+//! 2  cells:    those that the lines cut the plane into, and one for a missing number        (at most 123,258)
 //! 3  records:  each private record becomes the sides of the lines that it is on             (record by record)
 //! 4  PMW:      T rounds: select the side with the largest error, measure its records, project onto all counts so far
 //! 5  answer:   that of the half-plane of the cover that holds the same public points as the asked one
@@ -73,7 +73,7 @@ struct Measured {
 }
 
 impl HalfPlanes {
-    /// Maximum number of public points. They have 496 lines, which cut the plane into at most 122,761 cells.
+    /// Maximum number of public points. They have 496 lines, which cut the plane into at most 123,257 cells.
     pub const MOST: usize = 32;
 
     /// Half-planes that divide public points, **never private ones**. Of more than [`MOST`](Self::MOST) distinct points,
