@@ -153,6 +153,26 @@ fn public_tables_may_lack_attributes_and_be_several() {
     assert_eq!(one.rounds.last().unwrap().choices, [3]);
 }
 
+/// The base knows nothing of it, and must not pull it anywhere.
+#[test]
+fn an_attribute_that_no_public_table_has_is_as_it_was_measured() {
+    let (private, near) = (people(10_000, 1, 0.0), people(10_000, 2, 0.0));
+    let others = |left: usize| (0..NAMES.len()).filter(move |i| *i != left).map(|i| NAMES[i]);
+    for left in 0..NAMES.len() {
+        let some = select(&near, &others(left).collect::<Vec<_>>());
+        let run = Run { epsilon: 0.3, ..Run::new(&private, &[("some", &some)]) };
+        let release = run.release(&anchor());
+        let own = [jointly::domain::Clique::new([left])];
+        let truth = private.project_many(&own).unwrap().swap_remove(0);
+        let model = release.model.marginals(&own).unwrap().swap_remove(0);
+        let apart = |(truth, model): (&u32, &f64)| (f64::from(*truth) - model).abs();
+        let error: f64 = truth.iter().zip(model.values()).map(apart).sum();
+        let noise = release.measurements[left].stddev * truth.len() as f64;
+        assert_eq!(release.measurements[left].clique, own[0]);
+        assert!(error < 1.5 * noise, "{left}: {error}, noise {noise}");
+    }
+}
+
 #[test]
 fn the_threads_change_nothing() {
     let (private, near) = (people(5_000, 1, 0.0), people(5_000, 2, 0.0));

@@ -161,9 +161,7 @@ impl Base {
         checks: &dyn Checks,
     ) -> Result<(Self, Vec<(Clique, f64)>)> {
         let domain = self.model.domain();
-        let is_public = |single: &&Measurement| {
-            self.cliques().iter().any(|clique| single.clique.is_subset(clique))
-        };
+        let is_public = |single: &&Measurement| self.covers(&single.clique);
         let singles: Vec<Measurement> = singles.iter().filter(is_public).cloned().collect();
         if singles.is_empty() {
             return Ok((self.clone(), Vec::new()));
@@ -209,6 +207,11 @@ impl Base {
         let all: Vec<usize> = (0..public.cliques.len()).collect();
         fit.refit(domain, &public, &all, public.total(), BASE_CALLS.1, checks)?;
         Ok(fit.model)
+    }
+
+    /// Whether one of its cliques has all attributes of another.
+    pub(super) fn covers(&self, clique: &Clique) -> bool {
+        self.cliques().iter().any(|own| clique.is_subset(own))
     }
 
     /// Its cliques.

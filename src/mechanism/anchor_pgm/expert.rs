@@ -175,12 +175,15 @@ impl Expert {
         self.fit_over(&base, pull, measurements, checks)
     }
 
-    /// Learns from how badly the model predicts new measurements, but for the first ones: single attributes, to which the base
-    /// has moved.
+    /// Learns from how badly the model predicts new measurements, but for those that the base has moved to: the first single
+    /// attributes, where public tables have them.
     fn learn(&mut self, new: Range<usize>, measurements: &[Measurement]) -> Result<()> {
-        let Some(trust) = self.trust.as_mut().filter(|_| self.fitted > 0) else { return Ok(()) };
-        let cliques: Vec<Clique> = new.clone().map(|i| measurements[i].clique.clone()).collect();
-        for (i, expected) in new.zip(self.model.marginals(&cliques)?) {
+        let (Some(trust), Some((base, _))) = (&mut self.trust, &self.base) else { return Ok(()) };
+        let is_first = self.fitted == 0;
+        let told = |i: &usize| !(is_first && base.covers(&measurements[*i].clique));
+        let new: Vec<usize> = new.filter(told).collect();
+        let cliques: Vec<Clique> = new.iter().map(|i| measurements[*i].clique.clone()).collect();
+        for (i, expected) in new.into_iter().zip(self.model.marginals(&cliques)?) {
             trust.learn(i, &measurements[i], expected.values());
         }
         let shares = trust.shares();
