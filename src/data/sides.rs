@@ -83,9 +83,10 @@ impl TryFrom<RawHalfPlane> for HalfPlane {
 ///
 /// ```
 /// use jointly::data::{HalfPlane, Projectable, Sides};
+/// use jointly::domain::Clique;
 /// let sides = Sides::new(["age", "pay"], vec![HalfPlane::new(1.0, 1.0, 50.0)?])?;
 /// let counts = sides.count([[Some(20.0), Some(30.0)], [Some(20.0), Some(31.0)], [None, Some(1.0)]])?;
-/// assert_eq!(counts.project(&[0].into_iter().collect())?, [1, 1, 1]);
+/// assert_eq!(counts.project(&Clique::new([0]))?, [1, 1, 1]);
 /// # Ok::<(), jointly::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
