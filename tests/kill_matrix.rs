@@ -26,7 +26,7 @@ use sha2::{Digest, Sha256};
 const VARIABLE: &str = "JOINTLY_PLANTED_BUG";
 /// Bugs at a time.
 const WORKERS: usize = 2;
-/// A run that takes longer hangs.
+/// A run that takes longer is stopped. That is no kill: without a bug, the whole suite on one thread may take as long.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// What the manifest names, and what the sources include.
 const COPIED: [&str; 12] = [
@@ -98,8 +98,7 @@ fn main() -> ExitCode {
         let (_, outcome, took) = done.iter().find(|(name, ..)| *name == bug.name).unwrap();
         let by = match outcome {
             Outcome::Killed(by) => format!("`{by}`"),
-            Outcome::Hung => "a hang".into(),
-            Outcome::Survived => {
+            Outcome::Hung | Outcome::Survived => {
                 survivors.push(bug.name);
                 "**nothing**".into()
             }
@@ -329,6 +328,14 @@ fn plant(to: &Path) {
             continue;
         };
         let krate = if file.starts_with("cli/") { "jointly" } else { "crate" };
+        // A replacement without what stood there leaves no room for another one below it.
+        let mut all = all;
+        all.sort_by_key(|(_, replace)| replace.contains("SAME"));
+        if all.iter().filter(|(_, replace)| !replace.contains("SAME")).count() > 1 {
+            let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+            wrong.push(format!("{file}: only one of {names:?} would be there, at: {find}"));
+            continue;
+        }
         let planted = all.iter().fold(find.to_owned(), |same, (name, replace)| {
             let switch = format!("{krate}::planted::bug(\"{name}\")");
             replace.replace("BUG", &switch).replace("SAME", &same)

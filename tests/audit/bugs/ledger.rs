@@ -99,11 +99,7 @@ pub(super) const BUGS: &[Bug] = &[
         "cost-of-entries-not-checked",
         "a ledger with entries that cost too little is accepted",
         "accounting::a_tampered",
-        &[(
-            LEDGER,
-            "if !self.mechanism.is_covered_by(self.rho) {",
-            "if !BUG && (!self.mechanism.is_covered_by(self.rho)) {",
-        )],
+        &[(LEDGER, "if !self.mechanism.is_covered_by(self.rho) {", "if BUG {} else SAME")],
     ),
     bug(
         "entries-not-checked-for-consistency",
