@@ -53,6 +53,7 @@ mod ranges;
 mod release;
 mod shares;
 mod sizes;
+mod stored;
 mod tree;
 
 use serde::{Deserialize, Serialize};

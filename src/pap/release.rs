@@ -8,7 +8,7 @@ use crate::model::{Model, WeightedSupport};
 use crate::pap::joint::{Placed, bracket, interpolated};
 use crate::pap::ranges::product;
 use crate::pap::tree::{Fit, isotonic};
-use crate::pap::{Cuts, MeasuredRange, Query};
+use crate::pap::{Cuts, MeasuredRange, Query, stored};
 use crate::privacy::{Ledger, NeighboringRelation};
 
 /// An estimate and a bracket around the truth. All brackets of a release hold at once with its confidence.
@@ -107,15 +107,6 @@ pub struct PapRelease {
 /// The form of the file.
 const FORMAT: &str = "jointly-thresholds";
 const VERSION: u32 = 1;
-
-/// A release in its file.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawRelease {
-    format: String,
-    version: u32,
-    release: PapRelease,
-}
 
 impl PapRelease {
     /// The share of all records that a query holds for, missing values among all.
@@ -224,11 +215,7 @@ impl PapRelease {
     /// # Errors
     /// Never fails in practice: all numbers are finite.
     pub fn to_json(&self) -> Result<String> {
-        let stored = RawRelease { format: FORMAT.into(), version: VERSION, release: self.clone() };
-        let text = serde_json::to_string_pretty(&stored).map_err(|error| {
-            Error::invalid_specification("release", error.to_string(), "one that JSON can hold")
-        })?;
-        Ok(text + "\n")
+        stored::write(FORMAT, VERSION, self)
     }
 
     /// Reads the text of a file. `name` stands for the file in errors.
@@ -240,13 +227,7 @@ impl PapRelease {
         let wrong = |place: &str, found: &str| {
             Err(Error::invalid_specification(format!("{name}{place}"), found, form))
         };
-        let stored: RawRelease = serde_json::from_str(text)
-            .map_err(|error| Error::wrong_json(name, &error, true, form))?;
-        if stored.format != FORMAT || stored.version != VERSION {
-            let found = format!("format '{}', version {}", stored.format, stored.version);
-            return wrong("", &found);
-        }
-        let release = stored.release;
+        let release: Self = stored::read(text, name, form, (FORMAT, VERSION))?;
         if !(0.0 < release.confidence && release.confidence < 1.0) || release.columns.is_empty() {
             return wrong("", "no column, or a confidence outside (0, 1)");
         }

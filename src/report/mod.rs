@@ -258,13 +258,13 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
         value: trust.published.into(),
         note: match trust.contradicted.as_deref() {
             None => "the public tables were too small to help the fits".to_owned(),
-            Some([]) => "no measurement contradicts the public tables".into(),
+            Some([]) => "no measurement clearly contradicts the public tables".into(),
             Some(cliques) => {
                 let names: Vec<String> =
                     cliques.iter().take(SHOWN).map(|(clique, _)| domain.describe(clique)).collect();
                 let more = cliques.len().saturating_sub(SHOWN);
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                format!("the public tables are contradicted on {}{more}", names.join(", "))
+                format!("the public tables are clearly contradicted on {}{more}", names.join(", "))
             }
         } + &trust.above_aim.map_or_else(String::new, never_worse),
     }));

@@ -167,20 +167,17 @@ impl Base {
             return Ok((self.clone(), Vec::new()));
         }
         let cliques: Vec<Clique> = singles.iter().map(|single| single.clique.clone()).collect();
-        let expected = self.model.marginals(&cliques)?;
-        let expected: Vec<Vec<f64>> =
-            expected.iter().map(|table| table.values().to_vec()).collect();
+        let expected = self.model.marginals(&cliques)?.into_iter().enumerate();
+        let expected: Vec<(usize, Vec<f64>)> =
+            expected.map(|(i, table)| (i, table.values().to_vec())).collect();
         let mut trust = Trust::new(records);
-        for (i, (single, expected)) in singles.iter().zip(&expected).enumerate() {
-            trust.learn(i, single, expected);
-        }
-        let means = trust.means(&singles, &expected);
-        let wanted = |(single, values): (&Measurement, Vec<f64>)| Measurement {
-            values,
-            stddev: MOVED.0 * single.stddev,
-            ..single.clone()
+        trust.learn(&singles, &expected);
+        let wanted = |(i, expected): &(usize, Vec<f64>)| Measurement {
+            values: trust.mean(*i, &singles[*i], expected),
+            stddev: MOVED.0 * singles[*i].stddev,
+            ..singles[*i].clone()
         };
-        let wanted: Vec<Measurement> = singles.iter().zip(means).map(wanted).collect();
+        let wanted: Vec<Measurement> = expected.iter().map(wanted).collect();
 
         let loss = SquaredLoss::new(domain, &wanted, Weighting::InverseVariance)?;
         let oracle = OverBase::new(domain, &self.potentials, loss.layout())?;
@@ -191,7 +188,7 @@ impl Base {
             method.estimate(&Interruptible { oracle: &oracle, checks }, &loss, total, None)?;
         let potentials = oracle.potentials(&estimate.potentials);
         let model = MarkovRandomField::new(domain, potentials.clone(), total)?;
-        let shares = cliques.into_iter().zip(trust.shares().into_values()).collect();
+        let shares = trust.shares().map(|(clique, share)| (clique.clone(), share)).collect();
         Ok((Self { potentials: Arc::new(potentials), model }, shares))
     }
 

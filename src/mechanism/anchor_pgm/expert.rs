@@ -23,17 +23,13 @@ use crate::table::Potentials;
 /// A model of the measurements.
 pub(super) struct Expert {
     pub(super) kind: ExpertKind,
-    /// The base with κ.
-    base: Option<(Base, f64)>,
+    /// The base, with how far each measured marginal may lean to it.
+    base: Option<(Base, Trust)>,
     pub(super) model: MarkovRandomField,
     /// Positions of the measurements that the size limit lets it take.
     held: Vec<usize>,
     /// The number of measurements at the last fit.
     pub(super) fitted: usize,
-    /// How far each measured marginal may lean to the base.
-    trust: Option<Trust>,
-    /// The share of κ that is left at each measured clique.
-    shares: Vec<(Clique, f64)>,
     /// `Σ |y - M_r p|²/(2σ²)` over the measurements, each before it was used, in nats: minus the log of the probability that it
     /// gave to them, but for a constant. A head start is subtracted.
     pub(super) charge: f64,
@@ -52,10 +48,10 @@ pub(super) struct Expert {
 }
 
 impl Expert {
-    /// `pull`: κ, as far as measurements do not doubt it.
-    pub(super) fn over_base(base: &Base, pull: f64) -> Self {
-        let own = Self::new(ExpertKind::Base, Some((base.clone(), pull)), base.model.clone());
-        Self { trust: Some(Trust::new(pull)), ..own }
+    /// `records`: m, which is κ as far as measurements do not doubt it.
+    pub(super) fn over_base(base: &Base, records: f64) -> Self {
+        let trusted = (base.clone(), Trust::new(records));
+        Self::new(ExpertKind::Base, Some(trusted), base.model.clone())
     }
 
     /// The same, charged as another.
@@ -67,15 +63,13 @@ impl Expert {
         Ok(Self::new(ExpertKind::Alone, None, MarkovRandomField::uniform(domain, total)?))
     }
 
-    fn new(kind: ExpertKind, base: Option<(Base, f64)>, model: MarkovRandomField) -> Self {
+    fn new(kind: ExpertKind, base: Option<(Base, Trust)>, model: MarkovRandomField) -> Self {
         Self {
             kind,
             base,
             model,
             held: Vec::new(),
             fitted: 0,
-            trust: None,
-            shares: Vec::new(),
             charge: 0.0,
             expected: Vec::new(),
             over: None,
@@ -105,7 +99,7 @@ impl Expert {
 
     /// The measured cliques, with the share of κ that each measurement leaves; without those that the base moved to.
     pub(super) fn learned(&self) -> impl Iterator<Item = (&Clique, f64)> {
-        self.shares.iter().map(|(clique, share)| (clique, *share))
+        self.base.iter().flat_map(|(_, trust)| trust.shares())
     }
 
     /// How far the last fit is from the best one; `None` for one that ends as soon as it agrees, over a base.
@@ -161,9 +155,8 @@ impl Expert {
             return Ok(());
         }
         self.oracle_calls = 0;
-        let Some((base, pull)) = self.base.clone() else {
-            let held: Vec<Measurement> =
-                self.held.iter().map(|i| measurements[*i].clone()).collect();
+        let held: Vec<Measurement> = self.held.iter().map(|i| measurements[*i].clone()).collect();
+        if self.base.is_none() {
             let earlier = self.alone.as_ref();
             let fit = Fit::new(fitting, &domain, &held, &self.model, earlier, checks)?;
             self.model = fit.model.clone();
@@ -171,48 +164,35 @@ impl Expert {
             self.work += f64::from(self.oracle_calls) * self.model.size_mib();
             self.alone = Some(fit);
             return Ok(());
-        };
-        self.fit_over(&base, pull, measurements, checks)
+        }
+        self.fit_over_base(&held, checks)
     }
 
     /// Learns from how badly the model predicts new measurements, but for those that the base has moved to: the first single
     /// attributes, where public tables have them.
     fn learn(&mut self, new: Range<usize>, measurements: &[Measurement]) -> Result<()> {
-        let (Some(trust), Some((base, _))) = (&mut self.trust, &self.base) else { return Ok(()) };
+        let Some((base, trust)) = &mut self.base else { return Ok(()) };
         let is_first = self.fitted == 0;
         let told = |i: &usize| !(is_first && base.covers(&measurements[*i].clique));
         let new: Vec<usize> = new.filter(told).collect();
         let cliques: Vec<Clique> = new.iter().map(|i| measurements[*i].clique.clone()).collect();
-        for (i, expected) in new.into_iter().zip(self.model.marginals(&cliques)?) {
-            trust.learn(i, &measurements[i], expected.values());
-        }
-        let shares = trust.shares();
-        self.shares =
-            shares.iter().map(|(i, share)| (measurements[*i].clique.clone(), *share)).collect();
+        let expected = self.model.marginals(&cliques)?.into_iter();
+        let expected: Vec<(usize, Vec<f64>)> =
+            new.into_iter().zip(expected.map(|table| table.values().to_vec())).collect();
+        trust.learn(measurements, &expected);
         Ok(())
     }
 
-    /// The measurements that it takes, with less noise where the public tables are doubted: that is the same as less κ there.
-    fn believed(&self, measurements: &[Measurement]) -> Vec<Measurement> {
-        let shares = self.trust.as_ref().map(Trust::shares).unwrap_or_default();
-        let believe = |i: &usize| {
-            let share = shares.get(i).copied().unwrap_or(1.0);
-            let given = &measurements[*i];
-            Measurement { stddev: given.stddev * share.sqrt(), ..given.clone() }
-        };
-        self.held.iter().map(believe).collect()
-    }
-
-    /// Fits over the base.
-    fn fit_over(
-        &mut self,
-        base: &Base,
-        pull: f64,
-        measurements: &[Measurement],
-        checks: &dyn Checks,
-    ) -> Result<()> {
+    /// Fits over the base the measurements that it holds.
+    fn fit_over_base(&mut self, held: &[Measurement], checks: &dyn Checks) -> Result<()> {
+        let Some((base, trust)) = &self.base else { return Ok(()) };
         let domain = &self.model.domain().clone();
-        let believed = self.believed(measurements);
+        // Less noise where the public tables are doubted is the same as less κ there.
+        let believe = |(i, given): (&usize, &Measurement)| Measurement {
+            stddev: given.stddev * trust.share(*i).sqrt(),
+            ..given.clone()
+        };
+        let believed: Vec<Measurement> = self.held.iter().zip(held).map(believe).collect();
         let loss = SquaredLoss::new(domain, &believed, Weighting::InverseVariance)?;
         let total = self.model.total();
         let (oracle, warm) = match &self.over {
@@ -222,7 +202,7 @@ impl Expert {
             }
             None => (OverBase::new(domain, &base.potentials, loss.layout())?, None),
         };
-        let stopping = Stopping::certified(GAP, CALLS);
+        let (stopping, pull) = (Stopping::certified(GAP, CALLS), trust.records());
         let method = AcceleratedBregman { stopping, pull, ..AcceleratedBregman::default() };
         let estimate =
             method.estimate(&Interruptible { oracle: &oracle, checks }, &loss, total, warm)?;
@@ -234,8 +214,7 @@ impl Expert {
         self.oracle_calls += estimate.oracle_calls;
         // The excess is over the noise that measurements have, not over the smaller noise that is believed where they contradict
         // the base.
-        let given = self.held.iter().map(|i| measurements[*i].clone()).collect::<Vec<_>>();
-        let given = SquaredLoss::new(domain, &given, Weighting::InverseVariance)?;
+        let given = SquaredLoss::new(domain, held, Weighting::InverseVariance)?;
         self.pulled = Some(Certificate {
             loss: estimate.loss,
             least_loss: estimate.loss,

@@ -56,7 +56,7 @@ impl AnchorRun<'_, '_> {
         let sensitivity = ScoreSensitivity::mean_workload_error(self.run.relation()).value();
         let above_aim = self.setting.last_choice_bound(models.len(), sensitivity, self.total);
         let certificate = self.panel.certificate(published, self.run.checks())?;
-        let contradicted = self.setting.has_base().then(|| self.panel.contradicted());
+        let contradicted = self.setting.has_base.then(|| self.panel.contradicted());
         let published = models.swap_remove(published);
         let trust = PublicTrust { published: published.name, contradicted, above_aim };
         let mut release = self.run.finish(published.into_model(), certificate);

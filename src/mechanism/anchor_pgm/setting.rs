@@ -23,15 +23,12 @@ pub(super) enum Regime {
     CoupledWithAim,
 }
 
-const BOTH: &[ExpertKind] = &[ExpertKind::Base, ExpertKind::Alone];
-const ALONE: &[ExpertKind] = &[ExpertKind::Alone];
-
 /// The public rules of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setting {
     pub(super) regime: Regime,
-    /// The experts that there are. [`ExpertKind::Alone`] comes last, and all others need a base.
-    pub(super) experts: &'static [ExpertKind],
+    /// Whether there is a base, and an expert over it besides [`ExpertKind::Alone`].
+    pub(super) has_base: bool,
     /// Size limit of the base, in MiB.
     pub(super) base_mib: f64,
     /// K* in units of [`FEW_BEATEN`]: how far private measurements beat the public records.
@@ -59,33 +56,29 @@ impl Setting {
         let unit_of = |percent: u64| choice_unit(rho * percent as f64 / 100.0, REPLACED, total);
         let is_precise = |percent: &u64| unit_of(*percent) <= COUPLED_UNIT;
 
-        let (regime, experts, last_choice) = if records == 0.0 {
+        let (regime, has_base, last_choice) = if records == 0.0 {
             // Coupled with AIM, and nothing to choose from at the end.
-            (Regime::CoupledWithAim, ALONE, 0)
+            (Regime::CoupledWithAim, false, 0)
         } else if chooser == Chooser::Alone {
             let percent = (LAST_CHOICE..MOST_LAST_CHOICE).find(is_precise);
-            (Regime::CoupledWithAim, BOTH, percent.unwrap_or(MOST_LAST_CHOICE))
+            (Regime::CoupledWithAim, true, percent.unwrap_or(MOST_LAST_CHOICE))
         } else if unit_of(LAST_CHOICE) > LARGEST_UNIT {
-            (Regime::NoPaidChoices, BOTH, 0)
+            (Regime::NoPaidChoices, true, 0)
         } else if beaten > MOST_BEATEN {
             // Private measurements beat the public tables on every marginal of use: these are only candidates of step 4.
-            (Regime::PaidChoices, ALONE, LAST_CHOICE)
+            (Regime::PaidChoices, false, LAST_CHOICE)
         } else {
-            (Regime::PaidChoices, BOTH, LAST_CHOICE)
+            (Regime::PaidChoices, true, LAST_CHOICE)
         };
 
         let beaten = beaten / FEW_BEATEN;
         let base_mib = (BASE_MIB * beaten.max(1.0).sqrt().recip()).min(BASE_SHARE * limit_mib);
-        Self { regime, experts, base_mib, beaten, records, last_choice, budget }
-    }
-
-    pub(super) fn has_base(&self) -> bool {
-        self.experts.len() > 1
+        Self { regime, has_base, base_mib, beaten, records, last_choice, budget }
     }
 
     /// ρ of the choice of the first driver; zero where there is nothing to choose from.
     pub(super) fn first_choice(&self) -> Rho {
-        let is_paid = self.regime == Regime::PaidChoices && self.experts.len() > 1;
+        let is_paid = self.regime == Regime::PaidChoices && self.has_base;
         if is_paid { self.percent(FIRST_CHOICE) } else { Rho::ZERO }
     }
 
@@ -120,7 +113,7 @@ impl Setting {
     /// How a driver scores errors. The expert without public tables does as AIM does; but where private measurements beat
     /// the public tables, the gain of a shrunk fit is the better score for it too.
     pub(super) fn gain(&self, driver: ExpertKind) -> Gain {
-        let is_beaten = self.regime == Regime::PaidChoices && !self.has_base();
+        let is_beaten = self.regime == Regime::PaidChoices && !self.has_base;
         if driver == ExpertKind::Alone && !is_beaten { Gain::AboveNoise } else { Gain::Shrunk }
     }
 

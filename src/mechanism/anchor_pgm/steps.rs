@@ -79,7 +79,7 @@ impl<'r, 'c> AnchorRun<'r, 'c> {
         let setting = Setting::new(budget, total, records, size_limit_mib, anchor.chooser);
         let schedule = setting.schedule(rounds, singles, anchor.measure_share)?;
         let mut base = None;
-        if setting.has_base() {
+        if setting.has_base {
             run.fitting_public_tables();
             let (mib, checks) = (setting.base_mib, run.checks());
             base = Some(Base::build(run.domain(), &public, &relevance, mib, total, checks)?);
@@ -196,7 +196,7 @@ impl<'r, 'c> AnchorRun<'r, 'c> {
     /// The share of the budget that is spent after a round of this cost: the size limit grows with it.
     fn spent_share_with(&self, cost: Step) -> f64 {
         let is_coupled = self.setting.regime == Regime::CoupledWithAim;
-        if is_coupled && self.setting.has_base() {
+        if is_coupled && self.setting.has_base {
             // AIM has no last choice.
             self.schedule.spent_share_with(cost)
         } else {

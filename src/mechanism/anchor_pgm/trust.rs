@@ -12,6 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::domain::Clique;
 use crate::measurement::Measurement;
 use crate::mechanism::anchor_pgm::constants::{
     EM_STEPS, FINER_BY, LEAST_KAPPA, LEAST_WEIGHT, SEEN_FOR_MOST,
@@ -24,29 +25,22 @@ pub(super) struct Trust {
     grid: Vec<f64>,
     /// By position of the measurement.
     evidence: BTreeMap<usize, Evidence>,
+    /// κ of every measurement, by its position.
+    kappas: BTreeMap<usize, f64>,
 }
 
 /// What one measurement says.
 #[derive(Clone, Debug)]
 struct Evidence {
-    /// The number of its attributes.
-    attributes: usize,
+    clique: Clique,
     /// The log-likelihood of every κ, but for a constant.
     likelihoods: Vec<f64>,
     /// `n q̄/σ²`, with q̄ the mean of the expected cells: the mean cell leans to the base by 1/(1 + this/κ).
     precision: f64,
 }
 
-impl Trust {
-    /// `records`: m.
-    pub(super) fn new(records: f64) -> Self {
-        let finer = |kappa: &f64| Some(kappa / FINER_BY).filter(|kappa| *kappa > LEAST_KAPPA);
-        let grid = std::iter::successors(Some(records), finer).collect();
-        Self { grid, evidence: BTreeMap::new() }
-    }
-
-    /// Takes note of a measurement, and of what was expected of it before.
-    pub(super) fn learn(&mut self, position: usize, measurement: &Measurement, expected: &[f64]) {
+impl Evidence {
+    fn new(grid: &[f64], measurement: &Measurement, expected: &[f64]) -> Self {
         let total: f64 = expected.iter().sum();
         let noise = measurement.stddev * measurement.stddev;
         let likelihood = |kappa: &f64| -> f64 {
@@ -57,20 +51,48 @@ impl Trust {
             };
             cells.map(of_cell).sum()
         };
-        let evidence = Evidence {
-            attributes: measurement.clique.len(),
-            likelihoods: self.grid.iter().map(likelihood).collect(),
+        Self {
+            clique: measurement.clique.clone(),
+            likelihoods: grid.iter().map(likelihood).collect(),
             precision: total * total / (expected.len() as f64 * noise),
+        }
+    }
+}
+
+impl Trust {
+    /// `records`: m.
+    pub(super) fn new(records: f64) -> Self {
+        let finer = |kappa: &f64| Some(kappa / FINER_BY).filter(|kappa| *kappa > LEAST_KAPPA);
+        let grid = std::iter::successors(Some(records), finer).collect();
+        Self { grid, evidence: BTreeMap::new(), kappas: BTreeMap::new() }
+    }
+
+    /// m.
+    pub(super) fn records(&self) -> f64 {
+        self.grid[0]
+    }
+
+    /// Takes note of measurements by their positions, each with what was expected of it before.
+    pub(super) fn learn(&mut self, measurements: &[Measurement], expected: &[(usize, Vec<f64>)]) {
+        for (position, expected) in expected {
+            let own = Evidence::new(&self.grid, &measurements[*position], expected);
+            self.evidence.insert(*position, own);
+        }
+        // The geometric mean over what is probable. An arithmetic mean of weights would give a small chance of a tiny κ more say
+        // than all the rest.
+        let mean = |posterior: Vec<f64>| {
+            let logs = self.grid.iter().zip(posterior).map(|(kappa, p)| p * kappa.ln());
+            logs.sum::<f64>().exp()
         };
-        self.evidence.insert(position, evidence);
+        self.kappas = self.posteriors().into_iter().map(|(i, p)| (i, mean(p))).collect();
     }
 
     /// The probability of every κ given its measurement, by the position of that.
     fn posteriors(&self) -> BTreeMap<usize, Vec<f64>> {
-        let sizes: BTreeSet<usize> = self.evidence.values().map(|one| one.attributes).collect();
+        let sizes: BTreeSet<usize> = self.evidence.values().map(|one| one.clique.len()).collect();
         let mut found = BTreeMap::new();
         for size in sizes {
-            let own = || self.evidence.iter().filter(|(_, one)| one.attributes == size);
+            let own = || self.evidence.iter().filter(|(_, one)| one.clique.len() == size);
             let even = 1.0 / self.grid.len() as f64;
             let mut seen = vec![even; self.grid.len()];
             seen[0] += SEEN_FOR_MOST;
@@ -88,45 +110,35 @@ impl Trust {
         found
     }
 
-    /// κ of every measurement, by its position: the geometric mean over what is probable. An arithmetic mean of weights would
-    /// give a small chance of a tiny κ more say than all the rest.
-    fn kappas(&self) -> impl Iterator<Item = (usize, f64)> {
-        let of = |(position, posterior): (usize, Vec<f64>)| {
-            let logs = self.grid.iter().zip(posterior).map(|(kappa, p)| p * kappa.ln());
-            (position, logs.sum::<f64>().exp())
-        };
-        self.posteriors().into_iter().map(of)
+    /// The share of m that a measurement leaves to κ; all of it where nothing was learned. The mean cell leans to the base by
+    /// [`LEAST_WEIGHT`] at least, as fits with less hardly move.
+    pub(super) fn share(&self, position: usize) -> f64 {
+        let Some(kappa) = self.kappas.get(&position) else { return 1.0 };
+        let least = self.evidence[&position].precision * LEAST_WEIGHT / (1.0 - LEAST_WEIGHT);
+        (kappa.max(least) / self.records()).min(1.0)
     }
 
-    /// The share of m that each measurement leaves to κ, by its position. The mean cell leans to the base by [`LEAST_WEIGHT`] at
-    /// least, as fits with less hardly move.
-    pub(super) fn shares(&self) -> BTreeMap<usize, f64> {
-        let share = |(position, kappa): (usize, f64)| {
-            let least = self.evidence[&position].precision * LEAST_WEIGHT / (1.0 - LEAST_WEIGHT);
-            (position, (kappa.max(least) / self.grid[0]).min(1.0))
-        };
-        self.kappas().map(share).collect()
+    /// The [`share`](Self::share) of every measurement, with its clique.
+    pub(super) fn shares(&self) -> impl Iterator<Item = (&Clique, f64)> {
+        self.evidence.iter().map(|(position, own)| (&own.clique, self.share(*position)))
     }
 
-    /// The mean of each marginal given its measurement and its κ: `q + (n q/κ)/(σ² + n q/κ) (y - q)` in every cell.
+    /// The mean of a marginal given its measurement and its κ: `q + (n q/κ)/(σ² + n q/κ) (y - q)` in every cell.
     ///
-    /// `measurements` and `expected`: those that it learned, by position.
-    pub(super) fn means(
+    /// `position`: where the measurement was learned, with `expected`.
+    pub(super) fn mean(
         &self,
-        measurements: &[Measurement],
-        expected: &[Vec<f64>],
-    ) -> Vec<Vec<f64>> {
-        let mean = |(position, kappa): (usize, f64)| {
-            let (measurement, expected) = (&measurements[position], &expected[position]);
-            let total: f64 = expected.iter().sum();
-            let noise = measurement.stddev * measurement.stddev;
-            let of_cell = |(y, q): (&f64, &f64)| {
-                let doubt = doubt(total, *q, kappa);
-                q + doubt / (doubt + noise) * (y - q)
-            };
-            measurement.values.iter().zip(expected).map(of_cell).collect()
+        position: usize,
+        measurement: &Measurement,
+        expected: &[f64],
+    ) -> Vec<f64> {
+        let total: f64 = expected.iter().sum();
+        let noise = measurement.stddev * measurement.stddev;
+        let of_cell = |(y, q): (&f64, &f64)| {
+            let doubt = doubt(total, *q, self.kappas[&position]);
+            q + doubt / (doubt + noise) * (y - q)
         };
-        self.kappas().map(mean).collect()
+        measurement.values.iter().zip(expected).map(of_cell).collect()
     }
 }
 

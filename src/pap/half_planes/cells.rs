@@ -8,7 +8,7 @@ use crate::data::HalfPlane;
 pub(in crate::pap) struct Cells {
     /// Number of cells.
     pub(in crate::pap) count: usize,
-    /// For each half-plane, one bit a cell: whether the cell is in it.
+    /// For each half-plane, one bit per cell: whether the cell lies in it.
     inside: Vec<Vec<u64>>,
 }
 

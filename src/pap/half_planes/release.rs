@@ -7,7 +7,7 @@ use super::cover::{everything, labels};
 use super::linear::Linear;
 use crate::data::HalfPlane;
 use crate::error::{Error, Result};
-use crate::pap::{Answer, HalfPlanes};
+use crate::pap::{Answer, HalfPlanes, stored};
 use crate::privacy::{Ledger, NeighboringRelation};
 
 /// A side of a line.
@@ -71,15 +71,6 @@ pub struct HalfPlaneRelease {
 
 const VERSION: u32 = 1;
 
-/// A release in its file.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawRelease {
-    format: String,
-    version: u32,
-    release: HalfPlaneRelease,
-}
-
 impl HalfPlaneRelease {
     /// The form of the file.
     pub const FORMAT: &str = "jointly-half-planes";
@@ -116,12 +107,7 @@ impl HalfPlaneRelease {
     /// # Errors
     /// Never fails in practice: all numbers are finite.
     pub fn to_json(&self) -> Result<String> {
-        let (format, release) = (Self::FORMAT.into(), self.clone());
-        let stored = RawRelease { format, version: VERSION, release };
-        let text = serde_json::to_string_pretty(&stored).map_err(|error| {
-            Error::invalid_specification("release", error.to_string(), "one that JSON can hold")
-        })?;
-        Ok(text + "\n")
+        stored::write(Self::FORMAT, VERSION, self)
     }
 
     /// Reads the text of a file. `name` stands for the file in errors.
@@ -131,12 +117,7 @@ impl HalfPlaneRelease {
     pub fn from_json(text: &str, name: &str) -> Result<Self> {
         let form = "a release of half-planes as written by 'jointly thresholds'";
         let wrong = |found: &str| Err(Error::invalid_specification(name, found, form));
-        let stored: RawRelease = serde_json::from_str(text)
-            .map_err(|error| Error::wrong_json(name, &error, true, form))?;
-        if stored.format != Self::FORMAT || stored.version != VERSION {
-            return wrong(&format!("format '{}', version {}", stored.format, stored.version));
-        }
-        let release = stored.release;
+        let release: Self = stored::read(text, name, form, (Self::FORMAT, VERSION))?;
         let is_share = |share: &f64| (0.0..=1.0).contains(share);
         let is_inside = 0.0 < release.confidence && release.confidence < 1.0;
         if !is_inside || release.records.is_nan() || release.records < 1.0 {

@@ -10,12 +10,16 @@ fn rho(value: f64) -> Rho {
 fn the_regime_follows_from_public_numbers() {
     let regime = |rho_value: f64, n: f64, m: f64| {
         let setting = Setting::new(rho(rho_value), n, m, 80.0, Chooser::Leader);
-        (setting.regime, setting.experts.len())
+        (setting.regime, setting.has_base)
     };
-    assert_eq!(regime(0.01, 30_000.0, 0.0), (Regime::CoupledWithAim, 1), "no public tables");
-    assert_eq!(regime(0.01, 30_000.0, 15_000.0), (Regime::PaidChoices, 2));
-    assert_eq!(regime(0.01, 300.0, 300.0), (Regime::NoPaidChoices, 2), "choices would be noise");
-    assert_eq!(regime(1.0, 1e6, 1_000.0), (Regime::PaidChoices, 1), "public tables far too small");
+    assert_eq!(regime(0.01, 30_000.0, 0.0), (Regime::CoupledWithAim, false), "no public tables");
+    assert_eq!(regime(0.01, 30_000.0, 15_000.0), (Regime::PaidChoices, true));
+    assert_eq!(regime(0.01, 300.0, 300.0), (Regime::NoPaidChoices, true), "choices would be noise");
+    assert_eq!(
+        regime(1.0, 1e6, 1_000.0),
+        (Regime::PaidChoices, false),
+        "public tables far too small"
+    );
 }
 
 #[test]
@@ -45,7 +49,7 @@ fn a_coupled_run_pays_for_its_choice_by_its_unit() {
     for (rho_value, n, percent) in [(0.3, 30_000.0, 2), (1e-4, 30_000.0, 10), (0.003, 30_000.0, 3)]
     {
         let setting = coupled(rho_value, n);
-        assert_eq!((setting.regime, setting.experts.len()), (Regime::CoupledWithAim, 2));
+        assert_eq!((setting.regime, setting.has_base), (Regime::CoupledWithAim, true));
         assert!(setting.first_choice().is_zero());
         let share = 100.0 * setting.last_choice().to_f64() / rho_value;
         assert!((share - f64::from(percent)).abs() < 1e-6, "{rho_value}: {share}");
@@ -53,6 +57,6 @@ fn a_coupled_run_pays_for_its_choice_by_its_unit() {
         assert_eq!(rounds, rho(rho_value).units());
     }
     let without = Setting::new(rho(0.3), 3e4, 0.0, 80.0, Chooser::Alone);
-    assert_eq!((without.regime, without.experts.len()), (Regime::CoupledWithAim, 1));
+    assert_eq!((without.regime, without.has_base), (Regime::CoupledWithAim, false));
     assert!(without.last_choice().is_zero(), "one model is no choice");
 }

@@ -13,24 +13,23 @@ fn measured(clique: usize, values: &[f64], stddev: f64) -> Measurement {
 }
 
 /// m = 10,000, and noise of 10 on 1,000 records in two cells.
-fn learned(values: &[[f64; 2]]) -> (Trust, Vec<Measurement>, Vec<Vec<f64>>) {
+fn learned(values: &[[f64; 2]]) -> (Trust, Vec<Measurement>) {
     let mut trust = Trust::new(10_000.0);
     let singles: Vec<Measurement> =
         values.iter().enumerate().map(|(i, values)| measured(i, values, 10.0)).collect();
-    let expected = vec![vec![500.0, 500.0]; values.len()];
-    for (i, (single, expected)) in singles.iter().zip(&expected).enumerate() {
-        trust.learn(i, single, expected);
-    }
-    (trust, singles, expected)
+    let expected: Vec<(usize, Vec<f64>)> =
+        (0..values.len()).map(|i| (i, vec![500.0, 500.0])).collect();
+    trust.learn(&singles, &expected);
+    (trust, singles)
 }
 
 #[test]
 fn what_agrees_keeps_its_trust_and_what_contradicts_loses_it() {
-    let (trust, singles, expected) = learned(&[[505.0, 495.0], [900.0, 100.0]]);
-    let shares = trust.shares();
-    assert!(shares[&0] > 0.5, "{shares:?}");
-    assert!(shares[&1] < 0.05, "{shares:?}");
-    let means = trust.means(&singles, &expected);
+    let (trust, singles) = learned(&[[505.0, 495.0], [900.0, 100.0]]);
+    let shares = [trust.share(0), trust.share(1)];
+    assert!(shares[0] > 0.5 && shares[1] < 0.05, "{shares:?}");
+    assert_eq!(trust.shares().map(|(_, share)| share).collect::<Vec<_>>(), shares);
+    let means = [0, 1].map(|i| trust.mean(i, &singles[i], &[500.0, 500.0]));
     // σ² = 100 and n q/m = 50: two thirds of the way stay with the base, where κ = m.
     assert!((means[0][0] - 501.7).abs() < 0.5, "{means:?}");
     assert!((means[1][0] - 900.0).abs() < 4.0, "{means:?}");
@@ -41,10 +40,10 @@ fn what_agrees_keeps_its_trust_and_what_contradicts_loses_it() {
 fn a_cell_without_public_records_may_hold_many_private_ones() {
     let mut trust = Trust::new(10_000.0);
     let single = measured(0, &[400.0, 600.0], 10.0);
-    let expected = vec![1e-3, 999.999];
-    trust.learn(0, &single, &expected);
-    let means = trust.means(std::slice::from_ref(&single), std::slice::from_ref(&expected));
-    assert!((means[0][0] - 400.0).abs() < 5.0, "{means:?}");
+    let expected = [(0, vec![1e-3, 999.999])];
+    trust.learn(std::slice::from_ref(&single), &expected);
+    let mean = trust.mean(0, &single, &expected[0].1);
+    assert!((mean[0] - 400.0).abs() < 5.0, "{mean:?}");
 }
 
 /// An error that one marginal alone may have by chance is believed where most others are off as well.
@@ -54,7 +53,7 @@ fn marginals_learn_from_one_another() {
     let share = |others: [f64; 2]| {
         let mut all = vec![others; 30];
         all.push(doubtful);
-        learned(&all).0.shares()[&30]
+        learned(&all).0.share(30)
     };
     let (among_right, among_wrong) = (share([501.0, 499.0]), share([600.0, 400.0]));
     assert!(among_wrong < 0.5 * among_right, "{among_wrong}, {among_right}");
