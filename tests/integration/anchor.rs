@@ -42,15 +42,32 @@ fn drivers(release: &Release) -> Vec<ExpertKind> {
 }
 
 #[test]
-fn without_public_tables_it_is_aim() {
+fn without_public_tables_the_chooser_alone_is_aim() {
     let private = people(3_000, 1, 0.0);
     let run = Run::new(&private, &[]);
-    let (anchored, alone) = (run.release(&anchor()), run.release(&aim()));
+    let coupled = AnchorPgm { chooser: Chooser::Alone, ..anchor() };
+    let (anchored, alone) = (run.release(&coupled), run.release(&aim()));
     assert_eq!(anchored.measurements, alone.measurements);
     assert_eq!(anchored.ledger.entries(), alone.ledger.entries());
     assert!((run.error(&anchored.model) - run.error(&alone.model)).abs() < 1e-12);
     assert_eq!(anchored.public_trust, None);
     assert_eq!(anchored.certificate, alone.certificate);
+}
+
+#[test]
+fn without_public_tables_fits_are_pulled_to_independence() {
+    let private = people(1000, 1, 0.0);
+    for epsilon in [0.1, 1.0] {
+        let run = Run { epsilon, ..Run::new(&private, &[]) };
+        let release = run.release(&anchor());
+        assert!(drivers(&release).iter().all(|driver| *driver == ExpertKind::Alone));
+        assert!(release.ledger.entries().iter().all(|entry| entry.purpose != "choose a model"));
+        assert_eq!(release.ledger.spent(), release.ledger.limit());
+        assert_eq!(release.public_trust, None);
+        let (pulled, aim) = (mean_error(&run, &anchor()), mean_error(&run, &aim()));
+        eprintln!("epsilon {epsilon}: pulled to independence {pulled:.4}, AIM {aim:.4}");
+        assert!(pulled < 0.9 * aim, "epsilon {epsilon}: {pulled}, AIM {aim}");
+    }
 }
 
 #[test]
@@ -118,7 +135,7 @@ fn a_certificate_knows_the_noise_that_the_measurements_have() {
 }
 
 #[test]
-fn the_ledger_holds_the_picks_and_spends_everything() {
+fn the_ledger_holds_the_pick_and_spends_everything() {
     let (private, near) = (people(10_000, 1, 0.0), people(10_000, 2, 0.0));
     let release = Run::new(&private, &[("near", &near)]).release(&anchor());
     let picks: Vec<_> = release
@@ -128,13 +145,12 @@ fn the_ledger_holds_the_picks_and_spends_everything() {
         .filter(|entry| entry.purpose == "choose a model")
         .map(|entry| (100.0 * entry.rho.to_f64() / release.ledger.limit().to_f64()).round())
         .collect();
-    assert_eq!(picks, [1.0, 2.0]);
+    assert_eq!(picks, [2.0]);
     assert_eq!(release.ledger.spent(), release.ledger.limit());
-    assert_eq!(release.rounds[NAMES.len()].choices, [2], "two experts");
-    // Experts, the base, the records as they are, reweighted, and mixed with a fit.
-    assert_eq!(release.rounds.last().unwrap().choices, [6]);
+    // Experts, and the records reweighted, and mixed with a fit.
+    assert_eq!(release.rounds.last().unwrap().choices, [4]);
 
-    // Too few records for picks.
+    // Too few records for a pick.
     let few = people(300, 1, 0.0);
     let release = Run { epsilon: 0.3, ..Run::new(&few, &[("near", &near)]) }.release(&anchor());
     assert!(release.ledger.entries().iter().all(|entry| entry.purpose != "choose a model"));
@@ -150,7 +166,7 @@ fn public_tables_may_lack_attributes_and_be_several() {
     assert!(mean_error(&both, &anchor()) < alone);
     let one = Run::new(&private, &[("some", &some)]).release(&anchor());
     // No table has all attributes, so there are no public records to publish.
-    assert_eq!(one.rounds.last().unwrap().choices, [3]);
+    assert_eq!(one.rounds.last().unwrap().choices, [2]);
 }
 
 /// The base knows nothing of it, and must not pull it anywhere.
@@ -256,7 +272,7 @@ fn the_report_names_what_was_published() {
     };
     let page = jointly::report::Report::new(&content).unwrap().to_html().unwrap();
     assert!(page.contains("Nothing computed from private records"), "no budget was named");
-    assert!(page.contains("a choice among 2 models") && page.contains("a choice among 6 models"));
+    assert!(page.contains("a choice among 4 models"));
     assert!(page.contains(release.public_trust.unwrap().published));
 }
 

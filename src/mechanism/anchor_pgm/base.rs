@@ -123,6 +123,15 @@ pub(super) struct Base {
 }
 
 impl Base {
+    /// A base without public tables: the uniform distribution, which becomes that of independent attributes once it moves to
+    /// what is measured of these.
+    pub(super) fn uniform(domain: &Domain, total: f64) -> Result<Self> {
+        let singles = (0..domain.len()).map(|i| Clique::new([i]));
+        let potentials = Potentials::zeros(&CliqueLayout::new(domain, singles)?);
+        let model = MarkovRandomField::new(domain, potentials.clone(), total)?;
+        Ok(Self { potentials: Arc::new(potentials), model })
+    }
+
     /// Chooses marginals of the public tables greedily, within the size limit, and fits them. Of large and small steps of the
     /// limit, those are taken whose model misses the public pairs by less.
     ///
@@ -153,11 +162,11 @@ impl Base {
     /// distribution nearest to this one, in relative entropy, with these marginals. Attributes that no public table has stay as
     /// they are. Also returns the share of κ that was left to the public tables at each attribute.
     ///
-    /// `singles`: measurements of single attributes. `records`: m.
+    /// `singles`: measurements of single attributes. `trust`: before anything was learned.
     pub(super) fn moved(
         &self,
         singles: &[Measurement],
-        records: f64,
+        mut trust: Trust,
         checks: &dyn Checks,
     ) -> Result<(Self, Vec<(Clique, f64)>)> {
         let domain = self.model.domain();
@@ -170,7 +179,6 @@ impl Base {
         let expected = self.model.marginals(&cliques)?.into_iter().enumerate();
         let expected: Vec<(usize, Vec<f64>)> =
             expected.map(|(i, table)| (i, table.values().to_vec())).collect();
-        let mut trust = Trust::new(records);
         trust.learn(&singles, &expected);
         let wanted = |(i, expected): &(usize, Vec<f64>)| Measurement {
             values: trust.mean(*i, &singles[*i], expected),

@@ -1,4 +1,4 @@
-//! Experts: models of the same measurements that trust the public base more or less.
+//! Experts: models of the same measurements that are pulled to public tables, to independent attributes, or nowhere.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::measurement::Measurement;
 use crate::mechanism::ExpertKind;
 use crate::mechanism::adaptive::{self, squared_distance};
 use crate::mechanism::anchor_pgm::base::Base;
-use crate::mechanism::anchor_pgm::constants::{CALLS, GAP};
+use crate::mechanism::anchor_pgm::constants::{CALLS, FAILS_ONE_IN, GAP};
 use crate::mechanism::anchor_pgm::trust::Trust;
 use crate::mechanism::graphical::{Fit, Fitting, tractable};
 use crate::model::MarkovRandomField;
@@ -48,17 +48,40 @@ pub(super) struct Expert {
 }
 
 impl Expert {
-    /// `records`: m, which is κ as far as measurements do not doubt it.
-    pub(super) fn over_base(base: &Base, records: f64) -> Self {
-        let trusted = (base.clone(), Trust::new(records));
-        Self::new(ExpertKind::Base, Some(trusted), base.model.clone())
+    /// A model of measurements and public tables. `records`: m, which is κ as far as measurements do not doubt it.
+    ///
+    /// It starts ahead by ln of [`FAILS_ONE_IN`] nats. If measurements are as it predicts, another model ever predicts them better by
+    /// more than this in one of so many runs at most (Ville's inequality).
+    pub(super) fn over_public(base: Base, records: f64) -> Self {
+        let found = Self::over(ExpertKind::Base, base, Trust::in_public(records));
+        Self { charge: -FAILS_ONE_IN.ln(), ..found }
     }
 
-    /// The same, charged as another.
-    pub(super) fn charged_as(self, other: &Self) -> Self {
-        Self { charge: other.charge, expected: other.expected.clone(), ..self }
+    /// A model of measurements that is pulled to independent attributes. `total`: n.
+    pub(super) fn over_independence(domain: &Domain, total: f64) -> Result<Self> {
+        let uniform = Base::uniform(domain, total)?;
+        Ok(Self::over(ExpertKind::Alone, uniform, Trust::in_independence(total)))
     }
 
+    fn over(kind: ExpertKind, base: Base, trust: Trust) -> Self {
+        let model = base.model.clone();
+        Self::new(kind, Some((base, trust)), model)
+    }
+
+    /// Moves its base to what the measured single attributes say. Returns the share of κ that was left at each.
+    pub(super) fn move_base(
+        &mut self,
+        singles: &[Measurement],
+        checks: &dyn Checks,
+    ) -> Result<Vec<(Clique, f64)>> {
+        let Some((base, trust)) = &self.base else { return Ok(Vec::new()) };
+        let (base, shares) = base.moved(singles, trust.anew(), checks)?;
+        let moved = Self::over(self.kind, base, trust.anew());
+        *self = Self { charge: self.charge, expected: self.expected.clone(), ..moved };
+        Ok(shares)
+    }
+
+    /// A model of measurements alone, as AIM's. `total`: n.
     pub(super) fn alone(domain: &Domain, total: f64) -> Result<Self> {
         Ok(Self::new(ExpertKind::Alone, None, MarkovRandomField::uniform(domain, total)?))
     }
@@ -78,10 +101,6 @@ impl Expert {
             work: 0.0,
             pulled: None,
         }
-    }
-
-    pub(super) fn has_base(&self) -> bool {
-        self.base.is_some()
     }
 
     /// The cliques of its model.
@@ -127,7 +146,7 @@ impl Expert {
     /// tables, if it was fitted since, by how far its model moved, as in AIM.
     pub(super) fn was_told_nothing(&self, measurements: &[Measurement]) -> Result<bool> {
         let Some(last) = measurements.last() else { return Ok(false) };
-        if self.kind == ExpertKind::Alone && self.fitted == measurements.len() {
+        if self.base.is_none() && self.fitted == measurements.len() {
             let new = self.model.marginals(std::slice::from_ref(&last.clique))?;
             return Ok(adaptive::moved_nothing(last, &self.expected, new[0].values()));
         }

@@ -29,34 +29,31 @@ use constants::{MEASURE_SHARE, ROUNDS_PER_ATTRIBUTE};
 use setting::Regime;
 use steps::AnchorRun;
 
-/// Anchor-PGM, this library's own mechanism for public tables that may be good or bad.
+/// Anchor-PGM, this library's own mechanism for public tables that may be good or bad, or none.
 ///
 /// Public data are never a target of the fit. A model of the public tables is the *base measure* that fits to noisy
 /// measurements are pulled to, `½ Σ_r ‖n M_r p - y_r‖²/σ_r² + κ KL(p ‖ p_pub)`, where κ is the weight of the public data in
-/// records. Two *experts* fit the same measurements: one with κ = m, the number of public records, and one without public
-/// tables.
+/// records. Two *experts* fit the same measurements: one is pulled to the public tables, by κ = m, the number of public
+/// records, at most; the other, which knows no public table, to the independence of attributes, by κ = n at most.
 ///
 /// ```text
 /// 0. free:    fit the base p_pub: from independent attributes, greedily add public marginals that are further from the
 ///             model than their sampling error
-/// 1. pay:     measure all single attributes; move the base to what they and the public tables together say of them;
-///             fit both experts
-/// 2. pay 1 %: choose the first driver by mean workload error; give it a head start
-/// 3. repeat:  the expert charged least drives: choose a marginal r by its gain w_r e (1 - a/√(e² + a²)),
-///             e = ‖M_r(D) - M_r(driver)‖₁, a = √(2/π) σ n_r, or by w_r (e - a) if it has no public tables; measure it;
-///             charge every expert for how badly it predicted it; fit the contenders, κ_r by empirical Bayes;
-///             anneal as AIM does
-/// 4. pay 2 %: fit the expert that rests; publish the best by mean workload error of: experts, p_pub, public records,
-///             reweighted public records, and these mixed with the driver
+/// 1. pay:     measure all single attributes; move both bases to what is now known of them; fit both experts
+/// 2. repeat:  the expert charged least drives: choose a marginal r by its gain w_r e (1 - a/√(e² + a²)),
+///             e = ‖M_r(D) - M_r(driver)‖₁, a = √(2/π) σ n_r; measure it; charge both experts for how badly they predicted
+///             it; fit the contenders, κ_r by empirical Bayes; anneal as AIM does
+/// 3. pay 2 %: fit the expert that rests; publish the best by mean workload error of: both experts, reweighted public
+///             records, and these mixed with the driver
 /// ```
 ///
-/// How far each measured marginal leans to the base, by κ of at most m records, is learned from how badly it and all others of as many attributes
+/// How far each measured marginal leans to a base is learned from how badly it and all others of as many attributes
 /// were predicted (`trust.rs`). One record changes the mean workload error of a model by Δ₁ = 2 at most, whatever the number of marginals, so
-/// comparing whole models is cheap. Where n or the budget is so small that the choices of steps 2 and 4 would be noise, no
-/// budget is spent on them: half of it measures the single attributes, and the expert that predicted the measurements best drives and is published, mixed with the public records if these are
-/// the better half. Where private measurements beat the public tables on every marginal of use, there is no base. Without
-/// public tables the mechanism is [`crate::mechanism::Aim`]. All of these are decided from what is public or released: the
-/// budget, n, the public tables and the measurements (`docs/guide/mechanisms.md`).
+/// comparing whole models is cheap. Where n or the budget is so small that the choice of step 3 would be noise, no
+/// budget is spent on it: half of it measures the single attributes, the experts are charged for these too, and the leader is
+/// published, mixed with the public records if these are the better half. Where private measurements beat the public tables
+/// on every marginal of use, and without public tables, the second expert drives alone. All of these are decided from what is
+/// public or released: the budget, n, the public tables and the measurements (`docs/guide/mechanisms.md`).
 ///
 /// The number of records n is treated as in [`crate::mechanism::Aim`]. Proofs: `docs/theory/pull.md`,
 /// `docs/theory/sensitivities.md`, `docs/theory/run.md`.
@@ -64,7 +61,7 @@ use steps::AnchorRun;
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AnchorPgm {
     /// T, which sets the cost of the first rounds, single attributes included; above the number of attributes. `None`:
-    /// [`AnchorPgm::default_rounds`], or that of [`crate::mechanism::Aim`] without public tables.
+    /// [`AnchorPgm::default_rounds`], or that of [`crate::mechanism::Aim`] where its expert chooses.
     pub rounds: Option<u32>,
     /// α, the share of a round's budget for the measurement; in (0, 1).
     pub measure_share: f64,
@@ -77,88 +74,55 @@ pub struct AnchorPgm {
     pub chooser: Chooser,
 }
 
-/// Steps 1 to 4 of [`AnchorPgm`].
-fn with_paid_choices(mut run: AnchorRun<'_, '_>) -> Result<Release> {
+/// Steps 1 to 3 of [`AnchorPgm`].
+fn led_by_the_best(mut run: AnchorRun<'_, '_>) -> Result<Release> {
+    let is_scarce = run.regime() == Regime::Scarce;
     // 1. pay
     run.measure_singles()?;
-    run.move_base()?;
+    if is_scarce {
+        run.charge_for_singles()?;
+    }
+    run.move_bases()?;
     run.fit_all()?;
 
-    // 2. pay 1 %
-    let first = run.choose_first_driver()?;
-    run.panel.give_head_start(first);
-
-    // 3. repeat
-    let leader = repeat_with_leader(&mut run)?;
-
-    // 4. pay 2 %
-    run.fit_resting()?;
-    let (models, favorite) = run.finalists(leader)?;
-    let published = run.choose_published(&models, Some(favorite))?;
-    run.release(models, published)
-}
-
-/// Step 3 of [`AnchorPgm`]. Returns the expert that would drive the next round.
-fn repeat_with_leader(run: &mut AnchorRun<'_, '_>) -> Result<usize> {
-    loop {
+    // 2. repeat
+    let leader = loop {
         let driver = run.panel.charged_least();
         run.report(driver);
         if !run.has_rounds() {
-            return Ok(driver);
+            break driver;
         }
         run.measure_by_gain_of(driver)?;
         run.charge_all()?;
         run.fit_contenders()?;
         run.anneal(driver)?;
-    }
-}
+    };
 
-/// Where choices of models would be noise.
-///
-/// ```text
-/// 1. pay 50 %: measure all single attributes; charge both experts; move the base; fit both experts
-/// 2. free:     give the expert with public tables a head start
-/// 3. repeat:   as in `AnchorPgm`
-/// 4. free:     publish the leader, mixed with reweighted public records if these are the better half
-/// ```
-fn without_paid_choices(mut run: AnchorRun<'_, '_>) -> Result<Release> {
-    // 1. pay 50 %
-    run.measure_singles()?;
-    run.charge_for_singles()?;
-    run.move_base()?;
-    run.fit_all()?;
-
-    // 2. free
-    run.panel.give_head_start(0);
-
-    // 3. repeat
-    let leader = repeat_with_leader(&mut run)?;
-
-    // 4. free
+    // 3. pay 2 %
     run.fit_resting()?;
     let (models, favorite) = run.finalists(leader)?;
-    run.release(models, favorite)
+    let is_paid = !run.setting.last_choice().is_zero();
+    let published = if is_paid { run.choose_published(&models, Some(favorite))? } else { favorite };
+    run.release(models, published)
 }
 
-/// With [`Chooser::Alone`]; and without public tables, where the run is AIM's.
+/// With [`Chooser::Alone`]: the second expert is AIM, which is not pulled to anything, and the run is AIM's up to its last step.
 ///
 /// ```text
 /// 1. pay:     measure all single attributes; move the base; fit both experts
-/// 2. free:    the expert without public tables drives
-/// 3. repeat:  choose a marginal r by its gain w_r (e - a); measure it; charge this expert; fit it; anneal as AIM does
-/// 4. pay:     2 to 10 %: fit the other expert; publish the best as in `AnchorPgm`, without a head start
+/// 2. repeat:  choose a marginal r by AIM's gain w_r (e - a); measure it; charge this expert; fit it; anneal as AIM does
+/// 3. pay:     2 to 10 %: fit the other expert; publish the best as in `AnchorPgm`, without a head start; nothing without public
+///             tables
 /// ```
 fn coupled_with_aim(mut run: AnchorRun<'_, '_>) -> Result<Release> {
     // 1. pay
     run.measure_singles()?;
-    run.move_base()?;
+    run.move_bases()?;
     run.fit_all()?;
 
-    // 2. free
+    // 2. repeat
     let driver = run.panel.alone();
     run.report(driver);
-
-    // 3. repeat
     while run.has_rounds() {
         run.measure_by_gain_of(driver)?;
         run.charge(driver)?;
@@ -167,7 +131,7 @@ fn coupled_with_aim(mut run: AnchorRun<'_, '_>) -> Result<Release> {
         run.report(driver);
     }
 
-    // 4. pay. The expert with public tables has seen none of the rounds.
+    // 3. pay. The expert with public tables has seen none of the rounds.
     run.fit_resting()?;
     let (models, _) = run.finalists(0)?;
     let is_aim = models.len() == 1;
@@ -187,7 +151,7 @@ impl Mechanism for AnchorPgm {
     }
 
     fn plan(&self, about: &PlanFor<'_>) -> Result<RunPlan> {
-        let rounds = self.rounds_of(about.domain.len(), true);
+        let rounds = self.rounds_of(about.domain.len());
         adaptive::check_rounds(self.name(), rounds, about.singles())?;
         let plan = about.even_rounds(rounds, self.measure_share)?.within(self.size_limit_mib);
         Ok(plan.remarked(annealing::REMARK))
@@ -203,8 +167,7 @@ impl Mechanism for AnchorPgm {
         // 0. free
         let run = AnchorRun::open(self, curator, task, observer)?;
         match run.regime() {
-            Regime::PaidChoices => with_paid_choices(run),
-            Regime::NoPaidChoices => without_paid_choices(run),
+            Regime::Ample | Regime::Scarce => led_by_the_best(run),
             Regime::CoupledWithAim => coupled_with_aim(run),
         }
     }
@@ -223,17 +186,16 @@ impl Default for AnchorPgm {
 }
 
 impl AnchorPgm {
-    /// The default T with public tables: four rounds an attribute.
+    /// The default T where the leader chooses: four rounds an attribute.
     pub fn default_rounds(attributes: usize) -> u32 {
         parameters::count(attributes).saturating_mul(ROUNDS_PER_ATTRIBUTE)
     }
 
-    /// `anchored`: whether there are public tables.
-    fn rounds_of(&self, attributes: usize, anchored: bool) -> u32 {
-        let by_leader = anchored && self.chooser == Chooser::Leader;
-        let as_in_aim = parameters::sixteen_per_attribute;
-        let default = if by_leader { Self::default_rounds } else { as_in_aim };
-        self.rounds.unwrap_or_else(|| default(attributes))
+    fn rounds_of(&self, attributes: usize) -> u32 {
+        self.rounds.unwrap_or_else(|| match self.chooser {
+            Chooser::Leader => Self::default_rounds(attributes),
+            Chooser::Alone => parameters::sixteen_per_attribute(attributes),
+        })
     }
 
     fn fitting(&self) -> Fitting {

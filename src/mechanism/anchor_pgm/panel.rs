@@ -7,10 +7,10 @@ use crate::error::Result;
 use crate::estimation::Certificate;
 use crate::measurement::Measurement;
 use crate::mechanism::anchor_pgm::base::Base;
-use crate::mechanism::anchor_pgm::constants::{CONTRADICTED, HEAD_START, RESTS};
+use crate::mechanism::anchor_pgm::constants::{CONTRADICTED, RESTS};
 use crate::mechanism::anchor_pgm::expert::Expert;
 use crate::mechanism::anchor_pgm::pick::{Candidate, Form};
-use crate::mechanism::anchor_pgm::setting::Setting;
+use crate::mechanism::anchor_pgm::setting::{Regime, Setting};
 use crate::mechanism::graphical::Fitting;
 use crate::mechanism::{ExpertKind, FitRecord, parameters};
 use crate::observe::Checks;
@@ -22,11 +22,12 @@ pub(super) struct Panel {
     experts: Vec<Expert>,
     /// The single attributes to which the base moved, with the share of κ that was left there.
     moved: Vec<(Clique, f64)>,
-    /// m.
-    records: f64,
 }
 
 impl Panel {
+    /// The experts. The one with public tables starts ahead by as many nats as it loses by with a probability of one in
+    /// [`FAILS_ONE_IN`] at most if its predictions are right (Ville's inequality).
+    ///
     /// `total`: n.
     pub(super) fn new(
         fitting: Fitting,
@@ -35,23 +36,28 @@ impl Panel {
         setting: &Setting,
         total: f64,
     ) -> Result<Self> {
-        let records = setting.records;
-        let anchored = base.iter().map(|base| Expert::over_base(base, records));
-        let experts = anchored.chain([Expert::alone(domain, total)?]).collect();
-        Ok(Self { fitting, base, experts, moved: Vec::new(), records })
+        let anchored = base.iter().map(|base| Expert::over_public(base.clone(), setting.records));
+        let alone = match setting.regime {
+            Regime::CoupledWithAim => Expert::alone(domain, total)?,
+            Regime::Ample | Regime::Scarce => Expert::over_independence(domain, total)?,
+        };
+        let experts = anchored.chain([alone]).collect();
+        Ok(Self { fitting, base, experts, moved: Vec::new() })
     }
 
-    /// Moves the base of the expert that has one to what the measured single attributes say.
-    pub(super) fn move_base(&mut self, singles: &[Measurement], checks: &dyn Checks) -> Result<()> {
-        let Some(base) = &self.base else { return Ok(()) };
-        let (base, shares) = base.moved(singles, self.records, checks)?;
-        self.moved = shares;
-        self.experts[0] = Expert::over_base(&base, self.records).charged_as(&self.experts[0]);
+    /// Moves the bases of the experts to what the measured single attributes say.
+    pub(super) fn move_bases(
+        &mut self,
+        singles: &[Measurement],
+        checks: &dyn Checks,
+    ) -> Result<()> {
+        for expert in &mut self.experts {
+            let shares = expert.move_base(singles, checks)?;
+            if expert.kind == ExpertKind::Base {
+                self.moved = shares;
+            }
+        }
         Ok(())
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.experts.len()
     }
 
     /// The expert at a position.
@@ -68,10 +74,6 @@ impl Panel {
     /// The position of [`ExpertKind::Alone`].
     pub(super) fn alone(&self) -> usize {
         self.experts.len().saturating_sub(1)
-    }
-
-    pub(super) fn give_head_start(&mut self, expert: usize) {
-        self.experts[expert].charge -= HEAD_START;
     }
 
     /// Charges every expert for how badly it predicted a measurement, before it is used.
@@ -126,7 +128,7 @@ impl Panel {
     /// The cliques whose measurements contradict the base: those where less than [`CONTRADICTED`] of κ is left, with that
     /// share.
     pub(super) fn contradicted(&self) -> Vec<(Clique, f64)> {
-        let learned = self.experts.iter().flat_map(Expert::learned);
+        let learned = self.anchored().flat_map(Expert::learned);
         let mut least: BTreeMap<&Clique, f64> = BTreeMap::new();
         for (clique, share) in
             self.moved.iter().map(|(clique, share)| (clique, *share)).chain(learned)
@@ -137,6 +139,11 @@ impl Panel {
         let is_doubted = |(_, share): &(&Clique, f64)| *share < CONTRADICTED;
         let doubted = least.into_iter().filter(is_doubted);
         doubted.map(|(clique, share)| (clique.clone(), share)).collect()
+    }
+
+    /// The experts with public tables.
+    fn anchored(&self) -> impl Iterator<Item = &Expert> {
+        self.experts.iter().filter(|expert| expert.kind == ExpertKind::Base)
     }
 
     /// The certificate of an expert's fit.

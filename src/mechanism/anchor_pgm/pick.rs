@@ -1,9 +1,9 @@
-//! Steps 2 and 4: paid choices among whole models, by their mean errors on the workload.
+//! Step 3: the paid choice among whole models, by their mean errors on the workload.
 
 use crate::domain::Clique;
 use crate::error::Result;
 use crate::mechanism::Run;
-use crate::mechanism::anchor_pgm::constants::{AHEAD, AT_ONCE};
+use crate::mechanism::anchor_pgm::constants::{AT_ONCE, FAILS_ONE_IN};
 use crate::mechanism::graphical::model_errors;
 use crate::model::{Distribution, MarkovRandomField, Model, WeightedSupport};
 use crate::privacy::{L1Errors, Rho, ScoreSensitivity, SealedMarginals, Selection};
@@ -63,7 +63,7 @@ impl<'a> ComparedMarginals<'a> {
 
     /// Chooses one of several models by the exponential mechanism, with minus the mean error on the workload as score.
     ///
-    /// `favorite`: starts [`AHEAD`] nats ahead.
+    /// `favorite`: starts so far ahead that it loses in one of [`FAILS_ONE_IN`] runs at most if no other is better.
     pub(super) fn choose(
         &self,
         run: &mut Run<'_, '_>,
@@ -73,7 +73,9 @@ impl<'a> ComparedMarginals<'a> {
     ) -> Result<usize> {
         let round = run.begin_round()?;
         let sensitivity = ScoreSensitivity::mean_workload_error(run.relation());
-        let ahead = AHEAD * 2.0 * sensitivity.value() / (8.0 * rho.to_f64()).sqrt();
+        let others = models.len().saturating_sub(1).max(1) as f64;
+        let unit = 2.0 * sensitivity.value() / (8.0 * rho.to_f64()).sqrt();
+        let ahead = unit * (FAILS_ONE_IN * others).ln();
         let (mut sampled, mut errors) = (0, Vec::with_capacity(models.len()));
         for model in models {
             errors.push(match &model.form {

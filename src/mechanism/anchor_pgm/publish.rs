@@ -1,10 +1,10 @@
-//! Step 4: what is published.
+//! Step 3: what is published.
 
 use crate::error::Result;
 use crate::mechanism::anchor_pgm::pick::{Candidate, Form};
 use crate::mechanism::anchor_pgm::rows::PublicRecords;
 use crate::mechanism::anchor_pgm::steps::AnchorRun;
-use crate::mechanism::{PublicTrust, Release};
+use crate::mechanism::{ExpertKind, PublicTrust, Release};
 use crate::privacy::ScoreSensitivity;
 
 impl AnchorRun<'_, '_> {
@@ -12,16 +12,12 @@ impl AnchorRun<'_, '_> {
     /// with the model of this expert, where that helps, otherwise this model.
     pub(super) fn finalists(&self, expert: usize) -> Result<(Vec<Candidate>, usize)> {
         let (mut models, mut favorite) = (self.panel.models(), expert);
-        models.extend(self.panel.base.iter().map(|base| Candidate {
-            name: "the model of the public tables alone",
-            form: Form::Graphical(base.model.clone()),
-        }));
         let (run, public, checks) = (&self.run, self.task.public, self.run.checks());
         let measurements = run.measurements();
         let records = PublicRecords::fit(run.domain(), public, measurements, self.total, checks)?;
         let Some(records) = records else { return Ok((models, favorite)) };
         let expert = self.panel.expert(expert);
-        if let Some(base) = self.panel.base.as_ref().filter(|_| expert.has_base())
+        if let Some(base) = self.panel.base.as_ref().filter(|_| expert.kind == ExpertKind::Base)
             && let Some(mixed) =
                 records.mixed_with(&expert.model, base, &self.task, self.setting.beaten, checks)?
         {
@@ -31,7 +27,7 @@ impl AnchorRun<'_, '_> {
                 form: Form::Listed(mixed),
             });
         }
-        models.extend(records.candidates());
+        models.push(records.candidate());
         Ok((models, favorite))
     }
 

@@ -115,11 +115,13 @@ impl PublicRecords {
         WeightedSupport::new(&rows, weights, model.total()).map(Some)
     }
 
-    /// The records as they are, and reweighted.
-    pub(super) fn candidates(self) -> impl Iterator<Item = Candidate> {
-        let reweighted = self.reweighted.map(|fitted| ("the public records, reweighted", fitted));
-        let all = reweighted.into_iter().chain([("the public records", self.listed)]);
-        all.map(|(name, support)| Candidate { name, form: Form::Listed(support) })
+    /// The records, reweighted if they could be.
+    pub(super) fn candidate(self) -> Candidate {
+        let (name, support) = match self.reweighted {
+            Some(reweighted) => ("the public records, reweighted", reweighted),
+            None => ("the public records", self.listed),
+        };
+        Candidate { name, form: Form::Listed(support) }
     }
 }
 

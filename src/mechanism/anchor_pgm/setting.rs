@@ -1,24 +1,23 @@
 //! What a run does by rules that depend only on public numbers: the budget, n, and the size of the public tables.
 
 use crate::error::Result;
+use crate::mechanism::Chooser;
 use crate::mechanism::Gain;
 use crate::mechanism::anchor_pgm::constants::{
-    BASE_MIB, BASE_SHARE, BEATEN_BY_ONE_OF, BOUND_FAILS_ONE_IN, COUPLED_UNIT, FEW_BEATEN,
-    FIRST_CHOICE, LARGEST_UNIT, LAST_CHOICE, MEASURE_SHARE, MOST_BEATEN, MOST_LAST_CHOICE,
-    REPLACED, ROUNDS_LEFT, SINGLES,
+    BASE_MIB, BASE_SHARE, BEATEN_BY_ONE_OF, COUPLED_UNIT, FAILS_ONE_IN, FEW_BEATEN, LARGEST_UNIT,
+    LAST_CHOICE, MEASURE_SHARE, MOST_BEATEN, MOST_LAST_CHOICE, REPLACED, ROUNDS_LEFT, SINGLES,
 };
 use crate::mechanism::anchor_pgm::schedule::Schedule;
 use crate::mechanism::annealing::Step;
-use crate::mechanism::{Chooser, ExpertKind};
 use crate::privacy::Rho;
 
 /// Which of the three mechanisms a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Regime {
-    /// The default.
-    PaidChoices,
-    /// The default where n or the budget is so small that paid choices would be noise.
-    NoPaidChoices,
+    /// The default: the leader of the experts drives, and the choice of what is published is paid for.
+    Ample,
+    /// The default where n or the budget is so small that a paid choice would be noise.
+    Scarce,
     /// The rounds of AIM, measurement by measurement. The public tables, if there are any, come in after them.
     CoupledWithAim,
 }
@@ -27,7 +26,7 @@ pub(super) enum Regime {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setting {
     pub(super) regime: Regime,
-    /// Whether there is a base, and an expert over it besides [`ExpertKind::Alone`].
+    /// Whether there is a public base, and an expert over it besides [`ExpertKind::Alone`](crate::mechanism::ExpertKind::Alone).
     pub(super) has_base: bool,
     /// Size limit of the base, in MiB.
     pub(super) base_mib: f64,
@@ -56,19 +55,23 @@ impl Setting {
         let unit_of = |percent: u64| choice_unit(rho * percent as f64 / 100.0, REPLACED, total);
         let is_precise = |percent: &u64| unit_of(*percent) <= COUPLED_UNIT;
 
-        let (regime, has_base, last_choice) = if records == 0.0 {
-            // Coupled with AIM, and nothing to choose from at the end.
-            (Regime::CoupledWithAim, false, 0)
-        } else if chooser == Chooser::Alone {
-            let percent = (LAST_CHOICE..MOST_LAST_CHOICE).find(is_precise);
-            (Regime::CoupledWithAim, true, percent.unwrap_or(MOST_LAST_CHOICE))
-        } else if unit_of(LAST_CHOICE) > LARGEST_UNIT {
-            (Regime::NoPaidChoices, true, 0)
-        } else if beaten > MOST_BEATEN {
-            // Private measurements beat the public tables on every marginal of use: these are only candidates of step 4.
-            (Regime::PaidChoices, false, LAST_CHOICE)
-        } else {
-            (Regime::PaidChoices, true, LAST_CHOICE)
+        let is_public = records > 0.0;
+        // Private measurements beat the public tables on every marginal of use: their records are only a candidate of step 3.
+        let has_base = is_public && (chooser == Chooser::Alone || beaten <= MOST_BEATEN);
+        let regime = match chooser {
+            Chooser::Alone => Regime::CoupledWithAim,
+            Chooser::Leader if unit_of(LAST_CHOICE) > LARGEST_UNIT => Regime::Scarce,
+            Chooser::Leader => Regime::Ample,
+        };
+        let last_choice = match regime {
+            // Without public tables there is nothing to choose from.
+            _ if !is_public => 0,
+            Regime::Ample => LAST_CHOICE,
+            Regime::Scarce => 0,
+            Regime::CoupledWithAim => {
+                let percent = (LAST_CHOICE..MOST_LAST_CHOICE).find(is_precise);
+                percent.unwrap_or(MOST_LAST_CHOICE)
+            }
         };
 
         let beaten = beaten / FEW_BEATEN;
@@ -76,13 +79,7 @@ impl Setting {
         Self { regime, has_base, base_mib, beaten, records, last_choice, budget }
     }
 
-    /// ρ of the choice of the first driver; zero where there is nothing to choose from.
-    pub(super) fn first_choice(&self) -> Rho {
-        let is_paid = self.regime == Regime::PaidChoices && self.has_base;
-        if is_paid { self.percent(FIRST_CHOICE) } else { Rho::ZERO }
-    }
-
-    /// ρ of the choice of the published model.
+    /// ρ of the choice of the published model; zero where the leader's is published.
     pub(super) fn last_choice(&self) -> Rho {
         self.percent(self.last_choice)
     }
@@ -96,25 +93,25 @@ impl Setting {
         total: f64,
     ) -> Option<f64> {
         let unit = choice_unit(self.last_choice().to_f64(), sensitivity, total);
-        let units = (models as f64).ln() + BOUND_FAILS_ONE_IN.ln();
+        let units = (models as f64).ln() + FAILS_ONE_IN.ln();
         (self.regime == Regime::CoupledWithAim).then_some(unit * units)
     }
 
     /// ρ of all rounds, single attributes included.
     pub(super) fn rounds(&self) -> Rho {
-        let choices = self.first_choice().units().saturating_add(self.last_choice().units());
-        Rho::from_units(self.budget.units().saturating_sub(choices))
+        Rho::from_units(self.budget.units().saturating_sub(self.last_choice().units()))
     }
 
     fn percent(&self, percent: u64) -> Rho {
         self.budget.split(percent, 100).unwrap_or_default().0
     }
 
-    /// How a driver scores errors. The expert without public tables does as AIM does; but where private measurements beat
-    /// the public tables, the gain of a shrunk fit is the better score for it too.
-    pub(super) fn gain(&self, driver: ExpertKind) -> Gain {
-        let is_beaten = self.regime == Regime::PaidChoices && !self.has_base;
-        if driver == ExpertKind::Alone && !is_beaten { Gain::AboveNoise } else { Gain::Shrunk }
+    /// How a driver scores errors: as AIM does where the run is coupled with it, otherwise by the gain of a fit that is pulled.
+    pub(super) fn gain(&self) -> Gain {
+        match self.regime {
+            Regime::CoupledWithAim => Gain::AboveNoise,
+            Regime::Ample | Regime::Scarce => Gain::Shrunk,
+        }
     }
 
     /// The costs of the rounds. `rounds`: T, in which the budget of the rounds is split at first.
@@ -122,7 +119,7 @@ impl Setting {
         let budget = self.rounds();
         let step = Step::first(budget, rounds, share)?;
         let singles = match self.regime {
-            Regime::NoPaidChoices => self.percent(SINGLES),
+            Regime::Scarce => self.percent(SINGLES),
             _ => step.measure_times(singles),
         };
         let least_left = if self.regime == Regime::CoupledWithAim { 1 } else { ROUNDS_LEFT };

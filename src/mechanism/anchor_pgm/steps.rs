@@ -1,4 +1,4 @@
-//! The steps that the three mechanisms are made of: 0 to 3 of [`AnchorPgm`]; step 4 is in `publish.rs`.
+//! The steps that runs are made of: 0 to 2 of [`AnchorPgm`]; step 3 is in `publish.rs`.
 //!
 //! A resumed run goes through the same steps. It finds its choices and measurements where it would pay for them, and fits the
 //! experts again.
@@ -20,16 +20,15 @@ use crate::mechanism::{Mechanism, ModelState, Run, Task};
 use crate::observe::Observer;
 use crate::privacy::{Curator, Rho, SealedMarginals};
 
-/// The outcomes of the paid choices among models, which a checkpoint must keep; the models follow from the measurements.
+/// The outcome of the paid choice among models, which a checkpoint must keep; the models follow from the measurements.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Picks {
-    first: Option<usize>,
     pub(super) last: Option<usize>,
 }
 
 impl ModelState for Picks {
     const KIND: &'static str = "picks";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 }
 
 /// A run in progress, with all that its steps need.
@@ -63,7 +62,7 @@ impl<'r, 'c> AnchorRun<'r, 'c> {
         task: &Task<'r>,
         observer: &'r mut dyn Observer,
     ) -> Result<Self> {
-        let rounds = anchor.rounds_of(curator.domain().len(), !task.public.is_empty());
+        let rounds = anchor.rounds_of(curator.domain().len());
         let cliques = task.workload.downward_closure();
         let singles = cliques.iter().take_while(|clique| clique.len() == 1).count();
         adaptive::check_rounds(anchor.name(), rounds, singles)?;
@@ -115,31 +114,16 @@ impl<'r, 'c> AnchorRun<'r, 'c> {
         Ok(())
     }
 
-    /// Moves the base to what the single attributes say.
-    pub(super) fn move_base(&mut self) -> Result<()> {
+    /// Moves the bases to what the single attributes say.
+    pub(super) fn move_bases(&mut self) -> Result<()> {
         let singles = &self.run.measurements()[..self.singles];
-        self.panel.move_base(singles, self.run.checks())
+        self.panel.move_bases(singles, self.run.checks())
     }
 
     /// Charges every expert for how badly it predicted the single attributes.
     pub(super) fn charge_for_singles(&mut self) -> Result<()> {
         let singles = &self.run.measurements()[..self.singles];
         singles.iter().try_for_each(|single| self.panel.charge_all(single))
-    }
-
-    /// Chooses the first driver by mean workload error, where there is more than one expert. Returns its position.
-    pub(super) fn choose_first_driver(&mut self) -> Result<usize> {
-        let rho = self.setting.first_choice();
-        if self.picks.first.is_none() && !rho.is_zero() {
-            self.picks.first = Some(self.choose_model(&self.panel.models(), None, rho)?);
-            self.run.keep(&self.picks)?;
-            self.run.end_round()?;
-        }
-        let first = self.picks.first.unwrap_or(0);
-        if first >= self.panel.len() {
-            return Err(self.run.refused("a pick that names no expert"));
-        }
-        Ok(first)
     }
 
     /// Chooses a model by mean workload error. `favorite`: the one with a head start.
@@ -181,7 +165,7 @@ impl<'r, 'c> AnchorRun<'r, 'c> {
             let driver = self.panel.expert(driver);
             let limit_mib = driver.limit_mib(self.size_limit_mib, share);
             let held = driver.cliques(self.run.measurements());
-            let gain = self.setting.gain(driver.kind);
+            let gain = self.setting.gain();
             let Self { run, cliques, relevance, answers, .. } = self;
             let candidates = Candidates { cliques, relevance, answers };
             let clique = candidates.choose(run, &driver.model, &held, limit_mib, gain, cost)?;

@@ -27,6 +27,8 @@ pub(super) struct Trust {
     evidence: BTreeMap<usize, Evidence>,
     /// κ of every measurement, by its position.
     kappas: BTreeMap<usize, f64>,
+    /// So many marginals of a size are taken to have the largest κ beforehand.
+    seen: f64,
 }
 
 /// What one measurement says.
@@ -60,14 +62,28 @@ impl Evidence {
 }
 
 impl Trust {
-    /// `records`: m.
-    pub(super) fn new(records: f64) -> Self {
-        let finer = |kappa: &f64| Some(kappa / FINER_BY).filter(|kappa| *kappa > LEAST_KAPPA);
-        let grid = std::iter::successors(Some(records), finer).collect();
-        Self { grid, evidence: BTreeMap::new(), kappas: BTreeMap::new() }
+    /// In public tables. `records`: m.
+    pub(super) fn in_public(records: f64) -> Self {
+        Self::up_to(records, SEEN_FOR_MOST)
     }
 
-    /// m.
+    /// In independence, of which nothing is known beforehand. `total`: n, which is the largest κ.
+    pub(super) fn in_independence(total: f64) -> Self {
+        Self::up_to(total, 0.0)
+    }
+
+    /// The same before anything was measured.
+    pub(super) fn anew(&self) -> Self {
+        Self::up_to(self.records(), self.seen)
+    }
+
+    fn up_to(records: f64, seen: f64) -> Self {
+        let finer = |kappa: &f64| Some(kappa / FINER_BY).filter(|kappa| *kappa > LEAST_KAPPA);
+        let grid = std::iter::successors(Some(records), finer).collect();
+        Self { grid, evidence: BTreeMap::new(), kappas: BTreeMap::new(), seen }
+    }
+
+    /// The largest κ: m, or n for independence.
     pub(super) fn records(&self) -> f64 {
         self.grid[0]
     }
@@ -95,7 +111,7 @@ impl Trust {
             let own = || self.evidence.iter().filter(|(_, one)| one.clique.len() == size);
             let even = 1.0 / self.grid.len() as f64;
             let mut seen = vec![even; self.grid.len()];
-            seen[0] += SEEN_FOR_MOST;
+            seen[0] += self.seen;
             let mut shares = normalized(&seen);
             for _ in 0..EM_STEPS {
                 let mut sums = seen.clone();

@@ -14,7 +14,7 @@ fn measured(clique: usize, values: &[f64], stddev: f64) -> Measurement {
 
 /// m = 10,000, and noise of 10 on 1,000 records in two cells.
 fn learned(values: &[[f64; 2]]) -> (Trust, Vec<Measurement>) {
-    let mut trust = Trust::new(10_000.0);
+    let mut trust = Trust::in_public(10_000.0);
     let singles: Vec<Measurement> =
         values.iter().enumerate().map(|(i, values)| measured(i, values, 10.0)).collect();
     let expected: Vec<(usize, Vec<f64>)> =
@@ -36,9 +36,22 @@ fn what_agrees_keeps_its_trust_and_what_contradicts_loses_it() {
     assert!((means[1].iter().sum::<f64>() - 1000.0).abs() < 1e-6);
 }
 
+/// Ten marginals are taken beforehand to be as in the public tables, and none to be independent of one another.
+#[test]
+fn public_tables_are_trusted_beforehand_and_independence_is_not() {
+    let share = |mut trust: Trust| {
+        let single = measured(0, &[525.0, 475.0], 10.0);
+        trust.learn(std::slice::from_ref(&single), &[(0, vec![500.0, 500.0])]);
+        trust.share(0)
+    };
+    let (public, independent) =
+        (share(Trust::in_public(10_000.0)), share(Trust::in_independence(10_000.0)));
+    assert!(independent < 0.5 * public, "{independent}, {public}");
+}
+
 #[test]
 fn a_cell_without_public_records_may_hold_many_private_ones() {
-    let mut trust = Trust::new(10_000.0);
+    let mut trust = Trust::in_public(10_000.0);
     let single = measured(0, &[400.0, 600.0], 10.0);
     let expected = [(0, vec![1e-3, 999.999])];
     trust.learn(std::slice::from_ref(&single), &expected);
