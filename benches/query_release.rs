@@ -1,5 +1,5 @@
-//! Errors of the query-release mechanisms. `docs/results/weighted-supports.md`, `query-release.md` and
-//! `query-release-oracles.md` compare them with published figures.
+//! Errors of the query-release mechanisms. `docs/results/adaptive-measurements.md` and `pmw-pub.md`
+//! compare them with published figures.
 //!
 //! `cargo bench --bench query_release -- [SEEDS] [TABLE] [MECHANISM[:PARAMETERS] ...]`, by default 3 seeds,
 //! `adult-gem-reduced` and MWEM and PEP. Tables: `split90` (`adult-gem` with 4,873 public records, 4,080 of them

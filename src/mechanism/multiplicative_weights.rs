@@ -37,7 +37,7 @@ pub enum Reuse {
 /// reusing past ones is an improvement that its section 4 proposes.) No query is measured twice while others are left,
 /// [`Repeats::Excluded`]. (The paper selects among all queries in every round. The program of its first author,
 /// `mrtzh/PrivateMultiplicativeWeights.jl`, takes the errors of measured queries as 0. On Adult repeats are worse:
-/// `docs/results/weighted-supports.md`.) The queries are the cells of the workload's marginals; the workload's weights are
+/// `docs/results/adaptive-measurements.md`.) The queries are the cells of the workload's marginals; its weights are
 /// ignored. The distribution starts uniform. Structural zeros stay zero. The number of records n is treated as in
 /// [`crate::mechanism::Aim`].
 ///
@@ -75,7 +75,7 @@ impl Default for Mwem {
 /// A later program of theirs (`terranceliu/dp-query-release`) selects no query again: [`Repeats::Excluded`]. The two
 /// differ most where the public records cannot answer a query, as one that counts none of them: repeats spend many rounds
 /// on such a query and leave the weights as they are, while exclusion goes on to other queries that the records answer
-/// badly (`docs/results/query-release.md`).
+/// badly (`docs/results/pmw-pub.md`).
 ///
 /// ```
 /// # use jointly::domain::Domain;

@@ -407,7 +407,17 @@ fn a_run_that_fails_is_told_and_the_others_are_kept() {
 #[test]
 fn the_protocols_of_the_repository_are_read_to_the_end() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("protocols");
-    for name in ["jam.toml", "acs.toml", "adversarial.toml", "never-hurts.toml"] {
+    let names = [
+        "jam.toml",
+        "acs.toml",
+        "adversarial.toml",
+        "never-hurts.toml",
+        "pmw-pub.toml",
+        "adaptive-measurements.toml",
+        "jam-others.toml",
+        "repeats.toml",
+    ];
+    for name in names {
         let text = fs::read_to_string(folder.join(name)).unwrap();
         let bench = bench(&text);
         // The data are not there: that is found out only after the file is understood.

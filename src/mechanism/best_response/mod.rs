@@ -47,7 +47,7 @@ pub enum Oracle {
 /// Most cells of a table of all records, and of a junction tree, ...
 const MAX_CELLS: u64 = 1 << 22;
 /// ... and if nobody asked for them: beyond that, an integer program is faster
-/// (`docs/results/query-release-oracles.md`).
+/// (`docs/results/adaptive-measurements.md`).
 const MAX_AUTO_RECORDS: u64 = 1 << 20;
 const MAX_AUTO_TREE: u64 = 1 << 16;
 /// Most queries of an integer program, unless it was asked for.
