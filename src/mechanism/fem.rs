@@ -38,15 +38,16 @@ pub struct Fem {
     pub samples: u32,
     /// ν, the scale of the perturbation; at least 0.
     pub perturbation: f64,
-    /// The first rounds whose records are not released; below T. None as published.
-    pub burn_in: u32,
+    /// The first rounds whose records are not released; below T. `None`: half of the rounds (`docs/adr/0022-the-best-response-oracle.md`);
+    /// 0 as published.
+    pub burn_in: Option<u32>,
     /// How records are found.
     pub oracle: Oracle,
 }
 
 impl Default for Fem {
     fn default() -> Self {
-        Self { rounds: 100, samples: 50, perturbation: 0.5, burn_in: 0, oracle: Oracle::Auto }
+        Self { rounds: 100, samples: 50, perturbation: 0.5, burn_in: None, oracle: Oracle::Auto }
     }
 }
 
@@ -93,7 +94,8 @@ impl Game for Fem {
     }
 
     fn released<'b>(&self, batches: &'b [Batch]) -> &'b [Batch] {
-        batches.get(self.burn_in as usize..).unwrap_or(batches)
+        let burnt = self.burn_in.unwrap_or(self.rounds / 2);
+        batches.get(burnt as usize..).unwrap_or(batches)
     }
 }
 
@@ -112,9 +114,8 @@ impl Mechanism for Fem {
             let found = self.perturbation;
             return Err(Error::invalid_parameter("perturbation", found, "from 0 to 1,000,000"));
         }
-        if self.burn_in >= self.rounds {
-            let expected = "below the number of rounds";
-            return Err(Error::invalid_parameter("burn in", self.burn_in, expected));
+        if let Some(burnt) = self.burn_in.filter(|burnt| *burnt >= self.rounds) {
+            return Err(Error::invalid_parameter("burn in", burnt, "below the number of rounds"));
         }
         Ok(())
     }
@@ -148,7 +149,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         value_name: "ROUNDS",
         help: "Number of first rounds whose records are left out",
         form: Form::Count,
-        unset: "",
+        unset: "half of the rounds",
     },
     ORACLE,
 ];

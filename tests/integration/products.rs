@@ -142,6 +142,9 @@ fn the_options_of_the_papers_run_and_differ() {
     assert_ne!(mixture(&base), mixture(&with(NeuralFit { loss: Loss::L1, ..small() })));
     assert_ne!(mixture(&base), mixture(&with(NeuralFit { latents: Latents::Fresh, ..small() })));
     assert_eq!(mixture(&base), mixture(&with(small())));
+    let other = with(NeuralFit { start: 1, ..small() });
+    assert_ne!(mixture(&base), mixture(&other));
+    assert_eq!(base.ledger.spent(), other.ledger.spent());
 }
 
 /// The budget is spent when training fails, so there is a release all the same.

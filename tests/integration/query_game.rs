@@ -22,7 +22,7 @@ const ORACLES: [Oracle; 5] =
 /// Both, with few rounds.
 fn mechanisms(oracle: Oracle) -> [Box<dyn Mechanism + Send + Sync>; 2] {
     [
-        Box::new(Fem { rounds: 6, samples: 8, perturbation: 0.1, oracle, ..Fem::default() }),
+        Box::new(Fem { rounds: 6, samples: 8, perturbation: 0.1, burn_in: Some(0), oracle }),
         Box::new(DualQuery { rounds: Some(7), samples: 5, oracle, ..DualQuery::default() }),
     ]
 }
@@ -44,7 +44,7 @@ fn found(release: &Release) -> f64 {
 fn mechanisms_go_by_the_names_of_the_field_and_have_the_documented_defaults() {
     assert_eq!(mechanisms(Oracle::Auto).map(|mechanism| mechanism.name()), ["fem", "dual-query"]);
     let Fem { rounds, samples, perturbation, burn_in, oracle } = Fem::default();
-    assert_eq!((rounds, samples, burn_in, oracle), (100, 50, 0, Oracle::Auto));
+    assert_eq!((rounds, samples, burn_in, oracle), (100, 50, None, Oracle::Auto));
     assert_eq!(perturbation.to_bits(), 0.5_f64.to_bits());
     let DualQuery { rounds, samples, eta, .. } = DualQuery::default();
     assert_eq!((rounds, samples, eta.to_bits()), (None, 10, 2.0_f64.to_bits()));
@@ -179,10 +179,14 @@ fn every_round_releases_its_records_but_those_burnt_in() {
     let run = run();
     let all = run.release(&*mechanisms(Oracle::Auto)[0]);
     assert!((found(&all) - 48.0).abs() < 1e-9);
-    let burnt = Fem { rounds: 6, samples: 8, perturbation: 0.1, burn_in: 4, ..Fem::default() };
+    let burnt =
+        Fem { rounds: 6, samples: 8, perturbation: 0.1, burn_in: Some(4), ..Fem::default() };
     let burnt = run.release(&burnt);
     assert!((found(&burnt) - 16.0).abs() < 1e-9);
     assert_eq!((burnt.rounds, burnt.ledger), (all.rounds, all.ledger), "it is post-processing");
+    let by_default =
+        run.release(&Fem { rounds: 6, samples: 8, perturbation: 0.1, ..Fem::default() });
+    assert!((found(&by_default) - 24.0).abs() < 1e-9, "the first three rounds are left out");
     let one_a_round = run.release(&*mechanisms(Oracle::Auto)[1]);
     assert!((found(&one_a_round) - 7.0).abs() < 1e-9);
 }
@@ -270,7 +274,7 @@ fn parameters_out_of_range_are_refused() {
     };
     assert!(fem(|fem| fem.rounds = 1) && fem(|fem| fem.samples = 0));
     assert!(fem(|fem| fem.perturbation = -0.1) && fem(|fem| fem.perturbation = f64::NAN));
-    assert!(fem(|fem| fem.burn_in = 3) && fem(|fem| fem.samples = 10_001));
+    assert!(fem(|fem| fem.burn_in = Some(3)) && fem(|fem| fem.samples = 10_001));
     let dual = |change: fn(&mut DualQuery)| {
         let mut dual = DualQuery { rounds: Some(3), ..DualQuery::default() };
         change(&mut dual);

@@ -16,8 +16,6 @@ use crate::mechanism::{Run, Task};
 use crate::model::products::split::value_ranges;
 use crate::observe::Checks;
 
-/// The seed of the first weights and inputs. It is public, and the same for all runs.
-const SEED: u64 = 0;
 /// The rate of the last step of a round.
 const LAST_RATE: f64 = 1e-8;
 
@@ -85,6 +83,9 @@ pub struct NeuralFit {
     pub loss: Loss,
     /// When the random inputs are drawn.
     pub latents: Latents,
+    /// The seed of the first weights and inputs. It is public, and no noise comes from it: runs with several show how much of the
+    /// spread of errors is the start's.
+    pub start: u64,
 }
 
 impl Default for NeuralFit {
@@ -97,6 +98,7 @@ impl Default for NeuralFit {
             learning_rate: 2e-4,
             loss: Loss::L2,
             latents: Latents::Fixed,
+            start: 0,
         }
     }
 }
@@ -127,7 +129,7 @@ impl NeuralFit {
 /// Euclidean norm, fixed inputs, the last network, with twice its learning rate
 /// (`docs/adr/0021-mixtures-of-products.md`). The number of records n is treated as in [`crate::mechanism::Aim`].
 ///
-/// The first weights and inputs come from a fixed public seed; all else follows from the released measurements.
+/// The first weights and inputs come from a public seed, [`NeuralFit::start`]; all else follows from the released measurements.
 ///
 /// ```
 /// # use jointly::domain::Domain;
@@ -217,7 +219,7 @@ impl<'g> NeuralModel<'g> {
     fn new(settings: &'g NeuralFit, domain: &Domain) -> Result<Self> {
         let (shape, ranges) = (settings.shape(), value_ranges(domain));
         check_size(shape.numbers(ranges.last().map_or(0, |range| range.end)))?;
-        let network = Network::new(shape, ranges, SEED);
+        let network = Network::new(shape, ranges, settings.start);
         Ok(Self { settings, network, public: None, error: None })
     }
 }
@@ -266,7 +268,7 @@ impl Trained for NeuralModel<'_> {
             steps += 1;
         }
         if settings.latents == Latents::Fresh {
-            network.draw_latents(SEED);
+            network.draw_latents(settings.start);
             network.forward();
         }
         Ok(steps)

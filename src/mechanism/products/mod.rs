@@ -104,6 +104,13 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         unset: "",
     },
     Parameter {
+        name: "start",
+        value_name: "SEED",
+        help: "Public seed of the network's first weights and inputs",
+        form: Form::Whole,
+        unset: "",
+    },
+    Parameter {
         name: "pretrain-steps",
         value_name: "N",
         help: "Training steps on the public tables, before the rounds",
