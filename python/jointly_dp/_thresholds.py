@@ -124,7 +124,7 @@ def thresholds(
     >>> people = {"age": [i % 90 for i in range(4000)], "pay": [i % 7 for i in range(4000)]}
     >>> near = {"age": [10, 30, 50, 70], "pay": [1, 3, 5, 7]}
     >>> shares = jd.thresholds(people, ["age", "pay"], epsilon=1.0, delta=1e-6, public=near, questions="boxes")
-    >>> shares.answer("age <= 30 & pay <= 3").high < 0.5
+    >>> shares.answer("age <= 30 & pay <= 3").low < 0.3
     True
     >>> halves = jd.thresholds(people, ["age", "pay"], epsilon=1.0, delta=1e-6, public=near, questions="half-planes")
     >>> halves.answer("age + 10 * pay <= 200").value > 0.5

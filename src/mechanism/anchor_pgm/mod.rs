@@ -47,13 +47,13 @@ use steps::AnchorRun;
 ///             records, and these mixed with the driver
 /// ```
 ///
-/// How far each measured marginal leans to a base is learned from how badly it and all others of as many attributes
-/// were predicted (`trust.rs`). One record changes the mean workload error of a model by Δ₁ = 2 at most, whatever the number of marginals, so
-/// comparing whole models is cheap. Where n or the budget is so small that the choice of step 3 would be noise, no
-/// budget is spent on it: half of it measures the single attributes, the experts are charged for these too, and the leader is
-/// published, mixed with the public records if these are the better half. Where private measurements beat the public tables
-/// on every marginal of use, and without public tables, the second expert drives alone. All of these are decided from what is
-/// public or released: the budget, n, the public tables and the measurements (`docs/guide/mechanisms.md`).
+/// How far each measured marginal leans to a base is learned from how badly it and all others of as many attributes were
+/// predicted (`trust.rs`). One record changes the mean workload error of a model by Δ₁ = 2 at most, whatever the number of
+/// marginals, so comparing whole models is cheap. Where n or the budget is so small that the choice of step 3 would be noise,
+/// no budget is spent on it: half of it measures the single attributes, the experts are charged for these too, and the leader
+/// is published, mixed with the public records if these are the better half. Where private measurements beat the public
+/// tables on every marginal of use, and without public tables, the second expert drives alone. All of these are decided from
+/// what is public or released: the budget, n, the public tables and the measurements (`docs/guide/mechanisms.md`).
 ///
 /// The number of records n is treated as in [`crate::mechanism::Aim`]. Proofs: `docs/theory/pull.md`,
 /// `docs/theory/sensitivities.md`, `docs/theory/run.md`.
@@ -68,7 +68,7 @@ pub struct AnchorPgm {
     /// Maximum size of the model, in MiB (8 bytes per cell of every maximal clique); reached only when the budget is
     /// spent.
     pub size_limit_mib: f64,
-    /// Maximum number of oracle calls per fit of the expert without public tables.
+    /// Maximum number of oracle calls per fit of AIM's expert, with [`Chooser::Alone`]. Other fits end sooner.
     pub iterations: u32,
     /// Who chooses the marginals to measure.
     pub chooser: Chooser,
