@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::evaluation::settings::UnitSettings;
 use crate::evaluation::{
     CorrelationDifference, EditRules, EditViolations, EvaluationSettings, GroupDistances,
-    GroupScore, KMarginalScore, Measure, NumberComparison, PropensityScore, Regression,
+    GroupScore, KMarginalScore, Measure, NumberComparison, Prediction, PropensityScore, Regression,
     RegressionComparison, UniqueMatches, UnitComparison, UnitRecords, WorkloadError,
 };
 use crate::query::Workload;
@@ -31,6 +31,7 @@ pub struct Evaluation {
     pub(super) rules: Option<EditRules>,
     pub(super) groups: Option<Clique>,
     pub(super) by: Option<Clique>,
+    pub(super) predicted: Option<Clique>,
     pub(super) regressions: Vec<Regression>,
     pub(super) units: Option<UnitSettings>,
 }
@@ -62,6 +63,9 @@ pub struct Measures {
     /// [`Measure::UniqueMatches`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unique_matches: Option<UniqueMatches>,
+    /// [`Measure::SinglesAndPairs`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub singles_and_pairs: Option<SinglesAndPairs>,
     /// Violations of [`EvaluationSettings::rules`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edit_rules: Option<EditComparison>,
@@ -77,6 +81,31 @@ pub struct Measures {
     /// [`EvaluationSettings::regress`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub regressions: Vec<RegressionComparison>,
+    /// [`EvaluationSettings::predict`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub predictions: Vec<Prediction>,
+}
+
+/// Errors on the marginals that readers look at first. **Not private.**
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SinglesAndPairs {
+    /// All single attributes.
+    pub singles: WorkloadError,
+    /// All pairs of attributes.
+    pub pairs: WorkloadError,
+}
+
+impl SinglesAndPairs {
+    /// The errors of one table against another.
+    ///
+    /// # Errors
+    /// As [`WorkloadError::between`]; a single attribute has no pairs.
+    pub fn between(real: &Dataset, synthetic: &Dataset) -> Result<Self> {
+        let of = |k| -> Result<WorkloadError> {
+            WorkloadError::between(real, synthetic, &Workload::all_k_way(real.domain(), k)?, 0)
+        };
+        Ok(Self { singles: of(1)?, pairs: of(2)? })
+    }
 }
 
 /// Violations of edit rules in both tables.
@@ -150,12 +179,21 @@ impl Evaluation {
             unique_matches: asked(Measure::UniqueMatches)
                 .then(|| UniqueMatches::between(one, other))
                 .transpose()?,
+            singles_and_pairs: asked(Measure::SinglesAndPairs)
+                .then(|| SinglesAndPairs::between(one, other))
+                .transpose()?,
             edit_rules: self.rules.as_ref().map(violations).transpose()?,
             by_groups: self.groups.as_ref().map(by_groups).transpose()?,
             by_units: self.by_units(real, synthetic)?,
             numbers,
             regressions,
+            predictions: self.predictions(one, other)?,
         })
+    }
+
+    fn predictions(&self, real: &Dataset, synthetic: &Dataset) -> Result<Vec<Prediction>> {
+        let asked = self.predicted.iter().flat_map(Clique::iter);
+        asked.map(|attribute| Prediction::between(real, synthetic, attribute)).collect()
     }
 
     /// The error of a synthetic table on the workload.

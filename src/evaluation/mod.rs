@@ -13,6 +13,7 @@ mod logistic;
 mod marginals;
 mod measures;
 mod numbers;
+mod prediction;
 mod propensity;
 mod regression;
 mod settings;
@@ -24,8 +25,9 @@ pub use correlation::{Association, CorrelationDifference, DependenceDifference, 
 pub use edit_rules::{EditRules, EditViolations, RuleViolations};
 pub use group_score::{GroupDistance, GroupDistances, GroupScore};
 pub use k_marginal::KMarginalScore;
-pub use measures::{EditComparison, Evaluation, Measures};
+pub use measures::{EditComparison, Evaluation, Measures, SinglesAndPairs};
 pub use numbers::{ColumnComparison, GroupComparison, NumberComparison, NumberSummary};
+pub use prediction::{Predicted, Prediction};
 pub use propensity::PropensityScore;
 pub use regression::{Estimate, Regression, RegressionComparison, TermComparison};
 pub use settings::{EvaluationSettings, Measure, RulesSource};

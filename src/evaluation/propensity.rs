@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::data::{Dataset, Projectable};
 use crate::error::{Error, Result};
-use crate::evaluation::logistic::{Design, fit};
+use crate::evaluation::logistic::{Coding, fit};
 
 /// The propensity score's mean squared error (pMSE) of a synthetic table with N₂ records and a real table with N₁.
 /// **Not private.**
@@ -51,7 +51,12 @@ impl PropensityScore {
         if real.records() == 0 || synthetic.records() == 0 {
             return Err(Error::invalid_specification("table", "no record", "at least one"));
         }
-        let fitted = fit(&Design::new(real, synthetic)?);
+        let (tables, attributes) = ([real, synthetic], (0..real.domain().len()).collect());
+        let coding =
+            Coding::new(&tables, attributes, "the logistic regression of the propensity score")?;
+        let labels: Vec<bool> =
+            (0..real.records() + synthetic.records()).map(|i| i >= real.records()).collect();
+        let fitted = fit(&coding.design(&tables), &labels);
         let n = (real.records() + synthetic.records()) as f64;
         let c = synthetic.records() as f64 / n;
         let pmse = fitted.probabilities.iter().map(|p| (p - c) * (p - c)).sum::<f64>() / n;

@@ -25,6 +25,8 @@ pub enum Measure {
     Correlation,
     /// [`UniqueMatches`](crate::evaluation::UniqueMatches).
     UniqueMatches,
+    /// [`SinglesAndPairs`](crate::evaluation::SinglesAndPairs).
+    SinglesAndPairs,
 }
 
 /// The choices of [`EvaluationSettings::measures`].
@@ -36,6 +38,10 @@ const MEASURES: Choices = &[
     ),
     ("correlation", "Differences in Pearson's correlation and in Cramér's V, over all pairs"),
     ("unique-matches", "Unique real records that also occur in the synthetic table"),
+    (
+        "singles-and-pairs",
+        "Errors on all single attributes and on all pairs, whatever the workload",
+    ),
 ];
 
 /// Edit rules: a file of them, or the rules themselves as [`EditRules::from_json`] reads them.
@@ -88,6 +94,8 @@ settings! {
         by: Vec<String> = Vec::new(), Measures, Form::Names, "NAME,...";
         /// A linear regression to compare, such as 'INCOME ~ AGE + SEX'; may be given several times.
         regress: Vec<String> = Vec::new(), Measures, Form::Texts, "FORMULA";
+        /// Attributes, separated by commas: trains a classifier of each on the synthetic records, tests it on the real ones.
+        predict: Vec<String> = Vec::new(), Measures, Form::Names, "NAME,...";
         /// Column that identifies the unit of each record in both tables, such as a household; adds measures unit by unit.
         unit: Option<String> = None, Units, Form::Text, "COLUMN";
         /// Maximum number of records per unit; the measures of units count the first K in each file [default: all].
@@ -141,6 +149,7 @@ impl EvaluationSettings {
             rules,
             groups: attributes(&domain, &self.groups, "groups")?,
             by: attributes(&domain, &self.by, "by")?,
+            predicted: attributes(&domain, &self.predict, "predict")?,
             regressions: self.regress.iter().map(regression).collect::<Result<_>>()?,
             units: self.units(schema)?,
         })

@@ -10,7 +10,7 @@ use jointly::data::{
     Dataset, Labels, Projectable, PublicData, WholeTable, read_public_csv, write_csv,
 };
 use jointly::domain::Schema;
-use jointly::evaluation::{ColumnComparison, Evaluation, Measures, WorkloadError};
+use jointly::evaluation::{ColumnComparison, Evaluation, Measures, Prediction, WorkloadError};
 use jointly::mechanism::Task;
 use jointly::model::Drawing;
 use jointly::observe::Silent;
@@ -213,6 +213,21 @@ fn set_measures(row: &mut Row, measured: &Measures) {
     }
     row.unique_matches = measured.unique_matches.as_ref().map(|found| found.matched);
     row.unique_share = measured.unique_matches.as_ref().map(|found| found.share_of_unique);
+    if let Some(found) = &measured.singles_and_pairs {
+        row.singles_l1 = Some(found.singles.mean_l1);
+        row.singles_max = Some(found.singles.max_query);
+        row.pairs_l1 = Some(found.pairs.mean_l1);
+        row.pairs_max = Some(found.pairs.max_query);
+    }
+    let predicted = |of: fn(&Prediction) -> f64| {
+        let values = measured.predictions.iter().map(of);
+        let count = measured.predictions.len();
+        (count > 0).then(|| values.sum::<f64>() / count as f64)
+    };
+    row.predicted_area = predicted(|found| found.synthetic.area);
+    row.predicted_area_real = predicted(|found| found.real.area);
+    row.predicted_right = predicted(|found| found.synthetic.right);
+    row.predicted_right_real = predicted(|found| found.real.right);
     row.edit_share = measured.edit_rules.as_ref().map(|found| found.synthetic.share);
     row.edit_share_real = measured.edit_rules.as_ref().map(|found| found.real.share);
     let columns = measured.numbers.as_ref().map_or(&[][..], |found| &found.columns);

@@ -50,8 +50,8 @@ pub(super) struct Expert {
 impl Expert {
     /// A model of measurements and public tables. `records`: m, which is κ as far as measurements do not doubt it.
     ///
-    /// It starts ahead by ln of [`FAILS_ONE_IN`] nats. If measurements are as it predicts, another model ever predicts them better by
-    /// more than this in one of so many runs at most (Ville's inequality).
+    /// It starts ahead by ln of [`FAILS_ONE_IN`] nats. If measurements are as it predicts, the probability that another model
+    /// ever predicts them better by more than this is at most 1 in [`FAILS_ONE_IN`] (Ville's inequality).
     pub(super) fn over_public(base: Base, records: f64) -> Self {
         let found = Self::over(ExpertKind::Base, base, Trust::in_public(records));
         Self { charge: -FAILS_ONE_IN.ln(), ..found }
@@ -75,8 +75,8 @@ impl Expert {
         checks: &dyn Checks,
     ) -> Result<Vec<(Clique, f64)>> {
         let Some((base, trust)) = &self.base else { return Ok(Vec::new()) };
-        let (base, shares) = base.moved(singles, trust.anew(), checks)?;
-        let moved = Self::over(self.kind, base, trust.anew());
+        let (base, shares) = base.moved(singles, trust.unlearned(), checks)?;
+        let moved = Self::over(self.kind, base, trust.unlearned());
         *self = Self { charge: self.charge, expected: self.expected.clone(), ..moved };
         Ok(shares)
     }
@@ -206,13 +206,14 @@ impl Expert {
     fn fit_over_base(&mut self, held: &[Measurement], checks: &dyn Checks) -> Result<()> {
         let Some((base, trust)) = &self.base else { return Ok(()) };
         let domain = &self.model.domain().clone();
-        // Less noise where the public tables are doubted is the same as less κ there.
-        let believe = |(i, given): (&usize, &Measurement)| Measurement {
-            stddev: given.stddev * trust.share(*i).sqrt(),
-            ..given.clone()
+        let (targets, pull) = match self.kind {
+            ExpertKind::Base => (trust.weighted(&self.held, held), trust.records()),
+            ExpertKind::Alone => trust.shrunk(&self.held, held, |single| {
+                let of_base = base.model.marginals(std::slice::from_ref(single))?;
+                Ok(of_base[0].values().to_vec())
+            })?,
         };
-        let believed: Vec<Measurement> = self.held.iter().zip(held).map(believe).collect();
-        let loss = SquaredLoss::new(domain, &believed, Weighting::InverseVariance)?;
+        let loss = SquaredLoss::new(domain, &targets, Weighting::InverseVariance)?;
         let total = self.model.total();
         let (oracle, warm) = match &self.over {
             Some((earlier, delta)) => {
@@ -221,7 +222,7 @@ impl Expert {
             }
             None => (OverBase::new(domain, &base.potentials, loss.layout())?, None),
         };
-        let (stopping, pull) = (Stopping::certified(GAP, CALLS), trust.records());
+        let stopping = Stopping::certified(GAP, CALLS);
         let method = AcceleratedBregman { stopping, pull, ..AcceleratedBregman::default() };
         let estimate =
             method.estimate(&Interruptible { oracle: &oracle, checks }, &loss, total, warm)?;
@@ -231,8 +232,7 @@ impl Expert {
             total,
         )?;
         self.oracle_calls += estimate.oracle_calls;
-        // The excess is over the noise that measurements have, not over the smaller noise that is believed where they contradict
-        // the base.
+        // The excess is over the noise that measurements have, not over that of the targets.
         let given = SquaredLoss::new(domain, held, Weighting::InverseVariance)?;
         self.pulled = Some(Certificate {
             loss: estimate.loss,

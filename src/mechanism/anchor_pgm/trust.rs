@@ -9,10 +9,13 @@
 //!    as if ten more had been seen for κ = m                   (Stephens 2017: a penalty of 10 that favors the null)
 //! 3  P(κ_j | y_r) ∝ π_j Π_c N(y_c; q_c, σ² + n q_c/κ_j), and κ_r = exp Σ_j P(κ_j | y_r) ln κ_j
 //! ```
+//!
+//! A fit has one pull, and takes κ_r in as one of two targets: [`Trust::weighted`] or [`Trust::shrunk`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::Clique;
+use crate::error::Result;
 use crate::measurement::Measurement;
 use crate::mechanism::anchor_pgm::constants::{
     EM_STEPS, FINER_BY, LEAST_KAPPA, LEAST_WEIGHT, SEEN_FOR_MOST,
@@ -35,6 +38,8 @@ pub(super) struct Trust {
 #[derive(Clone, Debug)]
 struct Evidence {
     clique: Clique,
+    /// q_r, when it was measured.
+    expected: Vec<f64>,
     /// The log-likelihood of every κ, but for a constant.
     likelihoods: Vec<f64>,
     /// `n q̄/σ²`, with q̄ the mean of the expected cells: the mean cell leans to the base by 1/(1 + this/κ).
@@ -55,6 +60,7 @@ impl Evidence {
         };
         Self {
             clique: measurement.clique.clone(),
+            expected: expected.to_vec(),
             likelihoods: grid.iter().map(likelihood).collect(),
             precision: total * total / (expected.len() as f64 * noise),
         }
@@ -73,7 +79,7 @@ impl Trust {
     }
 
     /// The same before anything was measured.
-    pub(super) fn anew(&self) -> Self {
+    pub(super) fn unlearned(&self) -> Self {
         Self::up_to(self.records(), self.seen)
     }
 
@@ -139,15 +145,59 @@ impl Trust {
         self.evidence.iter().map(|(position, own)| (&own.clique, self.share(*position)))
     }
 
-    /// The mean of a marginal given its measurement and its κ: `q + (n q/κ)/(σ² + n q/κ) (y - q)` in every cell.
+    /// Targets of a fit that is pulled by κ = m: the measurements, each counted m/κ_r times, which is the same as a pull by κ_r
+    /// (`docs/theory/pull.md`, *A pull of its own for each clique*). A marginal counts as often as the most doubted one that it
+    /// is part of. Else a pair, off in its dependence, would outweigh what its single attributes say of themselves.
     ///
-    /// `position`: where the measurement was learned, with `expected`.
-    pub(super) fn mean(
+    /// `positions`: of the measurements.
+    pub(super) fn weighted(
         &self,
-        position: usize,
-        measurement: &Measurement,
-        expected: &[f64],
-    ) -> Vec<f64> {
+        positions: &[usize],
+        measurements: &[Measurement],
+    ) -> Vec<Measurement> {
+        let weigh = |given: &Measurement| {
+            let whole = positions.iter().zip(measurements);
+            let whole = whole.filter(|(_, other)| given.clique.is_subset(&other.clique));
+            let share = whole.map(|(at, _)| self.share(*at)).fold(1.0, f64::min);
+            Measurement { stddev: given.stddev * share.sqrt(), ..given.clone() }
+        };
+        measurements.iter().map(weigh).collect()
+    }
+
+    /// Targets of a fit that is pulled by the least κ_r only: mean and mean variance of each marginal given its measurement,
+    /// [`Self::mean`] and `1/(1/σ² + κ_r/(n q̄))`. Returns that κ too.
+    ///
+    /// With weights instead, first measurements, of the marginals furthest from independence, would count a thousand times as
+    /// often as later ones, and drown them. `positions`: of the measurements. `of_base`: the marginal of the base for those that
+    /// the base has moved to.
+    ///
+    /// # Errors
+    /// Those of `of_base`.
+    pub(super) fn shrunk(
+        &self,
+        positions: &[usize],
+        measurements: &[Measurement],
+        of_base: impl Fn(&Clique) -> Result<Vec<f64>>,
+    ) -> Result<(Vec<Measurement>, f64)> {
+        let shrink = |(at, given): (&usize, &Measurement)| -> Result<Measurement> {
+            let Some(own) = self.evidence.get(at) else {
+                return Ok(Measurement { values: of_base(&given.clique)?, ..given.clone() });
+            };
+            let gained = 1.0 + self.kappas[at] / own.precision;
+            Ok(Measurement {
+                values: self.mean(*at, given),
+                stddev: given.stddev / gained.sqrt(),
+                ..given.clone()
+            })
+        };
+        let targets = positions.iter().zip(measurements).map(shrink).collect::<Result<_>>()?;
+        let least = positions.iter().map(|at| self.share(*at)).fold(1.0, f64::min);
+        Ok((targets, least * self.records()))
+    }
+
+    /// The mean of a learned marginal given its measurement and its κ: `q + (n q/κ)/(σ² + n q/κ) (y - q)` in every cell.
+    pub(super) fn mean(&self, position: usize, measurement: &Measurement) -> Vec<f64> {
+        let expected = &self.evidence[&position].expected;
         let total: f64 = expected.iter().sum();
         let noise = measurement.stddev * measurement.stddev;
         let of_cell = |(y, q): (&f64, &f64)| {

@@ -63,6 +63,31 @@ pub struct Row {
     pub unique_matches: Option<u64>,
     /// Their share of all unique real records.
     pub unique_share: Option<f64>,
+    /// Mean L1 distance of all single attributes.
+    #[serde(default)]
+    pub singles_l1: Option<f64>,
+    /// The largest error of a value of one, as a probability.
+    #[serde(default)]
+    pub singles_max: Option<f64>,
+    /// Mean L1 distance of all pairs of attributes.
+    #[serde(default)]
+    pub pairs_l1: Option<f64>,
+    /// The largest error of a cell of one, as a probability.
+    #[serde(default)]
+    pub pairs_max: Option<f64>,
+    /// Area under the receiver operating characteristic of a classifier trained on the synthetic records; mean over the
+    /// attributes to predict.
+    #[serde(default)]
+    pub predicted_area: Option<f64>,
+    /// The same, trained on real records.
+    #[serde(default)]
+    pub predicted_area_real: Option<f64>,
+    /// The share of real records that it predicts right.
+    #[serde(default)]
+    pub predicted_right: Option<f64>,
+    /// The same, trained on real records.
+    #[serde(default)]
+    pub predicted_right_real: Option<f64>,
     /// Share of records that violate an edit rule.
     pub edit_share: Option<f64>,
     /// The same for the real table.

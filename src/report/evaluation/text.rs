@@ -64,6 +64,22 @@ pub(super) fn rows(found: &Measures) -> Vec<(String, String)> {
         row("  of them in the synthetic table", &grouped(found.matched));
         row("  as a share of the unique ones", &percent(found.share_of_unique));
     }
+    if let Some(found) = &found.singles_and_pairs {
+        row("Single attributes, mean L1 distance", &short(found.singles.mean_l1));
+        row("  largest error of a value", &short(found.singles.max_query));
+        row("Pairs, mean L1 distance", &short(found.pairs.mean_l1));
+        row("  largest error of a cell", &short(found.pairs.max_query));
+    }
+    for found in &found.predictions {
+        row(
+            &format!("Classifier of {}, area under ROC", found.attribute),
+            &short(found.synthetic.area),
+        );
+        row("  trained on real records", &short(found.real.area));
+        row("  right, share of real records", &percent(found.synthetic.right));
+        row("  trained on real records", &percent(found.real.right));
+        row("  by the most frequent value", &percent(found.most_frequent));
+    }
     if let Some(EditComparison { real, synthetic }) = &found.edit_rules {
         row("Records against an edit rule, synthetic", &grouped(synthetic.violating));
         row("  as a share", &percent(synthetic.share));

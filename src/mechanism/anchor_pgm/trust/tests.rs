@@ -29,7 +29,7 @@ fn what_agrees_keeps_its_trust_and_what_contradicts_loses_it() {
     let shares = [trust.share(0), trust.share(1)];
     assert!(shares[0] > 0.5 && shares[1] < 0.05, "{shares:?}");
     assert_eq!(trust.shares().map(|(_, share)| share).collect::<Vec<_>>(), shares);
-    let means = [0, 1].map(|i| trust.mean(i, &singles[i], &[500.0, 500.0]));
+    let means = [0, 1].map(|i| trust.mean(i, &singles[i]));
     // σ² = 100 and n q/m = 50: two thirds of the way stay with the base, where κ = m.
     assert!((means[0][0] - 501.7).abs() < 0.5, "{means:?}");
     assert!((means[1][0] - 900.0).abs() < 4.0, "{means:?}");
@@ -50,12 +50,58 @@ fn public_tables_are_trusted_beforehand_and_independence_is_not() {
 }
 
 #[test]
+fn a_marginal_counts_as_often_as_the_most_doubted_one_that_it_is_part_of() {
+    let mut trust = Trust::in_public(10_000.0);
+    let pair = |b| Measurement {
+        clique: Clique::new([0, b]),
+        ..measured(0, &[900.0, 100.0, 0.0, 0.0], 10.0)
+    };
+    let all =
+        [measured(0, &[505.0, 495.0], 10.0), pair(1), measured(1, &[505.0, 495.0], 10.0), pair(2)];
+    // The first single attribute is among those that the base moved to.
+    trust.learn(&all, &[(1, vec![250.0; 4]), (2, vec![500.0, 500.0]), (3, vec![250.0; 4])]);
+    let (right, wrong) = (trust.share(2), trust.share(1));
+    assert!(wrong < 0.1 * right, "{wrong}, {right}");
+    let counted = |held: &[usize]| -> Vec<f64> {
+        let given: Vec<Measurement> = held.iter().map(|at| all[*at].clone()).collect();
+        let share = |target: &Measurement| (target.stddev / 10.0).powi(2);
+        trust.weighted(held, &given).iter().map(share).collect()
+    };
+    let close = |found: Vec<f64>, expected: &[f64]| {
+        assert!(
+            found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12),
+            "{found:?}, {expected:?}"
+        );
+    };
+    close(counted(&[0, 2]), &[1.0, right]);
+    close(counted(&[0, 2, 3]), &[wrong, right, wrong]);
+    close(counted(&[0, 2, 1]), &[wrong, wrong, wrong]);
+}
+
+#[test]
+fn shrunk_targets_are_means_and_variances_by_hand() {
+    let (trust, singles) = learned(&[[505.0, 495.0], [900.0, 100.0]]);
+    let of_base = |_: &Clique| Ok(vec![510.0, 490.0]);
+    let three = [singles.clone(), vec![measured(2, &[0.0, 1000.0], 10.0)]].concat();
+    let (targets, pull) = trust.shrunk(&[0, 1, 7], &three, of_base).unwrap();
+    for at in [0, 1] {
+        assert_eq!(targets[at].values, trust.mean(at, &singles[at]));
+        // n q/κ = 500,000/κ beside σ² = 100.
+        let variance = 1.0 / (1.0 / 100.0 + trust.kappas[&at] / 500_000.0);
+        assert!((targets[at].stddev.powi(2) / variance - 1.0).abs() < 1e-9);
+    }
+    // Not learned: the base has moved to it.
+    assert_eq!((targets[2].values[0], targets[2].stddev), (510.0, 10.0));
+    assert!((pull / (10_000.0 * trust.share(1)) - 1.0).abs() < 1e-12);
+}
+
+#[test]
 fn a_cell_without_public_records_may_hold_many_private_ones() {
     let mut trust = Trust::in_public(10_000.0);
     let single = measured(0, &[400.0, 600.0], 10.0);
     let expected = [(0, vec![1e-3, 999.999])];
     trust.learn(std::slice::from_ref(&single), &expected);
-    let mean = trust.mean(0, &single, &expected[0].1);
+    let mean = trust.mean(0, &single);
     assert!((mean[0] - 400.0).abs() < 5.0, "{mean:?}");
 }
 
