@@ -134,14 +134,14 @@ def test_measures_are_those_of_the_command_line(schema, folder, command):
     (folder / "rules.json").write_text(json.dumps(rules))
     words = (
         "evaluate --private private.csv --synthetic public.csv --schema schema.json --workload all-2-way --json --worst 4 "
-        "--measures k-marginal,propensity,correlation,unique-matches --k 2 --draws 3 --rules rules.json --groups sex "
-        "--by sex,job --regress age~sex+kids --regress pay~age --unit home --max-records 2 --unit-columns job "
+        "--measures k-marginal,propensity,correlation,unique-matches,singles-and-pairs --k 2 --draws 3 --rules rules.json --groups sex "
+        "--by sex,job --predict sex,job --regress age~sex+kids --regress pay~age --unit home --max-records 2 --unit-columns job "
         "--per-unit sex=1 --report theirs.html"
     )
     theirs = json.loads(told(command, folder, words))
     asked = {
-        "measures": ["k-marginal", "propensity", "correlation", "unique-matches"],
-        "k": np.int64(2), "draws": 3, "groups": ["sex"], "by": ("sex", "job"), "regress": ["age~sex+kids", "pay~age"],
+        "measures": ["k-marginal", "propensity", "correlation", "unique-matches", "singles-and-pairs"],
+        "k": np.int64(2), "draws": 3, "groups": ["sex"], "by": ("sex", "job"), "predict": ["sex", "job"], "regress": ["age~sex+kids", "pay~age"],
         "unit": "home", "max_records": 2, "unit_columns": ["job"], "per_unit": ["sex=1"], "worst": 4,
     }  # fmt: skip
     assert set(jd.evaluation_settings()) == {*asked, "rules", "workload", "max_cells"}, "every setting is tried"

@@ -371,18 +371,26 @@ fn more_measures_and_edit_rules_are_those_computed_by_hand() {
     );
     let command = "evaluate --real real.csv --synthetic fake.csv --schema domain.json \
                    --workload all-1-way --k 2 --rules rules.json \
-                   --measures k-marginal,propensity,correlation,unique-matches";
+                   --measures k-marginal,propensity,correlation,unique-matches,singles-and-pairs --predict b";
     let answer: Value = serde_json::from_str(&bench.succeed(&format!("{command} --json"))).unwrap();
     assert_eq!(answer["private"], false);
     // (3, 0, 0, 1) / 4 against (1, 0, 1, 2) / 4: L1 1.
     close(&answer["k_marginal"]["score"], 500.0);
     close(&answer["correlation"]["pearson"]["max"], 1.0 - 1.0 / 3.0_f64.sqrt());
     close(&answer["unique_matches"]["share_of_unique"], 1.0);
+    // a: (3, 1) / 4 against (1, 3) / 4; b: (3, 1) / 4 against (2, 2) / 4.
+    close(&answer["singles_and_pairs"]["singles"]["mean_l1"], 0.75);
+    close(&answer["singles_and_pairs"]["pairs"]["max_query"], 0.5);
+    // Of those with a = 1 two of three have b = 1, and of those with a = 0 none.
+    close(&answer["predictions"][0]["synthetic"]["right"], 1.0);
+    close(&answer["predictions"][0]["synthetic"]["area"], 1.0);
+    close(&answer["predictions"][0]["most_frequent"], 0.75);
     close(&answer["edit_rules"]["synthetic"]["share"], 0.25);
     assert_eq!(answer["edit_rules"]["real"]["violating"], 0);
     assert!(answer["propensity"]["ratio"].as_f64().unwrap() > 1.0);
     let text = bench.succeed(command);
     assert!(text.starts_with("NOT PRIVATE") && text.contains("against 'r'"), "{text}");
+    assert!(text.contains("Classifier of b, area under ROC") && text.contains("Pairs, mean L1"));
     let plain: Value = serde_json::from_str(&bench.succeed(
         "evaluate --real real.csv --synthetic fake.csv --schema domain.json --workload all-1-way --json",
     ))

@@ -186,8 +186,8 @@ fn runs_that_use_no_public_table_are_shared_by_data_sets_with_the_same_private_t
 #[test]
 fn splits_selected_columns_measures_and_rules_are_heeded() {
     let protocol = PROTOCOL
-        .replace("public = [\"public.csv\"]", "split = { every = 4 }\ndrop = [\"*\"]\nkeep = [\"a\", \"b\", \"d\"]\nrules = \"rules.json\"")
-        .replace("iterations", "measures = [\"k-marginal\", \"propensity\", \"correlation\", \"unique-matches\"]\nk = 2\niterations");
+        .replace("public = [\"public.csv\"]", "split = { every = 4 }\ndrop = [\"*\"]\nkeep = [\"a\", \"b\", \"d\"]\nrules = \"rules.json\"\npredict = [\"b\"]")
+        .replace("iterations", "measures = [\"k-marginal\", \"propensity\", \"correlation\", \"unique-matches\", \"singles-and-pairs\"]\nk = 2\niterations");
     let bench = bench(&protocol);
     bench.write(
         "rules.json",
@@ -195,7 +195,17 @@ fn splits_selected_columns_measures_and_rules_are_heeded() {
     );
     bench.succeed("compare small.toml --out out --seed 0 --epsilon 5");
     let file = "out/results.csv";
-    for name in ["k_marginal", "pmse_ratio", "cramers_v_max", "unique_share", "edit_share"] {
+    for name in [
+        "k_marginal",
+        "pmse_ratio",
+        "cramers_v_max",
+        "unique_share",
+        "edit_share",
+        "singles_l1",
+        "pairs_max",
+        "predicted_area",
+        "predicted_right_real",
+    ] {
         let values = column(&bench, file, name);
         assert!(values[0].is_empty(), "marginals alone have no records: {name}");
         assert!(values[1..].iter().all(|value| value.parse::<f64>().is_ok()), "{name}: {values:?}");
@@ -204,6 +214,8 @@ fn splits_selected_columns_measures_and_rules_are_heeded() {
     let [errors, scores] = ["workload_error", "k_marginal"].map(|name| column(&bench, file, name));
     let [error, score] = [&errors, &scores].map(|values| values[2].parse::<f64>().unwrap());
     assert!((score - 1000.0 * (1.0 - error / 2.0)).abs() < 1e-9);
+    // Pairs are the workload here.
+    assert_eq!(column(&bench, file, "pairs_l1")[1..], errors[1..]);
     assert!(bench.read("out/comparison.html").contains("k-marginal score"));
     let by_value = protocol.replace("{ every = 4 }", "{ attribute = \"d\", codes = [3] }");
     bench.write("small.toml", &by_value);

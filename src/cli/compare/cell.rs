@@ -185,6 +185,9 @@ impl Digests {
         if let Some(spoil) = spoil {
             text += &serde_json::to_string(spoil).map_err(failed)?;
         }
+        if !asked.predict.is_empty() {
+            text += &serde_json::to_string(&asked.predict).map_err(failed)?;
+        }
         let mut digest = hex(&Sha256::digest(text.as_bytes()));
         digest.truncate(16);
         Ok(digest)

@@ -81,6 +81,9 @@ pub(super) struct DataSet {
     /// Grouping attributes of the group score, outermost first. They are also the groups of `ide`.
     #[serde(default)]
     groups: Vec<String>,
+    /// Attributes of which a classifier is trained on the synthetic records.
+    #[serde(default)]
+    predict: Vec<String>,
     mechanisms: Option<Vec<String>>,
     #[serde(default)]
     tuning: BTreeMap<String, Map<String, Value>>,
@@ -232,7 +235,9 @@ impl Protocol {
             split.check(&whole.select(&attributes)?.domain(), &place)?;
         }
         let spoiled = set.spoil.as_ref().map_or(&[][..], Spoil::names);
-        for (key, names) in [("groups", &set.groups[..]), ("spoil", spoiled)] {
+        let named =
+            [("groups", &set.groups[..]), ("predict", &set.predict[..]), ("spoil", spoiled)];
+        for (key, names) in named {
             if let Some(unknown) = names.iter().find(|name| !attributes.contains(name)) {
                 let place = format!("{}, data set '{}', {key}", self.file, set.name);
                 let expected = "attributes that take part";
@@ -269,6 +274,7 @@ impl Protocol {
                 draws: self.draws,
                 rules: set.rules.as_ref().map(find).transpose()?.map(RulesSource::File),
                 groups: set.groups.clone(),
+                predict: set.predict.clone(),
                 ..EvaluationSettings::default()
             },
         })

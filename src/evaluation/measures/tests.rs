@@ -25,12 +25,13 @@ fn everything() -> serde_json::Value {
     json!({
         "workload": "all-2-way",
         "worst": 1,
-        "measures": ["k-marginal", "propensity", "correlation", "unique-matches"],
+        "measures": ["k-marginal", "propensity", "correlation", "unique-matches", "singles-and-pairs"],
         "k": 2,
         "rules": {"rules": [{"name": "the young live in town 0", "forbidden": {"age": {"to": 18}, "town": {"not": ["0"]}}}]},
         "groups": ["sex"],
         "by": ["sex"],
         "regress": ["age ~ sex"],
+        "predict": ["town", "sex"],
         "unit": "home",
         "max-records": 2,
         "unit-columns": ["town"],
@@ -67,6 +68,9 @@ fn every_measure_that_is_asked_for_is_that_of_its_own_function() {
     assert_eq!(json_of(&found.correlation), json_of(&Some(correlation)));
     let matches = UniqueMatches::between(one, other).unwrap();
     assert_eq!(json_of(&found.unique_matches), json_of(&Some(matches)));
+    assert_eq!(found.singles_and_pairs, Some(SinglesAndPairs::between(one, other).unwrap()));
+    let [sex, town] = [0, 2].map(|attribute| Prediction::between(one, other, attribute).unwrap());
+    assert_eq!(found.predictions, [sex, town]);
     let rules = found.edit_rules.unwrap();
     assert_eq!((rules.real.violating, rules.synthetic.violating), (1, 1));
     let groups = GroupScore::default().between(one, other, &Clique::new([0]), &mut rng()).unwrap();

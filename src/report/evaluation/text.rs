@@ -75,9 +75,9 @@ pub(super) fn rows(found: &Measures) -> Vec<(String, String)> {
             &format!("Classifier of {}, area under ROC", found.attribute),
             &short(found.synthetic.area),
         );
-        row("  trained on real records", &short(found.real.area));
+        row("  the same, trained on real records", &short(found.real.area));
         row("  right, share of real records", &percent(found.synthetic.right));
-        row("  trained on real records", &percent(found.real.right));
+        row("  the same, trained on real records", &percent(found.real.right));
         row("  by the most frequent value", &percent(found.most_frequent));
     }
     if let Some(EditComparison { real, synthetic }) = &found.edit_rules {
