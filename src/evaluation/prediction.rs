@@ -70,22 +70,19 @@ impl Prediction {
             let positions = (0..).zip(0..real.records()).filter(|(_, i)| i % 2 == parity);
             real.take(&positions.map(|(at, _)| at).collect::<Vec<u32>>())
         };
-        let halves = [half(0), half(1)];
-        let of = |trained: [&Dataset; 2]| -> Result<Predicted> {
-            let mut sum = [0.0, 0.0];
-            for (trained, tested) in trained.into_iter().zip(&halves) {
-                let classifier = Classifier::train(trained, attribute)?;
-                let found = classifier.test(tested, attribute);
-                let share = tested.records() as f64 / real.records() as f64;
-                sum = [sum[0] + share * found.right, sum[1] + share * found.area];
-            }
-            Ok(Predicted { right: sum[0], area: sum[1] })
+        let trained_on = |trained, tested| -> Result<Predicted> {
+            Ok(Classifier::train(trained, attribute)?.test(tested, attribute))
         };
+        let (even, odd) = (half(0), half(1));
+        let halves = [trained_on(&odd, &even)?, trained_on(&even, &odd)?];
+        let share = even.records() as f64 / real.records() as f64;
+        let mean =
+            |of: fn(&Predicted) -> f64| share * of(&halves[0]) + (1.0 - share) * of(&halves[1]);
         let most = counts(real, attribute).into_iter().max().unwrap_or(0);
         Ok(Self {
             attribute: name,
-            synthetic: of([synthetic, synthetic])?,
-            real: of([&halves[1], &halves[0]])?,
+            synthetic: trained_on(synthetic, real)?,
+            real: Predicted { right: mean(|found| found.right), area: mean(|found| found.area) },
             most_frequent: most as f64 / real.records() as f64,
         })
     }
