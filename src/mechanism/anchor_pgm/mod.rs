@@ -48,7 +48,7 @@ use steps::AnchorRun;
 /// ```
 ///
 /// How far each measured marginal leans to a base is learned from how badly it and all others of as many attributes were
-/// predicted (`trust.rs`). One record changes the mean workload error of a model by Δ₁ = 2 at most, whatever the number of
+/// predicted (`trust.rs`): with public tables by its weight, with independence by shrinking it before the fit. One record changes the mean workload error of a model by Δ₁ = 2 at most, whatever the number of
 /// marginals, so comparing whole models is cheap. Where n or the budget is so small that the choice of step 3 would be noise,
 /// no budget is spent on it: half of it measures the single attributes, the experts are charged for these too, and the leader
 /// is published, mixed with the public records if these are the better half. Where private measurements beat the public
