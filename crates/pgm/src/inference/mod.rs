@@ -16,6 +16,7 @@ mod plan;
 mod search;
 mod semiring;
 mod structure;
+mod under_totals;
 mod vector;
 
 pub use belief_propagation::{BeliefPropagation, BeliefWorkspace};
@@ -27,6 +28,7 @@ pub use listed_records::ListedRecords;
 #[cfg(test)]
 pub(crate) use log_space::LogSpace;
 pub use over_base::{OverBase, OverBaseWorkspace};
+pub use under_totals::{UnderTotals, UnderTotalsWorkspace};
 
 use crate::error::Result;
 use crate::table::{Marginals, Potentials};
@@ -61,7 +63,8 @@ pub trait MarginalOracle: Sync {
         mu: &mut Marginals,
     ) -> Result<f64>;
 
-    /// `max_x Σ_r θ_r(x_r)` over all records of the domain; `None` for an oracle that cannot find it. Estimators then give
+    /// `max_x Σ_r θ_r(x_r)` over all records of the domain, or an upper bound of the mean of `Σ_r θ_r` under any distribution of
+    /// the oracle; `None` for an oracle that cannot find it. Estimators then give
     /// no lower bound.
     ///
     /// # Errors

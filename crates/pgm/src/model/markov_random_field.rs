@@ -6,9 +6,9 @@ use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::estimation::{EstimatorKind, SquaredLoss, Stopping, Weighting};
 use crate::graph;
-use crate::inference::{BeliefPropagation, Calibrated};
+use crate::inference::{BeliefPropagation, Calibrated, UnderTotals};
 use crate::measurement::Measurement;
-use crate::table::{CliqueLayout, Factor, Potentials};
+use crate::table::{CliqueLayout, Factor, Potentials, Totals};
 
 /// `p(x) ~ exp(Σ_r θ_r(x_r))` over the records of a domain, with the number of records it stands for.
 ///
@@ -58,6 +58,49 @@ impl MarkovRandomField {
         let (method, stopping) = (EstimatorKind::default(), Stopping::default());
         let estimate = method.estimate(stopping, &*oracle, &loss, total, None)?;
         Self::with_oracle(oracle, estimate.potentials, total)
+    }
+
+    /// The same under totals: of all distributions that have them exactly (to a part in 10⁹), the one nearest to the measurements.
+    /// Without measurements it is the one of maximum entropy that has the totals, which needs no private table at all.
+    ///
+    /// ```
+    /// use jointly_pgm::{Clique, Domain, MarkovRandomField, Measurement, table::Totals};
+    /// let domain = Domain::new([("age", 2), ("sex", 2), ("work", 2)])?;
+    /// let published = Totals::new(&domain, [(Clique::new([0, 1]), vec![20.0, 30.0, 25.0, 25.0])])?;
+    /// let noisy = Measurement::new(domain.clique(&["age", "work"])?, vec![40.0, 8.0, 12.0, 43.0], 0.5);
+    /// let model = MarkovRandomField::fit_under(&domain, &[noisy], &published)?;
+    /// let found = model.marginals(&[Clique::new([0, 1]), Clique::new([0, 2])])?;
+    /// assert!(found[0].values().iter().zip(published.values()).all(|(m, t)| (m - t).abs() < 1e-6));
+    /// // 48 noisy records of the first age, where 50 are known: one more in each cell.
+    /// assert!((found[1].values()[0] - 41.0).abs() < 1.0);
+    /// # Ok::<(), jointly_pgm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), but for no measurement, or totals that no table can have ([`UnderTotals`]).
+    pub fn fit_under(
+        domain: &Domain,
+        measurements: &[Measurement],
+        totals: &Totals,
+    ) -> Result<Self> {
+        if measurements.is_empty() {
+            let none = Potentials::zeros(&CliqueLayout::new(domain, [])?);
+            let oracle = under(domain, none.layout(), totals)?;
+            return Self::new(domain, oracle.potentials(&none)?, totals.total());
+        }
+        let adjusted = measurements.iter().map(|given| {
+            let mut adjusted = given.clone();
+            if given.values.len() as u64 == domain.cells(&given.clique).unwrap_or(0) {
+                totals.adjust(domain, &given.clique, &mut adjusted.values);
+            }
+            adjusted
+        });
+        let adjusted: Vec<Measurement> = adjusted.collect();
+        let loss = SquaredLoss::new(domain, &adjusted, Weighting::InverseVariance)?;
+        let oracle = under(domain, loss.layout(), totals)?;
+        let (method, stopping) = (EstimatorKind::default(), Stopping::default());
+        let estimate = method.estimate(stopping, &oracle, &loss, totals.total(), None)?;
+        Self::new(domain, oracle.potentials(&estimate.potentials)?, totals.total())
     }
 
     /// The model in which all records are equally likely.
@@ -141,4 +184,14 @@ impl MarkovRandomField {
     pub(crate) fn calibrated(&self) -> &Calibrated {
         &self.calibrated
     }
+}
+
+/// The oracle of the distributions that have the totals.
+fn under(
+    domain: &Domain,
+    measured: &Arc<CliqueLayout>,
+    totals: &Totals,
+) -> Result<UnderTotals<BeliefPropagation>> {
+    let layout = UnderTotals::<BeliefPropagation>::layout(domain, measured, totals)?;
+    UnderTotals::new(domain, BeliefPropagation::new(domain, &layout), measured, totals)
 }

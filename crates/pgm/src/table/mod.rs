@@ -4,8 +4,11 @@ mod clique_vector;
 mod distance;
 mod factor;
 mod layout;
+mod totals;
 
 pub use clique_vector::{CliqueLayout, Marginals, Potentials};
 pub use distance::{l1_distance, weighted_sum};
 pub use factor::Factor;
 pub use layout::{Projection, row_major_strides, strides_within};
+pub use totals::Totals;
+pub(crate) use totals::{cell_name, first_largest};

@@ -1,0 +1,359 @@
+//! Inference among the distributions whose marginals are known totals.
+
+use std::sync::Arc;
+
+use crate::domain::{Clique, Domain};
+use crate::error::{Error, Result};
+use crate::inference::MarginalOracle;
+use crate::inference::structure::check_layout;
+use crate::table::{
+    CliqueLayout, Marginals, Potentials, Projection, Totals, cell_name, first_largest,
+};
+
+/// The oracle of the distributions `p ~ p₀ exp(Σ_r θ_r + Σ_e λ_e)` that have given totals exactly, where p₀ is that of another
+/// oracle: for every θ the multipliers λ are those with which the marginals on the totals' cliques are the totals. That is the
+/// I-projection of the distribution of θ on all that have them (Csiszár 1975). Its log-partition value is
+/// `A(θ) = min_λ { A₀(θ + λ) − <λ, t>/N }`.
+///
+/// With it, every estimator fits measurements *under* totals: mirror steps, tests of steps, pull and certificate are the same, and
+/// so are their proofs (`docs/theory/totals.md`).
+///
+/// ```
+/// use jointly_pgm::{Clique, Domain, Measurement, table::{CliqueLayout, Totals}};
+/// use jointly_pgm::estimation::{AcceleratedBregman, Estimator, SquaredLoss, Weighting};
+/// use jointly_pgm::inference::{BeliefPropagation, UnderTotals};
+/// let domain = Domain::new([("sex", 2), ("work", 2)])?;
+/// let totals = Totals::new(&domain, [(Clique::new([0]), vec![52.0, 48.0])])?;
+/// let noisy = [Measurement::new(Clique::new([0, 1]), vec![30.0, 16.0, 20.0, 30.0], 2.0)];
+/// let loss = SquaredLoss::new(&domain, &noisy, Weighting::InverseVariance)?;
+/// let layout = UnderTotals::<BeliefPropagation>::layout(&domain, loss.layout(), &totals)?;
+/// let oracle = UnderTotals::new(&domain, BeliefPropagation::new(&domain, &layout), loss.layout(), &totals)?;
+/// let fit = AcceleratedBregman::default().estimate(&oracle, &loss, totals.total(), None)?;
+/// let women = fit.marginals.table(0)[..2].iter().sum::<f64>();
+/// assert!((women - 52.0).abs() < 1e-6);
+/// # Ok::<(), jointly_pgm::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct UnderTotals<O> {
+    /// p₀, over all cliques.
+    oracle: O,
+    domain: Domain,
+    measured: Arc<CliqueLayout>,
+    totals: Totals,
+    all: Arc<CliqueLayout>,
+    /// Positions of the totals' cliques among all.
+    positions: Vec<usize>,
+    levels: Vec<Level>,
+}
+
+/// What a measured table shares with the totals: a function of it makes no difference, as the multipliers undo it.
+#[derive(Clone, Debug)]
+struct Level {
+    measured: usize,
+    walk: Projection,
+    /// The totals of what is shared, as shares of the records.
+    shares: Vec<f64>,
+}
+
+/// Scratch of [`UnderTotals`], with the multipliers of the last call, from which the next one starts.
+#[derive(Debug)]
+pub struct UnderTotalsWorkspace<W> {
+    inner: W,
+    /// θ without what the multipliers undo.
+    leveled: Vec<f64>,
+    /// θ + λ.
+    theta: Potentials,
+    mu: Marginals,
+    tried: Marginals,
+    /// Multipliers, table after table of the totals.
+    lambda: Vec<f64>,
+    trial: Vec<f64>,
+    /// The largest potential of the last call: how sharp the distributions of this fit are.
+    sharpness: f64,
+}
+
+/// Marginals have their totals if they differ by no more than this share of all records (L1 norm).
+const EXACT: f64 = 1e-9;
+/// Values within this share of each other are the same but for rounding.
+const FLAT: f64 = 1e-13;
+/// Most updates of the multipliers. A hundred are rare where totals overlap little; near the limit totals contradict each other, or
+/// the domain's impossible combinations.
+const UPDATES: u32 = 5000;
+/// Updates for an upper bound, which holds with any multipliers.
+const UPDATES_OF_BOUND: u32 = 20;
+/// Totals that are not met after all updates, but within this share of all records, are taken as met: a fit goes on.
+const NEARLY: f64 = 1e-6;
+
+impl<O: MarginalOracle> UnderTotals<O> {
+    /// The cliques that the other oracle must have: the measured ones, which come first, and those of the totals.
+    ///
+    /// # Errors
+    /// Tables whose cells do not fit the memory's address range.
+    pub fn layout(
+        domain: &Domain,
+        measured: &CliqueLayout,
+        totals: &Totals,
+    ) -> Result<Arc<CliqueLayout>> {
+        let cliques = measured.cliques().iter().chain(totals.layout().cliques());
+        CliqueLayout::new(domain, cliques.cloned())
+    }
+
+    /// `oracle`: that of p₀, on the cliques of [`UnderTotals::layout`].
+    ///
+    /// # Errors
+    /// Tables whose cells do not fit the memory's address range.
+    pub fn new(
+        domain: &Domain,
+        oracle: O,
+        measured: &Arc<CliqueLayout>,
+        totals: &Totals,
+    ) -> Result<Self> {
+        let all = Self::layout(domain, measured, totals)?;
+        let cliques = totals.layout().cliques().iter();
+        let positions: Vec<usize> = cliques.filter_map(|clique| all.position(clique)).collect();
+        let level = |(position, clique): (usize, &Clique)| {
+            let cells = |table: &usize| {
+                domain.cells(&totals.layout().cliques()[*table].intersection(clique))
+            };
+            let table = (0..positions.len()).max_by_key(cells)?;
+            let shared = totals.layout().cliques()[table].intersection(clique);
+            let shares = totals.marginal(table, domain, &shared);
+            Some(Level {
+                measured: position,
+                walk: Projection::between(clique, measured.shape(position), &shared),
+                shares: shares.into_iter().map(|t| t / totals.total()).collect(),
+            })
+        };
+        let levels = measured.cliques().iter().enumerate().filter_map(level).collect();
+        let (measured, totals) = (Arc::clone(measured), totals.clone());
+        Ok(Self { oracle, domain: domain.clone(), measured, totals, all, positions, levels })
+    }
+
+    /// The oracle of p₀.
+    pub fn inner(&self) -> &O {
+        &self.oracle
+    }
+
+    /// The potentials θ + λ of the distribution that has the totals, on all cliques.
+    ///
+    /// # Errors
+    /// As [`MarginalOracle::marginals`].
+    pub fn potentials(&self, theta: &Potentials) -> Result<Potentials> {
+        let mut workspace = self.workspace();
+        let mut mu = Marginals::zeros(&self.measured);
+        self.marginals(theta, self.totals.total(), &mut workspace, &mut mu)?;
+        let UnderTotalsWorkspace { leveled, theta: mut all, lambda, .. } = workspace;
+        self.add(&leveled, 1.0, &lambda, &mut all);
+        Ok(all)
+    }
+
+    /// Takes off each table of potentials its largest value given what it shares with the totals. Potentials may grow for ever in
+    /// this direction without any effect. Returns by how much A falls.
+    fn level(&self, theta: &Potentials, leveled: &mut [f64]) -> f64 {
+        leveled.copy_from_slice(theta.values());
+        let mut fall = 0.0;
+        for Level { measured, walk, shares } in &self.levels {
+            let table = &mut leveled[self.measured.range(*measured)];
+            let mut tops = vec![f64::NEG_INFINITY; shares.len()];
+            walk.fold_into(table, &mut tops, f64::max);
+            tops.iter_mut().filter(|top| !top.is_finite()).for_each(|top| *top = 0.0);
+            walk.zip_from(&tops, table, |value, top| *value -= top);
+            fall += tops.iter().zip(shares).map(|(top, share)| top * share).sum::<f64>();
+        }
+        fall
+    }
+
+    /// `sum = scale θ + λ`.
+    fn add(&self, theta: &[f64], scale: f64, lambda: &[f64], sum: &mut Potentials) {
+        let (own, rest) = sum.values_mut().split_at_mut(theta.len());
+        own.iter_mut().zip(theta).for_each(|(sum, theta)| *sum = scale * theta);
+        rest.fill(0.0);
+        for (table, position) in self.positions.iter().enumerate() {
+            let lambda = &lambda[self.totals.layout().range(table)];
+            let sums = sum.table_mut(*position).iter_mut().zip(lambda);
+            sums.for_each(|(sum, lambda)| *sum += lambda);
+        }
+    }
+
+    /// How far the marginals are from the totals: the largest L1 distance, as a share of the records, and its table.
+    fn distance(&self, mu: &Marginals, total: f64) -> (f64, usize) {
+        let scale = total / self.totals.total();
+        let of_table = |(table, position): (usize, &usize)| {
+            let pairs = self.totals.table(table).iter().zip(mu.table(*position));
+            (pairs.map(|(t, m)| (scale * t - m).abs()).sum::<f64>() / total, table)
+        };
+        let all = self.positions.iter().enumerate().map(of_table);
+        all.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default()
+    }
+
+    /// Moves multipliers by a share of `ln(t/μ)`.
+    fn step(&self, mu: &Marginals, total: f64, share: f64, from: &[f64], to: &mut [f64]) {
+        let scale = total / self.totals.total();
+        for (table, position) in self.positions.iter().enumerate() {
+            let range = self.totals.layout().range(table);
+            let cells = from[range.clone()].iter().zip(&mut to[range]);
+            let pairs = self.totals.table(table).iter().zip(mu.table(*position));
+            for ((from, to), (t, m)) in cells.zip(pairs) {
+                *to = match (*t > 0.0, *m > 0.0) {
+                    (false, _) => f64::NEG_INFINITY,
+                    // A quotient could overflow.
+                    (true, true) => from + share * ((scale * t).ln() - m.ln()),
+                    // Nothing that multipliers could change.
+                    (true, false) => *from,
+                };
+            }
+        }
+    }
+
+    /// `<λ, t>/N`.
+    fn along(&self, lambda: &[f64]) -> f64 {
+        let pairs = lambda.iter().zip(self.totals.values());
+        let sum: f64 = pairs.map(|(l, t)| if *t > 0.0 { l * t } else { 0.0 }).sum();
+        sum / self.totals.total()
+    }
+
+    /// Brings the multipliers to where the leveled potentials, times a scale, have the totals, in this number of updates at most; `mu`
+    /// has their marginals then. Returns A and the distance that is left, with its table.
+    fn project(
+        &self,
+        scale: f64,
+        total: f64,
+        updates: u32,
+        workspace: &mut UnderTotalsWorkspace<O::Workspace>,
+    ) -> Result<(f64, f64, usize)> {
+        let UnderTotalsWorkspace {
+            inner,
+            leveled: theta,
+            theta: all,
+            mu,
+            tried,
+            lambda,
+            trial,
+            ..
+        } = workspace;
+        self.add(theta, scale, lambda, all);
+        let mut value = self.oracle.marginals(all, total, inner, mu)? - self.along(lambda);
+        // All tables at once. Updates of half of them, a third, … always make the value fall (`docs/theory/totals.md`).
+        let least = 1.0 / self.positions.len() as f64;
+        let mut share: f64 = 1.0;
+        for _ in 0..updates {
+            let (distance, table) = self.distance(mu, total);
+            if distance <= EXACT {
+                return Ok((value, distance, table));
+            }
+            self.step(mu, total, share, lambda, trial);
+            self.add(theta, scale, trial, all);
+            let next = self.oracle.marginals(all, total, inner, tried)? - self.along(trial);
+            // Near the totals, values differ by rounding alone: they are flat there, and distances are not.
+            let is_flat = (next - value).abs() <= FLAT * value.abs();
+            let is_better =
+                if is_flat { self.distance(tried, total).0 < distance } else { next < value };
+            if is_better || share <= least {
+                std::mem::swap(lambda, trial);
+                std::mem::swap(mu, tried);
+                value = next;
+                share = (2.0 * share).min(1.0);
+            } else {
+                share = (0.5 * share).max(least);
+            }
+        }
+        let (distance, table) = self.distance(mu, total);
+        Ok((value, distance, table))
+    }
+
+    /// What cannot be met, in words.
+    fn unmet(&self, table: usize, mu: &Marginals, total: f64) -> Error {
+        let (clique, scale) = (&self.totals.layout().cliques()[table], self.totals.total() / total);
+        let (wanted, found) = (self.totals.table(table), mu.table(self.positions[table]));
+        let off = |cell: usize| (wanted[cell] - scale * found[cell]).abs();
+        let worst = first_largest(wanted.len(), off);
+        let cell = cell_name(&self.domain, clique, self.totals.layout().shape(table), worst);
+        Error::invalid_specification(
+            format!("the totals of {}", self.domain.describe(clique)),
+            format!(
+                "{} records in {cell}, where all totals and impossible combinations together leave about {:.0}",
+                wanted[worst],
+                scale * found[worst]
+            ),
+            "totals that one table can have",
+        )
+    }
+}
+
+impl<O: MarginalOracle> MarginalOracle for UnderTotals<O> {
+    type Workspace = UnderTotalsWorkspace<O::Workspace>;
+
+    fn workspace(&self) -> Self::Workspace {
+        let (mu, lambda) = (Marginals::zeros(&self.all), vec![0.0; self.totals.values().len()]);
+        UnderTotalsWorkspace {
+            inner: self.oracle.workspace(),
+            leveled: vec![0.0; self.measured.cells()],
+            theta: Potentials::zeros(&self.all),
+            tried: mu.clone(),
+            mu,
+            trial: lambda.clone(),
+            lambda,
+            sharpness: 1.0,
+        }
+    }
+
+    fn marginals(
+        &self,
+        theta: &Potentials,
+        total: f64,
+        workspace: &mut Self::Workspace,
+        mu: &mut Marginals,
+    ) -> Result<f64> {
+        check_layout(theta, &self.measured)?;
+        let fall = self.level(theta, &mut workspace.leveled);
+        let projected = self.project(1.0, total, UPDATES, workspace);
+        let (value, distance, table) = match projected {
+            Err(Error::EmptyModel { .. }) if self.totals.values().contains(&0.0) => {
+                let found = "every record is in a cell with 0 records, or impossible";
+                let expected = "totals that one table can have";
+                return Err(Error::invalid_specification("the totals", found, expected));
+            }
+            found => found?,
+        };
+        if distance > NEARLY {
+            return Err(self.unmet(table, &workspace.mu, total));
+        }
+        workspace.sharpness = largest(&workspace.leveled).max(1.0);
+        mu.values_mut().copy_from_slice(&workspace.mu.values()[..self.measured.cells()]);
+        Ok(value + fall)
+    }
+
+    /// An upper bound for the distributions that have the totals, `max_x {Σ_r θ_r + Σ_e λ_e} − <λ, t>/N`. It holds for any λ; near
+    /// the best ones are those of the distribution of a multiple of θ as sharp as that of the last call, divided by it.
+    fn largest_log_weight(
+        &self,
+        theta: &Potentials,
+        workspace: &mut Self::Workspace,
+    ) -> Result<Option<f64>> {
+        check_layout(theta, &self.measured)?;
+        let fall = self.level(theta, &mut workspace.leveled);
+        let largest = largest(&workspace.leveled);
+        let scale = if largest > 0.0 { workspace.sharpness / largest } else { 1.0 };
+        let before = workspace.lambda.clone();
+        self.project(scale, self.totals.total(), UPDATES_OF_BOUND, workspace)?;
+        let UnderTotalsWorkspace { inner, leveled, theta: all, lambda, .. } = workspace;
+        lambda.iter_mut().for_each(|lambda| *lambda /= scale);
+        self.add(leveled, 1.0, lambda, all);
+        let along = self.along(lambda);
+        let found = self.oracle.largest_log_weight(all, inner)?;
+        *lambda = before;
+        Ok(found.map(|largest| largest - along + fall))
+    }
+
+    fn together<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.oracle.together(work)
+    }
+}
+
+/// The largest finite size of a number.
+fn largest(values: &[f64]) -> f64 {
+    values.iter().filter(|x| x.is_finite()).fold(0.0, |most, x| x.abs().max(most))
+}
+
+#[cfg(test)]
+mod tests;
