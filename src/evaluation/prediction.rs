@@ -174,7 +174,7 @@ fn area(scores: &[f64], labels: &[bool]) -> Option<f64> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_unstable_by(|a, b| scores[*a].total_cmp(&scores[*b]));
     let (mut below, mut won) = (0.0, 0.0);
-    for tied in order.chunk_by(|a, b| scores[*a] == scores[*b]) {
+    for tied in order.chunk_by(|a, b| scores[*a].total_cmp(&scores[*b]).is_eq()) {
         let with = tied.iter().filter(|i| labels[**i]).count() as f64;
         let without = tied.len() as f64 - with;
         won += with * (below + 0.5 * without);

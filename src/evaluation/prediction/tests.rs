@@ -1,3 +1,5 @@
+use std::cmp::Ordering;
+
 use super::*;
 use crate::domain::Domain;
 
@@ -32,12 +34,10 @@ fn the_area_counts_pairs() {
     let mut won = 0.0;
     for (a, _) in scores.iter().zip(labels).filter(|(_, label)| *label) {
         for (b, _) in scores.iter().zip(labels).filter(|(_, label)| !*label) {
-            won += if a > b {
-                1.0
-            } else if a == b {
-                0.5
-            } else {
-                0.0
+            won += match a.total_cmp(b) {
+                Ordering::Greater => 1.0,
+                Ordering::Equal => 0.5,
+                Ordering::Less => 0.0,
             };
         }
     }

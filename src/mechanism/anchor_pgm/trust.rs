@@ -10,7 +10,7 @@
 //! 3  P(κ_j | y_r) ∝ π_j Π_c N(y_c; q_c, σ² + n q_c/κ_j), and κ_r = exp Σ_j P(κ_j | y_r) ln κ_j
 //! ```
 //!
-//! A fit has one pull, and takes κ_r in as one of two targets: [`Trust::weighted`] or [`Trust::shrunk`].
+//! A fit has one pull, and takes `κ_r` in as one of two targets: [`Trust::weighted`] or [`Trust::shrunk`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ pub(super) struct Trust {
 #[derive(Clone, Debug)]
 struct Evidence {
     clique: Clique,
-    /// q_r, when it was measured.
+    /// `q_r`, when it was measured.
     expected: Vec<f64>,
     /// The log-likelihood of every κ, but for a constant.
     likelihoods: Vec<f64>,
@@ -145,9 +145,10 @@ impl Trust {
         self.evidence.iter().map(|(position, own)| (&own.clique, self.share(*position)))
     }
 
-    /// Targets of a fit that is pulled by κ = m: the measurements, each counted m/κ_r times, which is the same as a pull by κ_r
-    /// (`docs/theory/pull.md`, *A pull of its own for each clique*). A marginal counts as often as the most doubted one that it
-    /// is part of. Else a pair, off in its dependence, would outweigh what its single attributes say of themselves.
+    /// Targets of a fit that is pulled by κ = m: the measurements, each counted `m/κ_r` times, which is the same as a pull
+    /// by `κ_r` (`docs/theory/pull.md`, *A pull of its own for each clique*). A marginal counts as often as the most doubted
+    /// one that it is part of. Else a pair, off in its dependence, would outweigh what its single attributes say of
+    /// themselves.
     ///
     /// `positions`: of the measurements.
     pub(super) fn weighted(
@@ -164,12 +165,12 @@ impl Trust {
         measurements.iter().map(weigh).collect()
     }
 
-    /// Targets of a fit that is pulled by the least κ_r only: mean and mean variance of each marginal given its measurement,
+    /// Targets of a fit that is pulled by the least `κ_r` only: mean and mean variance of each marginal given its measurement,
     /// [`Self::mean`] and `1/(1/σ² + κ_r/(n q̄))`. Returns that κ too.
     ///
-    /// With weights instead, first measurements, of the marginals furthest from independence, would count a thousand times as
-    /// often as later ones, and drown them. `positions`: of the measurements. `of_base`: the marginal of the base for those that
-    /// the base has moved to.
+    /// With weights instead, first measurements, of the marginals furthest from independence, would count a thousand times
+    /// as often as later ones, and drown them. `positions`: of the measurements. `of_base`: the marginal of the base for
+    /// those that the base has moved to.
     ///
     /// # Errors
     /// Those of `of_base`.

@@ -11,6 +11,7 @@ mod pull;
 mod quasi_newton;
 mod smoothed_dual;
 mod step;
+mod under_totals;
 
 pub use accelerated::AcceleratedBregman;
 pub use certificate::Certificate;
@@ -19,6 +20,7 @@ pub use least_loss::LeastLoss;
 pub use loss::{MarginalLoss, Misfit, SquaredLoss, Weighting};
 pub use mirror_descent::MirrorDescent;
 pub use step::{Descent, Move, Points};
+pub use under_totals::{UnderTotals, UnderTotalsWorkspace};
 
 use crate::error::Result;
 use crate::inference::MarginalOracle;

@@ -16,7 +16,6 @@ mod plan;
 mod search;
 mod semiring;
 mod structure;
-mod under_totals;
 mod vector;
 
 pub use belief_propagation::{BeliefPropagation, BeliefWorkspace};
@@ -28,7 +27,7 @@ pub use listed_records::ListedRecords;
 #[cfg(test)]
 pub(crate) use log_space::LogSpace;
 pub use over_base::{OverBase, OverBaseWorkspace};
-pub use under_totals::{UnderTotals, UnderTotalsWorkspace};
+pub(crate) use structure::check_layout;
 
 use crate::error::Result;
 use crate::table::{Marginals, Potentials};

@@ -254,7 +254,7 @@ impl Structure {
 }
 
 /// Refuses potentials over other cliques than the oracle's.
-pub(super) fn check_layout(theta: &Potentials, layout: &Arc<CliqueLayout>) -> Result<()> {
+pub(crate) fn check_layout(theta: &Potentials, layout: &Arc<CliqueLayout>) -> Result<()> {
     if Arc::ptr_eq(theta.layout(), layout) || theta.layout().cliques() == layout.cliques() {
         return Ok(());
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::estimation::{EstimatorKind, SquaredLoss, Stopping, Weighting};
+use crate::estimation::{EstimatorKind, SquaredLoss, Stopping, UnderTotals, Weighting};
 use crate::graph;
-use crate::inference::{BeliefPropagation, Calibrated, UnderTotals};
+use crate::inference::{BeliefPropagation, Calibrated};
 use crate::measurement::Measurement;
 use crate::table::{CliqueLayout, Factor, Potentials, Totals};
 

@@ -10,7 +10,7 @@ use crate::table::{CliqueLayout, Projection};
 /// the same sum, and any two the same marginal on the attributes that they share.
 ///
 /// That is necessary for a table that has all of them, and not sufficient where three or more form a cycle, or where the domain
-/// has impossible combinations: [`UnderTotals`](crate::inference::UnderTotals) finds what is left.
+/// has impossible combinations: [`UnderTotals`](crate::estimation::UnderTotals) finds what is left.
 ///
 /// ```
 /// use jointly_pgm::{Clique, Domain, table::Totals};
@@ -33,15 +33,16 @@ pub struct Totals {
 
 /// Most passes over all overlaps of a table.
 const PASSES: u32 = 100;
-/// Two sums agree if they differ by no more than this share of all records. Published shares have fewer digits, counts are whole.
+/// Two sums agree if they differ by no more than this share of all records. Published shares have fewer digits, counts are
+/// whole.
 const AGREE: f64 = 1e-9;
 
 impl Totals {
     /// Tables in counts, each row-major over its clique's sorted attributes.
     ///
     /// # Errors
-    /// No table, a clique twice, a table whose size is not that of its clique, a count that is negative or not finite, a sum that
-    /// is not positive, tables with different sums, or two that disagree on what they share.
+    /// No table, a clique twice, a table whose size is not that of its clique, a count that is negative or not finite, a sum
+    /// that is not positive, tables with different sums, or two that disagree on what they share.
     pub fn new(
         domain: &Domain,
         tables: impl IntoIterator<Item = (Clique, Vec<f64>)>,
@@ -112,12 +113,12 @@ impl Totals {
         Ok(())
     }
 
-    /// A measured table without what the totals say already: the nearest one, cell by cell in the L2 norm, that is 0 where no record
-    /// can be, and whose marginals are the totals' wherever its clique overlaps one of theirs.
+    /// A measured table without what the totals say already: the nearest one, cell by cell in the L2 norm, that is 0 where
+    /// no record can be, and whose marginals are the totals' wherever its clique overlaps one of theirs.
     ///
     /// For any table μ with the totals, `‖μ − y‖²` is then `‖μ − y'‖²` and a constant, so a fit under totals is the same
-    /// (`docs/theory/totals.md`). But the gradient at y' has no part that the totals make ineffective, and along which potentials
-    /// would grow for ever.
+    /// (`docs/theory/totals.md`). But the gradient at y' has no part that the totals make ineffective, and along which
+    /// potentials would grow for ever.
     ///
     /// `values`: in counts, row-major over the clique's sorted attributes; as many records as the totals have.
     pub fn adjust(&self, domain: &Domain, clique: &Clique, values: &mut [f64]) {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::inference::MarginalOracle;
-use crate::inference::structure::check_layout;
+use crate::estimation::quasi_newton::Memory;
+use crate::inference::{MarginalOracle, check_layout};
 use crate::table::{
     CliqueLayout, Marginals, Potentials, Projection, Totals, cell_name, first_largest,
 };
@@ -15,13 +15,13 @@ use crate::table::{
 /// I-projection of the distribution of θ on all that have them (Csiszár 1975). Its log-partition value is
 /// `A(θ) = min_λ { A₀(θ + λ) − <λ, t>/N }`.
 ///
-/// With it, every estimator fits measurements *under* totals: mirror steps, tests of steps, pull and certificate are the same, and
-/// so are their proofs (`docs/theory/totals.md`).
+/// With it, every estimator fits measurements *under* totals: mirror steps, tests of steps, pull and certificate are the
+/// same, and so are their proofs (`docs/theory/totals.md`).
 ///
 /// ```
 /// use jointly_pgm::{Clique, Domain, Measurement, table::{CliqueLayout, Totals}};
-/// use jointly_pgm::estimation::{AcceleratedBregman, Estimator, SquaredLoss, Weighting};
-/// use jointly_pgm::inference::{BeliefPropagation, UnderTotals};
+/// use jointly_pgm::estimation::{AcceleratedBregman, Estimator, SquaredLoss, UnderTotals, Weighting};
+/// use jointly_pgm::inference::BeliefPropagation;
 /// let domain = Domain::new([("sex", 2), ("work", 2)])?;
 /// let totals = Totals::new(&domain, [(Clique::new([0]), vec![52.0, 48.0])])?;
 /// let noisy = [Measurement::new(Clique::new([0, 1]), vec![30.0, 16.0, 20.0, 30.0], 2.0)];
@@ -44,6 +44,8 @@ pub struct UnderTotals<O> {
     /// Positions of the totals' cliques among all.
     positions: Vec<usize>,
     levels: Vec<Level>,
+    /// The curvature of A in each multiplier, about: the share of the records in its cell.
+    curvature: Vec<f64>,
 }
 
 /// What a measured table shares with the totals: a function of it makes no difference, as the multipliers undo it.
@@ -65,19 +67,28 @@ pub struct UnderTotalsWorkspace<W> {
     theta: Potentials,
     mu: Marginals,
     tried: Marginals,
-    /// Multipliers, table after table of the totals.
+    /// Multipliers, table after table of the totals; those of a total of 0 do not matter.
     lambda: Vec<f64>,
     trial: Vec<f64>,
+    /// The curvature of A in the multipliers, from all updates so far: it changes little from call to call.
+    memory: Memory,
     /// The largest potential of the last call: how sharp the distributions of this fit are.
     sharpness: f64,
 }
 
-/// Marginals have their totals if they differ by no more than this share of all records (L1 norm).
+/// Marginals have their totals if they differ by no more than this share of all records (L1 norm): during a fit, ...
+const WITHIN: f64 = 1e-7;
+/// ... and at its end.
 const EXACT: f64 = 1e-9;
 /// Values within this share of each other are the same but for rounding.
 const FLAT: f64 = 1e-13;
-/// Most updates of the multipliers. A hundred are rare where totals overlap little; near the limit totals contradict each other, or
-/// the domain's impossible combinations.
+/// Nearer than this, multipliers move by Newton's method with the curvature that was seen, further away by proportional
+/// fitting.
+const NEAR: f64 = 0.1;
+/// The least share of such a move that is tried.
+const NEWTON_LEAST: f64 = 0.05;
+/// Most updates of the multipliers. A hundred are rare where totals overlap little; near the limit totals contradict each
+/// other, or the domain's impossible combinations.
 const UPDATES: u32 = 5000;
 /// Updates for an upper bound, which holds with any multipliers.
 const UPDATES_OF_BOUND: u32 = 20;
@@ -125,8 +136,10 @@ impl<O: MarginalOracle> UnderTotals<O> {
             })
         };
         let levels = measured.cliques().iter().enumerate().filter_map(level).collect();
-        let (measured, totals) = (Arc::clone(measured), totals.clone());
-        Ok(Self { oracle, domain: domain.clone(), measured, totals, all, positions, levels })
+        let share = |t: &f64| if *t > 0.0 { t / totals.total() } else { 1.0 };
+        let curvature = totals.values().iter().map(share).collect();
+        let (measured, totals, domain) = (Arc::clone(measured), totals.clone(), domain.clone());
+        Ok(Self { oracle, domain, measured, totals, all, positions, levels, curvature })
     }
 
     /// The oracle of p₀.
@@ -140,15 +153,14 @@ impl<O: MarginalOracle> UnderTotals<O> {
     /// As [`MarginalOracle::marginals`].
     pub fn potentials(&self, theta: &Potentials) -> Result<Potentials> {
         let mut workspace = self.workspace();
-        let mut mu = Marginals::zeros(&self.measured);
-        self.marginals(theta, self.totals.total(), &mut workspace, &mut mu)?;
+        self.met(theta, self.totals.total(), EXACT, &mut workspace)?;
         let UnderTotalsWorkspace { leveled, theta: mut all, lambda, .. } = workspace;
         self.add(&leveled, 1.0, &lambda, &mut all);
         Ok(all)
     }
 
-    /// Takes off each table of potentials its largest value given what it shares with the totals. Potentials may grow for ever in
-    /// this direction without any effect. Returns by how much A falls.
+    /// Takes off each table of potentials its largest value given what it shares with the totals. Potentials may grow for
+    /// ever in this direction without any effect. Returns by how much A falls.
     fn level(&self, theta: &Potentials, leveled: &mut [f64]) -> f64 {
         leveled.copy_from_slice(theta.values());
         let mut fall = 0.0;
@@ -169,9 +181,14 @@ impl<O: MarginalOracle> UnderTotals<O> {
         own.iter_mut().zip(theta).for_each(|(sum, theta)| *sum = scale * theta);
         rest.fill(0.0);
         for (table, position) in self.positions.iter().enumerate() {
-            let lambda = &lambda[self.totals.layout().range(table)];
-            let sums = sum.table_mut(*position).iter_mut().zip(lambda);
-            sums.for_each(|(sum, lambda)| *sum += lambda);
+            let lambda = lambda[self.totals.layout().range(table)].iter();
+            let cells = sum
+                .table_mut(*position)
+                .iter_mut()
+                .zip(self.totals.table(table).iter().zip(lambda));
+            for (sum, (t, lambda)) in cells {
+                *sum = if *t > 0.0 { *sum + lambda } else { f64::NEG_INFINITY };
+            }
         }
     }
 
@@ -186,23 +203,29 @@ impl<O: MarginalOracle> UnderTotals<O> {
         all.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default()
     }
 
-    /// Moves multipliers by a share of `ln(t/μ)`.
-    fn step(&self, mu: &Marginals, total: f64, share: f64, from: &[f64], to: &mut [f64]) {
+    /// The gradient of A in the multipliers, `(μ − t)/N`, on all tables.
+    fn gradient(&self, mu: &Marginals, total: f64) -> Vec<f64> {
         let scale = total / self.totals.total();
-        for (table, position) in self.positions.iter().enumerate() {
-            let range = self.totals.layout().range(table);
-            let cells = from[range.clone()].iter().zip(&mut to[range]);
-            let pairs = self.totals.table(table).iter().zip(mu.table(*position));
-            for ((from, to), (t, m)) in cells.zip(pairs) {
-                *to = match (*t > 0.0, *m > 0.0) {
-                    (false, _) => f64::NEG_INFINITY,
-                    // A quotient could overflow.
-                    (true, true) => from + share * ((scale * t).ln() - m.ln()),
-                    // Nothing that multipliers could change.
-                    (true, false) => *from,
-                };
-            }
-        }
+        let of_cell = |(t, m): (&f64, &f64)| if *t > 0.0 { (m - scale * t) / total } else { 0.0 };
+        self.of_cells(mu, of_cell)
+    }
+
+    /// The move of all multipliers by iterative proportional fitting, `ln(t/μ)`.
+    fn fitting(&self, mu: &Marginals, total: f64) -> Vec<f64> {
+        let scale = total / self.totals.total();
+        // A quotient could overflow. Where the distribution has nothing, multipliers can change nothing.
+        let of_cell = |(t, m): (&f64, &f64)| {
+            if *t > 0.0 && *m > 0.0 { (scale * t).ln() - m.ln() } else { 0.0 }
+        };
+        self.of_cells(mu, of_cell)
+    }
+
+    /// A number for each cell of the totals, from the total and the marginal.
+    fn of_cells(&self, mu: &Marginals, of_cell: impl Fn((&f64, &f64)) -> f64) -> Vec<f64> {
+        let tables = self.positions.iter().enumerate();
+        let pairs = tables
+            .flat_map(|(table, position)| self.totals.table(table).iter().zip(mu.table(*position)));
+        pairs.map(of_cell).collect()
     }
 
     /// `<λ, t>/N`.
@@ -212,13 +235,13 @@ impl<O: MarginalOracle> UnderTotals<O> {
         sum / self.totals.total()
     }
 
-    /// Brings the multipliers to where the leveled potentials, times a scale, have the totals, in this number of updates at most; `mu`
-    /// has their marginals then. Returns A and the distance that is left, with its table.
+    /// Brings the multipliers to where the leveled potentials, times a scale, have the totals, in this number of updates at
+    /// most; `mu` has their marginals then. Returns A and the distance that is left, with its table.
     fn project(
         &self,
         scale: f64,
         total: f64,
-        updates: u32,
+        (updates, within): (u32, f64),
         workspace: &mut UnderTotalsWorkspace<O::Workspace>,
     ) -> Result<(f64, f64, usize)> {
         let UnderTotalsWorkspace {
@@ -229,36 +252,80 @@ impl<O: MarginalOracle> UnderTotals<O> {
             tried,
             lambda,
             trial,
+            memory,
             ..
         } = workspace;
         self.add(theta, scale, lambda, all);
         let mut value = self.oracle.marginals(all, total, inner, mu)? - self.along(lambda);
-        // All tables at once. Updates of half of them, a third, … always make the value fall (`docs/theory/totals.md`).
+        let (mut distance, mut table) = self.distance(mu, total);
+        let mut gradient = self.gradient(mu, total);
+        // All tables at once; a k-th part of the move always makes the value fall (`docs/theory/totals.md`).
         let least = 1.0 / self.positions.len() as f64;
-        let mut share: f64 = 1.0;
+        let (mut share, mut is_newton) = (1.0_f64, distance < NEAR);
         for _ in 0..updates {
-            let (distance, table) = self.distance(mu, total);
-            if distance <= EXACT {
-                return Ok((value, distance, table));
+            if distance <= within {
+                break;
             }
-            self.step(mu, total, share, lambda, trial);
+            let by = if is_newton {
+                let mut by = gradient.clone();
+                memory.precondition(&self.curvature, &mut by);
+                by.iter_mut().for_each(|by| *by = -*by);
+                by
+            } else {
+                self.fitting(mu, total)
+            };
+            for (trial, (lambda, by)) in trial.iter_mut().zip(lambda.iter().zip(&by)) {
+                *trial = lambda + share * by;
+            }
             self.add(theta, scale, trial, all);
             let next = self.oracle.marginals(all, total, inner, tried)? - self.along(trial);
-            // Near the totals, values differ by rounding alone: they are flat there, and distances are not.
+            let (next_distance, next_table) = self.distance(tried, total);
+            // Near the totals values differ by rounding alone: they are flat there, and distances are not.
             let is_flat = (next - value).abs() <= FLAT * value.abs();
-            let is_better =
-                if is_flat { self.distance(tried, total).0 < distance } else { next < value };
-            if is_better || share <= least {
+            let is_better = if is_flat { next_distance < distance } else { next < value };
+            let next_gradient = self.gradient(tried, total);
+            memory.learn([lambda, trial], [&gradient, &next_gradient]);
+            if is_better || (!is_newton && share <= least) {
                 std::mem::swap(lambda, trial);
                 std::mem::swap(mu, tried);
-                value = next;
-                share = (2.0 * share).min(1.0);
+                (value, distance, table, gradient) =
+                    (next, next_distance, next_table, next_gradient);
+                (share, is_newton) = (1.0, distance < NEAR);
+            } else if is_newton && share > NEWTON_LEAST {
+                share *= 0.25;
             } else {
-                share = (0.5 * share).max(least);
+                // The curvature that was seen is of no use here.
+                share = if is_newton { 1.0 } else { (0.5 * share).max(least) };
+                is_newton = false;
             }
         }
-        let (distance, table) = self.distance(mu, total);
         Ok((value, distance, table))
+    }
+
+    /// Brings the multipliers to where θ has the totals, `within` a share of the records. Returns A.
+    fn met(
+        &self,
+        theta: &Potentials,
+        total: f64,
+        within: f64,
+        workspace: &mut UnderTotalsWorkspace<O::Workspace>,
+    ) -> Result<f64> {
+        check_layout(theta, &self.measured)?;
+        let fall = self.level(theta, &mut workspace.leveled);
+        let (value, distance, table) = match self.project(1.0, total, (UPDATES, within), workspace)
+        {
+            Err(Error::EmptyModel { .. }) if self.totals.values().contains(&0.0) => {
+                let found = "every record is in a cell with 0 records, or impossible";
+                let expected = "totals that one table can have";
+                return Err(Error::invalid_specification("the totals", found, expected));
+            }
+            found => found?,
+        };
+        if distance > NEARLY {
+            return Err(self.unmet(table, &workspace.mu, total));
+        }
+        workspace.sharpness = largest(&workspace.leveled).max(1.0);
+        Ok(value + fall)
     }
 
     /// What cannot be met, in words.
@@ -292,6 +359,7 @@ impl<O: MarginalOracle> MarginalOracle for UnderTotals<O> {
             tried: mu.clone(),
             mu,
             trial: lambda.clone(),
+            memory: Memory::new(),
             lambda,
             sharpness: 1.0,
         }
@@ -304,27 +372,14 @@ impl<O: MarginalOracle> MarginalOracle for UnderTotals<O> {
         workspace: &mut Self::Workspace,
         mu: &mut Marginals,
     ) -> Result<f64> {
-        check_layout(theta, &self.measured)?;
-        let fall = self.level(theta, &mut workspace.leveled);
-        let projected = self.project(1.0, total, UPDATES, workspace);
-        let (value, distance, table) = match projected {
-            Err(Error::EmptyModel { .. }) if self.totals.values().contains(&0.0) => {
-                let found = "every record is in a cell with 0 records, or impossible";
-                let expected = "totals that one table can have";
-                return Err(Error::invalid_specification("the totals", found, expected));
-            }
-            found => found?,
-        };
-        if distance > NEARLY {
-            return Err(self.unmet(table, &workspace.mu, total));
-        }
-        workspace.sharpness = largest(&workspace.leveled).max(1.0);
+        let value = self.met(theta, total, WITHIN, workspace)?;
         mu.values_mut().copy_from_slice(&workspace.mu.values()[..self.measured.cells()]);
-        Ok(value + fall)
+        Ok(value)
     }
 
-    /// An upper bound for the distributions that have the totals, `max_x {Σ_r θ_r + Σ_e λ_e} − <λ, t>/N`. It holds for any λ; near
-    /// the best ones are those of the distribution of a multiple of θ as sharp as that of the last call, divided by it.
+    /// An upper bound for the distributions that have the totals, `max_x {Σ_r θ_r + Σ_e λ_e} − <λ, t>/N`. It holds for any
+    /// λ; near the best ones are those of the distribution of a multiple of θ as sharp as that of the last call, divided by
+    /// it.
     fn largest_log_weight(
         &self,
         theta: &Potentials,
@@ -335,7 +390,7 @@ impl<O: MarginalOracle> MarginalOracle for UnderTotals<O> {
         let largest = largest(&workspace.leveled);
         let scale = if largest > 0.0 { workspace.sharpness / largest } else { 1.0 };
         let before = workspace.lambda.clone();
-        self.project(scale, self.totals.total(), UPDATES_OF_BOUND, workspace)?;
+        self.project(scale, self.totals.total(), (UPDATES_OF_BOUND, WITHIN), workspace)?;
         let UnderTotalsWorkspace { inner, leveled, theta: all, lambda, .. } = workspace;
         lambda.iter_mut().for_each(|lambda| *lambda /= scale);
         self.add(leveled, 1.0, lambda, all);
