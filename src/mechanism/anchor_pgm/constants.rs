@@ -30,7 +30,7 @@ pub(super) const MEASURE_SHARE: f64 = 0.9;
 /// 0.099 to 0.088 at 10.
 pub(super) const ROUNDS_PER_ATTRIBUTE: u32 = 4;
 /// Annealing leaves budget for at least this many rounds, where the leader chooses. Decision 19, with
-/// [`ROUNDS_PER_ATTRIBUTE`].
+/// [`ROUNDS_PER_ATTRIBUTE`]. Without public tables no more than there are attributes: decision 41.
 pub(super) const ROUNDS_LEFT: u64 = 12;
 /// Percent of the budget for all single attributes, where nothing is paid for choices. Not recorded (63959b7).
 pub(super) const SINGLES: u64 = 50;

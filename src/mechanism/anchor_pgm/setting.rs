@@ -118,11 +118,16 @@ impl Setting {
     pub(super) fn schedule(&self, rounds: u32, singles: usize, share: f64) -> Result<Schedule> {
         let budget = self.rounds();
         let step = Step::first(budget, rounds, share)?;
+        let least_left = match self.regime {
+            Regime::CoupledWithAim => 1,
+            // Few attributes have few dependences to measure.
+            _ if self.records == 0.0 => ROUNDS_LEFT.min(singles as u64).max(1),
+            _ => ROUNDS_LEFT,
+        };
         let singles = match self.regime {
             Regime::Scarce => self.percent(SINGLES),
             _ => step.measure_times(singles),
         };
-        let least_left = if self.regime == Regime::CoupledWithAim { 1 } else { ROUNDS_LEFT };
         Ok(Schedule::new(budget, singles, step, share, least_left))
     }
 }

@@ -39,6 +39,23 @@ fn the_parts_of_the_budget_add_up() {
     }
 }
 
+/// Rounds that tell nothing get dearer, until so many are left.
+#[test]
+fn few_attributes_without_public_tables_leave_few_rounds() {
+    let rounds = |attributes: u32, m: f64| {
+        let setting = Setting::new(rho(0.3), 3e4, m, 80.0, Chooser::Leader);
+        let mut schedule = setting.schedule(4 * attributes, attributes as usize, 0.9).unwrap();
+        let mut rounds = 0;
+        while !schedule.left.is_zero() {
+            let cost = schedule.next().unwrap();
+            schedule.advance(cost, true);
+            rounds += 1;
+        }
+        rounds
+    };
+    assert_eq!([rounds(6, 0.0), rounds(6, 1e4), rounds(20, 0.0), rounds(20, 1e4)], [7, 13, 14, 14]);
+}
+
 #[test]
 fn a_coupled_run_pays_for_its_choice_by_its_unit() {
     let coupled =
