@@ -60,8 +60,9 @@ impl MarkovRandomField {
         Self::with_oracle(oracle, estimate.potentials, total)
     }
 
-    /// The same under totals: of all distributions that have them exactly (to a part in 10⁹), the one nearest to the measurements.
-    /// Without measurements it is the one of maximum entropy that has the totals, which needs no private table at all.
+    /// The same under totals: of all distributions that have them exactly, the one nearest to the measurements. Without
+    /// measurements it is the one of maximum entropy that has the totals, which needs no private table at all. Exactly is to a
+    /// part in 10⁹ of the records, or in 10⁶ where totals all but contradict one another.
     ///
     /// ```
     /// use jointly_pgm::{Clique, Domain, MarkovRandomField, Measurement, table::Totals};
