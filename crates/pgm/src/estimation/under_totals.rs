@@ -92,19 +92,20 @@ const NEWTON_LEAST: f64 = 0.05;
 const UPDATES: u32 = 5000;
 /// Updates for an upper bound, which holds with any multipliers.
 const UPDATES_OF_BOUND: u32 = 20;
-/// Totals that are not met after all updates, but within this share of all records, are taken as met: a fit goes on.
+/// If the last update still leaves a difference, but one below this share of all records, the fit goes on.
 const NEARLY: f64 = 1e-6;
 
 impl<O: MarginalOracle> UnderTotals<O> {
     /// The cliques that the other oracle must have: the measured ones, which come first, and those of the totals.
     ///
     /// # Errors
-    /// Tables whose cells do not fit the memory's address range.
+    /// Totals over another domain, or tables whose cells do not fit the memory's address range.
     pub fn layout(
         domain: &Domain,
         measured: &CliqueLayout,
         totals: &Totals,
     ) -> Result<Arc<CliqueLayout>> {
+        totals.check(domain)?;
         let cliques = measured.cliques().iter().chain(totals.layout().cliques());
         CliqueLayout::new(domain, cliques.cloned())
     }
@@ -112,7 +113,7 @@ impl<O: MarginalOracle> UnderTotals<O> {
     /// `oracle`: that of p₀, on the cliques of [`UnderTotals::layout`].
     ///
     /// # Errors
-    /// Tables whose cells do not fit the memory's address range.
+    /// As [`UnderTotals::layout`].
     pub fn new(
         domain: &Domain,
         oracle: O,

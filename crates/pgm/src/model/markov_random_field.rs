@@ -89,14 +89,10 @@ impl MarkovRandomField {
             let oracle = under(domain, none.layout(), totals)?;
             return Self::new(domain, oracle.potentials(&none)?, totals.total());
         }
-        let adjusted = measurements.iter().map(|given| {
-            let mut adjusted = given.clone();
-            if given.values.len() as u64 == domain.cells(&given.clique).unwrap_or(0) {
-                totals.adjust(domain, &given.clique, &mut adjusted.values);
-            }
-            adjusted
-        });
-        let adjusted: Vec<Measurement> = adjusted.collect();
+        let mut adjusted = measurements.to_vec();
+        for measurement in &mut adjusted {
+            totals.adjust(domain, &measurement.clique, &mut measurement.values)?;
+        }
         let loss = SquaredLoss::new(domain, &adjusted, Weighting::InverseVariance)?;
         let oracle = under(domain, loss.layout(), totals)?;
         let (method, stopping) = (EstimatorKind::default(), Stopping::default());

@@ -121,8 +121,17 @@ impl Totals {
     /// potentials would grow for ever.
     ///
     /// `values`: in counts, row-major over the clique's sorted attributes; as many records as the totals have.
-    pub fn adjust(&self, domain: &Domain, clique: &Clique, values: &mut [f64]) {
+    ///
+    /// # Errors
+    /// A table whose size is not that of its clique, or another domain than the totals'.
+    pub fn adjust(&self, domain: &Domain, clique: &Clique, values: &mut [f64]) -> Result<()> {
+        self.check(domain)?;
         let shape = domain.shape(clique);
+        let expected = shape.iter().product();
+        if values.len() != expected {
+            let (clique, found) = (domain.describe(clique), values.len());
+            return Err(Error::ShapeMismatch { clique, expected, found });
+        }
         let overlaps: Vec<(Projection, Vec<f64>)> = self
             .layout
             .cliques()
@@ -167,6 +176,21 @@ impl Totals {
                 break;
             }
         }
+        Ok(())
+    }
+
+    /// Refuses another domain.
+    pub(crate) fn check(&self, domain: &Domain) -> Result<()> {
+        for (table, clique) in self.layout.cliques().iter().enumerate() {
+            if domain.shape(clique) != self.layout.shape(table) {
+                return Err(Error::ShapeMismatch {
+                    clique: domain.describe(clique),
+                    expected: domain.shape(clique).iter().product(),
+                    found: self.table(table).len(),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// The marginal of one table.

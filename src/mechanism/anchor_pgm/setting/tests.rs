@@ -39,7 +39,7 @@ fn the_parts_of_the_budget_add_up() {
     }
 }
 
-/// Rounds that tell nothing get dearer, until so many are left.
+/// A round that tells nothing makes the next ones cost more, as long as enough rounds remain.
 #[test]
 fn few_attributes_without_public_tables_leave_few_rounds() {
     let rounds = |attributes: u32, m: f64| {

@@ -122,7 +122,7 @@ fn a_fit_under_totals_has_them_and_is_certified() {
             };
             let adjust = |given: &Measurement| {
                 let mut values = given.values.clone();
-                totals.adjust(&domain, &given.clique, &mut values);
+                totals.adjust(&domain, &given.clique, &mut values).unwrap();
                 Measurement { values, ..given.clone() }
             };
             let loss = loss_of(&noisy.iter().map(adjust).collect::<Vec<_>>());

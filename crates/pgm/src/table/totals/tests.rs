@@ -1,4 +1,6 @@
 use super::*;
+use crate::measurement::Measurement;
+use crate::model::MarkovRandomField;
 
 fn domain() -> Domain {
     Domain::new([("age", 3), ("sex", 2), ("race", 2)]).unwrap()
@@ -54,7 +56,7 @@ fn an_adjusted_table_has_the_totals_and_is_the_nearest_one() {
     let noisy: Vec<f64> = (0..12).map(|cell| f64::from((cell * 7) % 5) * 6.0 - 3.0).collect();
     let all = domain.everything();
     let mut adjusted = noisy.clone();
-    totals.adjust(&domain, &all, &mut adjusted);
+    totals.adjust(&domain, &all, &mut adjusted).unwrap();
     let marginal = |values: &[f64], of: &Clique| {
         let mut sums = vec![0.0; domain.shape(of).iter().product()];
         Projection::between(&all, &domain.shape(&all), of).add_into(values, &mut sums);
@@ -80,6 +82,19 @@ fn an_adjusted_table_has_the_totals_and_is_the_nearest_one() {
     // A table that shares nothing has the number of records alone.
     let mut apart = vec![1.0, 2.0];
     let by_age = Totals::new(&domain, [(Clique::new([0]), vec![10.0, 60.0, 30.0])]).unwrap();
-    by_age.adjust(&domain, &Clique::new([2]), &mut apart);
+    by_age.adjust(&domain, &Clique::new([2]), &mut apart).unwrap();
     assert_eq!(apart, [49.5, 50.5]);
+}
+
+#[test]
+fn another_domain_and_another_size_are_refused() {
+    let by_age = Totals::new(&domain(), [(Clique::new([0]), vec![10.0, 60.0, 30.0])]).unwrap();
+    let other = Domain::new([("age", 4), ("sex", 2), ("race", 2)]).unwrap();
+    let error = by_age.adjust(&other, &Clique::new([1]), &mut [1.0, 2.0]).unwrap_err();
+    assert_eq!(error.to_string(), "table over age has 3 cells, expected 4");
+    let error = by_age.adjust(&domain(), &Clique::new([0, 1]), &mut [1.0, 2.0]).unwrap_err();
+    assert_eq!(error.to_string(), "table over age x sex has 2 cells, expected 6");
+    let noisy = Measurement::new(Clique::new([1]), vec![50.0, 40.0, 10.0], 1.0);
+    assert!(MarkovRandomField::fit_under(&domain(), &[noisy], &by_age).is_err());
+    assert!(MarkovRandomField::fit_under(&other, &[], &by_age).is_err());
 }
