@@ -141,6 +141,7 @@ pub mod query;
 pub mod report;
 pub mod settings;
 pub mod strategy;
+pub mod survey;
 pub mod synthesis;
 pub mod trust;
 

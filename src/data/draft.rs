@@ -11,6 +11,7 @@ mod numbers;
 mod pieces;
 mod quantiles;
 mod tables;
+mod weights;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -22,6 +23,7 @@ use crate::error::Result;
 
 pub use document::{Document, DocumentKind};
 pub(crate) use quantiles::{HEAP, MOST, MOST_OF_REST, UNITS, cut as cut_at_quantiles};
+pub use weights::weight_bins;
 
 /// A drafted schema, and what a person should look at in it.
 #[derive(Clone, Debug)]

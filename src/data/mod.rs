@@ -26,6 +26,7 @@ mod public;
 mod raw_table;
 mod sides;
 mod standard_input;
+mod totals;
 mod transcode;
 mod unit_table;
 mod units;
@@ -38,6 +39,7 @@ pub(crate) use decode::check_form;
 pub use decode::{Labels, write_csv, write_csv_blocks, write_csv_file};
 pub use draft::{
     Document, DocumentKind, Draft, Remark, draft, draft_from_document, draft_from_public,
+    weight_bins,
 };
 pub(crate) use draft::{HEAP, MOST, MOST_OF_REST, UNITS, cut_at_quantiles};
 pub(crate) use encoder::Encoder;
@@ -59,6 +61,7 @@ pub use public::PublicData;
 pub(crate) use raw_table::quoted;
 pub use sides::{HalfPlane, SideCounts, Sides, read_public_points, read_public_points_from};
 pub(crate) use standard_input::is_standard_input;
+pub use totals::{PublishedTable, read_totals};
 pub use unit_table::UnitTable;
 pub(crate) use units::UnitsOfSchema;
 pub use units::{read_public_units_csv, read_units_csv, read_units_csv_from};

@@ -1,15 +1,17 @@
 //! A distribution over listed records.
 
 use std::borrow::Borrow;
+use std::collections::BTreeSet;
 
 use rand::Rng;
 
 use crate::data::{Column, Dataset, PublicData};
 use crate::domain::{Clique, Domain};
 use crate::error::{CommonError, Error, Result};
+use crate::estimation::raked_weights;
 use crate::model::stored_support::StoredSupport;
 use crate::model::{Distribution, Evidence, Model, Sampling, StoredForm, impossible};
-use crate::table::Factor;
+use crate::table::{CliqueLayout, Factor, Totals};
 use jointly_pgm::model::sampling::deal_records;
 
 /// A finite support, distinct records of a domain, with a weight for each and the number of records it stands for: the
@@ -160,6 +162,76 @@ impl WeightedSupport {
         Self::of_distinct(self.rows, weights, total)
     }
 
+    /// The distribution nearest to this one, in relative entropy, of those that have some totals exactly, as
+    /// [`MarkovRandomField::projected`](crate::model::MarkovRandomField::projected). It stands for as many records as the
+    /// totals have. A cell of the totals in which no listed record lies gets some: copies of listed ones, spread over the
+    /// whole list, with the cell's values, as likely together as one listed record.
+    ///
+    /// # Errors
+    /// Totals over another domain, or that no distribution over these records can have.
+    pub fn projected(&self, totals: &Totals) -> Result<Self> {
+        let complete = self.with_cells_of(totals)?;
+        let weights = raked_weights(&complete.rows, &complete.weights, totals)?;
+        complete.reweighted(weights, totals.total())
+    }
+
+    /// These records, with some in every cell of the totals that has records.
+    fn with_cells_of(&self, totals: &Totals) -> Result<Self> {
+        let mut complete = self.clone();
+        for (table, clique) in totals.layout().cliques().iter().enumerate() {
+            let held: BTreeSet<u32> = complete
+                .rows
+                .cells(clique)?
+                .into_iter()
+                .zip(&complete.weights)
+                .filter(|(_, weight)| **weight > 0.0)
+                .map(|(cell, _)| cell)
+                .collect();
+            let cells = (0_u32..).zip(totals.table(table));
+            let missing: Vec<u32> = cells
+                .filter(|(cell, total)| **total > 0.0 && !held.contains(cell))
+                .map(|(cell, _)| cell)
+                .collect();
+            if missing.is_empty() {
+                continue;
+            }
+            let listed = complete.rows.records();
+            let step = listed.div_ceil(COPIES).max(1);
+            let copied: Vec<u32> = (0_u32..).take(listed).step_by(step).collect();
+            let copies = complete.rows.take(&copied);
+            let weight = complete.sum / (listed * copied.len()) as f64;
+            let (mut tables, mut weights) = (vec![complete.rows.clone()], complete.weights);
+            for cell in missing {
+                tables.push(copies.with_cell(clique, cell as usize)?);
+                weights.extend(std::iter::repeat_n(weight, copied.len()));
+            }
+            let tables: Vec<&Dataset> = tables.iter().collect();
+            let rows = Dataset::joined(self.domain(), &tables)?;
+            complete = Self::new(&rows, weights, self.total)?;
+        }
+        Ok(complete)
+    }
+
+    /// The distribution in which each record is as many times as likely as its value of one attribute says, but for a common
+    /// factor, as [`MarkovRandomField::tilted`](crate::model::MarkovRandomField::tilted).
+    ///
+    /// # Errors
+    /// An attribute outside the domain, another number of factors than it has values, or factors that are negative, not
+    /// finite, or 0 for every record.
+    pub fn tilted(&self, attribute: usize, factors: &[f64]) -> Result<Self> {
+        let clique = Clique::new([attribute]);
+        let layout = CliqueLayout::new(self.domain(), [clique.clone()])?;
+        if layout.cells() != factors.len() {
+            let (expected, found) = (layout.cells(), factors.len());
+            let clique = self.domain().describe(&clique);
+            return Err(CommonError::ShapeMismatch { clique, expected, found }.into());
+        }
+        let codes = self.rows.cells(&clique)?;
+        let weights = self.weights.iter().zip(codes).map(|(w, code)| w * factors[code as usize]);
+        let weights: Vec<f64> = weights.collect();
+        Self::new(&self.rows, weights, self.total)
+    }
+
     /// The distinct records, in the order of their codes.
     pub fn rows(&self) -> &Dataset {
         &self.rows
@@ -181,6 +253,9 @@ impl WeightedSupport {
         positive.map(|p| -p * p.ln()).sum()
     }
 }
+
+/// About how many copies of listed records a cell gets that has none.
+const COPIES: usize = 100;
 
 /// Whether the domain of a table allows one of its records.
 fn allows(rows: &Dataset, record: u32) -> bool {

@@ -44,6 +44,39 @@ impl Schema {
 }
 
 impl Schema {
+    /// The same schema with a survey weight as one of its attributes, to be counted in bins.
+    ///
+    /// `name`: a column with the role `weight`, or an attribute. `bins`: those of a weight that has none in the schema.
+    ///
+    /// # Errors
+    /// Another column, no bins, bins below 0, or what `bins` returns.
+    pub fn with_weight(&self, name: &str, bins: impl FnOnce() -> Result<Bins>) -> Result<Self> {
+        let place = format!("the survey weight, column '{name}'");
+        let wrong = |found: &str, expected: &str| {
+            Err(Error::invalid_specification(place.clone(), found, expected))
+        };
+        let mut columns = self.columns.clone();
+        let Some(column) = columns.iter_mut().find(|column| column.name == name) else {
+            return wrong("no such column in the schema", "a column with the role 'weight'");
+        };
+        if !matches!(column.role, Role::Weight | Role::Attribute) {
+            return wrong("a column of another role", "the role 'weight'");
+        }
+        let kind = match column.kind.take() {
+            Some(kind) => kind,
+            None => Kind::Numeric(bins()?),
+        };
+        match &kind {
+            Kind::Numeric(own) if own.edges()[0] >= 0.0 => {}
+            Kind::Numeric(_) => return wrong("bins below 0", "edges of at least 0"),
+            _ => return wrong("values that are no numbers", "the kind 'numeric'"),
+        }
+        (column.role, column.kind) = (Role::Attribute, Some(kind));
+        self.with_columns(&place, columns, self.rules.clone())
+    }
+}
+
+impl Schema {
     /// The same schema with other bins for some numbers. `bins` makes those of a column from the present ones.
     pub(crate) fn with_bins<'n>(
         &self,

@@ -188,7 +188,7 @@ impl RawColumn {
             Error::invalid_specification(at.clone(), format!("no '{member}'"), expected)
         };
         let kind = match self.kind.as_deref() {
-            _ if self.role != Role::Attribute => None,
+            _ if !matches!(self.role, Role::Attribute | Role::Weight) => None,
             None => None,
             Some("categorical") => {
                 let codes = self.codes.ok_or_else(|| missing("codes", "a list of codes"))?;

@@ -7,6 +7,7 @@ use rayon::slice::ParallelSliceMut;
 use crate::data::{Projectable, Recoding, count};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
+use crate::table::CliqueLayout;
 
 /// The codes of one attribute, record by record, in the smallest type that holds them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -339,6 +340,25 @@ impl Dataset {
         };
         let columns = self.columns.iter().map(take).collect();
         Self { domain: self.domain.clone(), columns, records: positions.len() }
+    }
+
+    /// The same records, all with the values of one cell on a clique.
+    ///
+    /// `cell`: row-major over the clique's sorted attributes, below their number of cells.
+    ///
+    /// # Errors
+    /// An attribute outside the domain.
+    pub fn with_cell(&self, clique: &Clique, cell: usize) -> Result<Self> {
+        CliqueLayout::new(&self.domain, [clique.clone()])?;
+        let (mut rest, mut changed) = (cell, self.clone());
+        for attribute in clique.iter().rev() {
+            let values = self.domain.cardinality(attribute);
+            let code = u32::try_from(rest % values).unwrap_or(u32::MAX);
+            rest /= values;
+            let codes = std::iter::repeat_n(code, self.records);
+            changed.columns[attribute] = Column::from_codes(codes, values)?;
+        }
+        Ok(changed)
     }
 
     /// Positions of the records with each combination of values of some attributes, by these values.

@@ -20,7 +20,7 @@ pub use least_loss::LeastLoss;
 pub use loss::{MarginalLoss, Misfit, SquaredLoss, Weighting};
 pub use mirror_descent::MirrorDescent;
 pub use step::{Descent, Move, Points};
-pub use under_totals::{UnderTotals, UnderTotalsWorkspace};
+pub use under_totals::{UnderTotals, UnderTotalsWorkspace, raked_weights};
 
 use crate::error::Result;
 use crate::inference::MarginalOracle;

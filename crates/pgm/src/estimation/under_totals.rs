@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::data::Dataset;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::estimation::quasi_newton::Memory;
-use crate::inference::{MarginalOracle, check_layout};
+use crate::inference::{ListedRecords, MarginalOracle, check_layout};
 use crate::table::{
     CliqueLayout, Marginals, Potentials, Projection, Totals, cell_name, first_largest,
 };
@@ -404,6 +405,32 @@ impl<O: MarginalOracle> MarginalOracle for UnderTotals<O> {
     fn together<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         self.oracle.together(work)
     }
+}
+
+/// The weights of listed records, nearest to given ones in relative entropy, under which they have some totals exactly: raking.
+/// The sum of the weights is that of the totals.
+///
+/// ```
+/// use jointly_pgm::{Clique, Domain, data::Dataset, estimation::raked_weights, table::Totals};
+/// let domain = Domain::new([("sex", 2)])?;
+/// let rows = Dataset::from_rows(domain.clone(), &[[0], [1], [1]])?;
+/// let totals = Totals::new(&domain, [(Clique::new([0]), vec![30.0, 70.0])])?;
+/// let weights = raked_weights(&rows, &[1.0, 1.0, 6.0], &totals)?;
+/// assert!((weights[0] - 30.0).abs() < 1e-6 && (weights[2] - 60.0).abs() < 1e-6);
+/// # Ok::<(), jointly_pgm::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`ListedRecords::new`], and totals that no weights of these records can have.
+pub fn raked_weights(rows: &Dataset, weights: &[f64], totals: &Totals) -> Result<Vec<f64>> {
+    let none = CliqueLayout::new(rows.domain(), [])?;
+    let layout = UnderTotals::<ListedRecords>::layout(rows.domain(), &none, totals)?;
+    let oracle = ListedRecords::new(rows, weights, &layout)?;
+    let oracle = UnderTotals::new(rows.domain(), oracle, &none, totals)?;
+    let potentials = oracle.potentials(&Potentials::zeros(&none))?;
+    let (raked, _) = oracle.inner().weights(&potentials)?;
+    let scale = totals.total() / raked.iter().sum::<f64>();
+    Ok(raked.into_iter().map(|weight| scale * weight).collect())
 }
 
 /// The largest finite size of a number.

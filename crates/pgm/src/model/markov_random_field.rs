@@ -8,7 +8,7 @@ use crate::estimation::{EstimatorKind, SquaredLoss, Stopping, UnderTotals, Weigh
 use crate::graph;
 use crate::inference::{BeliefPropagation, Calibrated};
 use crate::measurement::Measurement;
-use crate::table::{CliqueLayout, Factor, Potentials, Totals};
+use crate::table::{CliqueLayout, Factor, Potentials, Projection, Totals};
 
 /// `p(x) ~ exp(Σ_r θ_r(x_r))` over the records of a domain, with the number of records it stands for.
 ///
@@ -98,6 +98,64 @@ impl MarkovRandomField {
         let (method, stopping) = (EstimatorKind::default(), Stopping::default());
         let estimate = method.estimate(stopping, &oracle, &loss, totals.total(), None)?;
         Self::new(domain, oracle.potentials(&estimate.potentials)?, totals.total())
+    }
+
+    /// The distribution in which each record is as many times as likely as its value of one attribute says, but for a common
+    /// factor: `p(x) f(x_a)`. With the mean survey weight of each value it is the population of a weighted sample. It stands
+    /// for as many records as before.
+    ///
+    /// ```
+    /// use jointly_pgm::{Clique, Domain, MarkovRandomField, Measurement};
+    /// let domain = Domain::new([("tenure", 2), ("weight", 2)])?;
+    /// let rows = Measurement::new(Clique::new([0, 1]), vec![80.0, 10.0, 5.0, 5.0], 1.0);
+    /// let sample = MarkovRandomField::fit(&domain, &[rows], 100.0)?;
+    /// // Half of the renters stand for ten times as many people as the other half.
+    /// let people = sample.tilted(1, &[1.0, 10.0])?.marginals(&[Clique::new([0])])?;
+    /// assert!((people[0].values()[1] - 100.0 * 55.0 / 235.0).abs() < 1e-3);
+    /// # Ok::<(), jointly_pgm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An attribute outside the domain, another number of factors than it has values, or factors that are negative, not finite,
+    /// or 0 for every possible record.
+    pub fn tilted(&self, attribute: usize, factors: &[f64]) -> Result<Self> {
+        let domain = self.domain();
+        let clique = Clique::new([attribute]);
+        let values = CliqueLayout::new(domain, [clique.clone()])?.cells();
+        if factors.len() != values {
+            let (expected, found) = (values, factors.len());
+            let clique = domain.describe(&clique);
+            return Err(Error::ShapeMismatch { clique, expected, found });
+        }
+        if let Some(bad) = factors.iter().find(|factor| !(factor.is_finite() && **factor >= 0.0)) {
+            let expected = "finite numbers of at least 0";
+            return Err(Error::invalid_parameter("factor of a value", *bad, expected));
+        }
+        let own = self.potentials.layout().cliques();
+        let host = own.iter().position(|clique| clique.contains(attribute));
+        let layout = match host {
+            Some(_) => Arc::clone(self.potentials.layout()),
+            None => CliqueLayout::new(domain, own.iter().cloned().chain([clique.clone()]))?,
+        };
+        let mut potentials = Potentials::zeros(&layout);
+        potentials.values_mut()[..self.potentials.values().len()]
+            .copy_from_slice(self.potentials.values());
+        let host = host.unwrap_or(own.len());
+        let logs: Vec<f64> = factors.iter().map(|factor| factor.ln()).collect();
+        let walk = Projection::between(&layout.cliques()[host], layout.shape(host), &clique);
+        walk.zip_from(&logs, potentials.table_mut(host), |potential, log| *potential += log);
+        Self::new(domain, potentials, self.total)
+    }
+
+    /// The distribution nearest to this one, in relative entropy, of those that have some totals exactly: this one times a
+    /// factor for each cell of each total (the I-projection, Csiszár 1975; survey statistics calls it raking). It stands for as
+    /// many records as the totals have.
+    ///
+    /// # Errors
+    /// Totals over another domain, or that no distribution over these records can have ([`UnderTotals`]).
+    pub fn projected(&self, totals: &Totals) -> Result<Self> {
+        let oracle = under(self.domain(), self.potentials.layout(), totals)?;
+        Self::new(self.domain(), oracle.potentials(&self.potentials)?, totals.total())
     }
 
     /// The model in which all records are equally likely.

@@ -1,0 +1,43 @@
+use super::*;
+
+fn schema() -> Schema {
+    let text = r#"{"na_token": "", "columns": [
+        {"name": "sex", "kind": "categorical", "codes": ["1", "2"], "labels": ["Male", "Female"]},
+        {"name": "age", "kind": "numeric", "edges": [0, 18, 65, 120], "na": true},
+        {"name": "id", "role": "id"}]}"#;
+    Schema::from_json(text, "schema").unwrap()
+}
+
+fn read(text: &str) -> Result<PublishedTable> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("totals.csv");
+    std::fs::write(&path, text).unwrap();
+    read_totals(&path, &schema())
+}
+
+#[test]
+fn values_are_texts_of_records_labels_or_names_of_bins() {
+    let table = read("people,age,sex\n10,0 to 17,Male\n7,18,2\n5,64,2\n1.5,,1\n2,missing,Female\n")
+        .unwrap();
+    assert_eq!(table.clique, Clique::new([0, 1]));
+    assert_eq!(table.counts, [10.0, 0.0, 0.0, 1.5, 0.0, 12.0, 0.0, 2.0]);
+    assert_eq!(table.unlisted, 4);
+}
+
+#[test]
+fn mistakes_are_named_with_their_place() {
+    for (text, wanted) in [
+        ("sex,age\n1,3\n", "0 columns that are no attribute"),
+        ("sex,id,people\n1,3,4\n", "2 columns that are no attribute"),
+        ("people\n1\n", "1 columns that are no attribute"),
+        ("sex,people\n1,3\n3,4\n", "line 3, column 'sex'"),
+        ("sex,people\n1,3\n2,\n", "line 3, column 'people'"),
+        ("sex,people\n1,3\n2,-4\n", "a count of at least 0"),
+        ("sex,people\n1,3\n2,inf\n", "a count of at least 0"),
+        ("sex,people\n1,3\n1,4\n", "a combination again"),
+        ("age,people\n130,3\n", "line 2, column 'age'"),
+    ] {
+        let error = read(text).unwrap_err().to_string();
+        assert!(error.contains(wanted) && error.contains("totals.csv"), "{text}: {error}");
+    }
+}

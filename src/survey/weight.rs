@@ -1,0 +1,44 @@
+//! The survey weight of a record.
+
+use crate::domain::{Kind, Schema};
+use crate::error::{Error, Result};
+use crate::model::bin_mean;
+
+/// An attribute that says how many members of the population a record stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weight {
+    /// Position among the attributes.
+    pub attribute: usize,
+    /// The mean weight of each value.
+    pub means: Vec<f64>,
+}
+
+impl Weight {
+    /// The weight of a schema whose attribute `name` counts it in bins ([`Schema::with_weight`]).
+    ///
+    /// # Errors
+    /// No such attribute, one that is no number, or a bin whose mean is below 0.
+    pub fn of(schema: &Schema, name: &str) -> Result<Self> {
+        let domain = schema.domain();
+        let place = "the survey weight";
+        let attribute = domain.position(name).ok_or_else(|| domain.unknown(name, place))?;
+        let column = schema.column(name).and_then(|column| column.kind.as_ref().zip(Some(column)));
+        let wrong = |found: String, expected: &str| {
+            Error::invalid_specification(format!("{place}, column '{name}'"), found, expected)
+        };
+        let Some((Kind::Numeric(bins), column)) = column else {
+            return Err(wrong("no numbers".into(), "the kind 'numeric'"));
+        };
+        if column.na {
+            return Err(wrong("missing values".into(), "a weight for each record"));
+        }
+        let means: Vec<f64> = (0..bins.count()).map(|bin| bin_mean(bins, bin)).collect();
+        if let Some(low) = means.iter().find(|mean| **mean < 0.0) {
+            return Err(wrong(format!("a mean weight of {low} in a bin"), "weights of at least 0"));
+        }
+        if means.iter().all(|mean| *mean <= 0.0) {
+            return Err(wrong("bins of weight 0 alone".into(), "a weight above 0"));
+        }
+        Ok(Self { attribute, means })
+    }
+}
