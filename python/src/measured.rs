@@ -86,6 +86,7 @@ pub(crate) fn fit_measurements(
             model: MarkovRandomField::new(&domain, potentials, total)?.into(),
             accuracy: None,
             linked: None,
+            weight: None,
             refined_on: cliques,
             mechanism: "measurements".to_owned(),
             is_private,

@@ -156,22 +156,24 @@ impl Model {
                 return Ok(vec![to_record_batch(&rows, &schema, labels, rng)?]);
             }
             let (model, _) = conditioned;
+            let (kept, schema) = file.written()?;
             if !in_blocks {
                 let records = usize::try_from(records).unwrap_or(usize::MAX);
                 let rows = model.rows(records, drawing(refined), &file.refined_on, &mut rng)?;
                 let rng = ChaCha20Rng::seed_from_u64(rng.next_u64());
-                return Ok(vec![to_record_batch(&rows, &file.schema, labels, rng)?]);
+                let rows = rows.into_selected(&kept)?;
+                return Ok(vec![to_record_batch(&rows, &schema, labels, rng)?]);
             }
             let blocks = model.blocks(records, drawing(refined), &file.refined_on, &mut rng)?;
             let values = ChaCha20Rng::seed_from_u64(rng.next_u64());
-            let domain = model.domain();
-            let mut writer = ArrowWriter::new(domain, &file.schema, labels, values)?;
+            let domain = schema.domain();
+            let mut writer = ArrowWriter::new(&domain, &schema, labels, values)?;
             blocks
                 .map(|block| {
                     if observer.check().is_break() {
                         return Err(Error::Common(jointly::CommonError::Interrupted));
                     }
-                    writer.batch(&block?)
+                    writer.batch(&block?.into_selected(&kept)?)
                 })
                 .collect::<jointly::Result<Vec<RecordBatch>>>()
         })?;
@@ -205,16 +207,17 @@ impl Model {
                 return table.write(&path, &file.schema, Labels::Codes, rng.next_u64());
             }
             let (model, _) = conditioned;
+            let (kept, schema) = file.written()?;
             let blocks = model.blocks(records, drawing(refined), &file.refined_on, &mut rng)?;
             let seed = rng.next_u64();
             let blocks = blocks.map(|block| {
                 if observer.check().is_break() {
                     Err(Error::Common(jointly::CommonError::Interrupted))
                 } else {
-                    block
+                    Ok(block?.into_selected(&kept)?)
                 }
             });
-            write_csv_blocks(&path, blocks, &file.schema, Labels::Codes, seed)
+            write_csv_blocks(&path, blocks, &schema, Labels::Codes, seed)
         })
     }
 

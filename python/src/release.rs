@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use jointly::Job;
 use jointly::data::arrow::to_record_batch;
-use jointly::data::{Dataset, Labels, write_text};
+use jointly::data::{Labels, write_text};
 use jointly::privacy::LedgerFile;
 use jointly::rand::rngs::ChaCha20Rng;
 use jointly::rand::{self, SeedableRng};
 use jointly::synthesis::{
-    Existing, PrivateSource, PublicTable, ReservedOutputs, Synthesized, Tables, reserve_files,
+    Existing, PrivateSource, PublicTable, ReservedOutputs, Synthesized, reserve_files,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -27,10 +27,7 @@ use crate::watch;
 #[pyclass(frozen, module = "jointly_dp._native")]
 pub(crate) struct Release {
     job: Job,
-    tables: Tables,
-    release: jointly::Release,
-    /// The released records.
-    rows: Dataset,
+    done: Synthesized,
     /// Of the values inside bins.
     value_seed: u64,
 }
@@ -62,18 +59,18 @@ pub(crate) fn fit(
         job.existing = Existing::Replaced;
     }
     let outcome = watch::keeping(py, listener, move |observer| {
-        let Synthesized { tables, release, rows, .. } = job.fit(observer)?;
+        let done = job.fit(observer)?;
         // The private table is not kept.
         job.private = PrivateSource::default();
-        Ok((job, tables, release, rows))
+        Ok((job, done))
     })?;
     let (found, exception) = match outcome {
         watch::Outcome::Done(found) => (found, None),
         watch::Outcome::DoneBefore(found, exception) => (found, Some(exception)),
     };
-    let (job, tables, release, rows) = found;
+    let (job, done) = found;
     let value_seed = job.seed.unwrap_or_else(rand::random);
-    keep.call1((Release { job, tables, release, rows, value_seed },))?;
+    keep.call1((Release { job, done, value_seed },))?;
     exception.map_or(Ok(()), Err)
 }
 
@@ -88,7 +85,7 @@ impl Release {
     /// The model.
     #[getter]
     fn model(&self) -> Model {
-        Model(Arc::new(self.release.model_file(self.tables.schema.clone())))
+        Model(Arc::new(self.done.release.model_file(self.done.tables.schema.clone())))
     }
 
     /// The records that were drawn by the run; their errors were measured if that was requested.
@@ -97,7 +94,7 @@ impl Release {
         let labels = if labels { Labels::Text } else { Labels::Codes };
         let values = ChaCha20Rng::seed_from_u64(self.value_seed);
         let made = process::detached(py, || {
-            to_record_batch(&self.rows, &self.tables.schema, labels, values)
+            to_record_batch(&self.done.rows, &self.done.written, labels, values)
         });
         let batch = made?;
         let schema = batch.schema();
@@ -106,14 +103,15 @@ impl Release {
 
     /// The ledger file's text.
     fn ledger(&self, py: Python<'_>) -> PyResult<String> {
-        let file = self.job.ledger_file(&self.tables, &self.release).raise(py)?;
+        let file = self.job.ledger_file(&self.done.tables, &self.done.release).raise(py)?;
         json(py, &file)
     }
 
     /// The measurements, as JSON, with names of attributes.
     fn measurements(&self, py: Python<'_>) -> PyResult<String> {
-        let domain = self.release.model.domain();
+        let domain = self.done.release.model.domain();
         let named: Vec<Value> = self
+            .done
             .release
             .measurements
             .iter()
@@ -135,16 +133,7 @@ impl Release {
     fn report(&self, py: Python<'_>, path: PathBuf, rows: usize, overwrite: bool) -> PyResult<()> {
         process::detached(py, || {
             let _reserved = reserved(&path, overwrite)?;
-            let other;
-            let table = if rows == self.rows.records() {
-                &self.rows
-            } else {
-                let mut rng =
-                    ChaCha20Rng::seed_from_u64(self.job.seed.unwrap_or_else(rand::random));
-                other = self.release.rows(rows, self.job.draw, &mut rng)?;
-                &other
-            };
-            let text = self.job.page(&self.tables, &self.release, table)?;
+            let text = self.job.page(&self.done, rows)?;
             write_text(&path, &text)
         })
     }

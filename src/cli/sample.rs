@@ -32,6 +32,11 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     }
     let seed = args.seed.unwrap_or_else(rand::random);
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    if file.weight.is_some() && (args.complete.is_some() || args.parts.is_some()) {
+        let flag = if args.parts.is_some() { "--parts" } else { "--complete" };
+        let message = format!("{flag} cannot go with a model that has a survey weight");
+        return Err(Failure::usage(message));
+    }
     if let Some(path) = &args.complete {
         let records = complete(&file, path, args, &mut rng)?;
         note(args, &file, records, console);
@@ -57,13 +62,17 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
         note(args, &file, rows.records() as u64, console);
         return Ok(());
     }
+    let (kept, schema) = file.written()?;
     let blocks = model.blocks(args.rows.unwrap_or(0), args.draw, &file.refined_on, &mut rng)?;
     let seed = rng.next_u64();
     // Fewer than asked for if the reader of a pipe leaves early.
     let mut drawn = 0;
-    let blocks =
-        blocks.inspect(|block| drawn += block.as_ref().map_or(0, |block| block.records() as u64));
-    write_csv_blocks(&args.out, blocks, &file.schema, args.labels, seed)?;
+    let blocks = blocks.map(|block| {
+        let block = block?.into_selected(&kept)?;
+        drawn += block.records() as u64;
+        Ok(block)
+    });
+    write_csv_blocks(&args.out, blocks, &schema, args.labels, seed)?;
     note(args, &file, drawn, console);
     Ok(())
 }

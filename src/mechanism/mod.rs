@@ -175,6 +175,9 @@ pub struct Release {
     pub rounds: Vec<RoundRecord>,
     /// How far the public tables were trusted; `None` if the mechanism does not say.
     pub public_trust: Option<PublicTrust>,
+    /// Of what population the model is, if it is not of the private records: then measurements and certificate, which are of the
+    /// sample, are not about it.
+    pub population: Option<ReleasedPopulation>,
     /// The errors of the released records, if they were measured ([`Release::measure_errors`]).
     pub errors: Option<MeasuredErrors>,
     /// The cost of each access.
@@ -196,6 +199,16 @@ pub struct PublicTrust {
     /// With [`Chooser::Alone`]: with a probability of 95 %, the mean workload error of the published model is at most this much
     /// above that of AIM's model, in [0, 2] as that error itself (`docs/theory/run.md`, section 2).
     pub above_aim: Option<f64>,
+}
+
+/// The population that a release is of.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReleasedPopulation {
+    /// The attribute with the survey weight.
+    pub weight: Option<String>,
+    /// The largest difference between a total, scaled to the number of records, and the released records, or their weights, in
+    /// its cell; `None` without totals.
+    pub largest_difference: Option<f64>,
 }
 
 impl Release {
@@ -237,8 +250,9 @@ impl Release {
             schema,
             model: self.model.clone(),
             refined_on: self.workload.cliques(),
-            accuracy: Some(self.accuracy()),
+            accuracy: self.population.is_none().then(|| self.accuracy()),
             linked: None,
+            weight: self.population.as_ref().and_then(|population| population.weight.clone()),
             mechanism: self.mechanism.to_owned(),
             is_private: self.is_private,
         }

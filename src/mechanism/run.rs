@@ -440,6 +440,7 @@ impl<'r, 'c> Run<'r, 'c> {
             has_independent_noise: true,
             rounds: self.progress.rounds,
             public_trust: None,
+            population: None,
             errors: None,
             ledger: self.curator.ledger().clone(),
             relation: self.curator.relation(),

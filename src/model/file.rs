@@ -34,6 +34,7 @@ const MOST_RECORDS: f64 = u32::MAX as f64;
 ///     refined_on: Vec::new(),
 ///     accuracy: None,
 ///     linked: None,
+///     weight: None,
 ///     mechanism: "mine".into(),
 ///     is_private: false,
 /// };
@@ -53,6 +54,8 @@ pub struct ModelFile {
     pub accuracy: Option<Accuracy>,
     /// The units that drawn records are joined into ([`Model::link`]); `None` if rows do not stay together.
     pub linked: Option<Units>,
+    /// The attribute with the survey weight in the sample, of a model of the population: records are written without it.
+    pub weight: Option<String>,
     /// Name of the mechanism that made it.
     pub mechanism: String,
     /// False when the noise came from a fixed seed: then nothing is private.
@@ -146,6 +149,8 @@ struct Header<'a> {
     accuracy: Option<StoredAccuracy>,
     #[serde(skip_serializing_if = "Option::is_none")]
     linked: Option<StoredUnits>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weight: Option<&'a str>,
 }
 
 /// Units whose rows stay together.
@@ -258,6 +263,21 @@ impl ModelFile {
         Err(Error::invalid_specification("the evidence", format!("'{other}'"), expected))
     }
 
+    /// The positions of the attributes that records are written with, and the schema for writing them: all but the weight.
+    ///
+    /// # Errors
+    /// None in practice: a weight that is no attribute.
+    pub fn written(&self) -> Result<(Vec<usize>, Schema)> {
+        let domain = self.schema.domain();
+        let is_written = |at: &usize| self.weight.as_deref() != Some(domain.name(*at));
+        let kept: Vec<usize> = (0..domain.len()).filter(is_written).collect();
+        if kept.len() == domain.len() {
+            return Ok((kept, self.schema.clone()));
+        }
+        let names: Vec<&str> = kept.iter().map(|at| domain.name(*at)).collect();
+        Ok((kept, self.schema.select(&names)?))
+    }
+
     /// Writes the file, whole or not at all.
     ///
     /// # Errors
@@ -287,6 +307,7 @@ impl ModelFile {
             zeros: zeros(&domain),
             accuracy: self.accuracy.as_ref().map(|known| StoredAccuracy::new(known, &domain)),
             linked: self.linked.as_ref().map(StoredUnits::new),
+            weight: self.weight.as_deref(),
         };
         let form = self.model.store()?;
         let text = serde_json::to_string(&header).map_err(|error| {
@@ -373,6 +394,7 @@ impl ModelFile {
         let accuracy =
             take("accuracy").ok().map(|value| parse::<StoredAccuracy>(value, place, "accuracy"));
         let linked = take("linked").ok().map(|value| parse::<StoredUnits>(value, place, "linked"));
+        let weight = take("weight").ok().map(|value| parse::<String>(value, place, "weight"));
         let stored_zeros =
             take("zeros").ok().map(|value| parse::<Vec<StoredFactor>>(value, place, "zeros"));
         if stored_zeros.transpose()?.is_some_and(|stored| stored != zeros(&domain)) {
@@ -401,7 +423,14 @@ impl ModelFile {
         let accuracy = accuracy.transpose()?.map(|stored| stored.checked(&domain, place));
         let accuracy = accuracy.transpose()?;
         let linked = linked.transpose()?.map(|stored| stored.checked(&schema)).transpose()?;
-        Ok(Self { schema, model, refined_on, accuracy, linked, mechanism, is_private })
+        let weight = weight.transpose()?;
+        if let Some(name) = &weight {
+            let own = domain.clique(&[name])?;
+            if own.len() == domain.len() {
+                return Err(wrong("no attribute but the weight".into(), "one more at least"));
+            }
+        }
+        Ok(Self { schema, model, refined_on, accuracy, linked, weight, mechanism, is_private })
     }
 }
 

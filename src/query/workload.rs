@@ -238,6 +238,38 @@ impl Workload {
         self.cliques.iter().map(|c| c.clique.clone()).collect()
     }
 
+    /// These cliques without an attribute, and each of them with this attribute in the place of one of its own. Both halves
+    /// matter as much: their weights have the same sum. So a run learns the other attributes as well as how this one depends on
+    /// them, as for a survey weight.
+    ///
+    /// `max_cells`: cliques with the attribute and more cells are left out.
+    ///
+    /// # Errors
+    /// No clique without the attribute.
+    pub fn crossed_with(
+        &self,
+        attribute: usize,
+        domain: &Domain,
+        max_cells: Option<u64>,
+    ) -> Result<Self> {
+        let own = Clique::new([attribute]);
+        let is_small = |clique: &Clique| {
+            max_cells.is_none_or(|most| domain.cells(clique).is_some_and(|cells| cells <= most))
+        };
+        let others: Vec<WeightedClique> =
+            self.cliques.iter().filter(|c| !c.clique.contains(attribute)).cloned().collect();
+        let crossed = others.iter().flat_map(|WeightedClique { clique, weight }| {
+            let replaced = clique.iter().map(|one| clique.difference(&Clique::new([one])));
+            let crossed = replaced.map(|rest| rest.union(&own)).filter(is_small);
+            crossed.map(|clique| WeightedClique { clique, weight: *weight }).collect::<Vec<_>>()
+        });
+        let crossed: Vec<WeightedClique> = crossed.collect();
+        let sum = |cliques: &[WeightedClique]| cliques.iter().map(|c| c.weight).sum::<f64>();
+        let scale = sum(&others) / sum(&crossed).max(f64::MIN_POSITIVE);
+        let scaled = crossed.into_iter().map(|c| WeightedClique { weight: scale * c.weight, ..c });
+        Self::new(others.iter().cloned().chain(scaled), domain)
+    }
+
     /// W-down: every non-empty subset of a clique of it, once, by size and then lexicographic.
     pub fn downward_closure(&self) -> Vec<Clique> {
         let mut closure: BTreeSet<(usize, Clique)> = BTreeSet::new();

@@ -72,7 +72,7 @@ impl Associations {
 
 /// The first records of the table.
 pub(super) fn records(content: &Content<'_>) -> Records {
-    let columns: Vec<_> = content.schema.attributes().collect();
+    let columns: Vec<_> = content.written.attributes().collect();
     let names = columns.iter().map(|column| column.name.clone()).collect();
     let row = |record: usize| {
         let codes = content.table.row(record);

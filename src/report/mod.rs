@@ -48,6 +48,8 @@ pub struct Content<'a> {
     pub parameters: Vec<(String, String)>,
     /// The released records.
     pub table: &'a Dataset,
+    /// Their columns: those of the schema, but for a survey weight.
+    pub written: &'a Schema,
     /// How the release was made.
     pub made: Made,
 }

@@ -5,10 +5,14 @@
 //!
 //! [`weight_bins`]: crate::data::weight_bins
 
+mod emission;
 mod population;
+mod released;
 mod rows;
 mod weight;
 
+pub use emission::Emission;
 pub use population::Population;
+pub use released::{Draw, Released};
 pub use rows::{Adjusted, with_totals};
 pub use weight::Weight;

@@ -59,6 +59,29 @@ pub fn with_totals<R: Rng + ?Sized>(
     Ok(Adjusted { rows, largest_difference })
 }
 
+/// The records, of which some, drawn at random, have got the values of cells of totals that no record had. A record never
+/// becomes an impossible one, and no cell loses its last record.
+pub(super) fn with_every_cell<R: Rng + ?Sized>(
+    rows: Dataset,
+    totals: &Totals,
+    rng: &mut R,
+) -> Result<Dataset> {
+    let mut rows = rows;
+    for (table, clique) in totals.layout().cliques().iter().enumerate() {
+        let wanted = totals.table(table);
+        let counts = counted(&rows.cells(clique)?, wanted.len());
+        let numbered = || (0_u32..).zip(&counts);
+        let many = numbered().max_by_key(|(_, count)| **count).map_or(0, |(cell, _)| cell);
+        let empty = numbered().zip(wanted).filter(|((_, count), t)| **count == 0 && **t > 0.0);
+        let moves: Moves = empty.map(|((cell, _), _)| (many, cell, 1)).collect();
+        if !moves.is_empty() {
+            let columns = moved(&rows, clique, &Clique::default(), moves, rng)?;
+            rows = Dataset::new(rows.domain().clone(), columns)?;
+        }
+    }
+    Ok(rows)
+}
+
 /// Positions of cliques such that each shares as many attributes as possible with one before it.
 fn in_order(cliques: &[Clique]) -> Vec<usize> {
     let mut left: Vec<usize> = (0..cliques.len()).collect();

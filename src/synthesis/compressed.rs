@@ -105,6 +105,7 @@ impl ResolvedJob<'_> {
             given: tables.given.clone(),
             public: public.collect::<Result<_>>()?,
             workload,
+            population: tables.population.clone(),
         })
     }
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::data::Dataset;
+use crate::domain::Schema;
 use crate::error::Result;
 use crate::error_bars::NamedErrors;
 use crate::measurement::Provenance;
@@ -98,7 +99,7 @@ impl ResolvedJob<'_> {
         &'a self,
         tables: &'a Tables,
         release: &'a Release,
-        table: &'a Dataset,
+        (table, written): (&'a Dataset, &'a Schema),
     ) -> Result<Content<'a>> {
         Ok(Content {
             release,
@@ -109,6 +110,7 @@ impl ResolvedJob<'_> {
             workload: &tables.workload,
             parameters: self.described(tables, release),
             table,
+            written,
             made: self.made(&tables.given)?,
         })
     }

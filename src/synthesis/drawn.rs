@@ -4,15 +4,22 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
 use crate::data::Dataset;
+use crate::domain::Schema;
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::Release;
 use crate::privacy::{Curator, Inputs, LedgerEntry};
+use crate::survey::{Draw, Emission, Released};
+use crate::synthesis::Tables;
 use crate::synthesis::job::ResolvedJob;
 
 /// A release and the records that are published. Nothing draws them again.
 pub(super) struct Drawn {
     pub(super) release: Release,
     pub(super) rows: Dataset,
+    /// The schema of the records.
+    pub(super) schema: Schema,
+    /// The number of records that the model of the private records represents.
+    pub(super) sampled: usize,
     /// The number of each record's unit, if the records come as units.
     pub(super) units: Option<Vec<u32>>,
     /// The generator after drawing.
@@ -40,11 +47,18 @@ impl ResolvedJob<'_> {
     pub(super) fn draw(
         &self,
         mut release: Release,
+        tables: &Tables,
         curator: &mut Curator<'_>,
         merged: bool,
     ) -> Result<Drawn> {
         let mut rng = ChaCha20Rng::seed_from_u64(self.row_seed(curator)?);
-        let records = self.rows()?.unwrap_or_else(|| release.records());
+        let sampled = release.records();
+        let records = self.rows()?.unwrap_or(sampled);
+        if self.is_weighted() {
+            let Released { rows, schema, .. } =
+                self.of_population(&mut release, tables, records, &mut rng)?;
+            return Ok(Drawn { release, rows, schema, sampled, units: None, rng });
+        }
         let rows = release.rows(records, self.draw, &mut rng)?;
         let (rows, units) = self.link(&release, rows, &mut rng)?;
         if self.error_share.is_some() {
@@ -53,7 +67,33 @@ impl ResolvedJob<'_> {
         if merged && let Some(errors) = &mut release.errors {
             errors.left_out.merged_values = true;
         }
-        Ok(Drawn { release, rows, units, rng })
+        Ok(Drawn { release, rows, schema: tables.schema.clone(), sampled, units, rng })
+    }
+
+    /// Other records than those that were published, with their schema.
+    ///
+    /// # Errors
+    /// Weighted records.
+    pub(super) fn others(
+        &self,
+        tables: &Tables,
+        release: &Release,
+        records: usize,
+    ) -> Result<(Dataset, Schema)> {
+        let mut rng = ChaCha20Rng::seed_from_u64(self.seed.unwrap_or_else(rand::random));
+        if !self.is_weighted() {
+            let rows = release.rows(records, self.draw, &mut rng)?;
+            return Ok((rows, tables.schema.clone()));
+        }
+        if self.emit == Emission::Weighted {
+            let expected = "as many as were released: their weights are those of the whole release";
+            return Err(Error::invalid_parameter("number of weighted records", records, expected));
+        }
+        let (drawing, schema) = (self.draw, &tables.schema);
+        let refined_on = release.workload.cliques();
+        let draw = Draw { records, drawing, refined_on: &refined_on, schema };
+        let found = tables.population.members(&release.model, draw, &mut rng)?;
+        Ok((found.rows, found.schema))
     }
 
     /// The seed from which the records are drawn: a step that costs nothing, so that a resumed run draws the same records, whose

@@ -150,6 +150,7 @@ impl ResolvedJob<'_> {
         inputs.extend(public.map(|path| ("public table", path)));
         inputs.extend(self.ledger_from.iter().map(|path| ("earlier ledger", &**path)));
         inputs.extend(self.workload.file().map(|path| ("workload", path)));
+        inputs.extend(self.known_tables().map(|file| ("totals", &*file.path)));
         inputs
     }
 
@@ -196,7 +197,8 @@ impl ResolvedJob<'_> {
         }
         if let Some(private) = self.private.file() {
             let public = self.public.iter().filter_map(|table| table.source.file());
-            check_public_files(private, public)?;
+            let known = self.known_tables().map(|file| &*file.path);
+            check_public_files(private, public.chain(known))?;
         }
         for (i, table) in self.public.iter().enumerate() {
             if self.public[..i].iter().any(|earlier| earlier.name == table.name) {

@@ -14,7 +14,8 @@ use crate::model::Drawing;
 use crate::privacy::{Budget, NeighboringRelation, NoiseSeed, PrivacyUnit};
 use crate::query::WorkloadSource;
 use crate::settings::{self, Form, parameter_words, settings, split};
-use crate::synthesis::{Existing, PrivateSource, PublicTable, SchemaSource};
+use crate::survey::Emission;
+use crate::synthesis::{Existing, PrivateSource, PublicFile, PublicTable, SchemaSource};
 
 /// The mechanism to use when none is specified.
 pub const DEFAULT_MECHANISM: &str = "anchor-pgm";
@@ -57,6 +58,23 @@ settings! {
         workload: String = WorkloadSource::default().name, Tables, Form::FileOrName, "all-K-way|FILE";
         /// Leave out cliques of the workload with more than N cells.
         max_cells: Option<u64> = None, Tables, Form::Whole, "N";
+        /// Column with the survey weight of each record: the release is then of the population that the records stand for, not
+        /// of the records.
+        ///
+        /// The weight is counted in bins, of the schema or else of the public tables' files: `docs/guide/surveys.md`. Not with
+        /// `--unit-columns`, `--compress`, `--error-share` or `--tables`.
+        weight: Option<String> = None, Tables, Form::Text, "COLUMN";
+        /// A table of counts that is public, such as a published one: it holds exactly in the release; the ledger calls it NAME
+        /// [default: its file name]; repeatable.
+        ///
+        /// CSV with a column of counts and columns of the schema; the sum is the population. Free, so it must not come from the
+        /// private table: `docs/guide/surveys.md`. Not with `--unit-columns`, `--compress`, `--error-share` or `--tables`.
+        totals: Vec<PublicFile> = Vec::new(), Tables, Form::NamedFiles, "[NAME=]FILE";
+        /// A table of counts, as of `--totals`, that was taken from the private records and is released as it is: the
+        /// guarantee then holds only among tables that share it; repeatable.
+        ///
+        /// Ledger and report say so first. `docs/guide/surveys.md`
+        invariants: Vec<PublicFile> = Vec::new(), Tables, Form::NamedFiles, "[NAME=]FILE";
         /// Count the private table block by block instead of holding its rows, so that memory does not grow with them; the
         /// result is the same.
         ///
@@ -117,6 +135,10 @@ settings! {
         ///
         /// A table of more than 8 GiB in memory is refused before anything is spent; `sample` draws any number.
         rows: Option<u64> = None, Output, Form::Whole, "N";
+        /// What the records of a weighted release are.
+        ///
+        /// With `--weight`, `--totals` or `--invariants`.
+        emit: Emission = Emission::Population, Output, Form::Choice(Emission::NAMES), "WHAT";
         /// How to draw records.
         ///
         /// As of [`sample`](#sample).
@@ -357,6 +379,7 @@ impl ResolvedJob<'_> {
         self.rows()?;
         self.check_replicates()?;
         self.check_linked()?;
+        self.check_population()?;
         self.check_output_files()?;
         self.out.as_deref().map_or(Ok(()), check_form)?;
         Ok(mechanism)

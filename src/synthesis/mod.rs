@@ -9,12 +9,14 @@ mod files;
 mod job;
 mod linked;
 mod made;
+mod population;
 mod replicates;
 mod source;
 mod tables;
 mod warnings;
 
 use crate::data::{Dataset, write_text};
+use crate::domain::Schema;
 use crate::error::Result;
 use crate::mechanism::{Mechanism, PublicTables, Release, Task};
 use crate::model::ModelFile;
@@ -46,6 +48,8 @@ pub struct Synthesized {
     pub release: Release,
     /// The synthetic table. Where records come as units, it has the number of records of the unit as its last attribute.
     pub rows: Dataset,
+    /// The schema of the synthetic table: that of the tables, but for a survey weight.
+    pub written: Schema,
     /// The number of each record's unit, from 0, if records come as units ([`Units::linked`](crate::data::Units::linked)):
     /// the records of a unit are one after another.
     pub units: Option<Vec<u32>>,
@@ -79,12 +83,12 @@ impl Job {
             job.write_replicates(&from, observer)?;
             claims.as_mut().map_or(Ok(()), Claims::seal)
         });
-        let Drawn { release, rows, units, .. } = drawn;
+        let Drawn { release, rows, units, schema, .. } = drawn;
         written.inspect_err(|_| {
             let spent = release.ledger.spent();
             observer.event(&Event::Notice(Notice::OutputsMissing { spent }));
         })?;
-        Ok(Synthesized { tables, release, rows, units })
+        Ok(Synthesized { tables, release, rows, written: schema, units })
     }
 
     /// Reads the tables, runs the mechanism and draws the records, the first part of [`run`](Self::run). Of the outputs, it
@@ -95,16 +99,23 @@ impl Job {
     pub fn fit(&self, observer: &mut dyn Observer) -> Result<Synthesized> {
         let Spent { tables, drawn, mut claims, .. } = self.resolve()?.spend(observer)?;
         claims.as_mut().map_or(Ok(()), Claims::seal)?;
-        let Drawn { release, rows, units, .. } = drawn;
-        Ok(Synthesized { tables, release, rows, units })
+        let Drawn { release, rows, units, schema, .. } = drawn;
+        Ok(Synthesized { tables, release, rows, written: schema, units })
     }
 
-    /// The page about a finished run and its released records. The private records are not looked at.
+    /// The page about a finished run and its released records, or about as many others as `records`. The private records are
+    /// not looked at.
     ///
     /// # Errors
-    /// A page that cannot be made.
-    pub fn page(&self, tables: &Tables, release: &Release, rows: &Dataset) -> Result<String> {
-        Report::new(&self.resolve()?.content(tables, release, rows)?)?.to_html()
+    /// A page that cannot be made, or weighted records in another number than those released.
+    pub fn page(&self, done: &Synthesized, records: usize) -> Result<String> {
+        let Synthesized { tables, release, rows, written, .. } = done;
+        let job = self.resolve()?;
+        if records == rows.records() {
+            return Report::new(&job.content(tables, release, (rows, written))?)?.to_html();
+        }
+        let (rows, written) = job.others(tables, release, records)?;
+        Report::new(&job.content(tables, release, (&rows, &written))?)?.to_html()
     }
 
     /// The ledger file of a finished run, as [`fit`](Self::fit) writes it.
@@ -152,7 +163,7 @@ impl ResolvedJob<'_> {
         let tables = merged.unwrap_or(given);
         claims.as_mut().map_or(Ok(()), Claims::begin)?;
         if let Some(budget) = self.budget.filter(|_| !self.unit.relation().has_public_total()) {
-            warnings::warn_of_delta(budget, drawn.release.records() as u64, observer);
+            warnings::warn_of_delta(budget, drawn.sampled as u64, observer);
         }
         if let Some(path) = &self.ledger {
             let written =
@@ -219,7 +230,7 @@ impl ResolvedJob<'_> {
         }
         let task = Task::new(&tables.workload, &tables.public);
         let release = mechanism.run(curator, &task, observer)?;
-        self.draw(release, curator, merged)
+        self.draw(release, tables, curator, merged)
     }
 
     /// What was spent so far.
@@ -244,16 +255,16 @@ impl ResolvedJob<'_> {
 
     /// Writes the requested files but the ledger, which is written before.
     fn write(&self, tables: &Tables, drawn: &mut Drawn) -> Result<()> {
-        let Drawn { release, rows, units, rng } = drawn;
+        let Drawn { release, rows, units, schema, rng, .. } = drawn;
         if let Some(path) = &self.model {
             let file = release.model_file(tables.schema.clone());
             ModelFile { linked: self.linked().cloned(), ..file }.write(path)?;
         }
         if let Some(path) = &self.out {
-            self.write_table(path, rows, units.as_deref(), &tables.schema, rng)?;
+            self.write_table(path, rows, units.as_deref(), schema, rng)?;
         }
         if let Some(path) = &self.report {
-            let content = self.content(tables, release, rows)?;
+            let content = self.content(tables, release, (rows, schema))?;
             let report = Report::new(&content)?;
             write_text(path, &report.to_html()?)?;
             if let Some(path) = self.report_json() {

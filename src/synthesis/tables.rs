@@ -14,6 +14,7 @@ use crate::model::check_rows;
 use crate::observe::{Event, Notice, Observer, SharedObserver};
 use crate::privacy::PrivateTable;
 use crate::query::Workload;
+use crate::survey::Population;
 use crate::synthesis::TableSource;
 use crate::synthesis::job::ResolvedJob;
 
@@ -37,11 +38,27 @@ impl Serialize for PublicTable {
     }
 }
 
-impl<'de> Deserialize<'de> for PublicTable {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+impl Serialize for PublicFile {
+    /// `NAME=FILE`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(&format!("{}={}", self.name, self.path.display()))
     }
 }
+
+/// As text on a command line.
+macro_rules! from_text {
+    ($($named:ty),*) => {$(
+        impl<'de> Deserialize<'de> for $named {
+            fn deserialize<D: Deserializer<'de>>(
+                deserializer: D,
+            ) -> std::result::Result<Self, D::Error> {
+                String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+            }
+        }
+    )*};
+}
+
+from_text!(PublicTable, PublicFile);
 
 impl From<PublicFile> for PublicTable {
     fn from(file: PublicFile) -> Self {
@@ -104,6 +121,8 @@ pub struct Tables {
     pub public: Vec<PublicData>,
     /// The marginals that the synthetic table should preserve.
     pub workload: Workload,
+    /// What is known of the population that the private table is a sample of; nothing if it is not weighted and has no totals.
+    pub population: Population,
 }
 
 impl Tables {
@@ -113,7 +132,8 @@ impl Tables {
         mechanism: &dyn Mechanism,
         observer: &mut dyn Observer,
     ) -> Result<(Self, PrivateTable)> {
-        let of_files = job.schema.read()?;
+        let given = job.schema.read()?;
+        let of_files = job.with_weight(&given)?;
         let schema = match job.linked() {
             Some(units) => units.widened(&of_files)?,
             None => of_files.clone(),
@@ -136,6 +156,8 @@ impl Tables {
             public.push(PublicData::new(&table.name, rows, &domain)?);
         }
         job.check_linked_public(&public, &domain)?;
+        // Before the private table is read: a mistake in a file of totals costs nothing then.
+        let population = job.population(&schema)?;
         let private = if job.counted {
             let plan = CountPlan::new(&of_files, &mechanism.counts(&domain, &workload)?)?;
             let checks = SharedObserver::new(observer);
@@ -143,7 +165,7 @@ impl Tables {
         } else {
             job.private.sealed(&job.unit, &of_files)?
         };
-        Ok((Self { schema, given: of_files, public, workload }, private))
+        Ok((Self { schema, given, public, workload, population }, private))
     }
 }
 
@@ -173,6 +195,7 @@ impl ResolvedJob<'_> {
         observer: &mut dyn Observer,
     ) -> Result<Workload> {
         let (workload, left_out) = self.workload.read(domain)?;
+        let workload = self.crossed(workload, domain)?;
         if left_out > 0 {
             observer.event(&Event::Notice(Notice::CliquesLeftOut { left_out }));
         }

@@ -268,6 +268,7 @@ fn the_report_names_what_was_published() {
         workload: &run.workload,
         parameters: Vec::new(),
         table: &records,
+        written: &schema,
         made: jointly::report::Made::default(),
     };
     let page = jointly::report::Report::new(&content).unwrap().to_html().unwrap();

@@ -123,6 +123,7 @@ fn schemas_keep_their_rules_through_files_and_selections() {
     let file = ModelFile {
         accuracy: None,
         linked: None,
+        weight: None,
         schema,
         model: model.into(),
         refined_on: Vec::new(),

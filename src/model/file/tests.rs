@@ -22,6 +22,7 @@ fn file() -> ModelFile {
         refined_on: Vec::new(),
         accuracy: None,
         linked: None,
+        weight: None,
     }
 }
 
@@ -39,6 +40,7 @@ fn support() -> ModelFile {
         refined_on: Vec::new(),
         accuracy: None,
         linked: None,
+        weight: None,
     }
 }
 
@@ -229,6 +231,7 @@ fn a_file_alone_gives_the_distribution_with_its_forbidden_combinations() {
         refined_on: refined_on.clone(),
         accuracy: None,
         linked: None,
+        weight: None,
         mechanism: "test".into(),
         is_private: true,
     };

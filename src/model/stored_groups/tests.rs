@@ -27,6 +27,7 @@ fn file() -> ModelFile {
         is_private: true,
         accuracy: None,
         linked: None,
+        weight: None,
         refined_on: Vec::new(),
     }
 }
@@ -57,6 +58,7 @@ fn groups_come_back_to_the_last_bit_and_what_they_share_is_written_once() {
         is_private: false,
         accuracy: None,
         linked: None,
+        weight: None,
         refined_on: Vec::new(),
     };
     alone.write(&path).expect("written");

@@ -35,7 +35,7 @@ fn models() -> [Model; 2] {
     let (domain, rows) = sample();
     let all = domain.everything();
     let counts = rows.weighted_marginals(&vec![1.0; 3000], std::slice::from_ref(&all)).unwrap();
-    let measured = Measurement::new(all, counts[0].clone(), 1.0);
+    let measured = Measurement::new(all, counts[0].clone(), 0.01);
     let fitted = MarkovRandomField::fit(&domain, &[measured], 3000.0).unwrap();
     [fitted.into(), WeightedSupport::new(&rows, vec![1.0; 3000], 3000.0).unwrap().into()]
 }

@@ -1,0 +1,133 @@
+//! Jobs whose release is of the population that the private table is a sample of.
+
+use std::path::Path;
+
+use rand::rngs::ChaCha20Rng;
+
+use crate::data::{PublishedTable, read_totals, weight_bins};
+use crate::domain::{Clique, Domain, Schema};
+use crate::error::{Contradiction, Error, Result};
+use crate::mechanism::{Release, ReleasedPopulation};
+use crate::query::{WeightedClique, Workload};
+use crate::survey::{Draw, Emission, Population, Released, Weight};
+use crate::synthesis::job::ResolvedJob;
+use crate::synthesis::{PublicFile, Tables};
+use crate::table::Totals;
+
+impl ResolvedJob<'_> {
+    /// Whether the release is of a population.
+    pub(super) fn is_weighted(&self) -> bool {
+        self.weight.is_some() || self.known_tables().next().is_some()
+    }
+
+    /// The files of totals and invariants.
+    pub(super) fn known_tables(&self) -> impl Iterator<Item = &PublicFile> {
+        self.totals.iter().chain(&self.invariants)
+    }
+
+    /// Refuses what is about the private records themselves, and files of totals with the same name.
+    pub(super) fn check_population(&self) -> Result<()> {
+        if !self.is_weighted() {
+            if self.emit != Emission::default() {
+                let needed = "`weight`, `totals` or `invariants`";
+                return Err(Contradiction::Needs { what: "weighted records", needed }.into());
+            }
+            return Ok(());
+        }
+        let first = if self.weight.is_some() { "a survey weight" } else { "totals" };
+        let together = |second, why| Err(Contradiction::Together { first, second, why }.into());
+        if self.linked().is_some() {
+            return together("columns of units", "a weight is one record's, and not a unit's");
+        }
+        if self.compress.is_some() {
+            return together("merging", "totals and weights are of the values as they are");
+        }
+        if self.error_share.is_some() {
+            return together("an error share", "it measures errors against unweighted records");
+        }
+        if self.replicates() > 0 {
+            let why =
+                "a replicate repeats the run on the released records, which are another population";
+            return together("replicates", why);
+        }
+        let mut names: Vec<&str> = self.known_tables().map(|file| &*file.name).collect();
+        names.sort_unstable();
+        if let Some([name, _]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            let (found, expected) = (format!("'{name}' twice"), "distinct names (NAME=FILE)");
+            return Err(Error::invalid_specification("names of totals", found, expected));
+        }
+        Ok(())
+    }
+
+    /// The schema with the survey weight as an attribute, in bins of the schema or else of the public tables' files.
+    pub(super) fn with_weight(&self, schema: &Schema) -> Result<Schema> {
+        let Some(name) = &self.weight else { return Ok(schema.clone()) };
+        let files = self.public.iter().filter_map(|table| table.source.file());
+        let files: Vec<&Path> = files.collect();
+        schema.with_weight(name, || {
+            if files.is_empty() {
+                let place = format!("the survey weight, column '{name}'");
+                let found = "no bins in the schema, and no file of a public table to take them from";
+                let expected = "\"kind\": \"numeric\" with \"edges\" in the schema, or a public table with the weight";
+                return Err(Error::invalid_specification(place, found, expected));
+            }
+            weight_bins(&files, schema.table(), name)
+        })
+    }
+
+    /// The workload with marginals of the survey weight: it is how the weight depends on the other attributes that makes the
+    /// population differ from the sample. A file that has cliques with the weight says itself what matters.
+    pub(super) fn crossed(&self, workload: Workload, domain: &Domain) -> Result<Workload> {
+        let Some(weight) = self.weight.as_ref().and_then(|name| domain.position(name)) else {
+            return Ok(workload);
+        };
+        let has_weight = |clique: &WeightedClique| clique.clique.contains(weight);
+        let is_built_in = self.workload.is_built_in();
+        if !is_built_in && workload.weighted_cliques().iter().any(has_weight) {
+            return Ok(workload);
+        }
+        workload.crossed_with(weight, domain, self.workload.max_cells)
+    }
+
+    /// What is known of the population. `schema`: with the weight.
+    pub(super) fn population(&self, schema: &Schema) -> Result<Population> {
+        let weight = self.weight.as_ref().map(|name| Weight::of(schema, name)).transpose()?;
+        let domain = schema.domain();
+        let mut tables = Vec::new();
+        for file in self.known_tables() {
+            let PublishedTable { clique, counts, .. } = read_totals(&file.path, schema)?;
+            if let Some(weight) = weight.as_ref().filter(|weight| clique.contains(weight.attribute))
+            {
+                let found = format!("the survey weight '{}'", domain.name(weight.attribute));
+                let expected = "totals of the population, where records have no weight";
+                let place = file.path.display().to_string();
+                return Err(Error::invalid_specification(place, found, expected));
+            }
+            tables.push((clique, counts));
+        }
+        let totals = (!tables.is_empty()).then(|| Totals::new(&domain, tables)).transpose()?;
+        Ok(Population { weight, totals })
+    }
+
+    /// Makes the model of a release that of the population, and draws its records.
+    pub(super) fn of_population(
+        &self,
+        release: &mut Release,
+        tables: &Tables,
+        records: usize,
+        rng: &mut ChaCha20Rng,
+    ) -> Result<Released> {
+        let population = &tables.population;
+        let measured = release.measurements.iter().filter(|one| one.cell.is_none());
+        let measured: Vec<Clique> = measured.map(|one| one.clique.clone()).collect();
+        let model = population.of(&release.model, &measured, rng)?;
+        let sample = std::mem::replace(&mut release.model, model);
+        let refined_on = release.workload.cliques();
+        let (drawing, schema) = (self.draw, &tables.schema);
+        let draw = Draw { records, drawing, refined_on: &refined_on, schema };
+        let released = population.rows((&sample, &release.model), self.emit, draw, rng)?;
+        let (weight, largest_difference) = (self.weight.clone(), released.largest_difference);
+        release.population = Some(ReleasedPopulation { weight, largest_difference });
+        Ok(released)
+    }
+}
