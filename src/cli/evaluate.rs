@@ -10,7 +10,7 @@ use jointly::synthesis::reserve_files;
 
 use super::args::EvaluateArgs;
 use super::console::{self, Console};
-use super::failure::Outcome;
+use super::failure::{Failure, Outcome};
 
 pub(super) fn run(args: &EvaluateArgs, console: Console) -> Outcome {
     let settings = &args.evaluation.0;
@@ -21,6 +21,9 @@ pub(super) fn run(args: &EvaluateArgs, console: Console) -> Outcome {
     ];
     if let Some(RulesSource::File(rules)) = &settings.rules {
         inputs.push(("--rules", rules));
+    }
+    if settings.weight.is_some() && args.report.is_some() {
+        return Err(Failure::usage("--report cannot go with --weight: its charts count records"));
     }
     let outputs: Vec<_> = args.report.iter().map(|path| ("--report", &**path)).collect();
     let _reserved = reserve_files(&inputs, &outputs, console.existing)?;

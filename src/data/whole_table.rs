@@ -3,9 +3,11 @@
 use std::io::Read;
 use std::path::Path;
 
+use csv::ByteRecord;
+
 use crate::data::csv::{Reading, of_file, read_keeping};
 use crate::data::numeric_columns::NumericReader;
-use crate::data::raw_table::RawTable;
+use crate::data::raw_table::{RawTable, text};
 use crate::data::units::UnitsOfSchema;
 use crate::data::{Dataset, NumericColumns, Units};
 use crate::domain::Schema;
@@ -21,9 +23,38 @@ pub struct WholeTable {
     pub numbers: Option<NumericColumns>,
     /// The unit of each record: numbers from 0, in the order of the units' first records. Empty if no unit was asked for.
     pub units: Vec<u32>,
+    /// The survey weight of each record; `None` if the table has no such column, or none was asked for.
+    pub weights: Option<Vec<f64>>,
 }
 
 impl WholeTable {
+    /// Reads a file with the survey weights of its records, if it has the column.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and a weight that is no number or below 0.
+    pub fn read_weighted(path: &Path, schema: &Schema, weight: &str) -> Result<Self> {
+        let table = of_file(path, schema)?;
+        let position = table.position(weight);
+        let mut numbers = NumericReader::new(&table, schema)?;
+        let mut weights = Vec::new();
+        let mut keep = |record: &ByteRecord, table: &RawTable<_>| {
+            if let Some(position) = position {
+                let cell = record.get(position).unwrap_or_default();
+                let number = text(cell).and_then(|cell| cell.trim().parse::<f64>().ok());
+                let Some(number) = number.filter(|number| number.is_finite() && *number >= 0.0)
+                else {
+                    let expected = "a weight of at least 0".to_owned();
+                    return Err(table.cell_error(record, weight, cell, expected));
+                };
+                weights.push(number);
+            }
+            numbers.push(record, table)
+        };
+        let (records, units) = read_keeping(table, schema, Reading::measured(None), &mut keep)?;
+        let weights = position.map(|_| weights);
+        Ok(Self { records, numbers: Some(numbers.finish()), units, weights })
+    }
+
     /// Reads a file. `unit`: the column that names the unit of each record.
     ///
     /// # Errors
@@ -72,13 +103,13 @@ impl WholeTable {
         let mut numbers = NumericReader::new(&table, schema)?;
         let (records, units) =
             read_keeping(table, schema, reading, &mut |record, table| numbers.push(record, table))?;
-        Ok(Self { records, numbers: Some(numbers.finish()), units })
+        Ok(Self { records, numbers: Some(numbers.finish()), units, weights: None })
     }
 }
 
 /// A table of codes alone.
 impl From<Dataset> for WholeTable {
     fn from(records: Dataset) -> Self {
-        Self { records, numbers: None, units: Vec::new() }
+        Self { records, numbers: None, units: Vec::new(), weights: None }
     }
 }

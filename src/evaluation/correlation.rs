@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::data::Projectable;
 use crate::error::Result;
-use crate::evaluation::marginals::frequencies;
+use crate::evaluation::marginals::Frequencies;
 use crate::query::{Workload, batches};
 
 /// Differences of one measure of dependence over pairs of attributes.
@@ -61,7 +61,7 @@ impl CorrelationDifference {
         let (mut pearson, mut cramers_v) = (Sums::default(), Sums::default());
         for batch in batches(domain, pairs.weighted_cliques()) {
             let cliques: Vec<_> = batch.iter().map(|c| c.clique.clone()).collect();
-            let (p, q) = (frequencies(real, &cliques)?, frequencies(synthetic, &cliques)?);
+            let (p, q) = (real.frequencies(&cliques)?, synthetic.frequencies(&cliques)?);
             for ((clique, p), q) in cliques.iter().zip(&p).zip(&q) {
                 let [a, b] = [clique.attributes()[0], clique.attributes()[1]];
                 let (p, q) =
@@ -99,7 +99,7 @@ pub fn cramers_v(table: &dyn Projectable) -> Result<Vec<Association>> {
     let mut found = Vec::with_capacity(pairs.len());
     for batch in batches(domain, pairs.weighted_cliques()) {
         let cliques: Vec<_> = batch.iter().map(|c| c.clique.clone()).collect();
-        for (clique, cells) in cliques.iter().zip(&frequencies(table, &cliques)?) {
+        for (clique, cells) in cliques.iter().zip(&table.frequencies(&cliques)?) {
             let [first, second] = [clique.attributes()[0], clique.attributes()[1]];
             let v = Pair::new(cells, domain.cardinality(second)).cramers_v();
             found.push(Association { first, second, v });

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use rand::{Rng, RngExt};
 use serde::Serialize;
 
-use crate::data::Projectable;
 use crate::domain::Clique;
 use crate::error::{Error, Result};
+use crate::evaluation::Frequencies;
 use crate::evaluation::WorkloadError;
 use crate::query::{WeightedClique, Workload};
 
@@ -45,8 +45,8 @@ impl KMarginalScore {
     /// `k` or `draws` is 0, `k` is more than the number of attributes, tables over different domains, a table without
     /// records, or a marginal too large to count.
     pub fn between<R: Rng + ?Sized>(
-        real: &dyn Projectable,
-        synthetic: &dyn Projectable,
+        real: &dyn Frequencies,
+        synthetic: &dyn Frequencies,
         k: usize,
         draws: Option<usize>,
         rng: &mut R,
@@ -55,10 +55,10 @@ impl KMarginalScore {
             Some(0) => {
                 return Err(Error::invalid_parameter("draws", 0, "at least 1"));
             }
-            Some(draws) if (draws as u64) < choices(real.domain().len(), k) => {
-                Workload::new(draw(real.domain().len(), k, draws, rng), real.domain())?
+            Some(draws) if (draws as u64) < choices(real.attributes().len(), k) => {
+                Workload::new(draw(real.attributes().len(), k, draws, rng), real.attributes())?
             }
-            _ => Workload::all_k_way(real.domain(), k)?,
+            _ => Workload::all_k_way(real.attributes(), k)?,
         };
         let error = WorkloadError::between(real, synthetic, &workload, 0)?;
         Ok(Self { k, marginals: error.cliques, score: 1000.0 * (1.0 - error.mean_l1 / 2.0) })

@@ -1,15 +1,56 @@
 //! Marginals as probabilities.
 
-use crate::data::Projectable;
-use crate::domain::Clique;
+use crate::data::{Dataset, Projectable};
+use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 
-/// The marginals of a table as probabilities.
-pub(super) fn frequencies(table: &dyn Projectable, cliques: &[Clique]) -> Result<Vec<Vec<f64>>> {
-    if table.records() == 0 {
-        return Err(Error::invalid_specification("table", "no record", "at least one"));
+/// A table whose marginals can be had as probabilities.
+pub trait Frequencies {
+    /// Its attributes.
+    fn attributes(&self) -> &Domain;
+
+    /// The marginals on some cliques, as probabilities.
+    ///
+    /// # Errors
+    /// A table without records, or a marginal too large to count.
+    fn frequencies(&self, cliques: &[Clique]) -> Result<Vec<Vec<f64>>>;
+}
+
+impl<T: Projectable + ?Sized> Frequencies for T {
+    fn attributes(&self) -> &Domain {
+        self.domain()
     }
-    let records = table.records() as f64;
-    let share = |counts: &Vec<u32>| counts.iter().map(|n| f64::from(*n) / records).collect();
-    Ok(table.project_many(cliques)?.iter().map(share).collect())
+
+    fn frequencies(&self, cliques: &[Clique]) -> Result<Vec<Vec<f64>>> {
+        if self.records() == 0 {
+            return Err(Error::invalid_specification("table", "no record", "at least one"));
+        }
+        let records = self.records() as f64;
+        let share = |counts: &Vec<u32>| counts.iter().map(|n| f64::from(*n) / records).collect();
+        Ok(self.project_many(cliques)?.iter().map(share).collect())
+    }
+}
+
+/// Records that count as often as their weights say.
+#[derive(Clone, Copy, Debug)]
+pub struct Weighted<'a> {
+    /// The records.
+    pub records: &'a Dataset,
+    /// A weight of at least 0 for each.
+    pub weights: &'a [f64],
+}
+
+impl Frequencies for Weighted<'_> {
+    fn attributes(&self) -> &Domain {
+        self.records.domain()
+    }
+
+    fn frequencies(&self, cliques: &[Clique]) -> Result<Vec<Vec<f64>>> {
+        let sum: f64 = self.weights.iter().sum();
+        if sum <= 0.0 {
+            return Err(Error::invalid_specification("table", "weights of 0", "a weight above 0"));
+        }
+        let counts = self.records.weighted_marginals(self.weights, cliques)?;
+        Ok(counts.into_iter().map(|cells| cells.into_iter().map(|x| x / sum).collect()).collect())
+    }
 }

@@ -14,7 +14,7 @@ use crate::evaluation::settings::UnitSettings;
 use crate::evaluation::{
     CorrelationDifference, EditRules, EditViolations, EvaluationSettings, GroupDistances,
     GroupScore, KMarginalScore, Measure, NumberComparison, Prediction, PropensityScore, Regression,
-    RegressionComparison, UniqueMatches, UnitComparison, UnitRecords, WorkloadError,
+    RegressionComparison, UniqueMatches, UnitComparison, UnitRecords, Weighted, WorkloadError,
 };
 use crate::query::Workload;
 
@@ -138,7 +138,10 @@ impl Evaluation {
     /// # Errors
     /// As [`WholeTable::read`].
     pub fn read(&self, path: &Path) -> Result<WholeTable> {
-        WholeTable::read(path, &self.schema, self.unit())
+        match &self.settings.weight {
+            Some(weight) => WholeTable::read_weighted(path, &self.schema, weight),
+            None => WholeTable::read(path, &self.schema, self.unit()),
+        }
     }
 
     /// All measures that were asked for.
@@ -147,6 +150,9 @@ impl Evaluation {
     /// Tables over another domain than the schema's, a table without records, marginals or groups too large to count, or a
     /// regression or units on tables of which the numbers or units were not read.
     pub fn between(&self, real: &WholeTable, synthetic: &WholeTable) -> Result<Measures> {
+        if self.settings.weight.is_some() {
+            return self.weighted(real, synthetic);
+        }
         let tables = [&real.records, &synthetic.records];
         let [one, other] = tables;
         let asked = |measure| self.settings.measures.contains(&measure);
@@ -188,6 +194,48 @@ impl Evaluation {
             numbers,
             regressions,
             predictions: self.predictions(one, other)?,
+        })
+    }
+
+    /// The measures of weighted tables.
+    fn weighted(&self, real: &WholeTable, synthetic: &WholeTable) -> Result<Measures> {
+        let Some(weights) = &real.weights else {
+            let column = self.settings.weight.as_deref().unwrap_or_default();
+            let found = format!("no column '{column}'");
+            let expected = "the survey weight of each record";
+            return Err(Error::invalid_specification("the real table", found, expected));
+        };
+        let real_weighted = Weighted { records: &real.records, weights };
+        let one = vec![1.0; synthetic.records.records()];
+        let weights = synthetic.weights.as_deref().unwrap_or(&one);
+        let synthetic_weighted = Weighted { records: &synthetic.records, weights };
+        let worst = self.settings.worst as usize;
+        let between = |workload: &Workload, worst| {
+            WorkloadError::between(&real_weighted, &synthetic_weighted, workload, worst)
+        };
+        let all = |k| between(&Workload::all_k_way(real.records.domain(), k)?, 0);
+        let asked = self.settings.measures.contains(&Measure::SinglesAndPairs);
+        let singles_and_pairs =
+            asked.then(|| Ok::<_, Error>(SinglesAndPairs { singles: all(1)?, pairs: all(2)? }));
+        Ok(Measures {
+            private: false,
+            real_records: real.records.records(),
+            synthetic_records: synthetic.records.records(),
+            left_out: self.left_out,
+            error: between(&self.workload, worst)?,
+            independent_error: WorkloadError::of_independence(&real_weighted, &self.workload, 0)?
+                .mean_l1,
+            k_marginal: None,
+            propensity: None,
+            correlation: None,
+            unique_matches: None,
+            singles_and_pairs: singles_and_pairs.transpose()?,
+            edit_rules: None,
+            by_groups: None,
+            by_units: None,
+            numbers: None,
+            regressions: Vec::new(),
+            predictions: Vec::new(),
         })
     }
 

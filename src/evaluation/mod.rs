@@ -25,6 +25,7 @@ pub use correlation::{Association, CorrelationDifference, DependenceDifference, 
 pub use edit_rules::{EditRules, EditViolations, RuleViolations};
 pub use group_score::{GroupDistance, GroupDistances, GroupScore};
 pub use k_marginal::KMarginalScore;
+pub use marginals::{Frequencies, Weighted};
 pub use measures::{EditComparison, Evaluation, Measures, SinglesAndPairs};
 pub use numbers::{ColumnComparison, GroupComparison, NumberComparison, NumberSummary};
 pub use prediction::{Predicted, Prediction};

@@ -96,6 +96,11 @@ settings! {
         regress: Vec<String> = Vec::new(), Measures, Form::Texts, "FORMULA";
         /// Attributes, separated by commas: trains a classifier of each on the synthetic records, tests it on the real ones.
         predict: Vec<String> = Vec::new(), Measures, Form::Names, "NAME,...";
+        /// Column with the survey weight of each record: errors are then those of the weighted table. A synthetic table without the
+        /// column is one of members of the population.
+        ///
+        /// With the workload error and `singles-and-pairs`: `docs/guide/surveys.md`.
+        weight: Option<String> = None, Measures, Form::Text, "COLUMN";
         /// Column that identifies the unit of each record in both tables, such as a household; adds measures unit by unit.
         unit: Option<String> = None, Units, Form::Text, "COLUMN";
         /// Maximum number of records per unit; the measures of units count the first K in each file [default: all].
@@ -128,6 +133,7 @@ impl EvaluationSettings {
                 return Err(Error::invalid_parameter(name, 0, "at least 1"));
             }
         }
+        self.check_weight(schema)?;
         let domain = schema.domain();
         let source = WorkloadSource { name: self.workload.clone(), max_cells: self.max_cells };
         source.check()?;
@@ -153,6 +159,32 @@ impl EvaluationSettings {
             regressions: self.regress.iter().map(regression).collect::<Result<_>>()?,
             units: self.units(schema)?,
         })
+    }
+
+    /// Refuses a weight that is an attribute, and what is not weighted.
+    fn check_weight(&self, schema: &Schema) -> Result<()> {
+        let Some(name) = &self.weight else { return Ok(()) };
+        if schema.domain().position(name).is_some() {
+            let found = format!("the attribute '{name}'");
+            let expected = "a column with the role 'weight', which the errors are not about";
+            return Err(Error::invalid_specification("the survey weight", found, expected));
+        }
+        let others = [
+            ("another measure", self.measures.iter().any(|m| *m != Measure::SinglesAndPairs)),
+            ("edit rules", self.rules.is_some()),
+            ("groups", !self.groups.is_empty()),
+            ("comparisons by attributes", !self.by.is_empty()),
+            ("regressions", !self.regress.is_empty()),
+            ("classifiers", !self.predict.is_empty()),
+            ("units", self.unit.is_some()),
+        ];
+        match others.into_iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((second, _)) => {
+                let (first, why) = ("a survey weight", "it would count records without weights");
+                Err(Contradiction::Together { first, second, why }.into())
+            }
+        }
     }
 
     /// What to count unit by unit.

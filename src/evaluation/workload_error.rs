@@ -2,10 +2,9 @@
 
 use serde::Serialize;
 
-use crate::data::Projectable;
 use crate::domain::{Clique, Domain};
 use crate::error::{CommonError, Result};
-use crate::evaluation::marginals::frequencies;
+use crate::evaluation::marginals::Frequencies;
 use crate::model::Model;
 use crate::query::{WeightedClique, Workload, batches};
 
@@ -66,13 +65,13 @@ impl WorkloadError {
     /// # Errors
     /// Tables over different domains, a table without records, or a marginal too large to count.
     pub fn between(
-        real: &dyn Projectable,
-        synthetic: &dyn Projectable,
+        real: &dyn Frequencies,
+        synthetic: &dyn Frequencies,
         workload: &Workload,
         worst: usize,
     ) -> Result<Self> {
-        real.domain().check_same(synthetic.domain(), "the synthetic table")?;
-        Self::with_frequencies(real, workload, worst, |cliques| frequencies(synthetic, cliques))
+        real.attributes().check_same(synthetic.attributes(), "the synthetic table")?;
+        Self::with_frequencies(real, workload, worst, |cliques| synthetic.frequencies(cliques))
     }
 
     /// Errors of a model's exact marginals, without the error of drawing records.
@@ -82,12 +81,12 @@ impl WorkloadError {
     /// # Errors
     /// A domain other than the table's, a table without records, or a marginal too large to compute.
     pub fn of_model(
-        real: &dyn Projectable,
+        real: &dyn Frequencies,
         model: &Model,
         workload: &Workload,
         worst: usize,
     ) -> Result<Self> {
-        real.domain().check_same(model.domain(), "the model")?;
+        real.attributes().check_same(model.domain(), "the model")?;
         Self::with_frequencies(real, workload, worst, |cliques| {
             let scaled = |cells: &[f64]| cells.iter().map(|x| x / model.total()).collect();
             Ok(model.marginals(cliques)?.iter().map(|factor| scaled(factor.values())).collect())
@@ -102,12 +101,12 @@ impl WorkloadError {
     /// # Errors
     /// A table without records, or a marginal too large to count.
     pub fn of_independence(
-        real: &dyn Projectable,
+        real: &dyn Frequencies,
         workload: &Workload,
         worst: usize,
     ) -> Result<Self> {
-        let single: Vec<Clique> = (0..real.domain().len()).map(|a| Clique::new([a])).collect();
-        let single = frequencies(real, &single)?;
+        let single: Vec<Clique> = (0..real.attributes().len()).map(|a| Clique::new([a])).collect();
+        let single = real.frequencies(&single)?;
         let product = |clique: &Clique| {
             clique.iter().fold(vec![1.0], |cells: Vec<f64>, attribute| {
                 let next = &single[attribute];
@@ -121,16 +120,16 @@ impl WorkloadError {
 
     /// Errors of any source of marginals, given as probabilities clique by clique.
     fn with_frequencies(
-        real: &dyn Projectable,
+        real: &dyn Frequencies,
         workload: &Workload,
         worst: usize,
         mut estimate: impl FnMut(&[Clique]) -> Result<Vec<Vec<f64>>>,
     ) -> Result<Self> {
-        let domain = real.domain();
+        let domain = real.attributes();
         let mut sums = Sums::default();
         for batch in batches(domain, workload.weighted_cliques()) {
             let cliques: Vec<Clique> = batch.iter().map(|c| c.clique.clone()).collect();
-            let (exact, estimates) = (frequencies(real, &cliques)?, estimate(&cliques)?);
+            let (exact, estimates) = (real.frequencies(&cliques)?, estimate(&cliques)?);
             for ((weighted, p), q) in batch.iter().zip(&exact).zip(&estimates) {
                 if p.len() != q.len() {
                     return Err(CommonError::ShapeMismatch {

@@ -206,6 +206,12 @@ pub struct PublicTrust {
 pub struct ReleasedPopulation {
     /// The attribute with the survey weight.
     pub weight: Option<String>,
+    /// The number of records that the model of the sample represents.
+    pub sampled: u64,
+    /// The names of the totals that hold.
+    pub totals: Vec<String>,
+    /// The names of those that were taken from the private records: the guarantee holds among tables that share them.
+    pub invariants: Vec<String>,
     /// The largest difference between a total, scaled to the number of records, and the released records, or their weights, in
     /// its cell; `None` without totals.
     pub largest_difference: Option<f64>,

@@ -165,41 +165,39 @@ impl WeightedSupport {
     /// The distribution nearest to this one, in relative entropy, of those that have some totals exactly, as
     /// [`MarkovRandomField::projected`](crate::model::MarkovRandomField::projected). It stands for as many records as the
     /// totals have. A cell of the totals in which no listed record lies gets some: copies of listed ones, spread over the
-    /// whole list, with the cell's values, as likely together as one listed record.
+    /// whole list, with the cell's values, as likely together as one listed record. Where that does not help, the totals are
+    /// approached.
     ///
     /// # Errors
-    /// Totals over another domain, or that no distribution over these records can have.
+    /// Totals over another domain, or that are 0 wherever a record is.
     pub fn projected(&self, totals: &Totals) -> Result<Self> {
         let complete = self.with_cells_of(totals)?;
         let weights = raked_weights(&complete.rows, &complete.weights, totals)?;
         complete.reweighted(weights, totals.total())
     }
 
-    /// These records, with some in every cell of the totals that has records.
+    /// These records, with some in every cell of the totals that has records. Records in a cell without any do not count.
     fn with_cells_of(&self, totals: &Totals) -> Result<Self> {
         let mut complete = self.clone();
         for (table, clique) in totals.layout().cliques().iter().enumerate() {
-            let held: BTreeSet<u32> = complete
-                .rows
-                .cells(clique)?
+            let counted: Vec<u32> = totals
+                .possible(&complete.rows)?
                 .into_iter()
-                .zip(&complete.weights)
-                .filter(|(_, weight)| **weight > 0.0)
-                .map(|(cell, _)| cell)
+                .filter(|record| complete.weights[*record as usize] > 0.0)
                 .collect();
-            let cells = (0_u32..).zip(totals.table(table));
-            let missing: Vec<u32> = cells
-                .filter(|(cell, total)| **total > 0.0 && !held.contains(cell))
-                .map(|(cell, _)| cell)
-                .collect();
-            if missing.is_empty() {
+            let cells = complete.rows.cells(clique)?;
+            let held: BTreeSet<u32> =
+                counted.iter().map(|record| cells[*record as usize]).collect();
+            let missing = (0_u32..).zip(totals.table(table));
+            let missing = missing.filter(|(cell, total)| **total > 0.0 && !held.contains(cell));
+            let missing: Vec<u32> = missing.map(|(cell, _)| cell).collect();
+            if missing.is_empty() || counted.is_empty() {
                 continue;
             }
-            let listed = complete.rows.records();
-            let step = listed.div_ceil(COPIES).max(1);
-            let copied: Vec<u32> = (0_u32..).take(listed).step_by(step).collect();
+            let step = counted.len().div_ceil(COPIES);
+            let copied: Vec<u32> = counted.iter().copied().step_by(step).collect();
             let copies = complete.rows.take(&copied);
-            let weight = complete.sum / (listed * copied.len()) as f64;
+            let weight = complete.sum / (complete.rows.records() * copied.len()) as f64;
             let (mut tables, mut weights) = (vec![complete.rows.clone()], complete.weights);
             for cell in missing {
                 tables.push(copies.with_cell(clique, cell as usize)?);

@@ -7,7 +7,26 @@ use super::format::short;
 /// The guarantee of a release: whose data, and how much anyone can learn of them.
 ///
 /// `budget`: `None` where nothing could be spent. `is_private`: whether the noise came from the system's generator.
-pub(super) fn guarantee(budget: Option<Budget>, unit: &PrivacyUnit, is_private: bool) -> String {
+/// `invariants`: names of tables that are released as they are in the private table, which is said first.
+pub(super) fn guarantee(
+    budget: Option<Budget>,
+    unit: &PrivacyUnit,
+    is_private: bool,
+    invariants: &[String],
+) -> String {
+    let unprotected = match invariants {
+        [] => String::new(),
+        names => format!(
+            "Released as they are in the private table, without any protection: {}. What follows holds only among private \
+             tables that have the same numbers there. ",
+            names.join(", ")
+        ),
+    };
+    unprotected + &of_budget(budget, unit, is_private)
+}
+
+/// What the budget guarantees.
+fn of_budget(budget: Option<Budget>, unit: &PrivacyUnit, is_private: bool) -> String {
     let relation = unit.relation();
     let otherwise = match unit.units() {
         Some(units) => format!(

@@ -6,10 +6,12 @@ use serde_json::{Value, json};
 use super::cumulative::Cumulative;
 use super::format::{percent, short};
 use super::{COLORS, Content};
+use crate::data::PublicData;
 use crate::domain::{Clique, Kind, Schema, SchemaColumn, date_of};
 use crate::error::Result;
 use crate::measurement::Measurement;
 use crate::model::Spread;
+use crate::survey::Weight;
 use crate::table::Factor;
 
 const WIDTH: f64 = 150.0;
@@ -105,7 +107,9 @@ pub(super) fn charts(content: &Content<'_>) -> Result<Vec<Chart>> {
     let single: Vec<Clique> = (0..domain.len()).map(|a| Clique::new([a])).collect();
     let model = content.release.model.marginals(&single)?;
     let mut charts = Vec::with_capacity(single.len());
-    for (attribute, (clique, factor)) in single.iter().zip(&model).enumerate() {
+    let is_weight = |attribute: usize| content.weight.is_some_and(|w| w.attribute == attribute);
+    let attributes = single.iter().zip(&model).enumerate();
+    for (attribute, (clique, factor)) in attributes.filter(|(at, _)| !is_weight(*at)) {
         let merge = domain.cardinality(attribute).div_ceil(MAX_BARS);
         let shares = merged(factor.values(), content.release.model.total(), merge);
         let column = content.schema.column(domain.name(attribute));
@@ -115,12 +119,11 @@ pub(super) fn charts(content: &Content<'_>) -> Result<Vec<Chart>> {
             if !table.covers(clique) {
                 continue;
             }
-            for counts in table.project_many(std::slice::from_ref(clique))? {
-                let counts: Vec<f64> = counts.iter().map(|n| f64::from(*n)).collect();
-                public.push((color % COLORS, merged(&counts, table.records() as f64, merge)));
-                counted.push((color % COLORS, counts.clone()));
-                numbers.push((table.name().to_owned(), counts));
-            }
+            let counts = public_counts(table, clique, content.weight)?;
+            let total = counts.iter().sum();
+            public.push((color % COLORS, merged(&counts, total, merge)));
+            counted.push((color % COLORS, counts.clone()));
+            numbers.push((table.name().to_owned(), counts));
         }
         let measured = measured(content, clique, merge)?;
         let names = value_names(content.schema, domain.name(attribute), merge);
@@ -135,8 +138,33 @@ pub(super) fn charts(content: &Content<'_>) -> Result<Vec<Chart>> {
     Ok(charts)
 }
 
+/// The counts of one attribute in a public table; weighted, if there is a survey weight and the table has it.
+fn public_counts(table: &PublicData, clique: &Clique, weight: Option<&Weight>) -> Result<Vec<f64>> {
+    let with = |weight: &Weight| clique.union(&Clique::new([weight.attribute]));
+    let weight = weight.filter(|weight| table.covers(&with(weight)));
+    let asked = weight.map_or_else(|| clique.clone(), with);
+    let counts = table.project_many(std::slice::from_ref(&asked))?.swap_remove(0);
+    let counts: Vec<f64> = counts.iter().map(|count| f64::from(*count)).collect();
+    let Some(Weight { attribute, means }) = weight else { return Ok(counts) };
+    let values = counts.len() / means.len().max(1);
+    // Row-major: the weight comes first or last.
+    let comes_first = clique.iter().all(|own| *attribute < own);
+    let cell = |value: usize, bin: usize| {
+        if comes_first { bin * values + value } else { value * means.len() + bin }
+    };
+    let sum = |value| {
+        let bins = means.iter().enumerate();
+        bins.map(|(bin, mean)| mean * counts[cell(value, bin)]).sum()
+    };
+    Ok((0..values).map(sum).collect())
+}
+
 /// The most precise measurement of an attribute: the one with the least noise after summing out other attributes.
 fn measured(content: &Content<'_>, clique: &Clique, merge: usize) -> Result<Option<Bars>> {
+    if content.release.population.is_some() {
+        // It is of the sample.
+        return Ok(None);
+    }
     let domain = content.release.model.domain();
     let noisy = content.release.measurements.iter();
     let noisy = noisy.filter(|m| m.stddev > 0.0 && m.cell.is_none());

@@ -26,6 +26,7 @@ use crate::estimation::Certificate;
 use crate::mechanism::Release;
 use crate::privacy::{Budget, PrivacyUnit};
 use crate::query::Workload;
+use crate::survey::Weight;
 
 use format::{grouped, percent, short};
 
@@ -50,6 +51,8 @@ pub struct Content<'a> {
     pub table: &'a Dataset,
     /// Their columns: those of the schema, but for a survey weight.
     pub written: &'a Schema,
+    /// The survey weight, by which public tables are weighted too.
+    pub weight: Option<&'a Weight>,
     /// How the release was made.
     pub made: Made,
 }
@@ -98,8 +101,9 @@ impl<'a> Report<'a> {
         let Content { release, budget, unit, .. } = *content;
         Ok(Self {
             content,
-            guarantee: guarantee::guarantee(budget, unit, release.is_private),
-            coverage: coverage::coverage(content),
+            guarantee: guarantee::guarantee(budget, unit, release.is_private, invariants(release)),
+            // It is about counts of the private records.
+            coverage: if release.population.is_some() { None } else { coverage::coverage(content) },
             charts: marginals::charts(content)?,
             associations: contents::associations(content.table)?,
         })
@@ -171,13 +175,25 @@ fn filled(template: &str, page: &impl Serialize) -> Result<String> {
         .map_err(|error| Error::Page { reason: format!("{error:#}") })
 }
 
+/// The names of the totals that were taken from the private records.
+fn invariants(release: &Release) -> &[String] {
+    release.population.as_ref().map_or(&[], |population| &population.invariants)
+}
+
 fn subtitle(content: &Content<'_>) -> String {
     let domain = content.release.model.domain();
-    let size = format!(
+    let attributes = domain.len() - usize::from(content.weight.is_some());
+    let mut size = format!(
         "{} records, {} attributes",
         grouped(content.table.records() as u64),
-        grouped(domain.len() as u64)
+        grouped(attributes as u64)
     );
+    if let Some(population) = &content.release.population {
+        let (people, sampled) = (grouped_f64(content.release.model.total()), population.sampled);
+        let weighted = if population.weight.is_some() { "weighted " } else { "" };
+        let sampled = grouped(sampled);
+        size += &format!("; of a population of {people}, from {sampled} {weighted}records");
+    }
     match content.budget {
         Some(budget) => {
             format!("\u{3b5} = {}, \u{3b4} = {:e}; {size}", budget.epsilon(), budget.delta())
@@ -225,7 +241,7 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
         Card {
             name: "Noise (standard deviation)",
             value: noise,
-            note: format!("counts, of {} records", grouped_f64(release.model.total())),
+            note: format!("counts, of {} records", grouped(sampled(release))),
         },
         Card {
             name: "Model",
@@ -279,6 +295,11 @@ fn never_worse(margin: f64) -> String {
         "; whatever they are, the model's mean error is at most {} above that of AIM without them, with a probability of 95 %",
         short(margin)
     )
+}
+
+/// The number of records that measurements are about.
+fn sampled(release: &Release) -> u64 {
+    release.population.as_ref().map_or(release.records() as u64, |population| population.sampled)
 }
 
 /// Contradicted marginals that are listed.

@@ -44,7 +44,8 @@ pub fn with_totals<R: Rng + ?Sized>(
         let clique = &totals.layout().cliques()[*table];
         let current = Dataset::new(rows.domain().clone(), columns)?;
         let moves = moves(&current, totals, *table, &fixed)?;
-        columns = moved(&current, clique, &fixed, moves, rng)?;
+        let all: Vec<u32> = (0..).take(current.records()).collect();
+        columns = moved(&current, clique, &fixed, moves, &all, rng)?;
         fixed = fixed.union(clique);
     }
     let rows = Dataset::new(rows.domain().clone(), columns)?;
@@ -60,7 +61,7 @@ pub fn with_totals<R: Rng + ?Sized>(
 }
 
 /// The records, of which some, drawn at random, have got the values of cells of totals that no record had. A record never
-/// becomes an impossible one, and no cell loses its last record.
+/// becomes an impossible one. Records in a cell with a total of 0, which will have no weight, do not count.
 pub(super) fn with_every_cell<R: Rng + ?Sized>(
     rows: Dataset,
     totals: &Totals,
@@ -69,13 +70,18 @@ pub(super) fn with_every_cell<R: Rng + ?Sized>(
     let mut rows = rows;
     for (table, clique) in totals.layout().cliques().iter().enumerate() {
         let wanted = totals.table(table);
-        let counts = counted(&rows.cells(clique)?, wanted.len());
-        let numbered = || (0_u32..).zip(&counts);
-        let many = numbered().max_by_key(|(_, count)| **count).map_or(0, |(cell, _)| cell);
-        let empty = numbered().zip(wanted).filter(|((_, count), t)| **count == 0 && **t > 0.0);
-        let moves: Moves = empty.map(|((cell, _), _)| (many, cell, 1)).collect();
+        let cells = rows.cells(clique)?;
+        let possible = totals.possible(&rows)?;
+        let of_possible: Vec<u32> = possible.iter().map(|record| cells[*record as usize]).collect();
+        let counts = counted(&of_possible, wanted.len());
+        let empty = (0_u32..).zip(&counts).zip(wanted);
+        let empty = empty.filter(|((_, count), total)| **count == 0 && **total > 0.0);
+        let many = (0_u32..).zip(&counts).max_by_key(|(_, count)| **count);
+        let moves: Moves = many.map_or_else(Vec::new, |(many, _)| {
+            empty.map(|((cell, _), _)| (many, cell, 1)).collect()
+        });
         if !moves.is_empty() {
-            let columns = moved(&rows, clique, &Clique::default(), moves, rng)?;
+            let columns = moved(&rows, clique, &Clique::default(), moves, &possible, rng)?;
             rows = Dataset::new(rows.domain().clone(), columns)?;
         }
     }
@@ -184,12 +190,13 @@ fn dealt(weights: &[f64], records: u64) -> Vec<u64> {
     dealt
 }
 
-/// The columns after the moves, as far as they are possible.
+/// The columns after the moves, as far as they are possible. `movable`: positions of records.
 fn moved<R: Rng + ?Sized>(
     rows: &Dataset,
     clique: &Clique,
     fixed: &Clique,
     moves: Moves,
+    movable: &[u32],
     rng: &mut R,
 ) -> Result<Vec<Column>> {
     let domain = rows.domain();
@@ -198,9 +205,10 @@ fn moved<R: Rng + ?Sized>(
     let zeros: Vec<&StructuralZero> = domain.structural_zeros().iter().filter(touched).collect();
     let mut records: BTreeMap<u32, Vec<u32>> =
         moves.iter().map(|(from, ..)| (*from, Vec::new())).collect();
-    for (record, cell) in (0_u32..).zip(rows.cells(clique)?) {
-        if let Some(records) = records.get_mut(&cell) {
-            records.push(record);
+    let cells = rows.cells(clique)?;
+    for record in movable {
+        if let Some(records) = records.get_mut(&cells[*record as usize]) {
+            records.push(*record);
         }
     }
     // The new value of an attribute of a record.

@@ -11,7 +11,8 @@ use crate::measurement::Provenance;
 use crate::mechanism::{FitRecord, PublicTables, Release};
 use crate::privacy::LedgerFile;
 use crate::report::Content;
-use crate::report::format::grouped;
+use crate::report::format::{grouped, short};
+use crate::survey::Emission;
 use crate::synthesis::Tables;
 use crate::synthesis::job::ResolvedJob;
 
@@ -84,6 +85,12 @@ impl ResolvedJob<'_> {
         .with("public_tables", &public)?
         .with("rounds", &rounds)?
         .with("certificate", &release.certificate)?;
+        if !self.invariants.is_empty() {
+            file = file.with("conditional_on", &self.invariant_names())?;
+        }
+        if let Some(population) = &release.population {
+            file = file.with("population", population)?;
+        }
         if self.replicates() > 0 {
             let (tables, from) = (self.replicates(), "the released table");
             file = file.with("replicates", &Replicates { tables, from, rho: 0 })?;
@@ -111,6 +118,7 @@ impl ResolvedJob<'_> {
             parameters: self.described(tables, release),
             table,
             written,
+            weight: tables.population.weight.as_ref(),
             made: self.made(&tables.given)?,
         })
     }
@@ -137,6 +145,32 @@ impl ResolvedJob<'_> {
         }
         row("public tables", public);
         row("neighboring tables", release.relation.to_string());
+        if let Some(population) = &release.population {
+            let people = release.model.total();
+            if let Some(weight) = &population.weight {
+                row("survey weight", weight.clone());
+            }
+            for (name, totals) in
+                [("totals", &population.totals), ("invariants", &population.invariants)]
+            {
+                if !totals.is_empty() {
+                    row(name, totals.join(", "));
+                }
+            }
+            row("population", grouped(people.round() as u64));
+            row(
+                "records stand for",
+                match self.emit {
+                    Emission::Population => "members of the population, as many each".into(),
+                    Emission::Weighted => {
+                        "as many members of the population as their weight says".to_owned()
+                    }
+                },
+            );
+            if let Some(difference) = population.largest_difference {
+                row("largest difference from a total", short(difference));
+            }
+        }
         if let Some(units) = self.unit.units() {
             let text = format!("{}, the first {} records of each", units.column(), units.most());
             row("unit of privacy", text);

@@ -8,6 +8,7 @@ use crate::data::{PublishedTable, read_totals, weight_bins};
 use crate::domain::{Clique, Domain, Schema};
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::{Release, ReleasedPopulation};
+use crate::model::MarkovRandomField;
 use crate::query::{WeightedClique, Workload};
 use crate::survey::{Draw, Emission, Population, Released, Weight};
 use crate::synthesis::job::ResolvedJob;
@@ -23,6 +24,11 @@ impl ResolvedJob<'_> {
     /// The files of totals and invariants.
     pub(super) fn known_tables(&self) -> impl Iterator<Item = &PublicFile> {
         self.totals.iter().chain(&self.invariants)
+    }
+
+    /// The names of the tables that were taken from the private records.
+    pub(super) fn invariant_names(&self) -> Vec<&str> {
+        self.invariants.iter().map(|file| &*file.name).collect()
     }
 
     /// Refuses what is about the private records themselves, and files of totals with the same name.
@@ -106,6 +112,10 @@ impl ResolvedJob<'_> {
             tables.push((clique, counts));
         }
         let totals = (!tables.is_empty()).then(|| Totals::new(&domain, tables)).transpose()?;
+        if let Some(totals) = &totals {
+            // Totals that no table has are refused before anything is paid.
+            MarkovRandomField::fit_under(&domain, &[], totals)?;
+        }
         Ok(Population { weight, totals })
     }
 
@@ -126,8 +136,14 @@ impl ResolvedJob<'_> {
         let (drawing, schema) = (self.draw, &tables.schema);
         let draw = Draw { records, drawing, refined_on: &refined_on, schema };
         let released = population.rows((&sample, &release.model), self.emit, draw, rng)?;
-        let (weight, largest_difference) = (self.weight.clone(), released.largest_difference);
-        release.population = Some(ReleasedPopulation { weight, largest_difference });
+        let names = |files: &[PublicFile]| files.iter().map(|file| file.name.clone()).collect();
+        release.population = Some(ReleasedPopulation {
+            weight: self.weight.clone(),
+            sampled: sample.records() as u64,
+            totals: names(&self.totals),
+            invariants: names(&self.invariants),
+            largest_difference: released.largest_difference,
+        });
         Ok(released)
     }
 }

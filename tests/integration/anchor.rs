@@ -269,6 +269,7 @@ fn the_report_names_what_was_published() {
         parameters: Vec::new(),
         table: &records,
         written: &schema,
+        weight: None,
         made: jointly::report::Made::default(),
     };
     let page = jointly::report::Report::new(&content).unwrap().to_html().unwrap();

@@ -161,6 +161,21 @@ impl<O: MarginalOracle> UnderTotals<O> {
         Ok(all)
     }
 
+    /// The potentials θ + λ of the distribution that comes nearest to the totals: as [`potentials`](Self::potentials) where one
+    /// has them, and otherwise what the multipliers come to, without an error.
+    ///
+    /// # Errors
+    /// As [`MarginalOracle::marginals`], but for totals that cannot be met; totals that leave no record at all.
+    pub fn nearest_potentials(&self, theta: &Potentials) -> Result<Potentials> {
+        check_layout(theta, &self.measured)?;
+        let mut workspace = self.workspace();
+        self.level(theta, &mut workspace.leveled);
+        self.project(1.0, self.totals.total(), (UPDATES, EXACT), &mut workspace)?;
+        let UnderTotalsWorkspace { leveled, theta: mut all, lambda, .. } = workspace;
+        self.add(&leveled, 1.0, &lambda, &mut all);
+        Ok(all)
+    }
+
     /// Takes off each table of potentials its largest value given what it shares with the totals. Potentials may grow for
     /// ever in this direction without any effect. Returns by how much A falls.
     fn level(&self, theta: &Potentials, leveled: &mut [f64]) -> f64 {
@@ -408,7 +423,8 @@ impl<O: MarginalOracle> MarginalOracle for UnderTotals<O> {
 }
 
 /// The weights of listed records, nearest to given ones in relative entropy, under which they have some totals exactly: raking.
-/// The sum of the weights is that of the totals.
+/// The sum of the weights is that of the totals. Where no weights of these records have all totals, they come near: compare
+/// [`Dataset::weighted_marginals`].
 ///
 /// ```
 /// use jointly_pgm::{Clique, Domain, data::Dataset, estimation::raked_weights, table::Totals};
@@ -421,13 +437,13 @@ impl<O: MarginalOracle> MarginalOracle for UnderTotals<O> {
 /// ```
 ///
 /// # Errors
-/// As [`ListedRecords::new`], and totals that no weights of these records can have.
+/// As [`ListedRecords::new`], totals over another domain, or totals that are 0 wherever a record is.
 pub fn raked_weights(rows: &Dataset, weights: &[f64], totals: &Totals) -> Result<Vec<f64>> {
     let none = CliqueLayout::new(rows.domain(), [])?;
     let layout = UnderTotals::<ListedRecords>::layout(rows.domain(), &none, totals)?;
     let oracle = ListedRecords::new(rows, weights, &layout)?;
     let oracle = UnderTotals::new(rows.domain(), oracle, &none, totals)?;
-    let potentials = oracle.potentials(&Potentials::zeros(&none))?;
+    let potentials = oracle.nearest_potentials(&Potentials::zeros(&none))?;
     let (raked, _) = oracle.inner().weights(&potentials)?;
     let scale = totals.total() / raked.iter().sum::<f64>();
     Ok(raked.into_iter().map(|weight| scale * weight).collect())

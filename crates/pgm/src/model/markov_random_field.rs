@@ -149,13 +149,14 @@ impl MarkovRandomField {
 
     /// The distribution nearest to this one, in relative entropy, of those that have some totals exactly: this one times a
     /// factor for each cell of each total (the I-projection, Csiszár 1975; survey statistics calls it raking). It stands for as
-    /// many records as the totals have.
+    /// many records as the totals have. Where this distribution has no record for some totals, it comes near: compare
+    /// [`marginals`](Self::marginals).
     ///
     /// # Errors
-    /// Totals over another domain, or that no distribution over these records can have ([`UnderTotals`]).
+    /// Totals over another domain, or that are 0 wherever this distribution has a record.
     pub fn projected(&self, totals: &Totals) -> Result<Self> {
         let oracle = under(self.domain(), self.potentials.layout(), totals)?;
-        Self::new(self.domain(), oracle.potentials(&self.potentials)?, totals.total())
+        Self::new(self.domain(), oracle.nearest_potentials(&self.potentials)?, totals.total())
     }
 
     /// The model in which all records are equally likely.
