@@ -62,3 +62,5 @@ mod thresholds;
 #[cfg(feature = "cli")]
 #[path = "audit/twins.rs"]
 mod twins;
+#[path = "audit/weights.rs"]
+mod weights;

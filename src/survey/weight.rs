@@ -13,6 +13,9 @@ pub struct Weight {
     pub means: Vec<f64>,
 }
 
+/// The weight of records that stand for nobody, as a share of the largest.
+const LEAST: f64 = 1e-9;
+
 impl Weight {
     /// The weight of a schema whose attribute `name` counts it in bins ([`Schema::with_weight`]).
     ///
@@ -36,9 +39,12 @@ impl Weight {
         if let Some(low) = means.iter().find(|mean| **mean < 0.0) {
             return Err(wrong(format!("a mean weight of {low} in a bin"), "weights of at least 0"));
         }
-        if means.iter().all(|mean| *mean <= 0.0) {
+        let largest = means.iter().copied().fold(0.0, f64::max);
+        if largest <= 0.0 {
             return Err(wrong("bins of weight 0 alone".into(), "a weight above 0"));
         }
+        // No noise can leave a population of nobody.
+        let means = means.into_iter().map(|mean| mean.max(LEAST * largest)).collect();
         Ok(Self { attribute, means })
     }
 }

@@ -88,8 +88,10 @@ impl ResolvedJob<'_> {
             return Ok(workload);
         };
         let has_weight = |clique: &WeightedClique| clique.clique.contains(weight);
-        let is_built_in = self.workload.is_built_in();
-        if !is_built_in && workload.weighted_cliques().iter().any(has_weight) {
+        let cliques = workload.weighted_cliques();
+        let says_itself = !self.workload.is_built_in() && cliques.iter().any(has_weight);
+        // Of few attributes, each clique may have the weight.
+        if says_itself || cliques.iter().all(has_weight) {
             return Ok(workload);
         }
         workload.crossed_with(weight, domain, self.workload.max_cells)

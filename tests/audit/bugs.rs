@@ -32,6 +32,8 @@ mod sensitivities;
 mod sides;
 #[path = "bugs/thresholds.rs"]
 mod thresholds;
+#[path = "bugs/weights.rs"]
+mod weights;
 
 /// One planted bug.
 pub(crate) struct Bug {
@@ -72,6 +74,7 @@ pub(crate) fn all() -> Vec<&'static Bug> {
         options::BUGS,
         mechanisms::BUGS,
         thresholds::BUGS,
+        weights::BUGS,
         sides::BUGS,
     ]
     .into_iter()

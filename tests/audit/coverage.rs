@@ -89,6 +89,20 @@ const SETTINGS: &[(&str, Rows)] = &[
             KILLED,
         ),
     ),
+    (
+        "weight",
+        audited(
+            "--weight",
+            "--weight b",
+            &["weight-bins-of-private-rows", "weight-beyond-the-bins-refused"],
+            KILLED,
+        ),
+    ),
+    ("totals", Rows::None("public tables; that none is the private one is checked (weights)")),
+    (
+        "invariants",
+        Rows::None("released as it is, which ledger and report say first (weights, planted bugs)"),
+    ),
     ("mechanism", Rows::None("each has a line of its own below")),
     ("epsilon", Rows::None("the limit of the ledger: exact, commands")),
     ("delta", Rows::None("the limit of the ledger: exact, commands")),
@@ -160,6 +174,7 @@ const SETTINGS: &[(&str, Rows)] = &[
         ),
     ),
     ("rows", SIZE),
+    ("emit", OUTPUT),
     ("draw", OUTPUT),
     ("labels", OUTPUT),
     ("tables", audited("--error-share", "--tables 2", &["job-without-a-ledger-on-disk"], KILLED)),

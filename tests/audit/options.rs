@@ -165,6 +165,18 @@ fn a_move() -> [String; 2] {
     ["0,0\n", "1,1\n"].map(|record| format!("{rest}{record}"))
 }
 
+/// A survey weight beside a value.
+const WEIGHTED: &str = r#"{"columns": [
+    {"name": "a", "kind": "coded", "size": 2},
+    {"name": "b", "kind": "numeric", "edges": [0, 5, 50], "outside": "clamp"}
+]}"#;
+
+/// A record moves from (0, 1) to (1, 40): its weight changes with it.
+fn a_move_with_its_weight() -> [String; 2] {
+    let rest = format!("a,b\n{}{}", "0,1\n".repeat(60), "1,40\n".repeat(60));
+    ["0,1\n", "1,4000\n"].map(|record| format!("{rest}{record}"))
+}
+
 /// The same where 14 of 16 values of b are rare.
 fn a_move_beside_rare_values() -> [String; 2] {
     let mut rest = String::from("a,b\n");
@@ -324,6 +336,7 @@ pub(crate) fn subjects() -> Vec<Subject> {
     let one = PrivacyUnit::default;
     let small = || Files::new(SMALL, one(), &a_move());
     let wide = Files::new(r#"{"a": 2, "b": 16}"#, one(), &a_move_beside_rare_values());
+    let weighted = Files::new(WEIGHTED, one(), &a_move_with_its_weight());
     let of_unit = Files::new(SMALL, households(None), &a_household());
     let of_linked = Files::new(SMALL, households(Some("a")), &a_household());
     let unit = json!({"neighbors": "add-remove-one", "unit": "h", "max-records": 3});
@@ -338,6 +351,7 @@ pub(crate) fn subjects() -> Vec<Subject> {
     let mut subjects = vec![
         job("--compress", ReplaceOne, wide, &json!({"compress": 0.25})),
         job("--error-share", ReplaceOne, small(), &json!({"error-share": 0.5})),
+        job("--weight", ReplaceOne, weighted, &json!({"weight": "b"})),
         job("--counted", ReplaceOne, small(), &json!({"counted": true})),
         job("--unit", units, of_unit, &unit),
         job("--unit-columns", units, of_linked, &linked),

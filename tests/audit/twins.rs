@@ -28,14 +28,21 @@ const OPEN: &str = r#"{"columns": [
     {"name": "a", "kind": "categorical", "codes": ["other"], "other": "other"},
     {"name": "b", "kind": "categorical", "codes": ["0", "1", "2"]}
 ]}"#;
+/// A column with survey weights.
+const WEIGHTED: &str = r#"{"columns": [
+    {"name": "a", "kind": "coded", "size": 2},
+    {"name": "b", "role": "weight", "kind": "numeric", "edges": [0, 1, 2, 3]}
+]}"#;
 const PUBLIC: &str = "a,b\n0,0\n0,1\n1,2\n1,1\n0,2\n1,0\n0,0\n";
 
 /// Public files beside the private table.
-pub(crate) const INPUTS: [(&str, &str); 6] = [
+pub(crate) const INPUTS: [(&str, &str); 8] = [
     ("schema.json", SCHEMA),
     ("ranges.json", RANGES),
     ("wide.json", WIDE),
     ("open.json", OPEN),
+    ("weighted.json", WEIGHTED),
+    ("people.csv", "a,people\n0,30\n1,70\n"),
     ("public.csv", PUBLIC),
     ("part.csv", "b\n0\n2\n2\n1\n"),
 ];
@@ -157,7 +164,7 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
     let aim = "--mechanism aim --rounds 4 --workload all-2-way";
     let synth =
         format!("synth {all} {aim} --out out.csv --ledger ledger.json --report report.html");
-    let [wide, ranges, open] = ["wide", "ranges", "open"]
+    let [wide, ranges, open, weighted] = ["wide", "ranges", "open", "weighted"]
         .map(|name| format!("{name}.json"))
         .map(|name| (synth.replace("schema.json", &name), all.replace("schema.json", &name)));
     commands.push(format!("{} --compress 0.2", wide.0));
@@ -166,6 +173,10 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
         wide.0
     ));
     commands.push(format!("{synth} --error-share 0.1"));
+    let weighted = weighted.0.replace("--rounds 4", "--rounds 6") + " --weight b";
+    commands.push(format!("{weighted} --checkpoint state --model model.json"));
+    commands.push(format!("{weighted} --totals people.csv --emit weighted"));
+    commands.push(format!("{synth} --invariants people.csv --model model.json"));
     commands.push(format!("{synth} --tables 2"));
     commands.push(format!("{synth} --checkpoint state"));
     commands.push(format!("{synth} --seed 5"));

@@ -262,6 +262,11 @@ fn every_option_killed_a_few_times_ends_as_an_undisturbed_run() {
     });
     bench.write("units.csv", &units.collect::<String>());
     bench.write("schema.json", &crate::compression::schema());
+    let weighted = crate::compression::schema()
+        .replace(r#""name":"hours""#, r#""name":"hours","role":"weight""#);
+    assert!(weighted.contains("weight"), "{weighted}");
+    bench.write("weighted.json", &weighted);
+    bench.write("people.csv", "sex,people\n0,40000\n1,10000\n");
     let aim = "--mechanism aim --workload all-2-way --rounds 6 --out out.csv --ledger ledger.json";
     bench.succeed(
         "answer --private private.csv --schema schema.json --epsilon 1 --delta 1e-7 --workload all-1-way \
@@ -275,6 +280,10 @@ fn every_option_killed_a_few_times_ends_as_an_undisturbed_run() {
         format!("{SYNTH} {aim} --counted"),
         format!("{SYNTH} {aim} --neighbors add-remove-one --error-share 0.1"),
         format!("{SYNTH} {aim} --ledger-from first.json"),
+        format!(
+            "{} --weight hours --totals people.csv",
+            SYNTH.replace("schema", "weighted") + " " + aim
+        ),
         format!("{SYNTH} {aim} --tables 2"),
         format!("{households} --compress 0.2"),
         format!("{households} --unit-columns sex"),
