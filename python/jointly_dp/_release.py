@@ -87,6 +87,11 @@ class Release:
         return release
 
     @property
+    def _usual_records(self) -> int:
+        """How many records are drawn where nobody says how many."""
+        return self.model._native.records if self._native is None else self._native.usual_records
+
+    @property
     def is_private(self) -> bool:
         """False when the noise came from a fixed seed. Then nothing in it is private."""
         return self.model.is_private
@@ -112,7 +117,7 @@ class Release:
         """
         if self._native is None:
             raise RuntimeError("this release was pickled, and has no report any more")
-        self._native.report(os.fspath(path), self.model._native.records if rows is None else rows, overwrite)
+        self._native.report(os.fspath(path), self._usual_records if rows is None else rows, overwrite)
 
     def __repr__(self) -> str:
         return f"Release({self.model!r}, {self.ledger!r}, {len(self.measurements)} measurements)"

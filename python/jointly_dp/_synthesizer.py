@@ -48,6 +48,8 @@ class Synthesizer:
     ``error_share``: the share of the budget that measures the errors of the released records, such as 0.05. ``compress``: the
     share that finds rare values of attributes with many, such as 0.1, to merge them for the fit; the records have all of them.
     ``overwrite``: whether a ``ledger`` file that exists is replaced; otherwise it is refused before anything is spent.
+    ``weight="PWGTP"``, ``totals=["age=age.csv"]`` and ``emit="weighted"`` make a release of the population that weighted rows
+    stand for; the weight's bins are in the schema, or come from public tables that are files.
     Any other parameter is a setting of the job, as the flags of ``jointly synth``, or the mechanism's own, with underscores:
     ``draw="independent"``, ``rounds=10``. Settings that name files, such as ``out``, are refused: :meth:`released`,
     :meth:`report` and ``release_`` give what they would hold.
@@ -180,12 +182,16 @@ class Synthesizer:
         ['Started', 'Measured']
         """
         native = self.schema._native
+        weight = self.parameters.get("weight")
+        if weight is not None:
+            files = [os.fspath(rows) for rows in (public or {}).values() if isinstance(rows, (str, os.PathLike))]
+            native = native.with_weight(weight, files)
         unit = units(self.unit, self.max_records)
         private = _native.PrivateRows.read(native, readable(table), _name(table, "private table"), self.neighbors, unit)
         groups = self.parameters.get("groups") or []
-        lacking = self.schema.select([name for name in self.schema.attributes if name not in groups]) if groups else self.schema
+        lacking = native.select([name for name, _ in native.attributes() if name not in groups]) if groups else native
         tables = [
-            (name, _native.Rows.read(lacking._native, readable(rows), _name(rows, name)))
+            (name, _native.Rows.read(lacking, readable(rows), _name(rows, name)))
             for name, rows in (public or {}).items()
         ]
         if isinstance(table, (str, os.PathLike)):
@@ -216,7 +222,7 @@ class Synthesizer:
     def sample(self, n: int | None = None, *, seed: int | None = None, labels: bool = False, kind: str | None = None) -> Any:
         """Draws synthetic records, free of cost. A frame of the kind that went in; else an object with ``__arrow_c_stream__``.
 
-        ``n``: how many; by default as many as the model stands for. ``seed``: repeats them. ``labels``: labels, not codes.
+        ``n``: how many; by default as many as the model stands for, of a weighted release as many as the sample has. ``seed``: repeats them. ``labels``: labels, not codes.
         ``kind``: ``"pandas"``, ``"polars"``, ``"pyarrow"``, ``"columns"`` (lists by name) or ``"arrow"``, whatever went in.
 
         The rows are those that ``jointly synth --seed`` writes with this seed, if it was the seed of the noise too.
@@ -226,8 +232,9 @@ class Synthesizer:
         >>> synth.fit({"sex": [0, 1] * 50}).sample(7).num_rows
         7
         """
-        native = self._released().model._native
-        records = native.records if n is None else n
+        release = self._released()
+        native = release.model._native
+        records = release._usual_records if n is None else n
         if records < 1:
             raise ValueError(f"n is {records}, expected at least 1")
         return returned(native.sample(records, seed, None, True, False, labels), kind or self._kind)

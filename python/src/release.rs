@@ -88,6 +88,13 @@ impl Release {
         Model(Arc::new(self.done.release.model_file(self.done.tables.schema.clone())))
     }
 
+    /// How many records are drawn where nobody says how many: of a population as many as its sample has.
+    #[getter]
+    fn usual_records(&self) -> u64 {
+        let population = self.done.release.population.as_ref();
+        population.map_or(self.done.release.records() as u64, |population| population.sampled)
+    }
+
     /// The records that were drawn by the run; their errors were measured if that was requested.
     #[pyo3(signature = (labels=false))]
     fn released(&self, py: Python<'_>, labels: bool) -> PyResult<PyTable> {

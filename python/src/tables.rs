@@ -13,9 +13,10 @@ use jointly::data::arrow::ArrowTable;
 use jointly::data::{
     Dataset, Document, Draft, Sides, WholeTable, count_private_arrow_sides, count_private_sides,
     draft, draft_from_document, draft_from_public, read_private_arrow, read_private_csv,
-    read_public_csv,
+    read_public_csv, weight_bins,
 };
 use jointly::domain::TableFormat;
+use jointly::evaluation::Evaluation;
 use jointly::privacy::{PrivacyUnit, PrivateTable};
 use jointly::synthesis::{PrivateSource, TableSource};
 use pyo3::exceptions::PyTypeError;
@@ -92,6 +93,13 @@ impl Schema {
         Ok((0..column.cardinality()).map(|code| column.value_name(code)).collect())
     }
 
+    /// The same schema with a survey weight as an attribute, in its bins or else in those of public tables.
+    fn with_weight(&self, py: Python<'_>, name: &str, public: Vec<PathBuf>) -> PyResult<Self> {
+        let files: Vec<&Path> = public.iter().map(PathBuf::as_path).collect();
+        let bins = || weight_bins(&files, self.0.table(), name);
+        Ok(Self(Arc::new(process::detached(py, || self.0.with_weight(name, bins))?)))
+    }
+
     /// The same schema with some attributes only.
     fn select(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Self> {
         Ok(Self(Arc::new(self.0.select(&names).raise(py)?)))
@@ -166,15 +174,12 @@ impl Table {
         }
     }
 
-    /// The table as measures need it. `unit`: the column of the units.
-    pub(crate) fn whole(
-        &self,
-        schema: &jointly::Schema,
-        unit: Option<&str>,
-    ) -> jointly::Result<WholeTable> {
-        match self {
-            Self::File(path) => WholeTable::read(path, schema, unit),
-            Self::Memory(table) => table.read_whole(schema, unit),
+    /// The table as an evaluation needs it.
+    pub(crate) fn whole(&self, asked: &Evaluation) -> jointly::Result<WholeTable> {
+        match (self, asked.weight()) {
+            (Self::File(path), _) => asked.read(path),
+            (Self::Memory(table), Some(weight)) => table.read_weighted(asked.schema(), weight),
+            (Self::Memory(table), None) => table.read_whole(asked.schema(), asked.unit()),
         }
     }
 }

@@ -141,8 +141,7 @@ pub(crate) fn evaluate(
         let outputs: Vec<_> = report.iter().map(|path| ("report", &**path)).collect();
         let _reserved = reserve_files(&inputs, &outputs, existing)?;
         let asked = settings.under(&schema)?;
-        let read = |table: &Table| table.whole(&schema, asked.unit());
-        let (real, synthetic) = (read(&tables[0])?, read(&tables[1])?);
+        let (real, synthetic) = (tables[0].whole(&asked)?, tables[1].whole(&asked)?);
         let measures = asked.between(&real, &synthetic)?;
         if let Some(path) = &report {
             let page = Page {

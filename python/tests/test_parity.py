@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from conftest import people, told, write
@@ -144,7 +145,8 @@ def test_measures_are_those_of_the_command_line(schema, folder, command):
         "k": np.int64(2), "draws": 3, "groups": ["sex"], "by": ("sex", "job"), "predict": ["sex", "job"], "regress": ["age~sex+kids", "pay~age"],
         "unit": "home", "max_records": 2, "unit_columns": ["job"], "per_unit": ["sex=1"], "worst": 4,
     }  # fmt: skip
-    assert set(jd.evaluation_settings()) == {*asked, "rules", "workload", "max_cells"}, "every setting is tried"
+    # The weight goes with none of these: the next test has it.
+    assert set(jd.evaluation_settings()) == {*asked, "rules", "workload", "max_cells", "weight"}, "every setting is tried"
     page = folder / "ours.html"
     for real, rules_of in [(people(600, 1), rules), (str(folder / "private.csv"), folder / "rules.json")]:
         with pytest.warns(UserWarning, match="NOT PRIVATE"):
@@ -158,6 +160,49 @@ def test_measures_are_those_of_the_command_line(schema, folder, command):
     for name, ours in named.items():
         text = text.replace(name, ours)
     assert page.read_text() == text
+
+
+WEIGHTED = {
+    "columns": [
+        {"name": "a", "kind": "coded", "size": 3},
+        {"name": "b", "kind": "coded", "size": 2},
+        {"name": "w", "role": "weight"},
+    ]
+}
+
+
+def test_weighted_releases_are_those_of_the_command_line(folder, command):
+    rng = np.random.default_rng(1)
+    for name in ("sample", "public"):
+        a, b = rng.integers(0, 3, 500), rng.integers(0, 2, 500)
+        rows = zip(a, b, 10 + 5 * a + rng.integers(0, 9, 500), strict=True)
+        (folder / f"{name}.csv").write_text("a,b,w\n" + "".join(f"{x},{y},{z}\n" for x, y, z in rows))
+    (folder / "weighted.json").write_text(json.dumps(WEIGHTED))
+    (folder / "b.csv").write_text("b,people\n0,5000\n1,4000\n")
+    for emit in ("population", "weighted"):
+        told(
+            command, folder,
+            "synth --private sample.csv --public near=public.csv --schema weighted.json --epsilon 1 --delta 1e-6 --mechanism mst "
+            f"--seed 3 --weight w --totals b.csv --emit {emit} --out {emit}.csv --ledger {emit}.ledger.json --quiet",
+        )  # fmt: skip
+        synth = jd.Synthesizer(
+            jd.Schema.read(folder / "weighted.json"), epsilon=1.0, delta=1e-6, mechanism="mst", seed=3, weight="w",
+            totals=[str(folder / "b.csv")], emit=emit,
+        )  # fmt: skip
+        synth.fit(folder / "sample.csv", public={"near": folder / "public.csv"})
+        theirs = pa.csv.read_csv(folder / f"{emit}.csv")
+        ours = pa.table(synth.released())
+        assert ours.column_names == theirs.column_names == (["a", "b"] if emit == "population" else ["a", "b", "w"])
+        assert ours.column("b").to_pylist() == theirs.column("b").to_pylist()
+        words = f"evaluate --private sample.csv --synthetic {emit}.csv --schema weighted.json --workload all-2-way --weight w --json"
+        with pytest.warns(UserWarning, match="NOT PRIVATE"):
+            found = jd.evaluate(
+                folder / "sample.csv", pa.table(synth.released()), jd.Schema.read(folder / "weighted.json"),
+                workload="all-2-way", weight="w",
+            )  # fmt: skip
+        assert found["error"]["mean_l1"] == pytest.approx(json.loads(told(command, folder, words))["error"]["mean_l1"], abs=1e-9)
+    assert pa.table(synth.sample()).num_rows == 500
+    assert sum(ours.column("w").to_pylist()) == pytest.approx(9000)
 
 
 def test_settings_of_an_evaluation_are_checked(schema, folder):

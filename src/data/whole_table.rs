@@ -28,39 +28,20 @@ pub struct WholeTable {
 }
 
 impl WholeTable {
-    /// Reads a file with the survey weights of its records, if it has the column.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read), and a weight that is no number or below 0.
-    pub fn read_weighted(path: &Path, schema: &Schema, weight: &str) -> Result<Self> {
-        let table = of_file(path, schema)?;
-        let position = table.position(weight);
-        let mut numbers = NumericReader::new(&table, schema)?;
-        let mut weights = Vec::new();
-        let mut keep = |record: &ByteRecord, table: &RawTable<_>| {
-            if let Some(position) = position {
-                let cell = record.get(position).unwrap_or_default();
-                let number = text(cell).and_then(|cell| cell.trim().parse::<f64>().ok());
-                let Some(number) = number.filter(|number| number.is_finite() && *number >= 0.0)
-                else {
-                    let expected = "a weight of at least 0".to_owned();
-                    return Err(table.cell_error(record, weight, cell, expected));
-                };
-                weights.push(number);
-            }
-            numbers.push(record, table)
-        };
-        let (records, units) = read_keeping(table, schema, Reading::measured(None), &mut keep)?;
-        let weights = position.map(|_| weights);
-        Ok(Self { records, numbers: Some(numbers.finish()), units, weights })
-    }
-
     /// Reads a file. `unit`: the column that names the unit of each record.
     ///
     /// # Errors
     /// As [`read_csv`](crate::data::read_csv), and as [`read_units_csv`](crate::data::read_units_csv) if there is a unit.
     pub fn read(path: &Path, schema: &Schema, unit: Option<&str>) -> Result<Self> {
-        Self::of_table(of_file(path, schema)?, schema, unit)
+        Self::of_table(of_file(path, schema)?, schema, (unit, None))
+    }
+
+    /// Reads a file with the survey weights of its records, if it has the column.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and a weight that is no number or below 0.
+    pub fn read_weighted(path: &Path, schema: &Schema, weight: &str) -> Result<Self> {
+        Self::of_table(of_file(path, schema)?, schema, (None, Some(weight)))
     }
 
     /// Reads any source of bytes; `name` stands for the file in errors.
@@ -88,22 +69,34 @@ impl WholeTable {
         schema: &Schema,
         unit: Option<&str>,
     ) -> Result<Self> {
-        Self::of_table(RawTable::open(source, name, schema.table())?, schema, unit)
+        Self::of_table(RawTable::open(source, name, schema.table())?, schema, (unit, None))
     }
 
     /// Reads a table of any form.
-    pub(super) fn of_table(
-        table: RawTable<impl Read>,
+    pub(super) fn of_table<R: Read>(
+        table: RawTable<R>,
         schema: &Schema,
-        unit: Option<&str>,
+        (unit, weight): (Option<&str>, Option<&str>),
     ) -> Result<Self> {
         let units = unit.map(|column| Units::new(column, u32::MAX)).transpose()?;
         units.iter().try_for_each(|units| units.check(schema))?;
         let reading = Reading::measured(units.as_ref());
         let mut numbers = NumericReader::new(&table, schema)?;
-        let (records, units) =
-            read_keeping(table, schema, reading, &mut |record, table| numbers.push(record, table))?;
-        Ok(Self { records, numbers: Some(numbers.finish()), units, weights: None })
+        let weight = weight.and_then(|name| Some((name, table.position(name)?)));
+        let mut weights = weight.map(|_| Vec::new());
+        let mut keep = |record: &ByteRecord, table: &RawTable<R>| {
+            if let (Some((name, position)), Some(weights)) = (weight, &mut weights) {
+                let cell = record.get(position).unwrap_or_default();
+                let number = text(cell).and_then(|cell| cell.trim().parse::<f64>().ok());
+                let number = number.filter(|number| number.is_finite() && *number >= 0.0);
+                weights.push(number.ok_or_else(|| {
+                    table.cell_error(record, name, cell, "a weight of at least 0".to_owned())
+                })?);
+            }
+            numbers.push(record, table)
+        };
+        let (records, units) = read_keeping(table, schema, reading, &mut keep)?;
+        Ok(Self { records, numbers: Some(numbers.finish()), units, weights })
     }
 }
 

@@ -41,6 +41,9 @@ pub struct Evaluation {
 pub struct Measures {
     /// Always false: exact comparisons with the real records must not be published.
     pub private: bool,
+    /// The column of survey weights; `None` if records count the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<String>,
     /// Records of the real table.
     pub real_records: usize,
     /// Records of the synthetic table.
@@ -133,6 +136,11 @@ impl Evaluation {
         self.settings.unit.as_deref()
     }
 
+    /// The column of survey weights, if the tables are weighted.
+    pub fn weight(&self) -> Option<&str> {
+        self.settings.weight.as_deref()
+    }
+
     /// Reads a table for this evaluation.
     ///
     /// # Errors
@@ -170,6 +178,7 @@ impl Evaluation {
         let (numbers, regressions) = self.of_numbers(real, synthetic)?;
         Ok(Measures {
             private: false,
+            weight: None,
             real_records: one.records(),
             synthetic_records: other.records(),
             left_out: self.left_out,
@@ -219,6 +228,7 @@ impl Evaluation {
             asked.then(|| Ok::<_, Error>(SinglesAndPairs { singles: all(1)?, pairs: all(2)? }));
         Ok(Measures {
             private: false,
+            weight: self.settings.weight.clone(),
             real_records: real.records.records(),
             synthetic_records: synthetic.records.records(),
             left_out: self.left_out,

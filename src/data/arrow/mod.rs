@@ -111,7 +111,15 @@ impl ArrowTable {
     /// # Errors
     /// As [`WholeTable::read`], with row and column.
     pub fn read_whole(&self, schema: &Schema, unit: Option<&str>) -> Result<WholeTable> {
-        WholeTable::of_table(self.raw(schema)?, schema, unit)
+        WholeTable::of_table(self.raw(schema)?, schema, (unit, None))
+    }
+
+    /// Codes, numbers and survey weights of the rows. **Not private**.
+    ///
+    /// # Errors
+    /// As [`WholeTable::read_weighted`], with row and column.
+    pub fn read_weighted(&self, schema: &Schema, weight: &str) -> Result<WholeTable> {
+        WholeTable::of_table(self.raw(schema)?, schema, (None, Some(weight)))
     }
 
     /// The numbers in some columns of a **public** table, as [`read_public_numbers`](crate::data::read_public_numbers) reads

@@ -12,7 +12,7 @@ use super::filled;
 use super::format::{grouped, number, short};
 use crate::data::Dataset;
 use crate::domain::Schema;
-use crate::error::Result;
+use crate::error::{Contradiction, Result};
 use crate::evaluation::{Estimate, Measures, NumberComparison, RegressionComparison};
 
 pub use text::text;
@@ -85,6 +85,12 @@ struct Terms {
 /// engine.
 pub fn render(page: &Page<'_>) -> Result<String> {
     let (measures, error) = (page.measures, &page.measures.error);
+    if measures.weight.is_some() {
+        let (first, second) = ("a survey weight", "a report");
+        return Err(
+            Contradiction::Together { first, second, why: "its charts count records" }.into()
+        );
+    }
     let worst = error.worst.iter().map(|worst| {
         [worst.clique.join(" \u{d7} "), short(worst.l1), short(worst.max), grouped(worst.cells)]
     });

@@ -15,6 +15,9 @@ pub fn text(found: &Measures) -> String {
     let mut row = |name: &str, value: &str| _ = writeln!(text, "{name:<44}{value:>12}");
     row("Records, real", &grouped(found.real_records as u64));
     row("Records, synthetic", &grouped(found.synthetic_records as u64));
+    if let Some(weight) = &found.weight {
+        row("All errors are those of tables weighted by", weight);
+    }
     row("Cliques in the workload", &grouped(error.cliques));
     if found.left_out > 0 {
         row("Cliques left out for their cells", &grouped(found.left_out as u64));
