@@ -192,7 +192,8 @@ fn subtitle(content: &Content<'_>) -> String {
         let (people, sampled) = (grouped_f64(content.release.model.total()), population.sampled);
         let weighted = if population.weight.is_some() { "weighted " } else { "" };
         let sampled = grouped(sampled);
-        size += &format!("; of a population of {people}, from {sampled} {weighted}records");
+        let of = format!("; of a population of {people}, from {sampled} {weighted}records");
+        size.push_str(&of);
     }
     match content.budget {
         Some(budget) => {
@@ -321,7 +322,7 @@ fn certified(certificate: &Certificate) -> String {
     format!("no measurement more than {} sd beyond its noise; {bound}", short(certificate.excess))
 }
 
-fn grouped_f64(x: f64) -> String {
+pub(crate) fn grouped_f64(x: f64) -> String {
     // Totals are estimates of 32-bit counts.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     grouped(x.round() as u64)

@@ -54,15 +54,14 @@ impl Population {
             return Ok(MarkovRandomField::new(&domain, found.potentials().clone(), total)?.into());
         }
         let drawn;
-        let listed = match sample.as_weighted_support() {
-            Some(listed) => listed,
-            None => {
-                let records = sample.records().clamp(DRAWN.0, DRAWN.1);
-                let rows = sample.sample(records, Sampling::Rounded, rng)?;
-                let weights = vec![1.0; rows.records()];
-                drawn = WeightedSupport::new(&rows, weights, sample.total())?;
-                &drawn
-            }
+        let listed = if let Some(listed) = sample.as_weighted_support() {
+            listed
+        } else {
+            let records = sample.records().clamp(DRAWN.0, DRAWN.1);
+            let rows = sample.sample(records, Sampling::Rounded, rng)?;
+            let weights = vec![1.0; rows.records()];
+            drawn = WeightedSupport::new(&rows, weights, sample.total())?;
+            &drawn
         };
         let found = self.listed(listed, measured)?;
         let weights = found.weights().to_vec();
@@ -112,12 +111,11 @@ impl Population {
         let own = Clique::new([weight.attribute]);
         let crossed = measured.iter().filter(|clique| clique.contains(weight.attribute));
         let mut cliques: Vec<Clique> = crossed.map(|clique| clique.difference(&own)).collect();
-        match &self.totals {
-            Some(totals) => cliques.extend(totals.layout().cliques().iter().cloned()),
-            None => {
-                let others = (0..domain.len()).filter(|attribute| *attribute != weight.attribute);
-                cliques.extend(others.map(|attribute| Clique::new([attribute])));
-            }
+        if let Some(totals) = &self.totals {
+            cliques.extend(totals.layout().cliques().iter().cloned());
+        } else {
+            let others = (0..domain.len()).filter(|attribute| *attribute != weight.attribute);
+            cliques.extend(others.map(|attribute| Clique::new([attribute])));
         }
         cliques.sort_by_key(|clique| Reverse(clique.len()));
         let mut known: Vec<Clique> = Vec::new();

@@ -60,6 +60,9 @@ impl Population {
     }
 
     /// Records of the population, without the weight. Totals hold in them.
+    ///
+    /// # Errors
+    /// As [`rows`](Self::rows).
     pub fn members<R: Rng + ?Sized>(
         &self,
         population: &Model,
@@ -69,7 +72,7 @@ impl Population {
         let mut rows = population.rows(draw.records, draw.drawing, draw.refined_on, rng)?;
         let mut largest_difference = None;
         if let Some(totals) = &self.totals {
-            let adjusted = with_totals(rows, totals, rng)?;
+            let adjusted = with_totals(&rows, totals, rng)?;
             (rows, largest_difference) = (adjusted.rows, Some(adjusted.largest_difference));
         }
         let (rows, schema) = self.without_weight(rows, draw.schema)?;

@@ -33,7 +33,7 @@ const DRAWS: u32 = 50;
 /// # Errors
 /// Totals over another domain.
 pub fn with_totals<R: Rng + ?Sized>(
-    rows: Dataset,
+    rows: &Dataset,
     totals: &Totals,
     rng: &mut R,
 ) -> Result<Adjusted> {

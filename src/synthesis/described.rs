@@ -12,6 +12,7 @@ use crate::mechanism::{FitRecord, PublicTables, Release};
 use crate::privacy::LedgerFile;
 use crate::report::Content;
 use crate::report::format::{grouped, short};
+use crate::report::grouped_f64;
 use crate::survey::Emission;
 use crate::synthesis::Tables;
 use crate::synthesis::job::ResolvedJob;
@@ -157,7 +158,7 @@ impl ResolvedJob<'_> {
                     row(name, totals.join(", "));
                 }
             }
-            row("population", grouped(people.round() as u64));
+            row("population", grouped_f64(people));
             row(
                 "records stand for",
                 match self.emit {

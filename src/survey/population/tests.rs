@@ -1,3 +1,5 @@
+#![expect(clippy::float_cmp, reason = "whole numbers, which are exact")]
+
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
@@ -13,7 +15,7 @@ fn domain() -> Domain {
 fn sample() -> (Domain, Dataset) {
     let domain = domain();
     let code = |i: u32| {
-        let (tenure, age) = (u32::from(i % 5 == 0), i / 5 % 3);
+        let (tenure, age) = (u32::from(i.is_multiple_of(5)), i / 5 % 3);
         [tenure, age, u32::from((i * 13 + i / 7) % 10 < 2 + 3 * tenure + age)]
     };
     let rows: Vec<[u32; 3]> = (0..3000).map(code).collect();

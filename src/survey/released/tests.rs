@@ -1,3 +1,5 @@
+#![expect(clippy::float_cmp, reason = "whole numbers, which are exact")]
+
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 

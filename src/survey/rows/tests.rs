@@ -1,3 +1,5 @@
+#![expect(clippy::float_cmp, reason = "whole numbers, which are exact")]
+
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
@@ -22,7 +24,7 @@ fn totals(domain: &Domain, records: u32, cliques: &[&[usize]]) -> Totals {
     let rows = Dataset::from_rows(domain.clone(), &rows).unwrap();
     let tables = cliques.iter().map(|attributes| {
         let clique = Clique::new(attributes.iter().copied());
-        let size = domain.cells(&clique).unwrap() as usize;
+        let size = usize::try_from(domain.cells(&clique).unwrap()).unwrap();
         let counts = counted(&rows.cells(&clique).unwrap(), size);
         (clique, counts.into_iter().map(|count| count as f64).collect())
     });
@@ -40,7 +42,7 @@ fn totals_without_a_cycle_hold_exactly() {
         [&[&[0, 1][..], &[2, 3]][..], &[&[0, 1], &[1, 2], &[2, 3]], &[&[0], &[0, 1, 2], &[1, 3]]]
     {
         let totals = totals(&domain, 1000, cliques);
-        let found = with_totals(rows(&domain, 1000), &totals, &mut rng()).unwrap();
+        let found = with_totals(&rows(&domain, 1000), &totals, &mut rng()).unwrap();
         assert_eq!((found.rows.records(), found.largest_difference), (1000, 0.0), "{cliques:?}");
     }
 }
@@ -49,7 +51,7 @@ fn totals_without_a_cycle_hold_exactly() {
 fn of_another_number_of_records_they_are_rounded() {
     let domain = domain();
     let totals = totals(&domain, 1000, &[&[0, 1], &[1, 2]]);
-    let found = with_totals(rows(&domain, 77), &totals, &mut rng()).unwrap();
+    let found = with_totals(&rows(&domain, 77), &totals, &mut rng()).unwrap();
     assert!(found.largest_difference > 0.0 && found.largest_difference < 2.0, "{found:?}");
 }
 
@@ -64,7 +66,7 @@ fn records_change_only_as_far_as_totals_ask() {
     counts[largest] -= 3.0;
     counts[(largest + 1) % 12] += 3.0;
     let totals = Totals::new(&domain, [(clique, counts)]).unwrap();
-    let found = with_totals(given.clone(), &totals, &mut rng()).unwrap();
+    let found = with_totals(&given, &totals, &mut rng()).unwrap();
     let differ = (0..1000).filter(|i| given.row(*i) != found.rows.row(*i)).count();
     assert_eq!((differ, found.largest_difference), (3, 0.0));
     assert!((0..1000).all(|i| given.row(i)[2..] == found.rows.row(i)[2..]));
@@ -85,7 +87,7 @@ fn no_record_becomes_impossible_and_what_is_left_is_told() {
         .collect();
     let given = Dataset::from_rows(domain.clone(), &possible).unwrap();
     let totals = Totals::new(&domain, [(Clique::new([0]), vec![0.0, 0.0, 0.0, 300.0])]).unwrap();
-    let found = with_totals(given, &totals, &mut rng()).unwrap();
+    let found = with_totals(&given, &totals, &mut rng()).unwrap();
     assert!(found.largest_difference > 0.0);
     assert!((0..300).map(|i| found.rows.row(i)).all(|row| row[0] != 3 || row[3] == 2));
 }
@@ -94,7 +96,7 @@ fn no_record_becomes_impossible_and_what_is_left_is_told() {
 fn of_totals_in_a_cycle_the_earlier_ones_hold() {
     let domain = domain();
     let totals = totals(&domain, 500, &[&[0, 1], &[1, 3], &[0, 3]]);
-    let found = with_totals(rows(&domain, 500), &totals, &mut rng()).unwrap();
+    let found = with_totals(&rows(&domain, 500), &totals, &mut rng()).unwrap();
     let counts = counted(&found.rows.cells(&Clique::new([0, 1])).unwrap(), 12);
     assert!(counts.iter().zip(totals.table(0)).all(|(count, total)| *count as f64 == *total));
 }

@@ -1,3 +1,5 @@
+#![expect(clippy::float_cmp, reason = "whole numbers, which are exact")]
+
 use super::*;
 use crate::model::bin_mean;
 
