@@ -132,6 +132,9 @@ mod structural_zeros;
 mod support;
 #[path = "integration/surface.rs"]
 mod surface;
+#[cfg(feature = "cli")]
+#[path = "integration/surveys.rs"]
+mod surveys;
 #[path = "integration/trust.rs"]
 mod trust;
 #[cfg(feature = "cli")]

@@ -102,7 +102,7 @@ pub(super) fn with_typed_names(text: &str) -> String {
 }
 
 /// What the library calls the parts of a job, and what they are on the command line.
-const TYPED: [(&str, &str); 29] = [
+const TYPED: [(&str, &str); 33] = [
     ("private table", "--private"),
     ("schema", "--schema"),
     ("public table", "--public"),
@@ -120,6 +120,10 @@ const TYPED: [(&str, &str); 29] = [
     ("replicate", "--tables"),
     ("checkpoint", "--checkpoint"),
     ("columns of units", "--unit-columns"),
+    ("a survey weight", "--weight"),
+    ("totals", "--totals"),
+    ("weighted records", "--emit weighted"),
+    ("an error share", "--error-share"),
     ("unit", "--unit"),
     ("units", "--unit"),
     ("unit columns", "--unit-columns"),

@@ -47,7 +47,7 @@ fn a_raw_table_becomes_a_release_with_its_names_as_the_only_decision() {
         "s.json: 5 attributes of 6 columns",
         "tables: blanks around 3000 cells are dropped",
         "workclass: '?' in 25.0 % of the rows is read as missing",
-        "fnlwgt: named like a weight: left out; to model it, set 'role' to 'attribute'",
+        "fnlwgt: named like a survey weight: not modeled; `synth --weight` makes a release of the population that its records stand for",
         "joined: dates, in bins of years",
     ] {
         assert!(said.contains(part), "{part}: {said}");

@@ -53,6 +53,14 @@ impl ObservedColumn {
         }
         if role != Role::Attribute {
             remarks = reason.into_iter().collect();
+            kind = None;
+        }
+        if role == Role::Weight && !self.missing() {
+            // For `--weight`; a weight is in no table otherwise.
+            kind = self
+                .values(None)
+                .and_then(|values| values.weight_bins(&self.name).ok())
+                .map(Kind::Numeric);
         }
         let na = self.missing() && kind.is_some();
         let column = SchemaColumn { kind, na, ..SchemaColumn::ignored(self.name, role) };
@@ -92,7 +100,9 @@ impl ObservedColumn {
         let out = |role, reason: String| (role, Some(reason));
         match () {
             () if weight && (is_number || distinct <= 1) => {
-                out(Role::Weight, format!("named like a weight: left out; {TO_MODEL}"))
+                let text = "named like a survey weight: not modeled; `synth --weight` makes a release of \
+                            the population that its records stand for";
+                out(Role::Weight, text.into())
             }
             () if distinct == 0 => out(Role::Constant, "no value in any row: left out".into()),
             () if distinct == 1 && !self.missing() => out(

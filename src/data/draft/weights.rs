@@ -39,10 +39,14 @@ pub fn weight_bins(tables: &[&Path], format: &TableFormat, column: &str) -> Resu
 }
 
 impl Values {
-    fn weight_bins(&self, place: &str) -> Result<Bins> {
+    /// The bins, for a column without values below 0.
+    ///
+    /// # Errors
+    /// Values below 0, or none above it.
+    pub(super) fn weight_bins(&self, place: &str) -> Result<Bins> {
         let counts = &self.counts;
         let first = counts.partition_point(|(weight, _)| *weight <= 0.0);
-        if first == counts.len() {
+        if first == counts.len() || counts[0].0 < 0.0 {
             let (found, expected) = ("no weight above 0", "weights of at least 0");
             return Err(Error::invalid_specification(place, found, expected));
         }
@@ -65,7 +69,7 @@ impl Values {
         let ends = starts[1..].iter().copied().chain([counts.len()]);
         let mean = |(start, end): (usize, usize)| {
             let own = &counts[start..end];
-            own.iter().map(people).sum::<f64>() / rows(own) as f64
+            rounded(own.iter().map(people).sum::<f64>() / rows(own) as f64)
         };
         let means: Vec<f64> = starts.iter().copied().zip(ends).map(mean).collect();
         // Where a bin ends, but not at the weight of a few rows.
@@ -77,6 +81,11 @@ impl Values {
         let bins = Bins::new(edges.collect(), Some(false), place)?.with_outside(Outside::Clamp);
         bins.with_pieces(means.iter().map(one).collect(), place)
     }
+}
+
+/// A mean to six digits, for people who read the schema.
+fn rounded(mean: f64) -> f64 {
+    format!("{mean:.5e}").parse().unwrap_or(mean)
 }
 
 #[cfg(test)]

@@ -1,0 +1,219 @@
+//! `--weight`, `--totals`, `--invariants` and `--emit`, through the program.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use crate::cli::Bench;
+
+const SCHEMA: &str = r#"{"columns": [
+    {"name": "tenure", "kind": "categorical", "codes": ["1", "2"], "labels": ["owns", "rents"]},
+    {"name": "age", "kind": "numeric", "edges": [0, 18, 65, 100]},
+    {"name": "sex", "kind": "categorical", "codes": ["1", "2"]},
+    {"name": "w", "role": "weight"},
+    {"name": "other", "role": "weight"}
+]}"#;
+
+/// 3,000 people of a sample in which renters are rare and count much.
+fn sample(shift: u32) -> String {
+    let mut text = String::from("tenure,age,sex,w,other\n");
+    for i in 0..3000_u32 {
+        let rents = u32::from((i + shift).is_multiple_of(6));
+        let weight = 20 + 60 * rents + (i * 7 + shift) % 25;
+        _ = writeln!(text, "{},{},{},{weight},1", 1 + rents, i * 31 % 100, 1 + i / 7 % 2);
+    }
+    text
+}
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("schema.json", SCHEMA);
+    bench.write("private.csv", &sample(0));
+    bench.write("public.csv", &sample(1));
+    bench.write("tenure.csv", "people,tenure\n2400,owns\n1200,rents\n");
+    bench.write(
+        "age.csv",
+        "age,sex,n\n0 to 17,1,400\n0,2,300\n30,1,1100\n40,2,1000\n70,1,500\n80,2,300\n",
+    );
+    bench
+}
+
+const SYNTH: &str = "synth --private private.csv --public near=public.csv --schema schema.json --workload all-2-way \
+    --epsilon 2 --delta 1e-6 --seed 1 --out out.csv --ledger ledger.json --mechanism";
+
+/// The weighted share of the rows with a value in the first column.
+fn share(table: &str, value: &str) -> f64 {
+    let at =
+        table.lines().next().unwrap().split(',').position(|name| name == "w" || name == "weight");
+    let mut sums = [0.0; 2];
+    for line in table.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let weight = at.map_or(1.0, |at| cells[at].parse::<f64>().unwrap());
+        sums[usize::from(cells[0] == value)] += weight;
+    }
+    sums[1] / (sums[0] + sums[1])
+}
+
+#[test]
+fn every_mechanism_releases_the_population_of_a_weighted_sample() {
+    let bench = bench();
+    let truth = share(&sample(0), "2");
+    for mechanism in ["anchor-pgm", "mst", "pmw-pub", "gem --steps 300 --rounds 8", "public-only"] {
+        for emit in ["population", "weighted"] {
+            let command = format!("{SYNTH} {mechanism} --weight w --emit {emit}");
+            let command = match mechanism {
+                "public-only" => command.replace("--epsilon 2 --delta 1e-6 ", ""),
+                _ => command,
+            };
+            bench.succeed(&command);
+            let table = bench.read("out.csv");
+            assert_eq!(
+                table.lines().next().unwrap().contains(",w"),
+                emit == "weighted",
+                "{command}"
+            );
+            let found = share(&table, "2");
+            // A network learns the weight slowly.
+            let within = if mechanism.starts_with("gem") { 0.1 } else { 0.03 };
+            assert!((found - truth).abs() < within, "{command}: {found}, in truth {truth}");
+        }
+    }
+    // A sixth of the records rents, and four tenths of the people.
+    assert!(truth > 0.35);
+}
+
+#[test]
+fn totals_hold_exactly_in_as_many_rows_as_there_are_people() {
+    let bench = bench();
+    for (mechanism, more) in [("anchor-pgm", "--weight w"), ("mst", ""), ("pmw-pub", "--weight w")]
+    {
+        bench.succeed(&format!(
+            "{SYNTH} {mechanism} {more} --totals tenure.csv --totals age=age.csv --rows 3600"
+        ));
+        let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+        for line in bench.read("out.csv").lines().skip(1) {
+            let cells: Vec<&str> = line.split(',').collect();
+            let age = cells[1].parse::<f64>().unwrap();
+            let age = if age < 18.0 { 0 } else { 1 + u32::from(age >= 65.0) };
+            *counts.entry(format!("tenure {}", cells[0])).or_default() += 1;
+            *counts.entry(format!("age {age}, sex {}", cells[2])).or_default() += 1;
+        }
+        let wanted = [
+            ("age 0, sex 1", 400),
+            ("age 0, sex 2", 300),
+            ("age 1, sex 1", 1100),
+            ("age 1, sex 2", 1000),
+            ("age 2, sex 1", 500),
+            ("age 2, sex 2", 300),
+            ("tenure 1", 2400),
+            ("tenure 2", 1200),
+        ];
+        let wanted: BTreeMap<String, u32> = wanted.map(|(cell, n)| (cell.to_owned(), n)).into();
+        assert_eq!(counts, wanted, "{mechanism}");
+        let ledger: Value = serde_json::from_str(&bench.read("ledger.json")).unwrap();
+        assert_eq!(ledger["population"]["largest_difference"], 0.0);
+        assert_eq!(ledger["population"]["totals"], serde_json::json!(["tenure", "age"]));
+    }
+}
+
+#[test]
+fn the_model_is_of_the_population_and_has_its_number() {
+    let bench = bench();
+    bench.succeed(&format!(
+        "{SYNTH} mst --weight w --totals tenure.csv --model model.json --report report.html"
+    ));
+    let model: Value = serde_json::from_str(&bench.read("model.json")).unwrap();
+    assert_eq!((&model["total"], &model["weight"]), (&3600.0.into(), &"w".into()));
+    assert!(model.get("accuracy").is_none(), "it would be about records");
+    let answer = bench.succeed("ask --model model.json --share tenure=2 --csv");
+    assert!(answer.contains("0.3333"), "{answer}");
+    bench.succeed("sample --model model.json --rows 900 --out more.csv --seed 1");
+    let more = bench.read("more.csv");
+    assert_eq!(more.lines().next(), Some("tenure,age,sex"));
+    assert!((share(&more, "2") - 1.0 / 3.0).abs() < 0.01);
+    bench.fail("sample --model model.json --rows 9 --out parts --parts csv", 2, "survey weight");
+    let page = bench.read("report.html");
+    assert!(page.contains("of a population of 3,600, from 3,000 weighted records"), "{page}");
+}
+
+#[test]
+fn an_evaluation_counts_people() {
+    let bench = bench();
+    let words = "evaluate --private private.csv --schema schema.json --workload all-2-way --weight w --json --synthetic";
+    let error = |table: &str| -> f64 {
+        let found: Value =
+            serde_json::from_str(&bench.succeed(&format!("{words} {table}"))).unwrap();
+        assert_eq!(found["weight"], "w");
+        found["error"]["mean_l1"].as_f64().unwrap()
+    };
+    assert!(error("private.csv").abs() < 1e-12);
+    // The same records without their weights.
+    let text = sample(0);
+    let plain = text.lines().map(|line| line.rsplitn(3, ',').last().unwrap().to_owned() + "\n");
+    bench.write("plain.csv", &plain.collect::<String>());
+    assert!(error("plain.csv") > 0.2);
+    let words = words.replace(" --json", "");
+    bench.fail(&format!("{words} plain.csv --measures propensity"), 2, "--weight cannot go with");
+    bench.fail(&format!("{words} plain.csv --report page.html"), 2, "--weight");
+    let other = words.replace("--private private.csv", "--private plain.csv");
+    bench.fail(&format!("{other} plain.csv"), 3, "no column 'w'");
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_is_spent() {
+    let bench = bench();
+    bench.write("other.csv", "people,tenure\n2400,1\n1300,2\n");
+    bench.write("cross.csv", "sex,tenure,people\n1,1,2000\n1,2,150\n2,1,350\n2,2,1100\n");
+    bench.write("unknown.csv", "people,tenure\n2400,1\n1300,7\n");
+    bench.write("weighted.csv", "people,w\n2400,20\n");
+    bench.write("none.csv", "people\n5\n");
+    bench.write("unweighted.csv", "tenure,age,sex\n1,4,1\n2,40,2\n");
+    let forbidden = SCHEMA.replace("\n]}", r#"], "forbidden": [{"tenure": ["2"], "age": [0]}]}"#);
+    bench.write("forbidden.json", &forbidden);
+    bench.write("impossible.csv", "age,people\n0,3600\n");
+    let synth = format!("{SYNTH} mst");
+    let files = bench.files();
+    for (more, code, part) in [
+        ("--weight wt", 3, "no such column in the schema"),
+        ("--weight sex", 3, "values that are no numbers"),
+        ("--emit weighted", 2, "--emit weighted needs"),
+        ("--weight w --error-share 0.1", 2, "--weight cannot go with --error-share"),
+        ("--weight w --compress 0.1", 2, "--weight cannot go with --compress"),
+        ("--weight w --tables 2", 2, "--weight cannot go with --tables"),
+        ("--totals tenure.csv --tables 2", 2, "--totals cannot go with --tables"),
+        ("--totals tenure.csv --totals tenure.csv", 3, "'tenure' twice"),
+        ("--totals tenure.csv --totals other.csv", 3, "given twice"),
+        ("--totals tenure.csv --totals cross.csv", 3, "in the totals of"),
+        ("--totals unknown.csv", 3, "unknown.csv, line 3, column 'tenure'"),
+        ("--weight w --totals weighted.csv", 3, "the survey weight 'w'"),
+        ("--totals none.csv", 3, "one column with counts"),
+        ("--totals private.csv", 2, "is the private table"),
+        (
+            "--totals tenure.csv --totals impossible.csv --schema forbidden.json",
+            3,
+            "totals that one table can have",
+        ),
+    ] {
+        let command = match more.contains("--schema") {
+            true => format!(
+                "{} {more}",
+                synth.replace("--public near=public.csv --schema schema.json", "")
+            ),
+            false => format!("{synth} {more}"),
+        };
+        bench.fail(&command, code, part);
+        assert_eq!(bench.files(), files, "{command}");
+    }
+    let alone = synth.replace("--public near=public.csv", "");
+    bench.fail(
+        &format!("{alone} --weight w"),
+        3,
+        "no bins in the schema, and no file of a public table",
+    );
+    let without = synth.replace("near=public.csv", "near=unweighted.csv");
+    bench.fail(&format!("{without} --weight w"), 3, "no such column");
+    bench.fail(&format!("{alone} --private unweighted.csv --weight w"), 2, "");
+}
