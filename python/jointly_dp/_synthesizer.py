@@ -29,6 +29,7 @@ _ELSEWHERE = {
     "out": "write what released() returns",
     "labels": "ask released or sample for labels=True",
     "model": "save release_.model, once fit has returned",
+    "measurements": "release_.measurements has them, once fit has returned",
     "report": "call report(), once fit has returned",
     "tables": "the command jointly synth makes replicates",
 }

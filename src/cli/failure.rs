@@ -102,7 +102,7 @@ pub(super) fn with_typed_names(text: &str) -> String {
 }
 
 /// What the library calls the parts of a job, and what they are on the command line.
-const TYPED: [(&str, &str); 33] = [
+const TYPED: [(&str, &str); 34] = [
     ("private table", "--private"),
     ("schema", "--schema"),
     ("public table", "--public"),
@@ -113,6 +113,7 @@ const TYPED: [(&str, &str); 33] = [
     ("synthetic table", "--out"),
     ("a synthetic table that is no file", "an --out that is no file"),
     ("model", "--model"),
+    ("measurements", "--measurements"),
     ("ledger", "--ledger"),
     ("report", "--report"),
     ("report as JSON", "--report, as JSON"),

@@ -159,6 +159,7 @@ impl ResolvedJob<'_> {
         let all = [
             ("synthetic table", self.out.clone()),
             ("model", self.model.clone()),
+            ("measurements", self.measurements.clone()),
             ("ledger", self.ledger.clone()),
             ("report", self.report.clone()),
             ("report as JSON", self.report_json()),

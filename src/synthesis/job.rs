@@ -162,6 +162,11 @@ settings! {
         ///
         /// For `sample`, `ask` and `combine`: `docs/guide/model-file.md`
         model: Option<PathBuf> = None, Output, Form::File, "FILE";
+        /// Output file for all that was measured, with its noise, as one table: CSV with a row for each cell.
+        ///
+        /// For pandas, R and Excel: the measurement, its attributes and their values, count, standard deviation of the noise, and
+        /// source. Plain CSV, whatever its name ends in.
+        measurements: Option<PathBuf> = None, Output, Form::File, "FILE";
         /// Output file for the ledger: every privacy cost, as JSON [default: OUT.ledger.json].
         ///
         /// The program writes it whether it is named or not, the library only where it is:

@@ -9,6 +9,7 @@ mod files;
 mod job;
 mod linked;
 mod made;
+mod measurements;
 mod population;
 mod replicates;
 mod source;
@@ -259,6 +260,9 @@ impl ResolvedJob<'_> {
         if let Some(path) = &self.model {
             let file = release.model_file(tables.schema.clone());
             ModelFile { linked: self.linked().cloned(), ..file }.write(path)?;
+        }
+        if let Some(path) = &self.measurements {
+            write_text(path, &measurements::tidy(&release.measurements, &tables.schema)?)?;
         }
         if let Some(path) = &self.out {
             self.write_table(path, rows, units.as_deref(), schema, rng)?;

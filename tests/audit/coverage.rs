@@ -180,6 +180,7 @@ const SETTINGS: &[(&str, Rows)] = &[
     ("tables", audited("--error-share", "--tables 2", &["job-without-a-ledger-on-disk"], KILLED)),
     ("out", OUTPUT),
     ("model", OUTPUT),
+    ("measurements", OUTPUT),
     (
         "ledger",
         audited(

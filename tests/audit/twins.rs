@@ -174,7 +174,8 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
     ));
     commands.push(format!("{synth} --error-share 0.1"));
     let weighted = weighted.0.replace("--rounds 4", "--rounds 6") + " --weight b";
-    commands.push(format!("{weighted} --checkpoint state --model model.json"));
+    let more = "--model model.json --measurements measurements.csv";
+    commands.push(format!("{weighted} --checkpoint state {more}"));
     commands.push(format!("{weighted} --totals people.csv --emit weighted"));
     commands.push(format!("{synth} --invariants people.csv --model model.json"));
     commands.push(format!("{synth} --tables 2"));

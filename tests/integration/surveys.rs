@@ -140,6 +140,44 @@ fn the_model_is_of_the_population_and_has_its_number() {
 }
 
 #[test]
+fn all_that_was_measured_is_one_tidy_table() {
+    let bench = bench();
+    bench.succeed(&format!("{SYNTH} mst --weight w --measurements measured.csv"));
+    let text = bench.read("measured.csv");
+    let header = "measurement,attribute_1,value_1,attribute_2,value_2,count,stddev,source";
+    assert_eq!(text.lines().next(), Some(header));
+    let ledger: Value = serde_json::from_str(&bench.read("ledger.json")).unwrap();
+    let measured: Vec<&Value> = ledger["rounds"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|round| round["measurements"].as_array().unwrap())
+        .collect();
+    let mut sums: BTreeMap<usize, (f64, u32)> = BTreeMap::new();
+    for line in text.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let number: usize = cells[0].parse().unwrap();
+        let clique = measured[number - 1]["clique"].as_array().unwrap();
+        assert_eq!(cells[1], clique[0]);
+        assert_eq!(cells[3], clique.get(1).map_or("", |name| name.as_str().unwrap()));
+        let (sum, count) = sums.entry(number).or_default();
+        *sum += cells[5].parse::<f64>().unwrap();
+        *count += 1;
+        assert_eq!(
+            (cells[6].parse::<f64>().ok(), cells[7]),
+            (measured[number - 1]["stddev"].as_f64(), "private")
+        );
+    }
+    assert_eq!(sums.len(), measured.len());
+    // All cells of a marginal are there: their sum is that of all records, but for noise.
+    for (sum, cells) in sums.values() {
+        assert!((sum - 3000.0).abs() < 60.0 * f64::from(*cells).sqrt(), "{sums:?}");
+    }
+    let names: Vec<&str> = text.lines().filter(|line| line.starts_with("2,age")).collect();
+    assert!(text.contains(",age,18 to 64,") && text.contains(",tenure,2,"), "{names:?}");
+}
+
+#[test]
 fn an_evaluation_counts_people() {
     let bench = bench();
     let words = "evaluate --private private.csv --schema schema.json --workload all-2-way --weight w --json --synthetic";
@@ -197,13 +235,9 @@ fn what_cannot_be_is_refused_before_anything_is_spent() {
             "totals that one table can have",
         ),
     ] {
-        let command = match more.contains("--schema") {
-            true => format!(
-                "{} {more}",
-                synth.replace("--public near=public.csv --schema schema.json", "")
-            ),
-            false => format!("{synth} {more}"),
-        };
+        let own = "--public near=public.csv --schema schema.json";
+        let base = if more.contains("--schema") { synth.replace(own, "") } else { synth.clone() };
+        let command = format!("{base} {more}");
         bench.fail(&command, code, part);
         assert_eq!(bench.files(), files, "{command}");
     }

@@ -11,8 +11,8 @@ pub(super) const BUGS: &[Bug] = &[
         "weights::bins",
         &[(
             JOB,
-            "weight_bins(&files, schema.table(), name)",
-            "weight_bins(if BUG { std::slice::from_ref(self.private.file().as_ref().unwrap_or(&files[0])) } else { &files }, schema.table(), name)",
+            "let files: Vec<&Path> = files.collect();",
+            "let files: Vec<&Path> = if BUG { self.private.file().into_iter().collect() } else { files.collect() };",
         )],
     ),
     bug(
