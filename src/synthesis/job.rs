@@ -64,7 +64,7 @@ settings! {
         /// The weight is counted in bins, of the schema or else of the public tables' files: `docs/guide/surveys.md`. Not with
         /// `--unit-columns`, `--compress`, `--error-share` or `--tables`.
         weight: Option<String> = None, Tables, Form::Text, "COLUMN";
-        /// A table of counts that is public, such as a published one: it holds exactly in the release; the ledger calls it NAME
+        /// A table of counts that is public, such as a published one: it holds in the release; the ledger calls it NAME
         /// [default: its file name]; repeatable.
         ///
         /// CSV with a column of counts and columns of the schema; the sum is the population. Free, so it must not come from the
