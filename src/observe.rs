@@ -90,6 +90,15 @@ pub enum Notice {
         /// How many.
         left_out: usize,
     },
+    /// A public table of totals does not list all combinations of values; those have nobody.
+    TotalsUnlisted {
+        /// Its name.
+        totals: String,
+        /// How many are not listed.
+        unlisted: u64,
+        /// Of how many.
+        cells: u64,
+    },
     /// Rare values were merged before the mechanism runs.
     Compressed {
         /// Attributes with merged values.

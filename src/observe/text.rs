@@ -14,6 +14,7 @@ impl Notice {
         !matches!(
             self,
             Self::CliquesLeftOut { .. }
+                | Self::TotalsUnlisted { .. }
                 | Self::Compressed { .. }
                 | Self::PublicTablesUnused { .. }
                 | Self::Replicate { .. }
@@ -27,6 +28,12 @@ impl fmt::Display for Notice {
             Self::CliquesLeftOut { left_out } => {
                 write!(f, "{} cliques of the workload left out", grouped(*left_out as u64))
             }
+            Self::TotalsUnlisted { totals, unlisted, cells } => write!(
+                f,
+                "totals '{totals}': {} of {} combinations are not listed, and are taken to have nobody",
+                grouped(*unlisted),
+                grouped(*cells),
+            ),
             Self::Compressed { attributes, before, after, .. } => write!(
                 f,
                 "rare values merged in {attributes} attributes: {} values became {}",
@@ -123,6 +130,9 @@ impl Event {
             Self::Certified(certificate) => ("certified", json!(certificate)),
             Self::Notice(Notice::CliquesLeftOut { left_out }) => {
                 ("workload", json!({ "left_out": left_out }))
+            }
+            Self::Notice(Notice::TotalsUnlisted { totals, unlisted, cells }) => {
+                ("totals", json!({ "totals": totals, "unlisted": unlisted, "cells": cells }))
             }
             Self::Notice(Notice::Compressed { attributes, before, after, spent, limit }) => (
                 "compressed",

@@ -127,6 +127,7 @@ impl<'a> Report<'a> {
             subtitle: subtitle(content),
             guarantee: &self.guarantee,
             errors: errors::errors(content),
+            population: content.release.population.is_some(),
             coverage: self.coverage.as_ref(),
             cards: cards(content),
             timeline: rounds::Timeline::new(content),
@@ -151,6 +152,8 @@ struct Page<'a> {
     guarantee: &'a str,
     /// The measured errors of the table.
     errors: Option<errors::Errors>,
+    /// Whether the table is of a population, and not of the private records.
+    population: bool,
     coverage: Option<&'a coverage::Coverage>,
     cards: Vec<Card>,
     timeline: rounds::Timeline,

@@ -9,6 +9,7 @@ use crate::domain::{Clique, Domain, Schema};
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::{Release, ReleasedPopulation};
 use crate::model::MarkovRandomField;
+use crate::observe::{Event, Notice, Observer};
 use crate::query::{WeightedClique, Workload};
 use crate::survey::{Draw, Emission, Population, Released, Weight};
 use crate::synthesis::job::ResolvedJob;
@@ -98,12 +99,22 @@ impl ResolvedJob<'_> {
     }
 
     /// What is known of the population. `schema`: with the weight.
-    pub(super) fn population(&self, schema: &Schema) -> Result<Population> {
+    pub(super) fn population(
+        &self,
+        schema: &Schema,
+        observer: &mut dyn Observer,
+    ) -> Result<Population> {
         let weight = self.weight.as_ref().map(|name| Weight::of(schema, name)).transpose()?;
         let domain = schema.domain();
         let mut tables = Vec::new();
         for file in self.known_tables() {
-            let PublishedTable { clique, counts, .. } = read_totals(&file.path, schema)?;
+            let PublishedTable { clique, counts, unlisted } = read_totals(&file.path, schema)?;
+            if unlisted > 0 {
+                let (totals, unlisted) = (file.name.clone(), unlisted as u64);
+                let cells = counts.len() as u64;
+                let notice = Notice::TotalsUnlisted { totals, unlisted, cells };
+                observer.event(&Event::Notice(notice));
+            }
             if let Some(weight) = weight.as_ref().filter(|weight| clique.contains(weight.attribute))
             {
                 let found = format!("the survey weight '{}'", domain.name(weight.attribute));

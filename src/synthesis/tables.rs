@@ -157,7 +157,7 @@ impl Tables {
         }
         job.check_linked_public(&public, &domain)?;
         // Before the private table is read: a mistake in a file of totals costs nothing then.
-        let population = job.population(&schema)?;
+        let population = job.population(&schema, observer)?;
         let private = if job.counted {
             let plan = CountPlan::new(&of_files, &mechanism.counts(&domain, &workload)?)?;
             let checks = SharedObserver::new(observer);

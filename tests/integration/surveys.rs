@@ -137,6 +137,8 @@ fn the_model_is_of_the_population_and_has_its_number() {
     bench.fail("sample --model model.json --rows 9 --out parts --parts csv", 2, "survey weight");
     let page = bench.read("report.html");
     assert!(page.contains("of a population of 3,600, from 3,000 weighted records"), "{page}");
+    assert!(page.contains("how well it follows the weighted private records"));
+    assert!(!page.contains("--error-share"));
 }
 
 #[test]
