@@ -103,6 +103,7 @@
 //! | [`strategy`] | which marginals to measure, and how well: residuals, HDMM |
 //! | [`model`] | all kinds of fitted models behind one trait: marginals, records, files |
 //! | [`estimation`] | answers that a prior fills up: IDE |
+//! | [`survey`] | from the model of a sample to that of the population: weights, totals |
 //! | [`error_bars`] | the errors of a released table, measured at a cost, with intervals |
 //! | [`mechanism`] | the driver of a run, the catalogue, JAM-PGM, AIM, MST and the others |
 //! | [`mixture_error`] | how well any weighting of public rows can do; **not private** |

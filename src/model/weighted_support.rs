@@ -8,10 +8,10 @@ use rand::Rng;
 use crate::data::{Column, Dataset, PublicData};
 use crate::domain::{Clique, Domain};
 use crate::error::{CommonError, Error, Result};
-use crate::estimation::raked_weights;
 use crate::model::stored_support::StoredSupport;
 use crate::model::{Distribution, Evidence, Model, Sampling, StoredForm, impossible};
 use crate::table::{CliqueLayout, Factor, Totals};
+use jointly_pgm::estimation::raked_weights;
 use jointly_pgm::model::sampling::deal_records;
 
 /// A finite support, distinct records of a domain, with a weight for each and the number of records it stands for: the
@@ -180,8 +180,9 @@ impl WeightedSupport {
     fn with_cells_of(&self, totals: &Totals) -> Result<Self> {
         let mut complete = self.clone();
         for (table, clique) in totals.layout().cliques().iter().enumerate() {
-            let counted: Vec<u32> = totals
-                .possible(&complete.rows)?
+            let counted: Vec<u32> = complete
+                .rows
+                .possible_under(totals)?
                 .into_iter()
                 .filter(|record| complete.weights[*record as usize] > 0.0)
                 .collect();

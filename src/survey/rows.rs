@@ -71,7 +71,7 @@ pub(super) fn with_every_cell<R: Rng + ?Sized>(
     for (table, clique) in totals.layout().cliques().iter().enumerate() {
         let wanted = totals.table(table);
         let cells = rows.cells(clique)?;
-        let possible = totals.possible(&rows)?;
+        let possible = rows.possible_under(totals)?;
         let of_possible: Vec<u32> = possible.iter().map(|record| cells[*record as usize]).collect();
         let counts = counted(&of_possible, wanted.len());
         let empty = (0_u32..).zip(&counts).zip(wanted);

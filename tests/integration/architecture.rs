@@ -20,7 +20,7 @@ const ENGINE: [&str; 10] = [
 ];
 
 /// Modules of the library, in the same way. All of them may name the engine's.
-const ORDER: [&str; 25] = [
+const ORDER: [&str; 26] = [
     "error",
     "observe",
     "linalg",
@@ -34,6 +34,7 @@ const ORDER: [&str; 25] = [
     "strategy",
     "model",
     "estimation",
+    "survey",
     "error_bars",
     "mechanism",
     "mixture_error",

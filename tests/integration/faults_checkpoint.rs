@@ -282,7 +282,7 @@ fn every_option_killed_a_few_times_ends_as_an_undisturbed_run() {
         format!("{SYNTH} {aim} --ledger-from first.json"),
         format!(
             "{} --weight hours --totals people.csv",
-            SYNTH.replace("schema", "weighted") + " " + aim
+            SYNTH.replace("schema.json", "weighted.json") + " " + aim
         ),
         format!("{SYNTH} {aim} --tables 2"),
         format!("{households} --compress 0.2"),

@@ -12,7 +12,7 @@ const NOT_MADE: [&str; 7] =
     ["log-format", "quiet", "threads", "config", "save-config", "overwrite", "help"];
 
 /// Jobs that use all flags between them.
-const JOBS: [&str; 4] = [
+const JOBS: [&str; 5] = [
     "--public near=public.csv --mechanism jam-pgm --rounds 3 --workload cliques.json --epsilon 2 --delta 1e-6 \
      --neighbors add-remove-one --error-share 0.1 --draw independent --labels text --rows 150 --seed 5 --out t.csv \
      --model m.json --ledger l.json --report r.html --checkpoint state",
@@ -21,11 +21,22 @@ const JOBS: [&str; 4] = [
     "--mechanism mst --workload all-2-way --epsilon 2 --delta 1e-6 --counted --tables 2 --seed 5 --out t.csv --report r.html",
     "--mechanism mst --workload all-2-way --epsilon 2 --delta 1e-6 --neighbors add-remove-one --unit home --max-records 3 \
      --unit-columns a --seed 5 --out t.csv --report r.html",
+    "--schema weighted.json --mechanism mst --workload all-2-way --epsilon 2 --delta 1e-6 --weight d --totals b.csv \
+     --invariants c.csv --emit weighted --measurements m.csv --seed 5 --out t.csv --report r.html",
 ];
+
+/// A schema in which the last column is a survey weight.
+const WEIGHTED: &str = r#"{"columns": [
+    {"name": "a", "kind": "coded", "size": 2}, {"name": "b", "kind": "coded", "size": 3},
+    {"name": "c", "kind": "coded", "size": 2}, {"name": "d", "role": "weight", "kind": "numeric", "edges": [0, 1, 2, 3, 4]}
+]}"#;
 
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.write("cliques.json", r#"[["a", "b"], ["b", "d"], ["c", "d"]]"#);
+    bench.write("weighted.json", WEIGHTED);
+    bench.write("b.csv", "b,people\n0,100\n1,200\n2,100\n");
+    bench.write("c.csv", "c,people\n0,150\n1,250\n");
     let with_homes: Vec<String> =
         bench.read("private.csv").lines().enumerate().map(with_home).collect();
     bench.write("private.csv", &(with_homes.join("\n") + "\n"));
@@ -55,7 +66,8 @@ fn the_command_of_a_report_makes_its_table_again() {
     let mut seen = BTreeSet::new();
     for job in JOBS {
         let bench = bench();
-        bench.succeed(&format!("synth --private private.csv --schema schema.json {job}"));
+        let schema = if job.contains("--schema") { "" } else { "--schema schema.json" };
+        bench.succeed(&format!("synth --private private.csv {schema} {job}"));
         let made = bench.read("t.csv");
         let report: Value = serde_json::from_str(&bench.read("r.json")).unwrap();
         let command = report["made"]["command"].as_str().unwrap().to_owned();

@@ -7,7 +7,7 @@ use rayon::slice::ParallelSliceMut;
 use crate::data::{Projectable, Recoding, count};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::table::CliqueLayout;
+use crate::table::{CliqueLayout, Totals};
 
 /// The codes of one attribute, record by record, in the smallest type that holds them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -381,6 +381,22 @@ impl Dataset {
     /// An attribute outside the domain, or a table of more cells than [`crate::data::MAX_TOTAL_CELLS`].
     pub fn cells(&self, clique: &Clique) -> Result<Vec<u32>> {
         count::cells(&self.domain, &self.columns, self.records, clique)
+    }
+
+    /// Positions of the records that lie in no cell with a total of 0.
+    ///
+    /// # Errors
+    /// Totals over another domain.
+    pub fn possible_under(&self, totals: &Totals) -> Result<Vec<u32>> {
+        totals.check(&self.domain)?;
+        let mut possible = vec![true; self.records];
+        for (table, clique) in totals.layout().cliques().iter().enumerate() {
+            let totals = totals.table(table);
+            for (possible, cell) in possible.iter_mut().zip(self.cells(clique)?) {
+                *possible &= totals[cell as usize] > 0.0;
+            }
+        }
+        Ok((0..).zip(possible).filter(|(_, possible)| *possible).map(|(at, _)| at).collect())
     }
 
     /// The weighted marginal on every clique, in row-major order of the clique's sorted attributes. The sums are taken

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::data::Dataset;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::table::{CliqueLayout, Projection};
@@ -178,22 +177,6 @@ impl Totals {
             }
         }
         Ok(())
-    }
-
-    /// Positions of the records that lie in no cell with a total of 0.
-    ///
-    /// # Errors
-    /// Records over another domain.
-    pub fn possible(&self, rows: &Dataset) -> Result<Vec<u32>> {
-        self.check(rows.domain())?;
-        let mut possible = vec![true; rows.records()];
-        for (table, clique) in self.layout.cliques().iter().enumerate() {
-            let totals = self.table(table);
-            for (possible, cell) in possible.iter_mut().zip(rows.cells(clique)?) {
-                *possible &= totals[cell as usize] > 0.0;
-            }
-        }
-        Ok((0..).zip(possible).filter(|(_, possible)| *possible).map(|(at, _)| at).collect())
     }
 
     /// Refuses another domain.
