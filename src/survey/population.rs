@@ -40,7 +40,8 @@ impl Population {
     /// graphical nor listed records, of which records are drawn.
     ///
     /// # Errors
-    /// Totals over another domain, or that no distribution over the model's records can have.
+    /// Totals over another domain, or that are 0 wherever the model has a record. Totals that its records cannot have together
+    /// are approached.
     pub fn of<R: Rng + ?Sized>(
         &self,
         sample: &Model,
