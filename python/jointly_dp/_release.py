@@ -78,18 +78,16 @@ class Release:
         self.measurements = measurements
         """What was measured, with its noise, in order."""
         self._native: _native.Release | None = None
+        self._usual_records: int = model._native.records
+        """How many records are drawn where nobody says how many."""
 
     @classmethod
     def _of(cls, native: _native.Release) -> Release:
         measured = [Measurement(**one) for one in json.loads(native.measurements())]
         release = cls(Model(native.model), Ledger(native.ledger()), measured)
         release._native = native
+        release._usual_records = native.usual_records
         return release
-
-    @property
-    def _usual_records(self) -> int:
-        """How many records are drawn where nobody says how many."""
-        return self.model._native.records if self._native is None else self._native.usual_records
 
     @property
     def is_private(self) -> bool:
@@ -123,4 +121,10 @@ class Release:
         return f"Release({self.model!r}, {self.ledger!r}, {len(self.measurements)} measurements)"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Release, (self.model, self.ledger, self.measurements)
+        return Release._unpickled, (self.model, self.ledger, self.measurements, self._usual_records)
+
+    @classmethod
+    def _unpickled(cls, model: Model, ledger: Ledger, measurements: list[Measurement], records: int) -> Release:
+        release = cls(model, ledger, measurements)
+        release._usual_records = records
+        return release

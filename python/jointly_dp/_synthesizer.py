@@ -223,7 +223,8 @@ class Synthesizer:
     def sample(self, n: int | None = None, *, seed: int | None = None, labels: bool = False, kind: str | None = None) -> Any:
         """Draws synthetic records, free of cost. A frame of the kind that went in; else an object with ``__arrow_c_stream__``.
 
-        ``n``: how many; by default as many as the model stands for, of a weighted release as many as the sample has. ``seed``: repeats them. ``labels``: labels, not codes.
+        ``n``: how many; by default as many as the model stands for, of a weighted release as many as the sample has.
+        ``seed``: repeats them. ``labels``: labels, not codes.
         ``kind``: ``"pandas"``, ``"polars"``, ``"pyarrow"``, ``"columns"`` (lists by name) or ``"arrow"``, whatever went in.
 
         The rows are those that ``jointly synth --seed`` writes with this seed, if it was the seed of the noise too.

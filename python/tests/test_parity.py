@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import pickle
 import subprocess
 import sys
 import warnings
@@ -202,6 +203,7 @@ def test_weighted_releases_are_those_of_the_command_line(folder, command):
             )  # fmt: skip
         assert found["error"]["mean_l1"] == pytest.approx(json.loads(told(command, folder, words))["error"]["mean_l1"], abs=1e-9)
     assert pa.table(synth.sample()).num_rows == 500
+    assert pickle.loads(pickle.dumps(synth.release_))._usual_records == 500
     assert sum(ours.column("w").to_pylist()) == pytest.approx(9000)
 
 

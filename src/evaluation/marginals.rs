@@ -36,8 +36,8 @@ impl<T: Projectable + ?Sized> Frequencies for T {
 pub struct Weighted<'a> {
     /// The records.
     pub records: &'a Dataset,
-    /// A weight of at least 0 for each.
-    pub weights: &'a [f64],
+    /// A weight of at least 0 for each; `None` if all count the same.
+    pub weights: Option<&'a [f64]>,
 }
 
 impl Frequencies for Weighted<'_> {
@@ -46,11 +46,12 @@ impl Frequencies for Weighted<'_> {
     }
 
     fn frequencies(&self, cliques: &[Clique]) -> Result<Vec<Vec<f64>>> {
-        let sum: f64 = self.weights.iter().sum();
+        let Some(weights) = self.weights else { return self.records.frequencies(cliques) };
+        let sum: f64 = weights.iter().sum();
         if sum <= 0.0 {
             return Err(Error::invalid_specification("table", "weights of 0", "a weight above 0"));
         }
-        let counts = self.records.weighted_marginals(self.weights, cliques)?;
+        let counts = self.records.weighted_marginals(weights, cliques)?;
         Ok(counts.into_iter().map(|cells| cells.into_iter().map(|x| x / sum).collect()).collect())
     }
 }

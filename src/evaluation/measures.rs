@@ -12,9 +12,10 @@ use crate::domain::{Clique, Schema};
 use crate::error::{Error, Result};
 use crate::evaluation::settings::UnitSettings;
 use crate::evaluation::{
-    CorrelationDifference, EditRules, EditViolations, EvaluationSettings, GroupDistances,
-    GroupScore, KMarginalScore, Measure, NumberComparison, Prediction, PropensityScore, Regression,
-    RegressionComparison, UniqueMatches, UnitComparison, UnitRecords, Weighted, WorkloadError,
+    CorrelationDifference, EditRules, EditViolations, EvaluationSettings, Frequencies,
+    GroupDistances, GroupScore, KMarginalScore, Measure, NumberComparison, Prediction,
+    PropensityScore, Regression, RegressionComparison, UniqueMatches, UnitComparison, UnitRecords,
+    Weighted, WorkloadError,
 };
 use crate::query::Workload;
 
@@ -103,9 +104,10 @@ impl SinglesAndPairs {
     ///
     /// # Errors
     /// As [`WorkloadError::between`]; a single attribute has no pairs.
-    pub fn between(real: &Dataset, synthetic: &Dataset) -> Result<Self> {
+    pub fn between(real: &dyn Frequencies, synthetic: &dyn Frequencies) -> Result<Self> {
         let of = |k| -> Result<WorkloadError> {
-            WorkloadError::between(real, synthetic, &Workload::all_k_way(real.domain(), k)?, 0)
+            let all = Workload::all_k_way(real.attributes(), k)?;
+            WorkloadError::between(real, synthetic, &all, 0)
         };
         Ok(Self { singles: of(1)?, pairs: of(2)? })
     }
@@ -158,11 +160,9 @@ impl Evaluation {
     /// Tables over another domain than the schema's, a table without records, marginals or groups too large to count, or a
     /// regression or units on tables of which the numbers or units were not read.
     pub fn between(&self, real: &WholeTable, synthetic: &WholeTable) -> Result<Measures> {
-        if self.settings.weight.is_some() {
-            return self.weighted(real, synthetic);
-        }
         let tables = [&real.records, &synthetic.records];
         let [one, other] = tables;
+        let [real_weighted, synthetic_weighted] = &self.weighted(real, synthetic)?;
         let asked = |measure| self.settings.measures.contains(&measure);
         let rng = || ChaCha20Rng::seed_from_u64(DRAW_SEED);
         let k_marginal = || {
@@ -178,12 +178,12 @@ impl Evaluation {
         let (numbers, regressions) = self.of_numbers(real, synthetic)?;
         Ok(Measures {
             private: false,
-            weight: None,
+            weight: self.settings.weight.clone(),
             real_records: one.records(),
             synthetic_records: other.records(),
             left_out: self.left_out,
-            error: self.workload_error(one, other)?,
-            independent_error: self.error_of_independence(one)?.mean_l1,
+            error: self.workload_error(real_weighted, synthetic_weighted)?,
+            independent_error: self.error_of_independence(real_weighted)?.mean_l1,
             k_marginal: asked(Measure::KMarginal).then(k_marginal).transpose()?,
             propensity: asked(Measure::Propensity)
                 .then(|| PropensityScore::between(one, other))
@@ -195,7 +195,7 @@ impl Evaluation {
                 .then(|| UniqueMatches::between(one, other))
                 .transpose()?,
             singles_and_pairs: asked(Measure::SinglesAndPairs)
-                .then(|| SinglesAndPairs::between(one, other))
+                .then(|| SinglesAndPairs::between(real_weighted, synthetic_weighted))
                 .transpose()?,
             edit_rules: self.rules.as_ref().map(violations).transpose()?,
             by_groups: self.groups.as_ref().map(by_groups).transpose()?,
@@ -206,47 +206,23 @@ impl Evaluation {
         })
     }
 
-    /// The measures of weighted tables.
-    fn weighted(&self, real: &WholeTable, synthetic: &WholeTable) -> Result<Measures> {
-        let Some(weights) = &real.weights else {
-            let column = self.settings.weight.as_deref().unwrap_or_default();
+    /// Both tables, weighted if that was asked for. A synthetic table without weights is one of members of the population.
+    fn weighted<'t>(
+        &self,
+        real: &'t WholeTable,
+        synthetic: &'t WholeTable,
+    ) -> Result<[Weighted<'t>; 2]> {
+        let asked = self.settings.weight.as_ref();
+        if let Some(column) = asked.filter(|_| real.weights.is_none()) {
             let found = format!("no column '{column}'");
             let expected = "the survey weight of each record";
             return Err(Error::invalid_specification("the real table", found, expected));
+        }
+        let weighted = |table: &'t WholeTable| Weighted {
+            records: &table.records,
+            weights: table.weights.as_deref().filter(|_| asked.is_some()),
         };
-        let real_weighted = Weighted { records: &real.records, weights };
-        let one = vec![1.0; synthetic.records.records()];
-        let weights = synthetic.weights.as_deref().unwrap_or(&one);
-        let synthetic_weighted = Weighted { records: &synthetic.records, weights };
-        let worst = self.settings.worst as usize;
-        let between = |workload: &Workload, worst| {
-            WorkloadError::between(&real_weighted, &synthetic_weighted, workload, worst)
-        };
-        let all = |k| between(&Workload::all_k_way(real.records.domain(), k)?, 0);
-        let asked = self.settings.measures.contains(&Measure::SinglesAndPairs);
-        let singles_and_pairs =
-            asked.then(|| Ok::<_, Error>(SinglesAndPairs { singles: all(1)?, pairs: all(2)? }));
-        Ok(Measures {
-            private: false,
-            weight: self.settings.weight.clone(),
-            real_records: real.records.records(),
-            synthetic_records: synthetic.records.records(),
-            left_out: self.left_out,
-            error: between(&self.workload, worst)?,
-            independent_error: WorkloadError::of_independence(&real_weighted, &self.workload, 0)?
-                .mean_l1,
-            k_marginal: None,
-            propensity: None,
-            correlation: None,
-            unique_matches: None,
-            singles_and_pairs: singles_and_pairs.transpose()?,
-            edit_rules: None,
-            by_groups: None,
-            by_units: None,
-            numbers: None,
-            regressions: Vec::new(),
-            predictions: Vec::new(),
-        })
+        Ok([weighted(real), weighted(synthetic)])
     }
 
     fn predictions(&self, real: &Dataset, synthetic: &Dataset) -> Result<Vec<Prediction>> {
@@ -255,7 +231,11 @@ impl Evaluation {
     }
 
     /// The error of a synthetic table on the workload.
-    fn workload_error(&self, real: &Dataset, synthetic: &Dataset) -> Result<WorkloadError> {
+    fn workload_error(
+        &self,
+        real: &dyn Frequencies,
+        synthetic: &dyn Frequencies,
+    ) -> Result<WorkloadError> {
         WorkloadError::between(real, synthetic, &self.workload, self.settings.worst as usize)
     }
 
@@ -263,7 +243,7 @@ impl Evaluation {
     ///
     /// # Errors
     /// A table over another domain, or marginals too large to count.
-    pub fn error_of_independence(&self, real: &Dataset) -> Result<WorkloadError> {
+    pub fn error_of_independence(&self, real: &dyn Frequencies) -> Result<WorkloadError> {
         WorkloadError::of_independence(real, &self.workload, 0)
     }
 
@@ -273,6 +253,10 @@ impl Evaluation {
         real: &WholeTable,
         synthetic: &WholeTable,
     ) -> Result<(Option<NumberComparison>, Vec<RegressionComparison>)> {
+        if self.settings.weight.is_some() {
+            // Means and quartiles count records.
+            return Ok((None, Vec::new()));
+        }
         let (Some(own), Some(other)) = (&real.numbers, &synthetic.numbers) else {
             if self.regressions.is_empty() {
                 return Ok((None, Vec::new()));

@@ -182,6 +182,9 @@ pub struct Release {
     pub errors: Option<MeasuredErrors>,
     /// The cost of each access.
     pub ledger: Ledger,
+    /// Names of tables of the private records that are released as they are, in this run or an earlier one of the ledger: the
+    /// guarantee holds among private tables that share them.
+    pub conditional_on: Vec<String>,
     /// The neighboring relation of the guarantee.
     pub relation: NeighboringRelation,
     /// False if the noise came from a fixed seed; the release is then not private.
@@ -210,8 +213,6 @@ pub struct ReleasedPopulation {
     pub sampled: u64,
     /// The names of the totals that hold.
     pub totals: Vec<String>,
-    /// The names of those that were taken from the private records: the guarantee holds among tables that share them.
-    pub invariants: Vec<String>,
     /// The largest difference between a total, scaled to the number of records, and the released records, or their weights, in
     /// its cell; `None` without totals.
     pub largest_difference: Option<f64>,

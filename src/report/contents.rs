@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::Content;
 use crate::data::Dataset;
+use crate::domain::{Kind, SchemaColumn};
 use crate::error::Result;
 use crate::evaluation::cramers_v;
 
@@ -70,13 +71,24 @@ impl Associations {
     }
 }
 
+/// A value; of a bin that stands for a single one, such as a survey weight, that one.
+fn written(column: &SchemaColumn, code: u32) -> String {
+    match &column.kind {
+        Some(Kind::Numeric(bins)) => match bins.pieces_of(code) {
+            [piece] if piece.is_value() => piece.from.to_string(),
+            _ => column.value_name(code),
+        },
+        _ => column.value_name(code),
+    }
+}
+
 /// The first records of the table.
 pub(super) fn records(content: &Content<'_>) -> Records {
     let columns: Vec<_> = content.written.attributes().collect();
     let names = columns.iter().map(|column| column.name.clone()).collect();
     let row = |record: usize| {
         let codes = content.table.row(record);
-        columns.iter().zip(codes).map(|(column, code)| column.value_name(code)).collect()
+        columns.iter().zip(codes).map(|(column, code)| written(column, code)).collect()
     };
     let rows = (0..content.table.records().min(RECORDS)).map(row).collect();
     Records { names, rows }

@@ -22,11 +22,13 @@ pub(super) fn guarantee(
             names.join(", ")
         ),
     };
-    unprotected + &of_budget(budget, unit, is_private)
+    unprotected + &of_budget(budget, unit, is_private, !invariants.is_empty())
 }
 
 /// What the budget guarantees.
-fn of_budget(budget: Option<Budget>, unit: &PrivacyUnit, is_private: bool) -> String {
+///
+/// `beside`: whether something is released without protection.
+fn of_budget(budget: Option<Budget>, unit: &PrivacyUnit, is_private: bool, beside: bool) -> String {
     let relation = unit.relation();
     let otherwise = match unit.units() {
         Some(units) => format!(
@@ -42,8 +44,9 @@ fn of_budget(budget: Option<Budget>, unit: &PrivacyUnit, is_private: bool) -> St
     let total =
         if relation.has_public_total() { " The number of private records is public." } else { "" };
     let Some(budget) = budget else {
+        let nothing = if beside { "Nothing else" } else { "Nothing" };
         return format!(
-            "Nothing computed from private records is in the table or on this page.{total}"
+            "{nothing} computed from private records is in the table or on this page.{total}"
         );
     };
     let epsilon = budget.epsilon();

@@ -101,7 +101,12 @@ impl<'a> Report<'a> {
         let Content { release, budget, unit, .. } = *content;
         Ok(Self {
             content,
-            guarantee: guarantee::guarantee(budget, unit, release.is_private, invariants(release)),
+            guarantee: guarantee::guarantee(
+                budget,
+                unit,
+                release.is_private,
+                &release.conditional_on,
+            ),
             // It is about counts of the private records.
             coverage: if release.population.is_some() { None } else { coverage::coverage(content) },
             charts: marginals::charts(content)?,
@@ -176,11 +181,6 @@ fn filled(template: &str, page: &impl Serialize) -> Result<String> {
         .and_then(|()| environment.add_template("page.html", template))
         .and_then(|()| environment.get_template("page.html")?.render(Serde(page)))
         .map_err(|error| Error::Page { reason: format!("{error:#}") })
-}
-
-/// The names of the totals that were taken from the private records.
-fn invariants(release: &Release) -> &[String] {
-    release.population.as_ref().map_or(&[], |population| &population.invariants)
 }
 
 fn subtitle(content: &Content<'_>) -> String {

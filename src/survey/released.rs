@@ -8,7 +8,8 @@ use crate::data::{Column, Dataset};
 use crate::domain::{Bins, Clique, Kind, Piece, Schema, SchemaColumn};
 use crate::error::{Error, Result};
 use crate::estimation::raked_weights;
-use crate::model::{Drawing, Model};
+use crate::model::{Drawing, Model, WeightedSupport};
+use crate::survey::rows::with_every_cell;
 use crate::survey::{Emission, Population, Weight, with_totals};
 
 /// The column of weights where the sample has none.
@@ -109,7 +110,7 @@ impl Population {
                 weights.iter_mut().for_each(|weight| *weight *= scale);
             }
             Some(totals) => {
-                rows = crate::survey::rows::with_every_cell(rows, totals, rng)?;
+                rows = with_every_cell(rows, totals, rng)?;
                 weights = raked_weights(&rows, &weights, totals)?;
                 let cliques = totals.layout().cliques();
                 let found = rows.weighted_marginals(&weights, cliques)?;
@@ -128,7 +129,7 @@ impl Population {
         if let (Some(sample), Some(population)) =
             (sample.as_weighted_support(), population.as_weighted_support())
         {
-            let listed = |support: &crate::model::WeightedSupport| {
+            let listed = |support: &WeightedSupport| {
                 let weights = support.weights().iter().enumerate();
                 let of = |(at, weight): (usize, &f64)| (support.rows().row(at), *weight);
                 weights.map(of).collect::<HashMap<Vec<u32>, f64>>()

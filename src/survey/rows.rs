@@ -15,7 +15,7 @@ pub struct Adjusted {
     /// The records.
     pub rows: Dataset,
     /// The largest difference between the number of records in a cell of a total and the total, scaled to the number of
-    /// records: below 1 where totals are only rounded, 0 where the totals are whole numbers of as many records.
+    /// records: 0 where totals without a cycle are whole numbers of as many records, and about 1 at most where they are rounded.
     pub largest_difference: f64,
 }
 
@@ -120,9 +120,9 @@ fn moves(rows: &Dataset, totals: &Totals, table: usize, fixed: &Clique) -> Resul
     // The cells with the same values of what is fixed.
     let shared = clique.intersection(fixed);
     let layout = CliqueLayout::new(rows.domain(), [clique.clone()])?;
-    let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+    let mut groups: BTreeMap<Vec<u32>, Vec<usize>> = BTreeMap::new();
     for cell in 0..wanted.len() {
-        let codes = codes(cell, layout.shape(0));
+        let codes = layout.codes(0, cell);
         let key = clique.iter().zip(codes).filter(|(a, _)| shared.contains(*a)).map(|(_, c)| c);
         groups.entry(key.collect()).or_default().push(cell);
     }
@@ -152,16 +152,6 @@ fn moves(rows: &Dataset, totals: &Totals, table: usize, fixed: &Clique) -> Resul
         }
     }
     Ok(moves)
-}
-
-/// The values of a cell, row-major.
-fn codes(mut cell: usize, shape: &[usize]) -> Vec<usize> {
-    let mut found = vec![0; shape.len()];
-    for (code, size) in found.iter_mut().zip(shape).rev() {
-        *code = cell % size;
-        cell /= size;
-    }
-    found
 }
 
 /// Records in proportion to weights, by largest remainders; of weights that are all 0, none moves.
@@ -216,9 +206,8 @@ fn moved<R: Rng + ?Sized>(
     for (from, to, count) in moves {
         let new: Vec<(usize, u32)> = clique
             .iter()
-            .zip(codes(to as usize, layout.shape(0)))
+            .zip(layout.codes(0, to as usize))
             .filter(|(attribute, _)| !fixed.contains(*attribute))
-            .map(|(attribute, code)| (attribute, u32::try_from(code).unwrap_or(u32::MAX)))
             .collect();
         let Some(records) = records.get_mut(&from) else { continue };
         for _ in 0..count {

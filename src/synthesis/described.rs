@@ -83,12 +83,10 @@ impl ResolvedJob<'_> {
             release.is_private,
             &release.ledger,
         )
+        .conditional_on(&release.conditional_on)
         .with("public_tables", &public)?
         .with("rounds", &rounds)?
         .with("certificate", &release.certificate)?;
-        if !self.invariants.is_empty() {
-            file = file.with("conditional_on", &self.invariant_names())?;
-        }
         if let Some(population) = &release.population {
             file = file.with("population", population)?;
         }
@@ -151,12 +149,8 @@ impl ResolvedJob<'_> {
             if let Some(weight) = &population.weight {
                 row("survey weight", weight.clone());
             }
-            for (name, totals) in
-                [("totals", &population.totals), ("invariants", &population.invariants)]
-            {
-                if !totals.is_empty() {
-                    row(name, totals.join(", "));
-                }
+            if !population.totals.is_empty() {
+                row("totals", population.totals.join(", "));
             }
             row("population", grouped_f64(people));
             row(

@@ -54,7 +54,7 @@ impl ResolvedJob<'_> {
         let mut rng = ChaCha20Rng::seed_from_u64(self.row_seed(curator)?);
         let sampled = release.records();
         let records = self.rows()?.unwrap_or(sampled);
-        if self.is_weighted() {
+        if self.is_of_population() {
             let Released { rows, schema, .. } =
                 self.of_population(&mut release, tables, records, &mut rng)?;
             return Ok(Drawn { release, rows, schema, sampled, units: None, rng });
@@ -81,7 +81,7 @@ impl ResolvedJob<'_> {
         records: usize,
     ) -> Result<(Dataset, Schema)> {
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed.unwrap_or_else(rand::random));
-        if !self.is_weighted() {
+        if !self.is_of_population() {
             let rows = release.rows(records, self.draw, &mut rng)?;
             return Ok((rows, tables.schema.clone()));
         }

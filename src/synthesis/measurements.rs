@@ -2,7 +2,7 @@
 
 use csv::Writer;
 
-use crate::domain::{Clique, Kind, Schema, SchemaColumn};
+use crate::domain::{Kind, Schema, SchemaColumn};
 use crate::error::{Error, Result};
 use crate::measurement::{Measurement, Provenance};
 use crate::table::CliqueLayout;
@@ -34,7 +34,7 @@ pub(super) fn tidy(measurements: &[Measurement], schema: &Schema) -> Result<Stri
         let cells = cell.map_or(0..layout.cells(), |cell| cell..cell + 1);
         for (cell, value) in cells.zip(values) {
             let mut row = vec![number.to_string()];
-            for (column, code) in clique.iter().zip(codes(clique, cell, layout.shape(0))) {
+            for (column, code) in clique.iter().zip(layout.codes(0, cell)) {
                 row.extend([columns[column].name.clone(), written(columns[column], code)]);
             }
             row.resize(1 + 2 * most, String::new());
@@ -44,16 +44,6 @@ pub(super) fn tidy(measurements: &[Measurement], schema: &Schema) -> Result<Stri
     }
     let bytes = out.into_inner().unwrap_or_default();
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// The values of a cell, row-major over the clique.
-fn codes(clique: &Clique, mut cell: usize, shape: &[usize]) -> Vec<u32> {
-    let mut found = vec![0; clique.len()];
-    for (code, size) in found.iter_mut().zip(shape).rev() {
-        *code = u32::try_from(cell % size).unwrap_or(u32::MAX);
-        cell /= size;
-    }
-    found
 }
 
 /// A value as a file of totals may have it.

@@ -211,6 +211,8 @@ impl ResolvedJob<'_> {
             Some(path) => curator.with_ledger_at(path, &self.mechanism, self.budget),
             None => curator,
         };
+        let mut curator = curator;
+        curator.condition_on(self.invariants.iter().map(|file| file.name.clone()));
         Ok(match checkpoint {
             Some(checkpoint) => curator.with_checkpoint(checkpoint),
             None => curator,

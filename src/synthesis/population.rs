@@ -18,7 +18,7 @@ use crate::table::Totals;
 
 impl ResolvedJob<'_> {
     /// Whether the release is of a population.
-    pub(super) fn is_weighted(&self) -> bool {
+    pub(super) fn is_of_population(&self) -> bool {
         self.weight.is_some() || self.known_tables().next().is_some()
     }
 
@@ -27,14 +27,9 @@ impl ResolvedJob<'_> {
         self.totals.iter().chain(&self.invariants)
     }
 
-    /// The names of the tables that were taken from the private records.
-    pub(super) fn invariant_names(&self) -> Vec<&str> {
-        self.invariants.iter().map(|file| &*file.name).collect()
-    }
-
     /// Refuses what is about the private records themselves, and files of totals with the same name.
     pub(super) fn check_population(&self) -> Result<()> {
-        if !self.is_weighted() {
+        if !self.is_of_population() {
             if self.emit != Emission::default() {
                 let needed = "`weight`, `totals` or `invariants`";
                 return Err(Contradiction::Needs { what: "weighted records", needed }.into());
@@ -149,12 +144,10 @@ impl ResolvedJob<'_> {
         let (drawing, schema) = (self.draw, &tables.schema);
         let draw = Draw { records, drawing, refined_on: &refined_on, schema };
         let released = population.rows((&sample, &release.model), self.emit, draw, rng)?;
-        let names = |files: &[PublicFile]| files.iter().map(|file| file.name.clone()).collect();
         release.population = Some(ReleasedPopulation {
             weight: self.weight.clone(),
             sampled: sample.records() as u64,
-            totals: names(&self.totals),
-            invariants: names(&self.invariants),
+            totals: self.known_tables().map(|file| file.name.clone()).collect(),
             largest_difference: released.largest_difference,
         });
         Ok(released)

@@ -72,6 +72,8 @@ pub struct Curator<'a> {
     noise: Option<ChaCha20Rng>,
     on_disk: Option<LedgerOnDisk>,
     set_aside: Option<SetAside>,
+    /// Tables that are released without protection.
+    conditional_on: Vec<String>,
 }
 
 impl<'a> Curator<'a> {
@@ -134,7 +136,23 @@ impl<'a> Curator<'a> {
             noise,
             on_disk: None,
             set_aside: None,
+            conditional_on: Vec::new(),
         })
+    }
+
+    /// Takes note of tables of the private records that are released as they are (invariants): what the ledger says holds among
+    /// private tables that share them only. Those of an earlier ledger stay.
+    pub fn condition_on(&mut self, tables: impl IntoIterator<Item = String>) {
+        for table in tables {
+            if !self.conditional_on.contains(&table) {
+                self.conditional_on.push(table);
+            }
+        }
+    }
+
+    /// The names of the tables that are released without protection.
+    pub fn conditional_on(&self) -> &[String] {
+        &self.conditional_on
     }
 
     /// Goes on with the same records under new codes. Call this before the first round.
@@ -198,6 +216,7 @@ impl<'a> Curator<'a> {
         }
         self.accounted = charged.entries().len();
         self.ledger = charged;
+        self.condition_on(earlier.conditional_on.iter().cloned());
         Ok(())
     }
 

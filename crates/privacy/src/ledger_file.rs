@@ -39,6 +39,10 @@ pub struct LedgerFile {
     version: u32,
     /// Whether the guarantee holds: false when the noise came from a fixed seed.
     pub private: bool,
+    /// Names of tables of the private records that were released as they are: the guarantee holds among private tables that share
+    /// them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditional_on: Vec<String>,
     note: &'static str,
     /// The mechanism or the command that spent.
     #[serde(rename = "mechanism")]
@@ -78,6 +82,8 @@ struct RawLedgerFile {
     version: u32,
     private: bool,
     #[serde(default)]
+    conditional_on: Vec<String>,
+    #[serde(default)]
     mechanism: String,
     neighbors: NeighboringRelation,
     epsilon: Option<f64>,
@@ -86,11 +92,33 @@ struct RawLedgerFile {
     ledger: Ledger,
 }
 
+/// What a reader should know first.
+fn note(is_private: bool, conditional_on: &[String]) -> &'static str {
+    match (is_private, conditional_on) {
+        (false, _) => "NOT PRIVATE: the noise came from a fixed seed",
+        (true, []) => "spent is the sum of the entries, and at most the limit",
+        (true, _) => {
+            "the tables in conditional_on were released without protection, and the guarantee holds among private tables that \
+             share them; spent is the sum of the entries, and at most the limit"
+        }
+    }
+}
+
 impl LedgerFile {
     /// What a curator has spent so far. `command`: the command that spent it.
     pub fn new(command: impl Into<String>, budget: Option<Budget>, curator: &Curator<'_>) -> Self {
         let is_private = curator.is_private();
-        Self::of_release(command, budget, curator.unit(), is_private, &curator.whole_ledger())
+        let ledger = curator.whole_ledger();
+        let own = Self::of_release(command, budget, curator.unit(), is_private, &ledger);
+        own.conditional_on(curator.conditional_on())
+    }
+
+    /// The same, with the names of tables that were released without protection ([`Curator::condition_on`]).
+    #[must_use]
+    pub fn conditional_on(mut self, tables: &[String]) -> Self {
+        self.conditional_on = tables.to_vec();
+        self.note = note(self.private, tables);
+        self
     }
 
     /// The same for a finished run.
@@ -105,6 +133,7 @@ impl LedgerFile {
             format: FORMAT.to_owned(),
             version: VERSION,
             private: is_private,
+            conditional_on: Vec::new(),
             mechanism: command.into(),
             neighbors: unit.relation(),
             epsilon: budget.map(Budget::epsilon),
@@ -123,11 +152,8 @@ impl LedgerFile {
             format: FORMAT,
             version: VERSION,
             private: stored.private,
-            note: if stored.private {
-                "spent is the sum of the entries, and at most the limit"
-            } else {
-                "NOT PRIVATE: the noise came from a fixed seed"
-            },
+            note: note(stored.private, &stored.conditional_on),
+            conditional_on: stored.conditional_on,
             command: stored.mechanism,
             neighbors: stored.neighbors,
             epsilon: stored.epsilon,

@@ -40,9 +40,19 @@ pub(super) const BUGS: &[Bug] = &[
         "the ledger does not name the invariants that its guarantee is conditional on",
         "weights::an_invariant",
         &[(
-            "synthesis/described.rs",
-            "!self.invariants.is_empty()",
-            "!BUG && !self.invariants.is_empty()",
+            "synthesis/mod.rs",
+            "self.invariants.iter().map(|file| file.name.clone())",
+            "self.invariants.iter().filter(|_| !BUG).map(|file| file.name.clone())",
+        )],
+    ),
+    bug(
+        "earlier-invariants-forgotten",
+        "a run after one with invariants claims a guarantee without condition",
+        "weights::an_invariant",
+        &[(
+            "privacy/curator.rs",
+            "earlier.conditional_on.iter().cloned()",
+            "earlier.conditional_on.iter().filter(|_| !BUG).cloned()",
         )],
     ),
     bug(

@@ -349,13 +349,11 @@ impl Dataset {
     /// # Errors
     /// An attribute outside the domain.
     pub fn with_cell(&self, clique: &Clique, cell: usize) -> Result<Self> {
-        CliqueLayout::new(&self.domain, [clique.clone()])?;
-        let (mut rest, mut changed) = (cell, self.clone());
-        for attribute in clique.iter().rev() {
-            let values = self.domain.cardinality(attribute);
-            let code = u32::try_from(rest % values).unwrap_or(u32::MAX);
-            rest /= values;
+        let layout = CliqueLayout::new(&self.domain, [clique.clone()])?;
+        let mut changed = self.clone();
+        for (attribute, code) in clique.iter().zip(layout.codes(0, cell)) {
             let codes = std::iter::repeat_n(code, self.records);
+            let values = self.domain.cardinality(attribute);
             changed.columns[attribute] = Column::from_codes(codes, values)?;
         }
         Ok(changed)

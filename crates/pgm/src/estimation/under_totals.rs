@@ -93,7 +93,7 @@ const NEWTON_LEAST: f64 = 0.05;
 const UPDATES: u32 = 5000;
 /// Updates for an upper bound, which holds with any multipliers.
 const UPDATES_OF_BOUND: u32 = 20;
-/// If the last update still leaves a difference, but one below this share of all records, the fit goes on.
+/// After the last update, a difference below this share of all records is small enough for the fit to go on.
 const NEARLY: f64 = 1e-6;
 
 impl<O: MarginalOracle> UnderTotals<O> {

@@ -59,6 +59,19 @@ impl CliqueLayout {
         &self.shapes[index]
     }
 
+    /// The values of a cell of one table, in the order of its clique.
+    ///
+    /// `cell`: row-major, below the size of the table.
+    pub fn codes(&self, index: usize, cell: usize) -> Vec<u32> {
+        let mut rest = cell;
+        let mut codes = vec![0; self.shape(index).len()];
+        for (code, size) in codes.iter_mut().zip(self.shape(index)).rev() {
+            *code = u32::try_from(rest % size).unwrap_or(u32::MAX);
+            rest /= size;
+        }
+        codes
+    }
+
     /// Position of a clique among the cliques.
     pub fn position(&self, clique: &Clique) -> Option<usize> {
         self.cliques.iter().position(|c| c == clique)
