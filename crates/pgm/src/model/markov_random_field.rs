@@ -107,7 +107,7 @@ impl MarkovRandomField {
     /// ```
     /// use jointly_pgm::{Clique, Domain, MarkovRandomField, Measurement};
     /// let domain = Domain::new([("tenure", 2), ("weight", 2)])?;
-    /// let rows = Measurement::new(Clique::new([0, 1]), vec![80.0, 10.0, 5.0, 5.0], 1.0);
+    /// let rows = Measurement::new(Clique::new([0, 1]), vec![80.0, 10.0, 5.0, 5.0], 1e-4);
     /// let sample = MarkovRandomField::fit(&domain, &[rows], 100.0)?;
     /// // Half of the renters stand for ten times as many people as the other half.
     /// let people = sample.tilted(1, &[1.0, 10.0])?.marginals(&[Clique::new([0])])?;
