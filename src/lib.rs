@@ -115,6 +115,7 @@
 //! | [`experiment`] | splits, spoiled public tables, tuning on public tables; **not private** |
 //! | [`report`] | pages for readers |
 //! | [`synthesis`] | the whole job as a value |
+//! | [`fit`] | a model and rows from published, rounded, suppressed and noisy tables; reads no private row |
 //! | [`demo`] | invented census-like people |
 //!
 //! Guides, theory, design decisions and results are in the repository's `docs` folder.
@@ -129,6 +130,7 @@ pub mod error_bars;
 pub mod estimation;
 pub mod evaluation;
 pub mod experiment;
+pub mod fit;
 mod linalg;
 pub mod mechanism;
 pub mod mixture_error;

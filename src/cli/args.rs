@@ -6,6 +6,7 @@ mod combine;
 mod count;
 mod evaluate;
 mod explain;
+mod fit;
 mod global;
 mod job;
 mod mechanism;
@@ -35,6 +36,7 @@ pub(super) use bins::BinsArgs;
 pub(super) use combine::{CombineArgs, StatisticArgs};
 pub(super) use evaluate::EvaluateArgs;
 pub(super) use explain::ExplainArgs;
+pub(super) use fit::FitArgs;
 pub(super) use global::{GlobalArgs, LogFormat};
 pub(super) use job::JobArgs;
 pub(super) use mechanism::{AnswererArgs, ChosenMechanism, MechanismArgs, MechanismName};
@@ -94,6 +96,8 @@ pub(super) enum Command {
     Plan(PlanArgs),
     /// Convert between (epsilon, delta) and rho
     Budget(BudgetArgs),
+    /// Fit a model to published, rounded, suppressed or noisy tables, and draw records; reads no private row
+    Fit(Box<FitArgs>),
     /// Draw records from a saved model; costs no privacy
     Sample(SampleArgs),
     /// Answer questions from a saved model: marginals, shares, means, quantiles; spends no privacy

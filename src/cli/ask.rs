@@ -17,7 +17,7 @@ use super::format::short;
 pub(super) fn run(args: &AskModelArgs, console: Console) -> Outcome {
     let file = ModelFile::read(&args.model, ModelLimits::default())?;
     if !file.is_private {
-        console.warning("the model was made with a fixed seed: it is NOT PRIVATE");
+        console.warning("the model is NOT PRIVATE: it was made with a fixed seed, or from tables that were cleared by hand");
     }
     let questions = args.questions.parse(&file.schema)?;
     // Nothing was measured about the records that agree with evidence.

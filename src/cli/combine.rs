@@ -24,7 +24,7 @@ pub(super) fn run(args: &CombineArgs, console: Console) -> Outcome {
     }
     let file = ModelFile::read(&args.model, ModelLimits::default())?;
     if !file.is_private {
-        console.warning("the model was made with a fixed seed: it is NOT PRIVATE");
+        console.warning("the model is NOT PRIVATE: it was made with a fixed seed, or from tables that were cleared by hand");
     }
     if file.linked.is_some() {
         let model = args.model.display();

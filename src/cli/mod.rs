@@ -16,6 +16,7 @@ mod evaluate;
 mod explain;
 mod failure;
 mod file_size;
+mod fit;
 mod interrupt;
 mod manual;
 mod mixture;
@@ -92,6 +93,7 @@ fn dispatch(command: &Command, console: Console) -> Outcome {
         Command::Budget(args) => budget::run(args),
         Command::Ask(args) => ask::run(args, console),
         Command::Combine(args) => combine::run(args, console),
+        Command::Fit(args) => fit::run(args, console),
         Command::Sample(args) => sample::run(args, console),
         Command::Explain(args) => explain::run(args),
         Command::Completions(args) => manual::completions(args.shell),

@@ -28,7 +28,7 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     let _reserved = reserve_files(&inputs, out, console.existing)?;
     let file = ModelFile::read(&args.model, ModelLimits::default())?;
     if !file.is_private {
-        console.warning("the model was made with a fixed seed: it is NOT PRIVATE");
+        console.warning("the model is NOT PRIVATE: it was made with a fixed seed, or from tables that were cleared by hand");
     }
     let seed = args.seed.unwrap_or_else(rand::random);
     let mut rng = ChaCha20Rng::seed_from_u64(seed);

@@ -11,7 +11,7 @@ use crate::error::{CommonError, Error, Result};
 use crate::model::stored_support::StoredSupport;
 use crate::model::{Distribution, Evidence, Model, Sampling, StoredForm, impossible};
 use crate::table::{CliqueLayout, Factor, Totals};
-use jointly_pgm::estimation::raked_weights;
+use jointly_pgm::estimation::{Certificate, Targets, raked_weights};
 use jointly_pgm::model::sampling::deal_records;
 
 /// A finite support, distinct records of a domain, with a weight for each and the number of records it stands for: the
@@ -171,25 +171,39 @@ impl WeightedSupport {
     /// # Errors
     /// Totals over another domain, or that are 0 wherever a record is.
     pub fn projected(&self, totals: &Totals) -> Result<Self> {
-        let complete = self.with_cells_of(totals)?;
+        let complete = self.with_cells_of(Some(totals), &tables(totals))?;
         let weights = raked_weights(&complete.rows, &complete.weights, totals)?;
         complete.reweighted(weights, totals.total())
     }
 
-    /// These records, with some in every cell of the totals that has records. Records in a cell without any do not count.
-    fn with_cells_of(&self, totals: &Totals) -> Result<Self> {
+    /// The distribution on these records that is nearest to some tables, and of those the one nearest to this one in relative
+    /// entropy, with what is known of the fit. Exact tables hold in it, and a cell of them in which no listed record lies gets
+    /// some, as by [`projected`](Self::projected). It stands for as many records as the tables.
+    ///
+    /// # Errors
+    /// Tables over another domain, or exact ones that no weights of these records have.
+    pub fn fitted_to(&self, targets: &Targets) -> Result<(Self, Certificate)> {
+        let complete = self.with_cells_of(targets.totals(), &targets.least())?;
+        let (weights, certificate) = targets.weights(&complete.rows, &complete.weights)?;
+        Ok((complete.reweighted(weights, targets.total())?, certificate))
+    }
+
+    /// These records, with some in every cell that has records. Records in a cell for which totals have none do not count.
+    fn with_cells_of(&self, totals: Option<&Totals>, known: &[(Clique, Vec<f64>)]) -> Result<Self> {
         let mut complete = self.clone();
-        for (table, clique) in totals.layout().cliques().iter().enumerate() {
-            let counted: Vec<u32> = complete
-                .rows
-                .possible_under(totals)?
+        for (clique, counts) in known {
+            let possible = match totals {
+                Some(totals) => complete.rows.possible_under(totals)?,
+                None => (0..).take(complete.rows.records()).collect(),
+            };
+            let counted: Vec<u32> = possible
                 .into_iter()
                 .filter(|record| complete.weights[*record as usize] > 0.0)
                 .collect();
             let cells = complete.rows.cells(clique)?;
             let held: BTreeSet<u32> =
                 counted.iter().map(|record| cells[*record as usize]).collect();
-            let missing = (0_u32..).zip(totals.table(table));
+            let missing = (0_u32..).zip(counts);
             let missing = missing.filter(|(cell, total)| **total > 0.0 && !held.contains(cell));
             let missing: Vec<u32> = missing.map(|(cell, _)| cell).collect();
             if missing.is_empty() || counted.is_empty() {
@@ -251,6 +265,12 @@ impl WeightedSupport {
         let positive = self.weights.iter().map(|w| w / self.sum).filter(|p| *p > 0.0);
         positive.map(|p| -p * p.ln()).sum()
     }
+}
+
+/// The tables of totals.
+fn tables(totals: &Totals) -> Vec<(Clique, Vec<f64>)> {
+    let cliques = totals.layout().cliques().iter().enumerate();
+    cliques.map(|(table, clique)| (clique.clone(), totals.table(table).to_vec())).collect()
 }
 
 /// About how many copies of listed records a cell gets that has none.

@@ -150,7 +150,7 @@ impl Population {
     }
 
     /// The records with a column of their weights, in the place of the sample's weight or the last one.
-    fn with_weights(
+    pub(crate) fn with_weights(
         &self,
         rows: &Dataset,
         weights: &[f64],

@@ -9,14 +9,13 @@ mod files;
 mod job;
 mod linked;
 mod made;
-mod measurements;
 mod population;
 mod replicates;
 mod source;
 mod tables;
 mod warnings;
 
-use crate::data::{Dataset, write_text};
+use crate::data::{Dataset, tidy_measurements, write_text};
 use crate::domain::Schema;
 use crate::error::Result;
 use crate::mechanism::{Mechanism, PublicTables, Release, Task};
@@ -264,7 +263,7 @@ impl ResolvedJob<'_> {
             ModelFile { linked: self.linked().cloned(), ..file }.write(path)?;
         }
         if let Some(path) = &self.measurements {
-            write_text(path, &measurements::tidy(&release.measurements, &tables.schema)?)?;
+            write_text(path, &tidy_measurements(&release.measurements, &tables.schema)?)?;
         }
         if let Some(path) = &self.out {
             self.write_table(path, rows, units.as_deref(), schema, rng)?;

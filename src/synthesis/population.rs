@@ -4,9 +4,10 @@ use std::path::Path;
 
 use rand::rngs::ChaCha20Rng;
 
-use crate::data::{PublishedTable, read_totals, weight_bins};
+use crate::data::{Protection, PublishedTable, read_published, weight_bins};
 use crate::domain::{Clique, Domain, Schema};
 use crate::error::{Contradiction, Error, Result};
+use crate::estimation::{Target, Targets};
 use crate::mechanism::{Release, ReleasedPopulation};
 use crate::model::MarkovRandomField;
 use crate::observe::{Event, Notice, Observer};
@@ -14,7 +15,6 @@ use crate::query::{WeightedClique, Workload};
 use crate::survey::{Draw, Emission, Population, Released, Weight};
 use crate::synthesis::job::ResolvedJob;
 use crate::synthesis::{PublicFile, Tables};
-use crate::table::Totals;
 
 impl ResolvedJob<'_> {
     /// Whether the release is of a population.
@@ -103,7 +103,8 @@ impl ResolvedJob<'_> {
         let domain = schema.domain();
         let mut tables = Vec::new();
         for file in self.known_tables() {
-            let PublishedTable { clique, counts, unlisted } = read_totals(&file.path, schema)?;
+            let PublishedTable { clique, least: counts, unlisted, .. } =
+                read_published(&file.path, schema, Protection::None)?;
             if unlisted > 0 {
                 let (totals, unlisted) = (file.name.clone(), unlisted as u64);
                 let cells = counts.len() as u64;
@@ -119,12 +120,14 @@ impl ResolvedJob<'_> {
             }
             tables.push((clique, counts));
         }
-        let totals = (!tables.is_empty()).then(|| Totals::new(&domain, tables)).transpose()?;
-        if let Some(totals) = &totals {
-            // Totals that no table has are refused before anything is paid.
-            MarkovRandomField::fit_under(&domain, &[], totals)?;
+        if tables.is_empty() {
+            return Ok(Population { weight, totals: None });
         }
-        Ok(Population { weight, totals })
+        let exact = tables.into_iter().map(|(clique, values)| Target::Exact { clique, values });
+        let targets = Targets::new(&domain, exact, None)?;
+        // Totals that no table has are refused before anything is paid.
+        MarkovRandomField::fit_to(&targets)?;
+        Ok(Population { weight, totals: targets.totals().cloned() })
     }
 
     /// Makes the model of a release that of the population, and draws its records.

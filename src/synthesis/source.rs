@@ -221,7 +221,7 @@ fn described(unit: &PrivacyUnit) -> String {
 
 impl SchemaSource {
     /// The schema.
-    pub(super) fn read(&self) -> Result<Schema> {
+    pub(crate) fn read(&self) -> Result<Schema> {
         match self {
             Self::File(path) => Schema::read(path),
             Self::Value(schema) => Ok(schema.as_ref().clone()),

@@ -4,8 +4,8 @@
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use jointly_pgm::data::Projectable;
+use jointly_pgm::estimation::{Target, Targets};
 use jointly_pgm::rand::{RngExt, SeedableRng, rngs::ChaCha20Rng};
-use jointly_pgm::table::Totals;
 use jointly_pgm::{Clique, Dataset, Domain, MarkovRandomField, Measurement, Result, Sampling};
 use rand_distr::{Distribution, Normal};
 
@@ -27,7 +27,7 @@ fn main() -> Result<()> {
 
     // The office has published people by age and sex.
     let age_sex = domain.clique(&["age", "sex"])?;
-    let published = Totals::new(&domain, [(age_sex.clone(), counts(&age_sex)?)])?;
+    let published = Target::Exact { clique: age_sex.clone(), values: counts(&age_sex)? };
     let noise = Normal::new(0.0, 60.0).unwrap_or_else(|_| unreachable!("60 is positive"));
     let mut measure = |names: &[&str]| -> Result<Measurement> {
         let clique = domain.clique(names)?;
@@ -39,8 +39,9 @@ fn main() -> Result<()> {
         [measure(&["age", "job"])?, measure(&["sex", "job"])?, measure(&["job", "income"])?];
 
     let alone = MarkovRandomField::fit(&domain, &noisy, f64::from(PEOPLE))?;
-    let under = MarkovRandomField::fit_under(&domain, &noisy, &published)?;
-    let no_one = MarkovRandomField::fit_under(&domain, &[], &published)?;
+    let both = noisy.into_iter().map(Target::Noisy).chain([published.clone()]);
+    let (under, _) = MarkovRandomField::fit_to(&Targets::new(&domain, both, None)?)?;
+    let (no_one, _) = MarkovRandomField::fit_to(&Targets::new(&domain, [published], None)?)?;
     for names in [["age", "sex"], ["age", "job"], ["age", "income"]] {
         let clique = domain.clique(&names)?;
         let real = counts(&clique)?;

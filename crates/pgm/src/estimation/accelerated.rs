@@ -51,8 +51,6 @@ impl AcceleratedBregman {
 
 /// After an accepted step the smoothness estimate is relaxed by this factor.
 const RELAXATION: f64 = 1.1;
-/// The worst-case smoothness constant is this many times too careful, at least, in practice.
-const FIRST_RELAXATION: f64 = 16.0;
 /// Relative error of the divergence, which is a difference of numbers of the size of A.
 const ROUNDING: f64 = 1e-14;
 
@@ -95,7 +93,7 @@ impl AcceleratedBregman {
 
         // Every step passes the test with this one, but for rounding.
         let worst_case = total * total * loss.smoothness();
-        let mut smoothness = worst_case / FIRST_RELAXATION;
+        let mut smoothness = loss.first_smoothness(total);
         // L_prev t_prev² of the last accepted step; before the first, t = 1.
         let mut momentum: Option<f64> = None;
         // How far x is to move to z before the next step.

@@ -30,6 +30,9 @@ pub struct Misfit {
     pub excess: f64,
 }
 
+/// The worst-case smoothness constant is this many times too careful, at least, in practice.
+const FIRST_RELAXATION: f64 = 16.0;
+
 /// A convex, differentiable loss of marginals.
 ///
 /// The first four methods define it. The others have defaults that are right for every loss; a loss that knows more gives
@@ -79,6 +82,12 @@ pub trait MarginalLoss: Sync {
     /// β such that `L(μ') <= L(μ) + <∇L(μ), μ' - μ> + ½ β max_r ‖μ'_r - μ_r‖²`: for a sum over cliques, the sum of their
     /// smoothness constants. `L` is then `total² β`-smooth relative to the entropy of the joint distribution.
     fn smoothness(&self) -> f64;
+
+    /// A guess of how smooth the loss is relative to the entropy of the joint distribution, for a first step. Too small a one
+    /// costs a few calls, too large a one many.
+    fn first_smoothness(&self, total: f64) -> f64 {
+        total * total * self.smoothness() / FIRST_RELAXATION
+    }
 
     /// The largest smoothness constant of a single clique.
     fn largest_weight(&self) -> f64 {

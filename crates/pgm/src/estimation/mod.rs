@@ -11,6 +11,7 @@ mod pull;
 mod quasi_newton;
 mod smoothed_dual;
 mod step;
+mod target;
 mod under_totals;
 
 pub use accelerated::AcceleratedBregman;
@@ -20,6 +21,7 @@ pub use least_loss::LeastLoss;
 pub use loss::{MarginalLoss, Misfit, SquaredLoss, Weighting};
 pub use mirror_descent::MirrorDescent;
 pub use step::{Descent, Move, Points};
+pub use target::{Target, TargetLoss, Targets};
 pub use under_totals::{UnderTotals, UnderTotalsWorkspace, raked_weights};
 
 use crate::error::Result;

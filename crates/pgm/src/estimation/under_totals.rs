@@ -93,6 +93,10 @@ const NEWTON_LEAST: f64 = 0.05;
 const UPDATES: u32 = 5000;
 /// Updates for an upper bound, which holds with any multipliers.
 const UPDATES_OF_BOUND: u32 = 20;
+/// Multiples that are tried for such a bound, ...
+const SHARPER: u32 = 8;
+/// ... each this many times the one before.
+const SHARPENED: f64 = 3.0;
 /// After the last update, a difference below this share of all records is small enough for the fit to go on.
 const NEARLY: f64 = 1e-6;
 
@@ -395,8 +399,8 @@ impl<O: MarginalOracle> MarginalOracle for UnderTotals<O> {
     }
 
     /// An upper bound for the distributions that have the totals, `max_x {Σ_r θ_r + Σ_e λ_e} − <λ, t>/N`. It holds for any
-    /// λ; near the best ones are those of the distribution of a multiple of θ as sharp as that of the last call, divided by
-    /// it.
+    /// λ; near the best ones are those of the distribution of a large multiple of θ, divided by it. The first multiple is as
+    /// sharp as the distribution of the last call; sharper ones follow as long as the bound falls.
     fn largest_log_weight(
         &self,
         theta: &Potentials,
@@ -405,16 +409,26 @@ impl<O: MarginalOracle> MarginalOracle for UnderTotals<O> {
         check_layout(theta, &self.measured)?;
         let fall = self.level(theta, &mut workspace.leveled);
         let largest = largest(&workspace.leveled);
-        let scale = if largest > 0.0 { workspace.sharpness / largest } else { 1.0 };
+        let mut scale = if largest > 0.0 { workspace.sharpness / largest } else { 1.0 };
         let before = workspace.lambda.clone();
-        self.project(scale, self.totals.total(), (UPDATES_OF_BOUND, WITHIN), workspace)?;
-        let UnderTotalsWorkspace { inner, leveled, theta: all, lambda, .. } = workspace;
-        lambda.iter_mut().for_each(|lambda| *lambda /= scale);
-        self.add(leveled, 1.0, lambda, all);
-        let along = self.along(lambda);
-        let found = self.oracle.largest_log_weight(all, inner)?;
-        *lambda = before;
-        Ok(found.map(|largest| largest - along + fall))
+        let mut least: Option<f64> = None;
+        for _ in 0..SHARPER {
+            self.project(scale, self.totals.total(), (UPDATES_OF_BOUND, WITHIN), workspace)?;
+            let UnderTotalsWorkspace { inner, leveled, theta: all, lambda, trial, .. } = workspace;
+            trial.iter_mut().zip(&*lambda).for_each(|(trial, lambda)| *trial = lambda / scale);
+            self.add(leveled, 1.0, trial, all);
+            let along = self.along(trial);
+            let Some(found) = self.oracle.largest_log_weight(all, inner)? else { break };
+            let found = found - along + fall;
+            if least.is_some_and(|least| found >= least) {
+                break;
+            }
+            least = Some(found);
+            scale *= SHARPENED;
+            lambda.iter_mut().for_each(|lambda| *lambda *= SHARPENED);
+        }
+        workspace.lambda = before;
+        Ok(least)
     }
 
     fn together<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {

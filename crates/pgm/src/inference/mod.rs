@@ -86,5 +86,35 @@ pub trait MarginalOracle: Sync {
     }
 }
 
+impl<O: MarginalOracle> MarginalOracle for &O {
+    type Workspace = O::Workspace;
+
+    fn workspace(&self) -> Self::Workspace {
+        (**self).workspace()
+    }
+
+    fn marginals(
+        &self,
+        theta: &Potentials,
+        total: f64,
+        workspace: &mut Self::Workspace,
+        mu: &mut Marginals,
+    ) -> Result<f64> {
+        (**self).marginals(theta, total, workspace, mu)
+    }
+
+    fn largest_log_weight(
+        &self,
+        theta: &Potentials,
+        workspace: &mut Self::Workspace,
+    ) -> Result<Option<f64>> {
+        (**self).largest_log_weight(theta, workspace)
+    }
+
+    fn together<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        (**self).together(work)
+    }
+}
+
 #[cfg(test)]
 mod tests;

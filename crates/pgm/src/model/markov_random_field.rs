@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
-use crate::estimation::{EstimatorKind, SquaredLoss, Stopping, UnderTotals, Weighting};
+use crate::estimation::{
+    Certificate, EstimatorKind, SquaredLoss, Stopping, Targets, UnderTotals, Weighting,
+};
 use crate::graph;
 use crate::inference::{BeliefPropagation, Calibrated};
 use crate::measurement::Measurement;
@@ -60,44 +62,31 @@ impl MarkovRandomField {
         Self::with_oracle(oracle, estimate.potentials, total)
     }
 
-    /// The same under totals: of all distributions that have them exactly, the one nearest to the measurements. Without
-    /// measurements it is the one of maximum entropy that has the totals, which needs no private table at all. Exactly is to a
-    /// part in 10⁹ of the records, or in 10⁶ where totals all but contradict one another.
+    /// The distribution of maximum entropy that has the exact ones of some tables and is nearest to the others, noisy, rounded or
+    /// suppressed ones, with what is known of the fit. Where all tables are published ones it needs no private table at
+    /// all. Exactly is to a part in 10⁹ of the records, or in 10⁶ where exact tables all but contradict one another.
     ///
     /// ```
-    /// use jointly_pgm::{Clique, Domain, MarkovRandomField, Measurement, table::Totals};
+    /// use jointly_pgm::{Clique, Domain, MarkovRandomField, Measurement};
+    /// use jointly_pgm::estimation::{Target, Targets};
     /// let domain = Domain::new([("age", 2), ("sex", 2), ("work", 2)])?;
-    /// let published = Totals::new(&domain, [(Clique::new([0, 1]), vec![20.0, 30.0, 25.0, 25.0])])?;
+    /// let published = Target::Exact { clique: Clique::new([0, 1]), values: vec![20.0, 30.0, 25.0, 25.0] };
     /// let noisy = Measurement::new(domain.clique(&["age", "work"])?, vec![40.0, 8.0, 12.0, 43.0], 0.5);
-    /// let model = MarkovRandomField::fit_under(&domain, &[noisy], &published)?;
+    /// let targets = Targets::new(&domain, [published, Target::Noisy(noisy)], None)?;
+    /// let (model, _) = MarkovRandomField::fit_to(&targets)?;
     /// let found = model.marginals(&[Clique::new([0, 1]), Clique::new([0, 2])])?;
-    /// assert!(found[0].values().iter().zip(published.values()).all(|(m, t)| (m - t).abs() < 1e-6));
+    /// assert!(found[0].values().iter().zip([20.0, 30.0, 25.0, 25.0]).all(|(m, t)| (m - t).abs() < 1e-6));
     /// // 48 noisy records of the first age, where 50 are known: one more in each cell.
-    /// assert!((found[1].values()[0] - 41.0).abs() < 1.0);
+    /// assert!((found[1].values()[0] - 41.0).abs() < 0.05);
     /// # Ok::<(), jointly_pgm::Error>(())
     /// ```
     ///
     /// # Errors
-    /// As [`fit`](Self::fit), but for no measurement, or totals that no table can have ([`UnderTotals`]).
-    pub fn fit_under(
-        domain: &Domain,
-        measurements: &[Measurement],
-        totals: &Totals,
-    ) -> Result<Self> {
-        if measurements.is_empty() {
-            let none = Potentials::zeros(&CliqueLayout::new(domain, [])?);
-            let oracle = under(domain, none.layout(), totals)?;
-            return Self::new(domain, oracle.potentials(&none)?, totals.total());
-        }
-        let mut adjusted = measurements.to_vec();
-        for measurement in &mut adjusted {
-            totals.adjust(domain, &measurement.clique, &mut measurement.values)?;
-        }
-        let loss = SquaredLoss::new(domain, &adjusted, Weighting::InverseVariance)?;
-        let oracle = under(domain, loss.layout(), totals)?;
-        let (method, stopping) = (EstimatorKind::default(), Stopping::default());
-        let estimate = method.estimate(stopping, &oracle, &loss, totals.total(), None)?;
-        Self::new(domain, oracle.potentials(&estimate.potentials)?, totals.total())
+    /// Exact tables that no distribution has ([`UnderTotals`]).
+    pub fn fit_to(targets: &Targets) -> Result<(Self, Certificate)> {
+        let oracle = Arc::new(BeliefPropagation::new(targets.domain(), &targets.layout()?));
+        let (potentials, certificate) = targets.potentials(&*oracle)?;
+        Ok((Self::with_oracle(oracle, potentials, targets.total())?, certificate))
     }
 
     /// The distribution in which each record is as many times as likely as its value of one attribute says, but for a common

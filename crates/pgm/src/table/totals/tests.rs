@@ -1,6 +1,6 @@
 use super::*;
+use crate::estimation::{Target, Targets};
 use crate::measurement::Measurement;
-use crate::model::MarkovRandomField;
 
 fn domain() -> Domain {
     Domain::new([("age", 3), ("sex", 2), ("race", 2)]).unwrap()
@@ -95,6 +95,7 @@ fn another_domain_and_another_size_are_refused() {
     let error = by_age.adjust(&domain(), &Clique::new([0, 1]), &mut [1.0, 2.0]).unwrap_err();
     assert_eq!(error.to_string(), "table over age x sex has 2 cells, expected 6");
     let noisy = Measurement::new(Clique::new([1]), vec![50.0, 40.0, 10.0], 1.0);
-    assert!(MarkovRandomField::fit_under(&domain(), &[noisy], &by_age).is_err());
-    assert!(MarkovRandomField::fit_under(&other, &[], &by_age).is_err());
+    let by_age = Target::Exact { clique: Clique::new([0]), values: vec![10.0, 60.0, 30.0] };
+    assert!(Targets::new(&domain(), [Target::Noisy(noisy), by_age.clone()], None).is_err());
+    assert!(Targets::new(&other, [by_age], None).is_err());
 }

@@ -9,10 +9,14 @@ fn schema() -> Schema {
 }
 
 fn read(text: &str) -> Result<PublishedTable> {
+    read_with(text, Protection::None)
+}
+
+fn read_with(text: &str, protection: Protection) -> Result<PublishedTable> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("totals.csv");
     std::fs::write(&path, text).unwrap();
-    read_totals(&path, &schema())
+    read_published(&path, &schema(), protection)
 }
 
 #[test]
@@ -20,7 +24,8 @@ fn values_are_texts_of_records_labels_or_names_of_bins() {
     let table = read("people,age,sex\n10,0 to 17,Male\n7,18,2\n5,64,2\n1.5,,1\n2,missing,Female\n")
         .unwrap();
     assert_eq!(table.clique, Clique::new([0, 1]));
-    assert_eq!(table.counts, [10.0, 0.0, 0.0, 1.5, 0.0, 12.0, 0.0, 2.0]);
+    assert_eq!(table.least, table.most);
+    assert_eq!(table.least, [10.0, 0.0, 0.0, 1.5, 0.0, 12.0, 0.0, 2.0]);
     assert_eq!(table.unlisted, 4);
 }
 
@@ -39,5 +44,26 @@ fn mistakes_are_named_with_their_place() {
     ] {
         let error = read(text).unwrap_err().to_string();
         assert!(error.contains(wanted) && error.contains("totals.csv"), "{text}: {error}");
+    }
+}
+
+#[test]
+fn rounded_and_suppressed_counts_are_between_two_numbers() {
+    let text = "sex,age,people\n1,3,40\n1,20,<10\n2,3,0\n2,20,5\n2,70,1\n";
+    let table = read_with(text, Protection::Rounded(2.5)).unwrap();
+    assert_eq!(table.least, [37.5, 0.0, 0.0, 0.0, 0.0, 2.5, 0.0, 0.0]);
+    assert_eq!(table.most, [42.5, 9.0, 2.5, 2.5, 2.5, 7.5, 3.5, 2.5]);
+    assert_eq!(table.unlisted, 3);
+    let text = "sex,people\n1,40\n2,(D)\n";
+    let table = read_with(text, Protection::Suppressed(5.0)).unwrap();
+    assert_eq!((table.least, table.most), (vec![40.0, 0.0], vec![40.0, 4.0]));
+    for (text, protection) in [
+        ("sex,people\n1,\n", Protection::Rounded(2.5)),
+        ("sex,people\n1,<0\n", Protection::Rounded(2.5)),
+        ("sex,people\n1,<x\n", Protection::Suppressed(5.0)),
+        ("sex,people\n1,-3\n", Protection::Suppressed(5.0)),
+    ] {
+        let error = read_with(text, protection).unwrap_err().to_string();
+        assert!(error.contains("line 2, column 'people'"), "{error}");
     }
 }

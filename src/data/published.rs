@@ -17,10 +17,68 @@ use crate::table::CliqueLayout;
 pub struct PublishedTable {
     /// The attributes.
     pub clique: Clique,
-    /// Counts, row-major over the clique's sorted attributes. A combination that is not listed has none.
-    pub counts: Vec<f64>,
+    /// The least that each count may be, row-major over the clique's sorted attributes.
+    pub least: Vec<f64>,
+    /// The most that each count may be: the same, in a table of exact counts.
+    pub most: Vec<f64>,
     /// The number of combinations that are not listed.
     pub unlisted: usize,
+}
+
+/// How the counts of a published table differ from the true ones.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Protection {
+    /// They do not. A combination that is not listed has none.
+    None,
+    /// By no more than this: half of the base, if they are rounded to the nearest multiple of a base, and the base less 1, if they
+    /// are rounded up or down at random. A combination that is not listed has at most this many. Cells such as `<10` are
+    /// suppressed.
+    Rounded(f64),
+    /// Only in cells without a number (empty, `*`, `<10`, `(D)`), and in combinations that are not listed, which have fewer than
+    /// this.
+    Suppressed(f64),
+}
+
+impl Protection {
+    /// The least and the most records of a cell; `None` for what is no count.
+    fn ends(self, cell: &str) -> Option<(f64, f64)> {
+        let number = cell.parse::<f64>().ok();
+        let number = match number {
+            Some(number) if number.is_finite() && number >= 0.0 => number,
+            Some(_) => return None,
+            None if self == Self::None => return None,
+            None => return Some((0.0, self.most_suppressed(cell)?)),
+        };
+        let by = if let Self::Rounded(by) = self { by } else { 0.0 };
+        Some(((number - by).max(0.0), number + by))
+    }
+
+    /// The most records of a cell without a number: one less than `<10` says, or than the threshold.
+    fn most_suppressed(self, cell: &str) -> Option<f64> {
+        let stated = cell.strip_prefix('<').map(|number| number.trim().parse::<f64>());
+        match (self, stated) {
+            (_, Some(Ok(below))) if below >= 1.0 && below.is_finite() => Some(below - 1.0),
+            (Self::Suppressed(below), None) => Some(below - 1.0),
+            _ => None,
+        }
+    }
+
+    /// The most records of a combination that is not listed.
+    fn most_unlisted(self) -> f64 {
+        match self {
+            Self::None => 0.0,
+            Self::Rounded(by) => by,
+            Self::Suppressed(below) => below - 1.0,
+        }
+    }
+
+    fn expected(self) -> &'static str {
+        match self {
+            Self::None => "a count of at least 0",
+            Self::Rounded(_) => "a count of at least 0, or <N",
+            Self::Suppressed(_) => "a count of at least 0, or a mark that it is suppressed",
+        }
+    }
 }
 
 /// Reads a published table of counts: CSV, plain or gzip, or Parquet.
@@ -33,7 +91,11 @@ pub struct PublishedTable {
 /// A file that cannot be read; a header without an attribute, or with other than one column besides; a value that the
 /// schema does not have; a count that is no number or negative; a row twice; more cells than memory can hold. They name file,
 /// line and column.
-pub fn read_totals(path: &Path, schema: &Schema) -> Result<PublishedTable> {
+pub fn read_published(
+    path: &Path,
+    schema: &Schema,
+    protection: Protection,
+) -> Result<PublishedTable> {
     let mut table = of_file(path, schema)?;
     let domain = schema.domain();
     let names: Vec<&str> = table.header.iter().map(|name| text(name).unwrap_or_default()).collect();
@@ -56,8 +118,9 @@ pub fn read_totals(path: &Path, schema: &Schema) -> Result<PublishedTable> {
     let layout = CliqueLayout::new(&domain, [clique.clone()])?;
     let shape = layout.shape(0);
 
-    let mut sums = vec![0.0; layout.cells()];
-    let mut listed = vec![false; sums.len()];
+    let mut least = vec![0.0; layout.cells()];
+    let mut most = least.clone();
+    let mut listed = vec![false; least.len()];
     let mut seen = HashSet::new();
     let mut record = ByteRecord::new();
     while table.next(&mut record)? {
@@ -70,9 +133,9 @@ pub fn read_totals(path: &Path, schema: &Schema) -> Result<PublishedTable> {
             cell = cell * size + code as usize;
         }
         let count = record.get(counts).unwrap_or_default();
-        let number = text(count).and_then(|count| count.trim().parse::<f64>().ok());
-        let Some(number) = number.filter(|number| number.is_finite() && *number >= 0.0) else {
-            let expected = "a count of at least 0".to_owned();
+        let ends = text(count).and_then(|count| protection.ends(count.trim()));
+        let Some((lower, upper)) = ends else {
+            let expected = protection.expected().to_owned();
             return Err(table.cell_error(&record, &counted, count, expected));
         };
         let values: Vec<Vec<u8>> =
@@ -81,23 +144,28 @@ pub fn read_totals(path: &Path, schema: &Schema) -> Result<PublishedTable> {
             let expected = "each combination of values once";
             return Err(table.record_error(&record, "a combination again".into(), expected));
         }
-        sums[cell] += number;
+        least[cell] += lower;
+        most[cell] += upper;
         listed[cell] = true;
     }
-    let unlisted = listed.iter().filter(|listed| !**listed).count();
-    Ok(PublishedTable { clique, counts: sums, unlisted })
+    let mut unlisted = 0;
+    for (most, _) in most.iter_mut().zip(&listed).filter(|(_, listed)| !**listed) {
+        *most = protection.most_unlisted();
+        unlisted += 1;
+    }
+    Ok(PublishedTable { clique, least, most, unlisted })
 }
 
 /// The values of one attribute, by their texts.
-struct Values<'s> {
-    column: &'s SchemaColumn,
+pub(super) struct Values<'s> {
+    pub(super) column: &'s SchemaColumn,
     encoder: Encoder,
     named: HashMap<String, u32>,
     na_token: &'s str,
 }
 
 impl<'s> Values<'s> {
-    fn new(column: &'s SchemaColumn, schema: &'s Schema) -> Option<Self> {
+    pub(super) fn new(column: &'s SchemaColumn, schema: &'s Schema) -> Option<Self> {
         let encoder = Encoder::new(column, schema)?;
         let mut named = HashMap::new();
         for code in 0..column.cardinality() {
@@ -114,7 +182,7 @@ impl<'s> Values<'s> {
     }
 
     /// The code of a cell; `None` for what is no value. A text that is not listed is none, even where records may have others.
-    fn code(&self, cell: &[u8]) -> Option<u32> {
+    pub(super) fn code(&self, cell: &[u8]) -> Option<u32> {
         let named = text(cell).and_then(|cell| self.named.get(cell.trim())).copied();
         let is_listed = matches!(self.column.kind, Some(Kind::Categorical { .. }));
         let encoded = || {
@@ -124,7 +192,7 @@ impl<'s> Values<'s> {
         named.or_else(encoded)
     }
 
-    fn expected(&self) -> String {
+    pub(super) fn expected(&self) -> String {
         format!("{}, or the name of a value", expectation(self.column, self.na_token))
     }
 }
