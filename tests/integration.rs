@@ -45,6 +45,9 @@ mod faults;
 #[path = "integration/faults_checkpoint.rs"]
 mod faults_checkpoint;
 #[cfg(feature = "cli")]
+#[path = "integration/fit_cli.rs"]
+mod fit_cli;
+#[cfg(feature = "cli")]
 #[path = "integration/hostile.rs"]
 mod hostile;
 #[cfg(feature = "cli")]

@@ -20,6 +20,7 @@ from ._errors import (
     TooLarge,
     UsageError,
 )
+from ._fit import FittedTables, fit_tables
 from ._model import Answer, AnswerRow, Fit, Measurement, Model, fit
 from ._native import __version__
 from ._progress import Certified, Event, Fitted, FittingPublicTables, Measured, Notice, Scored, Started
@@ -39,6 +40,7 @@ __all__ = [
     "Event",
     "Fit",
     "Fitted",
+    "FittedTables",
     "FittingPublicTables",
     "ForkError",
     "InputError",
@@ -62,6 +64,7 @@ __all__ = [
     "evaluate",
     "evaluation_settings",
     "fit",
+    "fit_tables",
     "mechanisms",
     "rho",
     "set_threads",

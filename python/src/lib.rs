@@ -3,6 +3,7 @@
 
 mod cell_loss;
 mod errors;
+mod fitted;
 mod measured;
 mod model;
 mod process;
@@ -15,6 +16,8 @@ mod watch;
 /// The module. Nothing in it is public: `jointly_dp` re-exports what users need.
 #[pyo3::pymodule(gil_used = false)]
 mod _native {
+    #[pymodule_export]
+    use super::fitted::{FittedTables, fit_settings, fit_tables};
     #[pymodule_export]
     use super::measured::fit_measurements;
     #[pymodule_export]

@@ -60,7 +60,7 @@ pub(crate) fn settings(py: Python<'_>) -> PyResult<String> {
     described(py, Job::SETTINGS, &Job::default())
 }
 
-fn described(
+pub(crate) fn described(
     py: Python<'_>,
     settings: &[Setting],
     defaults: &impl serde::Serialize,

@@ -102,7 +102,7 @@ pub(super) fn with_typed_names(text: &str) -> String {
 }
 
 /// What the library calls the parts of a job, and what they are on the command line.
-const TYPED: [(&str, &str); 34] = [
+const TYPED: [(&str, &str); 35] = [
     ("private table", "--private"),
     ("schema", "--schema"),
     ("public table", "--public"),
@@ -115,6 +115,7 @@ const TYPED: [(&str, &str); 34] = [
     ("model", "--model"),
     ("measurements", "--measurements"),
     ("ledger", "--ledger"),
+    ("fitted tables", "--fitted"),
     ("report", "--report"),
     ("report as JSON", "--report, as JSON"),
     ("replicates", "--tables"),

@@ -71,7 +71,7 @@ settings! {
         /// CSV with all columns of the schema. Without it, the fit is the graphical model of maximum entropy.
         public: Option<PathBuf> = None, Tables, Form::File, "FILE";
         /// Largest graphical model to fit, in MiB (8 bytes per cell of each of its cliques); a larger one is refused.
-        max_size: f64 = MODEL_MIB, Tables, Form::Number, "MIB";
+        size_limit_mib: f64 = MODEL_MIB, Tables, Form::Number, "MIB";
         /// Number of records to draw [default: the number that the model represents].
         rows: Option<u64> = None, Output, Form::Whole, "N";
         /// What the records are.
@@ -162,10 +162,10 @@ impl FitJob {
                 "from 1 to 4294967295",
             ));
         }
-        if !(self.max_size > 0.0) {
+        if !(self.size_limit_mib > 0.0) {
             return Err(Error::invalid_parameter(
-                "max_size",
-                self.max_size,
+                "size limit mib",
+                self.size_limit_mib,
                 "a positive number of MiB",
             ));
         }
@@ -175,14 +175,18 @@ impl FitJob {
     fn inputs<'a>(&'a self, files: &'a [PublicFile]) -> Vec<NamedFile<'a>> {
         let mut inputs: Vec<NamedFile<'_>> = Vec::new();
         inputs.extend(self.schema.file().map(|path| ("schema", path)));
-        inputs.extend(files.iter().map(|file| ("table", &*file.path)));
+        inputs.extend(files.iter().map(|file| ("a table of counts", &*file.path)));
         inputs.extend(self.ledger.iter().map(|path| ("ledger", &**path)));
         inputs.extend(self.public.iter().map(|path| ("public table", &**path)));
         inputs
     }
 
     fn outputs(&self) -> Vec<NamedFile<'_>> {
-        let all = [("records", &self.out), ("model", &self.model), ("fitted tables", &self.fitted)];
+        let all = [
+            ("synthetic table", &self.out),
+            ("model", &self.model),
+            ("fitted tables", &self.fitted),
+        ];
         all.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?))).collect()
     }
 
@@ -196,12 +200,12 @@ impl FitJob {
             if !JunctionTree::is_tractable(
                 &domain,
                 cliques.cliques(),
-                cells_within_mib(self.max_size),
+                cells_within_mib(self.size_limit_mib),
             ) {
                 return Err(Error::too_large(
-                    "the graphical model of these tables (a larger `max_size`, fewer tables, or records in `public` may do)",
+                    "the graphical model of these tables (a larger `size_limit_mib`, fewer tables, or records in `public` may do)",
                     None,
-                    self.max_size,
+                    self.size_limit_mib,
                     "MiB",
                 ));
             }

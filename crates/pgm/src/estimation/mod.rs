@@ -12,6 +12,7 @@ mod quasi_newton;
 mod smoothed_dual;
 mod step;
 mod target;
+mod target_loss;
 mod under_totals;
 
 pub use accelerated::AcceleratedBregman;
@@ -21,7 +22,8 @@ pub use least_loss::LeastLoss;
 pub use loss::{MarginalLoss, Misfit, SquaredLoss, Weighting};
 pub use mirror_descent::MirrorDescent;
 pub use step::{Descent, Move, Points};
-pub use target::{Target, TargetLoss, Targets};
+pub use target::{Target, Targets};
+pub use target_loss::TargetLoss;
 pub use under_totals::{UnderTotals, UnderTotalsWorkspace, raked_weights};
 
 use crate::error::Result;

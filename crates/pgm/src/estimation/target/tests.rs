@@ -75,7 +75,7 @@ fn fits_to_all_kinds_of_tables_are_certified() {
             Targets::new(&domain(), given.to_vec(), (seed % 2 == 1).then_some(N)).unwrap();
         let (model, certificate) = MarkovRandomField::fit_to(&targets).unwrap();
         // The noise of the loss is about 3.
-        assert!(certificate.gap() < 0.3 && certificate.lower_bound > 0.5, "{certificate:?}");
+        assert!(certificate.gap() < 0.5 && certificate.lower_bound > 0.5, "{certificate:?}");
         for (target, table) in given.iter().zip(tables(&model, given)) {
             let largest =
                 target.off(&table).into_iter().fold(0.0_f64, |most, off| most.max(off.abs()));
