@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jointly::Job;
 use jointly::evaluation::EvaluationSettings;
+use jointly::fit::FitJob;
 use jointly::mechanism::{CATALOGUE, Entry, PublicTables, find};
 use jointly::observe::Silent;
 use jointly::privacy::NeighboringRelation;
@@ -91,11 +92,12 @@ fn settings_table(settings: &[Setting], defaults: &impl Serialize) -> String {
 }
 
 #[test]
-fn the_guide_has_the_settings_of_a_job_and_of_an_evaluation() {
+fn the_guide_has_the_settings_of_a_job_of_an_evaluation_and_of_a_fit() {
     let page = "docs/guide/command-line.md";
     the_page_has(page, "settings", &settings_table(Job::SETTINGS, &Job::default()));
     let settings = settings_table(EvaluationSettings::SETTINGS, &EvaluationSettings::default());
     the_page_has(page, "evaluation", &settings);
+    the_page_has(page, "fit", &settings_table(FitJob::SETTINGS, &FitJob::default()));
 }
 
 #[test]
