@@ -111,7 +111,7 @@ def fit_tables(
         at = Path(folder)
 
         def file(name: str, table: Table) -> str:
-            path = _file(at, name, table)
+            path = _file(columns, at, name, table)
             return f"{name}={path}"
 
         settings = {
@@ -122,21 +122,17 @@ def fit_tables(
             "ledger": None if ledger is None else os.fspath(ledger),
             "cleared": list(cleared),
             "total": total,
-            "public": None if public is None else _file(at, "public", public),
+            "public": None if public is None else _file(columns, at, "public", public),
             "size_limit_mib": size_limit_mib,
         }
         return FittedTables(_native.fit_tables(columns._native, as_json(settings)))
 
 
-def _file(folder: Path, name: str, table: Table) -> str:
+def _file(schema: Schema, folder: Path, name: str, table: Table) -> str:
     """The path of a table; of one in memory, that of a copy."""
     given = readable(table)
     if isinstance(given, str):
         return given
-    kept = given if isinstance(given, Mapping) else {column: values for column, _, values in _native.columns(given)}
-    path = folder / f"{name}.csv"
-    with path.open("w", newline="", encoding="utf-8") as out:
-        writer = csv.writer(out)
-        writer.writerow(kept)
-        writer.writerows(zip(*kept.values(), strict=True))
-    return str(path)
+    path = str(folder / f"{name}.csv")
+    _native.write_csv(schema._native, given, path)
+    return path

@@ -1,5 +1,6 @@
 //! Models of tables of counts.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use jointly::data::{Dataset, Labels, arrow::to_record_batch};
@@ -13,7 +14,7 @@ use pyo3_arrow::PyTable;
 
 use crate::errors::{json, wrong};
 use crate::model::Model;
-use crate::tables::Schema;
+use crate::tables::{Schema, in_memory};
 use crate::tools::described;
 use crate::{process, watch};
 
@@ -25,6 +26,20 @@ pub(crate) struct FittedTables(Arc<Fitted>);
 #[pyfunction]
 pub(crate) fn fit_settings(py: Python<'_>) -> PyResult<String> {
     described(py, FitJob::SETTINGS, &FitJob::default())
+}
+
+/// Writes a table in memory as a file that is read under the schema.
+#[pyfunction]
+pub(crate) fn write_csv(
+    py: Python<'_>,
+    schema: &Schema,
+    table: &Bound<'_, PyAny>,
+    path: PathBuf,
+) -> PyResult<()> {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let table = in_memory(table, &name)?;
+    let schema = Arc::clone(&schema.0);
+    process::detached(py, || table.write_csv(&schema, &path))
 }
 
 /// Fits a model to tables of counts. `settings`: those of a fit, as JSON.

@@ -17,7 +17,7 @@ mod watch;
 #[pyo3::pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
-    use super::fitted::{FittedTables, fit_settings, fit_tables};
+    use super::fitted::{FittedTables, fit_settings, fit_tables, write_csv};
     #[pymodule_export]
     use super::measured::fit_measurements;
     #[pymodule_export]

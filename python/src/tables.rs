@@ -260,7 +260,7 @@ pub(crate) fn privacy_unit(
 }
 
 /// A table of anything that exports Arrow, or of a dictionary of columns.
-fn in_memory(table: &Bound<'_, PyAny>, name: &str) -> PyResult<ArrowTable> {
+pub(crate) fn in_memory(table: &Bound<'_, PyAny>, name: &str) -> PyResult<ArrowTable> {
     if let Ok(columns) = table.cast::<PyDict>() {
         return of_columns(columns, name);
     }

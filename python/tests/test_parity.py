@@ -207,6 +207,71 @@ def test_weighted_releases_are_those_of_the_command_line(folder, command):
     assert sum(ours.column("w").to_pylist()) == pytest.approx(9000)
 
 
+COUNTED = {"columns": [{"name": "a", "kind": "coded", "size": 3}, {"name": "b", "kind": "coded", "size": 2}]}
+
+
+def test_fits_to_tables_are_those_of_the_command_line(folder, command, tmp_path):
+    (folder / "counted.json").write_text(json.dumps(COUNTED))
+    tables = {
+        "exact": {"b": [0, 1], "people": [500, 400]},
+        "fives": {"a": [0, 1, 2], "people": [300, 250, 350]},
+        "rare": {"a": [0, 1, 2], "b": [0, 0, 0], "people": [180, 120, None]},
+        "noisy": {
+            "measurement": [1, 1], "attribute_1": ["b", "b"], "value_1": [0, 1], "count": [510.5, 391.0],
+            "stddev": [9.0, 9.0], "source": ["private"] * 2,
+        },
+    }  # fmt: skip
+    for name, table in tables.items():
+        (folder / f"{name}.csv").write_text(csv_of(table).replace("NA", ""))
+    told(
+        command, folder,
+        "synth --private private.csv --schema schema.json --epsilon 1 --delta 1e-6 --mechanism independent --seed 1 "
+        "--out paid.csv --ledger paid.json --quiet",
+    )  # fmt: skip
+    files = "--totals exact.csv --rounded 5:fives.csv --suppressed 250:rare.csv --measurements noisy.csv --ledger paid.json"
+    words = f"fit --schema counted.json {files} --out fit.csv --model fit.json --fitted tables.csv --seed 4 --json"
+    theirs = json.loads(told(command, folder, words))
+    asked = {
+        "totals": {"exact": tables["exact"]}, "rounded": {"fives": (5, pl.DataFrame(tables["fives"]))},
+        "suppressed": {"rare": (250, str(folder / "rare.csv"))}, "measurements": {"noisy": pd.DataFrame(tables["noisy"])},
+        "ledger": folder / "paid.json",
+    }  # fmt: skip
+    schema = jd.Schema.read(folder / "counted.json")
+    fitted = jd.fit_tables(schema, **asked)
+    ours = fitted.summary
+    assert theirs.pop("rows_difference") == 0.0 and ours.pop("rows_difference") is None
+    assert ours == theirs and fitted.guarantee.startswith("NOT PRIVATE: the noise") and not fitted.is_private
+    assert fitted.model.to_json() == (folder / "fit.json").read_text()
+    assert csv_of(fitted.sample(seed=4)) == (folder / "fit.csv").read_text()
+    assert len(fitted.tables()) == len((folder / "tables.csv").read_text().splitlines()) - 1 == 13
+    assert all(row["least"] - 15 <= row["fitted"] <= row["most"] + 15 for row in fitted.tables())
+
+    # Records with weights.
+    public = {"a": [0, 1, 2, 2], "b": [0, 1, 0, 1]}
+    (folder / "few.csv").write_text(csv_of(public))
+    told(command, folder, "fit --schema counted.json --totals exact.csv --public few.csv --emit weighted --out few.out.csv")
+    weighted = jd.fit_tables(schema, totals={"exact": tables["exact"]}, public=public).weighted()
+    assert pa.csv.read_csv(folder / "few.out.csv").to_pydict() == pa.table(weighted).to_pydict()
+
+    # Every setting of a fit is a keyword here, or an argument of what draws and writes.
+    drawn = {"schema", "rows", "emit", "draw", "labels", "seed", "out", "model", "fitted"}
+    known = {one["name"] for one in json.loads(jd._native.fit_settings())}
+    assert known == drawn | {*asked, "cleared", "total", "public", "size_limit_mib"}
+    for wrong, error, message in [
+        ({"totals": {"exact": tables["exact"]}, "total": 5.0}, jd.InputError, "expected 900, as in the exact tables"),
+        ({"totals": {"exact": tables["exact"]}, "cleared": ["b"]}, jd.InputError, "names of tables: exact"),
+        ({"totals": {"t": tables["exact"]}, "size_limit_mib": 1e-9}, jd.TooLarge, "the graphical model of these tables"),
+        ({"measurements": {"noisy": tables["noisy"]}}, jd.InputError, "no ledger that paid for them"),
+        ({"totals": {"t": {"b": [0], "c": [1], "people": [3]}}}, jd.InputError, "2 columns that are no attribute"),
+    ]:
+        with pytest.raises(error, match=message):
+            jd.fit_tables(schema, **wrong)
+    with pytest.raises(ValueError, match="n is 0"):
+        fitted.sample(0)
+    with pytest.raises(jd.InputError, match="a model of public records"):
+        fitted.weighted()
+
+
 def test_settings_of_an_evaluation_are_checked(schema, folder):
     table = people(50, 1)
     for wrong, error, message in [

@@ -9,7 +9,7 @@ use crate::data::encoder::{Encoder, expectation};
 use crate::data::raw_table::{Opened, RawTable, quoted};
 use crate::data::units::{UnitCounter, UnitsOfSchema};
 use crate::data::{Column, Dataset, Units};
-use crate::domain::{Clique, Domain, Schema, StructuralZero};
+use crate::domain::{Clique, Domain, Schema, StructuralZero, TableFormat};
 use crate::error::{Error, Result};
 use crate::privacy::PrivacyUnit;
 
@@ -73,6 +73,12 @@ pub fn read_csv_from(
 ) -> Result<Dataset> {
     let table = RawTable::open(source, name, schema.table())?;
     read(table, schema, Reading { absent, ..Reading::whole() })
+}
+
+/// Opens a file of text or Parquet that has a header, even where tables of records have none.
+pub(super) fn of_file_with_header(path: &Path, schema: &Schema) -> Result<RawTable<Opened>> {
+    let format = TableFormat { names: None, ..schema.table().clone() };
+    RawTable::of_file(path, &format, schema.na_token())
 }
 
 /// Opens a file of text or Parquet.

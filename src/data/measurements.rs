@@ -5,7 +5,7 @@ use std::path::Path;
 
 use csv::{ByteRecord, Writer};
 
-use crate::data::csv::of_file;
+use crate::data::csv::of_file_with_header;
 use crate::data::published::Values;
 use crate::data::raw_table::text;
 use crate::domain::{Clique, Kind, Schema, SchemaColumn};
@@ -75,7 +75,7 @@ pub(crate) fn value_text(column: &SchemaColumn, code: u32) -> String {
 /// a pair; an attribute or a value that the schema does not have; numbers that are none; rows of one measurement with different
 /// attributes or sources; a cell twice. They name file, line and column.
 pub fn read_measurements(path: &Path, schema: &Schema, name: &str) -> Result<Vec<Measurement>> {
-    let mut table = of_file(path, schema)?;
+    let mut table = of_file_with_header(path, schema)?;
     let names: Vec<&str> = table.header.iter().map(|name| text(name).unwrap_or_default()).collect();
     let position = |wanted: &str| names.iter().position(|name| *name == wanted);
     let required = |wanted: &str| {

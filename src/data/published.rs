@@ -5,7 +5,7 @@ use std::path::Path;
 
 use csv::ByteRecord;
 
-use crate::data::csv::of_file;
+use crate::data::csv::of_file_with_header;
 use crate::data::encoder::{Encoder, expectation};
 use crate::data::raw_table::text;
 use crate::domain::{Clique, Kind, Schema, SchemaColumn};
@@ -96,7 +96,7 @@ pub fn read_published(
     schema: &Schema,
     protection: Protection,
 ) -> Result<PublishedTable> {
-    let mut table = of_file(path, schema)?;
+    let mut table = of_file_with_header(path, schema)?;
     let domain = schema.domain();
     let names: Vec<&str> = table.header.iter().map(|name| text(name).unwrap_or_default()).collect();
     let others: Vec<usize> =

@@ -8,7 +8,9 @@ mod cells;
 mod decode;
 mod rows;
 
-use std::io::Empty;
+use std::fs::File;
+use std::io::{Empty, Write};
+use std::path::Path;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -23,7 +25,7 @@ use crate::data::sides::public_points_of_arrow;
 use crate::data::units::UnitsOfSchema;
 use crate::data::{Dataset, Units, WholeTable, csv};
 use crate::domain::{Schema, TableFormat};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A table in memory, with a name that stands for it in errors.
 ///
@@ -120,6 +122,29 @@ impl ArrowTable {
     /// As [`WholeTable::read_weighted`], with row and column.
     pub fn read_weighted(&self, schema: &Schema, weight: &str) -> Result<WholeTable> {
         WholeTable::of_table(self.raw(schema)?, schema, (None, Some(weight)))
+    }
+
+    /// Writes the rows of a **public** table as a CSV file that is read under the schema as they are.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn write_csv(&self, schema: &Schema, path: &Path) -> Result<()> {
+        let failed = |error: ::csv::Error| {
+            let source = std::io::Error::other(error);
+            Error::Io { action: "write", path: path.to_owned(), source }
+        };
+        let mut table = self.raw(schema)?;
+        let mut file = File::create(path).map_err(|error| failed(error.into()))?;
+        // Whatever the encoding of files is.
+        file.write_all("\u{feff}".as_bytes()).map_err(|error| failed(error.into()))?;
+        let delimiter = schema.table().delimiter_byte();
+        let mut out = ::csv::WriterBuilder::new().delimiter(delimiter).from_writer(file);
+        out.write_byte_record(&table.header).map_err(failed)?;
+        let mut record = ::csv::ByteRecord::new();
+        while table.next(&mut record)? {
+            out.write_byte_record(&record).map_err(failed)?;
+        }
+        out.flush().map_err(|error| failed(error.into()))
     }
 
     /// The numbers in some columns of a **public** table, as [`read_public_numbers`](crate::data::read_public_numbers) reads

@@ -4,7 +4,7 @@ fn schema() -> Schema {
     let text = r#"{"na_token": "", "columns": [
         {"name": "sex", "kind": "categorical", "codes": ["1", "2"], "labels": ["Male", "Female"]},
         {"name": "age", "kind": "numeric", "edges": [0, 18, 65, 120], "na": true},
-        {"name": "job", "kind": "categorical", "codes": ["a", "b"], "rest": true}]}"#;
+        {"name": "job", "kind": "categorical", "codes": ["a", "b", "c"], "other": "c"}]}"#;
     Schema::from_json(text, "schema").unwrap()
 }
 

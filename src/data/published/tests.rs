@@ -67,3 +67,16 @@ fn rounded_and_suppressed_counts_are_between_two_numbers() {
         assert!(error.contains("line 2, column 'people'"), "{error}");
     }
 }
+
+#[test]
+fn a_published_table_has_a_header_where_records_have_none() {
+    let text = r#"{"table": {"names": ["sex", "job"]}, "columns": [
+        {"name": "sex", "kind": "categorical", "codes": ["1", "2"]},
+        {"name": "job", "kind": "categorical", "codes": ["a", "b"]}]}"#;
+    let schema = Schema::from_json(text, "schema").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jobs.csv");
+    std::fs::write(&path, "job,people\na,3\nb,4\n").unwrap();
+    let table = read_published(&path, &schema, Protection::None).unwrap();
+    assert_eq!((table.clique, table.least), (Clique::new([1]), vec![3.0, 4.0]));
+}
