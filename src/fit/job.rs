@@ -126,8 +126,13 @@ impl FitJob {
             None => ChaCha20Rng::from_rng(&mut rand::rng()),
         };
         let used = known.iter().any(|table| table.origin == Origin::Ledger);
-        let tables =
-            FittedTables::new(&schema, &model, &known, certificate, ledger.filter(|_| used))?;
+        let tables = FittedTables::new(
+            &schema,
+            &model,
+            &known,
+            certificate,
+            ledger.as_ref().filter(|_| used),
+        )?;
         let mut fitted = Fitted { schema, model, known, tables };
         if let Some(path) = &self.out {
             let (rows, schema) = self.records(&mut fitted, &mut rng)?;
@@ -162,7 +167,7 @@ impl FitJob {
                 "from 1 to 4294967295",
             ));
         }
-        if !(self.size_limit_mib > 0.0) {
+        if self.size_limit_mib.is_nan() || self.size_limit_mib <= 0.0 {
             return Err(Error::invalid_parameter(
                 "size limit mib",
                 self.size_limit_mib,

@@ -88,7 +88,7 @@ impl FittedTables {
         model: &Model,
         known: &[KnownTable],
         certificate: Certificate,
-        ledger: Option<LedgerFile>,
+        ledger: Option<&LedgerFile>,
     ) -> Result<Self> {
         let tables = marginals(model, known)?;
         let mut groups: Vec<Group> = Vec::new();
@@ -136,7 +136,7 @@ impl FittedTables {
         for (at, (sum, cells)) in squares {
             groups[at].rms = Some((sum / cells as f64).sqrt());
         }
-        let (guarantee, private) = guarantee(known, ledger.as_ref());
+        let (guarantee, private) = guarantee(known, ledger);
         Ok(Self {
             guarantee,
             private,

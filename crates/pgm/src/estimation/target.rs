@@ -156,12 +156,12 @@ impl Targets {
         });
         let totals = (!exact.is_empty()).then(|| Totals::new(domain, exact)).transpose()?;
         let known = totals.as_ref().map(Totals::total);
-        if let Some((known, total)) = known.zip(total) {
-            if (known - total).abs() > 1e-9 * known {
-                let (found, expected) =
-                    (total.to_string(), format!("{known}, as in the exact tables"));
-                return Err(Error::invalid_specification("the number of records", found, expected));
-            }
+        if let Some((known, total)) = known.zip(total)
+            && (known - total).abs() > 1e-9 * known
+        {
+            let expected = format!("{known}, as in the exact tables");
+            let place = "the number of records";
+            return Err(Error::invalid_specification(place, total.to_string(), expected));
         }
         let total = match known.or(total) {
             Some(total) if total > 0.0 && total.is_finite() => total,

@@ -18,7 +18,7 @@ const INSIDE: f64 = 0.01;
 /// ```
 ///
 /// where d is the distance from an interval. The weight of its ends is inversely proportional to the counts there, as large as
-/// that of the most precise noisy counts in this geometry; [`Targets`] moves the ends until intervals hold.
+/// that of the most precise noisy counts in this geometry; [`Targets`](crate::estimation::Targets) moves the ends until intervals hold.
 #[derive(Clone, Debug)]
 pub struct TargetLoss {
     layout: Arc<CliqueLayout>,
