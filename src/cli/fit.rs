@@ -34,7 +34,7 @@ pub(super) fn run(args: &FitArgs, console: Console) -> Outcome {
 }
 
 fn text(fitted: &Fitted, job: &FitJob) -> String {
-    let FittedTables { guarantee, total, model_mib, certificate, groups, rows_difference, .. } =
+    let FittedTables { guarantee, model_mib, certificate, groups, rows_difference, .. } =
         &fitted.tables;
     let mut text = format!("{guarantee}\n\n");
     let width = groups.iter().map(|group| group.name.len()).max().unwrap_or(0).max(5);
@@ -62,7 +62,7 @@ fn text(fitted: &Fitted, job: &FitJob) -> String {
     _ = writeln!(
         text,
         "\nmodel of {} records, {} MiB{certainty}",
-        short(*total),
+        grouped(fitted.model.records() as u64),
         short(*model_mib)
     );
     if let Some(difference) = rows_difference {

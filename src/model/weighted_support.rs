@@ -166,14 +166,68 @@ impl WeightedSupport {
     /// [`MarkovRandomField::projected`](crate::model::MarkovRandomField::projected). It stands for as many records as the
     /// totals have. A cell of the totals in which no listed record lies gets some: copies of listed ones, spread over the
     /// whole list, with the cell's values, as likely together as one listed record. Where that does not help, the totals are
-    /// approached.
+    /// approached on the line from what the records have to them, as far as some weights have them all.
     ///
     /// # Errors
     /// Totals over another domain, or that are 0 wherever a record is.
     pub fn projected(&self, totals: &Totals) -> Result<Self> {
-        let complete = self.with_cells_of(Some(totals), &tables(totals))?;
-        let weights = raked_weights(&complete.rows, &complete.weights, totals)?;
-        complete.reweighted(weights, totals.total())
+        self.completed(totals)?.raked(totals)
+    }
+
+    /// These records, with some in every cell of the totals, as for [`projected`](Self::projected).
+    ///
+    /// # Errors
+    /// Totals over another domain.
+    pub(crate) fn completed(&self, totals: &Totals) -> Result<Self> {
+        self.with_cells_of(Some(totals), &tables(totals))
+    }
+
+    /// As [`projected`](Self::projected), on the listed records alone.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn raked(&self, totals: &Totals) -> Result<Self> {
+        let mut share = 1.0;
+        loop {
+            let towards = self.towards(totals, share)?;
+            let weights = raked_weights(&self.rows, &self.weights, &towards)?;
+            let found = self.clone().reweighted(weights, totals.total())?;
+            if share == 0.0 || found.distance(&towards)? <= MET {
+                return Ok(found);
+            }
+            // Multipliers that cannot have them all leave a handful of records.
+            share = if share > LEAST_SHARE { 0.5 * share } else { 0.0 };
+        }
+    }
+
+    /// The tables that lie on the line from those of these records to the totals, at a share of the way. A total of 0 stays.
+    fn towards(&self, totals: &Totals, share: f64) -> Result<Totals> {
+        if share >= 1.0 {
+            return Ok(totals.clone());
+        }
+        let possible = self.rows.possible_under(totals)?;
+        let mut weights = vec![0.0; self.weights.len()];
+        possible.iter().for_each(|at| weights[*at as usize] = self.weights[*at as usize]);
+        let own = self.clone().reweighted(weights, totals.total())?;
+        let cliques = totals.layout().cliques();
+        let found = own.marginals(cliques)?;
+        let between = cliques.iter().enumerate().map(|(table, clique)| {
+            let pairs = found[table].values().iter().zip(totals.table(table));
+            let values = pairs.map(|(own, total)| (1.0 - share) * own + share * total);
+            (clique.clone(), values.collect())
+        });
+        Ok(Totals::new(self.domain(), between)?)
+    }
+
+    /// The largest L1 distance from a table of totals, as a share of all records.
+    fn distance(&self, totals: &Totals) -> Result<f64> {
+        let found = self.marginals(totals.layout().cliques())?;
+        let of_table = |(table, found): (usize, &Factor)| {
+            let pairs = found.values().iter().zip(totals.table(table));
+            pairs.map(|(found, total)| (found - total).abs()).sum::<f64>()
+        };
+        let all = found.iter().enumerate().map(of_table);
+        Ok(all.fold(0.0, f64::max) / totals.total())
     }
 
     /// The distribution on these records that is nearest to some tables, and of those the one nearest to this one in relative
@@ -272,6 +326,11 @@ fn tables(totals: &Totals) -> Vec<(Clique, Vec<f64>)> {
     let cliques = totals.layout().cliques().iter().enumerate();
     cliques.map(|(table, clique)| (clique.clone(), totals.table(table).to_vec())).collect()
 }
+
+/// Totals are met within this share of all records.
+const MET: f64 = 1e-4;
+/// The least share of the way to totals that is tried, where some cannot be met.
+const LEAST_SHARE: f64 = 0.05;
 
 /// About how many copies of listed records a cell gets that has none.
 const COPIES: usize = 100;

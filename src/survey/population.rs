@@ -91,19 +91,24 @@ impl Population {
     }
 
     fn listed(&self, sample: &WeightedSupport, measured: &[Clique]) -> Result<WeightedSupport> {
+        let sample = match &self.totals {
+            Some(totals) => sample.completed(totals)?,
+            None => sample.clone(),
+        };
         let projected = |model: WeightedSupport| match &self.totals {
-            Some(totals) => model.projected(totals),
+            Some(totals) => model.raked(totals),
             None => Ok(model),
         };
-        let Some(weight) = &self.weight else { return projected(sample.clone()) };
+        let Some(weight) = &self.weight else { return projected(sample) };
         let weighted = projected(sample.tilted(weight.attribute, &weight.means)?)?;
         let known = self.known(sample.domain(), weight, measured);
         if known.is_empty() {
             return Ok(weighted);
         }
+        // Weights of these very records have all of them.
         let tables = weighted.marginals(&known)?;
         let tables = tables.iter().map(|table| table.values().to_vec());
-        sample.projected(&Totals::new(sample.domain(), known.iter().cloned().zip(tables))?)
+        sample.raked(&Totals::new(sample.domain(), known.iter().cloned().zip(tables))?)
     }
 
     /// The tables of the population on which its weights are known, none part of another: the totals, what was measured

@@ -59,3 +59,25 @@ fn rounded_records_occur_as_often_as_expected_rounded_up_or_down() {
     }
     assert!(support.draw(0, Sampling::Rounded, &mut ChaCha20Rng::seed_from_u64(1)).is_err());
 }
+
+#[test]
+fn totals_that_no_weights_have_are_approached_and_no_record_vanishes() {
+    let domain = Domain::new([("a", 2), ("b", 3), ("c", 1)]).unwrap();
+    let rows = [[0, 0, 0], [0, 1, 0], [1, 1, 0], [1, 2, 0]];
+    let rows = Dataset::from_rows(domain.clone(), &rows).unwrap();
+    let support = WeightedSupport::new(&rows, vec![1.0; 4], 100.0).unwrap();
+    let totals = |a: [f64; 2], b: [f64; 3]| {
+        let tables = [(Clique::new([0]), a.to_vec()), (Clique::new([1]), b.to_vec())];
+        Totals::new(&domain, tables).unwrap()
+    };
+    // More records with b = 0 than with a = 0, where each of the former is one of the latter. Half of the way can be had.
+    let found = support.projected(&totals([40.0, 60.0], [60.0, 30.0, 10.0])).unwrap();
+    let both = found.marginals(&[Clique::new([0, 1])]).unwrap().remove(0);
+    let wanted = [42.5, 2.5, 0.0, 0.0, 37.5, 17.5];
+    let pairs = both.values().iter().zip(wanted);
+    assert!(pairs.into_iter().all(|(found, wanted)| (found - wanted).abs() < 0.01), "{both:?}");
+    // What can be had is had.
+    let found = support.projected(&totals([40.0, 60.0], [30.0, 50.0, 20.0])).unwrap();
+    let both = found.marginals(&[Clique::new([0])]).unwrap().remove(0);
+    assert!((both.values()[0] - 40.0).abs() < 1e-6);
+}
