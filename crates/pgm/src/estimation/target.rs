@@ -304,7 +304,7 @@ const MOVES: u32 = 20;
 const STOPPING: Stopping = Stopping {
     iterations: 20_000,
     relative_decrease: 1e-8,
-    marginal_share: 1e-8,
+    marginal_share: 1e-10,
     noise_share: 1e-6,
     agreement: -1.0,
     certified_share: 1e-3,
