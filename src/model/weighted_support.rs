@@ -195,7 +195,7 @@ impl WeightedSupport {
             if share == 0.0 || found.distance(&towards)? <= MET {
                 return Ok(found);
             }
-            // Multipliers that cannot have them all leave a handful of records.
+            // Multipliers that cannot have them all leave a few records only.
             share = if share > LEAST_SHARE { 0.5 * share } else { 0.0 };
         }
     }
