@@ -97,14 +97,14 @@ impl FittedTables {
         refined: bool,
         labels: bool,
     ) -> PyResult<(PyTable, Option<f64>)> {
-        let mut fitted = Fitted::clone(&self.0);
+        let fitted = Arc::clone(&self.0);
         let (batch, difference) = watch::run(py, None, move |_| {
             let mut rng = ChaCha20Rng::seed_from_u64(seed.unwrap_or_else(rand::random));
             let drawing = if refined { Drawing::Refined } else { Drawing::Independent };
             let records = usize::try_from(records).unwrap_or(usize::MAX);
-            let rows = fitted.rows(records, drawing, &mut rng)?;
+            let (rows, difference) = fitted.rows(records, drawing, &mut rng)?;
             let written = (rows, fitted.schema.clone());
-            Ok((table(&written, labels, rng.next_u64())?, fitted.tables.rows_difference))
+            Ok((table(&written, labels, rng.next_u64())?, difference))
         })?;
         let schema = batch.schema();
         Ok((PyTable::try_new(vec![batch], schema)?, difference))

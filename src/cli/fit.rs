@@ -90,7 +90,7 @@ fn difference(group: &Group) -> String {
     match (group.rms, worst) {
         (Some(rms), worst) => {
             let worst = worst.map_or_else(String::new, |worst| format!(", at most {worst}"));
-            format!("off by {} of their noise in the mean{worst}", short(rms))
+            format!("off by {} sd of their noise (root mean square){worst}", short(rms))
         }
         (None, Some(worst)) => format!("off by at most {worst}"),
         (None, None) => "all met".into(),

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
+use std::sync::Arc;
 
 use csv::{ByteRecord, Writer};
 
@@ -13,50 +14,80 @@ use crate::error::{Error, Result};
 use crate::measurement::{Measurement, Provenance};
 use crate::table::CliqueLayout;
 
-/// All measurements, a row for each cell: the number of the measurement, its attributes and the values of the cell (as many
-/// pairs of columns as the largest measurement has attributes), the count, the standard deviation of its noise, and where it is
-/// from.
-///
-/// # Errors
-/// Attributes outside the schema.
-pub fn tidy_measurements(measurements: &[Measurement], schema: &Schema) -> Result<String> {
+/// A row about a cell of a table.
+pub(crate) struct TidyRow<'a> {
+    /// What stands before its attributes.
+    pub(crate) before: Vec<String>,
+    pub(crate) clique: &'a Clique,
+    pub(crate) cell: usize,
+    /// What stands after them.
+    pub(crate) after: Vec<String>,
+}
+
+/// Cells of tables as one table, CSV: some columns, `attribute_1`, `value_1` and so on for as many attributes as the largest table
+/// has, and other columns.
+pub(crate) fn tidy(
+    schema: &Schema,
+    before: &[&str],
+    after: &[&str],
+    rows: &[TidyRow<'_>],
+) -> Result<String> {
     let failed = |error: csv::Error| {
-        Error::invalid_specification("measurements", error.to_string(), "text that CSV can hold")
+        let expected = "text that CSV can hold";
+        Error::invalid_specification("a table of cells", error.to_string(), expected)
     };
     let domain = schema.domain();
-    let most = measurements.iter().map(|one| one.clique.len()).max().unwrap_or(0);
-    let mut header = vec!["measurement".to_owned()];
-    for number in 1..=most {
-        header.extend([format!("attribute_{number}"), format!("value_{number}")]);
-    }
-    header.extend(["count", "stddev", "source"].map(str::to_owned));
-    let mut out = Writer::from_writer(Vec::new());
-    out.write_record(&header).map_err(failed)?;
     let columns: Vec<&SchemaColumn> = schema.attributes().collect();
-    for (number, measurement) in (1_u64..).zip(measurements) {
-        let Measurement { clique, cell, values, stddev, provenance } = measurement;
-        let source = match provenance {
-            Provenance::Private => "private",
-            Provenance::Public { source } => source,
+    let most = rows.iter().map(|row| row.clique.len()).max().unwrap_or(0);
+    let pairs =
+        (1..=most).flat_map(|number| [format!("attribute_{number}"), format!("value_{number}")]);
+    let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let mut out = Writer::from_writer(Vec::new());
+    let header = named(before).into_iter().chain(pairs).chain(named(after));
+    out.write_record(header.collect::<Vec<_>>()).map_err(failed)?;
+    let mut layout: Option<Arc<CliqueLayout>> = None;
+    for TidyRow { before, clique, cell, after } in rows {
+        let own = layout.take().filter(|layout| layout.cliques()[0] == **clique);
+        let own = match own {
+            Some(own) => own,
+            None => CliqueLayout::new(&domain, [(*clique).clone()])?,
         };
-        let layout = CliqueLayout::new(&domain, [clique.clone()])?;
-        let cells = cell.map_or(0..layout.cells(), |cell| cell..cell + 1);
-        for (cell, value) in cells.zip(values) {
-            let mut row = vec![number.to_string()];
-            for (column, code) in clique.iter().zip(layout.codes(0, cell)) {
-                row.extend([columns[column].name.clone(), value_text(columns[column], code)]);
-            }
-            row.resize(1 + 2 * most, String::new());
-            row.extend([value.to_string(), stddev.to_string(), source.to_owned()]);
-            out.write_record(&row).map_err(failed)?;
+        let mut row = before.clone();
+        for (column, code) in clique.iter().zip(own.codes(0, *cell)) {
+            row.extend([columns[column].name.clone(), value_text(columns[column], code)]);
         }
+        row.resize(before.len() + 2 * most, String::new());
+        row.extend(after.iter().cloned());
+        out.write_record(&row).map_err(failed)?;
+        layout = Some(own);
     }
     let bytes = out.into_inner().unwrap_or_default();
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// All measurements, a row for each cell: the number of the measurement, its attributes and the values of the cell, the count,
+/// the standard deviation of its noise, and where it is from.
+///
+/// # Errors
+/// Attributes outside the schema.
+pub fn tidy_measurements(measurements: &[Measurement], schema: &Schema) -> Result<String> {
+    let mut rows = Vec::new();
+    for (number, measurement) in (1_u64..).zip(measurements) {
+        let Measurement { clique, cell, values, stddev, provenance } = measurement;
+        let source = match provenance {
+            Provenance::Private => PRIVATE,
+            Provenance::Public { source } => source,
+        };
+        for (at, value) in (cell.unwrap_or(0)..).zip(values) {
+            let after = vec![value.to_string(), stddev.to_string(), source.to_owned()];
+            rows.push(TidyRow { before: vec![number.to_string()], clique, cell: at, after });
+        }
+    }
+    tidy(schema, &["measurement"], &["count", "stddev", "source"], &rows)
+}
+
 /// A value as a file of totals may have it.
-pub(crate) fn value_text(column: &SchemaColumn, code: u32) -> String {
+fn value_text(column: &SchemaColumn, code: u32) -> String {
     match &column.kind {
         Some(Kind::Categorical { codes, .. }) => {
             codes.get(code as usize).cloned().unwrap_or_else(|| column.value_name(code))
@@ -68,13 +99,13 @@ pub(crate) fn value_text(column: &SchemaColumn, code: u32) -> String {
 /// Reads measurements from a table as [`tidy_measurements`] writes it, in any order of rows and columns.
 ///
 /// A measurement of which all cells are there, with the same noise, is one of a whole marginal; otherwise each row is a measurement
-/// of its cell. Without a column `source` all are public, and the source is `name`.
+/// of its cell. Without a column `source` all are of a private table.
 ///
 /// # Errors
 /// A file that cannot be read; a header without `measurement`, `count`, `stddev`, or `attribute_1` and `value_1`, or with one of
 /// a pair; an attribute or a value that the schema does not have; numbers that are none; rows of one measurement with different
 /// attributes or sources; a cell twice. They name file, line and column.
-pub fn read_measurements(path: &Path, schema: &Schema, name: &str) -> Result<Vec<Measurement>> {
+pub fn read_measurements(path: &Path, schema: &Schema) -> Result<Vec<Measurement>> {
     let mut table = of_file_with_header(path, schema)?;
     let names: Vec<&str> = table.header.iter().map(|name| text(name).unwrap_or_default()).collect();
     let position = |wanted: &str| names.iter().position(|name| *name == wanted);
@@ -124,14 +155,15 @@ pub fn read_measurements(path: &Path, schema: &Schema, name: &str) -> Result<Vec
         let value = finite(count).ok_or_else(|| wrong(count, "a finite number"))?;
         let noise = finite(stddev).filter(|stddev| *stddev >= 0.0);
         let noise = noise.ok_or_else(|| wrong(stddev, "a standard deviation of at least 0"))?;
-        let of = match source {
-            None => name.to_owned(),
-            Some(source) => text(cell(source)).unwrap_or_default().trim().to_owned(),
-        };
-        let provenance = match (source, &*of) {
-            (Some(_), PRIVATE) => Provenance::Private,
-            (Some(source), "") => return Err(wrong(source, "private, or a name")),
-            _ => Provenance::Public { source: of },
+        let of = source.map(|source| text(cell(source)).unwrap_or_default().trim().to_owned());
+        let provenance = match (source, of) {
+            (Some(source), Some(of)) if of.is_empty() => {
+                return Err(wrong(source, "private, or a name"));
+            }
+            (Some(_), Some(of)) if !of.eq_ignore_ascii_case(PRIVATE) => {
+                Provenance::Public { source: of }
+            }
+            _ => Provenance::Private,
         };
         let clique = Clique::new(codes.keys().copied());
         let layout = CliqueLayout::new(&domain, [clique.clone()])?;

@@ -50,7 +50,7 @@ pub use jointly_pgm::data::{Column, Dataset, MAX_TOTAL_CELLS, Projectable, Recod
 pub use jointly_privacy::Units;
 pub use jointly_privacy::files::nearest;
 pub(crate) use jointly_privacy::files::{Destination, write_durably};
-pub(crate) use measurements::value_text;
+pub(crate) use measurements::{TidyRow, tidy};
 pub use measurements::{read_measurements, tidy_measurements};
 pub use numbers::{MISSING_NUMBERS, read_public_numbers, read_public_numbers_from};
 pub use numeric_columns::{NumericColumn, NumericColumns};

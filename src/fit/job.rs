@@ -229,7 +229,9 @@ impl FitJob {
             return fitted.weighted();
         }
         let rows = self.rows.and_then(|rows| usize::try_from(rows).ok());
-        let rows = fitted.rows(rows.unwrap_or_else(|| fitted.model.records()), self.draw, rng)?;
+        let rows = rows.unwrap_or_else(|| fitted.model.records());
+        let (rows, difference) = fitted.rows(rows, self.draw, rng)?;
+        fitted.tables.rows_difference = difference;
         Ok((rows, fitted.schema.clone()))
     }
 }

@@ -153,7 +153,7 @@ impl FitJob {
             known.push(KnownTable { name, kind, origin, target });
         }
         for PublicFile { name, path } in &self.measurements {
-            for measurement in read_measurements(path, schema, name)? {
+            for measurement in read_measurements(path, schema)? {
                 let origin = self.origin(name, &measurement)?;
                 let (name, target) = (name.clone(), Target::Noisy(measurement));
                 known.push(KnownTable { name, kind: Kind::Noisy, origin, target });
@@ -166,6 +166,13 @@ impl FitJob {
     fn origin(&self, name: &str, measurement: &Measurement) -> Result<Origin> {
         if self.cleared.iter().any(|cleared| cleared == name) {
             return Ok(Origin::Cleared);
+        }
+        if measurement.provenance == Provenance::Private && measurement.stddev <= 0.0 {
+            return Err(Error::invalid_specification(
+                format!("the measurements '{name}'"),
+                "counts of a private table without noise, which no ledger pays for",
+                "noise, a public source, or their name in `cleared`",
+            ));
         }
         match (&measurement.provenance, &self.ledger) {
             (Provenance::Public { .. }, _) => Ok(Origin::Public),

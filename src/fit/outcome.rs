@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use csv::Writer;
 use rand::Rng;
 use serde::Serialize;
 
-use crate::data::{Dataset, value_text};
+use crate::data::{Dataset, TidyRow, tidy};
 use crate::domain::{Clique, Schema, SchemaColumn};
 use crate::error::{Error, Result};
 use crate::estimation::{Certificate, Target};
 use crate::fit::{Kind, KnownTable, Origin};
 use crate::measurement::Measurement;
 use crate::model::{Drawing, Model, ModelFile};
-use crate::privacy::LedgerFile;
+use crate::privacy::{LedgerFile, LedgerUnit};
 use crate::survey::{Population, with_totals};
 use crate::table::{CliqueLayout, Factor, Totals};
 
@@ -35,13 +34,14 @@ pub struct Fitted {
 pub struct FittedTables {
     /// What is promised about the people behind the tables, in a sentence.
     pub guarantee: String,
-    /// Whether nothing stands against publishing it: not where a table was cleared by hand, or its noise came from a fixed seed.
+    /// False where a table was cleared by hand, or the noise of one came from a fixed seed: then nothing is promised.
     pub private: bool,
     /// Number of records that the model stands for.
     pub total: f64,
     /// Size of the model in MiB.
     pub model_mib: f64,
-    /// The loss over tables that are not exact, and a bound that no distribution falls below.
+    /// The loss over tables that are not exact, and a bound that no distribution inside all intervals falls below. Of listed
+    /// records it is what noisy counts contradict one another by alone.
     pub certificate: Certificate,
     /// One entry for each file.
     pub groups: Vec<Group>,
@@ -65,8 +65,8 @@ pub struct Group {
     pub cells: usize,
     /// The count that is furthest from what is known of it; `None` if none is off.
     pub worst: Option<Worst>,
-    /// Root mean square of the differences in standard deviations of the noise; `None` for counts without noise. A little below 1
-    /// is as near as the truth is.
+    /// Root mean square of the differences in standard deviations of the noise; `None` for counts without noise. That of the true
+    /// counts is about 1; a fit that follows the noise has less.
     pub rms: Option<f64>,
 }
 
@@ -180,13 +180,21 @@ fn guarantee(known: &[KnownTable], ledger: Option<&LedgerFile>) -> (String, bool
                 (Some(epsilon), _) => format!("{epsilon}-differentially private"),
                 _ => "as private as the ledger says".into(),
             };
+            let whom = match &file.unit {
+                Some(unit) => {
+                    let LedgerUnit { column, max_records } = unit;
+                    format!("one '{column}' of at most {max_records} records")
+                }
+                None => "one record".to_owned(),
+            };
+            let neighbors = file.neighbors;
             let conditional = match &*file.conditional_on {
                 [] => String::new(),
                 tables => format!("among private tables that share {}, ", tables.join(", ")),
             };
             (
                 format!(
-                    "{conditional}{promised}: made from measurements that the ledger paid for and from public tables, at no further cost"
+                    "{conditional}{promised} for {whom} ({neighbors}): made from measurements that the ledger paid for and from public tables, at no further cost"
                 ),
                 true,
             )
@@ -211,16 +219,17 @@ fn named(schema: &Schema, clique: &Clique, cell: usize) -> Result<String> {
 }
 
 impl Fitted {
-    /// Records of the model, refined on the cliques of its tables. Exact tables hold in them.
+    /// Records of the model, refined on the cliques of its tables. Exact tables hold in them; the largest difference from one,
+    /// scaled to the number of records, or `None` without exact tables.
     ///
     /// # Errors
     /// No record asked for, or a table of more than 8 GiB.
     pub fn rows(
-        &mut self,
+        &self,
         records: usize,
         drawing: Drawing,
         rng: &mut impl Rng,
-    ) -> Result<Dataset> {
+    ) -> Result<(Dataset, Option<f64>)> {
         let rows = self.model.rows(records, drawing, &self.cliques(), rng)?;
         let exact = self.known.iter().filter_map(|table| match &table.target {
             Target::Exact { clique, values } => Some((clique.clone(), values.clone())),
@@ -228,11 +237,10 @@ impl Fitted {
         });
         let exact: Vec<(Clique, Vec<f64>)> = exact.collect();
         if exact.is_empty() {
-            return Ok(rows);
+            return Ok((rows, None));
         }
         let adjusted = with_totals(&rows, &Totals::new(rows.domain(), exact)?, rng)?;
-        self.tables.rows_difference = Some(adjusted.largest_difference);
-        Ok(adjusted.rows)
+        Ok((adjusted.rows, Some(adjusted.largest_difference)))
     }
 
     /// The public records that the model is on, each once, with a column of their weights, whose sum is the number of records
@@ -283,43 +291,22 @@ impl Fitted {
     /// # Errors
     /// None in practice.
     pub fn tidy(&self) -> Result<String> {
-        let failed = |error: csv::Error| {
-            Error::invalid_specification(
-                "fitted tables",
-                error.to_string(),
-                "text that CSV can hold",
-            )
-        };
-        let domain = self.schema.domain();
-        let columns: Vec<&SchemaColumn> = self.schema.attributes().collect();
-        let most = self.known.iter().map(|table| table.target.clique().len()).max().unwrap_or(0);
-        let mut header = vec!["table".to_owned(), "number".to_owned()];
-        for number in 1..=most {
-            header.extend([format!("attribute_{number}"), format!("value_{number}")]);
-        }
-        header.extend(["least", "most", "stddev", "origin", "fitted"].map(str::to_owned));
-        let mut out = Writer::from_writer(Vec::new());
-        out.write_record(&header).map_err(failed)?;
         let marginals = marginals(&self.model, &self.known)?;
+        let mut rows = Vec::new();
         for (number, (table, marginal)) in (1_u64..).zip(self.known.iter().zip(&marginals)) {
-            let clique = table.target.clique();
-            let layout = CliqueLayout::new(&domain, [clique.clone()])?;
             for (cell, fitted) in marginal.values().iter().enumerate() {
-                let Some((least, most_of_cell, stddev)) = known_of(&table.target, cell) else {
-                    continue;
-                };
-                let mut row = vec![table.name.clone(), number.to_string()];
-                for (column, code) in clique.iter().zip(layout.codes(0, cell)) {
-                    row.extend([columns[column].name.clone(), value_text(columns[column], code)]);
-                }
-                row.resize(2 + 2 * most, String::new());
-                row.extend([least, most_of_cell, stddev].map(|number| number.to_string()));
-                row.extend([table.origin.name().to_owned(), fitted.to_string()]);
-                out.write_record(&row).map_err(failed)?;
+                let Some((least, most, stddev)) = known_of(&table.target, cell) else { continue };
+                let numbers = [least, most, stddev].map(|number| number.to_string());
+                let after =
+                    numbers.into_iter().chain([table.origin.name().into(), fitted.to_string()]);
+                let before = vec![table.name.clone(), number.to_string()];
+                let clique = table.target.clique();
+                rows.push(TidyRow { before, clique, cell, after: after.collect() });
             }
         }
-        let bytes = out.into_inner().unwrap_or_default();
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        let (before, after) =
+            (["table", "number"], ["least", "most", "stddev", "origin", "fitted"]);
+        tidy(&self.schema, &before, &after, &rows)
     }
 }
 

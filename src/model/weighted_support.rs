@@ -230,8 +230,8 @@ impl WeightedSupport {
         Ok(all.fold(0.0, f64::max) / totals.total())
     }
 
-    /// The distribution on these records that is nearest to some tables, and of those the one nearest to this one in relative
-    /// entropy, with what is known of the fit. Exact tables hold in it, and a cell of them in which no listed record lies gets
+    /// A distribution on these records that is nearest to some tables, and of those with its counts the one nearest to this one in
+    /// relative entropy, with what is known of the fit. Exact tables hold in it, and a cell of them in which no listed record lies gets
     /// some, as by [`projected`](Self::projected). It stands for as many records as the tables.
     ///
     /// # Errors

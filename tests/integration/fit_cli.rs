@@ -146,21 +146,21 @@ fn public_records_get_weights_under_which_tables_hold() {
     bench.fail(&format!("{FIT} --emit weighted --out no.csv"), 2, "--emit weighted needs --public");
 }
 
+/// People of whom a third rents.
+fn private(records: u32) -> String {
+    let mut text = String::from("tenure,age,sex\n");
+    for i in 0..records {
+        let tenure = 1 + u32::from(i.is_multiple_of(3));
+        _ = writeln!(text, "{tenure},{},{}", i * 31 % 100, 1 + i / 7 % 2);
+    }
+    text
+}
+
 /// A run with measurements, and what `fit` makes of them.
 #[test]
 fn measurements_of_a_run_are_fitted_again_for_what_its_ledger_promised() {
     let bench = bench();
-    let mut private = String::from("tenure,age,sex\n");
-    for i in 0..3000_u32 {
-        _ = writeln!(
-            private,
-            "{},{},{}",
-            1 + u32::from(i.is_multiple_of(3)),
-            i * 31 % 100,
-            1 + i / 7 % 2
-        );
-    }
-    bench.write("private.csv", &private);
+    bench.write("private.csv", &private(3000));
     let synth = "synth --private private.csv --schema schema.json --workload all-2-way --mechanism aim --epsilon 2 --delta 1e-6 \
         --out out.csv --ledger ledger.json --measurements m.csv";
     bench.succeed(synth);
@@ -170,11 +170,27 @@ fn measurements_of_a_run_are_fitted_again_for_what_its_ledger_promised() {
         serde_json::from_str(&bench.succeed(&format!("{fit} --ledger ledger.json --json")))
             .unwrap();
     let guarantee = said["guarantee"].as_str().unwrap();
-    assert!(guarantee.starts_with("(2, 1e-6)-differentially private"), "{guarantee}");
+    assert!(
+        guarantee.starts_with("(2, 1e-6)-differentially private for one record (replace-one): "),
+        "{guarantee}"
+    );
     assert_eq!(said["private"], true);
     let rms = said["groups"][0]["rms"].as_f64().unwrap();
     assert!(rms > 0.2 && rms < 1.5, "{rms}");
     assert!((said["total"].as_f64().unwrap() - 3000.0).abs() < 200.0, "{said}");
+
+    // Nobody says that measurements without a source are public, and no ledger pays for counts without noise.
+    let text = bench.read("m.csv");
+    let unsaid = text.lines().map(|line| line.rsplit_once(',').unwrap().0.to_owned() + "\n");
+    bench.write("unsaid.csv", &unsaid.collect::<String>());
+    let unsaid = "fit --schema schema.json --measurements unsaid.csv";
+    bench.fail(unsaid, 3, "no ledger that paid for them");
+    bench.write(
+        "plain.csv",
+        "measurement,attribute_1,value_1,count,stddev,source\n1,sex,1,9,0,private\n",
+    );
+    let plain = "fit --schema schema.json --measurements plain.csv --ledger ledger.json";
+    bench.fail(plain, 3, "counts of a private table without noise");
 
     // Cleared by hand, it promises nothing; nor with the noise of a fixed seed.
     let cleared = bench.run(&format!("{fit} --cleared m --model model.json"));
@@ -191,17 +207,7 @@ fn measurements_of_a_run_are_fitted_again_for_what_its_ledger_promised() {
 #[test]
 fn an_invariant_in_the_ledger_stays_with_the_fit() {
     let bench = bench();
-    let mut private = String::from("tenure,age,sex\n");
-    for i in 0..3600_u32 {
-        _ = writeln!(
-            private,
-            "{},{},{}",
-            1 + u32::from(i.is_multiple_of(3)),
-            i * 31 % 100,
-            1 + i / 7 % 2
-        );
-    }
-    bench.write("private.csv", &private);
+    bench.write("private.csv", &private(3600));
     bench.succeed(
         "synth --private private.csv --schema schema.json --workload all-2-way --mechanism independent --epsilon 2 --delta 1e-6 \
          --invariants kept=tenure.csv --out out.csv --ledger ledger.json --measurements m.csv",

@@ -12,7 +12,7 @@ fn read(text: &str) -> Result<Vec<Measurement>> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.csv");
     std::fs::write(&path, text).unwrap();
-    read_measurements(&path, &schema(), "m")
+    read_measurements(&path, &schema())
 }
 
 #[test]
@@ -37,16 +37,9 @@ fn what_was_written_is_read_again() {
 fn rows_may_come_in_any_order_and_may_be_some_only() {
     let text = "value_1,stddev,count,measurement,attribute_1\nFemale,2,7,one,sex\n1,2,3,one,sex\na,1,5,two,job\n";
     let found = read(text).unwrap();
-    let public = Provenance::Public { source: "m".into() };
-    let one = Measurement {
-        provenance: public.clone(),
-        ..Measurement::new(Clique::new([0]), vec![3.0, 7.0], 2.0)
-    };
-    let two = Measurement {
-        cell: Some(0),
-        provenance: public,
-        ..Measurement::new(Clique::new([2]), vec![5.0], 1.0)
-    };
+    // Nobody said that they are public.
+    let one = Measurement::new(Clique::new([0]), vec![3.0, 7.0], 2.0);
+    let two = Measurement { cell: Some(0), ..Measurement::new(Clique::new([2]), vec![5.0], 1.0) };
     assert_eq!(found, [one, two]);
     let apart = text.replace("1,2,3", "1,9,3");
     assert_eq!(

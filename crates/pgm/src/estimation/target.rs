@@ -6,7 +6,8 @@ use crate::data::Dataset;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::estimation::{
-    AcceleratedBregman, Certificate, Estimator, MarginalLoss, Stopping, TargetLoss, UnderTotals,
+    AcceleratedBregman, Certificate, Estimator, MarginalLoss, Misfit, Stopping, TargetLoss,
+    UnderTotals,
 };
 use crate::inference::{BeliefPropagation, ListedRecords, MarginalOracle};
 use crate::measurement::Measurement;
@@ -157,7 +158,7 @@ impl Targets {
         let totals = (!exact.is_empty()).then(|| Totals::new(domain, exact)).transpose()?;
         let known = totals.as_ref().map(Totals::total);
         if let Some((known, total)) = known.zip(total)
-            && (known - total).abs() > 1e-9 * known
+            && (total.is_nan() || (known - total).abs() > 1e-9 * known)
         {
             let expected = format!("{known}, as in the exact tables");
             let place = "the number of records";
@@ -234,8 +235,8 @@ impl Targets {
         }
     }
 
-    /// The potentials, on [`layout`](Self::layout), of the distribution of maximum entropy that is nearest to the targets, or of
-    /// the nearest one to that of the oracle, and what is known of the fit.
+    /// The potentials, on [`layout`](Self::layout), of a distribution that is nearest to the targets, and of those with its
+    /// marginals nearest to that of the oracle, and what is known of the fit.
     ///
     /// # Errors
     /// What the oracle reports; exact tables that no distribution has.
@@ -265,22 +266,28 @@ impl Targets {
         oracle: &O,
     ) -> Result<(Potentials, Certificate)> {
         let method = AcceleratedBregman { stopping: STOPPING, ..Default::default() };
-        let mut moved = loss.clone();
         let mut fit = method.estimate(oracle, loss, self.total, None)?;
+        let of_any = fit.lower_bound;
+        let mut moved = loss.clone();
         for _ in 0..MOVES {
-            if !moved.move_ends(fit.marginals.values()) {
+            if loss.noise() == 0.0 || loss.is_inside(fit.marginals.values()) {
                 break;
             }
+            moved.move_ends(fit.marginals.values());
             fit = method.estimate(oracle, &moved, self.total, Some(&fit.potentials))?;
         }
-        let found = loss.misfit(fit.marginals.values()).value;
-        let lower_bound = fit.lower_bound - moved.of_moves();
-        Ok((fit.potentials, certificate(found, lower_bound, loss.noise())))
+        let mu = fit.marginals.values();
+        // Of the distributions inside all intervals, if the fit is one, and otherwise of all.
+        let is_inside = loss.is_inside(mu);
+        let lower_bound = if is_inside { fit.lower_bound - moved.of_moves() } else { of_any };
+        let Misfit { value, excess } = loss.misfit(mu);
+        let found = certificate(value, lower_bound, loss.noise());
+        Ok((fit.potentials, Certificate { excess, ..found }))
     }
 
     /// The weights of listed records, nearest to given ones in relative entropy, under which they have the exact tables and are
-    /// nearest to the others, with what is known of the fit. Their sum is [`total`](Self::total). The lower bound is that of
-    /// the loss alone: which records are listed limits how near they come.
+    /// nearest to the others, with what is known of the fit. Their sum is [`total`](Self::total). The lower bound is what noisy
+    /// counts contradict one another by alone: how near these records could come is not known.
     ///
     /// # Errors
     /// As [`ListedRecords::new`]; exact tables that no weights of these records have.

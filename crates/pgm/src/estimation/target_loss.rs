@@ -38,8 +38,10 @@ pub struct TargetLoss {
 struct Cell {
     /// The mean of its noisy counts, weighted by their precision, ...
     mean: f64,
-    /// ... and its precision.
+    /// ... and its precision, ...
     precision: f64,
+    /// ... and the part of it that is of counts with noise.
+    noisy: f64,
     least: f64,
     most: f64,
     /// Precision of the interval's ends.
@@ -52,6 +54,7 @@ impl Cell {
     const UNKNOWN: Self = Self {
         mean: 0.0,
         precision: 0.0,
+        noisy: 0.0,
         least: f64::NEG_INFINITY,
         most: f64::INFINITY,
         edge: 0.0,
@@ -139,6 +142,8 @@ impl TargetLoss {
                         // What two noisy counts of a cell differ by is no model's fault.
                         constant += 0.5 * precision * own.precision / together * off * off;
                         own.mean += precision / together * off;
+                        let with_noise = if *stddev > 0.0 { precision } else { 0.0 };
+                        own.noisy = (own.noisy * own.precision + with_noise) / together;
                         own.precision = together;
                     }
                     if *stddev > 0.0 {
@@ -191,18 +196,37 @@ impl TargetLoss {
         self.cells[self.layout.range(table)].iter().map(|cell| cell.least.max(0.0)).collect()
     }
 
-    /// Moves the ends that counts are outside of by as much; false if none has noisy counts to hold out against, or all are inside
-    /// already.
-    pub(super) fn move_ends(&mut self, mu: &[f64]) -> bool {
+    /// Whether all counts are inside their intervals, but for a small share of the width.
+    pub(super) fn is_inside(&self, mu: &[f64]) -> bool {
         let is_inside = |(cell, mu): (&Cell, &f64)| {
             let width = (cell.most - cell.least).min(*mu) + 1.0;
             (mu - mu.clamp(cell.least, cell.most)).abs() <= INSIDE * width
         };
-        if self.noise == 0.0 || self.cells.iter().zip(mu).all(is_inside) {
-            return false;
-        }
+        self.cells.iter().zip(mu).all(is_inside)
+    }
+
+    /// Moves the ends that counts are outside of by as much.
+    pub(super) fn move_ends(&mut self, mu: &[f64]) {
         self.cells.iter_mut().zip(mu).for_each(|(cell, mu)| cell.moved = cell.outside(*mu));
-        true
+    }
+
+    /// By how many standard deviations the noisy counts of the worst table are further away than their noise explains, as
+    /// [`SquaredLoss::excess`]: a cell's share of the loss has the mean v/2 and the variance v²/2 at the true counts, with
+    /// v the part of its precision that has noise.
+    ///
+    /// [`SquaredLoss::excess`]: crate::estimation::SquaredLoss::excess
+    fn excess(&self, mu: &[f64]) -> f64 {
+        let of_table = |table: usize| {
+            let range = self.layout.range(table);
+            let (mut above, mut variance) = (0.0, 0.0);
+            for (cell, mu) in self.cells[range.clone()].iter().zip(&mu[range]) {
+                let off = mu - cell.mean;
+                above += 0.5 * (cell.precision * off * off - cell.noisy);
+                variance += 0.5 * cell.noisy * cell.noisy;
+            }
+            if variance > 0.0 { above / variance.sqrt() } else { 0.0 }
+        };
+        (0..self.layout.cliques().len()).map(of_table).fold(0.0, f64::max)
     }
 
     /// `½ Σ e s²` of the moves s: a fit inside all intervals has no more than this of the loss with moved ends.
@@ -222,7 +246,7 @@ impl MarginalLoss for TargetLoss {
             cell.precision * off * off + cell.edge * outside * outside
         };
         let value = self.constant + 0.5 * self.cells.iter().zip(mu).map(of_cell).sum::<f64>();
-        Misfit { value, excess: f64::INFINITY }
+        Misfit { value, excess: self.excess(mu) }
     }
 
     fn gradient(&self, mu: &[f64], gradient: &mut [f64]) {

@@ -359,7 +359,7 @@ impl<O: MarginalOracle> UnderTotals<O> {
         Error::invalid_specification(
             format!("the totals of {}", self.domain.describe(clique)),
             format!(
-                "{} records in {cell}, where all totals and impossible combinations together leave about {:.0}",
+                "{} records in {cell}, where the other totals and the records that are possible leave about {:.0}",
                 wanted[worst],
                 scale * found[worst]
             ),

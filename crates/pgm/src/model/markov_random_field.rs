@@ -62,9 +62,9 @@ impl MarkovRandomField {
         Self::with_oracle(oracle, estimate.potentials, total)
     }
 
-    /// The distribution of maximum entropy that has the exact ones of some tables and is nearest to the others, noisy, rounded or
-    /// suppressed ones, with what is known of the fit. Where all tables are published ones it needs no private table at
-    /// all. Exactly is to a part in 10⁹ of the records, or in 10⁶ where exact tables all but contradict one another.
+    /// A distribution that has the exact ones of some tables and is nearest to the others, noisy, rounded or suppressed ones, with
+    /// what is known of the fit; of those with its marginals the one of maximum entropy. Where all tables are published ones it
+    /// needs no private table at all. Exactly is to a part in 10⁹ of the records, or in 10⁶ where exact tables all but contradict one another.
     ///
     /// ```
     /// use jointly_pgm::{Clique, Domain, MarkovRandomField, Measurement};

@@ -129,6 +129,8 @@ fn noisy_tables_have_the_loss_of_squares_and_its_bound() {
     let ((a, b), (c, d)) = (loss.dual_parts(&first).unwrap(), squares.dual_parts(&first).unwrap());
     assert!((a - c).abs() < 1e-6 * a.abs() && (b - d).abs() < 1e-9 * b);
     assert!((loss.floor() - MarginalLoss::floor(&squares)).abs() < 1e-9 * loss.floor());
+    let (one, other) = (loss.misfit(&mu).excess, MarginalLoss::misfit(&squares, &mu).excess);
+    assert!(one > 1.0 && (one - other).abs() < 1e-9 * one, "{one} {other}");
     assert!((loss.smoothness() - MarginalLoss::smoothness(&squares)).abs() < 1e-12);
 }
 
@@ -170,6 +172,41 @@ fn the_bound_is_below_the_loss_wherever_it_is_looked_at() {
             gradient[at]
         );
     }
+}
+
+/// What no distribution has: the bound is then one of all distributions, inside the intervals or not.
+#[test]
+fn intervals_that_contradict_one_another_are_approached_and_the_bound_holds() {
+    let rng = &mut ChaCha20Rng::seed_from_u64(6);
+    let truth = Truth::new(rng);
+    let between = |of: &[usize], least: f64, most: f64, cells: usize| Target::Between {
+        clique: clique(of),
+        least: vec![least; cells],
+        most: vec![most; cells],
+    };
+    // At most 300 records by c, at least 400 by d.
+    let given = [
+        between(&[2], 0.0, 150.0, 2),
+        between(&[3], 134.0, 900.0, 3),
+        truth.noisy(&[2, 3], 9.0, rng),
+    ];
+    let targets = Targets::new(&domain(), given.clone(), Some(350.0)).unwrap();
+    let (model, certificate) = MarkovRandomField::fit_to(&targets).unwrap();
+    assert!(
+        certificate.lower_bound > 0.0 && certificate.lower_bound <= certificate.loss,
+        "{certificate:?}"
+    );
+    // Another distribution: the uniform one.
+    let loss = TargetLoss::new(&domain(), &given).unwrap();
+    let mu: Vec<f64> = MarkovRandomField::uniform(&domain(), 350.0)
+        .unwrap()
+        .marginals(loss.layout().cliques())
+        .unwrap()
+        .iter()
+        .flat_map(|table| table.values().to_vec())
+        .collect();
+    assert!(loss.misfit(&mu).value >= certificate.lower_bound);
+    assert!(given[0].off(&tables(&model, &given)[0]).iter().all(|off| (0.0..120.0).contains(off)));
 }
 
 #[test]
