@@ -147,8 +147,7 @@ pub(crate) fn evaluate(
             let page = Page {
                 names: tables.each_ref().map(Table::name),
                 schema: &schema,
-                real: &real.records,
-                synthetic: &synthetic.records,
+                tables: asked.weighted(&real, &synthetic)?,
                 measures: &measures,
             };
             write_text(path, &evaluation::render(&page)?)?;

@@ -1,9 +1,10 @@
 //! `jointly combine`: estimates, intervals and tests from a released table and its replicates. They cost no privacy.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use jointly::combine::{CombinedEstimate, Finding, Method, Statistic, Support, Target};
-use jointly::data::{Dataset, read_csv};
+use jointly::data::{Dataset, WholeTable, read_csv};
 use jointly::domain::Schema;
 use jointly::model::{ModelFile, ModelLimits};
 use jointly::synthesis::replicate_path;
@@ -33,20 +34,34 @@ pub(super) fn run(args: &CombineArgs, console: Console) -> Outcome {
     }
     let Some(accuracy) = &file.accuracy else {
         let model = args.model.display();
-        let text = "does not say what was measured (version 5 of the model file does): no statistic has an interval";
+        let text = if file.weight.is_some() {
+            "is of a population with known totals: what was measured of its sample does not say how far they are from it"
+        } else {
+            "does not say what was measured: no statistic has an interval"
+        };
         return Err(Failure::usage(format!("{model} {text}")));
     };
-    let statistics = args.statistics.parse(&file.schema, args.given.as_deref())?;
-    let released = read_csv(&args.synthetic, &file.schema)?;
+    if let Some(weight) = file.weight.as_ref().filter(|_| args.population) {
+        let text = format!(
+            "--population is of a random sample; the private records of {} have the weights of {weight}, which it takes \
+             replicate weights for",
+            args.model.display()
+        );
+        return Err(Failure::usage(text));
+    }
+    let (kept, schema) = file.written()?;
+    let accuracy = accuracy.of_attributes(&kept);
+    let statistics = args.statistics.parse(&schema, args.given.as_deref())?;
+    let released = released(&file, &schema, &args.synthetic)?;
     let replicates = (1..=args.tables).map(|number| {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
-        Ok(read_csv(&replicate_path(&args.synthetic, number), &file.schema)?)
+        Ok(read_csv(&replicate_path(&args.synthetic, number), &schema)?)
     });
     let replicates: Vec<Dataset> = replicates.collect::<Outcome<_>>()?;
     let target = if args.population { Target::Population } else { Target::PrivateTable };
     let mut results = Vec::with_capacity(statistics.len());
     for statistic in &statistics {
-        let found = statistic.combine(&file.schema, &released, &replicates, accuracy, target)?;
+        let found = statistic.combine(&schema, &released, &replicates, &accuracy, target)?;
         results.push((statistic, found));
     }
     let from_replicates = |finding: &Finding| {
@@ -63,11 +78,27 @@ pub(super) fn run(args: &CombineArgs, console: Console) -> Outcome {
         return console::json_result(&json!({
             "private": file.is_private,
             "target": target,
+            "weight": file.weight,
             "confidence": jointly::error_bars::CONFIDENCE,
             "statistics": results.iter().map(of).collect::<Vec<_>>(),
         }));
     }
-    console::result(&text(&results, target))
+    console::result(&text(&results, target, file.weight.as_deref()))
+}
+
+/// The released records: of a model of a population, members of it.
+fn released(file: &ModelFile, schema: &Schema, path: &Path) -> Outcome<Dataset> {
+    let Some(weight) = &file.weight else { return Ok(read_csv(path, schema)?) };
+    let table = WholeTable::read_weighted(path, schema, weight)?;
+    if table.weights.is_some() {
+        let table = path.display();
+        let text = format!(
+            "{table} has records with the weights of {weight}; combine reads members of the population, as `jointly sample` \
+             draws them from the model"
+        );
+        return Err(Failure::usage(text));
+    }
+    Ok(table.records)
 }
 
 impl StatisticArgs {
@@ -94,10 +125,15 @@ impl StatisticArgs {
     }
 }
 
-fn text(results: &[(&Statistic, Vec<Finding>)], target: Target) -> String {
-    let of = match target {
-        Target::PrivateTable => "the private table",
-        Target::Population => "the population that the private table is a random sample of",
+fn text(results: &[(&Statistic, Vec<Finding>)], target: Target, weight: Option<&str>) -> String {
+    let of = match (target, weight) {
+        (Target::PrivateTable, None) => "the private table".to_owned(),
+        (Target::PrivateTable, Some(weight)) => {
+            format!("the private table weighted by {weight}, by the mean of each bin")
+        }
+        (Target::Population, _) => {
+            "the population that the private table is a random sample of".to_owned()
+        }
     };
     let mut text = format!("95 % intervals for {of}:\n");
     for (statistic, findings) in results {

@@ -10,7 +10,7 @@ use jointly::synthesis::reserve_files;
 
 use super::args::EvaluateArgs;
 use super::console::{self, Console};
-use super::failure::{Failure, Outcome};
+use super::failure::Outcome;
 
 pub(super) fn run(args: &EvaluateArgs, console: Console) -> Outcome {
     let settings = &args.evaluation.0;
@@ -22,9 +22,6 @@ pub(super) fn run(args: &EvaluateArgs, console: Console) -> Outcome {
     if let Some(RulesSource::File(rules)) = &settings.rules {
         inputs.push(("--rules", rules));
     }
-    if settings.weight.is_some() && args.report.is_some() {
-        return Err(Failure::usage("--report cannot go with --weight: its charts count records"));
-    }
     let outputs: Vec<_> = args.report.iter().map(|path| ("--report", &**path)).collect();
     let _reserved = reserve_files(&inputs, &outputs, console.existing)?;
     let evaluation = settings.under(&Schema::read(&args.schema)?)?;
@@ -34,8 +31,7 @@ pub(super) fn run(args: &EvaluateArgs, console: Console) -> Outcome {
         let page = Page {
             names: [&args.private, &args.synthetic].map(|path| console::input_name(path)),
             schema: evaluation.schema(),
-            real: &real.records,
-            synthetic: &synthetic.records,
+            tables: evaluation.weighted(&real, &synthetic)?,
             measures: &measures,
         };
         write_text(path, &evaluation::render(&page)?)?;

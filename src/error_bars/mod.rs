@@ -3,17 +3,19 @@
 //! Let S be the records that are about to be published, fixed once they are drawn, and N the number of private records,
 //! public or released. For every clique r of the workload, `e_r = ‖M_r(D) − (N/|S|) M_r(S)‖₁` changes by at most 2 when a
 //! record is replaced and by at most 1 when one is added or removed, so that all of them together can be released with
-//! exact noise, as one vector. The intervals assume nothing about the model or the mechanism. Proofs:
+//! exact noise, as one vector. The intervals assume nothing about the model or the mechanism. Of a survey, the private records
+//! count by their weights, as shares of the largest one, and so a record changes an error by no more. Proofs:
 //! `docs/theory/sensitivities.md`, section 9; how to read the numbers: `docs/guide/error-bars.md`.
 
 mod named;
+mod released;
 mod shrink;
 
 pub(crate) use named::NamedErrors;
+pub(crate) use released::{ReleasedTable, Weighing};
 
 use serde::Serialize;
 
-use crate::data::{Dataset, Projectable};
 use crate::domain::Clique;
 use crate::error::Result;
 use crate::measurement::{Measurement, Provenance};
@@ -21,7 +23,7 @@ use crate::normal::upper_quantile;
 use crate::privacy::{
     Curator, L1Errors, NoiseForm, NoisyStatistics, PrivacyUnit, Rho, StatisticSensitivity,
 };
-use crate::query::{Workload, batches};
+use crate::query::{WeightedClique, Workload, batches};
 
 use shrink::{PublicFacts, shrunk};
 
@@ -93,6 +95,10 @@ pub struct LeftOut {
     /// Whether rare values were merged for the run. The published records have single values in place of merged ones, drawn
     /// by public shares and by what was measured; the errors are those of the merged values.
     pub merged_values: bool,
+    /// The survey weight by which private records count, if the release is of a population: each counts by the mean weight of its
+    /// bin. Weights differ within a bin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within_bins_of: Option<String>,
 }
 
 impl LeftOut {
@@ -111,6 +117,11 @@ impl LeftOut {
                     .to_owned(),
             );
         }
+        if let Some(weight) = &self.within_bins_of {
+            parts.push(format!(
+                "against the records weighted by the mean {weight} of their bin; what weights differ within a bin is not measured"
+            ));
+        }
         if parts.is_empty() { String::new() } else { format!(", {}", parts.join("; and ")) }
     }
 }
@@ -120,7 +131,8 @@ impl LeftOut {
 pub struct MeasuredErrors {
     /// The number of released records whose errors they are.
     pub records: usize,
-    /// N, the number of private records, public or released, by which errors in counts are divided.
+    /// N, the number of private records, public or released, by which errors in counts are divided; for a population its
+    /// number of members.
     pub total: f64,
     /// The workload error, `(Σ c_r)⁻¹ Σ c_r e_r / N` with the workload's weights. The interval covers with probability
     /// 95 %, whatever the mechanism did.
@@ -139,25 +151,25 @@ pub struct MeasuredErrors {
 impl MeasuredErrors {
     /// The errors that follow from the released numbers.
     ///
-    /// `noisy`: the result of [`measure`] on these records. `measurements`: those of the run. `total`: N. `unit`: of the
-    /// curator.
+    /// `noisy`: the result of [`measure`] on this table. `workload`: by [`ReleasedTable::workload`]. `measurements`: those of the
+    /// run. `total`: N. `unit`: of the curator.
     pub(crate) fn new(
         noisy: &NoisyStatistics,
-        records: &Dataset,
+        table: ReleasedTable<'_>,
         workload: &Workload,
         measurements: &[Measurement],
         total: Total,
         unit: &PrivacyUnit,
     ) -> Result<Self> {
         let beyond = unit.units().map(|units| (units.column().to_owned(), units.most()));
-        let left_out = LeftOut { beyond, merged_values: false };
+        let left_out = LeftOut { beyond, ..LeftOut::default() };
         // ‖M_r(D)‖₁ = n may be more than N where n is private.
         let most = if total.is_public { 2.0 } else { f64::INFINITY };
-        let total = total.records;
+        let (total, counts) = (total.records, total.records / table.unit());
         // A released number lies within half a step of the noisy error, and a step is ample for a mean.
-        let (step, stddev) = (StatisticSensitivity::GRID / total, noisy.stddev / total);
-        let values: Vec<f64> = noisy.values.iter().map(|value| value / total).collect();
-        let records_drawn = records.records();
+        let (step, stddev) = (StatisticSensitivity::GRID / counts, noisy.stddev / counts);
+        let values: Vec<f64> = noisy.values.iter().map(|value| value / counts).collect();
+        let records_drawn = table.records.records();
         if noisy.form == NoiseForm::Laplace {
             // P[|X| > t] = exp(−t/b) with b = σ/√2.
             let half = stddev / std::f64::consts::SQRT_2 * (1.0 / (1.0 - CONFIDENCE)).ln() + step;
@@ -176,7 +188,7 @@ impl MeasuredErrors {
         let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let none_above = (largest + upper_quantile(all) * stddev + step).clamp(0.0, most);
         let better = if values.len() <= MOST_SHRUNK {
-            shrunk(&values, stddev, &describe(records, workload, measurements)?)
+            shrunk(&values, stddev, &describe(table, workload, measurements)?)
         } else {
             None
         };
@@ -233,29 +245,30 @@ fn fixed(x: f64, half_width: f64) -> String {
     format!("{x:.digits$}")
 }
 
-/// N: the number of private records where it is public, otherwise a released number.
+/// N: the number of private records where it is public, otherwise a released number; of a population, that of its members.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Total {
     pub(crate) records: f64,
     pub(crate) is_public: bool,
 }
 
-/// Measures the errors of some records on a workload, at a cost of `rho`: one number per clique with discrete Gaussian
+/// Measures the errors of a table on a workload, at a cost of `rho`: one number per clique with discrete Gaussian
 /// noise, or, under a budget of pure ε, their mean with discrete Laplace noise.
 ///
-/// `records`: fixed before this access, and made only of released numbers, public tables and randomness. `total`: N.
+/// `table`: fixed before this access, and made only of released numbers, public tables and randomness. `workload`: by
+/// [`ReleasedTable::workload`]. `total`: N.
 ///
 /// # Errors
 /// Records over another domain, a marginal that cannot be counted, or as [`Curator::measure_l1_errors`].
 pub(crate) fn measure(
     curator: &mut Curator<'_>,
-    records: &Dataset,
+    table: ReleasedTable<'_>,
     workload: &Workload,
     total: Total,
     rho: Rho,
 ) -> Result<NoisyStatistics> {
-    curator.domain().check_same(records.domain(), "the released table")?;
-    let errors = errors(curator, records, workload, total.records)?;
+    table.check(curator.domain())?;
+    let errors = table.errors(curator, workload, total.records / table.unit())?;
     if curator.ledger().epsilon_limit().is_none() {
         return Ok(curator.measure_l1_errors(errors, NoiseForm::Gaussian, rho, PURPOSE)?);
     }
@@ -263,22 +276,6 @@ pub(crate) fn measure(
     let sum: f64 = weights.iter().sum();
     let weights: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
     Ok(curator.measure_mean_l1_error(&errors, &weights, NoiseForm::Laplace, rho, PURPOSE)?)
-}
-
-/// `‖M_r(D) − (N/|S|) M_r(S)‖₁` of every clique of the workload, in counts, sealed.
-fn errors(
-    curator: &Curator<'_>,
-    records: &Dataset,
-    workload: &Workload,
-    total: f64,
-) -> Result<L1Errors> {
-    let scale = total / records.records().max(1) as f64;
-    let mut errors = curator.marginals(&[])?.l1_errors();
-    for batch in batches(records.domain(), workload.weighted_cliques()) {
-        let cliques: Vec<Clique> = batch.iter().map(|c| c.clique.clone()).collect();
-        errors.extend(&l1_errors(curator, &cliques, &records.project_many(&cliques)?, scale)?)?;
-    }
-    Ok(errors)
 }
 
 /// `‖M_r(D) − scale v_r‖₁` of some cliques, in counts, sealed.
@@ -296,28 +293,29 @@ pub(crate) fn l1_errors(
 
 /// What is public about each marginal and may say something about its error.
 fn describe(
-    records: &Dataset,
+    table: ReleasedTable<'_>,
     workload: &Workload,
     measurements: &[Measurement],
 ) -> Result<Vec<PublicFacts>> {
     let whole = |m: &&Measurement| m.cell.is_none();
     let (private, public): (Vec<&Measurement>, Vec<&Measurement>) =
         measurements.iter().filter(whole).partition(|m| m.provenance == Provenance::Private);
-    let n = records.records().max(1) as f64;
+    let n = table.records.records().max(1) as f64;
     let within =
         |clique: &Clique, of: &[&Measurement]| of.iter().any(|m| clique.is_subset(&m.clique));
     let mut described = Vec::with_capacity(workload.len());
-    for batch in batches(records.domain(), workload.weighted_cliques()) {
-        let cliques: Vec<Clique> = batch.iter().map(|c| c.clique.clone()).collect();
-        for (clique, counts) in cliques.iter().zip(records.project_many(&cliques)?) {
-            let spread = |count: &u32| {
-                let p = f64::from(*count) / n;
-                (p * (1.0 - p) / n).sqrt()
-            };
+    let own = workload.weighted_cliques().iter();
+    let own: Vec<WeightedClique> =
+        own.map(|c| WeightedClique { clique: table.own(&c.clique), ..*c }).collect();
+    let mut cliques = workload.weighted_cliques().iter().map(|c| &c.clique);
+    for batch in batches(table.records.domain(), &own) {
+        let own: Vec<Clique> = batch.iter().map(|c| c.clique.clone()).collect();
+        for (shares, clique) in table.shares(&own)?.iter().zip(cliques.by_ref()) {
+            let spread = |p: &f64| (p * (1.0 - p) / n).max(0.0).sqrt();
             let pairs = shrink::pairs(clique);
             let supported = pairs.iter().filter(|(a, b)| within(&Clique::new([*a, *b]), &private));
             described.push(PublicFacts {
-                spread: counts.iter().map(spread).sum(),
+                spread: shares.iter().map(spread).sum(),
                 is_measured: within(clique, &private),
                 is_public: within(clique, &public),
                 supported: supported.count() as f64,

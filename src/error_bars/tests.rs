@@ -1,4 +1,4 @@
-use crate::data::Units;
+use crate::data::{Dataset, Units};
 use crate::domain::Domain;
 use crate::privacy::NeighboringRelation;
 use crate::query::WeightedClique;
@@ -19,7 +19,7 @@ fn errors(values: &[f64], stddev: f64, form: NoiseForm, is_public: bool) -> Meas
     let noisy = NoisyStatistics { values: values.to_vec(), stddev, form };
     let total = Total { records: 100.0, is_public };
     let unit = PrivacyUnit::of_record(NeighboringRelation::ReplaceOne);
-    MeasuredErrors::new(&noisy, &table(), &workload(), &[], total, &unit).unwrap()
+    MeasuredErrors::new(&noisy, (&table()).into(), &workload(), &[], total, &unit).unwrap()
 }
 
 #[test]
@@ -74,7 +74,8 @@ fn the_sentence_says_what_is_left_out() {
         NoisyStatistics { values: vec![20.0, 60.0], stddev: 2.0, form: NoiseForm::Gaussian };
     let total = Total { records: 100.0, is_public: false };
     let unit = PrivacyUnit::of_units(Units::new("home", 7).unwrap()).unwrap();
-    let of_units = MeasuredErrors::new(&noisy, &table(), &workload(), &[], total, &unit).unwrap();
+    let of_units =
+        MeasuredErrors::new(&noisy, (&table()).into(), &workload(), &[], total, &unit).unwrap();
     assert_eq!(of_units.left_out.beyond, Some(("home".to_owned(), 7)));
     let told = of_units.sentence();
     assert!(

@@ -54,9 +54,9 @@ impl CorrelationDifference {
     /// # Errors
     /// Tables over different domains, fewer than two attributes, a table without records, or a marginal too large to
     /// count.
-    pub fn between(real: &dyn Projectable, synthetic: &dyn Projectable) -> Result<Self> {
-        let domain = real.domain();
-        domain.check_same(synthetic.domain(), "the synthetic table")?;
+    pub fn between(real: &dyn Frequencies, synthetic: &dyn Frequencies) -> Result<Self> {
+        let domain = real.attributes();
+        domain.check_same(synthetic.attributes(), "the synthetic table")?;
         let pairs = Workload::all_k_way(domain, 2)?;
         let (mut pearson, mut cramers_v) = (Sums::default(), Sums::default());
         for batch in batches(domain, pairs.weighted_cliques()) {

@@ -9,6 +9,7 @@ use crate::data::read_text;
 use crate::data::{Dataset, Encoder};
 use crate::domain::{Domain, Kind, Schema, SchemaColumn};
 use crate::error::{Error, Result};
+use crate::evaluation::Weighted;
 
 /// Combinations of values that must not occur, read from JSON against a schema.
 ///
@@ -112,8 +113,19 @@ impl EditRules {
     /// # Errors
     /// A table over a domain other than the schema's.
     pub fn violations(&self, table: &Dataset) -> Result<EditViolations> {
+        self.violations_of(table.into())
+    }
+
+    /// As [`violations`](Self::violations), with shares of the weighted table.
+    ///
+    /// # Errors
+    /// As [`violations`](Self::violations).
+    pub fn violations_of(&self, weighted: Weighted<'_>) -> Result<EditViolations> {
+        let table = weighted.records;
         self.domain.check_same(table.domain(), "the table under edit rules")?;
-        let share = |count: u64| count as f64 / table.records().max(1) as f64;
+        let share = |violated: &[bool]| {
+            weighted.share(violated.iter().enumerate().filter(|(_, v)| **v).map(|(at, _)| at))
+        };
         let mut any = vec![false; table.records()];
         let mut rules = Vec::with_capacity(self.rules.len());
         for rule in &self.rules {
@@ -127,11 +139,11 @@ impl EditRules {
             rules.push(RuleViolations {
                 name: rule.name.clone(),
                 violations,
-                share: share(violations),
+                share: share(&violated),
             });
         }
         let violating = any.iter().filter(|v| **v).count() as u64;
-        Ok(EditViolations { violating, share: share(violating), rules })
+        Ok(EditViolations { violating, share: share(&any), rules })
     }
 }
 

@@ -40,6 +40,23 @@ pub struct Weighted<'a> {
     pub weights: Option<&'a [f64]>,
 }
 
+impl<'a> From<&'a Dataset> for Weighted<'a> {
+    fn from(records: &'a Dataset) -> Self {
+        Self { records, weights: None }
+    }
+}
+
+impl Weighted<'_> {
+    /// The share of the table that some of its records are.
+    pub(super) fn share(&self, records: impl IntoIterator<Item = usize>) -> f64 {
+        let Some(weights) = self.weights else {
+            return records.into_iter().count() as f64 / self.records.records().max(1) as f64;
+        };
+        let found: f64 = records.into_iter().map(|record| weights[record]).sum();
+        found / weights.iter().sum::<f64>().max(f64::MIN_POSITIVE)
+    }
+}
+
 impl Frequencies for Weighted<'_> {
     fn attributes(&self) -> &Domain {
         self.records.domain()

@@ -167,15 +167,17 @@ impl Evaluation {
         let rng = || ChaCha20Rng::seed_from_u64(DRAW_SEED);
         let k_marginal = || {
             let (k, draws) = (self.settings.k as usize, self.settings.draws);
-            KMarginalScore::between(one, other, k, draws.map(|draws| draws as usize), &mut rng())
+            let (draws, mut rng) = (draws.map(|draws| draws as usize), rng());
+            KMarginalScore::between(real_weighted, synthetic_weighted, k, draws, &mut rng)
         };
         let violations = |rules: &EditRules| -> Result<EditComparison> {
-            let (real, synthetic) = (rules.violations(one)?, rules.violations(other)?);
-            Ok(EditComparison { real, synthetic })
+            let real = rules.violations_of(*real_weighted)?;
+            Ok(EditComparison { real, synthetic: rules.violations_of(*synthetic_weighted)? })
         };
         let by_groups =
             |groups: &Clique| GroupScore::default().between(one, other, groups, &mut rng());
-        let (numbers, regressions) = self.of_numbers(real, synthetic)?;
+        let weighted = [*real_weighted, *synthetic_weighted];
+        let (numbers, regressions) = self.of_numbers(real, synthetic, weighted)?;
         Ok(Measures {
             private: false,
             weight: self.settings.weight.clone(),
@@ -189,7 +191,7 @@ impl Evaluation {
                 .then(|| PropensityScore::between(one, other))
                 .transpose()?,
             correlation: asked(Measure::Correlation)
-                .then(|| CorrelationDifference::between(one, other))
+                .then(|| CorrelationDifference::between(real_weighted, synthetic_weighted))
                 .transpose()?,
             unique_matches: asked(Measure::UniqueMatches)
                 .then(|| UniqueMatches::between(one, other))
@@ -207,7 +209,10 @@ impl Evaluation {
     }
 
     /// Both tables, weighted if that was asked for. A synthetic table without weights is one of members of the population.
-    fn weighted<'t>(
+    ///
+    /// # Errors
+    /// A real table without the weights.
+    pub fn weighted<'t>(
         &self,
         real: &'t WholeTable,
         synthetic: &'t WholeTable,
@@ -252,11 +257,8 @@ impl Evaluation {
         &self,
         real: &WholeTable,
         synthetic: &WholeTable,
+        weighted: [Weighted<'_>; 2],
     ) -> Result<(Option<NumberComparison>, Vec<RegressionComparison>)> {
-        if self.settings.weight.is_some() {
-            // Means and quartiles count records.
-            return Ok((None, Vec::new()));
-        }
         let (Some(own), Some(other)) = (&real.numbers, &synthetic.numbers) else {
             if self.regressions.is_empty() {
                 return Ok((None, Vec::new()));
@@ -265,9 +267,10 @@ impl Evaluation {
             return Err(Error::invalid_specification("the regressions", found, expected));
         };
         let (columns, tables) = ([own, other], [&real.records, &synthetic.records]);
-        let mut numbers = NumberComparison::between(own, other)?;
+        let weights = weighted.map(|table| table.weights);
+        let mut numbers = NumberComparison::between_weighted(columns, weights)?;
         if let Some(by) = &self.by {
-            numbers = numbers.by(by, &self.schema, columns, tables)?;
+            numbers = numbers.by(by, &self.schema, columns, weighted)?;
         }
         let regressions = self.regressions.iter();
         let regressions = regressions.map(|asked| asked.compare(&self.schema, columns, tables));

@@ -99,7 +99,8 @@ settings! {
         /// Column with the survey weight of each record: errors are then those of the weighted table. A synthetic table without the
         /// column is one of members of the population.
         ///
-        /// With the workload error and `singles-and-pairs`: `docs/guide/surveys.md`.
+        /// Not with what is about records: the measures `propensity` and `unique-matches`, `--groups`, `--regress`, `--predict`
+        /// and `--unit`. `docs/guide/surveys.md`
         weight: Option<String> = None, Measures, Form::Text, "COLUMN";
         /// Column that identifies the unit of each record in both tables, such as a household; adds measures unit by unit.
         unit: Option<String> = None, Units, Form::Text, "COLUMN";
@@ -161,7 +162,8 @@ impl EvaluationSettings {
         })
     }
 
-    /// Refuses a weight that is an attribute, and what is not weighted.
+    /// Refuses a weight that is an attribute, and what cannot be weighted: matches and scores of single records, and regressions
+    /// and classifiers, whose intervals and tests would be wrong.
     fn check_weight(&self, schema: &Schema) -> Result<()> {
         let Some(name) = &self.weight else { return Ok(()) };
         if schema.domain().position(name).is_some() {
@@ -170,10 +172,9 @@ impl EvaluationSettings {
             return Err(Error::invalid_specification("the survey weight", found, expected));
         }
         let others = [
-            ("another measure", self.measures.iter().any(|m| *m != Measure::SinglesAndPairs)),
-            ("edit rules", self.rules.is_some()),
+            ("the propensity score", self.measures.contains(&Measure::Propensity)),
+            ("unique matches", self.measures.contains(&Measure::UniqueMatches)),
             ("groups", !self.groups.is_empty()),
-            ("comparisons by attributes", !self.by.is_empty()),
             ("regressions", !self.regress.is_empty()),
             ("classifiers", !self.predict.is_empty()),
             ("units", self.unit.is_some()),
@@ -181,7 +182,7 @@ impl EvaluationSettings {
         match others.into_iter().find(|(_, is_given)| *is_given) {
             None => Ok(()),
             Some((second, _)) => {
-                let (first, why) = ("a survey weight", "it would count records without weights");
+                let (first, why) = ("a survey weight", "it is about records, whatever they weigh");
                 Err(Contradiction::Together { first, second, why }.into())
             }
         }

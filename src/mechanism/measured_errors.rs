@@ -4,11 +4,12 @@ use sha2::{Digest, Sha256};
 
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::error_bars::{self, MeasuredErrors, Total};
+use crate::error_bars::{self, MeasuredErrors, ReleasedTable, Total, Weighing};
 use crate::mechanism::Release;
 use crate::model::Accuracy;
 use crate::privacy::files::hex;
 use crate::privacy::{Curator, Inputs, LedgerEntry, NoiseMechanism, NoisyStatistics, Rho};
+use crate::survey::Weight;
 
 impl Release {
     /// Measures the errors of the records that are about to be published, on the workload, with what was set aside
@@ -40,17 +41,63 @@ impl Release {
     /// # Ok::<(), jointly::Error>(())
     /// ```
     pub fn measure_errors(&mut self, curator: &mut Curator<'_>, records: &Dataset) -> Result<()> {
+        self.measure_errors_of(curator, records.into())
+    }
+
+    /// As [`measure_errors`](Self::measure_errors), for records of the population that the private table is a sample of: the
+    /// errors are those against the private records, each counted by the mean weight of its bin.
+    ///
+    /// `records`: without the weight. `weights`: of these records; `None` if they count the same. `weight`: of the private ones.
+    /// `total`: the sum of the weights of the private ones, public or released ([`ReleasedPopulation::weighted`]); if it is not
+    /// the true one, errors are as much larger.
+    ///
+    /// [`ReleasedPopulation::weighted`]: crate::mechanism::ReleasedPopulation::weighted
+    ///
+    /// # Errors
+    /// As [`measure_errors`](Self::measure_errors), and weights that do not fit the records.
+    pub fn measure_weighted_errors(
+        &mut self,
+        curator: &mut Curator<'_>,
+        records: &Dataset,
+        weights: Option<&[f64]>,
+        weight: &Weight,
+        total: f64,
+    ) -> Result<()> {
+        let population = Some(Weighing { weight, total, of_released: weights });
+        self.measure_errors_of(curator, ReleasedTable { records, population })?;
+        if let Some(errors) = &mut self.errors {
+            let name = curator.domain().name(weight.attribute);
+            errors.left_out.within_bins_of = Some(name.to_owned());
+        }
+        Ok(())
+    }
+
+    fn measure_errors_of(
+        &mut self,
+        curator: &mut Curator<'_>,
+        table: ReleasedTable<'_>,
+    ) -> Result<()> {
         let cost = self.cost_of_errors(curator)?;
+        let workload = table.workload(&self.workload, curator.domain())?;
+        let total = self.total(curator, table);
         let is_pure = curator.ledger().epsilon_limit().is_some();
-        let numbers = if is_pure { 1 } else { self.workload.len() };
-        let inputs = || Inputs::default().with("released records", [hash(records)]);
+        let numbers = if is_pure { 1 } else { workload.len() };
+        let inputs = || Inputs::default().with("released records", [hash(table)]);
+        let begun = self.rounds.last().map_or(0, |round| round.round);
         let noisy = curator.once(
             "errors of the released table",
             inputs,
-            |curator| self.measured(curator, records, cost),
+            |curator| {
+                // In a round of their own.
+                curator.begin_round(begun.max(curator.round()).saturating_add(1))?;
+                error_bars::measure(curator, table, &workload, total, cost)
+            },
             |noisy, entries| check_paid(noisy, entries, cost, numbers),
         )?;
-        self.take_errors(curator, records, &noisy)
+        let (measurements, unit) = (&self.measurements, curator.unit());
+        let errors = MeasuredErrors::new(&noisy, table, &workload, measurements, total, unit)?;
+        (self.errors, self.ledger) = (Some(errors), curator.ledger().clone());
+        Ok(())
     }
 
     /// The errors of the released records, if they were measured.
@@ -58,7 +105,7 @@ impl Release {
         self.errors.as_ref()
     }
 
-    /// What is known about the accuracy of single counts, for [`Model::ask_with`](crate::model::Model::ask_with).
+    /// What is known about the accuracy of single counts of what the model is of, for [`Model::ask_with`](crate::model::Model::ask_with).
     pub fn accuracy(&self) -> Accuracy {
         let entries = || self.ledger.entries().iter().map(|entry| &entry.mechanism);
         let is_laplace =
@@ -68,8 +115,9 @@ impl Release {
             let best = error.best();
             (error.clique.clone(), best.estimate.max(best.upper / 2.0))
         });
-        // Where N is private, its own error comes on top of that of the frequencies.
-        let errors_at_most = self.errors.iter().filter(|_| self.relation.has_public_total());
+        // Where N is private, its own error comes on top of that of the frequencies. That of a population is.
+        let is_public = self.relation.has_public_total() && self.population.is_none();
+        let errors_at_most = self.errors.iter().filter(|_| is_public);
         let marginals = errors_at_most.flat_map(|errors| &errors.marginals);
         let at_most = marginals.map(|error| (error.clique.clone(), error.measured.upper));
         Accuracy {
@@ -78,7 +126,7 @@ impl Release {
             is_laplace: entries().any(is_laplace),
             errors: errors.collect(),
             total: self.errors.as_ref().map_or_else(|| self.model.total(), |errors| errors.total),
-            ..Accuracy::of(&self.measurements)
+            ..Accuracy::of(&self.measured_of_model().unwrap_or_default())
         }
     }
 
@@ -98,34 +146,12 @@ impl Release {
         part.ok_or_else(|| Error::invalid_budget("rho of the released table's errors", 0, expected))
     }
 
-    /// Measures the errors, in a round of their own.
-    fn measured(
-        &self,
-        curator: &mut Curator<'_>,
-        records: &Dataset,
-        cost: Rho,
-    ) -> Result<NoisyStatistics> {
-        let last = self.rounds.last().map_or(0, |round| round.round).max(curator.round());
-        curator.begin_round(last.saturating_add(1))?;
-        error_bars::measure(curator, records, &self.workload, self.total(curator), cost)
-    }
-
-    fn take_errors(
-        &mut self,
-        curator: &Curator<'_>,
-        records: &Dataset,
-        noisy: &NoisyStatistics,
-    ) -> Result<()> {
-        let total = self.total(curator);
-        let (workload, unit) = (&self.workload, curator.unit());
-        let errors =
-            MeasuredErrors::new(noisy, records, workload, &self.measurements, total, unit)?;
-        (self.errors, self.ledger) = (Some(errors), curator.ledger().clone());
-        Ok(())
-    }
-
-    /// N: the number of private records, or what the model stands for where that number is private.
-    fn total(&self, curator: &Curator<'_>) -> Total {
+    /// N: the number of private records, or what the model stands for where that number is private; of weighted records, the
+    /// sum of their weights.
+    fn total(&self, curator: &Curator<'_>, table: ReleasedTable<'_>) -> Total {
+        if let Some(Weighing { weight, total, .. }) = table.population {
+            return Total { records: total.max(weight.largest()), is_public: false };
+        }
         let public = curator.records();
         let records = public.map_or_else(|| self.model.total(), |records| records as f64);
         Total { records: records.max(1.0), is_public: public.is_some() }
@@ -153,13 +179,17 @@ fn check_paid(
     Err("the measured errors do not match their ledger entry")
 }
 
-/// SHA-256 of the records' codes, in order. They are public.
-fn hash(records: &Dataset) -> String {
+/// SHA-256 of the records' codes, in order, and of their weights. They are public.
+fn hash(table: ReleasedTable<'_>) -> String {
+    let ReleasedTable { records, population } = table;
     let mut hash = Sha256::new();
     hash.update((records.records() as u64).to_le_bytes());
     for column in records.columns() {
         let codes: Vec<u8> = column.iter().flat_map(u32::to_le_bytes).collect();
         hash.update(codes);
+    }
+    if let Some(weights) = population.and_then(|population| population.of_released) {
+        hash.update(weights.iter().flat_map(|weight| weight.to_le_bytes()).collect::<Vec<u8>>());
     }
     hex(&hash.finalize())
 }

@@ -60,6 +60,8 @@ pub use replication::Replication;
 pub use residual_planner::ResidualPlanner;
 pub use run::{FitRecord, ModelState, RoundRecord, Run, Shares, expert_kind::ExpertKind};
 
+use std::borrow::Cow;
+
 use rand::Rng;
 use serde::Serialize;
 
@@ -73,6 +75,7 @@ use crate::model::{Drawing, Model, ModelFile};
 use crate::observe::Observer;
 use crate::privacy::{Curator, Ledger, NeighboringRelation};
 use crate::query::Workload;
+use crate::survey::Weight;
 
 /// The input of a mechanism, apart from the records.
 #[derive(Clone, Copy, Debug)]
@@ -175,8 +178,8 @@ pub struct Release {
     pub rounds: Vec<RoundRecord>,
     /// How far the public tables were trusted; `None` if the mechanism does not say.
     pub public_trust: Option<PublicTrust>,
-    /// Of what population the model is, if it is not of the private records: then measurements and certificate, which are of the
-    /// sample, are not about it.
+    /// Of what population the model is, if it is not of the private records: then measurements and certificate are of the sample
+    /// ([`Release::measured_of_model`]).
     pub population: Option<ReleasedPopulation>,
     /// The errors of the released records, if they were measured ([`Release::measure_errors`]).
     pub errors: Option<MeasuredErrors>,
@@ -209,6 +212,13 @@ pub struct PublicTrust {
 pub struct ReleasedPopulation {
     /// The attribute with the survey weight.
     pub weight: Option<String>,
+    /// The sum of the weights of the sample, by its model; `None` without weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weighted: Option<f64>,
+    /// The weight, if it alone makes the population of the sample: with totals, what was measured of the sample does not say how
+    /// many members of the population there are.
+    #[serde(skip)]
+    pub weighted_alone: Option<Weight>,
     /// The number of records that the model of the sample represents.
     pub sampled: u64,
     /// The names of the totals that hold.
@@ -244,6 +254,22 @@ impl Release {
         self.measurements.get(round.measurements.clone()).unwrap_or_default()
     }
 
+    /// The measurements as ones of what the model is of: those of the run, or of a weighted sample each with the weight. `None` if
+    /// they do not say anything about it.
+    pub fn measured_of_model(&self) -> Option<Cow<'_, [Measurement]>> {
+        let Some(population) = &self.population else {
+            return Some(Cow::Borrowed(&self.measurements));
+        };
+        let weight = population.weighted_alone.as_ref()?;
+        let domain = self.model.domain();
+        // Noise that is not independent in the bins of the weight does not add up to a known one.
+        let known = self
+            .measurements
+            .iter()
+            .filter(|m| self.has_independent_noise || m.provenance != Provenance::Private);
+        Some(known.filter_map(|measurement| weight.weighted(domain, measurement)).collect())
+    }
+
     /// The number of marginals measured privately, and the number taken from public tables.
     pub fn provenances(&self) -> (usize, usize) {
         let is_private = |m: &&Measurement| m.provenance == Provenance::Private;
@@ -257,7 +283,7 @@ impl Release {
             schema,
             model: self.model.clone(),
             refined_on: self.workload.cliques(),
-            accuracy: self.population.is_none().then(|| self.accuracy()),
+            accuracy: self.measured_of_model().map(|_| self.accuracy()),
             linked: None,
             weight: self.population.as_ref().and_then(|population| population.weight.clone()),
             mechanism: self.mechanism.to_owned(),

@@ -99,6 +99,28 @@ impl Accuracy {
         }
     }
 
+    /// What is known of some attributes: their positions become 0, 1, … in this order, which is ascending.
+    #[must_use]
+    pub fn of_attributes(&self, kept: &[usize]) -> Self {
+        let renamed = |clique: &Clique| -> Option<Clique> {
+            let places = clique.iter().map(|at| kept.binary_search(&at).ok());
+            places.collect::<Option<Vec<usize>>>().map(Clique::new)
+        };
+        let errors = |all: &[(Clique, f64)]| {
+            all.iter().filter_map(|(clique, error)| Some((renamed(clique)?, *error))).collect()
+        };
+        let measured = self.measured.iter();
+        let measured =
+            measured.filter_map(|m| Some(Measurement { clique: renamed(&m.clique)?, ..m.clone() }));
+        Self {
+            measured: measured.collect(),
+            public: self.public.iter().filter_map(renamed).collect(),
+            errors: errors(&self.errors),
+            at_most: errors(&self.at_most),
+            ..*self
+        }
+    }
+
     /// What the counts of a marginal rest on, and an interval for each of its cells, row-major; `None` if the marginal was
     /// neither measured nor part of one whose error was.
     ///

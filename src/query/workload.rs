@@ -270,6 +270,20 @@ impl Workload {
         Self::new(others.iter().cloned().chain(scaled), domain)
     }
 
+    /// The cliques without an attribute; if all have it, they are taken without it, and those that were it alone left out.
+    ///
+    /// # Errors
+    /// Nothing is left.
+    pub fn without(&self, attribute: usize, domain: &Domain) -> Result<Self> {
+        let cliques = || self.cliques.iter().cloned();
+        if !self.cliques.iter().all(|c| c.clique.contains(attribute)) {
+            return Self::new(cliques().filter(|c| !c.clique.contains(attribute)), domain);
+        }
+        let own = Clique::new([attribute]);
+        let rest = cliques().map(|c| WeightedClique { clique: c.clique.difference(&own), ..c });
+        Self::new(rest.filter(|c| !c.clique.is_empty()), domain)
+    }
+
     /// W-down: every non-empty subset of a clique of it, once, by size and then lexicographic.
     pub fn downward_closure(&self) -> Vec<Clique> {
         let mut closure: BTreeSet<(usize, Clique)> = BTreeSet::new();

@@ -161,12 +161,9 @@ fn public_counts(table: &PublicData, clique: &Clique, weight: Option<&Weight>) -
 
 /// The most precise measurement of an attribute: the one with the least noise after summing out other attributes.
 fn measured(content: &Content<'_>, clique: &Clique, merge: usize) -> Result<Option<Bars>> {
-    if content.release.population.is_some() {
-        // It is of the sample.
-        return Ok(None);
-    }
+    let Some(measurements) = content.release.measured_of_model() else { return Ok(None) };
     let domain = content.release.model.domain();
-    let noisy = content.release.measurements.iter();
+    let noisy = measurements.iter();
     let noisy = noisy.filter(|m| m.stddev > 0.0 && m.cell.is_none());
     let summed = |m: &&Measurement| {
         let cells = |c| domain.cells(c).unwrap_or(u64::MAX) as f64;

@@ -71,9 +71,17 @@ impl Population {
 
     /// The number of members of the population.
     fn total(&self, sample: &Model) -> Result<f64> {
-        if let Some(totals) = &self.totals {
-            return Ok(totals.total());
+        match &self.totals {
+            Some(totals) => Ok(totals.total()),
+            None => Ok(self.weighted_total(sample)?),
         }
+    }
+
+    /// The sum of the weights of a sample, by its model: the number of its records, if they have none.
+    ///
+    /// # Errors
+    /// A model without the attribute of the weight.
+    pub fn weighted_total(&self, sample: &Model) -> Result<f64> {
         let Some(Weight { attribute, means }) = &self.weight else { return Ok(sample.total()) };
         let counts = &sample.marginals(&[Clique::new([*attribute])])?[0];
         Ok(counts.values().iter().zip(means).map(|(count, mean)| count * mean).sum())

@@ -22,6 +22,8 @@ pub struct Released {
     pub rows: Dataset,
     /// Their schema. The weights of weighted records are the values of its numeric column, one for each record.
     pub schema: Schema,
+    /// The weights, as they are written; `None` if records count the same.
+    pub weights: Option<Vec<f64>>,
     /// The largest difference between a total, scaled to the number of records, and the records, or their weights, in its cell;
     /// `None` without totals.
     pub largest_difference: Option<f64>,
@@ -77,7 +79,7 @@ impl Population {
             (rows, largest_difference) = (adjusted.rows, Some(adjusted.largest_difference));
         }
         let (rows, schema) = self.without_weight(rows, draw.schema)?;
-        Ok(Released { rows, schema, largest_difference })
+        Ok(Released { rows, schema, weights: None, largest_difference })
     }
 
     /// Records of a domain without its weight, with their schema.
@@ -119,8 +121,9 @@ impl Population {
                 largest_difference = Some(largest);
             }
         }
+        weights.iter_mut().for_each(|weight| *weight = rounded(*weight));
         let (rows, schema) = self.with_weights(&rows, &weights, draw.schema)?;
-        Ok(Released { rows, schema, largest_difference })
+        Ok(Released { rows, schema, weights: Some(weights), largest_difference })
     }
 
     /// How many times as likely a record is in the population as in the sample, but for a common factor. Of a graphical model it

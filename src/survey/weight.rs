@@ -1,7 +1,8 @@
 //! The survey weight of a record.
 
-use crate::domain::{Kind, Schema};
+use crate::domain::{Clique, Domain, Kind, Schema};
 use crate::error::{Error, Result};
+use crate::measurement::Measurement;
 use crate::model::bin_mean;
 
 /// An attribute that says how many members of the population a record stands for.
@@ -17,6 +18,38 @@ pub struct Weight {
 const LEAST: f64 = 1e-9;
 
 impl Weight {
+    /// The largest mean weight.
+    pub fn largest(&self) -> f64 {
+        self.means.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// A measurement of the sample as one of the population: each record counts by the mean weight of its bin. `None` for one that
+    /// does not say how many records of each weight there are.
+    ///
+    /// The noise of a weighted count is a sum over the bins, so its standard deviation is `σ ‖m‖₂`, where that in different cells
+    /// is independent.
+    pub fn weighted(&self, domain: &Domain, measurement: &Measurement) -> Option<Measurement> {
+        let (own, bins) = (Clique::new([self.attribute]), self.means.len());
+        let Measurement { clique, cell, values, stddev, provenance } = measurement;
+        let rest = clique.difference(&own);
+        if cell.is_some() || rest.len() == clique.len() || rest.is_empty() {
+            return None;
+        }
+        let after = clique.iter().filter(|at| *at > self.attribute);
+        let stride: usize = after.map(|at| domain.cardinality(at)).product();
+        let mut weighted = Vec::with_capacity(values.len() / bins);
+        for block in values.chunks_exact(stride * bins) {
+            let terms = |at: usize| {
+                let counts = block.iter().skip(at).step_by(stride);
+                self.means.iter().zip(counts).map(|(mean, count)| mean * count).sum::<f64>()
+            };
+            weighted.extend((0..stride).map(terms));
+        }
+        let norm = self.means.iter().map(|mean| mean * mean).sum::<f64>().sqrt();
+        let (values, stddev, provenance) = (weighted, norm * stddev, provenance.clone());
+        Some(Measurement { clique: rest, cell: None, values, stddev, provenance })
+    }
+
     /// The weight of a schema whose attribute `name` counts it in bins ([`Schema::with_weight`]).
     ///
     /// # Errors

@@ -55,8 +55,19 @@ impl ResolvedJob<'_> {
         let sampled = release.records();
         let records = self.rows()?.unwrap_or(sampled);
         if self.is_of_population() {
-            let Released { rows, schema, .. } =
+            let Released { rows, schema, weights, .. } =
                 self.of_population(&mut release, tables, records, &mut rng)?;
+            if self.error_share.is_some()
+                && let Some(weight) = &tables.population.weight
+            {
+                let attributes = match &weights {
+                    Some(_) => &tables.population.without_weight(rows.clone(), &schema)?.0,
+                    None => &rows,
+                };
+                let total = release.population.as_ref().and_then(|population| population.weighted);
+                let (weights, total) = (weights.as_deref(), total.unwrap_or_default());
+                release.measure_weighted_errors(curator, attributes, weights, weight, total)?;
+            }
             return Ok(Drawn { release, rows, schema, sampled, units: None, rng });
         }
         let rows = release.rows(records, self.draw, &mut rng)?;

@@ -62,13 +62,14 @@ settings! {
         /// of the records.
         ///
         /// The weight is counted in bins, of the schema or else of the public tables' files: `docs/guide/surveys.md`. Not with
-        /// `--unit-columns`, `--compress`, `--error-share` or `--tables`.
+        /// `--unit-columns`, `--compress` or `--tables`.
         weight: Option<String> = None, Tables, Form::Text, "COLUMN";
         /// A table of counts that is public, such as a published one: it holds in the release; the ledger calls it NAME
         /// [default: its file name]; repeatable.
         ///
         /// CSV with a column of counts and columns of the schema; the sum is the population. Free, so it must not come from the
-        /// private table: `docs/guide/surveys.md`. Not with `--unit-columns`, `--compress`, `--error-share` or `--tables`.
+        /// private table: `docs/guide/surveys.md`. Not with `--unit-columns`, `--compress` or `--tables`; with `--error-share` only
+        /// together with `--weight`.
         totals: Vec<PublicFile> = Vec::new(), Tables, Form::NamedFiles, "[NAME=]FILE";
         /// A table of counts, as of `--totals`, that was taken from the private records and is released as it is: the
         /// guarantee then holds only among tables that share it; repeatable.

@@ -6,15 +6,19 @@ use rand::rngs::ChaCha20Rng;
 
 use crate::data::{Protection, PublishedTable, read_published, weight_bins};
 use crate::domain::{Clique, Domain, Schema};
-use crate::error::{Contradiction, Error, Result};
+use crate::error::{CommonError, Contradiction, Error, Result};
 use crate::estimation::{Target, Targets};
 use crate::mechanism::{Release, ReleasedPopulation};
 use crate::model::MarkovRandomField;
 use crate::observe::{Event, Notice, Observer};
+use crate::privacy::MOST_WEIGHTED_VALUES;
 use crate::query::{WeightedClique, Workload};
 use crate::survey::{Draw, Emission, Population, Released, Weight};
 use crate::synthesis::job::ResolvedJob;
 use crate::synthesis::{PublicFile, Tables};
+
+/// Most cells of a marginal with the weight: 2³⁰, or 4 GiB of counts.
+const MOST_CELLS: u64 = 1 << 30;
 
 impl ResolvedJob<'_> {
     /// Whether the release is of a population.
@@ -44,8 +48,9 @@ impl ResolvedJob<'_> {
         if self.compress.is_some() {
             return together("merging", "totals and weights are of the values as they are");
         }
-        if self.error_share.is_some() {
-            return together("an error share", "it measures errors against unweighted records");
+        if self.error_share.is_some() && self.weight.is_none() {
+            let why = "the private records alone do not show what is wrong with a population: it takes their weights";
+            return together("an error share", why);
         }
         if self.replicates() > 0 {
             let why =
@@ -130,6 +135,39 @@ impl ResolvedJob<'_> {
         Ok(Population { weight, totals: targets.totals().cloned() })
     }
 
+    /// The marginals against which the errors of a weighted release are measured. Refuses, before anything is read or spent, what
+    /// cannot be counted.
+    pub(super) fn counted_for_errors(
+        &self,
+        workload: &Workload,
+        domain: &Domain,
+        population: &Population,
+    ) -> Result<Vec<Clique>> {
+        let Some(weight) = population.weight.as_ref().filter(|_| self.error_share.is_some()) else {
+            return Ok(Vec::new());
+        };
+        let place = format!("the survey weight '{}'", domain.name(weight.attribute));
+        let values = weight.means.len();
+        if values > MOST_WEIGHTED_VALUES {
+            let (found, most) = (format!("{values} bins"), MOST_WEIGHTED_VALUES);
+            let expected = format!("at most {most}, to measure errors with an error share");
+            return Err(Error::invalid_specification(place, found, expected));
+        }
+        let own = Clique::new([weight.attribute]);
+        let cliques = workload.without(weight.attribute, domain)?.cliques();
+        let counted: Vec<Clique> = cliques.iter().map(|clique| clique.union(&own)).collect();
+        let cells = |clique: &&Clique| domain.cells(clique).is_none_or(|cells| cells > MOST_CELLS);
+        match counted.iter().find(cells) {
+            None => Ok(counted),
+            Some(clique) => {
+                let name =
+                    format!("marginal {}, whose error is to be measured", domain.describe(clique));
+                let cells = domain.cells(clique).map(|cells| cells as f64);
+                Err(CommonError::too_large(name, cells, MOST_CELLS as f64, "cells").into())
+            }
+        }
+    }
+
     /// Makes the model of a release that of the population, and draws its records.
     pub(super) fn of_population(
         &self,
@@ -141,6 +179,7 @@ impl ResolvedJob<'_> {
         let population = &tables.population;
         let measured = release.measurements.iter().filter(|one| one.cell.is_none());
         let measured: Vec<Clique> = measured.map(|one| one.clique.clone()).collect();
+        let weighted = Some(population.weighted_total(&release.model)?);
         let model = population.of(&release.model, &measured, rng)?;
         let sample = std::mem::replace(&mut release.model, model);
         let refined_on = release.workload.cliques();
@@ -149,6 +188,8 @@ impl ResolvedJob<'_> {
         let released = population.rows((&sample, &release.model), self.emit, draw, rng)?;
         release.population = Some(ReleasedPopulation {
             weight: self.weight.clone(),
+            weighted: weighted.filter(|_| self.weight.is_some()),
+            weighted_alone: population.weight.clone().filter(|_| population.totals.is_none()),
             sampled: sample.records() as u64,
             totals: self.known_tables().map(|file| file.name.clone()).collect(),
             largest_difference: released.largest_difference,

@@ -158,8 +158,11 @@ impl Tables {
         job.check_linked_public(&public, &domain)?;
         // Before the private table is read: a mistake in a file of totals costs nothing then.
         let population = job.population(&schema, observer)?;
+        let for_errors = job.counted_for_errors(&workload, &domain, &population)?;
         let private = if job.counted {
-            let plan = CountPlan::new(&of_files, &mechanism.counts(&domain, &workload)?)?;
+            let mut counts = mechanism.counts(&domain, &workload)?;
+            counts.extend(for_errors);
+            let plan = CountPlan::new(&of_files, &counts)?;
             let checks = SharedObserver::new(observer);
             job.private.counted(&job.unit, &plan, &checks)?
         } else {

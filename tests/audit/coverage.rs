@@ -94,7 +94,12 @@ const SETTINGS: &[(&str, Rows)] = &[
         audited(
             "--weight",
             "--weight b",
-            &["weight-bins-of-private-rows", "weight-beyond-the-bins-refused"],
+            &[
+                "weight-bins-of-private-rows",
+                "weight-beyond-the-bins-refused",
+                "weights-of-values-above-one",
+                "weighted-errors-in-a-smaller-unit",
+            ],
             KILLED,
         ),
     ),
@@ -111,7 +116,12 @@ const SETTINGS: &[(&str, Rows)] = &[
         audited(
             "--error-share",
             "--error-share",
-            &["share-of-errors-not-set-aside", "errors-of-other-records", "records-drawn-anew"],
+            &[
+                "share-of-errors-not-set-aside",
+                "errors-of-other-records",
+                "errors-of-other-weights",
+                "records-drawn-anew",
+            ],
             KILLED,
         ),
     ),

@@ -6,13 +6,14 @@
 use std::path::Path;
 
 use jointly::data::{Dataset, Projectable, PublicData};
-use jointly::domain::Domain;
+use jointly::domain::{Clique, Domain};
 use jointly::mechanism::{Independent, Mechanism, PublicOnly, Release, Task};
 use jointly::observe::Silent;
 use jointly::privacy::{
     Checkpoint, Curator, Epsilon, NeighboringRelation, NoiseMechanism, NoiseSeed, Rho,
 };
 use jointly::query::Workload;
+use jointly::survey::Weight;
 use rayon::prelude::*;
 
 use crate::statistics::{check_independent, check_law, relations};
@@ -130,6 +131,83 @@ fn stated(mechanism: &NoiseMechanism, is_pure: bool) -> Law {
     }
 }
 
+/// The third attribute as a survey weight, of which the largest is 8.
+fn weight() -> Weight {
+    Weight { attribute: 2, means: vec![2.0, 8.0] }
+}
+
+/// The weighted errors in records of the largest weight, exactly. `total`: of the population.
+fn exact_weighted(
+    private: &Dataset,
+    (drawn, weights): (&Dataset, Option<&[f64]>),
+    total: f64,
+    cliques: &[Clique],
+) -> Vec<f64> {
+    let of = |table: &Dataset, weight: &dyn Fn(usize) -> f64, clique: &Clique| -> Vec<f64> {
+        let mut cells = vec![0.0; table.project(clique).unwrap().len()];
+        let own = table.cells(clique).unwrap();
+        own.iter().enumerate().for_each(|(at, cell)| cells[*cell as usize] += weight(at));
+        cells
+    };
+    let bins = private.cells(&Clique::new([2])).unwrap();
+    let of_private = |at: usize| weight().means[bins[at] as usize] / 8.0;
+    let of_drawn = |at: usize| weights.map_or(1.0, |weights| weights[at]);
+    let scale = total / 8.0 / (0..drawn.records()).map(of_drawn).sum::<f64>();
+    let distance = |clique: &Clique| {
+        let cells = of(private, &of_private, clique).into_iter();
+        cells.zip(of(drawn, &of_drawn, clique)).map(|(x, y)| (x - scale * y).abs()).sum()
+    };
+    cliques.iter().map(distance).collect()
+}
+
+#[test]
+fn weighted_errors_have_the_noise_of_their_entry_around_the_exact_errors() {
+    let rows: Vec<[u32; 3]> = (0..300).map(|i| [0, 0, u32::from(i % 10 == 0)]).collect();
+    let (private, public) = (table(600, 1), Dataset::from_rows(domain(), &rows).unwrap());
+    let tables = [PublicData::new("p", public, &domain()).unwrap()];
+    // Cliques with the weight are not those of a table without it.
+    let workload = Workload::all_k_way(&domain(), 1).unwrap();
+    let task = Task::new(&workload, &tables);
+    let drawn = tables[0].table().select(&[0, 1]).unwrap();
+    let heavy: Vec<f64> = (0..300).map(|i| f64::from(1 + i % 3)).collect();
+    for relation in relations() {
+        for weights in [None, Some(&*heavy)] {
+            let run = |_| {
+                let mut curator = curator(&private, relation, false, 2000.0);
+                curator.set_aside(0.9).unwrap();
+                let mut release =
+                    PublicOnly::default().run(&mut curator, &task, &mut Silent).unwrap();
+                let weight = weight();
+                release
+                    .measure_weighted_errors(&mut curator, &drawn, weights, &weight, 2500.0)
+                    .unwrap();
+                let errors = release.errors().unwrap();
+                let cliques: Vec<Clique> =
+                    errors.marginals.iter().map(|e| e.clique.clone()).collect();
+                assert_eq!(cliques, [Clique::new([0]), Clique::new([1])]);
+                assert_eq!(errors.left_out.within_bins_of.as_deref(), Some("c"));
+                let truth = exact_weighted(&private, (&drawn, weights), errors.total, &cliques);
+                let steps = errors.marginals.iter().zip(&truth).map(|(found, truth)| {
+                    (found.measured.estimate * errors.total / 8.0 * 256.0).round() as i64
+                        - (truth * 256.0).round_ties_even() as i64
+                });
+                let entry = release.ledger.entries().last().unwrap();
+                (steps.collect::<Vec<i64>>(), entry.mechanism.clone())
+            };
+            let (noise, mechanisms): (Vec<_>, Vec<_>) = (0..800).into_par_iter().map(run).unzip();
+            let NoiseMechanism::GridGaussian { variance, numbers, .. } = &mechanisms[0] else {
+                panic!("{:?}", mechanisms[0])
+            };
+            let variance = variance.to_f64();
+            assert_eq!(*numbers, 2);
+            let all: Vec<i64> = noise.into_iter().flatten().collect();
+            let place = format!("weighted errors, {relation}, weights {}", weights.is_some());
+            let law = move |x: f64| (-x * x / (2.0 * variance)).exp();
+            check_law(&place, &all, variance.sqrt(), &law);
+        }
+    }
+}
+
 #[test]
 fn what_is_set_aside_is_kept_from_the_run_and_spent_on_errors_alone() {
     let private = table(600, 1);
@@ -183,6 +261,28 @@ fn kept(
     Ok(release)
 }
 
+/// The same records with other weights are another release.
+fn the_weights_count_too(private: &Dataset, workload: &Workload) {
+    let folder = tempfile::tempdir().unwrap();
+    let drawn = table(80, 3).select(&[0, 1]).unwrap();
+    let run = |weight_of: fn(u32) -> f64| {
+        let relation = NeighboringRelation::AddRemoveOne;
+        let curator = Curator::new(private, relation, limit(2.0), NoiseSeed::System).unwrap();
+        let checkpoint = Checkpoint::open(folder.path(), "t").unwrap();
+        let mut curator = curator.with_checkpoint(checkpoint);
+        curator.set_aside(0.1).unwrap();
+        let task = Task::new(workload, &[]);
+        let mut release = Independent::default().run(&mut curator, &task, &mut Silent).unwrap();
+        let weights: Vec<f64> = (0..80).map(weight_of).collect();
+        release.measure_weighted_errors(&mut curator, &drawn, Some(&weights), &weight(), 2500.0)?;
+        Ok::<_, jointly::Error>(release.errors().cloned())
+    };
+    let first = run(|at| f64::from(1 + at % 3)).unwrap();
+    assert_eq!(run(|at| f64::from(1 + at % 3)).unwrap(), first);
+    let refused = run(|at| f64::from(1 + at % 4)).unwrap_err().to_string();
+    assert!(refused.ends_with("these differ: released records"), "{refused}");
+}
+
 #[test]
 fn errors_in_a_checkpoint_are_charged_and_never_measured_again() {
     let (private, drawn) = (table(600, 1), table(80, 3));
@@ -200,6 +300,7 @@ fn errors_in_a_checkpoint_are_charged_and_never_measured_again() {
     assert!(refused.ends_with("these differ: released records"), "{refused}");
     assert_eq!(kept(&private, &workload, folder.path(), &drawn).unwrap().errors(), first.errors());
     // Two runs at once would both measure.
+    the_weights_count_too(&private, &workload);
     let held = Checkpoint::open(folder.path(), "t").unwrap();
     let second = Checkpoint::open(folder.path(), "t").unwrap_err().to_string();
     assert!(second.contains("another run"), "{second}");

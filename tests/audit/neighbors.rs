@@ -13,7 +13,7 @@ use jointly::observe::Silent;
 use jointly::pap::{Cuts, HalfPlanes, Pap};
 use jointly::privacy::{
     Curator, Epsilon, Gain, GainOf, ImprovementOf, L1Errors, NeighboringRelation, NoiseSeed,
-    ObservedChange, OwnError, Rho, Scores, SealedMarginals, Selection,
+    ObservedChange, OwnError, Rho, Scores, SealedMarginals, Selection, ValueWeights,
 };
 use jointly::query::Workload;
 use jointly::trust::Trust;
@@ -168,9 +168,10 @@ fn the_scores_of_every_mechanism_change_by_no_more_than_their_ledger_states() {
 #[test]
 fn every_comparison_changes_by_no_more_than_it_states_and_may_change_by_that() {
     type Comparison = fn(&SealedMarginals, &mut ChaCha20Rng) -> Scores;
-    const COMPARISONS: [(&str, Comparison); 7] = [
+    const COMPARISONS: [(&str, Comparison); 8] = [
         ("gains above noise", |marginals, rng| gains(marginals, Gain::AboveNoise, rng)),
         ("shrunk gains", |marginals, rng| gains(marginals, Gain::Shrunk, rng)),
+        ("weighted errors", weighted),
         ("improvements", improvements),
         ("means of models", means),
         ("cells", |marginals, rng| {
@@ -218,6 +219,15 @@ fn l1_errors(marginals: &SealedMarginals, rng: &mut ChaCha20Rng) -> L1Errors {
     let mut errors = marginals.l1_errors();
     errors.compare(marginals, &[0, 1, 2], &tables(rng), 1.0).unwrap();
     errors
+}
+
+/// Errors of marginals in which each record counts by its value of the second attribute.
+fn weighted(marginals: &SealedMarginals, rng: &mut ChaCha20Rng) -> Scores {
+    let mut errors = marginals.l1_errors();
+    let by = ValueWeights { weights: &[1.0, 0.0, 0.4], strides: &[1, 1] };
+    let tables = [vec![rng.random_range(0.0..3.0)], vec![0.0, rng.random_range(0.0..3.0)]];
+    errors.compare_weighted(marginals, &[1, 2], &tables, 1.0, by).unwrap();
+    errors.plain(&[1, 2]).unwrap()
 }
 
 fn gains(marginals: &SealedMarginals, gain: Gain, rng: &mut ChaCha20Rng) -> Scores {

@@ -19,6 +19,7 @@ use jointly::pap::{Cuts, HalfPlanes, Pap, Side};
 use jointly::privacy::{
     Budget, LedgerEntry, NeighboringRelation, NoiseMechanism, NoiseSeed, PrivacyUnit, PrivateTable,
 };
+use jointly::survey::Weight;
 use jointly::synthesis::Synthesized;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -100,6 +101,20 @@ fn error(truth: &Dataset, released: &Dataset, clique: &Clique, total: f64) -> f6
     pairs.map(|(d, p)| (f64::from(d) - scale * f64::from(p)).abs()).sum()
 }
 
+/// The same of weighted records, in records of the largest weight.
+fn weighted_error(truth: &Dataset, released: &Dataset, weight: &Weight, total: f64) -> f64 {
+    let largest = weight.largest();
+    let (first, own) = (Clique::new([0]), Clique::new([0, weight.attribute]));
+    let (private, released_counts) =
+        (truth.project(&own).unwrap(), released.project(&first).unwrap());
+    let scale = total / largest / released.records() as f64;
+    let weighted = private.chunks(weight.means.len()).map(|counts| {
+        counts.iter().zip(&weight.means).map(|(n, mean)| f64::from(*n) * mean / largest).sum()
+    });
+    let pairs = weighted.zip(released_counts);
+    pairs.map(|(d, p): (f64, u32)| (d - scale * f64::from(p)).abs()).sum()
+}
+
 /// What a finished job tells: its measurements, the errors of its records, and the values that were merged.
 fn told(files: &Files, done: &Synthesized) -> Told {
     let Synthesized { tables, release, rows, .. } = done;
@@ -126,8 +141,13 @@ fn told(files: &Files, done: &Synthesized) -> Told {
     if let Some(errors) = release.errors() {
         let entry = release.ledger.entries().last().unwrap();
         for marginal in &errors.marginals {
-            let y = marginal.measured.estimate * errors.total;
-            let error = truth.each_ref().map(|t| error(t, rows, &marginal.clique, errors.total));
+            let weight = tables.population.weight.as_ref();
+            let unit = weight.map_or(1.0, Weight::largest);
+            let y = marginal.measured.estimate * errors.total / unit;
+            let error = truth.each_ref().map(|truth| match weight {
+                Some(weight) => weighted_error(truth, rows, weight, errors.total),
+                None => error(truth, rows, &marginal.clique, errors.total),
+            });
             ratio += ratio_of(y, error, &entry.mechanism);
         }
     }
@@ -336,7 +356,7 @@ pub(crate) fn subjects() -> Vec<Subject> {
     let one = PrivacyUnit::default;
     let small = || Files::new(SMALL, one(), &a_move());
     let wide = Files::new(r#"{"a": 2, "b": 16}"#, one(), &a_move_beside_rare_values());
-    let weighted = Files::new(WEIGHTED, one(), &a_move_with_its_weight());
+    let weighted = || Files::new(WEIGHTED, one(), &a_move_with_its_weight());
     let of_unit = Files::new(SMALL, households(None), &a_household());
     let of_linked = Files::new(SMALL, households(Some("a")), &a_household());
     let unit = json!({"neighbors": "add-remove-one", "unit": "h", "max-records": 3});
@@ -351,7 +371,13 @@ pub(crate) fn subjects() -> Vec<Subject> {
     let mut subjects = vec![
         job("--compress", ReplaceOne, wide, &json!({"compress": 0.25})),
         job("--error-share", ReplaceOne, small(), &json!({"error-share": 0.5})),
-        job("--weight", ReplaceOne, weighted, &json!({"weight": "b"})),
+        job("--weight", ReplaceOne, weighted(), &json!({"weight": "b"})),
+        job(
+            "--weight, --error-share",
+            ReplaceOne,
+            weighted(),
+            &json!({"weight": "b", "error-share": 0.5}),
+        ),
         job("--counted", ReplaceOne, small(), &json!({"counted": true})),
         job("--unit", units, of_unit, &unit),
         job("--unit-columns", units, of_linked, &linked),

@@ -423,6 +423,46 @@ fn the_errors_of_a_released_table_change_together_by_no_more_than_stated() {
     }
 }
 
+/// The errors of a released table for a population: private records count by the weight of their third value, as a share of the
+/// largest, and a neighbor may change that too.
+#[test]
+fn weighted_errors_change_together_by_no_more_than_those_of_counts() {
+    let mut rng = ChaCha20Rng::seed_from_u64(84);
+    let cliques = [Clique::new([0]), Clique::new([1]), Clique::new([0, 1])];
+    for relation in relations() {
+        let stated = StatisticSensitivity::l1_errors(relation, cliques.len()).unwrap();
+        let one = f64::from(stated.steps() - 2) * StatisticSensitivity::GRID;
+        let (mut joint, mut each) = (0.0_f64, 0.0_f64);
+        for (table, neighbor) in pairs(relation) {
+            let weights: Vec<f64> = (0..CARDINALITIES[2])
+                .map(|value| if value == 0 { 1.0 } else { rng.random::<f64>() })
+                .collect();
+            let weighted = |t: &Table, clique: &Clique| -> Vec<f64> {
+                let with = t.marginal(&clique.union(&Clique::new([2])));
+                let bins = with.chunks(weights.len());
+                bins.map(|bins| bins.iter().zip(&weights).map(|(n, u)| n * u).sum()).collect()
+            };
+            // The released table knows the records, or does not; its size is a constant of both.
+            let drawn = Table::random(rng.random_range(1..=9), &mut rng);
+            let (drawn, scale) =
+                if rng.random::<bool>() { (&table, 1.0) } else { (&drawn, rng.random::<f64>()) };
+            let errors = |t: &Table| -> Vec<f64> {
+                let error = |clique: &Clique| {
+                    let v: Vec<f64> = weighted(drawn, clique).iter().map(|x| scale * x).collect();
+                    l1(&weighted(t, clique), &v)
+                };
+                cliques.iter().map(error).collect()
+            };
+            let (a, b) = (errors(&table), errors(&neighbor));
+            let changes: Vec<f64> = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).collect();
+            joint = joint.max(changes.iter().map(|x| x * x).sum::<f64>().sqrt());
+            each = changes.iter().copied().fold(each, f64::max);
+        }
+        assert_tight("L2 of all weighted errors", one * (cliques.len() as f64).sqrt(), joint);
+        assert_tight("one weighted error", one, each);
+    }
+}
+
 /// The score of a whole model: the mean of its errors on a workload, however many marginals it has.
 #[test]
 fn the_mean_error_of_a_model_changes_by_no_more_than_that_of_one_marginal() {

@@ -177,6 +177,8 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
     let more = "--model model.json --measurements measurements.csv";
     commands.push(format!("{weighted} --checkpoint state {more}"));
     commands.push(format!("{weighted} --totals people.csv --emit weighted"));
+    commands.push(format!("{weighted} --error-share 0.1 --model model.json"));
+    commands.push(format!("{weighted} --error-share 0.1 --emit weighted --checkpoint state"));
     commands.push(format!("{synth} --invariants people.csv --model model.json"));
     commands.push(format!("{synth} --tables 2"));
     commands.push(format!("{synth} --checkpoint state"));

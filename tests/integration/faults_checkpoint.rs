@@ -284,6 +284,10 @@ fn every_option_killed_a_few_times_ends_as_an_undisturbed_run() {
             "{} --weight hours --totals people.csv",
             SYNTH.replace("schema.json", "weighted.json") + " " + aim
         ),
+        format!(
+            "{} --weight hours --error-share 0.1 --emit weighted",
+            SYNTH.replace("schema.json", "weighted.json") + " " + aim
+        ),
         format!("{SYNTH} {aim} --tables 2"),
         format!("{households} --compress 0.2"),
         format!("{households} --unit-columns sex"),

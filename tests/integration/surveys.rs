@@ -138,7 +138,79 @@ fn the_model_is_of_the_population_and_has_its_number() {
     let page = bench.read("report.html");
     assert!(page.contains("of a population of 3,600, from 3,000 weighted records"), "{page}");
     assert!(page.contains("how well it follows the weighted private records"));
-    assert!(!page.contains("--error-share"));
+    assert!(page.contains("with a survey weight, <code>--error-share 0.05</code> does so"));
+}
+
+#[test]
+fn errors_and_intervals_are_of_the_weighted_table() {
+    let bench = bench();
+    // Bins as wide as a weight, so that a mean is what each record weighs.
+    let edges: Vec<String> = (20..=105).map(|edge| edge.to_string()).collect();
+    let fine = format!(
+        r#""w", "role": "weight", "kind": "numeric", "integer": true, "edges": [{}]"#,
+        edges.join(", ")
+    );
+    bench.write("fine.json", &SCHEMA.replace(r#""w", "role": "weight""#, &fine));
+    let synth = SYNTH.replace("schema.json", "fine.json").replace("--epsilon 2", "--epsilon 8");
+    let evaluate = "evaluate --private private.csv --synthetic out.csv --schema fine.json --workload all-2-way \
+                    --weight w --json";
+    let json = |text: String| -> Value { serde_json::from_str(&text).unwrap() };
+    for (more, is_known) in [
+        ("", true),
+        ("--emit weighted", true),
+        ("--totals tenure.csv --totals age=age.csv", false),
+        ("--counted", true),
+    ] {
+        let command = format!(
+            "{synth} mst --weight w --error-share 0.2 --model model.json --report report.html {more}"
+        );
+        bench.succeed(&command);
+        let truth = json(bench.succeed(evaluate))["error"]["mean_l1"].as_f64().unwrap();
+        let ledger = json(bench.read("ledger.json"));
+        let [low, high] =
+            ["lower", "upper"].map(|end| ledger["errors"]["mean"][end].as_f64().unwrap());
+        // The size of the population is not that of the weighted sample, but for what noise leaves.
+        assert!(low - 0.02 < truth && truth < high + 0.02, "{command}: {truth}, {low} to {high}");
+        assert_eq!(ledger["errors"]["left_out"]["within_bins_of"], "w");
+        assert!(bench.read("report.html").contains("weighted by the mean w of their bin"));
+        let model = json(bench.read("model.json"));
+        assert_eq!(model.get("accuracy").is_some(), is_known, "{command}");
+    }
+}
+
+#[test]
+fn intervals_of_a_weighted_table_cover_its_shares() {
+    let bench = bench();
+    bench.write("pairs.txt", "tenure,w\nage,w\nage,sex\n");
+    let synth = SYNTH.replace("all-2-way", "pairs.txt").replace("--seed 1 ", "");
+    let truth = share(&sample(0), "2");
+    let combine = "combine --model model.json --synthetic out.csv --json --share tenure=2";
+    let (mut covered, mut within) = (0, 0);
+    for seed in 0..40 {
+        bench.succeed(&format!("{synth} mst --seed {seed} --weight w --model model.json"));
+        let found: Value = serde_json::from_str(&bench.succeed(combine)).unwrap();
+        assert_eq!(found["weight"], "w");
+        let number = &found["statistics"][0]["numbers"][0];
+        let bound = |end: &str| number["combined"][end].as_f64().unwrap();
+        covered += u32::from(bound("lower") < truth && truth < bound("upper"));
+        let ask = "ask --model model.json --marginal tenure --json";
+        let answers: Value = serde_json::from_str(&bench.succeed(ask)).unwrap();
+        let row = &answers["answers"][0]["rows"][1];
+        assert_eq!(row["basis"], "measured");
+        let people: f64 = sample(0)
+            .lines()
+            .skip(1)
+            .filter(|line| line.starts_with('2'))
+            .map(|line| line.split(',').nth(3).unwrap().parse::<f64>().unwrap())
+            .sum();
+        let bound = |end: &str| row["interval"][end].as_f64().unwrap();
+        within += u32::from(bound("lower") < people && people < bound("upper"));
+    }
+    // 38 of 40 are wanted; weights differ a little within a bin.
+    assert!(covered >= 33 && within >= 33, "{covered} and {within} of 40");
+    bench.fail(&format!("{combine} --population"), 2, "replicate weights");
+    bench.succeed(&format!("{synth} mst --seed 1 --weight w --emit weighted"));
+    bench.fail(combine, 2, "has records with the weights of w");
 }
 
 #[test]
@@ -196,10 +268,92 @@ fn an_evaluation_counts_people() {
     bench.write("plain.csv", &plain.collect::<String>());
     assert!(error("plain.csv") > 0.2);
     let words = words.replace(" --json", "");
-    bench.fail(&format!("{words} plain.csv --measures propensity"), 2, "--weight cannot go with");
-    bench.fail(&format!("{words} plain.csv --report page.html"), 2, "--weight");
+    for more in [
+        "--measures propensity",
+        "--measures unique-matches",
+        "--groups sex",
+        "--regress 'age~sex'",
+        "--predict tenure",
+        "--unit other",
+    ] {
+        bench.fail(&format!("{words} plain.csv {more}"), 2, "--weight cannot go with");
+    }
     let other = words.replace("--private private.csv", "--private plain.csv");
     bench.fail(&format!("{other} plain.csv"), 3, "no column 'w'");
+}
+
+/// A table with weights is one in which each record stands as often as it weighs.
+#[test]
+fn weighted_measures_are_those_of_repeated_records() {
+    let bench = bench();
+    let rules = r#"{"rules": [{"name": "young renters", "forbidden": {"tenure": ["2"], "age": {"to": 18}}}]}"#;
+    bench.write("rules.json", rules);
+    let repeated = |text: &str, name: &str| {
+        let lines = text.lines().flat_map(|line| {
+            let weight = line.split(',').nth(3).unwrap().parse().unwrap_or(1);
+            std::iter::repeat_n(format!("{line}\n"), weight)
+        });
+        bench.write(name, &lines.collect::<String>());
+    };
+    let few = |shift: u32| {
+        sample(shift).lines().take(400).map(|line| format!("{line}\n")).collect::<String>()
+    };
+    let texts = [few(0), few(2).replace(",30,", ",8,")];
+    for (text, name) in texts.iter().zip(["real", "made"]) {
+        bench.write(&format!("{name}.csv"), text);
+        repeated(text, &format!("{name}.all.csv"));
+    }
+    let evaluate = |end: &str, more: &str| -> Value {
+        let words = "evaluate --schema schema.json --workload all-2-way --by sex --rules rules.json --k 2 \
+                     --measures k-marginal,correlation,singles-and-pairs --json --report page.html";
+        let text = bench
+            .succeed(&format!("{words} --private real{end}.csv --synthetic made{end}.csv {more}"));
+        serde_json::from_str(&text).unwrap()
+    };
+    let shares = |page: &str| {
+        let from = page.find("<svg").unwrap();
+        page[from..].lines().filter(|line| line.contains("<title>")).collect::<Vec<_>>().join("\n")
+    };
+    let weighted = evaluate("", "--weight w");
+    let page = bench.read("page.html");
+    assert!(page.contains("weighted by"), "{page}");
+    let pictures = shares(&page);
+    std::fs::remove_file(bench.path("page.html")).unwrap();
+    let all = evaluate(".all", "");
+    assert_eq!(shares(&bench.read("page.html")), pictures);
+    assert!(!pictures.is_empty());
+    let mut compared = 0;
+    same("", &weighted, &all, &mut compared);
+    assert!(compared > 100, "{compared}");
+    // Unweighted, they are others.
+    std::fs::remove_file(bench.path("page.html")).unwrap();
+    assert_ne!(evaluate("", "")["correlation"], weighted["correlation"]);
+}
+
+/// Numbers of two evaluations, but for those that count records.
+fn same(place: &str, one: &Value, other: &Value, compared: &mut usize) {
+    const COUNTS: [&str; 6] =
+        ["records", "violati", "count", "weight", "real_records", "synthetic_records"];
+    match (one, other) {
+        (Value::Object(members), _) => {
+            for (name, value) in members {
+                if !COUNTS.iter().any(|count| name.contains(count)) {
+                    same(&format!("{place}.{name}"), value, &other[name], compared);
+                }
+            }
+        }
+        (Value::Array(values), Value::Array(others)) => {
+            assert_eq!(values.len(), others.len(), "{place}");
+            let pairs = values.iter().zip(others).enumerate();
+            pairs.for_each(|(i, (a, b))| same(&format!("{place}[{i}]"), a, b, compared));
+        }
+        (Value::Number(a), Value::Number(b)) => {
+            let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
+            *compared += 1;
+            assert!((a - b).abs() <= 1e-9 * b.abs().max(1.0), "{place}: {a} and {b}");
+        }
+        _ => assert_eq!(one, other, "{place}"),
+    }
 }
 
 #[test]
@@ -210,6 +364,7 @@ fn what_cannot_be_is_refused_before_anything_is_spent() {
     bench.write("unknown.csv", "people,tenure\n2400,1\n1300,7\n");
     bench.write("weighted.csv", "people,w\n2400,20\n");
     bench.write("none.csv", "people\n5\n");
+    bench.write("weight.txt", "w\n");
     bench.write("unweighted.csv", "tenure,age,sex\n1,4,1\n2,40,2\n");
     let forbidden = SCHEMA.replace("\n]}", r#"], "forbidden": [{"tenure": ["2"], "age": [0]}]}"#);
     bench.write("forbidden.json", &forbidden);
@@ -220,7 +375,8 @@ fn what_cannot_be_is_refused_before_anything_is_spent() {
         ("--weight wt", 3, "no such column in the schema"),
         ("--weight sex", 3, "values that are no numbers"),
         ("--emit weighted", 2, "--emit weighted needs"),
-        ("--weight w --error-share 0.1", 2, "--weight cannot go with --error-share"),
+        ("--totals tenure.csv --error-share 0.1", 2, "--totals cannot go with --error-share"),
+        ("--weight w --error-share 0.1 --workload weight.txt", 3, "no clique"),
         ("--weight w --compress 0.1", 2, "--weight cannot go with --compress"),
         ("--weight w --tables 2", 2, "--weight cannot go with --tables"),
         ("--totals tenure.csv --tables 2", 2, "--totals cannot go with --tables"),
@@ -238,7 +394,13 @@ fn what_cannot_be_is_refused_before_anything_is_spent() {
         ),
     ] {
         let own = "--public near=public.csv --schema schema.json";
-        let base = if more.contains("--schema") { synth.replace(own, "") } else { synth.clone() };
+        let base = if more.contains("--workload") {
+            synth.replace("--workload all-2-way", "")
+        } else if more.contains("--schema") {
+            synth.replace(own, "")
+        } else {
+            synth.clone()
+        };
         let command = format!("{base} {more}");
         bench.fail(&command, code, part);
         assert_eq!(bench.files(), files, "{command}");

@@ -87,6 +87,48 @@ pub struct ImprovementOf<'e> {
     pub own: OwnError<'e>,
 }
 
+/// Most values of an attribute whose values are weighted: rounding errors grow with their number
+/// (`docs/theory/sensitivities.md`, section 9).
+pub const MOST_WEIGHTED_VALUES: usize = 1 << 10;
+
+/// How much a record counts by its value of one attribute, the weighted one, which every marginal has that is compared.
+#[derive(Clone, Copy)]
+pub struct ValueWeights<'w> {
+    /// The weight of each value, from 0 to 1. It does not depend on the records.
+    pub weights: &'w [f64],
+    /// For each marginal that is compared, the number of cells from one value of the attribute to the next, row-major.
+    pub strides: &'w [usize],
+}
+
+impl ValueWeights<'_> {
+    /// Refuses weights above 1, under which a record would change a weighted count by more than a count.
+    fn check(&self) -> Result<()> {
+        let out_of_range = |weight: &&f64| !(0.0..=1.0).contains(*weight);
+        if let Some(weight) = self.weights.iter().find(out_of_range) {
+            let expected = "from 0 to 1, so that no record counts for more than one";
+            return Err(Error::invalid_parameter("weights of values", *weight, expected));
+        }
+        if !(1..=MOST_WEIGHTED_VALUES).contains(&self.weights.len()) {
+            let (found, expected) = (self.weights.len(), "from 1 to 1,024 values");
+            return Err(Error::invalid_parameter("weights of values", found, expected));
+        }
+        Ok(())
+    }
+
+    /// The marginal without the weighted attribute, each record counted by its weight.
+    fn weighted(&self, counts: &[u32], stride: usize) -> Vec<f64> {
+        let blocks = counts.chunks_exact(stride * self.weights.len());
+        let of_block = |block: &[u32]| {
+            let mut sums = vec![0.0; stride];
+            for (weight, counts) in self.weights.iter().zip(block.chunks_exact(stride)) {
+                sums.iter_mut().zip(counts).for_each(|(sum, n)| *sum += weight * f64::from(*n));
+            }
+            sums
+        };
+        blocks.flat_map(of_block).collect()
+    }
+}
+
 /// The error of a candidate itself.
 #[derive(Clone, Copy)]
 pub enum OwnError<'e> {
@@ -124,21 +166,9 @@ impl L1Errors {
         tables: &[impl AsRef<[T]> + Sync],
         scale: f64,
     ) -> Result<()> {
-        self.source.check_same(marginals.source())?;
-        if positions.len() != tables.len() || marginals.len() != self.marginals {
-            let expected = "one for each position";
-            return Err(Error::invalid_parameter("tables to compare", tables.len(), expected));
-        }
-        for (marginal, table) in positions.iter().zip(tables) {
-            marginals.check(*marginal, table.as_ref().len())?;
-        }
-        let norm = |table: &[T]| table.iter().map(|v| (scale * (*v).into()).abs()).sum::<f64>();
-        let largest = tables.par_iter().map(|table| norm(table.as_ref())).reduce(|| 0.0, larger);
-        if !largest.is_finite() {
-            let expected = "finite numbers";
-            return Err(Error::invalid_parameter("tables to compare", "others", expected));
-        }
-        self.largest_table = self.largest_table.max(largest);
+        let sizes = tables.iter().map(|table| table.as_ref().len());
+        self.check_shapes(marginals, positions, sizes)?;
+        self.allow(tables, scale)?;
         self.values.update(marginals.counts(), |errors, counts| {
             let pairs = positions.par_iter().zip(tables);
             let distance =
@@ -146,6 +176,81 @@ impl L1Errors {
             let found: Vec<f64> = pairs.map(distance).collect();
             positions.iter().zip(found).for_each(|(r, distance)| errors[*r] = distance);
         });
+        Ok(())
+    }
+
+    /// Sets the distances of some weighted marginals: `‖Σ_b u_b M_r(D)(·, b) − scale v‖₁`, where b is the value of one
+    /// attribute of r and u its weight. A record changes the weighted marginal by no more than a marginal, as no weight is
+    /// above 1; so the distance has the same sensitivity (`docs/theory/sensitivities.md`, section 9).
+    ///
+    /// `tables`: v of each, row-major, without the weighted attribute; otherwise as [`compare`](Self::compare).
+    ///
+    /// # Errors
+    /// As [`compare`](Self::compare), and weights out of range or that do not fit the marginals.
+    pub fn compare_weighted<T: Copy + Into<f64> + Sync>(
+        &mut self,
+        marginals: &SealedMarginals,
+        positions: &[usize],
+        tables: &[impl AsRef<[T]> + Sync],
+        scale: f64,
+        by: ValueWeights<'_>,
+    ) -> Result<()> {
+        by.check()?;
+        let sizes = tables.iter().map(|table| table.as_ref().len() * by.weights.len());
+        self.check_shapes(marginals, positions, sizes)?;
+        let fits = |(table, stride): (&_, &usize)| {
+            let cells = <_ as AsRef<[T]>>::as_ref(table).len();
+            *stride > 0 && cells.is_multiple_of(*stride)
+        };
+        let strides = by.strides.iter();
+        if by.strides.len() != tables.len() || !tables.iter().zip(strides).all(fits) {
+            let expected = "for each marginal, a divisor of the number of cells without the values";
+            return Err(Error::invalid_parameter("strides of values", "others", expected));
+        }
+        self.allow(tables, scale)?;
+        self.values.update(marginals.counts(), |errors, counts| {
+            let all = positions.par_iter().zip(tables).zip(by.strides);
+            let distance = |((r, table), stride): ((&usize, _), &usize)| {
+                let weighted = by.weighted(&counts[*r], *stride);
+                l1_distance(&weighted, AsRef::<[T]>::as_ref(table), scale)
+            };
+            let found: Vec<f64> = all.map(distance).collect();
+            positions.iter().zip(found).for_each(|(r, distance)| errors[*r] = distance);
+        });
+        Ok(())
+    }
+
+    /// Refuses marginals that these errors are not of, and tables of another size.
+    fn check_shapes(
+        &self,
+        marginals: &SealedMarginals,
+        positions: &[usize],
+        sizes: impl ExactSizeIterator<Item = usize>,
+    ) -> Result<()> {
+        self.source.check_same(marginals.source())?;
+        if positions.len() != sizes.len() || marginals.len() != self.marginals {
+            let expected = "one for each position";
+            return Err(Error::invalid_parameter("tables to compare", sizes.len(), expected));
+        }
+        positions
+            .iter()
+            .zip(sizes)
+            .try_for_each(|(marginal, size)| marginals.check(*marginal, size))
+    }
+
+    /// Takes the norms of tables into account.
+    fn allow<T: Copy + Into<f64> + Sync>(
+        &mut self,
+        tables: &[impl AsRef<[T]> + Sync],
+        scale: f64,
+    ) -> Result<()> {
+        let norm = |table: &[T]| table.iter().map(|v| (scale * (*v).into()).abs()).sum::<f64>();
+        let largest = tables.par_iter().map(|table| norm(table.as_ref())).reduce(|| 0.0, larger);
+        if !largest.is_finite() {
+            let expected = "finite numbers";
+            return Err(Error::invalid_parameter("tables to compare", "others", expected));
+        }
+        self.largest_table = self.largest_table.max(largest);
         Ok(())
     }
 

@@ -55,7 +55,9 @@ pub use curator::{
 };
 pub use error::{CheckpointFault, CommonError, DestinationFault, Error, Fact, Result};
 pub use jointly_pgm::data::{Projectable, Recoding};
-pub use l1_errors::{Gain, GainOf, ImprovementOf, L1Errors, OwnError};
+pub use l1_errors::{
+    Gain, GainOf, ImprovementOf, L1Errors, MOST_WEIGHTED_VALUES, OwnError, ValueWeights,
+};
 pub use ledger::{Cost, Ledger, LedgerEntry};
 pub use ledger_file::{LedgerFile, LedgerUnit};
 pub use marginals::SealedMarginals;

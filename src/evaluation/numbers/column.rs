@@ -5,14 +5,14 @@ use serde::Serialize;
 use crate::data::NumericColumn;
 use crate::domain::Bins;
 
-/// A column's numbers in one table. Quantiles are the smallest number with at least that share of numbers at or below.
+/// A column's numbers in one table; of a weighted one, all but `count`, `min` and `max` are weighted. Quantiles are the smallest number with at least that share of numbers at or below.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct NumberSummary {
     /// Records with a number.
     pub count: u64,
     /// Mean.
     pub mean: f64,
-    /// Standard deviation, with divisor `count`.
+    /// Standard deviation, with the number of records, or the sum of their weights, as divisor.
     pub spread: f64,
     /// Smallest number.
     pub min: f64,
@@ -60,23 +60,26 @@ pub struct ColumnComparison {
 }
 
 impl ColumnComparison {
-    /// Compares the given numbers of a column, NaN where missing. `spread`: the unit of distances.
+    /// Compares the given numbers of a column. `spread`: the unit of distances.
     pub(super) fn between(
         column: &NumericColumn,
-        real: &[f64],
-        synthetic: &[f64],
+        real: Numbers<'_>,
+        synthetic: Numbers<'_>,
         spread: f64,
     ) -> Self {
-        let missing = |values: &[f64], sorted: &[f64]| match values.len() {
-            0 => 0.0,
-            all => (all - sorted.len()) as f64 / all as f64,
+        let (a, b) = (real.sorted(), synthetic.sorted());
+        let missing = |all: Numbers<'_>, known: &[Counted]| {
+            let (all, known) = (all.total(), total(known));
+            if all > 0.0 { (all - known).max(0.0) / all } else { 0.0 }
         };
-        let (a, b) = (sorted(real), sorted(synthetic));
         let (of_real, of_synthetic) = (summary(&a), summary(&b));
         let in_spreads = |distance: f64| (spread > 0.0).then(|| distance / spread);
         let both = of_real.zip(of_synthetic);
-        let is_outside = |value: &f64| of_real.is_some_and(|r| *value < r.min || *value > r.max);
-        let outside = b.iter().filter(|value| is_outside(value)).count();
+        let is_outside =
+            |(value, _): &&Counted| of_real.is_some_and(|r| *value < r.min || *value > r.max);
+        let outside: f64 = b.iter().filter(is_outside).map(|(_, weight)| weight).sum();
+        let share =
+            |part: f64, all: &[Counted]| if all.is_empty() { 0.0 } else { part / total(all) };
         Self {
             name: column.name.clone(),
             is_date: column.is_date,
@@ -86,74 +89,121 @@ impl ColumnComparison {
             synthetic_missing: missing(synthetic, &b),
             mean_difference: both.and_then(|(real, other)| in_spreads(other.mean - real.mean)),
             wasserstein: both.and_then(|_| in_spreads(wasserstein(&a, &b))),
-            outside: outside as f64 / b.len().max(1) as f64,
+            outside: share(outside, &b),
             unseen: of_real.and_then(|_| in_spreads(room(&column.bins, &a))),
         }
     }
 }
 
-/// The numbers that are not missing, in order.
-pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
-    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| !value.is_nan()).collect();
-    sorted.sort_unstable_by(f64::total_cmp);
-    sorted
+/// A number and how much it counts.
+type Counted = (f64, f64);
+
+/// The numbers of a column in a table, NaN where missing, with the weights of the records.
+#[derive(Clone, Copy)]
+pub(super) struct Numbers<'n> {
+    pub(super) values: &'n [f64],
+    /// `None` if all records count the same.
+    pub(super) weights: Option<&'n [f64]>,
 }
 
-/// The standard deviation of some numbers; 0 without any.
-pub(super) fn spread(values: &[f64]) -> f64 {
-    let count = values.len().max(1) as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt()
+impl Numbers<'_> {
+    /// The weight of a record.
+    pub(super) fn weight(&self, record: usize) -> f64 {
+        self.weights.map_or(1.0, |weights| weights[record])
+    }
+
+    /// The numbers of records with a weight, ascending.
+    pub(super) fn sorted(self) -> Vec<Counted> {
+        let all = self.values.iter().enumerate().map(|(at, value)| (*value, self.weight(at)));
+        let mut sorted: Vec<Counted> =
+            all.filter(|(value, weight)| !value.is_nan() && *weight > 0.0).collect();
+        sorted.sort_unstable_by(|one, other| {
+            one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1))
+        });
+        sorted
+    }
+
+    fn total(&self) -> f64 {
+        (0..self.values.len()).map(|at| self.weight(at)).sum()
+    }
 }
 
-fn summary(sorted: &[f64]) -> Option<NumberSummary> {
-    let (min, max) = (*sorted.first()?, *sorted.last()?);
-    // The smallest position with at least this many percent at or below it.
-    let quantile = |percent: usize| {
-        let position = (sorted.len() * percent).div_ceil(100).max(1) - 1;
-        sorted[position]
+fn total(numbers: &[Counted]) -> f64 {
+    numbers.iter().map(|(_, weight)| weight).sum()
+}
+
+fn mean(numbers: &[Counted]) -> f64 {
+    numbers.iter().map(|(value, weight)| value * weight).sum::<f64>() / total(numbers)
+}
+
+/// The standard deviation of some numbers; 0 for none.
+pub(super) fn spread(numbers: &[Counted]) -> f64 {
+    if numbers.is_empty() {
+        return 0.0;
+    }
+    let mean = mean(numbers);
+    let squares = numbers.iter().map(|(value, weight)| weight * (value - mean).powi(2));
+    (squares.sum::<f64>() / total(numbers)).sqrt()
+}
+
+fn summary(sorted: &[Counted]) -> Option<NumberSummary> {
+    let ((min, _), (max, _)) = (*sorted.first()?, *sorted.last()?);
+    let all = total(sorted);
+    // The smallest number with at least this many percent at or below it. Sums of whole weights are exact.
+    let quantile = |percent: f64| {
+        let mut below = 0.0;
+        let reached = |(_, weight): &&Counted| {
+            below += weight;
+            below * 100.0 >= percent * all
+        };
+        sorted.iter().find(reached).map_or(max, |(value, _)| *value)
     };
     Some(NumberSummary {
         count: sorted.len() as u64,
-        mean: sorted.iter().sum::<f64>() / sorted.len() as f64,
+        mean: mean(sorted),
         spread: spread(sorted),
         min,
-        p5: quantile(5),
-        p25: quantile(25),
-        median: quantile(50),
-        p75: quantile(75),
-        p95: quantile(95),
+        p5: quantile(5.0),
+        p25: quantile(25.0),
+        median: quantile(50.0),
+        p75: quantile(75.0),
+        p95: quantile(95.0),
         max,
     })
 }
 
-/// The Wasserstein distance of two sorted lists, neither of them empty.
-fn wasserstein(a: &[f64], b: &[f64]) -> f64 {
-    let (n, m) = (a.len() as u64, b.len() as u64);
-    // Positions on [0, 1] in units of 1/(n m), so that they are exact.
-    let (mut i, mut j, mut from, mut sum) = (0, 0, 0_u64, 0.0);
-    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
-        let (end_a, end_b) = ((i as u64 + 1) * m, (j as u64 + 1) * n);
+/// The Wasserstein distance of order 1 between two sorted lists.
+fn wasserstein(a: &[Counted], b: &[Counted]) -> f64 {
+    let (all_a, all_b) = (total(a), total(b));
+    // Positions on [0, 1] in units of 1/(A B), so that those of whole weights are exact.
+    let (mut i, mut j, mut from, mut sum) = (0, 0, 0.0_f64, 0.0);
+    let (mut below_a, mut below_b) = (0.0, 0.0);
+    while let (Some((x, of_x)), Some((y, of_y))) = (a.get(i), b.get(j)) {
+        let (end_a, end_b) = ((below_a + of_x) * all_b, (below_b + of_y) * all_a);
         let to = end_a.min(end_b);
-        sum += (x - y).abs() * (to - from) as f64;
+        sum += (x - y).abs() * (to - from).max(0.0);
         from = to;
-        i += usize::from(end_a == to);
-        j += usize::from(end_b == to);
+        if end_a <= to {
+            (i, below_a) = (i + 1, below_a + of_x);
+        }
+        if end_b <= to {
+            (j, below_b) = (j + 1, below_b + of_y);
+        }
     }
-    sum / (n as f64 * m as f64)
+    sum / (all_a * all_b)
 }
 
-/// How far the mean of sorted numbers could move, up or down, if each moved within its bin and within their range.
-fn room(bins: &Bins, sorted: &[f64]) -> f64 {
-    let (Some(min), Some(max)) = (sorted.first(), sorted.last()) else { return 0.0 };
+/// How far the mean could move if every number moved within its bin and within the range of all, on average.
+fn room(bins: &Bins, sorted: &[Counted]) -> f64 {
+    let (Some((min, _)), Some((max, _))) = (sorted.first(), sorted.last()) else { return 0.0 };
     let (mut down, mut up) = (0.0, 0.0);
-    for value in sorted {
+    for (value, weight) in sorted {
         let Some(bin) = bins.code(*value) else { continue };
         let (low, high) = (bins.edges()[bin as usize], bins.edges()[bin as usize + 1]);
         // The largest whole number of a bin is below its end.
         let high = if bins.is_integer() { high.ceil() - 1.0 } else { high };
-        down += (value - low.max(*min)).max(0.0);
-        up += (high.min(*max) - value).max(0.0);
+        down += weight * (value - low.max(*min)).max(0.0);
+        up += weight * (high.min(*max) - value).max(0.0);
     }
-    f64::max(down, up) / sorted.len() as f64
+    f64::max(down, up) / total(sorted)
 }

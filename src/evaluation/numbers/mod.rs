@@ -8,10 +8,13 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::data::{Dataset, NumericColumn, NumericColumns};
+use crate::data::{NumericColumn, NumericColumns};
 use crate::domain::{Clique, Domain, Schema};
 use crate::error::{Error, Result};
+use crate::evaluation::Weighted;
 use crate::evaluation::correlation::DependenceDifference;
+
+use column::Numbers;
 
 pub use column::{ColumnComparison, NumberSummary};
 
@@ -66,13 +69,28 @@ impl NumberComparison {
     /// # Errors
     /// Tables with other columns, which cannot be if both were read under one schema.
     pub fn between(real: &NumericColumns, synthetic: &NumericColumns) -> Result<Self> {
+        Self::between_weighted([real, synthetic], [None, None])
+    }
+
+    /// As [`between`](Self::between), of tables whose records have weights.
+    ///
+    /// `weights`: of the real and the synthetic records; `None` if they count the same.
+    ///
+    /// # Errors
+    /// As [`between`](Self::between).
+    pub fn between_weighted(
+        [real, synthetic]: [&NumericColumns; 2],
+        weights: [Option<&[f64]>; 2],
+    ) -> Result<Self> {
         let pairs = together(real, synthetic)?;
         let columns = pairs.par_iter().map(|(real, synthetic)| {
-            let spread = column::spread(&column::sorted(&real.values));
-            ColumnComparison::between(real, &real.values, &synthetic.values, spread)
+            let both = [(real, weights[0]), (synthetic, weights[1])];
+            let [own, other] =
+                both.map(|(column, weights)| Numbers { values: &column.values, weights });
+            ColumnComparison::between(real, own, other, column::spread(&own.sorted()))
         });
         let columns = columns.collect();
-        let (pearson, spearman) = pairs::differences(&pairs);
+        let (pearson, spearman) = pairs::differences(&pairs, weights);
         Ok(Self { columns, pearson, spearman, groups: Vec::new() })
     }
 
@@ -86,10 +104,11 @@ impl NumberComparison {
         groups: &Clique,
         schema: &Schema,
         [real, synthetic]: [&NumericColumns; 2],
-        tables: [&Dataset; 2],
+        tables: [Weighted<'_>; 2],
     ) -> Result<Self> {
         let pairs = together(real, synthetic)?;
-        let [of_real, of_synthetic] = [tables[0].members(groups)?, tables[1].members(groups)?];
+        let [of_real, of_synthetic] =
+            [tables[0].records.members(groups)?, tables[1].records.members(groups)?];
         let mut all: Vec<&Vec<u32>> = of_real.keys().chain(of_synthetic.keys()).collect();
         all.sort_unstable();
         all.dedup();
@@ -102,7 +121,7 @@ impl NumberComparison {
                 "groups of records",
             ));
         }
-        let domain = tables[0].domain();
+        let domain = tables[0].records.domain();
         let compared = all.into_par_iter().map(|codes| {
             let of = |members: &BTreeMap<Vec<u32>, Vec<u32>>| {
                 members.get(codes).map_or(&[][..], Vec::as_slice).to_vec()
@@ -111,9 +130,13 @@ impl NumberComparison {
             let take = |values: &[f64], records: &[u32]| -> Vec<f64> {
                 records.iter().map(|record| values[*record as usize]).collect()
             };
+            let of_own = tables[0].weights.map(|weights| take(weights, &own));
+            let of_other = tables[1].weights.map(|weights| take(weights, &other));
             let columns = pairs.iter().zip(&self.columns).map(|((real, synthetic), whole)| {
                 let (a, b) = (take(&real.values, &own), take(&synthetic.values, &other));
-                ColumnComparison::between(real, &a, &b, whole.real.map_or(0.0, |real| real.spread))
+                let a = Numbers { values: &a, weights: of_own.as_deref() };
+                let b = Numbers { values: &b, weights: of_other.as_deref() };
+                ColumnComparison::between(real, a, b, whole.real.map_or(0.0, |real| real.spread))
             });
             GroupComparison {
                 values: names(domain, schema, groups, codes),

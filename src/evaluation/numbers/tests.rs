@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::data::WholeTable;
+use crate::data::{Dataset, WholeTable};
 
 const SCHEMA: &str = r#"{"na_token": "NA", "columns": [
     {"name": "sex", "role": "attribute", "kind": "categorical", "na": false, "codes": ["f", "m"],
@@ -49,7 +49,8 @@ fn groups_are_compared_by_their_own_records() {
     let whole = NumberComparison::between(&real.0, &fake.0).unwrap();
     let spread = whole.columns[1].real.unwrap().spread;
     let sex = Clique::new([0]);
-    let found = whole.by(&sex, &schema, [&real.0, &fake.0], [&real.1, &fake.1]).unwrap();
+    let found =
+        whole.by(&sex, &schema, [&real.0, &fake.0], [(&real.1).into(), (&fake.1).into()]).unwrap();
     assert_eq!(found.groups[0].values, ["f (female)"]);
     assert_eq!((found.groups[0].real_records, found.groups[0].synthetic_records), (2, 2));
     close(found.groups[0].columns[1].mean_difference, 2.5 / spread);

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::Page;
-use crate::data::Projectable;
 use crate::domain::Clique;
 use crate::error::Result;
+use crate::evaluation::Frequencies;
 use crate::report::format::{percent, short};
 use crate::report::marginals::{merged, round, value_names};
 
@@ -44,14 +44,12 @@ struct Bar {
 
 /// A picture of each column, in the domain's order.
 pub(super) fn charts(page: &Page<'_>) -> Result<Vec<Chart>> {
-    let domain = page.real.domain();
+    let domain = page.tables[0].attributes();
     let single: Vec<Clique> = (0..domain.len()).map(|a| Clique::new([a])).collect();
-    let counts = [page.real.project_many(&single)?, page.synthetic.project_many(&single)?];
-    let totals = [page.real, page.synthetic].map(|table| table.records() as f64);
-    let shares = |table: usize, column: usize, merge: usize| {
-        let counts: Vec<f64> = counts[table][column].iter().map(|n| f64::from(*n)).collect();
-        merged(&counts, totals[table].max(1.0), merge)
-    };
+    let [real, synthetic] = &page.tables;
+    let found = [real.frequencies(&single)?, synthetic.frequencies(&single)?];
+    let shares =
+        |table: usize, column: usize, merge: usize| merged(&found[table][column], 1.0, merge);
     let chart = |column: usize| {
         let merge = domain.cardinality(column).div_ceil(MAX_BARS);
         let [real, synthetic] = [shares(0, column, 1), shares(1, column, 1)];

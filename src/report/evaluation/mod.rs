@@ -10,10 +10,9 @@ use serde::Serialize;
 
 use super::filled;
 use super::format::{grouped, number, short};
-use crate::data::Dataset;
 use crate::domain::Schema;
-use crate::error::{Contradiction, Result};
-use crate::evaluation::{Estimate, Measures, NumberComparison, RegressionComparison};
+use crate::error::Result;
+use crate::evaluation::{Estimate, Measures, NumberComparison, RegressionComparison, Weighted};
 
 pub use text::text;
 
@@ -27,10 +26,8 @@ pub struct Page<'a> {
     pub names: [String; 2],
     /// Columns and the meanings of their codes.
     pub schema: &'a Schema,
-    /// The real table.
-    pub real: &'a Dataset,
-    /// The synthetic table.
-    pub synthetic: &'a Dataset,
+    /// The real and the synthetic table.
+    pub tables: [Weighted<'a>; 2],
     /// What was measured.
     pub measures: &'a Measures,
 }
@@ -85,19 +82,16 @@ struct Terms {
 /// engine.
 pub fn render(page: &Page<'_>) -> Result<String> {
     let (measures, error) = (page.measures, &page.measures.error);
-    if measures.weight.is_some() {
-        let (first, second) = ("a survey weight", "a report");
-        return Err(
-            Contradiction::Together { first, second, why: "its charts count records" }.into()
-        );
-    }
     let worst = error.worst.iter().map(|worst| {
         [worst.clique.join(" \u{d7} "), short(worst.l1), short(worst.max), grouped(worst.cells)]
     });
     let [real, synthetic] = &page.names;
     let contents = Contents {
         version: env!("CARGO_PKG_VERSION"),
-        subtitle: format!("{synthetic} (synthetic) beside {real} (real)"),
+        subtitle: measures.weight.as_ref().map_or_else(
+            || format!("{synthetic} (synthetic) beside {real} (real)"),
+            |weight| format!("{synthetic} (synthetic) beside {real} (real), weighted by {weight}"),
+        ),
         cards: cards(measures),
         measures: text::rows(measures),
         columns: columns::charts(page)?,

@@ -5,10 +5,9 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::Page;
-use crate::data::{Dataset, Projectable};
 use crate::domain::Clique;
 use crate::error::Result;
-use crate::evaluation::WorkloadError;
+use crate::evaluation::{Frequencies, Weighted, WorkloadError};
 use crate::query::{WeightedClique, Workload};
 use crate::report::format::{percent, short};
 use crate::report::marginals::value_names;
@@ -57,7 +56,8 @@ struct Layer {
 
 /// The worst pairs by their L1 distance, worst first.
 pub(super) fn worst(page: &Page<'_>) -> Result<Vec<Pair>> {
-    let domain = page.real.domain();
+    let [real, synthetic] = &page.tables;
+    let domain = real.attributes();
     let pairs = (0..domain.len()).flat_map(|a| (0..a).map(move |b| Clique::new([a, b])));
     let small = pairs.filter(|pair| domain.cells(pair).is_some_and(|cells| cells <= MOST_CELLS));
     let weighted: Vec<WeightedClique> =
@@ -66,7 +66,7 @@ pub(super) fn worst(page: &Page<'_>) -> Result<Vec<Pair>> {
         return Ok(Vec::new());
     }
     let workload = Workload::new(weighted, domain)?;
-    let found = WorkloadError::between(page.real, page.synthetic, &workload, PAIRS)?.worst;
+    let found = WorkloadError::between(real, synthetic, &workload, PAIRS)?.worst;
     let pair = |found: &crate::evaluation::CliqueError| {
         let names: Vec<&str> = found.clique.iter().map(String::as_str).collect();
         pair(page, &domain.clique(&names)?, found.l1)
@@ -75,20 +75,20 @@ pub(super) fn worst(page: &Page<'_>) -> Result<Vec<Pair>> {
 }
 
 fn pair(page: &Page<'_>, clique: &Clique, l1: f64) -> Result<Pair> {
-    let domain = page.real.domain();
+    let domain = page.tables[0].attributes();
     let shape = domain.shape(clique);
     let merge: Vec<usize> = shape.iter().map(|size| size.div_ceil(MOST_VALUES)).collect();
     let size = [0, 1].map(|axis| shape[axis].div_ceil(merge[axis]));
-    let shares = |table: &Dataset| -> Result<Vec<f64>> {
+    let shares = |table: Weighted<'_>| -> Result<Vec<f64>> {
         let mut shares = vec![0.0; size[0] * size[1]];
-        let records = (table.records() as f64).max(1.0);
-        for (cell, count) in table.project(clique)?.iter().enumerate() {
+        let found = table.frequencies(std::slice::from_ref(clique))?;
+        for (cell, share) in found.iter().flatten().enumerate() {
             let (row, column) = (cell / shape[1] / merge[0], cell % shape[1] / merge[1]);
-            shares[row * size[1] + column] += f64::from(*count) / records;
+            shares[row * size[1] + column] += share;
         }
         Ok(shares)
     };
-    let (real, synthetic) = (shares(page.real)?, shares(page.synthetic)?);
+    let [real, synthetic] = [shares(page.tables[0])?, shares(page.tables[1])?];
     let names: Vec<&str> = clique.iter().map(|a| domain.name(a)).collect();
     let values: Vec<Vec<String>> = names
         .iter()

@@ -31,8 +31,7 @@ fn page(real: &[[u32; 3]], synthetic: &[[u32; 3]]) -> String {
     render(&Page {
         names: ["real.csv".into(), "made.csv".into()],
         schema: &schema,
-        real: &real.records,
-        synthetic: &synthetic.records,
+        tables: [(&real.records).into(), (&synthetic.records).into()],
         measures: &measures,
     })
     .unwrap()

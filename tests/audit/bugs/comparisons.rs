@@ -11,6 +11,22 @@ const UNIT: &str = "privacy: l1_errors::";
 
 pub(super) const BUGS: &[Bug] = &[
     bug(
+        "weights-of-values-above-one",
+        "a weight above 1 is taken, under which a record changes an error by more than is stated",
+        UNIT,
+        &[(ERRORS, "!(0.0..=1.0).contains(*weight);", "!BUG && !(0.0..=1.0).contains(*weight);")],
+    ),
+    bug(
+        "weighted-values-in-another-order",
+        "the values of a weighted marginal get the weights of others",
+        UNIT,
+        &[(
+            ERRORS,
+            "block.chunks_exact(stride)) {",
+            "block.chunks_exact(if BUG { 1 } else { stride })) {",
+        )],
+    ),
+    bug(
         "improvements-without-the-difference",
         "the difference of two errors has the sensitivity of one",
         NEIGHBORS,

@@ -115,7 +115,34 @@ pub(super) const BUGS: &[Bug] = &[
         "errors-of-other-records",
         "a resumed run takes the errors of other records for those of its own",
         "errors::errors_in",
-        &[(ERRORS, "[hash(records)]", "[if BUG { String::new() } else { hash(records) }]")],
+        &[(ERRORS, "[hash(table)]", "[if BUG { String::new() } else { hash(table) }]")],
+    ),
+    bug(
+        "errors-of-other-weights",
+        "a resumed run takes the errors of the same records with other weights for those of its own",
+        "errors::errors_in",
+        &[(
+            ERRORS,
+            "    if let Some(weights) = population.and_then(|population| population.of_released) {\n        hash",
+            "    if let Some(weights) = population.and_then(|population| population.of_released).filter(|_| !BUG) {\n        hash",
+        )],
+    ),
+    bug(
+        "weighted-errors-in-a-smaller-unit",
+        "a record of the largest weight counts for more than one in a weighted error",
+        "errors::weighted",
+        &[
+            (
+                "survey/weight.rs",
+                "self.means.iter().copied().fold(0.0, f64::max)",
+                "if BUG { self.means[0] } else { SAME }",
+            ),
+            (
+                "privacy/l1_errors.rs",
+                "!(0.0..=1.0).contains(*weight);",
+                "!BUG && !(0.0..=1.0).contains(*weight);",
+            ),
+        ],
     ),
     bug(
         "set-aside-on-top",

@@ -3,15 +3,19 @@
 /// Number of partial sums. Each takes every so-many-th cell, so that they can be kept in vector registers.
 const LANES: usize = 8;
 
-/// `Σ |count - scale · value|` over the cells of a marginal.
+/// `Σ |count - scale · value|` over the cells of a marginal. Counts may be weighted ones.
 ///
 /// The sum is compensated: each partial sum carries its own rounding errors (Ogita, Rump & Oishi 2005, algorithm Sum2).
 /// With A the exact result for the rounded `scale · value`, and up to 2²⁸ cells, the error is below 2.2 · 2⁻⁵³ A:
 /// one rounding of each term and one of the sum, and what it carries (`docs/theory/sensitivities.md`, section 5).
-pub fn l1_distance<T: Copy + Into<f64>>(counts: &[u32], table: &[T], scale: f64) -> f64 {
+pub fn l1_distance<C: Copy + Into<f64>, T: Copy + Into<f64>>(
+    counts: &[C],
+    table: &[T],
+    scale: f64,
+) -> f64 {
     let (mut sums, mut errors) = ([0.0; LANES], [0.0; LANES]);
-    let mut add = |lane: usize, count: u32, value: T| {
-        let term = (f64::from(count) - scale * value.into()).abs();
+    let mut add = |lane: usize, count: C, value: T| {
+        let term = (count.into() - scale * value.into()).abs();
         let sum = sums[lane] + term;
         let rounded = sum - sums[lane];
         errors[lane] += (sums[lane] - (sum - rounded)) + (term - rounded);

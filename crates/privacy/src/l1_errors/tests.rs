@@ -45,6 +45,41 @@ fn scores_are_made_of_distances_as_they_say() {
 }
 
 #[test]
+fn a_weighted_marginal_counts_records_by_their_value() {
+    let here = source();
+    let shapes = vec![(6, "a x b".into()), (6, "b x c".into())];
+    // Over two and three values, and over three and two: b is weighted.
+    let counts = Sensitive::new(vec![vec![1, 2, 0, 0, 0, 4], vec![1, 2, 0, 5, 8, 0]]);
+    let marginals = SealedMarginals::new(here.clone(), shapes, counts);
+    let mut errors = marginals.l1_errors();
+    let by = ValueWeights { weights: &[0.5, 1.0, 0.0], strides: &[1, 2] };
+    errors.compare_weighted(&marginals, &[0, 1], &[[1.0, 2.0], [0.0, 0.0]], 2.0, by).unwrap();
+    // 0.5 + 2 and 0 against 2 and 4; 0.5 + 0 and 1 + 5.
+    assert_eq!(errors.values.value(), &[4.5, 6.5]);
+    assert_eq!(
+        errors.plain(&[0]).unwrap().sensitivity(),
+        compared(&here, NEAR).plain(&[0]).unwrap().sensitivity()
+    );
+    let mut refused = |weights: &[f64], strides: &[usize], tables: &[[f64; 2]]| {
+        let by = ValueWeights { weights, strides };
+        let found = errors.compare_weighted(&marginals, &[0, 1], tables, 1.0, by);
+        found.unwrap_err().to_string()
+    };
+    let zeros = [[0.0, 0.0], [0.0, 0.0]];
+    for weights in [[0.5, 1.001, 0.0], [-0.5, 1.0, 0.0], [f64::NAN, 1.0, 0.0]] {
+        assert!(refused(&weights, &[1, 2], &zeros).contains("from 0 to 1"));
+    }
+    refused(&[1.0, 1.0], &[1, 2], &zeros);
+    refused(&[], &[1, 2], &zeros);
+    refused(&vec![1.0; MOST_WEIGHTED_VALUES + 1], &[1, 2], &zeros);
+    for strides in [&[1, 3][..], &[0, 1], &[1]] {
+        assert!(refused(&[0.5, 1.0, 0.0], strides, &zeros).contains("strides"));
+    }
+    refused(&[0.5, 1.0, 0.0], &[1, 2], &zeros[..1]);
+    refused(&[0.5, 1.0, 0.0], &[1, 2], &[[f64::INFINITY, 0.0], [0.0, 0.0]]);
+}
+
+#[test]
 fn lists_are_scaled_extended_and_averaged() {
     let here = source();
     let marginals = marginals(&here);
