@@ -203,7 +203,7 @@ fn weighted_errors_have_the_noise_of_their_entry_around_the_exact_errors() {
             let all: Vec<i64> = noise.into_iter().flatten().collect();
             let place = format!("weighted errors, {relation}, weights {}", weights.is_some());
             let law = move |x: f64| (-x * x / (2.0 * variance)).exp();
-            check_law(&place, &all, variance.sqrt(), &law);
+            check_law(&place, &all, variance.sqrt(), law);
         }
     }
 }
