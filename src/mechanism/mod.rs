@@ -254,6 +254,12 @@ impl Release {
         self.measurements.get(round.measurements.clone()).unwrap_or_default()
     }
 
+    /// The cliques of all marginals that were measured whole.
+    pub fn measured_cliques(&self) -> Vec<Clique> {
+        let whole = self.measurements.iter().filter(|measurement| measurement.cell.is_none());
+        whole.map(|measurement| measurement.clique.clone()).collect()
+    }
+
     /// The measurements as ones of what the model is of: those of the run, or of a weighted sample each with the weight. `None` if
     /// they do not say anything about it.
     pub fn measured_of_model(&self) -> Option<Cow<'_, [Measurement]>> {

@@ -1,7 +1,9 @@
 //! The workload: the marginals at which a synthetic table must be good.
 
 mod batches;
+mod source;
 mod workload;
 
 pub(crate) use batches::batches;
-pub use workload::{WeightedClique, Workload, WorkloadSource};
+pub use source::WorkloadSource;
+pub use workload::{WeightedClique, Workload};

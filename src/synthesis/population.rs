@@ -12,7 +12,7 @@ use crate::mechanism::{Release, ReleasedPopulation};
 use crate::model::MarkovRandomField;
 use crate::observe::{Event, Notice, Observer};
 use crate::privacy::MOST_WEIGHTED_VALUES;
-use crate::query::{WeightedClique, Workload};
+use crate::query::Workload;
 use crate::survey::{Draw, Emission, Population, Released, Weight};
 use crate::synthesis::job::ResolvedJob;
 use crate::synthesis::{PublicFile, Tables};
@@ -82,20 +82,12 @@ impl ResolvedJob<'_> {
         })
     }
 
-    /// The workload with marginals of the survey weight: it is how the weight depends on the other attributes that makes the
-    /// population differ from the sample. A file that has cliques with the weight says itself what matters.
+    /// The workload with marginals of the survey weight ([`WorkloadSource::crossed`](crate::query::WorkloadSource::crossed)).
     pub(super) fn crossed(&self, workload: Workload, domain: &Domain) -> Result<Workload> {
-        let Some(weight) = self.weight.as_ref().and_then(|name| domain.position(name)) else {
-            return Ok(workload);
-        };
-        let has_weight = |clique: &WeightedClique| clique.clique.contains(weight);
-        let cliques = workload.weighted_cliques();
-        let says_itself = !self.workload.is_built_in() && cliques.iter().any(has_weight);
-        // Of few attributes, each clique may have the weight.
-        if says_itself || cliques.iter().all(has_weight) {
-            return Ok(workload);
+        match self.weight.as_ref().and_then(|name| domain.position(name)) {
+            Some(weight) => self.workload.crossed(workload, weight, domain),
+            None => Ok(workload),
         }
-        workload.crossed_with(weight, domain, self.workload.max_cells)
     }
 
     /// What is known of the population. `schema`: with the weight.
@@ -177,8 +169,7 @@ impl ResolvedJob<'_> {
         rng: &mut ChaCha20Rng,
     ) -> Result<Released> {
         let population = &tables.population;
-        let measured = release.measurements.iter().filter(|one| one.cell.is_none());
-        let measured: Vec<Clique> = measured.map(|one| one.clique.clone()).collect();
+        let measured = release.measured_cliques();
         let weighted = Some(population.weighted_total(&release.model)?);
         let model = population.of(&release.model, &measured, rng)?;
         let sample = std::mem::replace(&mut release.model, model);

@@ -376,6 +376,16 @@ fn wrong_protocols_are_refused_with_file_line_and_what_was_expected() {
         ("public = [", "spoil = { swapped = [\"a\", \"a\"] }\npublic = [", 3, "two different"),
         ("public = [", "spoil = { swapped = [\"a\", \"z\"] }\npublic = [", 3, "spoil: 'z'"),
         ("public = [\"public.csv\"]", "spoil = \"constant\"", 3, "'spoil' without a public table"),
+        (
+            "public = [\"public.csv\"]",
+            "weight = \"w\"\nsplit = { every = 2 }",
+            3,
+            "'weight' with 'split'",
+        ),
+        ("public = [", "totals = [[\"a\"]]\npublic = [", 3, "'totals' alone"),
+        ("public = [", "weight = \"w\"\ntotals = [[\"z\"]]\npublic = [", 3, "totals: 'z'"),
+        ("public = [", "weight = \"a\"\npublic = [", 3, "the attribute 'a'"),
+        ("public = [", "weight = \"w\"\npredict = [\"a\"]\npublic = [", 2, "classifiers"),
         ("public = [", "drop = [\"x*\"]\npublic = [", 3, "unknown attribute 'x*'"),
         ("\"private.csv\"", "\"none.csv\"", 1, "cannot read none.csv"),
     ] {
@@ -428,6 +438,7 @@ fn the_protocols_of_the_repository_are_read_to_the_end() {
         "adaptive-measurements.toml",
         "jam-others.toml",
         "repeats.toml",
+        "surveys.toml",
     ];
     for name in names {
         let text = fs::read_to_string(folder.join(name)).unwrap();
@@ -468,4 +479,60 @@ fn a_data_set_that_names_groups_has_their_score_and_ide_works_on_them() {
     assert!(column(&bench, file, "private_marginals")[ide].parse::<u32>().unwrap() > 3);
     bench.write("small.toml", &grouped.replace("\"d\"", "\"e\""));
     bench.fail("compare small.toml --out other", 3, "'e'");
+}
+
+#[test]
+fn weighted_samples_are_compared_as_what_they_stand_for() {
+    let protocol = r#"
+workload = "all-2-way"
+delta = 1e-6
+epsilons = [8.0]
+seeds = [0]
+mechanisms = ["mst", "public-only"]
+measures = ["singles-and-pairs"]
+
+[[data]]
+name = "records"
+schema = "survey.json"
+private = "sample.csv"
+public = ["near.csv"]
+
+[[data]]
+name = "weights"
+schema = "survey.json"
+private = "sample.csv"
+public = ["near.csv"]
+weight = "w"
+
+[[data]]
+name = "totals"
+schema = "survey.json"
+private = "sample.csv"
+public = ["near.csv"]
+weight = "w"
+totals = [["tenure"], ["sex"]]
+"#;
+    let bench = bench(protocol);
+    bench.write("survey.json", crate::surveys::SCHEMA);
+    bench.write("sample.csv", &crate::surveys::sample(0));
+    bench.write("near.csv", &crate::surveys::sample(1));
+    bench.succeed("compare small.toml --out out");
+    let names = ["data", "mechanism", "workload_error", "singles_l1"];
+    let columns = names.map(|name| column(&bench, "out/results.csv", name));
+    let of = |set: &str, mechanism: &str, place: usize| -> f64 {
+        let is_it = |i: &usize| columns[0][*i] == set && columns[1][*i] == mechanism;
+        let i = (0..columns[0].len()).find(is_it).unwrap();
+        columns[place][i].parse().unwrap()
+    };
+    // What the mechanism releases is as near to the weighted table as to the records where there are no weights.
+    for set in ["records", "weights", "totals"] {
+        assert!(of(set, "mst", 2) < 0.08, "{set}: {}", of(set, "mst", 2));
+        assert!(of(set, "public table near", 2) < 0.1, "{set}");
+    }
+    // The release with totals has them, whatever the noise; all columns but the age.
+    assert!(of("totals", "mst", 3) < of("weights", "mst", 3));
+    assert!(of("totals", "public-only", 2) < 0.1);
+    // Other totals are another protocol.
+    bench.write("small.toml", &protocol.replace("[\"sex\"]", "[\"age\"]"));
+    bench.fail("compare small.toml --out out", 5, "'totals, ");
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::cli::Bench;
 
-const SCHEMA: &str = r#"{"columns": [
+pub(crate) const SCHEMA: &str = r#"{"columns": [
     {"name": "tenure", "kind": "categorical", "codes": ["1", "2"], "labels": ["owns", "rents"]},
     {"name": "age", "kind": "numeric", "edges": [0, 18, 65, 100]},
     {"name": "sex", "kind": "categorical", "codes": ["1", "2"]},
@@ -18,7 +18,7 @@ const SCHEMA: &str = r#"{"columns": [
 ]}"#;
 
 /// 3,000 people of a sample in which renters are rare and count much.
-fn sample(shift: u32) -> String {
+pub(crate) fn sample(shift: u32) -> String {
     let mut text = String::from("tenure,age,sex,w,other\n");
     for i in 0..3000_u32 {
         let rents = u32::from((i + shift).is_multiple_of(6));

@@ -144,7 +144,10 @@ impl Digests {
         let uses_public =
             || -> Outcome<bool> { Ok(job.entry()?.public_tables != PublicTables::Unused) };
         let (public, spoil): (&[PublicTable], _) = match &cell.subject {
-            Subject::Mechanism if uses_public()? => (&job.public, &shared.spoil),
+            // The bins of a survey weight may come from public tables.
+            Subject::Mechanism if uses_public()? || job.weight.is_some() => {
+                (&job.public, &shared.spoil)
+            }
             Subject::PublicTable(table) => {
                 (job.public.get(*table..=*table).unwrap_or_default(), &shared.spoil)
             }
@@ -187,6 +190,9 @@ impl Digests {
         }
         if !asked.predict.is_empty() {
             text += &serde_json::to_string(&asked.predict).map_err(failed)?;
+        }
+        if let Some(weight) = &job.weight {
+            text += &serde_json::to_string(&(weight, &shared.totals)).map_err(failed)?;
         }
         let mut digest = hex(&Sha256::digest(text.as_bytes()));
         digest.truncate(16);

@@ -78,6 +78,12 @@ pub(super) struct DataSet {
     workload: Option<String>,
     max_cells: Option<u64>,
     rules: Option<PathBuf>,
+    /// The column of the survey weight: releases, and what they are compared with, are then of the population.
+    weight: Option<String>,
+    /// Attributes of tables that are known of the population. They are made of the weighted private table, in place of those that
+    /// an office publishes.
+    #[serde(default)]
+    totals: Vec<Vec<String>>,
     /// Grouping attributes of the group score, outermost first. They are also the groups of `ide`.
     #[serde(default)]
     groups: Vec<String>,
@@ -99,6 +105,9 @@ pub(super) struct DataSetRuns {
     pub(super) spoil: Option<Spoil>,
     /// Names of the included attributes.
     pub(super) attributes: Vec<String>,
+    /// Attributes of the tables that are known of the population.
+    #[serde(default)]
+    pub(super) totals: Vec<Vec<String>>,
     /// What to measure, on the workload of the job.
     pub(super) evaluation: EvaluationSettings,
 }
@@ -145,6 +154,14 @@ impl Protocol {
             }
             if set.split.is_some() && !set.public.is_empty() {
                 return wrong(&at, "both 'split' and 'public'".into(), "one of the two");
+            }
+            if set.weight.is_some() && (set.split.is_some() || set.spoil.is_some()) {
+                let expected = "whole files of public tables, as they are";
+                return wrong(&at, "'weight' with 'split' or 'spoil'".into(), expected);
+            }
+            if set.weight.is_none() && !set.totals.is_empty() {
+                let expected = "'weight', as totals are of the weighted private table";
+                return wrong(&at, "'totals' alone".into(), expected);
             }
             if let Some(spoil) = &set.spoil {
                 if set.split.is_none() && set.public.is_empty() {
@@ -237,7 +254,8 @@ impl Protocol {
         let spoiled = set.spoil.as_ref().map_or(&[][..], Spoil::names);
         let named =
             [("groups", &set.groups[..]), ("predict", &set.predict[..]), ("spoil", spoiled)];
-        for (key, names) in named {
+        let totals = set.totals.iter().map(|names| ("totals", &names[..]));
+        for (key, names) in named.into_iter().chain(totals) {
             if let Some(unknown) = names.iter().find(|name| !attributes.contains(name)) {
                 let place = format!("{}, data set '{}', {key}", self.file, set.name);
                 let expected = "attributes that take part";
@@ -258,11 +276,12 @@ impl Protocol {
             max_cells,
             delta: Some(self.delta),
             neighbors: self.neighbors,
+            weight: set.weight.clone(),
             ..Job::default()
         };
-        Ok(DataSetRuns {
+        let runs = DataSetRuns {
             job,
-            attributes,
+            totals: set.totals.clone(),
             split: set.split.clone(),
             spoil: set.spoil.clone(),
             evaluation: EvaluationSettings {
@@ -275,9 +294,16 @@ impl Protocol {
                 rules: set.rules.as_ref().map(find).transpose()?.map(RulesSource::File),
                 groups: set.groups.clone(),
                 predict: set.predict.clone(),
+                weight: set.weight.clone(),
                 ..EvaluationSettings::default()
             },
-        })
+            attributes,
+        };
+        if set.weight.is_some() {
+            // What cannot be weighted is refused before any run.
+            runs.evaluation.under(&whole.select(&runs.attributes)?)?;
+        }
+        Ok(runs)
     }
 
     /// A file next to the protocol, or otherwise below the folder that `JOINTLY_DATA` names.

@@ -2,21 +2,24 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use jointly::data::{
-    Dataset, Labels, Projectable, PublicData, WholeTable, read_public_csv, write_csv,
+    Dataset, Labels, PublicData, WholeTable, read_csv, read_public_csv, weight_bins, write_csv,
 };
-use jointly::domain::Schema;
+use jointly::domain::{Clique, Schema};
 use jointly::evaluation::{ColumnComparison, Evaluation, Measures, Prediction, WorkloadError};
-use jointly::mechanism::Task;
+use jointly::mechanism::{Release, Task};
 use jointly::model::Drawing;
 use jointly::observe::Silent;
 use jointly::privacy::{Budget, Curator, NoiseSeed, Rho};
+use jointly::query::{Workload, WorkloadSource};
 use jointly::report::comparison::Row;
+use jointly::survey::{Draw, Population, Weight};
 use jointly::synthesis::{PublicTable, without_groups};
+use jointly::table::Totals;
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
@@ -72,19 +75,82 @@ struct Inputs {
     private: WholeTable,
     public: Vec<PublicData>,
     evaluation: Evaluation,
+    survey: Option<Survey>,
+}
+
+/// The tables of a weighted sample, with the weight as an attribute, and what is known of its population.
+struct Survey {
+    private: Dataset,
+    schema: Schema,
+    workload: Workload,
+    population: Population,
+}
+
+impl Survey {
+    /// `private`: the table with its weights.
+    fn read(cell: &Cell, private: &WholeTable, weight: &str) -> Outcome<(Self, Vec<PublicData>)> {
+        let (shared, job) = (&cell.shared, &cell.shared.job);
+        let files: Vec<&Path> = job.public.iter().filter_map(|table| table.source.file()).collect();
+        let whole = Schema::read(&path_of(job.schema.file())?)?;
+        let format = whole.table().clone();
+        let whole = whole.with_weight(weight, || weight_bins(&files, &format, weight))?;
+        let mut names = shared.attributes.clone();
+        names.push(weight.to_owned());
+        let schema = whole.select(&names)?;
+        let domain = schema.domain();
+        let source =
+            WorkloadSource { name: shared.evaluation.workload.clone(), max_cells: job.max_cells };
+        let own = Weight::of(&schema, weight)?;
+        let workload = source.crossed(source.read(&domain)?.0, own.attribute, &domain)?;
+        let weights = private.weights.as_deref().unwrap_or_default();
+        let cliques = shared.totals.iter().map(|names| domain.clique(names));
+        let cliques: Vec<Clique> = cliques.collect::<Result<_, _>>()?;
+        // The weight is the last attribute, so positions are those of the table without it.
+        let tables = private.records.weighted_marginals(weights, &cliques)?;
+        let totals = (!cliques.is_empty())
+            .then(|| Totals::new(&domain, cliques.into_iter().zip(tables)))
+            .transpose()?;
+        let read = |table: &PublicTable| -> Outcome<PublicData> {
+            let rows = read_public_csv(&path_of(table.source.file())?, &schema)?;
+            Ok(PublicData::new(&table.name, rows, &domain)?)
+        };
+        let public = job.public.iter().map(read).collect::<Outcome<_>>()?;
+        let private = read_csv(&path_of(job.private.file())?, &schema)?;
+        let population = Population { weight: Some(own), totals };
+        Ok((Self { private, schema, workload, population }, public))
+    }
+
+    /// Members of the population, as many as there are private records.
+    fn members(&self, release: &Release, rng: &mut ChaCha20Rng) -> Outcome<Dataset> {
+        let model = self.population.of(&release.model, &release.measured_cliques(), rng)?;
+        let refined_on = release.workload.cliques();
+        let draw = Draw {
+            records: self.private.records(),
+            drawing: Drawing::Refined,
+            refined_on: &refined_on,
+            schema: &self.schema,
+        };
+        Ok(self.population.members(&model, draw, rng)?.rows)
+    }
+}
+
+fn path_of(file: Option<&Path>) -> Outcome<PathBuf> {
+    file.map(Path::to_owned).ok_or_else(|| Failure::internal("a table that is no file"))
 }
 
 impl Inputs {
     /// For a mechanism with groups, the group attributes of public tables are not read.
     fn read(cell: &Cell) -> Outcome<Self> {
         let (shared, job) = (&cell.shared, &cell.shared.job);
-        let file = |file: Option<&Path>| {
-            file.map(Path::to_owned).ok_or_else(|| Failure::internal("a table that is no file"))
-        };
-        let schema = Schema::read(&file(job.schema.file())?)?.select(&shared.attributes)?;
+        let schema = Schema::read(&path_of(job.schema.file())?)?.select(&shared.attributes)?;
         let domain = schema.domain();
         let evaluation = shared.evaluation.under(&schema)?;
-        let table = evaluation.read(&file(job.private.file())?)?;
+        let table = evaluation.read(&path_of(job.private.file())?)?;
+        if let Some(weight) = &job.weight {
+            evaluation.weighted(&table, &table)?;
+            let (survey, public) = Survey::read(cell, &table, weight)?;
+            return Ok(Self { private: table, public, evaluation, survey: Some(survey) });
+        }
         let spoiled = |table: Dataset| -> Outcome<Dataset> {
             match &shared.spoil {
                 Some(spoil) => Ok(spoil.apply(&table)?),
@@ -95,7 +161,7 @@ impl Inputs {
             let [private, public] = split.apply(&table.records, evaluation.workload())?;
             let public = vec![PublicData::new("part", spoiled(public)?, &domain)?];
             // The numbers of a part of a file are not apart.
-            return Ok(Self { private: private.into(), public, evaluation });
+            return Ok(Self { private: private.into(), public, evaluation, survey: None });
         }
         let public_schema = if job.parameters.contains_key("groups") {
             without_groups(&shared.evaluation.groups, &schema)?
@@ -103,11 +169,11 @@ impl Inputs {
             schema
         };
         let read = |table: &PublicTable| -> Outcome<PublicData> {
-            let rows = read_public_csv(&file(table.source.file())?, &public_schema)?;
+            let rows = read_public_csv(&path_of(table.source.file())?, &public_schema)?;
             Ok(PublicData::new(&table.name, spoiled(rows)?, &domain)?)
         };
         let public = job.public.iter().map(read).collect::<Outcome<_>>()?;
-        Ok(Self { private: table, public, evaluation })
+        Ok(Self { private: table, public, evaluation, survey: None })
     }
 }
 
@@ -115,7 +181,7 @@ impl Cell {
     /// Runs the cell; `None` for a public table that lacks attributes.
     fn row(&self) -> Outcome<Option<Row>> {
         let inputs = Inputs::read(self)?;
-        let Inputs { private, public, evaluation } = &inputs;
+        let Inputs { private, public, evaluation, survey } = &inputs;
         let mut row = Row {
             version: env!("CARGO_PKG_VERSION").into(),
             digest: self.digest.clone(),
@@ -124,17 +190,26 @@ impl Cell {
         .under(&self.key);
         let table = match &self.subject {
             Subject::OneWay => {
-                let error = evaluation.error_of_independence(&private.records)?;
+                let [real, _] = &evaluation.weighted(private, private)?;
+                let error = evaluation.error_of_independence(real)?;
                 set_errors(&mut row, &error);
                 return Ok(Some(row));
             }
-            Subject::PublicTable(table) => {
-                let table = public.get(*table);
+            Subject::PublicTable(position) => {
+                let table = public.get(*position);
                 let table = table.ok_or_else(|| Failure::internal("no such public table"))?;
-                if table.table().domain() != private.records.domain() {
+                let wanted =
+                    survey.as_ref().map_or(&private.records, |survey| &survey.private).domain();
+                if table.table().domain() != wanted {
                     return Ok(None);
                 }
-                table.table().clone().into()
+                match self.shared.job.public.get(*position) {
+                    // By its own weights.
+                    Some(file) if survey.is_some() => {
+                        evaluation.read(&path_of(file.source.file())?)?
+                    }
+                    _ => table.table().clone().into(),
+                }
             }
             Subject::Mechanism => {
                 let synthetic = self.synthesize(&inputs, &mut row)?;
@@ -172,13 +247,18 @@ impl Cell {
         let seed = job.seed.unwrap_or(0);
 
         let (start, cpu_start) = (Instant::now(), cpu_seconds());
-        let private: &dyn Projectable = &inputs.private.records;
+        let (private, workload) = match &inputs.survey {
+            Some(survey) => (&survey.private, &survey.workload),
+            None => (&inputs.private.records, inputs.evaluation.workload()),
+        };
         let mut curator = Curator::new(private, job.neighbors, limit, NoiseSeed::Fixed(seed))?;
-        let task = Task::new(inputs.evaluation.workload(), &inputs.public);
+        let task = Task::new(workload, &inputs.public);
         let release = mechanism.run(&mut curator, &task, &mut Silent)?;
         let mut rng = ChaCha20Rng::seed_from_u64(SAMPLING_SEED + seed);
-        let synthetic =
-            release.rows(inputs.private.records.records(), Drawing::Refined, &mut rng)?;
+        let synthetic = match &inputs.survey {
+            Some(survey) => survey.members(&release, &mut rng)?,
+            None => release.rows(private.records(), Drawing::Refined, &mut rng)?,
+        };
         row.seconds = Some(start.elapsed().as_secs_f64());
         row.cpu_seconds = cpu_start.and_then(|start| Some(cpu_seconds()? - start));
         row.peak_mib = peak_mib();
