@@ -1,3 +1,5 @@
+use crate::query::WorkloadSource;
+
 use super::*;
 
 fn domain() -> Domain {
