@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use jointly::Error;
 use jointly::data::{PartialTable, UnitTable, write_csv_blocks};
 use jointly::model::{Evidence, LinkedRows, ModelFile, ModelLimits, PartForm, Parts};
 use jointly::observe::Unstoppable;
@@ -32,11 +33,6 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     }
     let seed = args.seed.unwrap_or_else(rand::random);
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    if file.weight.is_some() && (args.complete.is_some() || args.parts.is_some()) {
-        let flag = if args.parts.is_some() { "--parts" } else { "--complete" };
-        let message = format!("{flag} cannot go with a model that has a survey weight");
-        return Err(Failure::usage(message));
-    }
     if let Some(path) = &args.complete {
         let records = complete(&file, path, args, &mut rng)?;
         note(args, &file, records, console);
@@ -93,9 +89,10 @@ fn parts(
         return Err(Failure::usage("--out is -, expected a folder for --parts"));
     }
     let records = args.rows.unwrap_or(0);
+    let (_, schema) = file.written()?;
     let parts = Parts {
         model: &file.model,
-        schema: &file.schema,
+        schema: &schema,
         cliques: &file.refined_on,
         drawing: args.draw,
         labels: args.labels,
@@ -116,18 +113,28 @@ fn complete(
     args: &SampleArgs,
     rng: &mut ChaCha20Rng,
 ) -> Outcome<u64> {
-    let partial = PartialTable::read(path, &file.schema, &args.keep).map_err(|error| {
+    let (_, schema) = file.written()?;
+    let partial = PartialTable::read(path, &schema, &args.keep).map_err(|error| {
         let is_unknown = error.to_string().contains("the unknown column");
         let hint = if is_unknown { "; --keep NAMES keeps such columns" } else { "" };
         let failure = Failure::from(error);
         Failure { message: failure.message + hint, ..failure }
     })?;
+    // The survey weight is in no record.
+    if partial.known().domain().len() == schema.domain().len() {
+        let expected = "a table that lacks at least one attribute of the model";
+        return Err(Error::invalid_specification("records to complete", "all", expected).into());
+    }
     let drawn = file.model.complete(partial.known(), rng, &|row, column| {
         let expected =
             "a value that some record of the model has together with the values before it";
         partial.contradiction(row, column, expected)
     })?;
-    partial.write_with(&drawn, &file.schema, &args.out, args.labels, rng.next_u64())?;
+    let written = schema.domain();
+    let is_written = |at: &usize| written.position(drawn.domain().name(*at)).is_some();
+    let written: Vec<usize> = (0..drawn.domain().len()).filter(is_written).collect();
+    let drawn = drawn.into_selected(&written)?;
+    partial.write_with(&drawn, &schema, &args.out, args.labels, rng.next_u64())?;
     Ok(drawn.records() as u64)
 }
 

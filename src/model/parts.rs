@@ -79,7 +79,7 @@ impl PartForm {
 pub struct Parts<'a> {
     /// The model.
     pub model: &'a Model,
-    /// The schema of its records.
+    /// The schema of the records that are written. Attributes of the model that it lacks are left out, such as a survey weight.
     pub schema: &'a Schema,
     /// The cliques on which refined records agree with the model.
     pub cliques: &'a [Clique],
@@ -170,6 +170,9 @@ impl Parts<'_> {
         hash.update(part.to_le_bytes());
         let mut rng = ChaCha20Rng::from_seed(hash.finalize().into());
         let rows = self.model.rows(records, self.drawing, self.cliques, &mut rng)?;
+        let names: Vec<&str> = self.schema.attributes().map(|column| &*column.name).collect();
+        let kept: Vec<usize> = rows.domain().clique(&names)?.iter().collect();
+        let rows = if kept.len() < rows.domain().len() { rows.into_selected(&kept)? } else { rows };
         let path = self.path(folder, part);
         write_csv_blocks(&path, slices(&rows).map(Ok), self.schema, self.labels, rng.next_u64())
     }

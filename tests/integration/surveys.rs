@@ -134,7 +134,28 @@ fn the_model_is_of_the_population_and_has_its_number() {
     let more = bench.read("more.csv");
     assert_eq!(more.lines().next(), Some("tenure,age,sex"));
     assert!((share(&more, "2") - 1.0 / 3.0).abs() < 0.01);
-    bench.fail("sample --model model.json --rows 9 --out parts --parts csv", 2, "survey weight");
+    let parts =
+        "sample --model model.json --rows 900 --part-rows 500 --out parts --parts csv --seed 1";
+    bench.succeed(parts);
+    let part = bench.read("parts/part-00001.csv");
+    assert_eq!((part.lines().next(), part.lines().count()), (Some("tenure,age,sex"), 401));
+    assert!((share(&part, "2") - 1.0 / 3.0).abs() < 0.02);
+    bench.write("known.csv", &format!("sex\n{}", "1\n2\n".repeat(2000)));
+    bench.succeed("sample --model model.json --complete known.csv --out completed.csv --seed 1");
+    let completed = bench.read("completed.csv");
+    assert_eq!(completed.lines().next(), Some("sex,tenure,age"));
+    let rent = completed.lines().filter(|line| line[1..].starts_with(",2,")).count();
+    assert!((rent as f64 / 4000.0 - 1.0 / 3.0).abs() < 0.03, "{rent}");
+    bench.fail(
+        "sample --model model.json --complete more.csv --out c.csv",
+        3,
+        "lacks at least one",
+    );
+    bench.fail(
+        "sample --model model.json --complete private.csv --out c.csv",
+        3,
+        "unknown column 'w'",
+    );
     let page = bench.read("report.html");
     assert!(page.contains("of a population of 3,600, from 3,000 weighted records"), "{page}");
     assert!(page.contains("how well it follows the weighted private records"));
