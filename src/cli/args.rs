@@ -276,6 +276,9 @@ pub(super) struct PlanArgs {
     pub(super) schema: PathBuf,
     #[command(flatten)]
     pub(super) workload: WorkloadArgs,
+    /// Column with the survey weight, as for synth; the schema has its bins
+    #[arg(long, value_name = "COLUMN")]
+    pub(super) weight: Option<String>,
     /// Privacy budget: epsilon, above 0
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     pub(super) epsilon: f64,

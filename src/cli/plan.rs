@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use jointly::Error;
 use jointly::domain::{Clique, Domain, Schema};
 use jointly::graph::{JunctionTree, cells_within_mib};
 use jointly::mechanism::{self, Fitting, PlanFor, RunPlan};
 use jointly::mixture_error::{ReweightingBound, WorstCase};
 use jointly::privacy::{Budget, LedgerFile, NeighboringRelation};
-use jointly::query::Workload;
+use jointly::query::{Workload, WorkloadSource};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -94,8 +95,16 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
     let mechanism =
         mechanism::find(&args.mechanism.mechanism)?.build(&args.mechanism.parameters)?;
     let budget = Budget::approximate(args.epsilon, args.delta)?;
-    let domain = Schema::read(&args.schema)?.domain();
-    let (workload, left_out) = args.workload.source()?.read(&domain)?;
+    let schema = Schema::read(&args.schema)?;
+    let source = args.workload.source()?;
+    let (domain, workload, left_out) = match &args.weight {
+        None => {
+            let domain = schema.domain();
+            let (workload, left_out) = source.read(&domain)?;
+            (domain, workload, left_out)
+        }
+        Some(name) => weighted(&schema, &source, name)?,
+    };
     let relation = args.neighbors;
     let earlier = args.ledger_from.as_deref().map(LedgerFile::read).transpose()?;
     let (budget, rho) = budget.left_after(relation, earlier.as_ref())?;
@@ -129,6 +138,24 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
     plan.runs = args.tables.unwrap_or(0).saturating_add(1);
     plan.worst_case = bound.map(ReweightingBound::worst_case).transpose()?;
     if args.json { console::json_result(&plan) } else { console::result(&plan.text()) }
+}
+
+/// The domain and the workload of a run with a survey weight, and how many cliques were left out.
+fn weighted(
+    schema: &Schema,
+    source: &WorkloadSource,
+    name: &str,
+) -> Outcome<(Domain, Workload, usize)> {
+    let none = || {
+        let place = format!("the survey weight, column '{name}'");
+        let expected =
+            "\"kind\": \"numeric\" with \"edges\", as `jointly schema --public` drafts them";
+        Err(Error::invalid_specification(place, "no bins in the schema", expected))
+    };
+    let domain = schema.with_weight(name, none)?.domain();
+    let (workload, left_out) = source.read(&domain)?;
+    let weight = domain.position(name).unwrap_or_default();
+    Ok((domain.clone(), source.crossed(workload, weight, &domain)?, left_out))
 }
 
 impl Plan {

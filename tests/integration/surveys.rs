@@ -200,6 +200,25 @@ fn errors_and_intervals_are_of_the_weighted_table() {
 }
 
 #[test]
+fn a_plan_knows_the_weight() {
+    let bench = bench();
+    let binned = r#""w", "role": "weight", "kind": "numeric", "edges": [0, 30, 60, 200]"#;
+    bench.write("binned.json", &SCHEMA.replace(r#""w", "role": "weight""#, binned));
+    let plan =
+        "plan --workload all-2-way --epsilon 1 --delta 1e-6 --records 3000 --mechanism mst --json";
+    let of = |more: &str| -> Value {
+        serde_json::from_str(&bench.succeed(&format!("{plan} --schema binned.json {more}")))
+            .unwrap()
+    };
+    let (without, with) = (of(""), of("--weight w"));
+    assert_eq!((&without["attributes"], &without["workload_cliques"]), (&3.into(), &3.into()));
+    // Three pairs, and three with the weight.
+    assert_eq!((&with["attributes"], &with["workload_cliques"]), (&4.into(), &6.into()));
+    bench.fail(&format!("{plan} --schema schema.json --weight w"), 3, "no bins in the schema");
+    bench.fail(&format!("{plan} --schema binned.json --weight v"), 3, "'v'");
+}
+
+#[test]
 fn intervals_of_a_weighted_table_cover_its_shares() {
     let bench = bench();
     bench.write("pairs.txt", "tenure,w\nage,w\nage,sex\n");
