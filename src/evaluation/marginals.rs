@@ -52,7 +52,8 @@ impl Weighted<'_> {
         let Some(weights) = self.weights else {
             return records.into_iter().count() as f64 / self.records.records().max(1) as f64;
         };
-        let found: f64 = records.into_iter().map(|record| weights[record]).sum();
+        // An empty sum would be -0.
+        let found = records.into_iter().fold(0.0, |sum, record| sum + weights[record]);
         found / weights.iter().sum::<f64>().max(f64::MIN_POSITIVE)
     }
 }

@@ -77,7 +77,8 @@ impl ColumnComparison {
         let both = of_real.zip(of_synthetic);
         let is_outside =
             |(value, _): &&Counted| of_real.is_some_and(|r| *value < r.min || *value > r.max);
-        let outside: f64 = b.iter().filter(is_outside).map(|(_, weight)| weight).sum();
+        // An empty sum would be -0.
+        let outside = b.iter().filter(is_outside).fold(0.0, |sum, (_, weight)| sum + weight);
         let share =
             |part: f64, all: &[Counted]| if all.is_empty() { 0.0 } else { part / total(all) };
         Self {

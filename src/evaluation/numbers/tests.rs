@@ -34,6 +34,7 @@ fn columns_are_compared_by_hand() {
     // On thirds and halves: |1-1|/3 + |3-1|/6 + |3-9|/6 + |5-9|/3.
     close(rooms.wasserstein, (2.0 / 6.0 + 6.0 / 6.0 + 4.0 / 3.0) / summary.spread);
     close(Some(rooms.outside), 0.5);
+    assert!(pay.outside.is_sign_positive() && pay.outside < 1e-9, "none is beyond the real ones");
     // 3 and 5 share the bin from 2 to 9, of which the real range keeps 2 to 5: up by 2, down by 1 + 3.
     close(rooms.unseen, 4.0 / 3.0 / summary.spread);
     // One bin, cut to the real range 10 to 40: 15 on average, up or down.

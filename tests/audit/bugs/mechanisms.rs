@@ -139,8 +139,8 @@ pub(super) const BUGS: &[Bug] = &[
             ),
             (
                 "privacy/l1_errors.rs",
-                "!(0.0..=1.0).contains(*weight);",
-                "!BUG && !(0.0..=1.0).contains(*weight);",
+                "        by.check()?;\n",
+                "        if !BUG { by.check()?; }\n",
             ),
         ],
     ),
