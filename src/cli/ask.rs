@@ -36,7 +36,7 @@ pub(super) fn run(args: &AskModelArgs, console: Console) -> Outcome {
     if args.csv {
         return console::result(&table(&args.by, &answers)?);
     }
-    console::result(&text(model.total(), &args.by, &answers))
+    console::result(&text(model.total(), file.weight.is_some(), &args.by, &answers))
 }
 
 impl QuestionArgs {
@@ -102,8 +102,14 @@ fn shown(found: f64, answer: &Answer) -> String {
     if answer.is_date { number(found, true) } else { found.to_string() }
 }
 
-fn text(total: f64, by: &[String], answers: &[Answer]) -> String {
-    let mut text = format!("Records that the model expects: {}\n", short(total));
+/// `is_population`: whether the model is of the population that a weighted sample stands for.
+fn text(total: f64, is_population: bool, by: &[String], answers: &[Answer]) -> String {
+    let (of_all, of_some) = if is_population {
+        ("Members of the population", "members")
+    } else {
+        ("Records that the model expects", "records")
+    };
+    let mut text = format!("{of_all}: {}\n", short(total));
     for answer in answers {
         let by = if by.is_empty() { String::new() } else { format!(", by {}", by.join(", ")) };
         _ = writeln!(text, "\n{}{by}:", answer.question);
@@ -121,7 +127,7 @@ fn text(total: f64, by: &[String], answers: &[Answer]) -> String {
                 None => format!(", {}", basis.name()),
             });
             let count = short(row.count);
-            _ = writeln!(text, "  {line:<width$}{found:>12}  ({count} records{known})");
+            _ = writeln!(text, "  {line:<width$}{found:>12}  ({count} {of_some}{known})");
         }
     }
     text

@@ -237,6 +237,9 @@ fn intervals_of_a_weighted_table_cover_its_shares() {
         let answers: Value = serde_json::from_str(&bench.succeed(ask)).unwrap();
         let row = &answers["answers"][0]["rows"][1];
         assert_eq!(row["basis"], "measured");
+        let text = bench.succeed("ask --model model.json --marginal tenure");
+        assert!(text.starts_with("Members of the population: "), "{text}");
+        assert!(text.contains(" members, measured: ") && !text.contains("records"), "{text}");
         let people: f64 = sample(0)
             .lines()
             .skip(1)
