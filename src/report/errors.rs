@@ -16,7 +16,7 @@ pub(super) struct Errors {
     sentence: String,
     /// What it cost, as a share of the budget.
     cost: String,
-    /// No marginal is worse than this.
+    /// No marginal is worse than this; `None` if nothing is known.
     none_above: Option<String>,
     /// Whether there are shrunk estimates.
     has_shrunk: bool,
@@ -52,7 +52,8 @@ pub(super) fn errors(content: &Content<'_>) -> Option<Errors> {
     Some(Errors {
         sentence,
         cost: percent((1e4 * cost / ledger.limit().to_f64()).round() / 1e4),
-        none_above: errors.none_above.map(|bound| format!("{bound:.3}")),
+        // Two distributions are never further apart.
+        none_above: errors.none_above.filter(|b| *b < 2.0).map(|bound| format!("{bound:.3}")),
         has_shrunk: errors.marginals.iter().any(|error| error.shrunk.is_some()),
         all: errors.marginals.len(),
         worst: errors.worst(WORST).iter().map(row).collect(),
