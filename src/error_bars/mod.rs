@@ -119,7 +119,7 @@ impl LeftOut {
         }
         if let Some(weight) = &self.within_bins_of {
             parts.push(format!(
-                "against the records weighted by the mean {weight} of their bin; what weights differ within a bin is not measured"
+                "against the records weighted by the mean {weight} of their bin; how weights differ within a bin is not measured"
             ));
         }
         if parts.is_empty() { String::new() } else { format!(", {}", parts.join("; and ")) }
