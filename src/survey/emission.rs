@@ -9,7 +9,7 @@ pub enum Emission {
     /// Members of the population, which all count the same. There is no weight.
     #[default]
     Population,
-    /// Records as the sample has them, with weights under which they stand for the population.
+    /// Records like those of the sample, or of a list that is reweighted, with weights under which they stand for the population.
     Weighted,
 }
 
@@ -17,6 +17,6 @@ impl Emission {
     /// The names, each with its meaning.
     pub const NAMES: &'static [(&'static str, &'static str)] = &[
         ("population", "Members of the population, which all count the same; no weight"),
-        ("weighted", "Records as the sample has them, with weights for the population"),
+        ("weighted", "Records with weights under which they stand for the population"),
     ];
 }
