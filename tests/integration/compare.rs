@@ -510,10 +510,15 @@ schema = "survey.json"
 private = "sample.csv"
 public = ["near.csv"]
 weight = "w"
-totals = [["tenure"], ["sex"]]
+totals = [["tenure", "age"], ["sex"]]
 "#;
     let bench = bench(protocol);
-    bench.write("survey.json", crate::surveys::SCHEMA);
+    // The weight before all attributes.
+    let weight = "{\"name\": \"w\", \"role\": \"weight\"}";
+    let others = crate::surveys::SCHEMA.replace(&format!(",\n    {weight}"), "");
+    let schema = others.replace("{\"columns\": [", &format!("{{\"columns\": [{weight},"));
+    assert!(schema.find(weight) < schema.find("tenure"));
+    bench.write("survey.json", &schema);
     bench.write("sample.csv", &crate::surveys::sample(0));
     bench.write("near.csv", &crate::surveys::sample(1));
     bench.succeed("compare small.toml --out out");

@@ -9,7 +9,7 @@ use std::time::Instant;
 use jointly::data::{
     Dataset, Labels, PublicData, WholeTable, read_csv, read_public_csv, weight_bins, write_csv,
 };
-use jointly::domain::{Clique, Schema};
+use jointly::domain::{Clique, Domain, Schema};
 use jointly::evaluation::{ColumnComparison, Evaluation, Measures, Prediction, WorkloadError};
 use jointly::mechanism::{Release, Task};
 use jointly::model::Drawing;
@@ -103,10 +103,13 @@ impl Survey {
         let own = Weight::of(&schema, weight)?;
         let workload = source.crossed(source.read(&domain)?.0, own.attribute, &domain)?;
         let weights = private.weights.as_deref().unwrap_or_default();
-        let cliques = shared.totals.iter().map(|names| domain.clique(names));
-        let cliques: Vec<Clique> = cliques.collect::<Result<_, _>>()?;
-        // The weight is the last attribute, so positions are those of the table without it.
-        let tables = private.records.weighted_marginals(weights, &cliques)?;
+        // The records have no weight, so that positions differ.
+        let of_records = private.records.domain();
+        let cliques_in = |domain: &Domain| -> Outcome<Vec<Clique>> {
+            Ok(shared.totals.iter().map(|names| domain.clique(names)).collect::<Result<_, _>>()?)
+        };
+        let tables = private.records.weighted_marginals(weights, &cliques_in(of_records)?)?;
+        let cliques = cliques_in(&domain)?;
         let totals = (!cliques.is_empty())
             .then(|| Totals::new(&domain, cliques.into_iter().zip(tables)))
             .transpose()?;
