@@ -36,7 +36,7 @@ impl<'a> From<&'a Dataset> for ReleasedTable<'a> {
 
 impl ReleasedTable<'_> {
     /// The marginals whose errors are measured: those of the workload, without the survey weight, which the released table does
-    /// not have. A workload that crosses all with the weight is that of the rest of its cliques.
+    /// not have. Where all of its cliques have the weight, they are taken without it.
     pub(crate) fn workload(&self, workload: &Workload, domain: &Domain) -> Result<Workload> {
         match self.population {
             None => Ok(workload.clone()),

@@ -48,8 +48,8 @@ impl Release {
     /// errors are those against the private records, each counted by the mean weight of its bin.
     ///
     /// `records`: without the weight. `weights`: of these records; `None` if they count the same. `weight`: of the private ones.
-    /// `total`: the sum of the weights of the private ones, public or released ([`ReleasedPopulation::weighted`]); if it is not
-    /// the true one, errors are as much larger.
+    /// `total`: the sum of the weights of the private ones, public or released ([`ReleasedPopulation::weighted`]); if it
+    /// is 1 % off, errors are off by at most 0.01.
     ///
     /// [`ReleasedPopulation::weighted`]: crate::mechanism::ReleasedPopulation::weighted
     ///

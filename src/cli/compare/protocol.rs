@@ -80,8 +80,8 @@ pub(super) struct DataSet {
     rules: Option<PathBuf>,
     /// The column of the survey weight: releases, and what they are compared with, are then of the population.
     weight: Option<String>,
-    /// Attributes of tables that are known of the population. They are made of the weighted private table, in place of those that
-    /// an office publishes.
+    /// Attributes of the tables whose totals hold in every release. Their counts are computed from the weighted private table, to
+    /// stand for published ones.
     #[serde(default)]
     totals: Vec<Vec<String>>,
     /// Grouping attributes of the group score, outermost first. They are also the groups of `ide`.
