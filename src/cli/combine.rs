@@ -43,9 +43,8 @@ pub(super) fn run(args: &CombineArgs, console: Console) -> Outcome {
     };
     if let Some(weight) = file.weight.as_ref().filter(|_| args.population) {
         let text = format!(
-            "--population is of a random sample; the private records of {} have the weights of {weight}, which it takes \
-             replicate weights for",
-            args.model.display()
+            "--population needs the variance of a random sample; that of records weighted by {weight} is in replicate weights, \
+             which combine does not read"
         );
         return Err(Failure::usage(text));
     }
@@ -93,8 +92,8 @@ fn released(file: &ModelFile, schema: &Schema, path: &Path) -> Outcome<Dataset> 
     if table.weights.is_some() {
         let table = path.display();
         let text = format!(
-            "{table} has records with the weights of {weight}; combine reads members of the population, as `jointly sample` \
-             draws them from the model"
+            "{table} has records with the weights of {weight}; combine reads members of the population: `jointly sample` draws \
+             them from the model"
         );
         return Err(Failure::usage(text));
     }
