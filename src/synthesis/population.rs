@@ -49,7 +49,7 @@ impl ResolvedJob<'_> {
             return together("merging", "totals and weights are of the values as they are");
         }
         if self.error_share.is_some() && self.weight.is_none() {
-            let why = "the private records alone do not show what is wrong with a population: it takes their weights";
+            let why = "without weights the private records do not show how far a table of the population is off";
             return together("an error share", why);
         }
         if self.replicates() > 0 {
