@@ -99,6 +99,13 @@ pub enum Notice {
         /// Of how many.
         cells: u64,
     },
+    /// What was measured contradicts some combinations that the schema takes to be unlikely: records are drawn with them.
+    UnlikelyMeasured {
+        /// How many.
+        contradicted: u64,
+        /// Of how many.
+        of: u64,
+    },
     /// Rare values were merged before the mechanism runs.
     Compressed {
         /// Attributes with merged values.

@@ -65,7 +65,7 @@ fn linked(
 ) -> jointly::Result<LinkedRows> {
     file.check_units(evidence.as_ref())?;
     let records = usize::try_from(records).unwrap_or(usize::MAX);
-    let drawn = model.rows(records, drawing(refined), &file.refined_on, rng)?;
+    let drawn = model.rows(records, drawing(refined), &file.refinement(), rng)?;
     model.link(&drawn, units, rng)
 }
 
@@ -159,12 +159,13 @@ impl Model {
             let (kept, schema) = file.written()?;
             if !in_blocks {
                 let records = usize::try_from(records).unwrap_or(usize::MAX);
-                let rows = model.rows(records, drawing(refined), &file.refined_on, &mut rng)?;
+                let rows = model.rows(records, drawing(refined), &file.refinement(), &mut rng)?;
                 let rng = ChaCha20Rng::seed_from_u64(rng.next_u64());
                 let rows = rows.into_selected(&kept)?;
                 return Ok(vec![to_record_batch(&rows, &schema, labels, rng)?]);
             }
-            let blocks = model.blocks(records, drawing(refined), &file.refined_on, &mut rng)?;
+            let refinement = file.refinement();
+            let blocks = model.blocks(records, drawing(refined), &refinement, &mut rng)?;
             let values = ChaCha20Rng::seed_from_u64(rng.next_u64());
             let domain = schema.domain();
             let mut writer = ArrowWriter::new(&domain, &schema, labels, values)?;
@@ -208,7 +209,8 @@ impl Model {
             }
             let (model, _) = conditioned;
             let (kept, schema) = file.written()?;
-            let blocks = model.blocks(records, drawing(refined), &file.refined_on, &mut rng)?;
+            let refinement = file.refinement();
+            let blocks = model.blocks(records, drawing(refined), &refinement, &mut rng)?;
             let seed = rng.next_u64();
             let blocks = blocks.map(|block| {
                 if observer.check().is_break() {

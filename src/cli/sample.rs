@@ -51,7 +51,7 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     if let Some(units) = &file.linked {
         file.check_units(evidence.as_ref())?;
         let records = rows(args.rows.unwrap_or(0))?;
-        let drawn = model.rows(records, args.draw, &file.refined_on, &mut rng)?;
+        let drawn = model.rows(records, args.draw, &file.refinement(), &mut rng)?;
         let LinkedRows { rows, numbers } = model.link(&drawn, units, &mut rng)?;
         let table = UnitTable { rows: &rows, numbers: &numbers, units };
         table.write(&args.out, &file.schema, args.labels, rng.next_u64())?;
@@ -59,7 +59,8 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
         return Ok(());
     }
     let (kept, schema) = file.written()?;
-    let blocks = model.blocks(args.rows.unwrap_or(0), args.draw, &file.refined_on, &mut rng)?;
+    let refinement = file.refinement();
+    let blocks = model.blocks(args.rows.unwrap_or(0), args.draw, &refinement, &mut rng)?;
     let seed = rng.next_u64();
     // Fewer than asked for if the reader of a pipe leaves early.
     let mut drawn = 0;
@@ -90,10 +91,11 @@ fn parts(
     }
     let records = args.rows.unwrap_or(0);
     let (_, schema) = file.written()?;
+    let refinement = file.refinement();
     let parts = Parts {
         model: &file.model,
         schema: &schema,
-        cliques: &file.refined_on,
+        refinement: &refinement,
         drawing: args.draw,
         labels: args.labels,
         form,

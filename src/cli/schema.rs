@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jointly::data::{
     Document, DocumentKind, Draft, Remark, draft, draft_from_document, draft_from_public,
-    read_text, write_text,
+    draft_unlikely, read_text, write_text,
 };
 use jointly::domain::{Schema, TableFormat};
 use jointly::synthesis::reserve_files;
@@ -33,6 +33,9 @@ pub(super) fn run(args: &SchemaArgs, console: Console) -> Outcome {
         let flag = if args.from.is_some() { "--from" } else { "--dictionary" };
         inputs.push((flag, &document.path));
     }
+    if let Some(schema) = &args.schema {
+        inputs.push(("--schema", schema));
+    }
     if let Some(header) = &args.table.header_file {
         inputs.push(("--header-file", header));
     }
@@ -40,6 +43,7 @@ pub(super) fn run(args: &SchemaArgs, console: Console) -> Outcome {
     let _reserved = reserve_files(&inputs, &out, console.existing)?;
     let format = format(&args.table)?;
     let Draft { schema, remarks } = match (&document, tables.is_empty()) {
+        _ if args.schema.is_some() => unlikely(args, &tables)?,
         (Some(document), true) => {
             if args.table.no_header {
                 return Err(Failure::usage(
@@ -74,6 +78,16 @@ pub(super) fn run(args: &SchemaArgs, console: Console) -> Outcome {
     }
     list(&remarks, console);
     Ok(())
+}
+
+/// A finished schema with the unlikely combinations of public tables.
+fn unlikely(args: &SchemaArgs, tables: &[&Path]) -> Outcome<Draft> {
+    let Some(schema) = args.schema.as_ref().filter(|_| !tables.is_empty()) else {
+        let message =
+            "--schema needs --to, to export it, or --public, for its unlikely combinations";
+        return Err(Failure::usage(message));
+    };
+    Ok(draft_unlikely(&Schema::read(schema)?, tables)?)
 }
 
 /// Writes a finished schema as the metadata of SDV.

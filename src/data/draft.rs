@@ -11,6 +11,7 @@ mod numbers;
 mod pieces;
 mod quantiles;
 mod tables;
+mod unlikely;
 mod weights;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -93,8 +94,8 @@ pub fn draft_from_document(document: &Document) -> Result<Draft> {
 pub fn draft_from_public(tables: &[&Path], format: &TableFormat) -> Result<Draft> {
     let observed = observe(tables, format, &[])?;
     let place = tables.first().copied().unwrap_or(Path::new("schema"));
-    let (tables, columns) = Tables::of(observed);
-    of(place, tables, columns.into_iter().map(ObservedColumn::into_column))
+    let (known, columns) = Tables::of(observed);
+    of(place, known, columns.into_iter().map(ObservedColumn::into_column))?.with_unlikely(tables)
 }
 
 /// Drafts a schema for the columns that public tables have, as a document describes them.
@@ -123,13 +124,37 @@ pub fn draft(document: &Document, tables: &[&Path], format: &TableFormat) -> Res
     let bounded = described.iter().filter(|one| one.is_bounded);
     let by_name: HashMap<&str, &SchemaColumn> =
         bounded.map(|one| (one.column.name.as_str(), &one.column)).collect();
-    let (tables, columns) = Tables::of(observe(tables, format, &missing)?);
-    let tables = Tables { documented: missing.clone(), ..tables };
+    let (known, columns) = Tables::of(observe(tables, format, &missing)?);
+    let known = Tables { documented: missing.clone(), ..known };
     let columns = columns.into_iter().map(|observed| match by_name.get(observed.name.as_str()) {
         Some(column) => widened((*column).clone(), observed, &missing),
         None => observed.into_column(),
     });
-    of(&document.path, tables, columns)
+    of(&document.path, known, columns)?.with_unlikely(tables)
+}
+
+impl Draft {
+    /// The draft with the combinations that no row of the tables has.
+    fn with_unlikely(self, tables: &[&Path]) -> Result<Self> {
+        let found = unlikely::unlikely(&self.schema, tables)?;
+        if found.is_empty() {
+            return Ok(self);
+        }
+        let text = unlikely::remark(&self.schema, &found);
+        let mut remarks = self.remarks;
+        remarks.push(Remark { column: None, text });
+        Ok(Self { schema: self.schema.with_unlikely(found)?, remarks })
+    }
+}
+
+/// A finished schema with the pairs of values that no row of some public tables has, though at least 30 would if the two attributes
+/// were independent, as [unlikely combinations](Schema::unlikely) in place of its own.
+///
+/// # Errors
+/// No table, or one that cannot be read with the schema.
+pub fn draft_unlikely(schema: &Schema, tables: &[&Path]) -> Result<Draft> {
+    let schema = schema.without_unlikely()?;
+    Draft { schema, remarks: Vec::new() }.with_unlikely(tables)
 }
 
 /// What public tables have in common.

@@ -40,7 +40,7 @@ pub(crate) use decode::check_form;
 pub use decode::{Labels, write_csv, write_csv_blocks, write_csv_file};
 pub use draft::{
     Document, DocumentKind, Draft, Remark, draft, draft_from_document, draft_from_public,
-    weight_bins,
+    draft_unlikely, weight_bins,
 };
 pub(crate) use draft::{HEAP, MOST, MOST_OF_REST, UNITS, cut_at_quantiles};
 pub(crate) use encoder::Encoder;

@@ -16,11 +16,12 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::Domain;
+use crate::domain::{Domain, StructuralZero};
 use crate::error::{CommonError, Error, Result};
 use crate::privacy::files::read_text;
 
 use rules::Rules;
+pub use rules::{Combination, UnlikelyCombination};
 
 pub(crate) use date::{calendar, date_of, days, days_of, written};
 pub use format::{Encoding, TableFormat};
@@ -177,6 +178,9 @@ pub struct Schema {
     columns: Vec<SchemaColumn>,
     rules: Rules,
     domain: Domain,
+    unlikely: Vec<Combination>,
+    /// The same as one table for each clique.
+    avoided: Vec<StructuralZero>,
 }
 
 impl Schema {
@@ -217,8 +221,23 @@ impl Schema {
         let na_token = if missing.is_empty() { String::new() } else { missing.remove(0) };
         let domain = Domain::new(attributes().map(|c| (c.name.clone(), c.cardinality())))?
             .forbid(rules.combinations(place, &columns, &na_token)?)?;
+        let unlikely = rules.unlikely(place, &columns, &na_token)?;
+        let avoided = StructuralZero::of(&domain, unlikely.iter().cloned())?;
         let table = TableFormat::default();
-        Ok(Self { dataset: None, note: None, table, na_token, missing, columns, rules, domain })
+        let (dataset, note) = (None, None);
+        let read = Self {
+            dataset,
+            note,
+            table,
+            na_token,
+            missing,
+            columns,
+            rules,
+            domain,
+            unlikely,
+            avoided,
+        };
+        Ok(read)
     }
 
     /// The same schema for tables that are written in another form.
@@ -255,6 +274,16 @@ impl Schema {
     /// The attributes as a domain, in the schema's order.
     pub fn domain(&self) -> Domain {
         self.domain.clone()
+    }
+
+    /// Combinations that records of a model are drawn without, though private records may have them.
+    pub fn unlikely(&self) -> &[Combination] {
+        &self.unlikely
+    }
+
+    /// The unlikely combinations as one table for each clique.
+    pub fn avoided(&self) -> &[StructuralZero] {
+        &self.avoided
     }
 
     /// All columns, in order.

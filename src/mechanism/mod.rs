@@ -33,6 +33,7 @@ mod replication;
 mod residual_planner;
 mod reweighting;
 mod run;
+mod unlikely;
 
 pub use crate::privacy::Gain;
 pub use aim::{Aim, Shrinkage};
@@ -66,12 +67,12 @@ use rand::Rng;
 use serde::Serialize;
 
 use crate::data::{Dataset, PublicData};
-use crate::domain::{Clique, Domain, Schema};
+use crate::domain::{Clique, Domain, Schema, StructuralZero};
 use crate::error::Result;
 use crate::error_bars::MeasuredErrors;
 use crate::estimation::Certificate;
 use crate::measurement::{Measurement, Provenance};
-use crate::model::{Drawing, Model, ModelFile};
+use crate::model::{Drawing, Model, ModelFile, Refinement};
 use crate::observe::Observer;
 use crate::privacy::{Curator, Ledger, NeighboringRelation};
 use crate::query::Workload;
@@ -181,6 +182,8 @@ pub struct Release {
     /// Of what population the model is, if it is not of the private records: then measurements and certificate are of the sample
     /// ([`Release::measured_of_model`]).
     pub population: Option<ReleasedPopulation>,
+    /// Combinations that records are drawn without, though the model has them.
+    pub unlikely: Vec<StructuralZero>,
     /// The errors of the released records, if they were measured ([`Release::measure_errors`]).
     pub errors: Option<MeasuredErrors>,
     /// The cost of each access.
@@ -241,7 +244,12 @@ impl Release {
         drawing: Drawing,
         rng: &mut R,
     ) -> Result<Dataset> {
-        self.model.rows(records, drawing, &self.workload.cliques(), rng)
+        self.model.rows(records, drawing, &self.refinement(), rng)
+    }
+
+    /// What refined records are brought near to: the model on the workload, without what is unlikely.
+    pub fn refinement(&self) -> Refinement {
+        Refinement { cliques: self.workload.cliques(), unlikely: self.unlikely.clone() }
     }
 
     /// The number of records that the model represents: a whole number of at least 1.

@@ -443,6 +443,7 @@ impl<'r, 'c> Run<'r, 'c> {
             population: None,
             errors: None,
             ledger: self.curator.ledger().clone(),
+            unlikely: Vec::new(),
             conditional_on: self.curator.conditional_on().to_vec(),
             relation: self.curator.relation(),
             is_private: self.curator.is_private(),

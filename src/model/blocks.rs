@@ -4,9 +4,9 @@ use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
 
 use crate::data::{Column, Dataset};
-use crate::domain::{Clique, Domain};
+use crate::domain::Domain;
 use crate::error::{Error, Result};
-use crate::model::{Drawing, Model, Sampling};
+use crate::model::{Drawing, Model, Refinement, Sampling};
 
 /// Most values in a block, which is records times attributes: a million records of 32 attributes. Drawing and refining
 /// take about 10 bytes per value, besides the model's own tables.
@@ -19,7 +19,7 @@ const MOST_BYTES: u64 = 1 << 33;
 pub struct Blocks<'a> {
     model: &'a Model,
     drawing: Drawing,
-    cliques: &'a [Clique],
+    refinement: &'a Refinement,
     records: u64,
     /// The number of blocks.
     count: u64,
@@ -44,10 +44,10 @@ impl Model {
         &'a self,
         records: u64,
         drawing: Drawing,
-        cliques: &'a [Clique],
+        refinement: &'a Refinement,
         rng: &mut R,
     ) -> Result<Blocks<'a>> {
-        Blocks::new(self, records, drawing, cliques, rng, BLOCK_VALUES)
+        Blocks::new(self, records, drawing, refinement, rng, BLOCK_VALUES)
     }
 }
 
@@ -57,7 +57,7 @@ impl<'a> Blocks<'a> {
         model: &'a Model,
         records: u64,
         drawing: Drawing,
-        cliques: &'a [Clique],
+        refinement: &'a Refinement,
         rng: &mut R,
         block_values: u64,
     ) -> Result<Self> {
@@ -66,8 +66,16 @@ impl<'a> Blocks<'a> {
         }
         let most = (block_values / (model.domain().len() as u64).max(1)).max(1);
         let count = records.div_ceil(most);
-        let new =
-            Self { model, drawing, cliques, records, count, returned: 0, first: None, rng: None };
+        let new = Self {
+            model,
+            drawing,
+            refinement,
+            records,
+            count,
+            returned: 0,
+            first: None,
+            rng: None,
+        };
         let first = Some(new.draw(new.records_of(0), rng)?);
         let rng = (count > 1).then(|| ChaCha20Rng::from_rng(rng));
         Ok(Self { first, rng, ..new })
@@ -82,10 +90,7 @@ impl<'a> Blocks<'a> {
 
     fn draw<R: Rng + ?Sized>(&self, records: usize, rng: &mut R) -> Result<Dataset> {
         match self.drawing {
-            Drawing::Refined => {
-                let drawn = self.model.sample(records, Sampling::Rounded, rng)?;
-                self.model.refine(drawn, self.cliques)
-            }
+            Drawing::Refined => self.model.refined(records, self.refinement, rng),
             Drawing::Independent => self.model.sample(records, Sampling::Independent, rng),
         }
     }

@@ -8,14 +8,15 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::data::Dataset;
-use crate::domain::{Clique, Domain};
+use crate::domain::{Clique, Domain, StructuralZero};
 use crate::error::Result;
 use crate::model::blocks::check_rows;
 use crate::model::file::StoredForm;
 use crate::model::{
-    Evidence, GroupedSupport, MarkovRandomField, Products, Sampling, WeightedSupport,
+    Evidence, GroupedSupport, MarkovRandomField, Products, Refinement, Sampling, WeightedSupport,
 };
 use crate::table::Factor;
+use jointly_pgm::model::without_unlikely;
 
 /// How a table is made from a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,13 +66,27 @@ pub trait Distribution: Any + Debug + Send + Sync {
     /// No record asked for, or more than 32 bits can count.
     fn draw(&self, records: usize, method: Sampling, rng: &mut dyn Rng) -> Result<Dataset>;
 
-    /// Brings drawn records near the marginals on some cliques, where the kind of model allows it.
+    /// Draws records, rounded, if possible without some unlikely combinations.
+    ///
+    /// # Errors
+    /// As [`draw`](Self::draw), or combinations of another domain.
+    fn draw_without(
+        &self,
+        records: usize,
+        unlikely: &[StructuralZero],
+        rng: &mut dyn Rng,
+    ) -> Result<Dataset> {
+        let _ = unlikely;
+        self.draw(records, Sampling::Rounded, rng)
+    }
+
+    /// Brings drawn records near the marginals on some cliques, where the kind of model allows it. Records with an unlikely
+    /// combination are replaced by others.
     ///
     /// # Errors
     /// Records over another domain, or a clique outside it.
-    fn refine(&self, records: Dataset, cliques: &[Clique]) -> Result<Dataset> {
-        let _ = cliques;
-        Ok(records)
+    fn refine(&self, records: Dataset, refinement: &Refinement) -> Result<Dataset> {
+        Ok(without_unlikely(records, &refinement.unlikely)?)
     }
 
     /// The distribution of the records that agree with some evidence; its total is the number of them that it expects.
@@ -167,16 +182,22 @@ impl Model {
         &self,
         records: usize,
         drawing: Drawing,
-        cliques: &[Clique],
+        refinement: &Refinement,
         rng: &mut R,
     ) -> Result<Dataset> {
         check_rows(self.domain(), records as u64)?;
-        self.blocks(records as u64, drawing, cliques, rng)?.joined()
+        self.blocks(records as u64, drawing, refinement, rng)?.joined()
     }
 
-    /// Brings drawn records near the marginals on some cliques, where the kind of model allows it.
-    pub(super) fn refine(&self, records: Dataset, cliques: &[Clique]) -> Result<Dataset> {
-        self.0.refine(records, cliques)
+    /// Draws records, rounded, and brings them near the marginals on some cliques, where the kind of model allows it.
+    pub(super) fn refined<R: Rng + ?Sized>(
+        &self,
+        records: usize,
+        refinement: &Refinement,
+        mut rng: &mut R,
+    ) -> Result<Dataset> {
+        let drawn = self.0.draw_without(records, &refinement.unlikely, &mut rng)?;
+        self.0.refine(drawn, refinement)
     }
 
     /// What a file holds of it.

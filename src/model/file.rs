@@ -13,7 +13,7 @@ use crate::domain::{Clique, Domain, Schema};
 use crate::error::{Error, Fact, Result};
 use crate::model::digest::{self, DIGEST};
 use crate::model::stored_accuracy::StoredAccuracy;
-use crate::model::{Accuracy, Evidence, FORMS, Model};
+use crate::model::{Accuracy, Evidence, FORMS, Model, Refinement};
 use crate::query::Workload;
 
 /// What a file's first member says.
@@ -60,6 +60,13 @@ pub struct ModelFile {
     pub mechanism: String,
     /// False when the noise came from a fixed seed: then nothing is private.
     pub is_private: bool,
+}
+
+impl ModelFile {
+    /// What refined records are brought near to, so that they are those of the release.
+    pub fn refinement(&self) -> Refinement {
+        Refinement { cliques: self.refined_on.clone(), unlikely: self.schema.avoided().to_vec() }
+    }
 }
 
 /// How large a file may be before it is refused.

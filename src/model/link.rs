@@ -61,7 +61,7 @@ impl Model {
     /// let domain = Domain::new([("type", 2), ("age", 3), ("home.records", 2)])?;
     /// let model = Model::from(WeightedSupport::all_cells(&domain, 100.0)?);
     /// let mut rng = ChaCha20Rng::seed_from_u64(1);
-    /// let drawn = model.rows(100, Drawing::Refined, &[], &mut rng)?;
+    /// let drawn = model.rows(100, Drawing::Refined, &Refinement::default(), &mut rng)?;
     /// let units = Units::new("home", 2)?.linked(["type"])?;
     /// let linked = model.link(&drawn, &units, &mut rng)?;
     /// for pair in linked.numbers.windows(2).zip(0..).filter(|(pair, _)| pair[0] == pair[1]) {

@@ -3,11 +3,11 @@
 use rand::Rng;
 
 use crate::data::Dataset;
-use crate::domain::{Clique, Domain};
+use crate::domain::{Clique, Domain, StructuralZero};
 use crate::error::Result;
 use crate::model::stored_factors::factors;
 use crate::model::{
-    Distribution, Evidence, MarkovRandomField, Model, Sampling, StoredForm, impossible,
+    Distribution, Evidence, MarkovRandomField, Model, Refinement, Sampling, StoredForm, impossible,
 };
 use crate::table::Factor;
 
@@ -32,8 +32,17 @@ impl Distribution for MarkovRandomField {
         Ok(self.sample(records, method, rng)?)
     }
 
-    fn refine(&self, records: Dataset, cliques: &[Clique]) -> Result<Dataset> {
-        Ok(self.refine(&records, cliques)?)
+    fn draw_without(
+        &self,
+        records: usize,
+        unlikely: &[StructuralZero],
+        rng: &mut dyn Rng,
+    ) -> Result<Dataset> {
+        Ok(self.sample_without(records, unlikely, rng)?)
+    }
+
+    fn refine(&self, records: Dataset, refinement: &Refinement) -> Result<Dataset> {
+        Ok(self.refine(&records, refinement)?)
     }
 
     /// The evidence becomes structural zeros of the domain, attribute by attribute, so that the probability of each is a

@@ -32,7 +32,7 @@ pub use evidence::Evidence;
 pub(crate) use evidence::impossible;
 pub use file::{ModelFile, ModelLimits, StoredForm};
 pub use grouped_support::{Group, GroupedSupport};
-pub use jointly_pgm::model::{MarkovRandomField, Sampling};
+pub use jointly_pgm::model::{MarkovRandomField, Refinement, Sampling};
 pub use link::LinkedRows;
 pub use measured_marginal::MeasuredMarginal;
 pub use parts::{PART_ROWS, PartForm, Parts};

@@ -11,9 +11,9 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::data::{Dataset, Labels, check_form, write_csv_blocks};
-use crate::domain::{Clique, Schema};
+use crate::domain::Schema;
 use crate::error::{Error, Result};
-use crate::model::{Drawing, Model};
+use crate::model::{Drawing, Model, Refinement};
 use crate::observe::Checks;
 
 /// Records of a part, unless the caller says otherwise.
@@ -65,13 +65,13 @@ impl PartForm {
 ///
 /// ```
 /// use jointly::data::Labels;
-/// use jointly::model::{Drawing, Model, PartForm, Parts, WeightedSupport};
+/// use jointly::model::{Drawing, Model, PartForm, Parts, Refinement, WeightedSupport};
 /// use jointly::{Schema, observe::Unstoppable};
 /// let schema = Schema::from_json(r#"{"a": 2}"#, "domain.json")?;
 /// let model = Model::from(WeightedSupport::all_cells(&schema.domain(), 8.0)?);
 /// let folder = tempfile::tempdir()?;
 /// let (drawing, labels, form) = (Drawing::Independent, Labels::Codes, PartForm::Csv);
-/// let parts = Parts { model: &model, schema: &schema, cliques: &[], drawing, labels, form, records: 25, part_rows: 10, seed: 1 };
+/// let parts = Parts { model: &model, schema: &schema, refinement: &Refinement::default(), drawing, labels, form, records: 25, part_rows: 10, seed: 1 };
 /// assert_eq!(parts.write(folder.path(), &Unstoppable)?, 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -81,8 +81,8 @@ pub struct Parts<'a> {
     pub model: &'a Model,
     /// The schema of the records that are written. Attributes of the model that it lacks are left out, such as a survey weight.
     pub schema: &'a Schema,
-    /// The cliques on which refined records agree with the model.
-    pub cliques: &'a [Clique],
+    /// What refined records are brought near to.
+    pub refinement: &'a Refinement,
     /// How to draw records.
     pub drawing: Drawing,
     /// How categorical values are written.
@@ -169,7 +169,7 @@ impl Parts<'_> {
         hash.update(self.seed.to_le_bytes());
         hash.update(part.to_le_bytes());
         let mut rng = ChaCha20Rng::from_seed(hash.finalize().into());
-        let rows = self.model.rows(records, self.drawing, self.cliques, &mut rng)?;
+        let rows = self.model.rows(records, self.drawing, self.refinement, &mut rng)?;
         let names: Vec<&str> = self.schema.attributes().map(|column| &*column.name).collect();
         let kept: Vec<usize> = rows.domain().clique(&names)?.iter().collect();
         let rows = if kept.len() < rows.domain().len() { rows.into_selected(&kept)? } else { rows };

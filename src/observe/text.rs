@@ -15,6 +15,7 @@ impl Notice {
             self,
             Self::CliquesLeftOut { .. }
                 | Self::TotalsUnlisted { .. }
+                | Self::UnlikelyMeasured { .. }
                 | Self::Compressed { .. }
                 | Self::PublicTablesUnused { .. }
                 | Self::Replicate { .. }
@@ -33,6 +34,12 @@ impl fmt::Display for Notice {
                 "totals '{totals}': {} of {} combinations are not listed, and are taken to have nobody",
                 grouped(*unlisted),
                 grouped(*cells),
+            ),
+            Self::UnlikelyMeasured { contradicted, of } => write!(
+                f,
+                "{} of {} unlikely combinations are contradicted by what was measured, and stay possible",
+                grouped(*contradicted),
+                grouped(*of),
             ),
             Self::Compressed { attributes, before, after, .. } => write!(
                 f,
@@ -133,6 +140,9 @@ impl Event {
             }
             Self::Notice(Notice::TotalsUnlisted { totals, unlisted, cells }) => {
                 ("totals", json!({ "totals": totals, "unlisted": unlisted, "cells": cells }))
+            }
+            Self::Notice(Notice::UnlikelyMeasured { contradicted, of }) => {
+                ("unlikely", json!({ "contradicted": contradicted, "of": of }))
             }
             Self::Notice(Notice::Compressed { attributes, before, after, spent, limit }) => (
                 "compressed",

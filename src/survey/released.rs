@@ -8,7 +8,7 @@ use crate::data::{Column, Dataset};
 use crate::domain::{Bins, Clique, Kind, Piece, Schema, SchemaColumn};
 use crate::error::{Error, Result};
 use crate::estimation::raked_weights;
-use crate::model::{Drawing, Model, WeightedSupport};
+use crate::model::{Drawing, Model, Refinement, WeightedSupport};
 use crate::survey::rows::with_every_cell;
 use crate::survey::{Emission, Population, Weight, with_totals};
 
@@ -36,8 +36,8 @@ pub struct Draw<'a> {
     pub records: usize,
     /// How.
     pub drawing: Drawing,
-    /// The cliques on which they are refined.
-    pub refined_on: &'a [Clique],
+    /// What refined ones are brought near to.
+    pub refinement: &'a Refinement,
     /// The schema of the model.
     pub schema: &'a Schema,
 }
@@ -72,7 +72,7 @@ impl Population {
         draw: Draw<'_>,
         rng: &mut R,
     ) -> Result<Released> {
-        let mut rows = population.rows(draw.records, draw.drawing, draw.refined_on, rng)?;
+        let mut rows = population.rows(draw.records, draw.drawing, draw.refinement, rng)?;
         let mut largest_difference = None;
         if let Some(totals) = &self.totals {
             let adjusted = with_totals(&rows, totals, rng)?;
@@ -103,7 +103,7 @@ impl Population {
         draw: Draw<'_>,
         rng: &mut R,
     ) -> Result<Released> {
-        let mut rows = sample.rows(draw.records, draw.drawing, draw.refined_on, rng)?;
+        let mut rows = sample.rows(draw.records, draw.drawing, draw.refinement, rng)?;
         let mut weights = self.ratios(sample, population, &rows)?;
         let mut largest_difference = None;
         match &self.totals {

@@ -101,8 +101,8 @@ impl ResolvedJob<'_> {
             return Err(Error::invalid_parameter("number of weighted records", records, expected));
         }
         let (drawing, schema) = (self.draw, &tables.schema);
-        let refined_on = release.workload.cliques();
-        let draw = Draw { records, drawing, refined_on: &refined_on, schema };
+        let refinement = release.refinement();
+        let draw = Draw { records, drawing, refinement: &refinement, schema };
         let found = tables.population.members(&release.model, draw, &mut rng)?;
         Ok((found.rows, found.schema))
     }

@@ -153,14 +153,14 @@ impl ResolvedJob<'_> {
         let merged = self
             .compressed(&*mechanism, &given, &mut curator, observer)
             .inspect_err(|_| failed(&curator, observer))?;
-        let tables = merged.as_ref().unwrap_or(&given);
+        let is_merged = merged.is_some();
+        let mut tables = merged.unwrap_or(given);
         // What replicates are made with has been spent for merging too.
-        let earlier = if merged.is_some() { Some(self.ledger_so_far(&curator)) } else { earlier };
+        let earlier = if is_merged { Some(self.ledger_so_far(&curator)) } else { earlier };
         let drawn = self
-            .release(&*mechanism, tables, &mut curator, merged.is_some(), observer)
+            .release(&*mechanism, &mut tables, &mut curator, is_merged, observer)
             .inspect_err(|_| failed(&curator, observer))?;
         drop(curator);
-        let tables = merged.unwrap_or(given);
         claims.as_mut().map_or(Ok(()), Claims::begin)?;
         if let Some(budget) = self.budget.filter(|_| !self.unit.relation().has_public_total()) {
             warnings::warn_of_delta(budget, drawn.sampled as u64, observer);
@@ -222,7 +222,7 @@ impl ResolvedJob<'_> {
     fn release(
         &self,
         mechanism: &dyn Mechanism,
-        tables: &Tables,
+        tables: &mut Tables,
         curator: &mut Curator<'_>,
         merged: bool,
         observer: &mut dyn Observer,
@@ -231,7 +231,8 @@ impl ResolvedJob<'_> {
             curator.set_aside(share)?;
         }
         let task = Task::new(&tables.workload, &tables.public);
-        let release = mechanism.run(curator, &task, observer)?;
+        let mut release = mechanism.run(curator, &task, observer)?;
+        release.unlikely = tables.without_contradicted(&release, observer)?;
         self.draw(release, tables, curator, merged)
     }
 

@@ -173,9 +173,9 @@ impl ResolvedJob<'_> {
         let weighted = Some(population.weighted_total(&release.model)?);
         let model = population.of(&release.model, &measured, rng)?;
         let sample = std::mem::replace(&mut release.model, model);
-        let refined_on = release.workload.cliques();
+        let refinement = release.refinement();
         let (drawing, schema) = (self.draw, &tables.schema);
-        let draw = Draw { records, drawing, refined_on: &refined_on, schema };
+        let draw = Draw { records, drawing, refinement: &refinement, schema };
         let released = population.rows((&sample, &release.model), self.emit, draw, rng)?;
         release.population = Some(ReleasedPopulation {
             weight: self.weight.clone(),

@@ -7,9 +7,9 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data::{CountPlan, Dataset, PublicData, UnitsOfSchema};
-use crate::domain::{Domain, Schema};
+use crate::domain::{Domain, Schema, StructuralZero};
 use crate::error::{Contradiction, Error, Result};
-use crate::mechanism::Mechanism;
+use crate::mechanism::{Mechanism, Release};
 use crate::model::check_rows;
 use crate::observe::{Event, Notice, Observer, SharedObserver};
 use crate::privacy::PrivateTable;
@@ -123,6 +123,25 @@ pub struct Tables {
     pub workload: Workload,
     /// What is known of the population that the private table is a sample of; nothing if it is not weighted and has no totals.
     pub population: Population,
+}
+
+impl Tables {
+    /// Takes the unlikely combinations that what was measured contradicts out of the schema, and returns the others.
+    pub(super) fn without_contradicted(
+        &mut self,
+        release: &Release,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<StructuralZero>> {
+        let contradicted = release.contradicted(self.schema.unlikely())?;
+        let (of, found) = (contradicted.len(), contradicted.iter().filter(|is| **is).count());
+        if found > 0 {
+            let (number, of) = (found as u64, of as u64);
+            observer.event(&Event::Notice(Notice::UnlikelyMeasured { contradicted: number, of }));
+            let kept: Vec<bool> = contradicted.iter().map(|is| !is).collect();
+            self.schema = self.schema.keeping_unlikely(&kept)?;
+        }
+        Ok(self.schema.avoided().to_vec())
+    }
 }
 
 impl Tables {

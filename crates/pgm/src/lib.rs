@@ -18,5 +18,5 @@ pub use data::Dataset;
 pub use domain::{Clique, Domain};
 pub use error::{Error, Fact, Result};
 pub use measurement::Measurement;
-pub use model::{MarkovRandomField, Sampling};
+pub use model::{MarkovRandomField, Refinement, Sampling};
 pub use rand;

@@ -19,16 +19,15 @@ pub(in crate::cli) struct SchemaArgs {
     /// A data dictionary in the CSV format of the US Census Bureau: --from pums:FILE
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) dictionary: Option<PathBuf>,
-    /// A finished schema to export instead of a draft: schema.json or domain.json; needs --to
+    /// A finished schema: with --to it is exported, with --public it gets unlikely combinations
     #[arg(
         long,
         value_name = "FILE",
-        requires = "to",
-        conflicts_with_all = ["public", "from", "dictionary", "delimiter", "header", "header_file", "no_header", "encoding", "out"]
+        conflicts_with_all = ["from", "dictionary", "delimiter", "header", "header_file", "no_header", "encoding"]
     )]
     pub(in crate::cli) schema: Option<PathBuf>,
     /// What to export the schema as, and the file to write; KIND is sdv, the metadata of SDV
-    #[arg(long, value_name = "KIND:FILE", requires = "schema")]
+    #[arg(long, value_name = "KIND:FILE", requires = "schema", conflicts_with_all = ["public", "out"])]
     pub(in crate::cli) to: Option<Export>,
     #[command(flatten)]
     pub(in crate::cli) table: TableArgs,

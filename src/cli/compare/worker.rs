@@ -126,11 +126,11 @@ impl Survey {
     /// Members of the population, as many as there are private records.
     fn members(&self, release: &Release, rng: &mut ChaCha20Rng) -> Outcome<Dataset> {
         let model = self.population.of(&release.model, &release.measured_cliques(), rng)?;
-        let refined_on = release.workload.cliques();
+        let refinement = release.refinement();
         let draw = Draw {
             records: self.private.records(),
             drawing: Drawing::Refined,
-            refined_on: &refined_on,
+            refinement: &refinement,
             schema: &self.schema,
         };
         Ok(self.population.members(&model, draw, rng)?.rows)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::rules::Rules;
+use super::rules::{Rules, UnlikelyCombination};
 use crate::domain::{Bins, Kind, Role, Schema, SchemaColumn};
 use crate::error::{CommonError, Error, Result};
 
@@ -34,9 +34,10 @@ impl Schema {
         self.with_columns("schema", columns, Rules::default())
     }
 
-    /// The same schema with other columns and rules.
+    /// The same schema with other columns and rules, without the unlikely combinations of values that columns no longer have.
     fn with_columns(&self, place: &str, columns: Vec<SchemaColumn>, rules: Rules) -> Result<Self> {
         let missing = std::iter::once(&self.na_token).chain(&self.missing).cloned().collect();
+        let rules = rules.known_to(&columns, &self.na_token);
         let changed = Self::checked(place, missing, columns, rules)?;
         let (dataset, note) = (self.dataset.clone(), self.note.clone());
         Ok(Self { dataset, note, table: self.table.clone(), ..changed })
@@ -44,6 +45,28 @@ impl Schema {
 }
 
 impl Schema {
+    /// The same schema without unlikely combinations.
+    pub(crate) fn without_unlikely(&self) -> Result<Self> {
+        self.keeping_unlikely(&vec![false; self.unlikely.len()])
+    }
+
+    /// The same schema with more unlikely combinations.
+    ///
+    /// # Errors
+    /// A name that is no attribute, or a code that is none of its values.
+    pub fn with_unlikely(&self, found: Vec<UnlikelyCombination>) -> Result<Self> {
+        let rules = self.rules.clone().with_unlikely(&self.columns, found)?;
+        self.with_columns("schema", self.columns.clone(), rules)
+    }
+
+    /// The same schema with some of its unlikely combinations: those, in order, for which `kept` is true.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub(crate) fn keeping_unlikely(&self, kept: &[bool]) -> Result<Self> {
+        self.with_columns("schema", self.columns.clone(), self.rules.clone().keeping(kept))
+    }
+
     /// The same schema with a survey weight as one of its attributes, to be counted in bins.
     ///
     /// `name`: a column with the role `weight`, or an attribute. `bins`: those of a weight that has none in the schema.

@@ -11,7 +11,7 @@ use super::date::{days, written};
 use super::filled::filled;
 use super::groups::RawGroup;
 use super::piece::{Outside, Piece};
-use super::rules::{Dependency, Rules, ValueSet};
+use super::rules::{Dependency, Rules, Unlikely, ValueSet};
 use super::{Bins, Kind, MAX_CARDINALITY, Role, Schema, SchemaColumn, TableFormat};
 use crate::error::{Error, Result};
 
@@ -37,6 +37,8 @@ pub(super) struct RawSchema {
     forbidden: Vec<BTreeMap<String, ValueSet>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     functional_dependencies: Vec<Dependency>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unlikely: Vec<Unlikely>,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -158,7 +160,7 @@ impl RawSchema {
         let columns: Vec<SchemaColumn> =
             self.columns.into_iter().map(|c| c.check(place)).collect::<Result<_>>()?;
         let missing = std::iter::once(self.na_token).chain(self.missing).collect();
-        let rules = Rules::new(self.forbidden, self.functional_dependencies);
+        let rules = Rules::new(self.forbidden, self.functional_dependencies, self.unlikely);
         let mut schema = Schema::checked(place, missing, columns, rules)?;
         schema.table = self.table.unwrap_or_default();
         schema.table.check(&format!("{place}, 'table'"))?;
@@ -252,7 +254,7 @@ impl TryFrom<RawSchema> for Schema {
 
 impl From<Schema> for RawSchema {
     fn from(schema: Schema) -> Self {
-        let (forbidden, functional_dependencies) = schema.rules.into_parts();
+        let (forbidden, functional_dependencies, unlikely) = schema.rules.into_parts();
         Self {
             _json_schema: None,
             dataset: schema.dataset,
@@ -263,6 +265,7 @@ impl From<Schema> for RawSchema {
             columns: schema.columns.into_iter().map(RawColumn::from).collect(),
             forbidden,
             functional_dependencies,
+            unlikely,
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Impossible records as a schema declares them: forbidden combinations and functional dependencies.
+//! Records that a schema says not to be: forbidden combinations, functional dependencies, and unlikely combinations.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::date::days;
+use super::date::{date_of, days};
 use super::{Kind, SchemaColumn};
 use crate::error::{Error, Result};
 
@@ -15,6 +15,17 @@ pub(super) struct Rules {
     /// Each forbids the records whose values lie in all of its sets.
     forbidden: Vec<BTreeMap<String, ValueSet>>,
     functional_dependencies: Vec<Dependency>,
+    unlikely: Vec<Unlikely>,
+}
+
+/// A combination that public records do not have, though they could have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Unlikely {
+    values: BTreeMap<String, ValueSet>,
+    /// How many public records would have it if its attributes were independent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expected: Option<f64>,
 }
 
 /// One attribute decides another: every value of `from` that `map` lists occurs with the listed values of `to` only.
@@ -59,6 +70,10 @@ pub(super) enum End {
 }
 
 impl End {
+    fn of(value: f64, is_date: bool) -> Self {
+        if is_date { Self::Date(date_of(value)) } else { Self::Number(value) }
+    }
+
     /// The number, or the day of a date; not a number for other text.
     fn value(&self) -> f64 {
         match self {
@@ -68,20 +83,64 @@ impl End {
     }
 }
 
-/// A set of codes for each of some attributes.
-type Combination = Vec<(String, Vec<u32>)>;
+/// A set of codes for each of some attributes, by name.
+pub type Combination = Vec<(String, Vec<u32>)>;
+
+/// A combination that public records do not have, though they could have: it is left out of drawn records, unless what was
+/// measured contradicts it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnlikelyCombination {
+    /// Its values.
+    pub codes: Combination,
+    /// How many public records would have it if its attributes were independent.
+    pub expected: f64,
+}
 
 impl Rules {
     pub(super) fn new(
         forbidden: Vec<BTreeMap<String, ValueSet>>,
         functional_dependencies: Vec<Dependency>,
+        unlikely: Vec<Unlikely>,
     ) -> Self {
-        Self { forbidden, functional_dependencies }
+        Self { forbidden, functional_dependencies, unlikely }
     }
 
-    /// The forbidden combinations and the functional dependencies.
-    pub(super) fn into_parts(self) -> (Vec<BTreeMap<String, ValueSet>>, Vec<Dependency>) {
-        (self.forbidden, self.functional_dependencies)
+    /// The forbidden combinations, the functional dependencies, and the unlikely combinations.
+    pub(super) fn into_parts(
+        self,
+    ) -> (Vec<BTreeMap<String, ValueSet>>, Vec<Dependency>, Vec<Unlikely>) {
+        (self.forbidden, self.functional_dependencies, self.unlikely)
+    }
+
+    /// The same rules with more unlikely combinations.
+    pub(super) fn with_unlikely(
+        mut self,
+        columns: &[SchemaColumn],
+        found: Vec<UnlikelyCombination>,
+    ) -> Result<Self> {
+        for UnlikelyCombination { codes, expected } in found {
+            let values = codes.into_iter().map(|(name, codes)| {
+                let values =
+                    ValueSet::of(attribute("unlikely combinations", columns, &name)?, &codes);
+                Ok((name, values))
+            });
+            let expected = Some((10.0 * expected).round() / 10.0);
+            self.unlikely.push(Unlikely { values: values.collect::<Result<_>>()?, expected });
+        }
+        Ok(self)
+    }
+
+    /// The rules without some unlikely combinations: those for which `kept` is false.
+    pub(super) fn keeping(mut self, kept: &[bool]) -> Self {
+        let mut kept = kept.iter();
+        self.unlikely.retain(|_| kept.next().is_none_or(|kept| *kept));
+        self
+    }
+
+    /// The rules without the unlikely combinations that these columns do not have, such as those of merged values.
+    pub(super) fn known_to(mut self, columns: &[SchemaColumn], na_token: &str) -> Self {
+        self.unlikely.retain(|rule| codes_of("", &rule.values, columns, na_token).is_ok());
+        self
     }
 
     /// The rules whose attributes are all kept. A rule that lacks one does not restrict the others.
@@ -89,10 +148,27 @@ impl Rules {
         let forbidden = self.forbidden.iter().filter(|rule| rule.keys().all(|name| kept(name)));
         let dependencies =
             self.functional_dependencies.iter().filter(|rule| kept(&rule.from) && kept(&rule.to));
+        let is_kept = |rule: &&Unlikely| rule.values.keys().all(|name| kept(name));
         Self {
             forbidden: forbidden.cloned().collect(),
             functional_dependencies: dependencies.cloned().collect(),
+            unlikely: self.unlikely.iter().filter(is_kept).cloned().collect(),
         }
+    }
+
+    /// The unlikely combinations in codes.
+    pub(super) fn unlikely(
+        &self,
+        place: &str,
+        columns: &[SchemaColumn],
+        na_token: &str,
+    ) -> Result<Vec<Combination>> {
+        let rules = (1..).zip(&self.unlikely);
+        let codes = |(number, rule): (usize, &Unlikely)| {
+            let at = format!("{place}, unlikely combination {number}");
+            codes_of(&at, &rule.values, columns, na_token)
+        };
+        rules.map(codes).collect()
     }
 
     /// The forbidden combinations in codes.
@@ -105,15 +181,7 @@ impl Rules {
         let mut combinations = Vec::new();
         for (number, rule) in (1..).zip(&self.forbidden) {
             let at = format!("{place}, forbidden combination {number}");
-            if rule.is_empty() {
-                return Err(Error::invalid_specification(at, "no attribute", "at least one"));
-            }
-            let mut combination = Combination::new();
-            for (name, values) in rule {
-                let column = attribute(&at, columns, name)?;
-                combination.push((name.clone(), values.codes(&at, column, na_token)?));
-            }
-            combinations.push(combination);
+            combinations.push(codes_of(&at, rule, columns, na_token)?);
         }
         for (number, rule) in (1..).zip(&self.functional_dependencies) {
             let at = format!("{place}, functional dependency {number}");
@@ -131,7 +199,54 @@ impl Rules {
     }
 }
 
+/// A combination in codes.
+fn codes_of(
+    at: &str,
+    rule: &BTreeMap<String, ValueSet>,
+    columns: &[SchemaColumn],
+    na_token: &str,
+) -> Result<Combination> {
+    if rule.is_empty() {
+        return Err(Error::invalid_specification(at, "no attribute", "at least one"));
+    }
+    let codes = |(name, values): (&String, &ValueSet)| {
+        let column = attribute(at, columns, name)?;
+        Ok((name.clone(), values.codes(at, column, na_token)?))
+    };
+    rule.iter().map(codes).collect()
+}
+
 impl ValueSet {
+    /// The values of some codes, in increasing order: numbers and dates as ranges.
+    fn of(column: &SchemaColumn, codes: &[u32]) -> Self {
+        let mut values = Vec::new();
+        let mut rest = codes;
+        while let Some(first) = rest.first() {
+            let own = match &column.kind {
+                Some(Kind::Numeric(bins) | Kind::Date(bins)) if *first < bins.count() => {
+                    let run = (*first..bins.count()).zip(rest).take_while(|(a, b)| a == *b).count();
+                    let ends = [*first as usize, *first as usize + run].map(|at| bins.edges()[at]);
+                    let is_date = matches!(column.kind, Some(Kind::Date(_)));
+                    let [from, below] = ends.map(|end| Some(End::of(end, is_date)));
+                    rest = &rest[run..];
+                    OneValue::Range(Range { from, below })
+                }
+                kind => {
+                    rest = &rest[1..];
+                    OneValue::Text(match kind {
+                        Some(Kind::Categorical { codes, .. }) => codes
+                            .get(*first as usize)
+                            .map_or(Value::Null, |text| text.clone().into()),
+                        Some(Kind::Coded { size }) if first < size => Value::from(*first),
+                        _ => Value::Null,
+                    })
+                }
+            };
+            values.push(own);
+        }
+        Self::Several(values)
+    }
+
     fn codes(&self, at: &str, column: &SchemaColumn, na_token: &str) -> Result<Vec<u32>> {
         let values = match self {
             Self::Several(values) => values.as_slice(),

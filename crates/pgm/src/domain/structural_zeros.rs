@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 
-/// The impossible cells of a clique. They are public knowledge: declared, never computed from the records.
+/// Cells of a clique that no record has: impossible ones of a domain, or unlikely ones that records are drawn without. They are
+/// public knowledge: declared, never computed from the private records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StructuralZero {
     clique: Clique,
@@ -33,6 +34,79 @@ impl StructuralZero {
             self.clique.iter().fold(0, |cell, a| cell * domain.cardinality(a) + code(a) as usize);
         self.forbidden.get(cell).copied().unwrap_or(false)
     }
+
+    /// Refuses another domain than the one that the cells are of.
+    ///
+    /// # Errors
+    /// A domain that lacks an attribute of the clique, or where it has another number of cells.
+    pub fn check(&self, domain: &Domain) -> Result<()> {
+        let is_known = self.clique.iter().all(|attribute| attribute < domain.len());
+        let found = if is_known { domain.cells(&self.clique) } else { None };
+        if found == Some(self.forbidden.len() as u64) {
+            return Ok(());
+        }
+        Err(Error::invalid_specification(
+            format!("the combinations of the clique {}", self.clique),
+            format!("{} cells", self.forbidden.len()),
+            "those of the domain's attributes",
+        ))
+    }
+
+    /// Combinations of values as one table for each clique. Each combination gives a set of codes for some attributes, and is
+    /// that of every record whose codes lie in all of these sets.
+    ///
+    /// # Errors
+    /// An unknown or repeated attribute, no attribute, a code outside an attribute's values, or attributes whose table
+    /// would have more than 2²² cells.
+    pub fn of<N: AsRef<str>>(
+        domain: &Domain,
+        combinations: impl IntoIterator<Item = Vec<(N, Vec<u32>)>>,
+    ) -> Result<Vec<Self>> {
+        Self::joined(domain, Vec::new(), combinations)
+    }
+
+    /// The combinations, with others that are there already.
+    fn joined<N: AsRef<str>>(
+        domain: &Domain,
+        before: Vec<Self>,
+        combinations: impl IntoIterator<Item = Vec<(N, Vec<u32>)>>,
+    ) -> Result<Vec<Self>> {
+        let mut tables: BTreeMap<Clique, Vec<bool>> =
+            before.into_iter().map(|zero| (zero.clique, zero.forbidden)).collect();
+        for combination in combinations {
+            let names: Vec<&str> = combination.iter().map(|(name, _)| name.as_ref()).collect();
+            let clique = domain.clique(&names)?;
+            let cells = domain.cells(&clique).filter(|cells| *cells <= MOST_CELLS);
+            let cells = cells.and_then(|cells| usize::try_from(cells).ok()).ok_or_else(|| {
+                Error::too_large(
+                    format!("the forbidden combinations of {}", domain.describe(&clique)),
+                    None,
+                    MOST_CELLS as f64,
+                    "cells",
+                )
+            })?;
+            let mut of = vec![0];
+            for attribute in clique.iter() {
+                let extent = domain.cardinality(attribute);
+                let own = combination.iter().find(|(n, _)| n.as_ref() == domain.name(attribute));
+                let codes = own.map(|(_, codes)| codes.as_slice()).unwrap_or_default();
+                if let Some(code) = codes.iter().find(|code| **code as usize >= extent) {
+                    return Err(Error::invalid_specification(
+                        format!("forbidden combination of {}", domain.describe(&clique)),
+                        format!("code {code} of '{}'", domain.name(attribute)),
+                        format!("a code below {extent}"),
+                    ));
+                }
+                let with =
+                    |cell: usize| codes.iter().map(move |code| cell * extent + *code as usize);
+                of = of.into_iter().flat_map(with).collect();
+            }
+            let table = tables.entry(clique).or_insert_with(|| vec![false; cells]);
+            of.into_iter().for_each(|cell| table[cell] = true);
+        }
+        let zeros = tables.into_iter().filter(|(_, forbidden)| forbidden.contains(&true));
+        Ok(zeros.map(|(clique, forbidden)| Self { clique, forbidden }).collect())
+    }
 }
 
 impl Domain {
@@ -47,58 +121,13 @@ impl Domain {
     /// ```
     ///
     /// # Errors
-    /// An unknown or repeated attribute, no attribute, a code outside an attribute's values, or attributes whose table
-    /// would have more than 2²² cells.
+    /// As [`StructuralZero::of`].
     pub fn forbid<N: AsRef<str>>(
         mut self,
         combinations: impl IntoIterator<Item = Vec<(N, Vec<u32>)>>,
     ) -> Result<Self> {
-        let mut tables: BTreeMap<Clique, Vec<bool>> =
-            self.zeros.drain(..).map(|zero| (zero.clique, zero.forbidden)).collect();
-        for combination in combinations {
-            let names: Vec<&str> = combination.iter().map(|(name, _)| name.as_ref()).collect();
-            let clique = self.clique(&names)?;
-            let cells = self.cells(&clique).filter(|cells| *cells <= MOST_CELLS);
-            let cells = cells.and_then(|cells| usize::try_from(cells).ok()).ok_or_else(|| {
-                Error::too_large(
-                    format!("the forbidden combinations of {}", self.describe(&clique)),
-                    None,
-                    MOST_CELLS as f64,
-                    "cells",
-                )
-            })?;
-            let mut allowed: Vec<Vec<bool>> = Vec::with_capacity(clique.len());
-            for attribute in clique.iter() {
-                let mut hit = vec![false; self.cardinality(attribute)];
-                let own = combination.iter().find(|(n, _)| n.as_ref() == self.name(attribute));
-                for code in own.map(|(_, codes)| codes.as_slice()).unwrap_or_default() {
-                    *hit.get_mut(*code as usize).ok_or_else(|| {
-                        Error::invalid_specification(
-                            format!("forbidden combination of {}", self.describe(&clique)),
-                            format!("code {code} of '{}'", self.name(attribute)),
-                            format!("a code below {}", self.cardinality(attribute)),
-                        )
-                    })? = true;
-                }
-                allowed.push(hit);
-            }
-            let shape = self.shape(&clique);
-            let table = tables.entry(clique).or_insert_with(|| vec![false; cells]);
-            for (cell, forbidden) in table.iter_mut().enumerate() {
-                let mut rest = cell;
-                let mut all = true;
-                for (hit, k) in allowed.iter().zip(&shape).rev() {
-                    all &= hit[rest % k];
-                    rest /= k;
-                }
-                *forbidden |= all;
-            }
-        }
-        self.zeros = tables
-            .into_iter()
-            .filter(|(_, forbidden)| forbidden.contains(&true))
-            .map(|(clique, forbidden)| StructuralZero { clique, forbidden })
-            .collect();
+        let before = std::mem::take(&mut self.zeros);
+        self.zeros = StructuralZero::joined(&self, before, combinations)?;
         Ok(self)
     }
 

@@ -1,9 +1,11 @@
 //! The fitted model: its marginals, and records drawn from it.
 
+mod avoiding;
 mod markov_random_field;
 mod refine;
 mod residuals;
 pub mod sampling;
 
 pub use markov_random_field::MarkovRandomField;
+pub use refine::{Refinement, without_unlikely};
 pub use sampling::Sampling;

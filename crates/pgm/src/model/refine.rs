@@ -23,7 +23,7 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use crate::data::{Column, Dataset};
-use crate::domain::Clique;
+use crate::domain::{Clique, StructuralZero};
 use crate::error::{Error, Result};
 use crate::model::MarkovRandomField;
 use crate::model::residuals::{Residuals, Side, log_potentials, sum_sides};
@@ -50,6 +50,21 @@ const MOST_VALUES: u64 = 1 << 32;
 /// Most model cells visited for marginals off the tree.
 const MOST_WORK: u64 = 1 << 30;
 
+/// What drawn records are brought near to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refinement {
+    /// The cliques on which, and on all subsets of which, records have about the model's marginals.
+    pub cliques: Vec<Clique>,
+    /// Combinations that records are to have no more, though the model has them.
+    pub unlikely: Vec<StructuralZero>,
+}
+
+impl From<Vec<Clique>> for Refinement {
+    fn from(cliques: Vec<Clique>) -> Self {
+        Self { cliques, unlikely: Vec::new() }
+    }
+}
+
 impl MarkovRandomField {
     /// The records, with single values changed until their marginals on the cliques and all their subsets are close to
     /// the model's (in L2 norm, with the same weight for every clique).
@@ -58,7 +73,9 @@ impl MarkovRandomField {
     /// the model, so it costs no privacy. New values are drawn from the model's distribution given the rest of the
     /// record, among those that improve the marginals, so attributes that are independent in the model stay independent
     /// and rare combinations stay rare. It never creates a combination of values on one of the cliques that no record
-    /// has and that the model expects in fewer than one of a hundred tables. Structural zeros stay empty. Cliques of
+    /// has and that the model expects in fewer than one of a hundred tables. Structural zeros stay empty. Records with an
+    /// unlikely combination get other values as well, and the others make up for what marginals lose by that; if such a record
+    /// is left, because no single value would do, it becomes a copy of another one. Cliques of
     /// more than eight attributes are left out, and so are cliques with an attribute of more than 2³² values over all
     /// records together. So are the largest cliques, those with most attributes first, if all of them would take more
     /// than a few seconds or half a GiB.
@@ -68,7 +85,7 @@ impl MarkovRandomField {
     /// the records.
     ///
     /// # Errors
-    /// Records over another domain, or a clique outside the domain.
+    /// Records over another domain, or a clique or an unlikely combination outside the domain.
     ///
     /// ```
     /// use jointly_pgm::{domain::{Clique, Domain}, data::Projectable, model::{MarkovRandomField, Sampling}};
@@ -77,12 +94,12 @@ impl MarkovRandomField {
     /// let model = MarkovRandomField::uniform(&domain, 27.0)?;
     /// let drawn = model.sample(27, Sampling::Rounded, &mut ChaCha20Rng::seed_from_u64(1))?;
     /// let pair = Clique::new([0, 1]);
-    /// let refined = model.refine(&drawn, &[pair.clone()])?;
+    /// let refined = model.refine(&drawn, &vec![pair.clone()].into())?;
     /// assert_eq!(drawn.project(&pair)?, [5, 0, 4, 1, 5, 3, 3, 4, 2]);
     /// assert!(refined.project(&pair)?.iter().all(|count| count.abs_diff(3) <= 1));
     /// # Ok::<(), jointly_pgm::Error>(())
     /// ```
-    pub fn refine(&self, records: &Dataset, cliques: &[Clique]) -> Result<Dataset> {
+    pub fn refine(&self, records: &Dataset, refinement: &Refinement) -> Result<Dataset> {
         if records.domain() != self.domain() {
             return Err(Error::invalid_specification(
                 "records to refine",
@@ -90,8 +107,12 @@ impl MarkovRandomField {
                 "the domain of the model",
             ));
         }
-        let cliques = self.within_reach(cliques, records.records())?;
-        let mut residuals = Residuals::new(self, records, &cliques)?;
+        let Refinement { cliques, unlikely } = refinement;
+        for zero in unlikely {
+            zero.check(self.domain())?;
+        }
+        let cliques = self.within_reach(cliques, unlikely, records.records())?;
+        let mut residuals = Residuals::new(self, records, &cliques, unlikely)?;
         let log_potentials = log_potentials(self);
         let mut rng = generator(records);
         let attributes = self.domain().len();
@@ -129,12 +150,20 @@ impl MarkovRandomField {
             let codes = rows.iter().skip(attribute).step_by(attributes).copied();
             Column::from_codes(codes, self.domain().cardinality(attribute))
         });
-        Dataset::new(self.domain().clone(), columns.collect::<Result<_>>()?)
+        without_unlikely(
+            Dataset::new(self.domain().clone(), columns.collect::<Result<_>>()?)?,
+            unlikely,
+        )
     }
 
     /// The cliques and their subsets, small ones first, as far as their tables fit the limits of memory and time; those
-    /// of the structural zeros always.
-    fn within_reach(&self, cliques: &[Clique], records: usize) -> Result<Vec<Clique>> {
+    /// of structural zeros and unlikely combinations always.
+    fn within_reach(
+        &self,
+        cliques: &[Clique],
+        unlikely: &[StructuralZero],
+        records: usize,
+    ) -> Result<Vec<Clique>> {
         let domain = self.domain();
         let mut wanted = Vec::new();
         for clique in cliques {
@@ -150,8 +179,10 @@ impl MarkovRandomField {
         wanted.sort_unstable();
         wanted.dedup();
         wanted.sort_by_key(|clique| (clique.len(), domain.cells(clique)));
-        let zeros = domain.structural_zeros().iter().map(|zero| zero.clique().clone());
-        let mut reached: Vec<Clique> = zeros.collect();
+        let zeros = domain.structural_zeros().iter().chain(unlikely);
+        let mut reached: Vec<Clique> = zeros.map(|zero| zero.clique().clone()).collect();
+        reached.sort_unstable();
+        reached.dedup();
         wanted.retain(|clique| !reached.contains(clique));
         let (mut cells, mut read, mut work) = (0_u64, 0_u64, 0_u64);
         for clique in wanted {
@@ -169,6 +200,33 @@ impl MarkovRandomField {
         }
         Ok(reached)
     }
+}
+
+/// The records, of which each with an unlikely combination is a copy of one without, drawn at random. Where all have some, they stay.
+/// The generator is that of [`MarkovRandomField::refine`].
+///
+/// # Errors
+/// Records over another domain than that of the combinations.
+pub fn without_unlikely(records: Dataset, unlikely: &[StructuralZero]) -> Result<Dataset> {
+    let domain = records.domain();
+    let mut is_unlikely = vec![false; records.records()];
+    for zero in unlikely {
+        zero.check(domain)?;
+        let cells = records.cells(zero.clique())?;
+        let found = is_unlikely.iter_mut().zip(cells);
+        found.for_each(|(found, cell)| *found |= zero.forbidden()[cell as usize]);
+    }
+    let others: Vec<u32> =
+        (0..).zip(&is_unlikely).filter(|(_, is)| !**is).map(|(at, _)| at).collect();
+    if others.is_empty() || others.len() == records.records() {
+        return Ok(records);
+    }
+    let mut rng = generator(&records);
+    let likely = |(at, is_unlikely): (u32, &bool)| {
+        if *is_unlikely { others[rng.random_range(0..others.len())] } else { at }
+    };
+    let kept: Vec<u32> = (0..).zip(&is_unlikely).map(likely).collect();
+    Ok(records.take(&kept))
 }
 
 /// Seeded by the records: the same records are refined in the same way.

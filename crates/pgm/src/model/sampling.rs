@@ -103,13 +103,13 @@ pub fn deal_records<R: Rng + ?Sized>(
 }
 
 /// Records sorted by their parents' codes, and where each group ends.
-struct Groups {
+pub(super) struct Groups {
     order: Vec<u32>,
     ends: Vec<usize>,
 }
 
 impl Groups {
-    fn new(
+    pub(super) fn new(
         parents: &Clique,
         columns: &[Vec<u32>],
         records: usize,
@@ -165,7 +165,7 @@ impl Groups {
         Ok(Self { order, ends })
     }
 
-    fn iter(&self) -> impl Iterator<Item = &[u32]> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u32]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| &self.order[start..*end])
     }

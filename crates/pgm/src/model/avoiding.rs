@@ -1,0 +1,318 @@
+//! Records from a model, without combinations that are unlikely.
+//!
+//! The attributes are drawn one after another, as by [`MarkovRandomField::sample`]. Within a group of records that agree on the
+//! parents, a record can have only those values of the next attribute that do not complete an unlikely combination. The group's
+//! values are dealt such that it still has those that the model expects of it: with `n_s` records of each set s of possible
+//! values, and `t_v` expected records of each value, the numbers `n_sv` are the nearest to `n_s p(v)`, in relative entropy, that
+//! are 0 where v is not in s and have both sums (iterative proportional fitting). Where a group cannot have them, the
+//! others make up for it as far as they can: all groups together have the values that the model expects.
+
+use std::collections::HashMap;
+
+use rand::Rng;
+
+use crate::data::{Column, Dataset};
+use crate::domain::{Clique, Domain, StructuralZero};
+use crate::error::Result;
+use crate::model::MarkovRandomField;
+use crate::model::sampling::{Dealer, Groups, Sampling, check_records};
+use crate::table::{row_major_strides, strides_within};
+
+/// Passes of proportional fitting over the sums of each group, and then over those of all groups.
+const PASSES: usize = 20;
+/// Most numbers `n_sv` of an attribute that are held, 512 MiB. Above, each record has a possible value by the model's
+/// probabilities.
+const MOST_NUMBERS: usize = 1 << 26;
+
+/// A set of values, a bit for each.
+type Values = Vec<u64>;
+
+/// What one rule leaves to the attribute that is drawn last of those in it.
+struct Limit {
+    /// The other attributes, with their strides in `possible`.
+    others: Vec<(usize, usize)>,
+    /// The possible values for each combination of the others.
+    possible: Vec<Values>,
+}
+
+impl Limit {
+    /// The limit of an attribute, the last one drawn of the rule's clique.
+    fn new(domain: &Domain, zero: &StructuralZero, attribute: usize) -> Self {
+        let clique = zero.clique();
+        let shape = domain.shape(clique);
+        let values = domain.cardinality(attribute);
+        let others = clique.difference(&Clique::new([attribute]));
+        let extents = domain.shape(&others);
+        let stride = strides_within(&[attribute], clique, &shape)[0];
+        let within = strides_within(others.attributes(), clique, &shape);
+        let own = row_major_strides(&extents);
+        let combinations: usize = extents.iter().product();
+        let possible = (0..combinations).map(|combination| {
+            let codes =
+                own.iter().zip(&extents).map(|(stride, extent)| combination / stride % extent);
+            let start: usize = codes.zip(&within).map(|(code, stride)| code * stride).sum();
+            let mut possible = vec![0; values.div_ceil(64)];
+            for value in (0..values).filter(|value| !zero.forbidden()[start + value * stride]) {
+                possible[value / 64] |= 1 << (value % 64);
+            }
+            possible
+        });
+        let possible = possible.collect();
+        Self { others: others.iter().zip(own).collect(), possible }
+    }
+
+    fn of(&self, columns: &[Vec<u32>], record: usize) -> &Values {
+        let at =
+            |(attribute, stride): &(usize, usize)| columns[*attribute][record] as usize * stride;
+        &self.possible[self.others.iter().map(at).sum::<usize>()]
+    }
+}
+
+/// Records of a group with the same possible values.
+struct Class {
+    group: usize,
+    possible: Values,
+    records: Vec<u32>,
+}
+
+impl Class {
+    fn is_possible(&self, value: usize) -> bool {
+        self.possible[value / 64] >> (value % 64) & 1 == 1
+    }
+}
+
+impl MarkovRandomField {
+    /// Draws records as [`sample`](Self::sample) does, rounded, without unlikely combinations: each value is one of those that
+    /// complete none with the values drawn before. Where there is no such value, the first rules count. Groups of records have the
+    /// values that the model expects of them, as far as that can be.
+    ///
+    /// # Errors
+    /// As [`sample`](Self::sample), or combinations of another domain.
+    pub fn sample_without<R: Rng + ?Sized>(
+        &self,
+        records: usize,
+        unlikely: &[StructuralZero],
+        rng: &mut R,
+    ) -> Result<Dataset> {
+        if unlikely.is_empty() {
+            return self.sample(records, Sampling::Rounded, rng);
+        }
+        check_records(records)?;
+        let domain = self.domain();
+        let steps = self.drawing_order(unlikely)?;
+        let limits = limits(domain, unlikely, &steps);
+        let mut columns: Vec<Vec<u32>> = vec![Vec::new(); domain.len()];
+        for (step, (attribute, parents)) in steps.into_iter().enumerate() {
+            let groups = Groups::new(&parents, &columns, records, |a| domain.cardinality(a))?;
+            let conditional = self.calibrated().conditional(attribute, &parents)?;
+            let values = domain.cardinality(attribute);
+            let mut dealer = Dealer::new(values, step, Sampling::Rounded, rng);
+            let mut parent_codes = vec![0_usize; parents.len()];
+            let (mut classes, mut expected) = (Vec::new(), Vec::new());
+            for (number, group) in groups.iter().enumerate() {
+                let first = group[0] as usize;
+                for (code, parent) in parent_codes.iter_mut().zip(parents.iter()) {
+                    *code = columns[parent][first] as usize;
+                }
+                conditional.weights(&parent_codes, &mut dealer.weights);
+                let scale = group.len() as f64 / dealer.weights.iter().sum::<f64>();
+                expected.push(dealer.weights.iter().map(|weight| scale * weight).collect());
+                classes.extend(classes_of(number, group, values, &limits[attribute], &columns));
+            }
+            let dealt = Dealt { classes: &classes, expected: &expected, values }.numbers();
+            let mut column = vec![0_u32; records];
+            for (class, numbers) in classes.iter().zip(dealt) {
+                dealer.weights = numbers;
+                dealer.deal(&class.records, &mut column, rng);
+            }
+            columns[attribute] = column;
+        }
+        let columns = columns
+            .into_iter()
+            .enumerate()
+            .map(|(attribute, codes)| Column::from_codes(codes, domain.cardinality(attribute)))
+            .collect::<Result<Vec<_>>>()?;
+        Dataset::new(domain.clone(), columns)
+    }
+
+    /// The attributes as they are drawn, each with its parents: its neighbors in the triangulated graph that are drawn before. By
+    /// maximum cardinality search (Tarjan & Yannakakis 1984) the parents form a clique; of the attributes that it could take,
+    /// the one comes first of which most records would have unlikely combinations by chance: it decides about many others,
+    /// which can make up for it.
+    ///
+    /// # Errors
+    /// Combinations of another domain.
+    fn drawing_order(&self, unlikely: &[StructuralZero]) -> Result<Vec<(usize, Clique)>> {
+        let domain = self.domain();
+        let singles: Vec<Clique> = (0..domain.len()).map(|a| Clique::new([a])).collect();
+        let singles = self.marginals(&singles)?;
+        let mut importance = vec![0.0; domain.len()];
+        for zero in unlikely {
+            zero.check(domain)?;
+            let mut shares = vec![1.0];
+            for attribute in zero.clique().iter() {
+                let own = singles[attribute].values();
+                let of = |share: f64| own.iter().map(move |count| share * count / self.total());
+                shares = shares.into_iter().flat_map(of).collect();
+            }
+            let cells = shares.iter().zip(zero.forbidden()).filter(|(_, forbidden)| **forbidden);
+            let share: f64 = cells.map(|(share, _)| share).sum();
+            zero.clique().iter().for_each(|attribute| importance[attribute] += share);
+        }
+        let cliques = &self.calibrated().structure.tree.triangulation().maximal_cliques;
+        let mut neighbors = vec![Clique::default(); domain.len()];
+        for clique in cliques {
+            clique.iter().for_each(|a| neighbors[a] = neighbors[a].union(clique));
+        }
+        let mut drawn = Clique::default();
+        let mut order = Vec::with_capacity(domain.len());
+        while drawn.len() < domain.len() {
+            let known = |a: &usize| neighbors[*a].intersection(&drawn).len();
+            let next = (0..domain.len()).filter(|a| !drawn.contains(*a)).max_by(|a, b| {
+                known(a)
+                    .cmp(&known(b))
+                    .then(importance[*a].total_cmp(&importance[*b]))
+                    .then(b.cmp(a))
+            });
+            let Some(next) = next else { break };
+            order.push((next, neighbors[next].intersection(&drawn)));
+            drawn = drawn.union(&Clique::new([next]));
+        }
+        Ok(order)
+    }
+}
+
+/// For each attribute the limits of the rules of which it is drawn last.
+fn limits(
+    domain: &Domain,
+    unlikely: &[StructuralZero],
+    order: &[(usize, Clique)],
+) -> Vec<Vec<Limit>> {
+    let mut limits: Vec<Vec<Limit>> = (0..domain.len()).map(|_| Vec::new()).collect();
+    for zero in unlikely {
+        let last = order.iter().rev().find(|(attribute, _)| zero.clique().contains(*attribute));
+        if let Some((last, _)) = last {
+            limits[*last].push(Limit::new(domain, zero, *last));
+        }
+    }
+    limits
+}
+
+/// The records of a group by their possible values, in the order of their first records.
+fn classes_of(
+    number: usize,
+    group: &[u32],
+    values: usize,
+    limits: &[Limit],
+    columns: &[Vec<u32>],
+) -> Vec<Class> {
+    let mut all = vec![u64::MAX; values.div_ceil(64)];
+    if let (Some(last), true) = (all.last_mut(), values % 64 > 0) {
+        *last = (1 << (values % 64)) - 1;
+    }
+    let mut found: HashMap<Values, usize> = HashMap::new();
+    let mut classes: Vec<Class> = Vec::new();
+    let mut possible = all.clone();
+    for record in group {
+        possible.copy_from_slice(&all);
+        for limit in limits {
+            let own = limit.of(columns, *record as usize);
+            if possible.iter().zip(own).any(|(possible, own)| possible & own > 0) {
+                possible.iter_mut().zip(own).for_each(|(possible, own)| *possible &= own);
+            }
+        }
+        let class = match found.get(&possible) {
+            Some(class) => *class,
+            None => {
+                found.insert(possible.clone(), classes.len());
+                let possible = possible.clone();
+                classes.push(Class { group: number, possible, records: Vec::new() });
+                classes.len() - 1
+            }
+        };
+        classes[class].records.push(*record);
+    }
+    classes
+}
+
+/// The values of one attribute, to be dealt.
+struct Dealt<'a> {
+    /// In the order of their groups.
+    classes: &'a [Class],
+    /// For each group, how many records the model expects of each value.
+    expected: &'a [Vec<f64>],
+    values: usize,
+}
+
+impl Dealt<'_> {
+    /// For each class, how many records get each value, before rounding.
+    fn numbers(&self) -> Vec<Vec<f64>> {
+        let mut total = vec![0.0; self.values];
+        for expected in self.expected {
+            total.iter_mut().zip(expected).for_each(|(total, expected)| *total += expected);
+        }
+        let start = |class: &Class| {
+            // What the model expects of the group, or else of all records, or else the same of each value.
+            let of = |counts: &[f64]| -> Vec<f64> {
+                let counts = counts.iter().enumerate();
+                counts.map(|(v, count)| if class.is_possible(v) { *count } else { 0.0 }).collect()
+            };
+            let tried = [of(&self.expected[class.group]), of(&total)];
+            let some = tried.into_iter().find(|counts| counts.iter().sum::<f64>() > 0.0);
+            some.unwrap_or_else(|| of(&vec![1.0; self.values]))
+        };
+        let mut numbers: Vec<Vec<f64>> = self.classes.iter().map(start).collect();
+        self.to_sizes(&mut numbers);
+        let possible = |class: &Class| class.possible.iter().map(|word| word.count_ones()).sum();
+        let has_limits = self.classes.iter().map(possible).any(|n: u32| (n as usize) < self.values);
+        if !has_limits || self.classes.len() * self.values > MOST_NUMBERS {
+            return numbers;
+        }
+        for _ in 0..PASSES {
+            let mut start = 0;
+            for same in self.classes.chunk_by(|a, b| a.group == b.group) {
+                let own = start..start + same.len();
+                fit(&mut numbers[own], &self.expected[same[0].group]);
+                start += same.len();
+            }
+            self.to_sizes(&mut numbers);
+        }
+        for _ in 0..PASSES {
+            fit(&mut numbers, &total);
+            self.to_sizes(&mut numbers);
+        }
+        numbers
+    }
+
+    /// Scales the numbers of each class to that of its records.
+    fn to_sizes(&self, numbers: &mut [Vec<f64>]) {
+        for (class, numbers) in self.classes.iter().zip(numbers) {
+            let sum: f64 = numbers.iter().sum();
+            if sum > 0.0 {
+                let scale = class.records.len() as f64 / sum;
+                numbers.iter_mut().for_each(|number| *number *= scale);
+            }
+        }
+    }
+}
+
+/// Scales the numbers of each value to a sum, where there are any.
+fn fit(numbers: &mut [Vec<f64>], wanted: &[f64]) {
+    let mut sums = vec![0.0; wanted.len()];
+    for numbers in &*numbers {
+        sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
+    }
+    // A value that is wanted nowhere keeps a little: it may be the only one that is possible for some.
+    let factor =
+        |(sum, wanted): (&f64, &f64)| if *sum > 0.0 { (wanted / sum).max(LEAST) } else { 1.0 };
+    let factors: Vec<f64> = sums.iter().zip(wanted).map(factor).collect();
+    for numbers in numbers {
+        numbers.iter_mut().zip(&factors).for_each(|(number, factor)| *number *= factor);
+    }
+}
+
+/// The least factor of one pass.
+const LEAST: f64 = 1e-6;
+
+#[cfg(test)]
+mod tests;

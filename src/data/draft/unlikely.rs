@@ -1,0 +1,124 @@
+//! Pairs of values that public tables do not have, though they could.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::data::{Dataset, Projectable, read_public_csv};
+use crate::domain::{Clique, Combination, Schema, SchemaColumn, UnlikelyCombination};
+use crate::error::Result;
+
+/// A pair of values that no row has is unlikely if so many would have it, were the two attributes independent. Then, with 95 %
+/// confidence, at most a tenth of these rows have it where the public rows come from: the rule of three, 3/30.
+const EXPECTED: f64 = 30.0;
+/// Most cells of a pair that is looked at.
+const MOST_CELLS: u64 = 1 << 22;
+
+/// The unlikely pairs of values of some public tables, most expected first. Pairs of attributes that no table has together have
+/// none.
+pub(super) fn unlikely(schema: &Schema, tables: &[&Path]) -> Result<Vec<UnlikelyCombination>> {
+    let read = tables.iter().map(|path| read_public_csv(path, schema));
+    let tables = read.collect::<Result<Vec<Dataset>>>()?;
+    let domain = schema.domain();
+    let mut pairs = Vec::new();
+    for first in 0..domain.len() {
+        let others = first + 1..domain.len();
+        pairs.extend(others.map(|second| Clique::new([first, second])));
+    }
+    pairs.retain(|pair| domain.cells(pair).is_some_and(|cells| cells <= MOST_CELLS));
+    let columns: Vec<&SchemaColumn> = schema.attributes().collect();
+    let mut found = Vec::new();
+    for pair in &pairs {
+        let Some(counts) = counted(&tables, schema, pair)? else { continue };
+        let [first, second] = [0, 1].map(|at| pair.iter().nth(at).map(|a| columns[a]));
+        if let Some((first, second)) = first.zip(second) {
+            found.extend(combinations(&counts, first, second));
+        }
+    }
+    found.sort_by(|a, b| b.expected.total_cmp(&a.expected));
+    Ok(found)
+}
+
+/// The counts of a pair in all tables that have it, row-major; `None` if none has.
+fn counted(tables: &[Dataset], schema: &Schema, pair: &Clique) -> Result<Option<Vec<u64>>> {
+    let domain = schema.domain();
+    let names: Vec<&str> = pair.iter().map(|attribute| domain.name(attribute)).collect();
+    let mut counts: Option<Vec<u64>> = None;
+    for table in tables {
+        let Ok(own) = table.domain().clique(&names) else { continue };
+        let found = table.project(&own)?;
+        let counts = counts.get_or_insert_with(|| vec![0; found.len()]);
+        counts.iter_mut().zip(found).for_each(|(count, found)| *count += u64::from(found));
+    }
+    Ok(counts)
+}
+
+/// The unlikely cells of a pair, as few combinations: values of one attribute that lack the same values of the other.
+fn combinations(
+    counts: &[u64],
+    first: &SchemaColumn,
+    second: &SchemaColumn,
+) -> Vec<UnlikelyCombination> {
+    let [rows, columns] = [first, second].map(|column| column.cardinality() as usize);
+    let sum =
+        |cells: &mut dyn Iterator<Item = usize>| cells.map(|cell| counts[cell] as f64).sum::<f64>();
+    let of_rows: Vec<f64> =
+        (0..rows).map(|row| sum(&mut (row * columns..(row + 1) * columns))).collect();
+    let of_columns: Vec<f64> =
+        (0..columns).map(|column| sum(&mut (column..rows * columns).step_by(columns))).collect();
+    let all = of_rows.iter().sum::<f64>().max(1.0);
+    let expected = |row: usize, column: usize| of_rows[row] * of_columns[column] / all;
+    let is_unlikely = |row: usize, column: usize| {
+        counts[row * columns + column] == 0 && expected(row, column) >= EXPECTED
+    };
+    let mut by_row: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
+    let mut by_column: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
+    let codes = |count: usize| 0..u32::try_from(count).unwrap_or(u32::MAX);
+    for row in codes(rows) {
+        let lacking = codes(columns).filter(|column| is_unlikely(row as usize, *column as usize));
+        by_row.entry(lacking.collect()).or_default().push(row);
+    }
+    for column in codes(columns) {
+        let lacking = codes(rows).filter(|row| is_unlikely(*row as usize, column as usize));
+        by_column.entry(lacking.collect()).or_default().push(column);
+    }
+    let is_by_row = by_row.len() <= by_column.len();
+    let groups = if is_by_row { by_row } else { by_column };
+    let groups = groups.into_iter().filter(|(lacking, _)| !lacking.is_empty());
+    let combination = |(lacking, own): (Vec<u32>, Vec<u32>)| {
+        let (rows, columns) = if is_by_row { (own, lacking) } else { (lacking, own) };
+        let cells = rows.iter().flat_map(|row| columns.iter().map(move |column| (row, column)));
+        let expected = cells.map(|(row, column)| expected(*row as usize, *column as usize)).sum();
+        let codes: Combination = vec![(first.name.clone(), rows), (second.name.clone(), columns)];
+        UnlikelyCombination { codes, expected }
+    };
+    groups.map(combination).collect()
+}
+
+/// What a person should look at.
+pub(super) fn remark(schema: &Schema, found: &[UnlikelyCombination]) -> String {
+    let values = |(name, codes): &(String, Vec<u32>)| {
+        let column = schema.attributes().find(|column| column.name == *name);
+        let name_of =
+            |code: &u32| column.map_or_else(String::new, |column| column.value_name(*code));
+        let shown: Vec<String> = codes.iter().take(SHOWN).map(name_of).collect();
+        let more = if codes.len() > SHOWN { ", ..." } else { "" };
+        format!("{name} {}{more}", shown.join(", "))
+    };
+    let example = |one: &UnlikelyCombination| {
+        let [first, second] = [0, 1].map(|at| one.codes.get(at).map(values).unwrap_or_default());
+        format!("{first} with {second}")
+    };
+    let examples: Vec<String> = found.iter().take(SHOWN).map(example).collect();
+    format!(
+        "{} unlikely combinations of two values, which no public row has and at least {EXPECTED} would have by chance, such as {}; \
+         records are drawn without them unless what is measured contradicts them; move to 'forbidden' what cannot be",
+        found.len(),
+        examples.join("; "),
+    )
+}
+
+/// Values of an example, and examples.
+const SHOWN: usize = 3;
+
+#[cfg(test)]
+mod tests;
