@@ -143,5 +143,7 @@ mod trust;
 #[cfg(feature = "cli")]
 #[path = "integration/tune_cli.rs"]
 mod tune_cli;
+#[path = "integration/unlikely.rs"]
+mod unlikely;
 #[path = "integration/without_public.rs"]
 mod without_public;

@@ -108,7 +108,7 @@ pub(crate) fn model(bytes: &[u8]) {
     let Ok(file) = read else { return };
     for drawing in [Drawing::Refined, Drawing::Independent] {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
-        if let Ok(rows) = file.model.rows(10, drawing, &file.refined_on, &mut rng) {
+        if let Ok(rows) = file.model.rows(10, drawing, &file.refinement(), &mut rng) {
             assert_eq!(rows.records(), 10);
         }
     }

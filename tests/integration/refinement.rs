@@ -4,7 +4,7 @@
 
 use jointly::data::{Dataset, Projectable};
 use jointly::domain::{Clique, Domain};
-use jointly::model::{MarkovRandomField, Sampling};
+use jointly::model::{MarkovRandomField, Refinement, Sampling};
 use jointly::table::{CliqueLayout, Potentials};
 use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
@@ -114,7 +114,7 @@ fn marginals_of_all_orders_come_nearer_to_the_model() {
     let triples = subsets_of_size(model.domain(), 3);
     for (records, seed) in [(300, 1), (1000, 2), (5000, 3)] {
         let drawn = draw(&model, records, seed);
-        let refined = model.refine(&drawn, &triples).unwrap();
+        let refined = model.refine(&drawn, &triples.clone().into()).unwrap();
         assert_eq!(refined.records(), records);
         for (size, share) in [(1, 1.0), (2, 0.5), (3, 0.6)] {
             let cliques = subsets_of_size(model.domain(), size);
@@ -141,7 +141,7 @@ fn marginals_that_nobody_asked_for_do_not_suffer() {
     for seed in 0..10 {
         let drawn = draw(&model, 2000, seed);
         before += distance(&model, &drawn, &others);
-        after += distance(&model, &model.refine(&drawn, &arms).unwrap(), &others);
+        after += distance(&model, &model.refine(&drawn, &arms.clone().into()).unwrap(), &others);
     }
     assert!(after < 1.05 * before, "{before} to {after}");
 }
@@ -156,7 +156,7 @@ fn check_rare_cells_and_independences(size: usize) {
     for seed in 0..12 {
         let (model, siblings) = star_or_chain(seed);
         let drawn = draw(&model, 1_000_000, 100 + seed);
-        let refined = model.refine(&drawn, &subsets_of_size(model.domain(), size)).unwrap();
+        let refined = model.refine(&drawn, &subsets_of_size(model.domain(), size).into()).unwrap();
         for siblings in siblings {
             // At most 54 tests: 1e-6 / 54 is below the tail from 5.59.
             let deviations = dependence(&refined, siblings);
@@ -208,7 +208,7 @@ fn combinations_that_no_record_can_have_stay_empty() {
     for seed in 0..5 {
         let drawn = draw(&model, 500, seed);
         // Asked for cliques that do not show the rules.
-        let refined = model.refine(&drawn, &[Clique::new([0, 2])]).unwrap();
+        let refined = model.refine(&drawn, &vec![Clique::new([0, 2])].into()).unwrap();
         assert!(refined != drawn);
         for row in 0..refined.records() {
             let row = refined.row(row);
@@ -225,7 +225,7 @@ fn the_result_does_not_depend_on_the_number_of_threads() {
     let pairs = subsets_of_size(model.domain(), 2);
     let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| model.refine(&drawn, &pairs).unwrap())
+        pool.install(|| model.refine(&drawn, &pairs.clone().into()).unwrap())
     };
     assert_eq!(with(1), with(3));
 }
@@ -234,9 +234,9 @@ fn the_result_does_not_depend_on_the_number_of_threads() {
 fn what_cannot_be_refined_is_refused_or_left_alone() {
     let model = chain(100.0);
     let drawn = draw(&model, 100, 5);
-    let error = model.refine(&drawn, &[Clique::new([2, 5])]).unwrap_err();
+    let error = model.refine(&drawn, &vec![Clique::new([2, 5])].into()).unwrap_err();
     assert!(error.to_string().contains("#5"), "{error}");
-    let other = chain(1.0).refine(&drawn.select(&[0, 1]).unwrap(), &[]);
+    let other = chain(1.0).refine(&drawn.select(&[0, 1]).unwrap(), &Refinement::default());
     assert!(other.is_err());
-    assert_eq!(model.refine(&drawn, &[]).unwrap(), drawn);
+    assert_eq!(model.refine(&drawn, &Refinement::default()).unwrap(), drawn);
 }

@@ -151,3 +151,67 @@ fn other_forms_of_dates_tables_and_missing_marks_are_refused() {
     );
     assert!(schema.unwrap().with_missing(vec!["1".into()]).is_err(), "1 is a value");
 }
+
+/// A schema with one unlikely combination of two attributes.
+fn with_unlikely(rule: &str) -> Result<Schema> {
+    let text = format!(
+        r#"{{"columns": [
+            {{"name": "age", "kind": "numeric", "edges": [0, 15, 30, 60], "integer": true}},
+            {{"name": "job", "kind": "categorical", "codes": ["a", "b", "c"], "na": true}},
+            {{"name": "n", "kind": "coded", "size": 4}},
+            {{"name": "day", "kind": "date", "edges": ["2020-01-01", "2021-01-01", "2022-01-01"]}}
+        ], "unlikely": [{rule}]}}"#
+    );
+    Schema::from_json(&text, "schema.json")
+}
+
+#[test]
+fn unlikely_combinations_are_values_of_the_table_and_come_back_as_written() {
+    let rule = r#"{"values": {"age": {"below": 15}, "job": ["a", "b"]}, "expected": 120.5}"#;
+    let schema = with_unlikely(rule).unwrap();
+    assert_eq!(schema.unlikely(), [vec![("age".into(), vec![0]), ("job".into(), vec![0, 1])]]);
+    assert_eq!(schema.avoided()[0].forbidden().iter().filter(|is| **is).count(), 2);
+    assert!(schema.domain().structural_zeros().is_empty(), "they stay possible");
+    assert_eq!(Schema::from_json(&schema.to_json().unwrap(), "again").unwrap(), schema);
+    for (rule, expected) in [
+        (r#"{"values": {}}"#, "unlikely combination 1"),
+        (r#"{"values": {"age": {"below": 20}, "job": ["a"]}}"#, "edges of its bins"),
+        (r#"{"values": {"age": {"below": 15}, "jobs": ["a"]}}"#, "'jobs', which is no attribute"),
+        (r#"{"age": {"below": 15}}"#, "no `values` or `expected`"),
+    ] {
+        let error = with_unlikely(rule).unwrap_err().to_string();
+        assert!(error.contains(expected), "{rule}: {error}");
+    }
+}
+
+#[test]
+fn unlikely_combinations_in_codes_are_written_as_values() {
+    let codes: Vec<Combination> = vec![
+        vec![("age".into(), vec![0, 1]), ("job".into(), vec![1, 3])],
+        vec![("n".into(), vec![1, 3]), ("day".into(), vec![1])],
+    ];
+    let found =
+        codes.iter().map(|codes| UnlikelyCombination { codes: codes.clone(), expected: 31.26 });
+    let rule = r#"{"values": {"n": [0], "job": [null]}}"#;
+    let schema = with_unlikely(rule).unwrap().with_unlikely(found.collect()).unwrap();
+    let mut again =
+        Schema::from_json(&schema.to_json().unwrap(), "again").unwrap().unlikely().to_vec();
+    assert_eq!(again, schema.unlikely());
+    again.remove(0);
+    let sorted = |mut c: Combination| {
+        c.sort();
+        c
+    };
+    assert_eq!(
+        again.into_iter().map(sorted).collect::<Vec<_>>(),
+        codes.into_iter().map(sorted).collect::<Vec<_>>()
+    );
+    // Those that name a column that is not there, or values that it no longer has, are left out.
+    assert_eq!(schema.select(&["age", "job"]).unwrap().unlikely().len(), 1);
+    let bins = |_: &str, _: &Bins| Bins::new(vec![0.0, 60.0], Some(true), "age");
+    let coarser = schema.with_bins("bins", ["age"], bins).unwrap();
+    assert_eq!(coarser.unlikely().len(), 2, "a range over all bins is one still");
+    let bins = |_: &str, _: &Bins| Bins::new(vec![0.0, 40.0, 60.0], Some(true), "age");
+    assert_eq!(schema.with_bins("bins", ["age"], bins).unwrap().unlikely().len(), 2);
+    assert_eq!(schema.keeping_unlikely(&[true, false, true]).unwrap().unlikely().len(), 2);
+}

@@ -1,6 +1,7 @@
 use super::*;
 use crate::data::Projectable;
 use crate::demo::Generator;
+use crate::domain::Clique;
 use crate::model::{MarkovRandomField, WeightedSupport};
 
 fn generator() -> ChaCha20Rng {
@@ -14,25 +15,26 @@ fn model() -> Model {
 }
 
 fn drawn(model: &Model, records: u64, drawing: Drawing, block_values: u64) -> Vec<Dataset> {
-    let cliques = [Clique::new([0, 1])];
+    let refinement = Refinement::from(vec![Clique::new([0, 1])]);
     let mut rng = generator();
-    let blocks = Blocks::new(model, records, drawing, &cliques, &mut rng, block_values).unwrap();
+    let blocks = Blocks::new(model, records, drawing, &refinement, &mut rng, block_values).unwrap();
     blocks.collect::<Result<_>>().unwrap()
 }
 
 #[test]
 fn few_records_are_one_block_drawn_as_ever() {
-    let (model, cliques) = (model(), [Clique::new([0, 1])]);
+    let (model, refinement) = (model(), Refinement::from(vec![Clique::new([0, 1])]));
     for drawing in [Drawing::Refined, Drawing::Independent] {
         let (mut rng, mut same) = (generator(), generator());
-        let blocks = model.blocks(1000, drawing, &cliques, &mut rng).unwrap();
+        let blocks = model.blocks(1000, drawing, &refinement, &mut rng).unwrap();
         let blocks = blocks.collect::<Result<Vec<_>>>().unwrap();
         let mut by_hand = match drawing {
             Drawing::Refined => model.sample(1000, Sampling::Rounded, &mut same).unwrap(),
             Drawing::Independent => model.sample(1000, Sampling::Independent, &mut same).unwrap(),
         };
         if drawing == Drawing::Refined {
-            by_hand = model.refine(by_hand, &cliques).unwrap();
+            let graphical = model.as_markov_random_field().unwrap();
+            by_hand = graphical.refine(&by_hand, &refinement).unwrap();
         }
         assert_eq!(blocks, [by_hand]);
         // Nothing else was taken from the generator.
@@ -71,9 +73,9 @@ fn blocks_differ_and_the_same_seed_repeats_them() {
 #[test]
 fn joined_blocks_are_the_records_one_after_another() {
     let model = model();
-    let (mut rng, cliques) = (generator(), [Clique::new([0, 1])]);
+    let (mut rng, refinement) = (generator(), Refinement::from(vec![Clique::new([0, 1])]));
     let blocks = drawn(&model, 100, Drawing::Refined, 60);
-    let joined = Blocks::new(&model, 100, Drawing::Refined, &cliques, &mut rng, 60).unwrap();
+    let joined = Blocks::new(&model, 100, Drawing::Refined, &refinement, &mut rng, 60).unwrap();
     let joined = joined.joined().unwrap();
     let rows = |table: &Dataset| (0..table.records()).map(|r| table.row(r)).collect::<Vec<_>>();
     assert_eq!(rows(&joined), blocks.iter().flat_map(rows).collect::<Vec<_>>());
@@ -102,7 +104,9 @@ fn the_marginals_of_many_blocks_are_near_the_models() {
 #[test]
 fn a_table_that_memory_cannot_hold_is_refused_before_it_is_drawn() {
     let model = model();
-    let error = model.rows(3_000_000_000, Drawing::Refined, &[], &mut generator()).unwrap_err();
+    let error = model
+        .rows(3_000_000_000, Drawing::Refined, &Refinement::default(), &mut generator())
+        .unwrap_err();
     let expected =
         "the synthetic table would take 3000000000 records, the limit is 2863311530 records";
     assert_eq!(error.to_string(), expected);
@@ -111,5 +115,5 @@ fn a_table_that_memory_cannot_hold_is_refused_before_it_is_drawn() {
     assert!(check_rows(&domain, (1 << 33) / 7 + 1).is_err());
     let few = Generator { records: 10, seed: 1, drift: 0.0 }.generate().unwrap();
     assert!(check_rows(few.select(&[0]).unwrap().domain(), 1 << 32).is_err());
-    assert!(model.blocks(0, Drawing::Refined, &[], &mut generator()).is_err());
+    assert!(model.blocks(0, Drawing::Refined, &Refinement::default(), &mut generator()).is_err());
 }

@@ -101,7 +101,8 @@ fn every_kind_of_model_conditions_exactly() {
         // Drawn and refined records agree with the evidence.
         let mut rng = ChaCha20Rng::seed_from_u64(1);
         for drawing in [Drawing::Refined, Drawing::Independent] {
-            let rows = given.rows(200, drawing, &[Clique::new([0, 1])], &mut rng).unwrap();
+            let rows =
+                given.rows(200, drawing, &vec![Clique::new([0, 1])].into(), &mut rng).unwrap();
             for record in 0..200 {
                 let row = rows.row(record);
                 assert!(evidence.agrees(|attribute| row[attribute]), "{row:?}");

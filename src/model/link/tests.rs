@@ -1,6 +1,6 @@
 use super::*;
 use crate::domain::Domain;
-use crate::model::{Drawing, MarkovRandomField, Products, WeightedSupport};
+use crate::model::{Drawing, MarkovRandomField, Products, Refinement, WeightedSupport};
 use crate::table::{CliqueLayout, Potentials};
 
 const MOST: usize = 4;
@@ -63,7 +63,7 @@ fn units_of_every_kind_of_model_agree_and_have_their_size() {
             let mut rng = ChaCha20Rng::seed_from_u64(seed);
             let pairs = Clique::new(0..4).subsets();
             let pairs: Vec<Clique> = pairs.into_iter().filter(|c| c.len() == 2).collect();
-            let drawn = model.rows(500, drawing, &pairs, &mut rng).unwrap();
+            let drawn = model.rows(500, drawing, &pairs.into(), &mut rng).unwrap();
             let linked = model.link(&drawn, &units(), &mut rng).unwrap();
             check(&linked, &units());
             assert!(linked.rows.records().abs_diff(500) < 2 * MOST);
@@ -81,7 +81,8 @@ fn linking_leaves_the_expected_counts_as_they_are() {
     let everything = Clique::new(0..4);
     let mut rng = ChaCha20Rng::seed_from_u64(11);
     for _ in 0..repeats {
-        let drawn = model.rows(records, Drawing::Independent, &[], &mut rng).unwrap();
+        let drawn =
+            model.rows(records, Drawing::Independent, &Refinement::default(), &mut rng).unwrap();
         let linked = model.link(&drawn, &units(), &mut rng).unwrap();
         for cell in linked.rows.cells(&everything).unwrap() {
             sums[cell as usize] += 1.0;
@@ -101,7 +102,7 @@ fn numbers_of_units_and_of_records_are_off_by_rounding_only() {
     let model = field(4_000.0);
     for seed in 0..20 {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let drawn = model.rows(4_000, Drawing::Refined, &[], &mut rng).unwrap();
+        let drawn = model.rows(4_000, Drawing::Refined, &Refinement::default(), &mut rng).unwrap();
         let size = |rows: &Dataset| {
             let mut counts = [0.0_f64; MOST];
             rows.columns()[3].iter().for_each(|code| counts[code as usize] += 1.0);
@@ -121,7 +122,7 @@ fn the_smallest_tables_are_one_unit() {
     let model = field(1.0);
     for seed in 0..30 {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let drawn = model.rows(1, Drawing::Refined, &[], &mut rng).unwrap();
+        let drawn = model.rows(1, Drawing::Refined, &Refinement::default(), &mut rng).unwrap();
         let linked = model.link(&drawn, &units(), &mut rng).unwrap();
         check(&linked, &units());
         assert_eq!(linked.numbers.last(), Some(&0));
@@ -133,7 +134,7 @@ fn same_seed_same_units_and_other_domains_are_refused() {
     let model = field(300.0);
     let link = |seed| {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let drawn = model.rows(300, Drawing::Refined, &[], &mut rng).unwrap();
+        let drawn = model.rows(300, Drawing::Refined, &Refinement::default(), &mut rng).unwrap();
         model.link(&drawn, &units(), &mut rng).unwrap()
     };
     assert_eq!(link(1), link(1));

@@ -1,5 +1,6 @@
 use super::*;
 use crate::data::read_csv;
+use crate::domain::Clique;
 use crate::model::MarkovRandomField;
 use crate::observe::Unstoppable;
 
@@ -17,7 +18,7 @@ fn written(records: u64, part_rows: u64, seed: u64, form: PartForm) -> Vec<(Stri
     let parts = Parts {
         model: &model,
         schema: &schema,
-        cliques: &[Clique::new([0, 1])],
+        refinement: &vec![Clique::new([0, 1])].into(),
         drawing: Drawing::Refined,
         labels: Labels::Codes,
         form,
@@ -69,9 +70,9 @@ fn parts_of_many_records_are_written_in_slices_with_the_same_bytes() {
     hash.update(3_u64.to_le_bytes());
     hash.update(0_u64.to_le_bytes());
     let mut rng = ChaCha20Rng::from_seed(hash.finalize().into());
-    let cliques = [Clique::new([0, 1])];
+    let refinement = Refinement::from(vec![Clique::new([0, 1])]);
     let count = usize::try_from(records).unwrap();
-    let rows = model.rows(count, Drawing::Refined, &cliques, &mut rng).unwrap();
+    let rows = model.rows(count, Drawing::Refined, &refinement, &mut rng).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("whole.csv");
     crate::data::write_csv_file(&path, &rows, &schema, Labels::Codes, rng.next_u64()).unwrap();
@@ -104,7 +105,7 @@ fn an_interrupted_run_leaves_whole_parts_only() {
     let parts = Parts {
         model: &model,
         schema: &schema,
-        cliques: &[],
+        refinement: &Refinement::default(),
         drawing: Drawing::Independent,
         labels: Labels::Codes,
         form: PartForm::Csv,
@@ -126,7 +127,7 @@ fn no_record_and_parts_of_none_are_refused() {
         let parts = Parts {
             model: &model,
             schema: &schema,
-            cliques: &[],
+            refinement: &Refinement::default(),
             drawing: Drawing::Independent,
             labels: Labels::Codes,
             form: PartForm::Csv,

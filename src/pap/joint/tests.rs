@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng, rngs::ChaCha20Rng};
 
 use crate::data::Dataset;
 use crate::domain::Clique;
-use crate::model::Drawing;
+use crate::model::{Drawing, Refinement};
 use crate::pap::RangeClass::{Boxes, Intervals, Stumps, Thresholds};
 use crate::pap::{Cuts, Pap, PapRelease, Query, RangeClass, Release};
 use crate::privacy::NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
@@ -182,7 +182,7 @@ fn with_a_large_budget_and_all_queries_answers_at_cuts_are_exact() {
         counts
     });
     assert!(found[0].values().iter().zip(exact).all(|(a, b)| (a - b).abs() < 0.2));
-    let rows = table.rows(1000, Drawing::Refined, &[], &mut rng).unwrap();
+    let rows = table.rows(1000, Drawing::Refined, &Refinement::default(), &mut rng).unwrap();
     assert_eq!((rows.records(), rows.domain()), (1000, data.domain()));
 }
 

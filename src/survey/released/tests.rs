@@ -4,7 +4,7 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
 use super::*;
-use crate::model::WeightedSupport;
+use crate::model::{Refinement, WeightedSupport};
 use crate::table::Totals;
 
 const SCHEMA: &str = r#"{"columns": [
@@ -31,7 +31,12 @@ fn released(emission: Emission, ages: Option<[f64; 3]>, records: usize) -> (Rele
     let sample = sample(&schema);
     let mut rng = ChaCha20Rng::seed_from_u64(3);
     let model = population.of(&sample, &[Clique::new([0, 1])], &mut rng).unwrap();
-    let draw = Draw { records, drawing: Drawing::Refined, refined_on: &[], schema: &schema };
+    let draw = Draw {
+        records,
+        drawing: Drawing::Refined,
+        refinement: &Refinement::default(),
+        schema: &schema,
+    };
     let found = population.rows((&sample, &model), emission, draw, &mut rng).unwrap();
     (found, model.total())
 }

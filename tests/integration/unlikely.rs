@@ -1,0 +1,140 @@
+//! Combinations that public tables do not have, from the draft to the records.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::fmt::Write;
+use std::path::Path;
+
+use jointly::Job;
+use jointly::data::{Dataset, draft_unlikely, read_csv, write_text};
+use jointly::domain::Schema;
+use jointly::mechanism::CATALOGUE;
+use jointly::model::{Drawing, ModelFile, ModelLimits};
+use jointly::observe::{Event, Notice, Observer, Silent};
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+
+use crate::quick::quick;
+
+const SCHEMA: &str = r#"{ "columns": [
+    { "name": "age", "kind": "numeric", "edges": [0, 15, 30, 60, 90], "integer": true },
+    { "name": "sex", "kind": "categorical", "codes": ["m", "f"] },
+    { "name": "married", "kind": "categorical", "codes": ["no", "yes"] },
+    { "name": "children", "kind": "categorical", "codes": ["0", "1", "2"], "na": true },
+    { "name": "work", "kind": "categorical", "codes": ["none", "part", "full"] }
+]}"#;
+
+/// Children are single and do not work, and only women are asked for children. `odd`: one in so many men is asked too.
+fn people(records: u32, odd: Option<u32>) -> String {
+    let mut text = String::from("age,sex,married,children,work\n");
+    for i in 0..records {
+        let (age, is_woman) = (i * 7 % 90, i % 2 == 1);
+        let married = if age >= 15 && i % 5 < 3 { "yes" } else { "no" };
+        let is_asked = (is_woman && age >= 15) || odd.is_some_and(|odd| !is_woman && i % odd == 0);
+        let children = if is_asked { ["0", "1", "2"][(i / 2 % 3) as usize] } else { "" };
+        let work = if age < 15 { "none" } else { ["none", "part", "full"][(i / 3 % 3) as usize] };
+        writeln!(text, "{age},{},{married},{children},{work}", if is_woman { "f" } else { "m" })
+            .unwrap();
+    }
+    text
+}
+
+/// A job whose schema has what a public table of 3,000 people does not.
+fn job(folder: &Path, private: &str) -> Job {
+    let [files, public, schema] =
+        ["private.csv", "public.csv", "schema.json"].map(|name| folder.join(name));
+    write_text(&files, private).unwrap();
+    write_text(&public, &people(3_000, None)).unwrap();
+    let drafted = Schema::from_json(SCHEMA, "schema").unwrap();
+    let drafted = draft_unlikely(&drafted, &[&public]).unwrap().schema;
+    assert!(drafted.unlikely().len() >= 4, "{:?}", drafted.unlikely());
+    write_text(&schema, &drafted.to_json().unwrap()).unwrap();
+    let mut job = Job::new(files, schema, 2.0, 1e-9);
+    job.workload = "all-2-way".into();
+    job.public.push(public.display().to_string().parse().unwrap());
+    job.out = Some(folder.join("out.csv"));
+    job.model = Some(folder.join("model.json"));
+    job.seed = Some(1);
+    job
+}
+
+/// Records with an unlikely combination of a schema.
+fn violations(rows: &Dataset, schema: &Schema) -> usize {
+    let domain = rows.domain();
+    let any = |record: &usize| {
+        let row = rows.row(*record);
+        schema.avoided().iter().any(|zero| zero.forbids(domain, |attribute| row[attribute]))
+    };
+    (0..rows.records()).filter(any).count()
+}
+
+#[test]
+fn no_mechanism_releases_a_record_that_no_public_row_is_like() {
+    for entry in CATALOGUE.iter().filter(|entry| entry.spends) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut job = job(folder.path(), &people(2_000, None));
+        job.mechanism = entry.name.into();
+        job.parameters = quick(entry);
+        if !entry.uses_workload {
+            job.workload = Job::default().workload;
+        }
+        job.run(&mut Silent).unwrap_or_else(|e| unreachable!("{}: {e}", entry.name));
+        let schema = Schema::read(&folder.path().join("schema.json")).unwrap();
+        let rows = read_csv(&folder.path().join("out.csv"), &schema).unwrap();
+        assert_eq!(violations(&rows, &schema), 0, "{}", entry.name);
+        let file =
+            ModelFile::read(&folder.path().join("model.json"), ModelLimits::default()).unwrap();
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        let more = file.model.rows(700, Drawing::Refined, &file.refinement(), &mut rng).unwrap();
+        assert_eq!(violations(&more, &file.schema), 0, "{}", entry.name);
+    }
+}
+
+#[test]
+fn without_rules_and_in_independent_records_there_are_married_children() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut job = job(folder.path(), &people(2_000, None));
+    job.mechanism = "independent".into();
+    let drafted = Schema::read(&folder.path().join("schema.json")).unwrap();
+    job.draw = Drawing::Independent;
+    job.run(&mut Silent).unwrap();
+    let rows = read_csv(&folder.path().join("out.csv"), &drafted).unwrap();
+    assert!(violations(&rows, &drafted) > 500, "{}", violations(&rows, &drafted));
+}
+
+/// What a run says of unlikely combinations.
+#[derive(Default)]
+struct Heard(Vec<(u64, u64)>);
+
+impl Observer for Heard {
+    fn event(&mut self, event: &Event) {
+        if let Event::Notice(Notice::UnlikelyMeasured { contradicted, of }) = event {
+            self.0.push((*contradicted, *of));
+        }
+    }
+}
+
+#[test]
+fn what_was_measured_contradicts_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    // One man in five is asked for children here.
+    let mut job = job(folder.path(), &people(20_000, Some(10)));
+    job.mechanism = "aim".into();
+    job.workload = "all-2-way".into();
+    let mut heard = Heard::default();
+    job.run(&mut heard).unwrap();
+    let before = Schema::read(&folder.path().join("schema.json")).unwrap();
+    let file = ModelFile::read(&folder.path().join("model.json"), ModelLimits::default()).unwrap();
+    let left = file.schema.unlikely().len();
+    let [(contradicted, of)] = heard.0[..] else { unreachable!("{:?}", heard.0) };
+    assert_eq!((of, of - contradicted), (before.unlikely().len() as u64, left as u64));
+    assert!((1..=3).contains(&contradicted), "{contradicted} of {of}");
+    // Men are asked, and children are not married.
+    let rows = read_csv(&folder.path().join("out.csv"), &before).unwrap();
+    let count = |is: &dyn Fn(&[u32]) -> bool| {
+        (0..rows.records()).filter(|record| is(&rows.row(*record))).count()
+    };
+    let asked = count(&|row| row[1] == 0 && row[3] < 3);
+    assert!((1_500..2_500).contains(&asked), "{asked}");
+    assert_eq!(count(&|row| row[0] == 0 && row[2] == 1), 0);
+}
