@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use jointly::data::{Dataset, Labels, write_csv_file, write_text};
+use jointly::data::{Dataset, Labels, draft_unlikely, write_csv_file, write_text};
 use jointly::demo::{self, Generator};
 use jointly::error_bars::MeasuredErrors;
 use jointly::evaluation::WorkloadError;
@@ -51,10 +51,13 @@ pub(super) fn run(args: &DemoArgs, console: Console) -> Outcome {
     let outputs: Vec<(&str, &Path)> = outputs.iter().map(|path| ("--dir", &**path)).collect();
     check_files(&[], &outputs, console.existing)?;
     let schema = demo::schema()?;
-    write_text(&args.dir.join("schema.json"), &(schema.to_json()? + "\n"))?;
     for (path, (_, generator)) in written.iter().zip(tables) {
         write_csv_file(path, &generator.generate()?, &schema, Labels::Codes, generator.seed)?;
     }
+    // What no public person is like, such as a married child, no synthetic one will be.
+    let [_, public] = &written;
+    let schema = draft_unlikely(&schema, &[public])?.schema;
+    write_text(&args.dir.join("schema.json"), &(schema.to_json()? + "\n"))?;
     let text = format!(
         "made up a private state of {} people and a public neighbor of {}",
         grouped(PRIVATE.records as u64),

@@ -146,7 +146,7 @@ fn a_finished_schema_is_exported_for_sdv() {
         "expected KIND:FILE with the kind sdv",
     );
     bench.fail("schema --schema s.json --to sdv:s.json", 2, "is the file of --schema");
-    bench.fail("schema --schema s.json", 2, "required arguments");
+    bench.fail("schema --schema s.json", 2, "--schema needs --to, to export it, or --public");
     bench.fail("schema --schema s.json --to sdv:m.json --public p.csv", 2, "cannot be used with");
 }
 

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::data::{Dataset, Projectable, read_public_csv};
-use crate::domain::{Clique, Combination, Schema, SchemaColumn, UnlikelyCombination};
+use crate::domain::{Clique, Combination, Kind, Schema, SchemaColumn, UnlikelyCombination};
 use crate::error::Result;
 
-/// A pair of values that no row has is unlikely if so many would have it, were the two attributes independent. Then, with 95 %
-/// confidence, at most a tenth of these rows have it where the public rows come from: the rule of three, 3/30.
+/// Sets of values of two attributes that no row has together are unlikely if so many would have them, were the attributes
+/// independent. Then, with 95 % confidence, at most a tenth of these have them where the public rows come from: the rule of
+/// three, 3/30.
 const EXPECTED: f64 = 30.0;
 /// Most cells of a pair that is looked at.
 const MOST_CELLS: u64 = 1 << 22;
@@ -52,6 +53,25 @@ fn counted(tables: &[Dataset], schema: &Schema, pair: &Clique) -> Result<Option<
     Ok(counts)
 }
 
+/// The sets of values of which a table may have none: each value, all others than it (where one value decides another), all that are
+/// not missing, and all up to or from a number, as age below 15.
+fn sets(column: &SchemaColumn) -> Vec<Vec<usize>> {
+    let values = column.cardinality() as usize;
+    let present = values - usize::from(column.na);
+    let mut sets: Vec<Vec<usize>> = (0..values).map(|value| vec![value]).collect();
+    if column.na && present > 1 {
+        sets.push((0..present).collect());
+    }
+    if values > 2 {
+        sets.extend((0..values).map(|value| (0..values).filter(|other| *other != value).collect()));
+    }
+    if let Some(Kind::Numeric(_) | Kind::Date(_)) = &column.kind {
+        sets.extend((2..present).map(|end| (0..end).collect()));
+        sets.extend((1..present.saturating_sub(1)).map(|start| (start..present).collect()));
+    }
+    sets
+}
+
 /// The unlikely cells of a pair, as few combinations: values of one attribute that lack the same values of the other.
 fn combinations(
     counts: &[u64],
@@ -59,17 +79,32 @@ fn combinations(
     second: &SchemaColumn,
 ) -> Vec<UnlikelyCombination> {
     let [rows, columns] = [first, second].map(|column| column.cardinality() as usize);
-    let sum =
-        |cells: &mut dyn Iterator<Item = usize>| cells.map(|cell| counts[cell] as f64).sum::<f64>();
-    let of_rows: Vec<f64> =
-        (0..rows).map(|row| sum(&mut (row * columns..(row + 1) * columns))).collect();
-    let of_columns: Vec<f64> =
-        (0..columns).map(|column| sum(&mut (column..rows * columns).step_by(columns))).collect();
+    let mut of_rows = vec![0.0; rows];
+    let mut of_columns = vec![0.0; columns];
+    for (cell, count) in counts.iter().enumerate() {
+        of_rows[cell / columns] += *count as f64;
+        of_columns[cell % columns] += *count as f64;
+    }
     let all = of_rows.iter().sum::<f64>().max(1.0);
     let expected = |row: usize, column: usize| of_rows[row] * of_columns[column] / all;
-    let is_unlikely = |row: usize, column: usize| {
-        counts[row * columns + column] == 0 && expected(row, column) >= EXPECTED
-    };
+    let mut unlikely = vec![false; counts.len()];
+    let sets_of_columns = sets(second);
+    for set in sets(first) {
+        let share = set.iter().map(|row| of_rows[*row]).sum::<f64>() / all;
+        // The columns that no row of the set has.
+        let lacks = |column: &usize| set.iter().all(|row| counts[row * columns + column] == 0);
+        let lacking: Vec<bool> = (0..columns).map(|column| lacks(&column)).collect();
+        for others in sets_of_columns.iter().filter(|others| others.iter().all(|c| lacking[*c])) {
+            let expected = share * others.iter().map(|column| of_columns[*column]).sum::<f64>();
+            if expected >= EXPECTED {
+                let cells =
+                    set.iter().flat_map(|row| others.iter().map(move |c| row * columns + c));
+                cells.for_each(|cell| unlikely[cell] = true);
+            }
+        }
+    }
+    let is_unlikely =
+        |row: usize, column: usize| unlikely[row * columns + column] && expected(row, column) > 0.0;
     let mut by_row: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
     let mut by_column: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
     let codes = |count: usize| 0..u32::try_from(count).unwrap_or(u32::MAX);

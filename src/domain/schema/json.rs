@@ -127,10 +127,22 @@ impl Schema {
     /// # Errors
     /// None in practice: the serializer's own.
     pub fn to_json(&self) -> Result<String> {
-        let text = serde_json::to_string_pretty(self).map_err(|e| {
+        let wrong = |e: serde_json::Error| {
             Error::invalid_specification("schema", e.to_string(), "a writable schema")
-        })?;
-        Ok(filled(&text))
+        };
+        let mut raw = RawSchema::from(self.clone());
+        // There may be hundreds of them: a line for each.
+        let unlikely = std::mem::take(&mut raw.unlikely);
+        let mut text = filled(&serde_json::to_string_pretty(&raw).map_err(wrong)?);
+        if !unlikely.is_empty() {
+            let lines = unlikely.iter().map(serde_json::to_string);
+            let lines = lines.collect::<std::result::Result<Vec<_>, _>>().map_err(wrong)?;
+            text.truncate(text.trim_end_matches(['}', '\n']).len());
+            text.push_str(",\n  \"unlikely\": [\n    ");
+            text.push_str(&lines.join(",\n    "));
+            text.push_str("\n  ]\n}");
+        }
+        Ok(text)
     }
 }
 
@@ -372,7 +384,7 @@ fn date(day: f64) -> Option<Value> {
 }
 
 /// A finite number as JSON, without a point where it is whole.
-fn number(value: f64) -> Option<Value> {
+pub(super) fn number(value: f64) -> Option<Value> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if value.fract() == 0.0 && value.abs() <= EXACT {
         #[expect(clippy::cast_possible_truncation, reason = "whole and at most 2^53")]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::date::{date_of, days};
@@ -65,8 +65,13 @@ pub(super) struct Range {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "no number and no date")]
 pub(super) enum End {
-    Number(f64),
+    Number(#[serde(serialize_with = "plain")] f64),
     Date(String),
+}
+
+/// Whole numbers as such.
+fn plain<S: Serializer>(end: &f64, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    super::json::number(*end).serialize(serializer)
 }
 
 impl End {
@@ -244,7 +249,11 @@ impl ValueSet {
             };
             values.push(own);
         }
-        Self::Several(values)
+        if let [OneValue::Range(_)] = *values {
+            Self::One(values.remove(0))
+        } else {
+            Self::Several(values)
+        }
     }
 
     fn codes(&self, at: &str, column: &SchemaColumn, na_token: &str) -> Result<Vec<u32>> {

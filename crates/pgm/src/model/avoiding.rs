@@ -20,9 +20,8 @@ use crate::table::{row_major_strides, strides_within};
 
 /// Passes of proportional fitting over the sums of each group, and then over those of all groups.
 const PASSES: usize = 20;
-/// Most numbers `n_sv` of an attribute that are held, 512 MiB. Above, each record has a possible value by the model's
-/// probabilities.
-const MOST_NUMBERS: usize = 1 << 26;
+/// Most numbers of an attribute that are held, 64 MiB. The groups of more are taken some at a time.
+const MOST_NUMBERS: usize = 1 << 23;
 
 /// A set of values, a bit for each.
 type Values = Vec<u64>;
@@ -108,23 +107,26 @@ impl MarkovRandomField {
             let values = domain.cardinality(attribute);
             let mut dealer = Dealer::new(values, step, Sampling::Rounded, rng);
             let mut parent_codes = vec![0_usize; parents.len()];
-            let (mut classes, mut expected) = (Vec::new(), Vec::new());
-            for (number, group) in groups.iter().enumerate() {
+            let mut column = vec![0_u32; records];
+            let mut hand = Hand::new(values);
+            for group in groups.iter() {
                 let first = group[0] as usize;
                 for (code, parent) in parent_codes.iter_mut().zip(parents.iter()) {
                     *code = columns[parent][first] as usize;
                 }
                 conditional.weights(&parent_codes, &mut dealer.weights);
+                if limits[attribute].is_empty() {
+                    dealer.deal(group, &mut column, rng);
+                    continue;
+                }
                 let scale = group.len() as f64 / dealer.weights.iter().sum::<f64>();
-                expected.push(dealer.weights.iter().map(|weight| scale * weight).collect());
-                classes.extend(classes_of(number, group, values, &limits[attribute], &columns));
+                let expected = dealer.weights.iter().map(|weight| scale * weight).collect();
+                hand.take(group, expected, &limits[attribute], &columns);
+                if hand.is_full() {
+                    hand.deal(&mut dealer, &mut column, rng);
+                }
             }
-            let dealt = Dealt { classes: &classes, expected: &expected, values }.numbers();
-            let mut column = vec![0_u32; records];
-            for (class, numbers) in classes.iter().zip(dealt) {
-                dealer.weights = numbers;
-                dealer.deal(&class.records, &mut column, rng);
-            }
+            hand.deal(&mut dealer, &mut column, rng);
             columns[attribute] = column;
         }
         let columns = columns
@@ -198,57 +200,67 @@ fn limits(
     limits
 }
 
-/// The records of a group by their possible values, in the order of their first records.
-fn classes_of(
-    number: usize,
-    group: &[u32],
+/// Groups of records that get their values of one attribute together, as many as memory allows.
+struct Hand {
+    /// How many values the attribute has.
     values: usize,
-    limits: &[Limit],
-    columns: &[Vec<u32>],
-) -> Vec<Class> {
-    let mut all = vec![u64::MAX; values.div_ceil(64)];
-    if let (Some(last), true) = (all.last_mut(), values % 64 > 0) {
-        *last = (1 << (values % 64)) - 1;
-    }
-    let mut found: HashMap<Values, usize> = HashMap::new();
-    let mut classes: Vec<Class> = Vec::new();
-    let mut possible = all.clone();
-    for record in group {
-        possible.copy_from_slice(&all);
-        for limit in limits {
-            let own = limit.of(columns, *record as usize);
-            if possible.iter().zip(own).any(|(possible, own)| possible & own > 0) {
-                possible.iter_mut().zip(own).for_each(|(possible, own)| *possible &= own);
-            }
-        }
-        let class = match found.get(&possible) {
-            Some(class) => *class,
-            None => {
-                found.insert(possible.clone(), classes.len());
-                let possible = possible.clone();
-                classes.push(Class { group: number, possible, records: Vec::new() });
-                classes.len() - 1
-            }
-        };
-        classes[class].records.push(*record);
-    }
-    classes
-}
-
-/// The values of one attribute, to be dealt.
-struct Dealt<'a> {
     /// In the order of their groups.
-    classes: &'a [Class],
+    classes: Vec<Class>,
     /// For each group, how many records the model expects of each value.
-    expected: &'a [Vec<f64>],
-    values: usize,
+    expected: Vec<Vec<f64>>,
 }
 
-impl Dealt<'_> {
+impl Hand {
+    fn new(values: usize) -> Self {
+        Self { values, classes: Vec::new(), expected: Vec::new() }
+    }
+
+    /// Whether it holds as many numbers as it may.
+    fn is_full(&self) -> bool {
+        (self.classes.len() + self.expected.len()) * self.values > MOST_NUMBERS
+    }
+
+    /// Takes the records of one more group, by their possible values.
+    fn take(&mut self, group: &[u32], expected: Vec<f64>, limits: &[Limit], columns: &[Vec<u32>]) {
+        let mut all = vec![u64::MAX; self.values.div_ceil(64)];
+        if let (Some(last), true) = (all.last_mut(), !self.values.is_multiple_of(64)) {
+            *last = (1 << (self.values % 64)) - 1;
+        }
+        let mut found: HashMap<Values, usize> = HashMap::new();
+        let mut possible = all.clone();
+        for record in group {
+            possible.copy_from_slice(&all);
+            for limit in limits {
+                let own = limit.of(columns, *record as usize);
+                if possible.iter().zip(own).any(|(possible, own)| possible & own > 0) {
+                    possible.iter_mut().zip(own).for_each(|(possible, own)| *possible &= own);
+                }
+            }
+            let class = found.get(&possible).copied().unwrap_or_else(|| {
+                let (group, possible) = (self.expected.len(), possible.clone());
+                found.insert(possible.clone(), self.classes.len());
+                self.classes.push(Class { group, possible, records: Vec::new() });
+                self.classes.len() - 1
+            });
+            self.classes[class].records.push(*record);
+        }
+        self.expected.push(expected);
+    }
+
+    /// Deals the values, and lets go of the records.
+    fn deal<R: Rng + ?Sized>(&mut self, dealer: &mut Dealer, column: &mut [u32], rng: &mut R) {
+        let numbers = self.numbers();
+        for (class, numbers) in self.classes.drain(..).zip(numbers) {
+            dealer.weights = numbers;
+            dealer.deal(&class.records, column, rng);
+        }
+        self.expected.clear();
+    }
+
     /// For each class, how many records get each value, before rounding.
     fn numbers(&self) -> Vec<Vec<f64>> {
         let mut total = vec![0.0; self.values];
-        for expected in self.expected {
+        for expected in &self.expected {
             total.iter_mut().zip(expected).for_each(|(total, expected)| *total += expected);
         }
         let start = |class: &Class| {
@@ -263,11 +275,6 @@ impl Dealt<'_> {
         };
         let mut numbers: Vec<Vec<f64>> = self.classes.iter().map(start).collect();
         self.to_sizes(&mut numbers);
-        let possible = |class: &Class| class.possible.iter().map(|word| word.count_ones()).sum();
-        let has_limits = self.classes.iter().map(possible).any(|n: u32| (n as usize) < self.values);
-        if !has_limits || self.classes.len() * self.values > MOST_NUMBERS {
-            return numbers;
-        }
         for _ in 0..PASSES {
             let mut start = 0;
             for same in self.classes.chunk_by(|a, b| a.group == b.group) {
