@@ -99,6 +99,23 @@ class Schema:
         """
         return self._native.values(attribute)
 
+    def with_unlikely(self, public: Iterable[str | os.PathLike[str]]) -> Schema:
+        """The same schema with pairs of values that no row of some **public** files has, though chance would make at least 30.
+
+        Records are drawn without these unless what was measured contradicts them. A draft has them already.
+
+        >>> import json, jointly_dp as jd, pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "public.csv"
+        >>> _ = path.write_text("sex,births\n" + "m,\nf,0\nf,1\n" * 100)
+        >>> schema = jd.Schema({"columns": [
+        ...     {"name": "sex", "kind": "categorical", "codes": ["m", "f"]},
+        ...     {"name": "births", "kind": "categorical", "codes": ["0", "1"], "na": True},
+        ... ]}).with_unlikely([path])
+        >>> json.loads(schema.to_json())["unlikely"][0]["values"]
+        {'births': ['0', '1'], 'sex': ['m']}
+        """
+        return self._of(self._native.with_unlikely([os.fspath(path) for path in public]))
+
     def select(self, attributes: Sequence[str]) -> Schema:
         """The same schema with some attributes only.
 

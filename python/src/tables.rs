@@ -12,8 +12,8 @@ use jointly::Job;
 use jointly::data::arrow::ArrowTable;
 use jointly::data::{
     Dataset, Document, Draft, Sides, WholeTable, count_private_arrow_sides, count_private_sides,
-    draft, draft_from_document, draft_from_public, read_private_arrow, read_private_csv,
-    read_public_csv, weight_bins,
+    draft, draft_from_document, draft_from_public, draft_unlikely, read_private_arrow,
+    read_private_csv, read_public_csv, weight_bins,
 };
 use jointly::domain::TableFormat;
 use jointly::evaluation::Evaluation;
@@ -98,6 +98,13 @@ impl Schema {
         let files: Vec<&Path> = public.iter().map(PathBuf::as_path).collect();
         let bins = || weight_bins(&files, self.0.table(), name);
         Ok(Self(Arc::new(process::detached(py, || self.0.with_weight(name, bins))?)))
+    }
+
+    /// The same schema with the unlikely combinations of public tables.
+    fn with_unlikely(&self, py: Python<'_>, public: Vec<PathBuf>) -> PyResult<Self> {
+        let files: Vec<&Path> = public.iter().map(PathBuf::as_path).collect();
+        let found = process::detached(py, || draft_unlikely(&self.0, &files))?;
+        Ok(Self(Arc::new(found.schema)))
     }
 
     /// The same schema with some attributes only.

@@ -103,8 +103,7 @@ fn combinations(
             }
         }
     }
-    let is_unlikely =
-        |row: usize, column: usize| unlikely[row * columns + column] && expected(row, column) > 0.0;
+    let is_unlikely = |row: usize, column: usize| unlikely[row * columns + column];
     let mut by_row: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
     let mut by_column: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
     let codes = |count: usize| 0..u32::try_from(count).unwrap_or(u32::MAX);

@@ -157,7 +157,7 @@ impl MarkovRandomField {
     }
 
     /// The cliques and their subsets, small ones first, as far as their tables fit the limits of memory and time; those
-    /// of structural zeros and unlikely combinations always.
+    /// of structural zeros always, and those of unlikely combinations that the tree holds.
     fn within_reach(
         &self,
         cliques: &[Clique],
@@ -179,7 +179,8 @@ impl MarkovRandomField {
         wanted.sort_unstable();
         wanted.dedup();
         wanted.sort_by_key(|clique| (clique.len(), domain.cells(clique)));
-        let zeros = domain.structural_zeros().iter().chain(unlikely);
+        let held = unlikely.iter().filter(|zero| self.calibrated().in_tree(zero.clique()));
+        let zeros = domain.structural_zeros().iter().chain(held);
         let mut reached: Vec<Clique> = zeros.map(|zero| zero.clique().clone()).collect();
         reached.sort_unstable();
         reached.dedup();

@@ -110,24 +110,28 @@ impl Residuals {
     ) -> Result<Self> {
         let domain = model.domain();
         let scale = records.records() as f64 / model.total();
-        let mut found = Self {
-            sides: (0..domain.len()).map(|_| Vec::new()).collect(),
-            places: Vec::with_capacity(cliques.len()),
-        };
+        let mut found =
+            Self { sides: (0..domain.len()).map(|_| Vec::new()).collect(), places: Vec::new() };
         let expected = model.marginals(cliques)?;
-        let counts = records.project_many(cliques)?;
-        for (index, (clique, (expected, counts))) in
-            cliques.iter().zip(expected.iter().zip(&counts)).enumerate()
-        {
-            let mut expected = expected.values().to_vec();
+        // Where marginals would take too long, records are as near as they are now: only the unlikely cells are closed.
+        let others = unlikely.iter().map(StructuralZero::clique);
+        let others: Vec<&Clique> = others.filter(|clique| !cliques.contains(clique)).collect();
+        let all: Vec<Clique> = cliques.iter().chain(others).cloned().collect();
+        let counts = records.project_many(&all)?;
+        for (index, (clique, counts)) in all.iter().zip(&counts).enumerate() {
+            let mut expected = match expected.get(index) {
+                Some(expected) => expected.values().to_vec(),
+                None => counts.iter().map(|count| f64::from(*count) / scale).collect(),
+            };
             let unlikely = unlikely.iter().find(|zero| zero.clique() == clique);
-            if let Some(unlikely) = unlikely {
+            if let Some(unlikely) = unlikely.filter(|_| index < cliques.len()) {
                 without(&mut expected, domain, unlikely);
             }
             let is_unlikely = |cell: usize| unlikely.is_some_and(|zero| zero.forbidden()[cell]);
             let residual = |(cell, (count, expected)): (usize, (&u32, &f64))| {
                 let expected = scale * expected;
-                let closed = (*count == 0 && expected < CLOSED) || is_unlikely(cell);
+                let is_rare = index < cliques.len() && *count == 0 && expected < CLOSED;
+                let closed = is_rare || is_unlikely(cell);
                 #[expect(clippy::cast_possible_truncation, reason = "a few digits are enough")]
                 let residual = (f64::from(*count) - expected) as f32;
                 if closed { f32::INFINITY } else { residual }
