@@ -70,6 +70,7 @@ pub(super) enum End {
 }
 
 /// Whole numbers as such.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn plain<S: Serializer>(end: &f64, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     super::json::number(*end).serialize(serializer)
 }

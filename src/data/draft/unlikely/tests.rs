@@ -74,10 +74,9 @@ fn one_row_is_enough_to_contradict_and_few_are_not_enough_to_say() {
 
 #[test]
 fn tables_that_lack_an_attribute_say_nothing_about_it() {
-    let text: String = rows(3_000, false)
-        .lines()
-        .map(|line| format!("{}\n", line.rsplit_once(',').unwrap().0))
-        .collect();
+    let text = rows(3_000, false);
+    let lines: Vec<&str> = text.lines().map(|line| line.rsplit_once(',').unwrap().0).collect();
+    let text = lines.join("\n") + "\n";
     let schema = found(&[text]);
     assert!(schema.unlikely().iter().all(|c| c[1].0 == "married"));
     assert_eq!(schema.unlikely().len(), 1);
