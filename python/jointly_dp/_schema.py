@@ -106,7 +106,7 @@ class Schema:
 
         >>> import json, jointly_dp as jd, pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "public.csv"
-        >>> _ = path.write_text("sex,births\n" + "m,\nf,0\nf,1\n" * 100)
+        >>> _ = path.write_text("sex,births\\n" + "m,\\nf,0\\nf,1\\n" * 100)
         >>> schema = jd.Schema({"columns": [
         ...     {"name": "sex", "kind": "categorical", "codes": ["m", "f"]},
         ...     {"name": "births", "kind": "categorical", "codes": ["0", "1"], "na": True},
