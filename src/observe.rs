@@ -99,7 +99,8 @@ pub enum Notice {
         /// Of how many.
         cells: u64,
     },
-    /// What was measured contradicts some combinations that the schema takes to be unlikely: records are drawn with them.
+    /// What was measured contradicts some combinations that the schema takes to be unlikely, or too many others of them: they are
+    /// dropped, and records may have them.
     UnlikelyMeasured {
         /// How many.
         contradicted: u64,

@@ -14,6 +14,10 @@ const OF_A_CELL: f64 = 5.0;
 /// ... or those measured in all of its cells together.
 const OF_ALL: f64 = 3.5;
 
+/// If more than this share of the combinations that were measured is contradicted, none is believed: the public tables are then not
+/// like the private one.
+const MOST_WRONG: f64 = 0.05;
+
 /// What was measured of the cells of a clique.
 struct Known {
     shape: Vec<usize>,
@@ -27,8 +31,8 @@ struct Known {
 
 impl Release {
     /// Which of some combinations, sets of codes for each of some attributes, the measurements contradict: so many records were
-    /// measured there that noise does not explain them. What was never measured together contradicts nothing. This is
-    /// post-processing of released counts, and costs nothing.
+    /// measured there that noise does not explain them. Where more than one in twenty of those that were measured is contradicted,
+    /// all count as contradicted. This is post-processing of released counts, and costs nothing.
     ///
     /// By chance alone, a combination of c cells is contradicted with a probability of about 0.0002, and c times 3·10⁻⁷ more.
     ///
@@ -37,7 +41,7 @@ impl Release {
     pub fn contradicted(&self, combinations: &[Combination]) -> Result<Vec<bool>> {
         let domain = self.model.domain();
         let mut known: BTreeMap<Clique, Option<Known>> = BTreeMap::new();
-        let mut found = Vec::with_capacity(combinations.len());
+        let (mut found, mut measured) = (Vec::with_capacity(combinations.len()), 0);
         for combination in combinations {
             let names: Vec<&str> = combination.iter().map(|(name, _)| &**name).collect();
             let clique = domain.clique(&names)?;
@@ -47,8 +51,10 @@ impl Release {
             });
             let codes: Vec<&[u32]> = codes.collect();
             let known = known.entry(clique).or_insert_with_key(|clique| self.known(domain, clique));
+            measured += usize::from(known.is_some());
             found.push(known.as_ref().is_some_and(|known| known.contradicts(&codes)));
         }
+        disbelieve(&mut found, measured);
         Ok(found)
     }
 
@@ -84,6 +90,14 @@ impl Release {
         counts.iter_mut().for_each(|count| *count /= precision);
         let is_independent = self.has_independent_noise;
         Some(Known { shape, counts, variance: 1.0 / precision, is_independent })
+    }
+}
+
+/// Contradicts all where much of what was measured is wrong.
+fn disbelieve(contradicted: &mut [bool], measured: usize) {
+    let wrong = contradicted.iter().filter(|is_wrong| **is_wrong).count();
+    if wrong as f64 > MOST_WRONG * measured as f64 {
+        contradicted.fill(true);
     }
 }
 

@@ -37,7 +37,7 @@ impl fmt::Display for Notice {
             ),
             Self::UnlikelyMeasured { contradicted, of } => write!(
                 f,
-                "{} of {} unlikely combinations are contradicted by what was measured, and stay possible",
+                "{} of {} unlikely combinations are dropped: what was measured contradicts them, or too many others",
                 grouped(*contradicted),
                 grouped(*of),
             ),

@@ -128,13 +128,13 @@ fn what_was_measured_contradicts_what_is_wrong() {
     let left = file.schema.unlikely().len();
     let [(contradicted, of)] = heard.0[..] else { unreachable!("{:?}", heard.0) };
     assert_eq!((of, of - contradicted), (before.unlikely().len() as u64, left as u64));
-    assert!((1..=3).contains(&contradicted), "{contradicted} of {of}");
-    // Men are asked, and children are not married.
+    // One of the few rules is wrong, which is more than one in twenty.
+    assert_eq!(contradicted, of);
+    // Men are asked.
     let rows = read_csv(&folder.path().join("out.csv"), &before).unwrap();
     let count = |is: &dyn Fn(&[u32]) -> bool| {
         (0..rows.records()).filter(|record| is(&rows.row(*record))).count()
     };
     let asked = count(&|row| row[1] == 0 && row[3] < 3);
     assert!((1_500..2_500).contains(&asked), "{asked}");
-    assert_eq!(count(&|row| row[0] == 0 && row[2] == 1), 0);
 }

@@ -24,3 +24,16 @@ fn only_the_cells_of_the_combination_count() {
     assert!(!known(&counts, true).contradicts(&[&[1], &[0, 2]]));
     assert!(known(&counts, true).contradicts(&[&[1], &[1]]));
 }
+
+#[test]
+fn none_is_believed_where_more_than_one_in_twenty_is_wrong() {
+    for (wrong, left) in [(0, 50), (2, 48), (3, 0)] {
+        let mut contradicted: Vec<bool> = (0..50).map(|at| at < wrong).collect();
+        disbelieve(&mut contradicted, 40);
+        assert_eq!(contradicted.iter().filter(|is| !**is).count(), left, "{wrong}");
+    }
+    // Nothing measured says nothing.
+    let mut contradicted = vec![false; 3];
+    disbelieve(&mut contradicted, 0);
+    assert_eq!(contradicted, [false; 3]);
+}
