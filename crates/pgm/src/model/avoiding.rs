@@ -82,8 +82,8 @@ impl Class {
 
 impl MarkovRandomField {
     /// Draws records as [`sample`](Self::sample) does, rounded, without unlikely combinations: each value is one of those that
-    /// complete none with the values drawn before. Where there is no such value, the first rules count. Groups of records have the
-    /// values that the model expects of them, as far as that can be.
+    /// complete none with the values drawn before. Where the rules leave no value, the first ones count; where they leave none that
+    /// the model has, none does. Groups of records have the values that the model expects of them, as far as that can be.
     ///
     /// # Errors
     /// As [`sample`](Self::sample), or combinations of another domain.
@@ -264,14 +264,13 @@ impl Hand {
             total.iter_mut().zip(expected).for_each(|(total, expected)| *total += expected);
         }
         let start = |class: &Class| {
-            // What the model expects of the group, or else of all records, or else the same of each value.
-            let of = |counts: &[f64]| -> Vec<f64> {
-                let counts = counts.iter().enumerate();
-                counts.map(|(v, count)| if class.is_possible(v) { *count } else { 0.0 }).collect()
+            let expected = &self.expected[class.group];
+            let possible = |(value, count): (usize, &f64)| {
+                if class.is_possible(value) { *count } else { 0.0 }
             };
-            let tried = [of(&self.expected[class.group]), of(&total)];
-            let some = tried.into_iter().find(|counts| counts.iter().sum::<f64>() > 0.0);
-            some.unwrap_or_else(|| of(&vec![1.0; self.values]))
+            let possible: Vec<f64> = expected.iter().enumerate().map(possible).collect();
+            // Rather an unlikely record than one that the model has not at all: it may be a forbidden one.
+            if possible.iter().sum::<f64>() > 0.0 { possible } else { expected.clone() }
         };
         let mut numbers: Vec<Vec<f64>> = self.classes.iter().map(start).collect();
         self.to_sizes(&mut numbers);
@@ -309,17 +308,12 @@ fn fit(numbers: &mut [Vec<f64>], wanted: &[f64]) {
     for numbers in &*numbers {
         sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
     }
-    // A value that is wanted nowhere keeps a little: it may be the only one that is possible for some.
-    let factor =
-        |(sum, wanted): (&f64, &f64)| if *sum > 0.0 { (wanted / sum).max(LEAST) } else { 1.0 };
+    let factor = |(sum, wanted): (&f64, &f64)| if *sum > 0.0 { wanted / sum } else { 1.0 };
     let factors: Vec<f64> = sums.iter().zip(wanted).map(factor).collect();
     for numbers in numbers {
         numbers.iter_mut().zip(&factors).for_each(|(number, factor)| *number *= factor);
     }
 }
-
-/// The least factor of one pass.
-const LEAST: f64 = 1e-6;
 
 #[cfg(test)]
 mod tests;

@@ -150,3 +150,19 @@ fn the_attribute_that_decides_about_most_others_is_drawn_first() {
         assert!(off(&model, &rows, &[attribute]) < 10.0, "{attribute}");
     }
 }
+
+#[test]
+fn a_record_is_rather_unlikely_than_impossible() {
+    let domain = Domain::new([("a", 2), ("b", 2), ("c", 2)]).unwrap();
+    let domain = domain.forbid([vec![("a", vec![0]), ("b", vec![1])]]).unwrap();
+    let model = MarkovRandomField::uniform(&domain, 100.0).unwrap();
+    // Of those with the first a, there is none left.
+    let unlikely = StructuralZero::of(&domain, [vec![("a", vec![0]), ("b", vec![0])]]).unwrap();
+    let mut rng = ChaCha20Rng::seed_from_u64(7);
+    let rows = model.sample_without(300, &unlikely, &mut rng).unwrap();
+    let pairs = rows.project(&Clique::new([0, 1])).unwrap();
+    assert!(pairs[0] > 50 && pairs[1] == 0, "{pairs:?}");
+    let refinement = Refinement { cliques: vec![Clique::new([0, 1, 2])], unlikely };
+    let refined = model.refine(&rows, &refinement).unwrap().project(&Clique::new([0, 1])).unwrap();
+    assert_eq!(refined[..2], [0, 0]);
+}
