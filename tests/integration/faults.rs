@@ -204,7 +204,7 @@ fn on_a_full_disk_every_output_is_the_former_file_or_the_whole_new_one() {
     let output = bench.run("demo --dir disk");
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(stderr(&output).contains("cannot write disk/private.csv: No space left"));
-    assert_eq!(files(&disk.0).into_keys().collect::<Vec<_>>(), ["schema.json"]);
+    assert!(files(&disk.0).is_empty());
 }
 
 #[test]
