@@ -56,7 +56,7 @@ impl Model {
     /// more than 2³² - 1 records.
     ///
     /// ```
-    /// use jointly::{data::{Dataset, Units}, domain::Domain, model::{Drawing, Model, WeightedSupport}};
+    /// use jointly::{data::{Dataset, Units}, domain::Domain, model::{Drawing, Model, Refinement, WeightedSupport}};
     /// use rand::{SeedableRng, rngs::ChaCha20Rng};
     /// let domain = Domain::new([("type", 2), ("age", 3), ("home.records", 2)])?;
     /// let model = Model::from(WeightedSupport::all_cells(&domain, 100.0)?);
