@@ -147,8 +147,8 @@ impl Draft {
     }
 }
 
-/// A finished schema with the pairs of values that no row of some public tables has, though at least 30 would if the two attributes
-/// were independent, as [unlikely combinations](Schema::unlikely) in place of its own.
+/// Finds the [unlikely combinations](Schema::unlikely) of public tables for a finished schema, and replaces those that it has. They
+/// are sets of values of two attributes that no row has, although at least 30 rows would if the attributes were independent.
 ///
 /// # Errors
 /// No table, or one that cannot be read with the schema.

@@ -117,7 +117,8 @@ impl FitJob {
         self.check()?;
         let outputs = self.outputs();
         let _reserved = reserve_files(&self.inputs(&files), &outputs, self.existing)?;
-        let schema = self.schema.read()?;
+        // Nothing here could contradict what is only unlikely.
+        let schema = self.schema.read()?.without_unlikely()?;
         let ledger = self.ledger.as_deref().map(LedgerFile::read).transpose()?;
         let known = self.known(&schema, observer)?;
         let (model, certificate) = self.model_of(&schema, &known)?;

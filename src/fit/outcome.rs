@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::estimation::{Certificate, Target};
 use crate::fit::{Kind, KnownTable, Origin};
 use crate::measurement::Measurement;
-use crate::model::{Drawing, Model, ModelFile, Refinement};
+use crate::model::{Drawing, Model, ModelFile};
 use crate::privacy::{LedgerFile, LedgerUnit};
 use crate::survey::{Population, with_totals};
 use crate::table::{CliqueLayout, Factor, Totals};
@@ -230,7 +230,7 @@ impl Fitted {
         drawing: Drawing,
         rng: &mut impl Rng,
     ) -> Result<(Dataset, Option<f64>)> {
-        let rows = self.model.rows(records, drawing, &self.refinement(), rng)?;
+        let rows = self.model.rows(records, drawing, &self.cliques().into(), rng)?;
         let exact = self.known.iter().filter_map(|table| match &table.target {
             Target::Exact { clique, values } => Some((clique.clone(), values.clone())),
             _ => None,
@@ -273,11 +273,6 @@ impl Fitted {
             mechanism: "fit".into(),
             is_private: self.tables.private,
         }
-    }
-
-    /// What refined records are brought near to.
-    fn refinement(&self) -> Refinement {
-        Refinement { cliques: self.cliques(), unlikely: self.schema.avoided().to_vec() }
     }
 
     /// The cliques of the tables, each once.

@@ -30,8 +30,7 @@ struct Known {
 }
 
 impl Release {
-    /// Which of some combinations, sets of codes for each of some attributes, the measurements contradict: so many records were
-    /// measured there that noise does not explain them. Where more than one in twenty of those that were measured is contradicted,
+    /// Whether the measurements contradict each of some combinations: they show more records there than noise explains. Where more than one in twenty of those that were measured is contradicted,
     /// all count as contradicted. This is post-processing of released counts, and costs nothing.
     ///
     /// By chance alone, a combination of c cells is contradicted with a probability of about 0.0002, and c times 3·10⁻⁷ more.

@@ -119,6 +119,14 @@ fn written() -> Fields {
             twins::ran(rows, &in_json.join(" && "), seen);
         }
     }
+    // So little noise that the record that should not be is seen.
+    let loud = "synth --private private.csv --schema doubted.json --epsilon 500 --delta 1e-6 --mechanism aim --rounds 4 \
+                --workload all-2-way --seed 1 --out out.csv --log-format json";
+    twins::ran(RECORDS, loud, |folder, output| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.contains("\"event\":\"unlikely\""), "{said}");
+        add(loud, folder, output, &mut fields);
+    });
     let wrong = "synth --private private.csv --schema schema.json --epsilon 1 --delta 1e-6 --out out.csv --log-format json";
     twins::ran("a,b\n1,7\n", wrong, |folder, output| add(wrong, folder, output, &mut fields));
     fields

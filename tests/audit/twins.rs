@@ -36,7 +36,7 @@ const WEIGHTED: &str = r#"{"columns": [
 /// Records of which one kind is unlikely.
 const DOUBTED: &str = r#"{"columns": [
     {"name": "a", "kind": "coded", "size": 2}, {"name": "b", "kind": "coded", "size": 3}
-], "unlikely": [{"values": {"a": [0], "b": [2]}, "expected": 30.5}]}"#;
+], "unlikely": [{"values": {"a": [0], "b": [0]}, "expected": 30.5}]}"#;
 const PUBLIC: &str = "a,b\n0,0\n0,1\n1,2\n1,1\n0,2\n1,0\n0,0\n";
 
 /// Public files beside the private table.

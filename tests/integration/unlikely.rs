@@ -24,7 +24,8 @@ const SCHEMA: &str = r#"{ "columns": [
     { "name": "work", "kind": "categorical", "codes": ["none", "part", "full"] }
 ]}"#;
 
-/// Children are single and do not work, and only women are asked for children. `odd`: one in so many men is asked too.
+/// Children are single and do not work, and only women are asked about children. With `odd`, some men are asked too: those whose
+/// number is a multiple of it.
 fn people(records: u32, odd: Option<u32>) -> String {
     let mut text = String::from("age,sex,married,children,work\n");
     for i in 0..records {

@@ -7,7 +7,7 @@ use crate::data::{Dataset, Projectable, read_public_csv};
 use crate::domain::{Clique, Combination, Kind, Schema, SchemaColumn, UnlikelyCombination};
 use crate::error::Result;
 
-/// Sets of values of two attributes that no row has together are unlikely if so many would have them, were the attributes
+/// Two sets of values are unlikely together if no row has both, although this many rows would if the attributes were
 /// independent. Then, with 95 % confidence, at most a tenth of these have them where the public rows come from: the rule of
 /// three, 3/30.
 const EXPECTED: f64 = 30.0;

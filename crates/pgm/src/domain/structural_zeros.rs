@@ -79,7 +79,7 @@ impl StructuralZero {
             let cells = domain.cells(&clique).filter(|cells| *cells <= MOST_CELLS);
             let cells = cells.and_then(|cells| usize::try_from(cells).ok()).ok_or_else(|| {
                 Error::too_large(
-                    format!("the forbidden combinations of {}", domain.describe(&clique)),
+                    format!("the combinations of {}", domain.describe(&clique)),
                     None,
                     MOST_CELLS as f64,
                     "cells",
@@ -92,7 +92,7 @@ impl StructuralZero {
                 let codes = own.map(|(_, codes)| codes.as_slice()).unwrap_or_default();
                 if let Some(code) = codes.iter().find(|code| **code as usize >= extent) {
                     return Err(Error::invalid_specification(
-                        format!("forbidden combination of {}", domain.describe(&clique)),
+                        format!("combination of {}", domain.describe(&clique)),
                         format!("code {code} of '{}'", domain.name(attribute)),
                         format!("a code below {extent}"),
                     ));

@@ -11,11 +11,11 @@ use std::collections::HashMap;
 
 use rand::Rng;
 
-use crate::data::{Column, Dataset};
+use crate::data::Dataset;
 use crate::domain::{Clique, Domain, StructuralZero};
 use crate::error::Result;
 use crate::model::MarkovRandomField;
-use crate::model::sampling::{Dealer, Groups, Sampling, check_records};
+use crate::model::sampling::{Dealer, Groups, Sampling, check_records, table_of};
 use crate::table::{row_major_strides, strides_within};
 
 /// Passes of proportional fitting over the sums of each group, and then over those of all groups.
@@ -83,7 +83,20 @@ impl Class {
 impl MarkovRandomField {
     /// Draws records as [`sample`](Self::sample) does, rounded, without unlikely combinations: each value is one of those that
     /// complete none with the values drawn before. Where the rules leave no value, the first ones count; where they leave none that
-    /// the model has, none does. Groups of records have the values that the model expects of them, as far as that can be.
+    /// the model has, none does. Groups of records have the values that the model expects of them, as far as that can be, by
+    /// iterative proportional fitting (Deming & Stephan 1940).
+    ///
+    /// ```
+    /// use jointly_pgm::{data::Projectable, domain::{Clique, Domain, StructuralZero}, model::MarkovRandomField};
+    /// use rand::{SeedableRng, rngs::ChaCha20Rng};
+    /// let domain = Domain::new([("child", 2), ("married", 2)])?;
+    /// let unlikely = StructuralZero::of(&domain, [vec![("child", vec![1]), ("married", vec![1])]])?;
+    /// let model = MarkovRandomField::uniform(&domain, 100.0)?;
+    /// let rows = model.sample_without(100, &unlikely, &mut ChaCha20Rng::seed_from_u64(1))?;
+    /// // Half are children and half are married, as in the model.
+    /// assert_eq!(rows.project(&Clique::new([0, 1]))?, [0, 50, 50, 0]);
+    /// # Ok::<(), jointly_pgm::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`sample`](Self::sample), or combinations of another domain.
@@ -129,12 +142,7 @@ impl MarkovRandomField {
             hand.deal(&mut dealer, &mut column, rng);
             columns[attribute] = column;
         }
-        let columns = columns
-            .into_iter()
-            .enumerate()
-            .map(|(attribute, codes)| Column::from_codes(codes, domain.cardinality(attribute)))
-            .collect::<Result<Vec<_>>>()?;
-        Dataset::new(domain.clone(), columns)
+        table_of(domain, columns)
     }
 
     /// The attributes as they are drawn, each with its parents: its neighbors in the triangulated graph that are drawn before. By

@@ -4,7 +4,7 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
 
 use crate::data::{Column, Dataset};
-use crate::domain::Clique;
+use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::model::MarkovRandomField;
 
@@ -66,13 +66,16 @@ impl MarkovRandomField {
             }
             columns[attribute] = column;
         }
-        let columns = columns
-            .into_iter()
-            .enumerate()
-            .map(|(attribute, codes)| Column::from_codes(codes, domain.cardinality(attribute)))
-            .collect::<Result<Vec<_>>>()?;
-        Dataset::new(domain.clone(), columns)
+        table_of(domain, columns)
     }
+}
+
+/// The table with these codes, attribute by attribute.
+pub(super) fn table_of(domain: &Domain, columns: Vec<Vec<u32>>) -> Result<Dataset> {
+    let columns = columns.into_iter().enumerate();
+    let columns =
+        columns.map(|(attribute, codes)| Column::from_codes(codes, domain.cardinality(attribute)));
+    Dataset::new(domain.clone(), columns.collect::<Result<Vec<_>>>()?)
 }
 
 /// The number of records to draw, which 32 bits must count.
