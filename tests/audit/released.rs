@@ -121,7 +121,7 @@ fn written() -> Fields {
     }
     // So little noise that the record that should not be is seen.
     let loud = "synth --private private.csv --schema doubted.json --epsilon 500 --delta 1e-6 --mechanism aim --rounds 4 \
-                --workload all-2-way --seed 1 --out out.csv --log-format json";
+                --workload all-2-way --seed 1 --out out.csv --ledger ledger.json --log-format json";
     twins::ran(RECORDS, loud, |folder, output| {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && said.contains("\"event\":\"unlikely\""), "{said}");

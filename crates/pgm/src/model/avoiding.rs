@@ -93,8 +93,9 @@ impl MarkovRandomField {
     /// let unlikely = StructuralZero::of(&domain, [vec![("child", vec![1]), ("married", vec![1])]])?;
     /// let model = MarkovRandomField::uniform(&domain, 100.0)?;
     /// let rows = model.sample_without(100, &unlikely, &mut ChaCha20Rng::seed_from_u64(1))?;
-    /// // Half are children and half are married, as in the model.
-    /// assert_eq!(rows.project(&Clique::new([0, 1]))?, [0, 50, 50, 0]);
+    /// // About half are children and half are married, as in the model.
+    /// let counts = rows.project(&Clique::new([0, 1]))?;
+    /// assert!(counts[3] == 0 && counts[1].abs_diff(50) < 3 && counts[2].abs_diff(50) < 3);
     /// # Ok::<(), jointly_pgm::Error>(())
     /// ```
     ///
