@@ -15,12 +15,20 @@ from ._tables import returned
 
 @dataclass(frozen=True)
 class AnswerRow:
-    """An answer about one group of records. ``answer``: ``None`` where the model expects no record."""
+    """An answer about one group of records. ``answer``: ``None`` where the model expects no record.
+
+    ``basis``: what it rests on, ``"measured"``, ``"public"`` or ``"model"``; ``None`` if that is not known. ``interval``: aims to
+    hold the number of private records in 95 % of the cases, if there is one. ``answer_interval``: the same for a mean or a
+    quantile, if all that it is a function of was measured together.
+    """
 
     group: tuple[str, ...]
     values: tuple[str, ...]
     count: float
     answer: float | None
+    basis: str | None = None
+    interval: tuple[float, float] | None = None
+    answer_interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -174,7 +182,7 @@ class Model:
         by: Sequence[str] = (),
         given: str | None = None,
     ) -> list[Answer]:
-        """Asks as ``jointly ask`` does: shares, means and quantiles, with the names of values.
+        """Asks as ``jointly ask`` does: shares, means and quantiles, with the names of values and intervals.
 
         ``by``: within each combination of values of these attributes. ``given``: of the records that agree with this.
 
@@ -195,7 +203,15 @@ class Model:
                 one["question"],
                 one.get("is_date", False),
                 tuple(
-                    AnswerRow(tuple(row["group"]), tuple(row["values"]), row["count"], row["answer"])
+                    AnswerRow(
+                        tuple(row["group"]),
+                        tuple(row["values"]),
+                        row["count"],
+                        row["answer"],
+                        row.get("basis"),
+                        _ends(row.get("interval")),
+                        _ends(row.get("answer_interval")),
+                    )
                     for row in one["rows"]
                 ),
             )
@@ -208,6 +224,10 @@ class Model:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Model.from_json, (self.to_json(),)
+
+
+def _ends(interval: Mapping[str, float] | None) -> tuple[float, float] | None:
+    return None if interval is None else (interval["lower"], interval["upper"])
 
 
 def _nested(shape: Sequence[int], values: Sequence[float]) -> Any:

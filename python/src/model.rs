@@ -45,28 +45,29 @@ fn drawing(refined: bool) -> Drawing {
     if refined { Drawing::Refined } else { Drawing::Independent }
 }
 
-/// A model given what `given` says, and what that is.
+/// The file of the records that agree with what `given` says, and what that is.
 fn conditioned(
     file: &ModelFile,
     given: Option<&str>,
-) -> jointly::Result<(jointly::model::Model, Option<Evidence>)> {
-    let Some(given) = given else { return Ok((file.model.clone(), None)) };
+) -> jointly::Result<(ModelFile, Option<Evidence>)> {
+    let Some(given) = given else { return Ok((file.clone(), None)) };
     let evidence = Evidence::parse(given, &file.schema)?;
-    Ok((file.model.given(&evidence)?, Some(evidence)))
+    Ok((file.given(&evidence)?, Some(evidence)))
 }
 
 /// Records of a model whose rows come as units, and the numbers of their units.
 fn linked(
-    (file, units): (&ModelFile, &Units),
-    (model, evidence): &(jointly::model::Model, Option<Evidence>),
+    file: &ModelFile,
+    units: &Units,
+    evidence: Option<&Evidence>,
     records: u64,
     refined: bool,
     rng: &mut ChaCha20Rng,
 ) -> jointly::Result<LinkedRows> {
-    file.check_units(evidence.as_ref())?;
+    file.check_units(evidence)?;
     let records = usize::try_from(records).unwrap_or(usize::MAX);
-    let drawn = model.rows(records, drawing(refined), &file.refinement(), rng)?;
-    model.link(&drawn, units, rng)
+    let drawn = file.model.rows(records, drawing(refined), &file.refinement(), rng)?;
+    file.model.link(&drawn, units, rng)
 }
 
 #[pymethods]
@@ -144,18 +145,18 @@ impl Model {
         let file = Arc::clone(&self.0);
         let labels = if labels { Labels::Text } else { Labels::Codes };
         let batches = watch::run(py, None, move |observer| {
-            let conditioned = conditioned(&file, given.as_deref())?;
+            let (file, evidence) = conditioned(&file, given.as_deref())?;
             let mut rng = ChaCha20Rng::seed_from_u64(seed.unwrap_or_else(rand::random));
             if let Some(units) = &file.linked {
                 let LinkedRows { rows, numbers } =
-                    linked((&file, units), &conditioned, records, refined, &mut rng)?;
+                    linked(&file, units, evidence.as_ref(), records, refined, &mut rng)?;
                 let table = UnitTable { rows: &rows, numbers: &numbers, units };
                 let mut rng = ChaCha20Rng::seed_from_u64(rng.next_u64());
                 let (rows, schema) = table.with_numbers(&file.schema, &mut rng)?;
                 let rng = ChaCha20Rng::seed_from_u64(rng.next_u64());
                 return Ok(vec![to_record_batch(&rows, &schema, labels, rng)?]);
             }
-            let (model, _) = conditioned;
+            let model = &file.model;
             let (kept, schema) = file.written()?;
             if !in_blocks {
                 let records = usize::try_from(records).unwrap_or(usize::MAX);
@@ -199,15 +200,15 @@ impl Model {
         let file = Arc::clone(&self.0);
         watch::run(py, None, move |observer| {
             let _reserved = reserved(&path, overwrite)?;
-            let conditioned = conditioned(&file, given.as_deref())?;
+            let (file, evidence) = conditioned(&file, given.as_deref())?;
             let mut rng = ChaCha20Rng::seed_from_u64(seed.unwrap_or_else(rand::random));
             if let Some(units) = &file.linked {
                 let LinkedRows { rows, numbers } =
-                    linked((&file, units), &conditioned, records, refined, &mut rng)?;
+                    linked(&file, units, evidence.as_ref(), records, refined, &mut rng)?;
                 let table = UnitTable { rows: &rows, numbers: &numbers, units };
                 return table.write(&path, &file.schema, Labels::Codes, rng.next_u64());
             }
-            let (model, _) = conditioned;
+            let model = &file.model;
             let (kept, schema) = file.written()?;
             let refinement = file.refinement();
             let blocks = model.blocks(records, drawing(refined), &refinement, &mut rng)?;
@@ -266,22 +267,20 @@ impl Model {
             .map_err(|error| crate::errors::wrong(py, "questions", error))?;
         let file = &self.0;
         let answers = process::detached(py, || {
+            let (asked_of, given) = conditioned(file, given.as_deref())?;
             let questions = asked.into_iter().map(|asked| {
                 Ok(match asked {
                     QuestionArgs::Marginal(names) => Question::Marginal(names),
                     QuestionArgs::Share(text) => {
-                        Question::Share(Evidence::parse(&text, &file.schema)?)
+                        Question::Share(Evidence::parse(&text, &asked_of.schema)?)
                     }
                     QuestionArgs::Mean(name) => Question::Mean(name),
                     QuestionArgs::Quantile(name, share) => Question::Quantile(name, share),
                 })
             });
             let questions = questions.collect::<jointly::Result<Vec<_>>>()?;
-            let model = match &given {
-                Some(given) => file.model.given(&Evidence::parse(given, &file.schema)?)?,
-                None => file.model.clone(),
-            };
-            model.ask(&file.schema, &by, &questions)
+            let (model, schema) = (&asked_of.model, &asked_of.schema);
+            model.ask_with(schema, &by, &questions, file.accuracy.as_ref(), given.as_ref())
         });
         json(py, &answers?)
     }

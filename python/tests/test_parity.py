@@ -128,6 +128,10 @@ def test_answers_are_those_of_the_command_line(folder, command, expected):
     assert [one["question"] for one in theirs] == [one.question for one in ours]
     for one, other in zip(theirs, ours, strict=True):
         assert [row["answer"] for row in one["rows"]] == [row.answer for row in other.rows]
+        assert [row.get("basis") for row in one["rows"]] == [row.basis for row in other.rows]
+        for name in ("interval", "answer_interval"):
+            ends = [tuple(row[name][end] for end in ("lower", "upper")) if name in row else None for row in one["rows"]]
+            assert ends == [getattr(row, name) for row in other.rows]
         assert one.get("is_date", False) == other.is_date
 
 

@@ -19,24 +19,42 @@ pub(super) fn run(args: &AskModelArgs, console: Console) -> Outcome {
     if !file.is_private {
         console.warning("the model is NOT PRIVATE: it was made with a fixed seed, or from tables that were cleared by hand");
     }
-    let questions = args.questions.parse(&file.schema)?;
-    // Nothing was measured about the records that agree with evidence.
-    let (model, accuracy) = match &args.given {
-        Some(given) => (file.model.given(&Evidence::parse(given, &file.schema)?)?, None),
-        None => (file.model, file.accuracy.as_ref()),
+    let given =
+        args.given.as_ref().map(|given| Evidence::parse(given, &file.schema)).transpose()?;
+    let accuracy = file.accuracy.as_ref();
+    let asked = match &given {
+        Some(given) => &file.given(given)?,
+        None => &file,
     };
-    let answers = model.ask_with(&file.schema, &args.by, &questions, accuracy)?;
+    let (model, schema) = (&asked.model, &asked.schema);
+    let questions = args.questions.parse(schema)?;
+    let answers = model.ask_with(schema, &args.by, &questions, accuracy, given.as_ref())?;
+    let cut_bins = given.as_ref().map_or_else(Vec::new, Evidence::cut_bins);
     if args.json {
-        return console::json_result(&json!({
+        let mut all = json!({
             "private": file.is_private,
             "records": model.total(),
             "answers": answers,
-        }));
+        });
+        if !cut_bins.is_empty() {
+            all["cut_bins"] = json!(cut_bins);
+        }
+        return console::json_result(&all);
     }
     if args.csv {
         return console::result(&table(&args.by, &answers)?);
     }
-    console::result(&text(model.total(), file.weight.is_some(), &args.by, &answers))
+    let whole = Whole { total: model.total(), is_population: file.weight.is_some(), cut_bins };
+    console::result(&text(&whole, &args.by, &answers))
+}
+
+/// What all answers are about.
+struct Whole {
+    total: f64,
+    /// Whether the model is of the population that a weighted sample stands for.
+    is_population: bool,
+    /// Bins that --given cuts.
+    cut_bins: Vec<String>,
 }
 
 impl QuestionArgs {
@@ -63,13 +81,16 @@ impl QuestionArgs {
     }
 }
 
+/// The columns behind the question and the groups: of the number of records with what it rests on and its interval, and of the
+/// mean or quantile with its own.
+const COLUMNS: [&str; 8] =
+    ["values", "records", "answer", "basis", "lower", "upper", "answer_lower", "answer_upper"];
+
 /// The answers as CSV: a line each, with the values that they are about in one cell.
 fn table(by: &[String], answers: &[Answer]) -> Outcome<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let header = ["question"].into_iter().chain(by.iter().map(String::as_str));
-    writer
-        .write_record(header.chain(["values", "records", "answer", "basis", "lower", "upper"]))
-        .map_err(unwritten)?;
+    writer.write_record(header.chain(COLUMNS)).map_err(unwritten)?;
     for answer in answers {
         for row in &answer.rows {
             let cells = [answer.question.clone()].into_iter().chain(row.group.iter().cloned());
@@ -78,8 +99,11 @@ fn table(by: &[String], answers: &[Answer]) -> Outcome<String> {
             let bound = |end: fn(&CountInterval) -> f64| row.interval.as_ref().map(end);
             let ends = [bound(|i| i.lower), bound(|i| i.upper)];
             let ends = ends.map(|end| end.map_or_else(String::new, |end| end.to_string()));
+            let own = row.answer_interval.map(|own| [own.lower, own.upper]);
+            let own = own.map_or_else(Default::default, |own| own.map(|end| shown(end, answer)));
             let basis = [row.basis.map_or("", Basis::name).to_owned()];
-            writer.write_record(cells.chain(rest).chain(basis).chain(ends)).map_err(unwritten)?;
+            let line = cells.chain(rest).chain(basis).chain(ends).chain(own);
+            writer.write_record(line).map_err(unwritten)?;
         }
     }
     text_of(writer)
@@ -102,17 +126,18 @@ fn shown(found: f64, answer: &Answer) -> String {
     if answer.is_date { number(found, true) } else { found.to_string() }
 }
 
-/// `is_population`: whether the model is of the population that a weighted sample stands for.
-fn text(total: f64, is_population: bool, by: &[String], answers: &[Answer]) -> String {
-    let (of_all, of_some) = if is_population {
+fn text(whole: &Whole, by: &[String], answers: &[Answer]) -> String {
+    let (of_all, of_some) = if whole.is_population {
         ("Members of the population", "members")
     } else {
         ("Records that the model expects", "records")
     };
-    let mut text = format!("{of_all}: {}\n", short(total));
+    let mut text = format!("{of_all}: {}\n", short(whole.total));
+    _ = write!(text, "{}", cut("--given", &whole.cut_bins));
     for answer in answers {
         let by = if by.is_empty() { String::new() } else { format!(", by {}", by.join(", ")) };
         _ = writeln!(text, "\n{}{by}:", answer.question);
+        _ = write!(text, "{}", cut("It", &answer.cut_bins));
         let names = |row: &AnswerRow| {
             let names: Vec<&str> =
                 row.group.iter().chain(&row.values).map(String::as_str).collect();
@@ -122,13 +147,41 @@ fn text(total: f64, is_population: bool, by: &[String], answers: &[Answer]) -> S
         let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
         for (line, row) in lines.iter().zip(&answer.rows) {
             let found = row.answer.map_or_else(|| "-".into(), |x| number(x, answer.is_date));
-            let known = row.basis.map_or_else(String::new, |basis| match row.interval {
-                Some(i) => format!(", {}: {} to {}", basis.name(), short(i.lower), short(i.upper)),
-                None => format!(", {}", basis.name()),
-            });
             let count = short(row.count);
+            let known = known(row, answer);
             _ = writeln!(text, "  {line:<width$}{found:>12}  ({count} {of_some}{known})");
         }
     }
     text
+}
+
+/// What is said of bins that evidence cuts.
+fn cut(what: &str, bins: &[String]) -> String {
+    if bins.is_empty() {
+        return String::new();
+    }
+    let bins = bins.join(", ");
+    format!(
+        "  {what} cuts bins ({bins}): inside a bin, numbers are spread as the schema says, nothing was measured.\n"
+    )
+}
+
+/// What an answer rests on, and its interval.
+fn known(row: &AnswerRow, answer: &Answer) -> String {
+    let Some(basis) = row.basis else { return String::new() };
+    if !answer.is_of_numbers {
+        return match row.interval {
+            Some(i) => format!(", {}: {} to {}", basis.name(), short(i.lower), short(i.upper)),
+            None => format!(", {}", basis.name()),
+        };
+    }
+    match (basis, row.answer_interval) {
+        (_, Some(i)) => {
+            let [lower, upper] = [i.lower, i.upper].map(|end| number(end, answer.is_date));
+            format!("; measured: {lower} to {upper}")
+        }
+        (Basis::Measured, None) => "; measured, with too much noise for an interval".into(),
+        (Basis::Public, None) => "; from a public table: no interval".into(),
+        (Basis::Model, None) => "; never measured together: no interval".into(),
+    }
 }

@@ -27,7 +27,7 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     // With parts it is a folder.
     let out = if args.parts.is_some() { &[][..] } else { &out };
     let _reserved = reserve_files(&inputs, out, console.existing)?;
-    let file = ModelFile::read(&args.model, ModelLimits::default())?;
+    let mut file = ModelFile::read(&args.model, ModelLimits::default())?;
     if !file.is_private {
         console.warning("the model is NOT PRIVATE: it was made with a fixed seed, or from tables that were cleared by hand");
     }
@@ -40,19 +40,17 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     }
     let evidence = args.given.as_ref().map(|given| Evidence::parse(given, &file.schema));
     let evidence = evidence.transpose()?;
-    let model = match &evidence {
-        Some(evidence) => file.model.given(evidence)?,
-        None => file.model.clone(),
-    };
+    if let Some(evidence) = &evidence {
+        file = file.given(evidence)?;
+    }
     if let Some(name) = args.parts {
-        let file = ModelFile { model, ..file };
         return parts(&file, name, seed, args, console);
     }
     if let Some(units) = &file.linked {
         file.check_units(evidence.as_ref())?;
         let records = rows(args.rows.unwrap_or(0))?;
-        let drawn = model.rows(records, args.draw, &file.refinement(), &mut rng)?;
-        let LinkedRows { rows, numbers } = model.link(&drawn, units, &mut rng)?;
+        let drawn = file.model.rows(records, args.draw, &file.refinement(), &mut rng)?;
+        let LinkedRows { rows, numbers } = file.model.link(&drawn, units, &mut rng)?;
         let table = UnitTable { rows: &rows, numbers: &numbers, units };
         table.write(&args.out, &file.schema, args.labels, rng.next_u64())?;
         note(args, &file, rows.records() as u64, console);
@@ -60,7 +58,7 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     }
     let (kept, schema) = file.written()?;
     let refinement = file.refinement();
-    let blocks = model.blocks(args.rows.unwrap_or(0), args.draw, &refinement, &mut rng)?;
+    let blocks = file.model.blocks(args.rows.unwrap_or(0), args.draw, &refinement, &mut rng)?;
     let seed = rng.next_u64();
     // Fewer than asked for if the reader of a pipe leaves early.
     let mut drawn = 0;

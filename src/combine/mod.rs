@@ -25,16 +25,12 @@ use crate::data::Dataset;
 use crate::domain::Schema;
 use crate::error::{Error, Result};
 use crate::error_bars::Interval;
-use crate::model::Accuracy;
+use crate::model::{Accuracy, LOOSE};
 
 pub use fit::MeasuredStatistic;
 pub use rules::{CombinedEstimate, Method, Target};
 pub use statistic::{Design, Statistic};
 pub use support::Support;
-
-/// The looseness from which a statistic on a measured marginal has no interval. It was chosen on Adult
-/// (`docs/results/several-tables.md`).
-pub const LOOSE: f64 = 0.3;
 
 /// One number of a statistic, with what is known about it.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -15,7 +15,7 @@ const MOST_TERMS: usize = 512;
 /// All of them are solutions β of `Σ_i x_i (y_i − μ(β·x_i)) = 0` over records i, with μ the identity or the logistic
 /// function, so that they are functions of one marginal: that of the attributes in x, y and the condition. A number is
 /// the mean of its bin, as a model knows no more than bins; a record without a number that it needs is left out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Statistic {
     text: String,
     response: Quantity,
@@ -24,7 +24,7 @@ pub struct Statistic {
 }
 
 /// A number of each record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Quantity {
     /// A numeric column or a date.
     Number(String),
@@ -32,14 +32,14 @@ enum Quantity {
     Is(Evidence),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Form {
     Mean,
     Difference([Evidence; 2]),
     Regression(Vec<Predictor>, Link),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Predictor {
     /// A numeric column, or an attribute that stands for a term of each value but the most frequent.
     Attribute(String),
@@ -54,10 +54,10 @@ pub(super) enum Link {
 }
 
 impl Statistic {
-    /// The share of records that agree with evidence such as `SEX=2, AGEP=30..39` ([`Evidence::parse`]).
+    /// The share of records that agree with evidence such as `SEX=2, AGEP=30..39` ([`Evidence::of_whole_bins`]).
     ///
     /// # Errors
-    /// As [`Evidence::parse`]; nothing to agree with.
+    /// As [`Evidence::of_whole_bins`]; nothing to agree with.
     pub fn share(evidence: &str, schema: &Schema) -> Result<Self> {
         let response = Quantity::Is(condition(evidence, schema)?);
         Ok(Self { text: format!("share of {}", evidence.trim()), response, ..Self::mean_of() })
@@ -111,7 +111,7 @@ impl Statistic {
     /// The same statistic among the records that agree with some evidence.
     ///
     /// # Errors
-    /// As [`Evidence::parse`]; nothing to agree with.
+    /// As [`Evidence::of_whole_bins`]; nothing to agree with.
     pub fn among(mut self, evidence: &str, schema: &Schema) -> Result<Self> {
         self.among = Some(condition(evidence, schema)?);
         self.text = format!("{}, among {}", self.text, evidence.trim());
@@ -345,7 +345,7 @@ impl Design {
 
 /// Evidence that is about something.
 fn condition(text: &str, schema: &Schema) -> Result<Evidence> {
-    let evidence = Evidence::parse(text, schema)?;
+    let evidence = Evidence::of_whole_bins(text, schema)?;
     if evidence.attributes().is_empty() {
         let expected = "a condition such as SEX=2";
         return Err(Error::invalid_specification("statistic", format!("'{text}'"), expected));

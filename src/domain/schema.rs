@@ -1,6 +1,7 @@
 //! The schema: how the text of a table becomes codes `0..k`, column by column.
 
 mod changed;
+mod cut;
 mod date;
 mod filled;
 mod format;
@@ -23,6 +24,7 @@ use crate::privacy::files::read_text;
 use rules::Rules;
 pub use rules::{Combination, UnlikelyCombination};
 
+pub(crate) use cut::NumberRange;
 pub(crate) use date::{calendar, date_of, days, days_of, written};
 pub use format::{Encoding, TableFormat};
 pub(crate) use groups::texts;

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::data::read_text;
-use crate::data::{Dataset, Encoder};
+use crate::data::{Dataset, Encoder, NumericColumns};
 use crate::domain::{Domain, Kind, Schema, SchemaColumn};
 use crate::error::{Error, Result};
 use crate::evaluation::Weighted;
@@ -33,8 +33,20 @@ pub struct EditRules {
 #[derive(Clone, Debug)]
 struct Rule {
     name: String,
-    /// Attributes, with their codes in the forbidden combination.
-    forbidden: Vec<(usize, Vec<bool>)>,
+    /// Attributes, with their values in the forbidden combination.
+    forbidden: Vec<(usize, Forbidden)>,
+}
+
+/// The values of an attribute in a forbidden combination.
+#[derive(Clone, Debug)]
+enum Forbidden {
+    Codes(Vec<bool>),
+    /// Numbers from the first to below the second, which cut bins of the column.
+    Numbers {
+        column: String,
+        from: f64,
+        to: f64,
+    },
 }
 
 /// The records of a table that violate edit rules.
@@ -74,11 +86,11 @@ impl EditRules {
     ///
     /// A record violates a rule when the values of all attributes named in it are among the forbidden ones, given as a
     /// list of texts as in the table, as `not` with a list (all other values), or as numbers `from` (included) and `to`
-    /// (excluded), either of which may be missing; bounds inside a bin are refused.
+    /// (excluded), either of which may be missing. With an end inside a bin, the numbers of the tables are needed.
     ///
     /// # Errors
     /// Another form, no rule, a rule without attributes, an unknown attribute, a value outside the schema, or a range
-    /// that cuts a bin, holds no value, or is on an attribute without numbers.
+    /// that holds no value, or is on an attribute without numbers.
     pub fn from_json(text: &str, place: &str, schema: &Schema) -> Result<Self> {
         let expected = "{\"rules\": [{\"name\": ..., \"forbidden\": {attribute: [values] or \
                         {\"not\": [values]} or {\"from\": number, \"to\": number}}}]}";
@@ -100,7 +112,7 @@ impl EditRules {
                 let (column, position) =
                     column.ok_or_else(|| domain.unknown(attribute, place.as_str()))?;
                 let at = format!("{place}, attribute '{attribute}'");
-                Ok((position, values.codes(column, schema, &at)?))
+                Ok((position, values.forbidden(column, schema, &at)?))
             };
             let forbidden = forbidden.iter().map(resolve).collect::<Result<_>>()?;
             rules.push(Rule { name, forbidden });
@@ -111,16 +123,22 @@ impl EditRules {
     /// Counts the records that violate the rules. For a private table, the result is **not private**.
     ///
     /// # Errors
-    /// A table over a domain other than the schema's.
+    /// A table over a domain other than the schema's, or a rule with an end inside a bin.
     pub fn violations(&self, table: &Dataset) -> Result<EditViolations> {
-        self.violations_of(table.into())
+        self.violations_of(table.into(), None)
     }
 
     /// As [`violations`](Self::violations), with shares of the weighted table.
     ///
+    /// `numbers`: of the same records, for rules with an end inside a bin.
+    ///
     /// # Errors
-    /// As [`violations`](Self::violations).
-    pub fn violations_of(&self, weighted: Weighted<'_>) -> Result<EditViolations> {
+    /// A table over a domain other than the schema's, or such a rule without numbers.
+    pub fn violations_of(
+        &self,
+        weighted: Weighted<'_>,
+        numbers: Option<&NumericColumns>,
+    ) -> Result<EditViolations> {
         let table = weighted.records;
         self.domain.check_same(table.domain(), "the table under edit rules")?;
         let share = |violated: &[bool]| {
@@ -130,9 +148,20 @@ impl EditRules {
         let mut rules = Vec::with_capacity(self.rules.len());
         for rule in &self.rules {
             let mut violated = vec![true; table.records()];
-            for (attribute, codes) in &rule.forbidden {
-                let column = table.columns()[*attribute].iter();
-                violated.iter_mut().zip(column).for_each(|(v, code)| *v &= codes[code as usize]);
+            for (attribute, forbidden) in &rule.forbidden {
+                let violated = violated.iter_mut();
+                match forbidden {
+                    Forbidden::Codes(codes) => {
+                        let column = table.columns()[*attribute].iter();
+                        violated.zip(column).for_each(|(v, code)| *v &= codes[code as usize]);
+                    }
+                    Forbidden::Numbers { column, from, to } => {
+                        let numbers = numbers.and_then(|numbers| numbers.column(column));
+                        let numbers = &numbers.ok_or_else(|| rule.needs_numbers(column))?.values;
+                        // A missing number is NaN.
+                        violated.zip(numbers).for_each(|(v, x)| *v &= from <= x && x < to);
+                    }
+                }
             }
             any.iter_mut().zip(&violated).for_each(|(any, violated)| *any |= violated);
             let violations = violated.iter().filter(|v| **v).count() as u64;
@@ -144,6 +173,16 @@ impl EditRules {
         }
         let violating = any.iter().filter(|v| **v).count() as u64;
         Ok(EditViolations { violating, share: share(&any), rules })
+    }
+}
+
+impl Rule {
+    fn needs_numbers(&self, column: &str) -> Error {
+        Error::invalid_specification(
+            format!("rule '{}', attribute '{column}'", self.name),
+            "a range that cuts a bin, for a table of codes",
+            "bounds at the edges of bins, or a table whose numbers were read",
+        )
     }
 }
 
@@ -183,8 +222,8 @@ struct Range {
 }
 
 impl Values {
-    /// The codes of a column in a rule.
-    fn codes(&self, column: &SchemaColumn, schema: &Schema, place: &str) -> Result<Vec<bool>> {
+    /// The values of a column in a rule.
+    fn forbidden(&self, column: &SchemaColumn, schema: &Schema, place: &str) -> Result<Forbidden> {
         let wrong = |found: String, expected: &str| {
             Err(Error::invalid_specification(place, found, expected))
         };
@@ -214,18 +253,22 @@ impl Values {
                     }
                     _ => return wrong("a range".into(), "a list of values of this attribute"),
                 };
-                for (code, [low, high]) in codes.iter_mut().zip(bins) {
-                    *code = from <= low && high <= to;
-                    if !*code && low < to && from < high {
-                        return wrong(
-                            format!("a range that cuts the bin [{low}, {high})"),
-                            "bounds at the edges of bins",
-                        );
-                    }
+                let is_cut = |[low, high]: &[f64; 2]| {
+                    let is_whole = from <= *low && *high <= to;
+                    !is_whole && *low < to && from < *high && from < to
+                };
+                if bins.iter().any(is_cut) {
+                    return Ok(Forbidden::Numbers { column: column.name.clone(), from, to });
                 }
+                let is_inside = |[low, high]: [f64; 2]| from <= low && high <= to;
+                codes.iter_mut().zip(bins).for_each(|(code, bin)| *code = is_inside(bin));
             }
         }
-        if codes.contains(&true) { Ok(codes) } else { wrong("no value".into(), "at least one") }
+        if codes.contains(&true) {
+            Ok(Forbidden::Codes(codes))
+        } else {
+            wrong("no value".into(), "at least one")
+        }
     }
 }
 

@@ -171,8 +171,11 @@ impl Evaluation {
             KMarginalScore::between(real_weighted, synthetic_weighted, k, draws, &mut rng)
         };
         let violations = |rules: &EditRules| -> Result<EditComparison> {
-            let real = rules.violations_of(*real_weighted)?;
-            Ok(EditComparison { real, synthetic: rules.violations_of(*synthetic_weighted)? })
+            let [own, other] = [real, synthetic].map(|table| table.numbers.as_ref());
+            Ok(EditComparison {
+                real: rules.violations_of(*real_weighted, own)?,
+                synthetic: rules.violations_of(*synthetic_weighted, other)?,
+            })
         };
         let by_groups =
             |groups: &Clique| GroupScore::default().between(one, other, groups, &mut rng());

@@ -203,7 +203,7 @@ impl EvaluationSettings {
             };
         };
         let declared = attributes(&schema.domain(), &self.unit_columns, "unit_columns")?;
-        let evidence = |text: &String| Ok((text.clone(), Evidence::parse(text, schema)?));
+        let evidence = |text: &String| Ok((text.clone(), Evidence::of_whole_bins(text, schema)?));
         Ok(Some(UnitSettings {
             units: Units::new(column, self.max_records.unwrap_or(u32::MAX))?,
             declared: declared.unwrap_or_else(|| Clique::new([])),

@@ -134,7 +134,7 @@ impl Accuracy {
         table: &Factor,
     ) -> Result<(Basis, Option<Vec<CountInterval>>)> {
         let bounds = self.bounds(domain, table)?;
-        let cells = (0..table.values().len()).map(|cell| bounds.of(&[cell]));
+        let cells = (0..table.values().len()).map(|cell| bounds.of(&[(cell, 1.0)]));
         Ok((bounds.basis, cells.collect()))
     }
 
@@ -169,6 +169,24 @@ impl Accuracy {
     /// `table`: the model's marginal on the clique, in counts.
     pub(super) fn bounds(&self, domain: &Domain, table: &Factor) -> Result<Bounds> {
         let clique = table.clique();
+        let bounds = self.bounds_measured(domain, clique)?;
+        if matches!(bounds.form, Form::Measured { .. }) {
+            return Ok(bounds);
+        }
+        // Summing cells up cannot raise an L1 distance: the error of a larger marginal bounds it.
+        let errors = self.errors.iter().filter(|(larger, _)| clique.is_subset(larger));
+        let error = errors.map(|(_, error)| *error).fold(f64::INFINITY, f64::min);
+        if !error.is_finite() {
+            return Ok(bounds);
+        }
+        let means: Vec<f64> = table.values().iter().map(|mean| mean.max(0.0)).collect();
+        let spread = Spread::of(&means, MARGIN * error * self.total, error * self.total);
+        Ok(Bounds { estimates: means, form: Form::Predicted(spread), ..bounds })
+    }
+
+    /// What the counts on a clique rest on, with bounds if they were measured privately with noise that can
+    /// be added up.
+    pub(super) fn bounds_measured(&self, domain: &Domain, clique: &Clique) -> Result<Bounds> {
         let within = |m: &&Measurement| {
             let is_own = m.clique == *clique;
             m.stddev > 0.0 && if self.is_independent { clique.is_subset(&m.clique) } else { is_own }
@@ -179,16 +197,23 @@ impl Accuracy {
         }
         let is_public = self.public.iter().any(|public| clique.is_subset(public));
         let basis = if is_public { Basis::Public } else { Basis::Model };
-        // Summing cells up cannot raise an L1 distance: the error of a larger marginal bounds it.
-        let errors = self.errors.iter().filter(|(larger, _)| clique.is_subset(larger));
-        let error = errors.map(|(_, error)| *error).fold(f64::INFINITY, f64::min);
-        let means: Vec<f64> = table.values().iter().map(|mean| mean.max(0.0)).collect();
-        let form = if error.is_finite() {
-            Form::Predicted(Spread::of(&means, MARGIN * error * self.total, error * self.total))
+        Ok(Bounds { basis, estimates: Vec::new(), form: Form::Unknown })
+    }
+
+    /// What a mean or a quantile rests on: whether one marginal that holds all its attributes was measured.
+    pub(super) fn rests_on(&self, clique: &Clique) -> Basis {
+        if self.measured.iter().any(|m| m.stddev > 0.0 && clique.is_subset(&m.clique)) {
+            Basis::Measured
+        } else if self.public.iter().any(|public| clique.is_subset(public)) {
+            Basis::Public
         } else {
-            Form::Unknown
-        };
-        Ok(Bounds { basis, estimates: means, form })
+            Basis::Model
+        }
+    }
+
+    /// Standard deviations of the noise that an interval reaches to each side.
+    pub(super) fn deviations(&self) -> f64 {
+        if self.is_laplace { LAPLACE } else { TWO_SIDED }
     }
 
     /// The average of the measurements on a clique, weighted by their precision.
@@ -201,7 +226,7 @@ impl Accuracy {
         let Some((estimates, variance)) = self.average(domain, clique, held)? else {
             return Ok(None);
         };
-        let z = if self.is_laplace { LAPLACE } else { TWO_SIDED };
+        let z = self.deviations();
         let (half, is_independent) = (z * variance.sqrt(), self.is_independent);
         let form = Form::Measured { half, z, is_independent };
         Ok(Some(Bounds { basis: Basis::Measured, estimates, form }))
@@ -260,15 +285,33 @@ enum Form {
 }
 
 impl Bounds {
-    /// The interval of the sum of some cells; `None` if no error of the marginal was measured.
-    pub(super) fn of(&self, cells: &[usize]) -> Option<CountInterval> {
-        let picked: Vec<f64> =
-            cells.iter().filter_map(|cell| self.estimates.get(*cell)).copied().collect();
-        let estimate: f64 = picked.iter().sum();
+    /// The interval of the number of records that agree, of which each of some cells has a share; `None` if no error of the
+    /// marginal was measured.
+    ///
+    /// Where a share is below 1, any part of the cell's records may agree: the interval reaches from that of the whole cells to that
+    /// of all cells.
+    pub(super) fn of(&self, cells: &[(usize, f64)]) -> Option<CountInterval> {
+        let all = self.of_whole(cells)?;
+        let is_whole = |(_, share): &&(usize, f64)| *share >= 1.0;
+        if cells.iter().all(|cell| is_whole(&cell)) {
+            return Some(all);
+        }
+        let whole: Vec<(usize, f64)> = cells.iter().filter(is_whole).copied().collect();
+        let lower = if whole.is_empty() { 0.0 } else { self.of_whole(&whole)?.lower };
+        Some(CountInterval { lower, ..all })
+    }
+
+    /// As [`of`](Self::of), with all the records of the cells but for the estimate.
+    fn of_whole(&self, cells: &[(usize, f64)]) -> Option<CountInterval> {
+        let picked =
+            cells.iter().filter_map(|(cell, share)| Some((*self.estimates.get(*cell)?, share)));
+        let (picked, shares): (Vec<f64>, Vec<f64>) = picked.unzip();
+        let sum: f64 = picked.iter().sum();
+        let estimate = picked.iter().zip(shares).map(|(count, share)| count * share).sum();
         let around = |half: f64| CountInterval {
             estimate,
-            lower: (estimate - half).max(0.0),
-            upper: (estimate + half).max(0.0),
+            lower: (sum - half).max(0.0),
+            upper: (sum + half).max(0.0),
         };
         match &self.form {
             Form::Unknown => None,
@@ -276,7 +319,7 @@ impl Bounds {
                 let many = picked.len() as f64;
                 let half = half * if *is_independent { many.sqrt() } else { many };
                 let found = around(half);
-                let is_empty = estimate < EMPTY * half / z;
+                let is_empty = sum < EMPTY * half / z;
                 Some(CountInterval { lower: if is_empty { 0.0 } else { found.lower }, ..found })
             }
             Form::Predicted(spread) => match picked[..] {

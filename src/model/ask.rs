@@ -7,7 +7,8 @@ use serde::Serialize;
 use crate::domain::{Bins, Clique, Domain, Kind, Schema, SchemaColumn};
 use crate::error::{Error, Result};
 use crate::model::accuracy::Bounds;
-use crate::model::{Accuracy, Basis, CountInterval, Evidence, Model};
+use crate::model::binned_numbers::{MeasuredNumbers, mean, quantile};
+use crate::model::{Accuracy, Basis, CountInterval, Evidence, MeasuredMarginal, Model};
 use crate::table::Factor;
 
 /// What to ask a model, within each group of records if there are any.
@@ -31,6 +32,12 @@ pub struct Answer {
     /// Whether the numbers are days since 1970-01-01.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_date: bool,
+    /// Whether it is a mean or a quantile, and no shares.
+    #[serde(skip)]
+    pub is_of_numbers: bool,
+    /// The bins that the question's evidence cuts ([`Evidence::cut_bins`]).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cut_bins: Vec<String>,
     /// One for each group and combination of values.
     pub rows: Vec<AnswerRow>,
 }
@@ -46,7 +53,7 @@ pub struct AnswerRow {
     pub count: f64,
     /// A share of the group, a mean or a quantile; `None` where the model expects no record.
     pub answer: Option<f64>,
-    /// What the number of records rests on; `None` for means and quantiles, and if it is not known.
+    /// What the number of records, the mean or the quantile rests on; `None` if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
     /// An interval for the number of private records. It is around what was measured, if anything was, which need not be
@@ -54,18 +61,31 @@ pub struct AnswerRow {
     /// [`count`](Self::count).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<CountInterval>,
+    /// An interval for the mean or quantile of the private records, if all that it is a function of was measured together with
+    /// independent noise. It is widened to hold [`answer`](Self::answer). `None` for shares.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer_interval: Option<AnswerInterval>,
+}
+
+/// An interval that aims to cover 95 %.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct AnswerInterval {
+    /// The lower end.
+    pub lower: f64,
+    /// The upper end.
+    pub upper: f64,
 }
 
 impl AnswerRow {
     fn new(group: Vec<String>, values: Vec<String>, count: f64, answer: Option<f64>) -> Self {
-        Self { group, values, count, answer, basis: None, interval: None }
+        Self { group, values, count, answer, basis: None, interval: None, answer_interval: None }
     }
 
-    /// An answer about some cells of a marginal.
-    fn about(self, cells: &[usize], bounds: Option<&Bounds>) -> Self {
-        let interval = bounds.and_then(|bounds| bounds.of(cells));
+    /// An answer about some cells of a marginal, of each of which a share counts.
+    fn about(self, cells: &[(usize, f64)], known: Option<&Known>) -> Self {
+        let interval = known.and_then(|known| known.bounds.of(cells));
         let interval = interval.map(|interval| interval.with(self.count));
-        Self { basis: bounds.map(|bounds| bounds.basis), interval, ..self }
+        Self { basis: known.map(|known| known.bounds.basis), interval, ..self }
     }
 }
 
@@ -83,12 +103,13 @@ impl Model {
         by: &[String],
         questions: &[Question],
     ) -> Result<Vec<Answer>> {
-        self.ask_with(schema, by, questions, None)
+        self.ask_with(schema, by, questions, None, None)
     }
 
-    /// As [`ask`](Self::ask), with intervals for numbers of records.
+    /// As [`ask`](Self::ask), with what the answers rest on, and intervals.
     ///
-    /// `accuracy`: of the release that this model is from.
+    /// `accuracy`: of the release that this model is from. `given`: what this model was conditioned on, if it was
+    /// ([`given`](Self::given)); `schema` is then the narrowed one ([`Evidence::narrowed`]).
     ///
     /// # Errors
     /// As [`ask`](Self::ask), or measurements that do not fit the model.
@@ -98,6 +119,7 @@ impl Model {
         by: &[String],
         questions: &[Question],
         accuracy: Option<&Accuracy>,
+        given: Option<&Evidence>,
     ) -> Result<Vec<Answer>> {
         let domain = self.domain();
         let groups = if by.is_empty() { Clique::new([]) } else { domain.clique(by)? };
@@ -109,16 +131,10 @@ impl Model {
         let asked = questions.iter().zip(&abouts).zip(&tables);
         asked
             .map(|((question, about), table)| {
-                let counts = matches!(question, Question::Marginal(_) | Question::Share(_));
-                let bounds = accuracy.filter(|_| counts).map(|known| known.bounds(domain, table));
-                let bounds = bounds.transpose()?;
-                question.answer(
-                    domain,
-                    schema,
-                    &by,
-                    &SlicedMarginal { domain, groups: by.clique, about, table },
-                    bounds.as_ref(),
-                )
+                let slices = Slices { domain, groups: &groups, about };
+                let known = accuracy.map(|accuracy| Known::of(accuracy, slices, table, given));
+                let known = known.transpose()?;
+                question.answer(schema, &by, slices, table, known.as_ref())
             })
             .collect()
     }
@@ -145,57 +161,63 @@ impl Question {
     /// The answers, from the marginal on the groups' attributes and its own.
     fn answer(
         &self,
-        domain: &Domain,
         schema: &Schema,
         by: &Order<'_>,
-        split: &SlicedMarginal<'_>,
-        bounds: Option<&Bounds>,
+        slices: Slices<'_>,
+        table: &Factor,
+        known: Option<&Known>,
     ) -> Result<Answer> {
-        let about = split.about;
+        let Slices { domain, about, .. } = slices;
         let of_values = match self {
             Self::Marginal(names) => Order::new(domain, names, about),
             _ => Order::new(domain, &[], about),
         };
+        let counts = table.values();
         let share = |count: f64, of: f64| (of > 0.0).then(|| count / of);
         let mut rows = Vec::new();
-        for (group, cells) in split.groups() {
-            let all: f64 = cells.iter().map(|(_, count, _)| count).sum();
-            let group = by.names(schema, domain, &group);
+        for (codes, cells) in slices.of(table.clique(), None) {
+            let all: f64 = cells.iter().map(|cell| counts[cell.place]).sum();
+            let group = by.names(schema, domain, &codes);
+            // The cells that are known, each with the share of its records that the model is of.
+            let measured =
+                known.and_then(|known| known.cells.get(&codes)).map_or(&[][..], Vec::as_slice);
             match self {
                 Self::Marginal(_) => {
-                    rows.extend(cells.into_iter().map(|(codes, count, cell)| {
-                        let values = of_values.names(schema, domain, &codes);
+                    for cell in cells {
+                        let values = of_values.names(schema, domain, &cell.codes);
+                        let count = counts[cell.place];
+                        let own = measured.iter().filter(|known| known.codes == cell.codes);
+                        let own: Vec<(usize, f64)> = own.map(|c| (c.place, c.share)).collect();
                         let row = AnswerRow::new(group.clone(), values, count, share(count, all));
-                        row.about(&[cell], bounds)
-                    }));
+                        rows.push(row.about(&own, known));
+                    }
                 }
                 Self::Share(evidence) => {
                     let place = |attribute| about.iter().position(|own| own == attribute);
-                    let code =
-                        |codes: &[u32], attribute| place(attribute).map_or(0, |at| codes[at]);
-                    let agrees =
-                        cells.iter().filter(|(codes, ..)| evidence.agrees(|a| code(codes, a)));
-                    let (count, own) = agrees.fold((0.0, Vec::new()), |(sum, mut own), cell| {
-                        own.push(cell.2);
-                        (sum + cell.1, own)
-                    });
+                    let agreeing = |cell: &Cell| {
+                        evidence.share(|attribute| place(attribute).map_or(0, |at| cell.codes[at]))
+                    };
+                    let count = cells.iter().map(|cell| agreeing(cell) * counts[cell.place]).sum();
+                    let own = measured.iter().map(|cell| (cell.place, agreeing(cell) * cell.share));
+                    let own: Vec<(usize, f64)> = own.filter(|(_, share)| *share > 0.0).collect();
                     let row = AnswerRow::new(group, Vec::new(), count, share(count, all));
-                    rows.push(row.about(&own, bounds));
+                    rows.push(row.about(&own, known));
                 }
                 Self::Mean(name) | Self::Quantile(name, _) => {
                     let (bins, _) = numbers(schema, name)?;
-                    // A missing value is beyond the bins.
-                    let counts: Vec<f64> = cells
-                        .iter()
-                        .take(bins.count() as usize)
-                        .map(|(_, count, _)| *count)
-                        .collect();
-                    let count: f64 = counts.iter().sum();
+                    let mut own = vec![0.0; bins.count() as usize];
+                    for cell in &cells {
+                        // A missing value is beyond the bins.
+                        let bin = cell.codes.first().and_then(|code| own.get_mut(*code as usize));
+                        bin.into_iter().for_each(|bin| *bin += counts[cell.place]);
+                    }
+                    let count: f64 = own.iter().sum();
                     let answer = (count > 0.0).then(|| match self {
-                        Self::Quantile(_, share) => quantile(bins, &counts, *share),
-                        _ => mean(bins, &counts),
+                        Self::Quantile(_, share) => quantile(bins, &own, *share),
+                        _ => mean(bins, &own),
                     });
-                    rows.push(AnswerRow::new(group, Vec::new(), count, answer));
+                    let row = AnswerRow::new(group, Vec::new(), count, answer);
+                    rows.push(self.with_interval(row, bins, measured, domain, known)?);
                 }
             }
         }
@@ -204,7 +226,44 @@ impl Question {
             Self::Mean(name) | Self::Quantile(name, _) => numbers(schema, name)?.1,
             _ => false,
         };
-        Ok(Answer { question, is_date, rows })
+        let cut_bins = match self {
+            Self::Share(evidence) => evidence.cut_bins(),
+            _ => Vec::new(),
+        };
+        let is_of_numbers = matches!(self, Self::Mean(_) | Self::Quantile(..));
+        Ok(Answer { question, is_date, is_of_numbers, cut_bins, rows })
+    }
+
+    /// A mean or quantile with what it rests on, and an interval if the cells were measured.
+    fn with_interval(
+        &self,
+        row: AnswerRow,
+        bins: &Bins,
+        measured: &[Cell],
+        domain: &Domain,
+        known: Option<&Known>,
+    ) -> Result<AnswerRow> {
+        let Some(known) = known else { return Ok(row) };
+        let row = AnswerRow { basis: Some(known.rests_on), ..row };
+        let Some((marginal, answer)) = known.marginal.as_ref().zip(row.answer) else {
+            return Ok(row);
+        };
+        let cells = measured.iter().filter_map(|cell| {
+            let bin = *cell.codes.first()?;
+            (bin < bins.count()).then_some((bin, cell.place, cell.share))
+        });
+        let deviations = known.deviations;
+        let measured =
+            MeasuredNumbers { bins, marginal, domain, cells: cells.collect(), deviations };
+        let ends = match self {
+            Self::Quantile(_, share) => measured.quantile_interval(*share)?,
+            _ => measured.mean_interval()?,
+        };
+        let around = |(lower, upper): (f64, f64)| AnswerInterval {
+            lower: lower.min(answer),
+            upper: upper.max(answer),
+        };
+        Ok(AnswerRow { answer_interval: ends.map(around), ..row })
     }
 
     fn in_words(&self, domain: &Domain) -> String {
@@ -257,22 +316,65 @@ impl<'c> Order<'c> {
     }
 }
 
-/// A marginal on groups' attributes and others, group by group.
-struct SlicedMarginal<'t> {
+/// What is known about the cells that answers are made of.
+struct Known {
+    bounds: Bounds,
+    /// What a mean or a quantile rests on.
+    rests_on: Basis,
+    /// The cells by group, each with the share of its records that the model is of.
+    cells: BTreeMap<Vec<u32>, Vec<Cell>>,
+    /// Their marginal as it was measured, for means and quantiles.
+    marginal: Option<MeasuredMarginal>,
+    deviations: f64,
+}
+
+impl Known {
+    /// `table`: the model's marginal. `given`: what the model was conditioned on, whose attributes must have been measured too.
+    fn of(
+        accuracy: &Accuracy,
+        slices: Slices<'_>,
+        table: &Factor,
+        given: Option<&Evidence>,
+    ) -> Result<Self> {
+        let domain = slices.domain;
+        let clique = given.map_or_else(Clique::default, Evidence::attributes).union(table.clique());
+        let bounds = match given {
+            None => accuracy.bounds(domain, table)?,
+            Some(_) => accuracy.bounds_measured(domain, &clique)?,
+        };
+        let rests_on = accuracy.rests_on(&clique);
+        // Otherwise the attributes that are given may make a very large table.
+        let has_cells = given.is_none() || rests_on == Basis::Measured;
+        let cells = if has_cells { slices.of(&clique, given) } else { BTreeMap::new() };
+        let marginal = accuracy.measured_marginal(domain, &clique)?;
+        Ok(Self { bounds, rests_on, cells, marginal, deviations: accuracy.deviations() })
+    }
+}
+
+/// How the cells of a marginal are asked about: group by group.
+#[derive(Clone, Copy)]
+struct Slices<'t> {
     domain: &'t Domain,
     groups: &'t Clique,
     about: &'t Clique,
-    table: &'t Factor,
 }
 
-/// Codes of some attributes, the count of records with them, and the cell's position in the marginal.
-type Cell = (Vec<u32>, f64, usize);
+/// A cell of a marginal.
+struct Cell {
+    /// The codes of the attributes that the question is about.
+    codes: Vec<u32>,
+    /// Its position in the marginal, row-major.
+    place: usize,
+    /// The share of its records that agree with the evidence.
+    share: f64,
+}
 
-impl SlicedMarginal<'_> {
-    /// The groups' codes in order, each with its cells. A cell whose attributes include a group's own has that group's
-    /// value.
-    fn groups(&self) -> Vec<(Vec<u32>, Vec<Cell>)> {
-        let clique = self.table.clique();
+impl Slices<'_> {
+    /// The groups' codes in order, each with its cells in a marginal, without those in which no record agrees with some evidence. A
+    /// cell whose attributes include a group's own has that group's value.
+    ///
+    /// `clique`: that of the marginal.
+    fn of(&self, clique: &Clique, given: Option<&Evidence>) -> BTreeMap<Vec<u32>, Vec<Cell>> {
         let shape = self.domain.shape(clique);
         let places = |part: &Clique| -> Vec<usize> {
             part.iter().filter_map(|a| clique.iter().position(|own| own == a)).collect()
@@ -280,9 +382,15 @@ impl SlicedMarginal<'_> {
         let (of_groups, of_about) = (places(self.groups), places(self.about));
         let mut groups: BTreeMap<Vec<u32>, Vec<Cell>> = BTreeMap::new();
         let mut codes = vec![0_u32; shape.len()];
-        for (cell, count) in self.table.values().iter().enumerate() {
+        for place in 0..shape.iter().product() {
             let pick = |places: &[usize]| places.iter().map(|place| codes[*place]).collect();
-            groups.entry(pick(&of_groups)).or_default().push((pick(&of_about), *count, cell));
+            let code = |attribute| clique.iter().zip(&codes).find(|(own, _)| *own == attribute);
+            let share =
+                given.map_or(1.0, |given| given.share(|a| code(a).map_or(0, |(_, code)| *code)));
+            if share > 0.0 {
+                let cell = Cell { codes: pick(&of_about), place, share };
+                groups.entry(pick(&of_groups)).or_default().push(cell);
+            }
             // The last attribute changes fastest.
             for (code, size) in codes.iter_mut().zip(&shape).rev() {
                 *code += 1;
@@ -292,85 +400,8 @@ impl SlicedMarginal<'_> {
                 *code = 0;
             }
         }
-        groups.into_iter().collect()
+        groups
     }
-}
-
-/// Where the values of a bin lie: ranges `[from, below)` or single values, with weights.
-fn parts(bins: &Bins, bin: u32) -> Vec<(f64, f64, f64)> {
-    let step = |step: Option<f64>| step.or(bins.is_integer().then_some(1.0)).unwrap_or(0.0);
-    let pieces = bins.pieces_of(bin).iter().map(|piece| {
-        // The last value of a range with steps is a step below its end.
-        let last = if piece.is_value() { piece.from } else { piece.below - step(piece.step) };
-        (piece.from, last.max(piece.from), f64::from(piece.rows))
-    });
-    let pieces: Vec<(f64, f64, f64)> = pieces.collect();
-    if !pieces.is_empty() {
-        return pieces;
-    }
-    let (low, high) = bins.plausible(bin);
-    let low = if bins.is_integer() { low.ceil() } else { low };
-    let high = if bins.is_integer() { (high.ceil() - 1.0).max(low) } else { high };
-    vec![(low, high, 1.0)]
-}
-
-/// The mean of the values in a bin.
-pub(crate) fn bin_mean(bins: &Bins, bin: u32) -> f64 {
-    let parts = parts(bins, bin);
-    let weight: f64 = parts.iter().map(|(_, _, weight)| weight).sum();
-    parts.iter().map(|(low, high, w)| w * f64::midpoint(*low, *high)).sum::<f64>() / weight
-}
-
-/// The mean and the quartiles of numbers that are known as counts of bins.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Spread {
-    pub(crate) mean: f64,
-    /// At shares of 1/4, 1/2 and 3/4.
-    pub(crate) quartiles: [f64; 3],
-}
-
-impl Spread {
-    /// `counts`: one for each bin; `None` if they are all 0.
-    pub(crate) fn of(bins: &Bins, counts: &[f64]) -> Option<Self> {
-        let quartiles = [0.25, 0.5, 0.75].map(|share| quantile(bins, counts, share));
-        (counts.iter().sum::<f64>() > 0.0).then(|| Self { mean: mean(bins, counts), quartiles })
-    }
-}
-
-/// The mean of values in bins with these counts.
-fn mean(bins: &Bins, counts: &[f64]) -> f64 {
-    let sum: f64 = (0..).zip(counts).map(|(bin, count)| count * bin_mean(bins, bin)).sum();
-    sum / counts.iter().sum::<f64>()
-}
-
-/// The smallest value with at least this share at or below it; within a range by linear interpolation, rounded up to a
-/// whole number in columns of these.
-fn quantile(bins: &Bins, counts: &[f64], share: f64) -> f64 {
-    let mut left = share * counts.iter().sum::<f64>();
-    let mut last = bins.edges()[0];
-    for (bin, count) in (0..).zip(counts).filter(|(_, count)| **count > 0.0) {
-        let mut parts = parts(bins, bin);
-        parts.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let weight: f64 = parts.iter().map(|(_, _, weight)| weight).sum();
-        for (low, high, own) in parts {
-            let here = count * own / weight;
-            if left <= here {
-                return within(bins, low, high, left / here);
-            }
-            left -= here;
-            last = high;
-        }
-    }
-    last
-}
-
-/// The value at a share of a range.
-fn within(bins: &Bins, low: f64, high: f64, share: f64) -> f64 {
-    if bins.is_integer() {
-        // Each of the whole numbers low, ..., high has the same share.
-        return (low + (share * (high - low + 1.0)).ceil() - 1.0).clamp(low, high);
-    }
-    low + share * (high - low)
 }
 
 #[cfg(test)]

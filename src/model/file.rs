@@ -253,6 +253,16 @@ fn zeros(domain: &Domain) -> Vec<StoredFactor> {
 }
 
 impl ModelFile {
+    /// The file of the records that agree with some evidence: the distribution of these, and the schema that draws only numbers
+    /// that agree. What was measured is about all records.
+    ///
+    /// # Errors
+    /// Evidence that no record agrees with.
+    pub fn given(&self, evidence: &Evidence) -> Result<Self> {
+        let (model, schema) = (self.model.given(evidence)?, evidence.narrowed(&self.schema)?);
+        Ok(Self { schema, model, ..self.clone() })
+    }
+
     /// Refuses evidence that is not about units, where rows come as units: a unit of which one row is known is not drawn.
     ///
     /// # Errors

@@ -279,7 +279,7 @@ impl Distribution for GroupedSupport {
                 own(attribute).or_else(|| row(record, attribute)).unwrap_or(0)
             };
             let weights = group.weights.iter().enumerate().map(|(record, weight)| {
-                if evidence.agrees(|attribute| code(record, attribute)) { *weight } else { 0.0 }
+                weight * evidence.share(|attribute| code(record, attribute))
             });
             let weights: Vec<f64> = weights.collect();
             let sums = (weights.iter().sum::<f64>(), group.weights.iter().sum::<f64>());

@@ -45,25 +45,26 @@ impl Distribution for MarkovRandomField {
         Ok(self.refine(&records, refinement)?)
     }
 
-    /// The evidence becomes structural zeros of the domain, attribute by attribute, so that the probability of each is a
-    /// single marginal.
+    /// Values that cannot be become structural zeros of the domain, and potentials have the shares of the others, attribute by
+    /// attribute, so that the probability of each is a single marginal.
     fn given(&self, evidence: &Evidence) -> Result<Model> {
         let (mut domain, mut given) = (self.domain().clone(), self.clone());
-        for (attribute, possible) in evidence.iter() {
+        for (attribute, shares) in evidence.iter() {
             let marginal = &given.marginals(&[Clique::new([attribute])])?[0];
-            let cells = marginal.values().iter().zip(possible).filter(|(_, possible)| **possible);
-            let total: f64 = cells.map(|(cell, _)| cell).sum();
+            let total: f64 = marginal.values().iter().zip(shares).map(|(cell, s)| cell * s).sum();
             if total <= 0.0 {
                 return Err(impossible());
             }
-            let others = (0_u32..).zip(possible).filter(|(_, possible)| !**possible);
-            let others: Vec<u32> = others.map(|(code, _)| code).collect();
-            if others.is_empty() {
-                continue;
+            let impossible = (0_u32..).zip(shares).filter(|(_, share)| **share <= 0.0);
+            let impossible: Vec<u32> = impossible.map(|(code, _)| code).collect();
+            if !impossible.is_empty() {
+                let name = domain.name(attribute).to_owned();
+                domain = domain.forbid([vec![(name, impossible)]])?;
             }
-            let name = domain.name(attribute).to_owned();
-            domain = domain.forbid([vec![(name, others)]])?;
-            given = Self::new(&domain, self.potentials().clone(), total)?;
+            let is_cut = shares.iter().any(|share| *share > 0.0 && *share < 1.0);
+            let tilted = if is_cut { Some(given.tilted(attribute, shares)?) } else { None };
+            let potentials = tilted.as_ref().unwrap_or(&given).potentials().clone();
+            given = Self::new(&domain, potentials, total)?;
         }
         Ok(given.into())
     }

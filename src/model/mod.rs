@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod ask;
+mod binned_numbers;
 mod blocks;
 mod complete;
 mod counts;
@@ -23,8 +24,9 @@ mod stored_support;
 mod weighted_support;
 
 pub use accuracy::{Accuracy, Basis, CountInterval};
-pub use ask::{Answer, AnswerRow, Question};
-pub(crate) use ask::{Spread, bin_mean};
+pub use ask::{Answer, AnswerInterval, AnswerRow, Question};
+pub use binned_numbers::LOOSE;
+pub(crate) use binned_numbers::{Spread, bin_mean};
 pub use blocks::Blocks;
 pub(crate) use blocks::check_rows;
 pub use distribution::{Distribution, Drawing, Model};

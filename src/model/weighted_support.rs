@@ -380,14 +380,16 @@ impl Distribution for WeightedSupport {
     }
 
     fn given(&self, evidence: &Evidence) -> Result<Model> {
-        let agrees = |record: &u32| {
+        let share = |record: u32| {
             let code = |attribute: usize| {
-                self.rows.column(attribute).and_then(|c| c.get(*record as usize)).unwrap_or(0)
+                self.rows.column(attribute).and_then(|c| c.get(record as usize)).unwrap_or(0)
             };
-            evidence.agrees(code)
+            evidence.share(code)
         };
-        let kept: Vec<u32> = (0..).take(self.weights.len()).filter(agrees).collect();
-        let weights: Vec<f64> = kept.iter().map(|record| self.weights[*record as usize]).collect();
+        let agreeing =
+            (0..).zip(&self.weights).map(|(record, weight)| (record, weight * share(record)));
+        let (kept, weights): (Vec<u32>, Vec<f64>) =
+            agreeing.filter(|(record, _)| share(*record) > 0.0).unzip();
         let share = weights.iter().sum::<f64>() / self.sum;
         if share <= 0.0 {
             return Err(impossible());

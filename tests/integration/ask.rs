@@ -72,10 +72,11 @@ fn answers_are_printed_as_text_and_csv() {
     let text = bench.succeed("ask --model model.json --mean age --quantile age=0.9 --by sex");
     assert!(text.contains("mean of age, by sex:") && text.contains("f (female)"), "{text}");
     let table = bench.succeed("ask --model model.json --marginal age --by sex --csv");
-    assert!(table.starts_with("question,sex,values,records,answer,basis,lower,upper\n"), "{table}");
+    let header = "question,sex,values,records,answer,basis,lower,upper,answer_lower,answer_upper\n";
+    assert!(table.starts_with(header), "{table}");
     assert_eq!(table.lines().count(), 1 + 2 * 5);
-    // Every pair or its errors were measured: the last three cells say what a count rests on, and its interval.
-    let last: Vec<&str> = table.lines().last().unwrap().rsplit(',').take(3).collect();
+    // What a count rests on, and its interval; shares have none of their own.
+    let last: Vec<&str> = table.lines().last().unwrap().rsplit(',').skip(2).take(3).collect();
     assert!(["measured", "model"].contains(&last[2]), "{table}");
     assert!(last[1].is_empty() == (last[2] == "model"), "no error was measured: {table}");
     assert!(table.contains("share of each age,m (male),65 to 98,"), "{table}");
@@ -83,10 +84,65 @@ fn answers_are_printed_as_text_and_csv() {
     bench.fail("ask --model model.json --mean sex", 3, "a numeric column or a date");
     bench.fail("ask --model model.json --quantile age", 2, "such as INCOME=0.9");
     bench.fail(
-        "ask --model model.json --mean age --given age=20",
+        "ask --model model.json --mean age --given age=120",
         3,
-        "whole bins; one goes from 18 to 29",
+        "numbers from 0 to below 99",
     );
+}
+
+#[test]
+fn questions_may_cut_bins() {
+    let bench = bench();
+    let whole = "ask --model model.json --mean age --quantile age=0.99 --share age=20..40";
+    let found = json(&bench, &format!("{whole} --given age=20..40"));
+    assert_eq!(found["cut_bins"], serde_json::json!(["age: 18 to 29", "age: 30 to 64"]));
+    let rows = |answer: usize| &found["answers"][answer]["rows"][0];
+    let number = |value: &Value| value.as_f64().unwrap();
+    let mean = number(&rows(1)["answer"]);
+    assert!((27.0..33.0).contains(&mean), "{found}");
+    assert!((number(&rows(2)["answer"]) - 40.0).abs() < 1e-9, "the largest age");
+    assert!((number(&rows(0)["answer"]) - 1.0).abs() < 1e-9, "all of them");
+    // The records that are given, by another way, and with the bins that are cut.
+    let other = json(&bench, whole);
+    let share = &other["answers"][0];
+    assert!((number(&share["rows"][0]["count"]) - number(&found["records"])).abs() < 1e-6);
+    assert_eq!(share["cut_bins"], found["cut_bins"]);
+    let interval = &share["rows"][0]["interval"];
+    // At least none, and at most all records of 18 to 64.
+    assert_eq!(number(&interval["lower"]).to_bits(), 0.0_f64.to_bits());
+    let adults = json(&bench, "ask --model model.json --share age=18..64");
+    assert!(number(&interval["upper"]) >= number(&adults["answers"][0]["rows"][0]["count"]));
+    let text = bench.succeed(&format!("{whole} --given age=20..40"));
+    assert!(text.contains("--given cuts bins (age: 18 to 29, age: 30 to 64)"), "{text}");
+    // What is drawn agrees with what is given.
+    bench.succeed("sample --model model.json --given age=20..40 --rows 300 --out given.csv");
+    let given = bench.read("given.csv");
+    let ages: Vec<u32> = given
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').nth(1).unwrap().parse().unwrap())
+        .collect();
+    assert!(ages.len() == 300 && ages.iter().all(|age| (20..41).contains(age)), "{given}");
+    // Intervals of statistics are about bins.
+    bench.fail(
+        "combine --model model.json --synthetic out.csv --share age=20..40",
+        3,
+        "cuts the bin 18 to 29 and the bin 30 to 64",
+    );
+}
+
+#[test]
+fn means_and_quantiles_have_intervals_or_say_why_not() {
+    let bench = bench();
+    let text = bench.succeed("ask --model model.json --mean age --median age");
+    assert_eq!(text.matches("; measured: ").count(), 2, "{text}");
+    // Three attributes were never measured together.
+    let text = bench.succeed("ask --model model.json --mean age --by sex,region");
+    assert_eq!(text.matches("; never measured together: no interval").count(), 6, "{text}");
+    let table = bench.succeed("ask --model model.json --mean age --csv");
+    let line: Vec<&str> = table.lines().nth(1).unwrap().split(',').collect();
+    let ends = [line[7], line[3], line[8]].map(|cell| cell.parse::<f64>().unwrap());
+    assert!(line[4] == "measured" && ends[0] < ends[1] && ends[1] < ends[2], "{table}");
 }
 
 #[test]
@@ -141,10 +197,13 @@ fn counts_have_intervals_from_measurements_and_from_measured_errors() {
         rows(1).iter().all(|row| row["basis"] == "model" && row["interval"]["upper"].is_number())
     );
     assert!(rows(2).iter().all(|row| row.get("interval").is_none()), "a mean");
+    assert!(rows(2).iter().all(|row| row["answer_interval"]["upper"].is_number()), "a mean");
     let text = bench.succeed("ask --model model.json --share sex=m");
     assert!(text.contains("records, measured: ") && text.contains(" to "), "{text}");
-    // Nothing was measured of the records that agree with evidence.
-    let given = bench.succeed("ask --model model.json --marginal region --given sex=m");
+    // Of the records that agree with evidence, what was measured together with it.
+    let given = bench.succeed("ask --model model.json --marginal sex --given sex=m");
+    assert!(given.contains(", measured: "), "{given}");
+    let given = bench.succeed("ask --model model.json --marginal sex,region --given age=..17");
     assert!(!given.contains("measured"), "{given}");
 }
 

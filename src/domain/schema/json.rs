@@ -173,6 +173,7 @@ impl RawSchema {
             self.columns.into_iter().map(|c| c.check(place)).collect::<Result<_>>()?;
         let missing = std::iter::once(self.na_token).chain(self.missing).collect();
         let rules = Rules::new(self.forbidden, self.functional_dependencies, self.unlikely);
+        let columns = rules.cutting(columns);
         let mut schema = Schema::checked(place, missing, columns, rules)?;
         schema.table = self.table.unwrap_or_default();
         schema.table.check(&format!("{place}, 'table'"))?;

@@ -60,6 +60,16 @@ impl Bins {
         Ok(Self { edges, integer, outside: Outside::Refuse, pieces: Vec::new() })
     }
 
+    /// Bins of parts of others, which were checked.
+    pub(super) fn of_parts(
+        edges: Vec<f64>,
+        integer: bool,
+        outside: Outside,
+        pieces: Vec<Piece>,
+    ) -> Self {
+        Self { edges, integer, outside, pieces }
+    }
+
     /// The same bins, with another meaning of values outside all of them.
     #[must_use]
     pub fn with_outside(mut self, outside: Outside) -> Self {

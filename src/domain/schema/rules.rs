@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::date::{date_of, days};
-use super::{Kind, SchemaColumn};
+use super::{Kind, NumberRange, SchemaColumn};
 use crate::error::{Error, Result};
 
 /// The rules of a schema, as written. Values are written as in the table; see `docs/guide/schema.md`.
@@ -149,6 +149,27 @@ impl Rules {
         self
     }
 
+    /// The columns, with bins cut where a rule's numbers begin and end inside them.
+    pub(super) fn cutting(&self, mut columns: Vec<SchemaColumn>) -> Vec<SchemaColumn> {
+        let forbidden = self.forbidden.iter().chain(self.unlikely.iter().map(|rule| &rule.values));
+        let dependent = self.functional_dependencies.iter();
+        let dependent =
+            dependent.flat_map(|rule| rule.map.values().map(|values| (&rule.to, values)));
+        let mut ends: BTreeMap<&String, Vec<f64>> = BTreeMap::new();
+        for (name, values) in forbidden.flatten().chain(dependent) {
+            if let Some(column) = columns.iter().find(|column| column.name == *name) {
+                ends.entry(name).or_default().extend(values.ends(column));
+            }
+        }
+        for column in &mut columns {
+            let ends = ends.get(&column.name).map_or(&[][..], Vec::as_slice);
+            if let Some(Kind::Numeric(bins) | Kind::Date(bins)) = &mut column.kind {
+                *bins = bins.cut_at(ends);
+            }
+        }
+        columns
+    }
+
     /// The rules whose attributes are all kept. A rule that lacks one does not restrict the others.
     pub(super) fn among(&self, kept: impl Fn(&str) -> bool) -> Self {
         let forbidden = self.forbidden.iter().filter(|rule| rule.keys().all(|name| kept(name)));
@@ -257,13 +278,47 @@ impl ValueSet {
         }
     }
 
-    fn codes(&self, at: &str, column: &SchemaColumn, na_token: &str) -> Result<Vec<u32>> {
-        let values = match self {
+    fn members(&self) -> &[OneValue] {
+        match self {
             Self::Several(values) => values.as_slice(),
             Self::One(value) => std::slice::from_ref(value),
+        }
+    }
+
+    /// The numbers at which the set begins and ends in a column of numbers or dates. A single whole number ends at the next one; of
+    /// real numbers it stands for its whole bin.
+    fn ends(&self, column: &SchemaColumn) -> Vec<f64> {
+        let Some(Kind::Numeric(bins) | Kind::Date(bins)) = &column.kind else {
+            return Vec::new();
         };
+        let range = |value: &OneValue| match value {
+            OneValue::Range(Range { from, below }) => {
+                let end = |end: &Option<End>, open: f64| end.as_ref().map_or(open, End::value);
+                let from = end(from, f64::NEG_INFINITY);
+                Some(NumberRange { from, below: end(below, f64::INFINITY) })
+            }
+            OneValue::Text(value) if bins.is_integer() => {
+                let text = match value {
+                    Value::String(text) => text.trim().to_owned(),
+                    Value::Number(number) => number.to_string(),
+                    _ => return None,
+                };
+                let number = match &column.kind {
+                    Some(Kind::Date(_)) => f64::from(days(&text)?),
+                    _ => text.parse().ok()?,
+                };
+                Some(NumberRange { from: number, below: number + 1.0 })
+            }
+            OneValue::Text(_) => None,
+        };
+        let ranges = NumberRange::joined(self.members().iter().filter_map(range).collect());
+        let ends = ranges.iter().flat_map(|range| [range.from, range.below]);
+        ends.filter(|end| end.is_finite()).collect()
+    }
+
+    fn codes(&self, at: &str, column: &SchemaColumn, na_token: &str) -> Result<Vec<u32>> {
         let mut codes = Vec::new();
-        for value in values {
+        for value in self.members() {
             match value {
                 OneValue::Range(range) => codes.extend(range.codes(at, column)?),
                 OneValue::Text(value) => codes.push(code(at, column, value, na_token)?),
@@ -285,24 +340,30 @@ impl Range {
                 expected,
             ))
         };
-        let inside = |start: f64, end: f64| start >= low && end <= high;
         match &column.kind {
             Some(Kind::Numeric(bins) | Kind::Date(bins)) => {
                 let edges = bins.edges();
-                if let Some(cut) = ends
-                    .into_iter()
-                    .flatten()
-                    .find(|end| !edges.iter().any(|edge| (edge - end).abs() < f64::EPSILON))
-                {
+                // Whole numbers from 15 and from 14.5 are the same.
+                let rounded = |x: f64| if bins.is_integer() { x.ceil() } else { x };
+                if let Some(cut) = ends.into_iter().flatten().find(|end| {
+                    let is_edge =
+                        |edge: &f64| (rounded(*edge) - rounded(*end)).abs() < f64::EPSILON;
+                    !edges.iter().any(is_edge)
+                }) {
+                    let (first, last) = (edges[0], edges[edges.len() - 1]);
+                    let some = &edges[..edges.len().min(8)];
                     let expected =
-                        format!("edges of its bins, such as {:?}", &edges[..edges.len().min(8)]);
+                        format!("edges of its bins, from {first} to {last}, such as {some:?}");
                     return wrong(format!("a range that ends at {cut}"), expected);
                 }
+                let (low, high) = (rounded(low), rounded(high));
+                let inside = |e: &[f64]| rounded(e[0]) >= low && rounded(e[1]) <= high;
                 let bins = (0..bins.count()).zip(edges.windows(2));
-                Ok(bins.filter(|(_, e)| inside(e[0], e[1])).map(|(code, _)| code).collect())
+                Ok(bins.filter(|(_, e)| inside(e)).map(|(code, _)| code).collect())
             }
             Some(Kind::Coded { size }) => {
-                Ok((0..*size).filter(|c| inside(f64::from(*c), f64::from(*c) + 1.0)).collect())
+                let inside = |code: f64| code >= low && code + 1.0 <= high;
+                Ok((0..*size).filter(|code| inside(f64::from(*code))).collect())
             }
             _ => wrong("a range".into(), "values: it is not a number".into()),
         }

@@ -175,13 +175,48 @@ fn unlikely_combinations_are_values_of_the_table_and_come_back_as_written() {
     assert_eq!(Schema::from_json(&schema.to_json().unwrap(), "again").unwrap(), schema);
     for (rule, expected) in [
         (r#"{"values": {}}"#, "unlikely combination 1"),
-        (r#"{"values": {"age": {"below": 20}, "job": ["a"]}}"#, "edges of its bins"),
+        (r#"{"values": {"age": {"below": 99}, "job": ["a"]}}"#, "edges of its bins, from 0 to 60"),
         (r#"{"values": {"age": {"below": 15}, "jobs": ["a"]}}"#, "'jobs', which is no attribute"),
         (r#"{"age": {"below": 15}}"#, "no `values` or `expected`"),
     ] {
         let error = with_unlikely(rule).unwrap_err().to_string();
         assert!(error.contains(expected), "{rule}: {error}");
     }
+}
+
+#[test]
+fn bins_are_cut_where_numbers_of_rules_end_inside_them() {
+    let schema = |rules: &str| {
+        let text = format!(
+            r#"{{"columns": [
+                {{"name": "age", "kind": "numeric", "edges": [0, 30, 60], "draw": [[0, 30, 90]]}},
+                {{"name": "day", "kind": "date", "edges": ["2024-01-01", "2024-03-01"]}},
+                {{"name": "pay", "kind": "numeric", "integer": false, "edges": [0, 10]}},
+                {{"name": "job", "kind": "categorical", "codes": ["a", "b"]}}], {rules}}}"#
+        );
+        Schema::from_json(&text, "schema.json").unwrap()
+    };
+    let edges = |schema: &Schema, name: &str| match &schema.column(name).unwrap().kind {
+        Some(Kind::Numeric(bins) | Kind::Date(bins)) => bins.edges().to_vec(),
+        _ => Vec::new(),
+    };
+    let found = schema(
+        r#""forbidden": [{"age": {"below": 15}, "job": ["a"]}, {"age": [40, 41, 42], "day": "2024-02-01"}],
+           "unlikely": [{"values": {"pay": {"from": 2.5}, "job": ["b"]}}],
+           "functional_dependencies": [{"from": "job", "to": "age", "map": {"b": {"from": 20}}}]"#,
+    );
+    assert_eq!(edges(&found, "age"), [0.0, 15.0, 20.0, 30.0, 40.0, 43.0, 60.0]);
+    assert_eq!(edges(&found, "day").len(), 4, "one day");
+    assert_eq!(edges(&found, "pay"), [0.0, 2.5, 10.0]);
+    let forbids = |age: u32, job: u32| {
+        let code = |attribute: usize| [age, 0, 0, job][attribute];
+        found.domain().structural_zeros().iter().any(|zero| zero.forbids(&found.domain(), code))
+    };
+    assert!(forbids(0, 0) && !forbids(1, 0) && forbids(0, 1) && forbids(1, 1) && !forbids(2, 1));
+    // As written, it is the same schema again.
+    assert_eq!(Schema::from_json(&found.to_json().unwrap(), "again").unwrap(), found);
+    let as_they_are = schema(r#""forbidden": [{"age": {"below": 30}, "job": ["a"]}]"#);
+    assert_eq!(edges(&as_they_are, "age"), [0.0, 30.0, 60.0]);
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::data::WholeTable;
 
 fn schema() -> Schema {
     let text = r#"{"na_token": "N", "columns": [
@@ -39,7 +40,6 @@ fn wrong_rules_are_refused_with_place_and_reason() {
         (r#"{"agee": ["1"]}"#, "unknown attribute 'agee' in rules.json, rule 'r'"),
         (r#"{"mar": ["x"]}"#, "rule 'r', attribute 'mar': 'x'"),
         (r#"{"mar": {"from": 1}}"#, "a list of values"),
-        (r#"{"age": {"to": 12}}"#, "cuts the bin [5, 15)"),
         (r#"{"kids": {"from": 9}}"#, "no value"),
         (r#"{"age": {"until": 15}}"#, "rules.json"),
         ("{}", "no attribute"),
@@ -48,4 +48,15 @@ fn wrong_rules_are_refused_with_place_and_reason() {
         assert!(error.contains(part), "{forbidden}: {error}");
     }
     assert!(EditRules::from_json(r#"{"rules": []}"#, "r", &schema()).is_err());
+}
+
+#[test]
+fn a_range_inside_a_bin_is_decided_by_the_numbers() {
+    let rules = rules(r#"{"age": {"to": 12}, "mar": ["m"]}"#).unwrap();
+    let text = "age,mar,kids\n11,m,0\n12,m,0\n3,s,0\n4,m,1\n";
+    let table = WholeTable::read_from(text.as_bytes(), "t.csv", &schema(), None).unwrap();
+    let found = rules.violations_of((&table.records).into(), table.numbers.as_ref()).unwrap();
+    assert_eq!((found.violating, found.rules[0].violations), (2, 2));
+    let error = rules.violations(&table.records).unwrap_err().to_string();
+    assert!(error.contains("rule 'r', attribute 'age'"), "{error}");
 }

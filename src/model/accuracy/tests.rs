@@ -37,16 +37,19 @@ fn measured_counts_are_the_precise_average_of_their_measurements() {
     let bounds = known.bounds(&domain(), &table(&[0], vec![39.0, 61.0])).unwrap();
     assert_eq!(bounds.basis, Basis::Measured);
     // Variances 9 and 3 · 4 = 12: weights 4/7 and 3/7.
-    let found = bounds.of(&[0]).unwrap();
+    let found = bounds.of(&[(0, 1.0)]).unwrap();
     near(found.estimate, (4.0 * 40.0 + 3.0 * 36.0) / 7.0);
     near(found.upper - found.estimate, TWO_SIDED * (36.0_f64 / 7.0).sqrt());
     // Two cells of independent noise.
-    let both = bounds.of(&[0, 1]).unwrap();
+    let both = bounds.of(&[(0, 1.0), (1, 1.0)]).unwrap();
     near(both.upper - both.estimate, TWO_SIDED * (72.0_f64 / 7.0).sqrt());
     // With dependent noise only the marginal itself counts, and sums may err together.
     let known = Accuracy { is_independent: false, is_laplace: true, ..known };
-    let found =
-        known.bounds(&domain(), &table(&[0], vec![39.0, 61.0])).unwrap().of(&[0, 1]).unwrap();
+    let found = known
+        .bounds(&domain(), &table(&[0], vec![39.0, 61.0]))
+        .unwrap()
+        .of(&[(0, 1.0), (1, 1.0)])
+        .unwrap();
     near(found.estimate, 100.0);
     near(found.upper - found.estimate, 2.0 * LAPLACE * 3.0);
     let other = known.bounds(&domain(), &table(&[1], vec![30.0, 33.0, 37.0])).unwrap();
@@ -76,11 +79,11 @@ fn intervals_of_measured_counts_cover_as_they_say() {
             let target = exact.project(&Clique::new(asked));
             let bounds = known.bounds(&domain(), &target).unwrap();
             for (cell, x) in target.values().iter().enumerate() {
-                let found = bounds.of(&[cell]).unwrap();
+                let found = bounds.of(&[(cell, 1.0)]).unwrap();
                 covered += f64::from(u8::from((found.lower..=found.upper).contains(x)));
                 count += 1.0;
             }
-            let (pair, sum) = ([0, 2], target.values()[0] + target.values()[2]);
+            let (pair, sum) = ([(0, 1.0), (2, 1.0)], target.values()[0] + target.values()[2]);
             let found = bounds.of(&pair).unwrap();
             covered += f64::from(u8::from((found.lower..=found.upper).contains(&sum)));
             count += 1.0;
@@ -108,16 +111,16 @@ fn predicted_counts_spread_as_the_measured_error_says() {
     let error: f64 =
         means.iter().map(|mean| Count::new(*mean, psi * mean.powf(POWER)).mean_deviation()).sum();
     near(error / 1000.0, 1.2 * 0.3);
-    let [large, small] = [0, 5].map(|cell| wide.of(&[cell]).unwrap());
+    let [large, small] = [0, 5].map(|cell| wide.of(&[(cell, 1.0)]).unwrap());
     assert!(large.lower < 350.0 && large.upper > 450.0, "{large:?}");
     assert!(small.lower == 0.0 && small.upper > 9.0, "{small:?}");
     // No sum errs by more than half the L1 error.
-    let all = wide.of(&[0, 1, 2, 3, 4, 5]).unwrap();
+    let all = wide.of(&[0, 1, 2, 3, 4, 5].map(|cell| (cell, 1.0))).unwrap();
     assert!((all.upper - all.lower) / 2.0 <= TWO_SIDED * 150.0 + 1e-9, "{all:?}");
     let narrow = known(0.01).bounds(&domain(), &target).unwrap();
     let Form::Predicted(Spread::Narrower { factor, .. }) = &narrow.form else { panic!("narrower") };
     assert!(*factor > 0.0 && *factor < 0.3, "{factor}");
-    let found = narrow.of(&[0]).unwrap();
+    let found = narrow.of(&[(0, 1.0)]).unwrap();
     near(found.upper - found.lower, 2.0 * TWO_SIDED * factor * 20.0);
 }
 
@@ -130,7 +133,7 @@ fn a_part_of_a_marginal_errs_by_no_more_than_the_whole_and_others_are_unknown() 
     };
     let of = |clique: &[usize], cells: usize| {
         let values = vec![100.0 / cells as f64; cells];
-        known.bounds(&domain(), &table(clique, values)).unwrap().of(&[0])
+        known.bounds(&domain(), &table(clique, values)).unwrap().of(&[(0, 1.0)])
     };
     let (own, part) = (of(&[0, 2], 8).unwrap(), of(&[0], 2).unwrap());
     assert!(own.upper > own.estimate && part.upper > part.estimate);

@@ -104,14 +104,56 @@ fn what_cannot_be_answered_is_refused() {
 }
 
 #[test]
-fn a_spread_is_the_mean_and_the_quartiles_of_the_counts() {
-    let (_, schema) = model();
-    let Some(crate::domain::Kind::Numeric(bins)) = &schema.column("age").unwrap().kind else {
-        panic!()
+fn means_by_their_own_column_are_those_of_its_bins() {
+    let found = answers(&["age"], &[Question::Mean("age".into())]);
+    let means: Vec<Option<f64>> = found[0].rows.iter().map(|row| row.answer).collect();
+    // The first bin has 0 six times and 4 twice; nobody without an age has a mean.
+    assert_eq!(means, [Some(1.0), Some(10.0), Some(15.5), None]);
+}
+
+/// What a release knows that measured sex x age, with noise of deviation 2.
+fn accuracy() -> Accuracy {
+    let values = vec![500.0, 0.0, 250.0, 125.0, 0.0, 375.0, 0.0, 0.0];
+    let measured = crate::measurement::Measurement::new(Clique::new([0, 1]), values, 2.0);
+    Accuracy { is_independent: true, ..Accuracy::of(&[measured]) }
+}
+
+#[test]
+fn answers_say_what_they_rest_on() {
+    let (model, schema) = model();
+    let ask = |accuracy: &Accuracy, given: &str, question: Question| {
+        let given = Evidence::parse(given, &schema).unwrap();
+        let asked = model.given(&given).unwrap();
+        let narrowed = given.narrowed(&schema).unwrap();
+        let found = asked.ask_with(&narrowed, &[], &[question], Some(accuracy), Some(&given));
+        found.unwrap().remove(0).rows.remove(0)
     };
-    // Four in the first bin: three at 0 and one at 4; three at 10.
-    let found = Spread::of(bins, &[4.0, 3.0, 0.0]).unwrap();
-    assert!((found.mean - 34.0 / 7.0).abs() < 1e-12, "{found:?}");
-    assert_eq!(found.quartiles.map(|q| q.to_string()), ["0", "4", "10"]);
-    assert_eq!(Spread::of(bins, &[0.0; 3]), None);
+    let mean = || Question::Mean("age".into());
+    let row = ask(&accuracy(), "sex=f", mean());
+    assert_eq!(row.basis, Some(Basis::Measured));
+    // 500 records with a mean of 1 and 250 of 15.5; the derivative of the mean by a count is its distance over 750.
+    let expected: f64 = (500.0 + 250.0 * 15.5) / 750.0;
+    let distances = [1.0 - expected, 10.0 - expected, 15.5 - expected].map(|x| x * x);
+    let half = 1.959_963_984_540_054 * 2.0 * distances.iter().sum::<f64>().sqrt() / 750.0;
+    let found = row.answer_interval.unwrap();
+    near(Some(found.lower), expected - half);
+    near(Some(found.upper), row.answer.unwrap().max(expected + half));
+    // Women of 11 to 14 are two fifths of a bin: at least none and at most all of its records agree.
+    let share = Question::Share(Evidence::parse("age=11..14", &schema).unwrap());
+    let row = ask(&accuracy(), "sex=f", share);
+    let found = row.interval.unwrap();
+    near(Some(found.estimate), 100.0);
+    near(Some(found.lower), 0.0);
+    near(Some(found.upper), 250.0 + 1.959_963_984_540_054 * 2.0);
+    // The median is 4 or less in 500 of 750 records.
+    let row = ask(&accuracy(), "sex=f", Question::Quantile("age".into(), 0.5));
+    let found = row.answer_interval.unwrap();
+    near(Some(found.lower), 0.0);
+    near(Some(found.upper), 9.0);
+    // One attribute alone was measured.
+    let measured = crate::measurement::Measurement::new(Clique::new([1]), vec![9.0; 4], 2.0);
+    let known = Accuracy { is_independent: true, ..Accuracy::of(&[measured]) };
+    let row = ask(&known, "sex=f", mean());
+    assert_eq!((row.basis, row.answer_interval), (Some(Basis::Model), None));
+    assert!(ask(&known, "", mean()).answer_interval.is_some());
 }

@@ -25,8 +25,8 @@ fn values_and_ranges_become_codes() {
     let schema = Schema::from_json(SCHEMA, "schema.json").unwrap();
     let codes = |text: &str| -> Vec<Vec<u32>> {
         let evidence = Evidence::parse(text, &schema).unwrap();
-        let of = |(_, flags): (usize, &[bool])| {
-            (0..).zip(flags).filter(|(_, flag)| **flag).map(|(code, _)| code).collect()
+        let of = |(_, shares): (usize, &[f64])| {
+            (0..).zip(shares).filter(|(_, share)| **share > 0.0).map(|(code, _)| code).collect()
         };
         evidence.iter().map(of).collect()
     };
@@ -45,11 +45,34 @@ fn values_and_ranges_become_codes() {
     refuse("sex=x", "one of f, m");
     refuse("sexx=f", "sexx");
     refuse("sex=f, sex=m", "twice");
-    refuse("age=20", "whole bins; one goes from 18 to 29");
     refuse("age=70..80", "numbers from 0 to below 65");
     refuse("age=abc", "a number or a range");
-    refuse("pay=0.5", "a range from one edge");
-    refuse("pay=0..1", "whole bins; one goes from 0.5 to below 2");
+    refuse("age=9..5", "numbers from 0 to below 65");
+    refuse("pay=0.5", "numbers that records are drawn with");
+}
+
+#[test]
+fn a_range_that_cuts_a_bin_has_a_share_of_it() {
+    let schema = Schema::from_json(SCHEMA, "schema.json").unwrap();
+    let parse = |text| Evidence::parse(text, &schema).unwrap();
+    let shares = |evidence: &Evidence| evidence.iter().next().unwrap().1.to_vec();
+    let adult = parse("age=21..40|missing");
+    assert_eq!(shares(&adult), [0.0, 0.75, 1.0, 10.0 / 34.0, 1.0]);
+    assert_eq!(adult.cut_bins(), ["age: 18 to 29", "age: 31 to 64"]);
+    assert_eq!(shares(&parse("age=20|21|22")), shares(&parse("age=20..22")));
+    assert_eq!(shares(&parse("day=2024-01-31..2024-02-29")), [1.0 / 31.0, 1.0]);
+    assert_eq!(shares(&parse("pay=0..1")), [1.0, 1.0 / 3.0]);
+    // What is said of codes needs whole bins.
+    let error = Evidence::of_whole_bins("age=21..40", &schema).unwrap_err().to_string();
+    assert!(error.contains("cuts the bin 18 to 29 and the bin 31 to 64"), "{error}");
+    assert!(Evidence::of_whole_bins("age=18..30", &schema).unwrap().cut_bins().is_empty());
+    // From a cut bin, only numbers that agree are drawn.
+    let narrowed = adult.narrowed(&schema).unwrap();
+    let Some(Kind::Numeric(bins)) = &narrowed.column("age").unwrap().kind else { panic!() };
+    let ends: Vec<(f64, f64)> = bins.pieces().iter().map(|p| (p.from, p.below)).collect();
+    assert_eq!(ends, [(21.0, 30.0), (31.0, 41.0)]);
+    let again = Evidence::parse("age=25..35", &narrowed).unwrap();
+    assert!((shares(&again)[1] - 5.0 / 9.0).abs() < 1e-4, "of the records that agreed before");
 }
 
 /// All kinds of models of three attributes.
@@ -86,26 +109,35 @@ fn every_kind_of_model_conditions_exactly() {
         let all = domain.everything();
         let whole = &model.marginals(std::slice::from_ref(&all)).unwrap()[0];
         let evidence = Evidence::new(&domain, [("b", vec![0, 2]), ("c", vec![1])]).unwrap();
-        let given = model.given(&evidence).unwrap();
-        let expected: Vec<f64> = (0_u32..12)
-            .zip(whole.values())
-            .map(|(cell, count)| if cell / 2 % 3 != 1 && cell % 2 == 1 { *count } else { 0.0 })
-            .collect();
-        let total: f64 = expected.iter().sum();
-        assert!((given.total() - total).abs() < 1e-5 * total, "{model:?}");
-        let found = given.marginals(&[all, Clique::new([2]), Clique::new([0, 2])]).unwrap();
-        for (found, expected) in found[0].values().iter().zip(&expected) {
-            assert!((found - expected).abs() < 1e-5 * total, "{model:?}");
-        }
-        assert!(found[1].values()[0].abs() < 1e-9 && found[2].values()[0].abs() < 1e-9);
-        // Drawn and refined records agree with the evidence.
-        let mut rng = ChaCha20Rng::seed_from_u64(1);
-        for drawing in [Drawing::Refined, Drawing::Independent] {
-            let rows =
-                given.rows(200, drawing, &vec![Clique::new([0, 1])].into(), &mut rng).unwrap();
-            for record in 0..200 {
-                let row = rows.row(record);
-                assert!(evidence.agrees(|attribute| row[attribute]), "{row:?}");
+        // A fifth of the records of the last value of b.
+        let mut cut = evidence.clone();
+        *cut.shares.get_mut(&1).unwrap() = vec![1.0, 0.0, 0.2];
+        for (evidence, share) in [(evidence, 1.0), (cut, 0.2)] {
+            let given = model.given(&evidence).unwrap();
+            let of_cell = |cell: u32| match (cell / 2 % 3, cell % 2) {
+                (0, 1) => 1.0,
+                (2, 1) => share,
+                _ => 0.0,
+            };
+            let expected: Vec<f64> =
+                (0..12).zip(whole.values()).map(|(cell, count)| of_cell(cell) * count).collect();
+            let total: f64 = expected.iter().sum();
+            assert!((given.total() - total).abs() < 1e-5 * total, "{model:?}");
+            let asked = [all.clone(), Clique::new([2]), Clique::new([0, 2])];
+            let found = given.marginals(&asked).unwrap();
+            for (found, expected) in found[0].values().iter().zip(&expected) {
+                assert!((found - expected).abs() < 1e-5 * total, "{model:?}");
+            }
+            assert!(found[1].values()[0].abs() < 1e-9 && found[2].values()[0].abs() < 1e-9);
+            // Drawn and refined records agree with the evidence.
+            let mut rng = ChaCha20Rng::seed_from_u64(1);
+            for drawing in [Drawing::Refined, Drawing::Independent] {
+                let refinement = vec![Clique::new([0, 1])].into();
+                let rows = given.rows(200, drawing, &refinement, &mut rng).unwrap();
+                for record in 0..200 {
+                    let row = rows.row(record);
+                    assert!(evidence.agrees(|attribute| row[attribute]), "{row:?}");
+                }
             }
         }
         let same = model.given(&Evidence::default()).unwrap().total();

@@ -275,27 +275,24 @@ impl Distribution for Products {
         Ok(Dataset::new(self.domain.clone(), columns.collect::<jointly_pgm::Result<_>>()?)?)
     }
 
-    /// A component agrees with the evidence with the product of its probabilities of the possible values. These are the
-    /// new weights, and the probabilities of the possible values are divided by their sum.
+    /// A component agrees with the evidence with the sum of its probabilities of the values, each times the share of these
+    /// records that agrees. These sums are factors of the weights, and of each the summands are the new probabilities.
     fn given(&self, evidence: &Evidence) -> Result<Model> {
         let mut given = self.probabilities.clone();
         let equal = || vec![1.0 / self.components() as f64; self.components()];
         let mut weights = self.weights.clone().unwrap_or_else(equal);
         let ranges = value_ranges(&self.domain);
-        for (attribute, possible) in evidence.iter() {
+        for (attribute, shares) in evidence.iter() {
             let Some(range) = ranges.get(attribute) else { continue };
             for (mut component, weight) in given.columns_mut().into_iter().zip(&mut weights) {
-                let own = component.iter_mut().skip(range.start).zip(possible);
-                let sum: f64 =
-                    own.filter(|(_, possible)| **possible).map(|(p, _)| f64::from(*p)).sum();
+                let own = component.iter_mut().skip(range.start).zip(shares);
+                let sum: f64 = own.map(|(p, share)| f64::from(*p) * share).sum();
                 *weight *= sum;
-                for (p, possible) in component.iter_mut().skip(range.start).zip(possible) {
-                    *p = match sum > 0.0 {
-                        true if *possible => f32::of(f64::from(*p) / sum),
-                        true => 0.0,
-                        // The component has no weight any more; its numbers remain a distribution.
-                        false => *p,
-                    };
+                // Otherwise the component has no weight any more; its numbers remain a distribution.
+                if sum > 0.0 {
+                    for (p, share) in component.iter_mut().skip(range.start).zip(shares) {
+                        *p = f32::of(f64::from(*p) * share / sum);
+                    }
                 }
             }
         }
