@@ -92,8 +92,10 @@ pub(crate) fn rules(bytes: &[u8]) {
         return;
     };
     let table = Dataset::from_rows(schema.domain(), &[[0, 1, 2], [1, 3, 0]]).expect("valid");
-    let found = rules.violations(&table).expect("a table of the schema");
-    assert!(found.violating <= 2);
+    // A range that cuts a bin needs the numbers of a table.
+    if let Ok(found) = rules.violations(&table) {
+        assert!(found.violating <= 2);
+    }
 }
 
 /// A model, from which records are then drawn.

@@ -96,7 +96,7 @@ class Release:
 
     @property
     def errors(self) -> dict[str, Any] | None:
-        """The measured errors of the released records, with 95 % intervals; ``None`` without ``error_share``."""
+        """The measured errors of the released records, with 95 % intervals; ``None`` if ``error_share`` was 0."""
         errors: dict[str, Any] | None = json.loads(self.ledger.to_json()).get("errors")
         return errors
 

@@ -46,7 +46,7 @@ class Synthesizer:
     column that identifies units of privacy such as households; ``max_records``: the most rows of one that count. ``seed``:
     repeats the noise; the release is then **not private**. ``ledger``: a file that always says what was spent, even when the process
     is killed. ``ledger_from``: a ledger whose entries count against the budget.
-    ``error_share``: the share of the budget that measures the errors of the released records, such as 0.05. ``compress``: the
+    ``error_share``: the share of the budget that measures the errors of the released records, 0.05 by default; 0 for none. ``compress``: the
     share that finds rare values of attributes with many, such as 0.1, to merge them for the fit; the records have all of them.
     ``overwrite``: whether a ``ledger`` file that exists is replaced; otherwise it is refused before anything is spent.
     ``weight="PWGTP"``, ``totals=["age=age.csv"]`` and ``emit="weighted"`` make a release of the population that weighted rows
@@ -242,7 +242,7 @@ class Synthesizer:
         return returned(native.sample(records, seed, None, True, False, labels), kind or self._kind)
 
     def released(self, *, labels: bool = False, kind: str | None = None) -> Any:
-        """The records that :meth:`fit` drew. If ``error_share`` was given, their errors were measured: publish these.
+        """The records that :meth:`fit` drew. Their errors were measured, unless ``error_share`` is 0: publish these.
 
         ``labels`` and ``kind`` as for :meth:`sample`, which draws others.
 

@@ -31,10 +31,9 @@ struct Marginal<'a> {
 pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     let mut inputs = vec![("--private", &*args.private), ("--schema", &*args.schema)];
     inputs.extend(args.spend.ledger_from.iter().map(|path| ("--ledger-from", &**path)));
-    let mut outputs = vec![("--out", &*args.out)];
-    outputs.extend(args.spend.ledger.iter().map(|path| ("--ledger", &**path)));
+    let spending = Spending::new("answer", &args.spend, &args.out)?;
+    let outputs = [("--out", &*args.out), ("--ledger", &*spending.ledger)];
     let _reserved = reserve_files(&inputs, &outputs, console.existing)?;
-    let spending = Spending::new("answer", &args.spend)?;
     run::check_parameters(&args.mechanism)?;
     let entry = mechanism::find(&args.mechanism.mechanism)?;
     let answerer = entry.build_answerer(&args.mechanism.parameters)?;

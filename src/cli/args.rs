@@ -5,6 +5,7 @@ mod bins;
 mod combine;
 mod count;
 mod evaluate;
+mod examples;
 mod explain;
 mod fit;
 mod global;
@@ -72,47 +73,66 @@ read standard input); progress, warnings and errors go to standard error.";
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Generate an example private and public table, run a complete synthesis on them, and write a report
+    #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),
     /// Create a synthetic table from a private table, with the help of public tables
+    #[command(after_help = examples::SYNTH)]
     Synth(Box<JobArgs>),
     /// Answer a workload of marginals with noise, without a model, and report the size of the noise
+    #[command(after_help = examples::ANSWER)]
     Answer(AnswerArgs),
     /// Compare a synthetic table with the real one; the result is NOT private
+    #[command(after_help = examples::EVALUATE)]
     Evaluate(Box<EvaluateArgs>),
     /// Bound the smallest error that any weighting of a public table's rows can reach; NOT private without --epsilon
+    #[command(after_help = examples::MIXTURE_ERROR)]
     MixtureError(Box<MixtureErrorArgs>),
     /// Show which public tables to trust, and for which marginals; a later synth can count the cost
+    #[command(after_help = examples::TRUST)]
     Trust(Box<TrustArgs>),
     /// Release shares of records below any number in columns of real values, with brackets; ask answers from the release
+    #[command(after_help = examples::THRESHOLDS)]
     Thresholds(ThresholdsArgs),
     /// Compare mechanisms across data sets, budgets and seeds; the results are NOT private
+    #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
     /// Execute one run of a comparison, from standard input to standard output
     #[command(hide = true)]
     CompareRun,
     /// Choose a mechanism's parameters on public tables alone; reads no private table and spends nothing
+    #[command(after_help = examples::TUNE)]
     Tune(Box<TuneArgs>),
     /// Show what accuracy a budget buys, without reading any data
+    #[command(after_help = examples::PLAN)]
     Plan(PlanArgs),
     /// Convert between (epsilon, delta) and rho
+    #[command(after_help = examples::BUDGET)]
     Budget(BudgetArgs),
     /// Fit a model to published, rounded, suppressed or noisy tables, and draw records; reads no private row
+    #[command(after_help = examples::FIT)]
     Fit(Box<FitArgs>),
     /// Draw records from a saved model; costs no privacy
+    #[command(after_help = examples::SAMPLE)]
     Sample(SampleArgs),
     /// Answer questions from a saved model: marginals, shares, means, quantiles; spends no privacy
+    #[command(after_help = examples::ASK)]
     Ask(AskModelArgs),
     /// Estimates, intervals and tests from a released table and its replicates; spends no privacy
+    #[command(after_help = examples::COMBINE)]
     Combine(CombineArgs),
     /// Draft a schema from a public table or a data dictionary, never from private rows
+    #[command(after_help = examples::SCHEMA)]
     Schema(SchemaArgs),
     /// Explain an error, by its name or exit code, or a term such as epsilon
+    #[command(after_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
     /// Print a script that completes this program's commands and flags in a shell
+    #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),
     /// Print the manual page
     Man,
     /// Find bins of numbers, and categories, that follow the private rows; costs privacy
+    #[command(after_help = examples::BINS)]
     Bins(Box<BinsArgs>),
 }
 
@@ -242,7 +262,8 @@ pub(super) struct SpendArgs {
     /// Seed for a reproducible run; the result is then NOT private
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(super) seed: Option<u64>,
-    /// Output file for the ledger: every privacy cost, as JSON, for --ledger-from
+    /// Output file for the ledger: every privacy cost, as JSON, for --ledger-from [default: OUT.ledger.json, or
+    /// jointly.ledger.json where the result is printed]
     #[arg(long, value_name = "FILE")]
     pub(super) ledger: Option<PathBuf>,
 }
@@ -285,6 +306,9 @@ pub(super) struct PlanArgs {
     /// Privacy budget: delta, between 0 and 1
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(super) delta: f64,
+    /// Share of the budget that measures the errors of the synthetic table, as for synth; 0 for none
+    #[arg(long, value_name = "SHARE", default_value_t = 0.05, allow_negative_numbers = true)]
+    pub(super) error_share: f64,
     /// Ledger written by another command; its cost counts against the budget
     #[arg(long, value_name = "FILE")]
     pub(super) ledger_from: Option<PathBuf>,
@@ -334,8 +358,8 @@ pub(super) struct SampleArgs {
     /// A model saved by synth
     #[arg(long, value_name = "FILE")]
     pub(super) model: PathBuf,
-    /// Number of records to draw
-    #[arg(long, value_name = "N", value_parser = count, required_unless_present = "complete", allow_negative_numbers = true)]
+    /// Number of records to draw [default: the number that the model represents]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(super) rows: Option<u64>,
     /// Output file for the table: CSV, compressed with gzip if the name ends in .gz; with --parts, the folder
     #[arg(long, value_name = "FILE")]

@@ -13,11 +13,10 @@ use super::format::{counted, short};
 use super::spend::Spending;
 
 pub(super) fn run(args: &BinsArgs, console: Console) -> Outcome {
-    let mut spending = Spending::new("bins", &args.spend)?;
+    let mut spending = Spending::new("bins", &args.spend, &args.out)?;
     let mut inputs = vec![("--private", &*args.private), ("--schema", &*args.schema)];
     inputs.extend(spending.earlier.iter().map(|path| ("--ledger-from", *path)));
-    let mut outputs = vec![("--out", &*args.out)];
-    outputs.extend(spending.ledger.iter().map(|path| ("--ledger", *path)));
+    let outputs = [("--out", &*args.out), ("--ledger", &*spending.ledger)];
     let _reserved = reserve_files(&inputs, &outputs, console.existing)?;
     let schema = Schema::read(&args.schema)?;
     let mut job = PaidSchema::new(&schema, &args.columns, &args.categories)?;

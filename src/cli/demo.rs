@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use jointly::data::{Dataset, Labels, draft_unlikely, write_csv_file, write_text};
 use jointly::demo::{self, Generator};
-use jointly::error_bars::MeasuredErrors;
 use jointly::evaluation::WorkloadError;
+use jointly::report::in_words;
 use jointly::synthesis::{PublicFile, Synthesized, check_files};
 use jointly::{Error, Job};
 use serde_json::json;
@@ -153,7 +153,7 @@ Files in {folder}:
   synthetic.csv, model.json                        what came out
   ledger.json, report.html, report.json            what was spent on what; look at report.html first
 ",
-            measured = release.errors().map_or_else(String::new, MeasuredErrors::sentence),
+            measured = release.errors().map_or_else(String::new, in_words),
             published = release.public_trust.as_ref().map_or("a fit", |trust| trust.published),
             records = grouped(done.rows.records() as u64),
             attributes = done.rows.domain().len(),

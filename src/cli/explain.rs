@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use jointly::data::nearest;
-use jointly::mechanism::CATALOGUE;
+use jointly::mechanism::{self, CATALOGUE, PublicTables};
 
 use super::args::ExplainArgs;
 use super::console;
@@ -25,17 +25,38 @@ pub(super) fn run(args: &ExplainArgs) -> Outcome {
         return console::result(&list(&entries));
     }
     let asked = args.name.join(" ");
-    if let Some(entry) = find(&entries, &asked) {
-        return console::result(&format!("{}\n\n{}\n", entry.names.join(", "), entry.text));
-    }
-    if let Some(entry) = CATALOGUE.iter().find(|entry| entry.name == plain(&asked)) {
-        let text = format!(
-            "{}\n\nA mechanism: {}. Its steps: jointly plan --mechanism {}\n",
-            entry.name, entry.summary, entry.name
-        );
-        return console::result(&text);
-    }
-    Err(unknown(&entries, &asked))
+    let Some(entry) = find(&entries, &asked) else { return Err(unknown(&entries, &asked)) };
+    let mechanism = CATALOGUE.iter().find(|mechanism| mechanism.name == entry.names[0]);
+    let facts = mechanism.map_or_else(String::new, facts);
+    console::result(&format!("{}\n\n{}\n{facts}", entry.names.join(", "), entry.text))
+}
+
+/// What the catalogue says of a mechanism.
+fn facts(entry: &mechanism::Entry) -> String {
+    let public = match entry.public_tables {
+        PublicTables::Unused => "not used",
+        PublicTables::Used => "used if there are any",
+        PublicTables::Needed => "needed",
+    };
+    let is = |yes: bool| if yes { "yes" } else { "no" };
+    let defaults = entry.defaults().unwrap_or_default();
+    let flags: Vec<String> = defaults.keys().map(|name| format!("--{name}")).collect();
+    format!(
+        "\n\
+         public tables      {public}\n\
+         spends budget      {}\n\
+         uses the workload  {}\n\
+         checkpoints        {}\n\
+         small domains only {}\n\
+         parameters         {}\n\
+         its steps          jointly plan --mechanism {}\n",
+        is(entry.spends),
+        is(entry.uses_workload),
+        is(entry.resumes),
+        is(entry.needs_small_domain),
+        flags.join(" "),
+        entry.name,
+    )
 }
 
 /// The entries of the text, in its order: `### name, name` and what follows, below `## part`.
@@ -87,9 +108,7 @@ fn list(entries: &[Entry]) -> String {
 fn unknown(entries: &[Entry], asked: &str) -> Failure {
     let asked = plain(asked);
     let names: Vec<&str> = entries.iter().flat_map(|entry| entry.names.iter().copied()).collect();
-    let mechanisms = CATALOGUE.iter().map(|entry| entry.name);
-    let mut alike: Vec<&str> =
-        nearest(&asked, names.iter().copied().chain(mechanisms)).into_iter().collect();
+    let mut alike: Vec<&str> = nearest(&asked, names.iter().copied()).into_iter().collect();
     let parts = |name: &&&str| asked.len() >= 3 && plain(name).contains(&asked);
     alike.extend(
         names

@@ -14,7 +14,7 @@ use jointly::trust::{MixtureRelease, NoisyMixtureError};
 use serde::Serialize;
 
 use super::args::MixtureErrorArgs;
-use super::console::{self, Console};
+use super::console::{self, Console, beside};
 use super::failure::Outcome;
 use super::format::{duration, grouped, short};
 use super::spend::Spending;
@@ -63,9 +63,11 @@ pub(super) fn run(args: &MixtureErrorArgs, console: Console) -> Outcome {
             Some(_) => MixtureRelease { tolerance: found, ..MixtureRelease::default() }.check()?,
         }
     }
+    let out = Path::new("-");
+    let ledger = args.ledger.clone().unwrap_or_else(|| beside(out, "ledger.json"));
     let outputs = [
-        ("the result", Some(Path::new("-"))),
-        ("--ledger", args.ledger.as_deref()),
+        ("the result", Some(out)),
+        ("--ledger", budget.map(|_| &*ledger)),
         ("--mixture", args.mixture.as_deref()),
     ];
     let outputs: Vec<(&str, &Path)> =
@@ -85,7 +87,7 @@ pub(super) fn run(args: &MixtureErrorArgs, console: Console) -> Outcome {
         unit: PrivacyUnit::of_record(args.neighbors),
         earlier: None,
         seed: args.seed,
-        ledger: args.ledger.as_deref(),
+        ledger,
     };
     let private = spending.read(&args.private, &schema, console)?;
     release(args, console, &spending, support, &private, &workload)

@@ -64,6 +64,10 @@ struct Plan {
     delta: f64,
     /// What a run may spend: what an earlier ledger leaves of the budget.
     rho: f64,
+    /// The share of it that measures the errors of the released table; the run has the rest.
+    error_share: f64,
+    /// Half the width of the interval of the mean error, an L1 distance.
+    error_half_width: Option<f64>,
     /// What the earlier ledger has spent of ρ and of δ.
     earlier_rho: f64,
     earlier_delta: f64,
@@ -107,7 +111,13 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
     };
     let relation = args.neighbors;
     let earlier = args.ledger_from.as_deref().map(LedgerFile::read).transpose()?;
-    let (budget, rho) = budget.left_after(relation, earlier.as_ref())?;
+    let (budget, whole) = budget.left_after(relation, earlier.as_ref())?;
+    if !(0.0..1.0).contains(&args.error_share) {
+        let expected = "expected from 0 to below 1";
+        return Err(Failure::usage(format!("--error-share is {}, {expected}", args.error_share)));
+    }
+    // Those of a run come out of what its errors leave.
+    let (of_errors, rho) = whole.fraction(args.error_share)?;
     let records = args.records;
     let about = PlanFor { domain: &domain, workload: &workload, relation, rho, records };
     let run = mechanism.plan(&about)?;
@@ -131,6 +141,10 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
         mixture_error: args.mixture_error.unwrap_or(0.0),
         failure: 0.05,
     });
+    plan.rho = whole.to_f64();
+    plan.error_share = args.error_share;
+    plan.error_half_width =
+        (args.error_share > 0.0).then(|| half_width(relation, of_errors.to_f64()) / records as f64);
     if let Some(earlier) = &earlier {
         plan.earlier_rho = earlier.ledger.spent().to_f64();
         plan.earlier_delta = earlier.ledger.delta_spent();
@@ -138,6 +152,14 @@ pub(super) fn run(args: &PlanArgs) -> Outcome {
     plan.runs = args.tables.unwrap_or(0).saturating_add(1);
     plan.worst_case = bound.map(ReweightingBound::worst_case).transpose()?;
     if args.json { console::json_result(&plan) } else { console::result(&plan.text()) }
+}
+
+/// Half the width of the 95 % interval of the mean error of a workload, in counts: the mean of k errors, measured as one vector
+/// with Gaussian noise, has that of a single one whatever k is (`docs/guide/error-bars.md`).
+fn half_width(relation: NeighboringRelation, rho: f64) -> f64 {
+    const QUANTILE: f64 = 1.96;
+    let sensitivity = if relation.has_public_total() { 2.0 } else { 1.0 };
+    QUANTILE * sensitivity / (2.0 * rho).sqrt()
 }
 
 /// The domain and the workload of a run with a survey weight, and how many cliques were left out.
@@ -212,6 +234,8 @@ impl Plan {
             epsilon: budget.epsilon(),
             delta: budget.delta(),
             rho: about.rho.to_f64(),
+            error_share: 0.0,
+            error_half_width: None,
             earlier_rho: 0.0,
             earlier_delta: 0.0,
             relation: about.relation,
@@ -249,6 +273,10 @@ impl Plan {
             row("  spent by the earlier ledger", format!("rho {}{delta}", short(self.earlier_rho)));
         }
         row("  as rho", short(self.rho));
+        if let Some(half) = self.error_half_width {
+            row("  to measure the errors of the table", percent(self.error_share));
+            row("  half width of the mean error (0 to 2)", short(half));
+        }
         row("Neighboring tables", self.relation.to_string());
         row("Mechanism", self.mechanism.to_owned());
         row("Rounds, at most", self.run.rounds.to_string());

@@ -5,6 +5,7 @@ use std::time::Instant;
 use jointly::Job;
 use jointly::mechanism;
 use jointly::privacy::PrivacyUnit;
+use jointly::report::in_words;
 use jointly::synthesis::Synthesized;
 use serde_json::json;
 
@@ -71,6 +72,11 @@ pub(super) fn spent_share(done: &Synthesized) -> String {
     percent((share * 1e4).round() / 1e4)
 }
 
+/// What is said of errors that were not measured.
+fn not_measured() -> String {
+    "not measured: --error-share 0.05 does so, for 5 % of the budget".to_owned()
+}
+
 fn summary(job: &Job, done: &Synthesized, seconds: f64, console: Console) {
     let release = &done.release;
     let (spent, limit) = (release.ledger.spent(), release.ledger.limit());
@@ -90,14 +96,22 @@ fn summary(job: &Job, done: &Synthesized, seconds: f64, console: Console) {
     let units = done.units.as_ref().map(|numbers| numbers.last().map_or(0, |last| last + 1));
     let in_units =
         units.map_or_else(String::new, |units| format!(" in {} units", grouped(units.into())));
+    let did =
+        format!("{} records{in_units}{tables} from {from}", grouped(done.rows.records() as u64));
+    let budget = match (job.epsilon, job.delta) {
+        (Some(epsilon), Some(delta)) => format!(" (epsilon {epsilon}, delta {delta:e})"),
+        (Some(epsilon), None) => format!(" (epsilon {epsilon})"),
+        _ => String::new(),
+    };
     let text = format!(
-        "{out}: {} records{in_units}{tables} from {from}; {} of rho {} spent{}{}; {}",
-        grouped(done.rows.records() as u64),
+        "What it did    {did}: {out}\n\
+         What it spent  {} of rho {}{budget}{}; {}\n\
+         How good       {}",
         spent_share(done),
         short(limit.to_f64()),
         ledger.map_or_else(String::new, |path| format!(", as {} says", path.display())),
-        release.errors().map_or_else(String::new, |errors| format!("; {}", errors.sentence())),
         duration(seconds),
+        release.errors().map_or_else(not_measured, in_words),
     );
     let facts = json!({
         "mean_error": release.errors().map(|errors| errors.mean),

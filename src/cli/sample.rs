@@ -14,7 +14,7 @@ use serde_json::json;
 use super::args::SampleArgs;
 use super::console::{self, Console};
 use super::failure::{Failure, Outcome};
-use super::format::counted;
+use super::format::{counted, grouped};
 use super::run::rows;
 
 pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
@@ -43,12 +43,13 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     if let Some(evidence) = &evidence {
         file = file.given(evidence)?;
     }
+    let records = args.rows.map_or_else(|| expected(&file), Ok)?;
     if let Some(name) = args.parts {
-        return parts(&file, name, seed, args, console);
+        return parts(&file, name, records, seed, args, console);
     }
     if let Some(units) = &file.linked {
         file.check_units(evidence.as_ref())?;
-        let records = rows(args.rows.unwrap_or(0))?;
+        let records = rows(records)?;
         let drawn = file.model.rows(records, args.draw, &file.refinement(), &mut rng)?;
         let LinkedRows { rows, numbers } = file.model.link(&drawn, units, &mut rng)?;
         let table = UnitTable { rows: &rows, numbers: &numbers, units };
@@ -58,13 +59,17 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     }
     let (kept, schema) = file.written()?;
     let refinement = file.refinement();
-    let blocks = file.model.blocks(args.rows.unwrap_or(0), args.draw, &refinement, &mut rng)?;
+    let blocks = file.model.blocks(records, args.draw, &refinement, &mut rng)?;
     let seed = rng.next_u64();
     // Fewer than asked for if the reader of a pipe leaves early.
     let mut drawn = 0;
     let blocks = blocks.map(|block| {
         let block = block?.into_selected(&kept)?;
         drawn += block.records() as u64;
+        if drawn < records {
+            let text = format!("{} of {}", grouped(drawn), counted(records, "record"));
+            console.note("drawn", &text, json!({ "records": drawn, "of": records }));
+        }
         Ok(block)
     });
     write_csv_blocks(&args.out, blocks, &schema, args.labels, seed)?;
@@ -72,10 +77,25 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     Ok(())
 }
 
+/// The number of records that the model represents.
+fn expected(file: &ModelFile) -> Outcome<u64> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "files hold at most 2^32"
+    )]
+    let records = file.model.total().round() as u64;
+    if records > 0 {
+        return Ok(records);
+    }
+    Err(Failure::usage("the model expects no such record, expected --rows"))
+}
+
 /// Writes the records in parts.
 fn parts(
     file: &ModelFile,
     form: PartForm,
+    records: u64,
     seed: u64,
     args: &SampleArgs,
     console: Console,
@@ -87,7 +107,6 @@ fn parts(
     if args.out == Path::new("-") {
         return Err(Failure::usage("--out is -, expected a folder for --parts"));
     }
-    let records = args.rows.unwrap_or(0);
     let (_, schema) = file.written()?;
     let refinement = file.refinement();
     let parts = Parts {

@@ -1,6 +1,6 @@
 //! Common code of commands that spend budget but create no table.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jointly::data::{CountPlan, Sides, count_private_file, count_private_sides, read_private_csv};
 use jointly::domain::Schema;
@@ -10,7 +10,7 @@ use jointly::synthesis::warn_of_budget;
 use serde_json::json;
 
 use super::args::SpendArgs;
-use super::console::Console;
+use super::console::{Console, beside};
 use super::failure::Outcome;
 use super::interrupt::{self, Told};
 use super::progress::Progress;
@@ -24,14 +24,17 @@ pub(super) struct Spending<'a> {
     /// A ledger whose cost counts against the budget.
     pub(super) earlier: Option<&'a Path>,
     pub(super) seed: Option<u64>,
-    pub(super) ledger: Option<&'a Path>,
+    /// Where the ledger is written.
+    pub(super) ledger: PathBuf,
 }
 
 impl<'a> Spending<'a> {
-    pub(super) fn new(command: &'static str, args: &'a SpendArgs) -> Outcome<Self> {
+    /// `out`: the result, beside which the ledger is written unless it has a place of its own.
+    pub(super) fn new(command: &'static str, args: &'a SpendArgs, out: &Path) -> Outcome<Self> {
         let budget = Budget::approximate(args.epsilon, args.delta)?;
         let (unit, earlier) = (run::unit(&args.unit)?, args.ledger_from.as_deref());
-        Ok(Self { command, budget, unit, earlier, seed: args.seed, ledger: args.ledger.as_deref() })
+        let ledger = args.ledger.clone().unwrap_or_else(|| beside(out, "ledger.json"));
+        Ok(Self { command, budget, unit, earlier, seed: args.seed, ledger })
     }
 
     /// Reads the private table.
@@ -88,21 +91,15 @@ impl<'a> Spending<'a> {
         let mut curator = curator.map_err(|error| error.in_file_of(self.earlier))?;
         let earlier = curator.spent();
         // Nothing is shown before the ledger is written.
-        interrupt::begin(Told::new(self.ledger, None));
+        interrupt::begin(Told::new(Some(&self.ledger), None));
         let result = spend(&mut curator);
         let spent = curator.spent();
         if spent == earlier {
             return Ok(result?);
         }
-        let place = self.ledger.map(Path::display);
-        if let Some(path) = self.ledger {
-            LedgerFile::new(self.command, Some(self.budget), &curator).write(path)?;
-        }
+        LedgerFile::new(self.command, Some(self.budget), &curator).write(&self.ledger)?;
         interrupt::spent_at_once(spent, curator.ledger().limit());
-        let file = place.map_or_else(
-            || "no ledger was asked for (--ledger FILE)".to_owned(),
-            |path| format!("it is recorded in {path}"),
-        );
+        let file = format!("it is recorded in {}", self.ledger.display());
         if result.is_err() {
             console.warning(&format!("rho = {spent} was spent before the failure; {file}"));
         } else {

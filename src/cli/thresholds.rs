@@ -26,7 +26,7 @@ pub(super) fn run(args: &ThresholdsArgs, console: Console) -> Outcome {
 }
 
 fn release(args: &ThresholdsReleaseArgs, console: Console) -> Outcome {
-    let spending = Spending::new("thresholds", &args.spend)?;
+    let spending = Spending::new("thresholds", &args.spend, &args.out)?;
     if args.is_of_half_planes() {
         return release_half_planes(args, &spending, console);
     }
@@ -111,8 +111,7 @@ fn reserved(
     let mut inputs = vec![("--private", &*args.private)];
     inputs.extend(args.public.iter().map(|path| ("--public", &**path)));
     inputs.extend(spending.earlier.iter().map(|path| ("--ledger-from", *path)));
-    let mut outputs = vec![("--out", &*args.out)];
-    outputs.extend(spending.ledger.iter().map(|path| ("--ledger", *path)));
+    let outputs = [("--out", &*args.out), ("--ledger", &*spending.ledger)];
     let reserved = reserve_files(&inputs, &outputs, console.existing)?;
     check_public_files(&args.private, args.public.iter().map(|path| &**path))?;
     console.not_private(args.spend.seed);

@@ -17,7 +17,7 @@ use super::format::{grouped, short};
 use super::spend::Spending;
 
 pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
-    let spending = Spending::new("trust", &args.spend)?;
+    let spending = Spending::new("trust", &args.spend, Path::new("-"))?;
     let trust = Trust {
         mixture_share: args.mixture_share,
         cells: args.cells,
@@ -32,8 +32,7 @@ pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
     let mut inputs = vec![("--private", &*args.private), ("--schema", &*args.schema)];
     inputs.extend(files.iter().map(|file| ("--public", &*file.path)));
     inputs.extend(spending.earlier.iter().map(|path| ("--ledger-from", *path)));
-    let mut outputs = vec![("the result", Path::new("-"))];
-    outputs.extend(spending.ledger.iter().map(|path| ("--ledger", *path)));
+    let outputs = [("the result", Path::new("-")), ("--ledger", &*spending.ledger)];
     let _reserved = reserve_files(&inputs, &outputs, console.existing)?;
     check_public_files(&args.private, files.iter().map(|file| &*file.path))?;
     console.not_private(args.spend.seed);

@@ -214,18 +214,25 @@ impl MeasuredErrors {
     /// The mean error in words: `the mean error over the workload is 0.160 ± 0.003 (95 %, measured privately)`, with what it
     /// leaves out.
     pub fn sentence(&self) -> String {
-        let (estimate, Interval { lower, upper, .. }) = (self.mean.shown(), self.mean);
-        let found = if lower > 0.0 {
-            format!(
-                "{} \u{b1} {}",
-                fixed(estimate, upper - estimate),
-                fixed(upper - estimate, upper - estimate)
-            )
-        } else {
-            format!("at most {}", fixed(upper, upper))
-        };
-        let left_out = self.left_out.sentence();
+        let (found, left_out) = (self.shown_mean(1.0, ""), self.left_out.sentence());
         format!("the mean error over the workload is {found} (95 %, measured privately){left_out}")
+    }
+
+    /// What the errors are against, for a sentence; empty if nothing is left out.
+    pub(crate) fn says_left_out(&self) -> String {
+        self.left_out.sentence()
+    }
+
+    /// The mean with its interval, times a factor.
+    pub(crate) fn shown_mean(&self, factor: f64, unit: &str) -> String {
+        let (estimate, Interval { lower, upper, .. }) = (self.mean.shown(), self.mean);
+        let [estimate, upper] = [estimate, upper].map(|x| x * factor);
+        let half = upper - estimate;
+        if lower > 0.0 {
+            format!("{}{unit} \u{b1} {}{unit}", fixed(estimate, half), fixed(half, half))
+        } else {
+            format!("at most {}{unit}", fixed(upper, upper))
+        }
     }
 
     /// The marginals with the largest errors, by their best estimates, worst first.

@@ -28,6 +28,7 @@ use crate::privacy::{Budget, PrivacyUnit};
 use crate::query::Workload;
 use crate::survey::Weight;
 
+pub use errors::in_words;
 use format::{grouped, percent, short};
 
 /// The content of a report. It contains no private records.

@@ -17,6 +17,9 @@ use crate::settings::{self, Form, parameter_words, settings, split};
 use crate::survey::Emission;
 use crate::synthesis::{Existing, PrivateSource, PublicFile, PublicTable, SchemaSource};
 
+/// The share of the budget that measures errors when none is specified.
+const ERROR_SHARE: f64 = 0.05;
+
 /// The mechanism to use when none is specified.
 pub const DEFAULT_MECHANISM: &str = "anchor-pgm";
 
@@ -95,9 +98,10 @@ settings! {
         /// Without it, epsilon is pure, for `ide --noise laplace`.
         #[serde(deserialize_with = "number")]
         delta: Option<f64> = None, Privacy, Form::Number, "D";
-        /// Share of the budget that measures the errors of the synthetic table, such as 0.05 [default: none].
+        /// Share of the budget that measures the errors of the synthetic table; 0 for none [default: 0.05; none with totals alone].
         ///
-        /// It is set aside before the run: `docs/guide/error-bars.md`
+        /// It is set aside before the run: `docs/guide/error-bars.md`. Totals alone are `--totals` and `--invariants` without
+        /// `--weight`.
         #[serde(deserialize_with = "number")]
         error_share: Option<f64> = None, Privacy, Form::Number, "SHARE";
         /// Share of the budget that finds rare values, such as 0.1, to merge them for the fit [default: none].
@@ -349,7 +353,16 @@ impl Job {
         let workload = WorkloadSource { name: self.workload.clone(), max_cells: self.max_cells };
         workload.check()?;
         let (budget, unit) = (self.budget()?, self.privacy_unit()?);
-        Ok(ResolvedJob { job: self, entry, budget, unit, workload })
+        let error_share = self.share_of_errors(budget);
+        Ok(ResolvedJob { job: self, entry, budget, unit, workload, error_share })
+    }
+
+    /// The share of the budget that measures errors, if they are measured. Without weights, the private records do not show how
+    /// far a table of the population is off.
+    fn share_of_errors(&self, budget: Option<Budget>) -> Option<f64> {
+        let has_totals = !self.totals.is_empty() || !self.invariants.is_empty();
+        let default = budget.filter(|_| self.weight.is_some() || !has_totals).map(|_| ERROR_SHARE);
+        self.error_share.or(default).filter(|share| *share != 0.0)
     }
 }
 
@@ -364,6 +377,8 @@ pub(super) struct ResolvedJob<'j> {
     pub(super) unit: PrivacyUnit,
     /// The marginals that the synthetic table should preserve.
     pub(super) workload: WorkloadSource,
+    /// The share of the budget that measures errors; `None`: they are not measured.
+    pub(super) error_share: Option<f64>,
 }
 
 impl Deref for ResolvedJob<'_> {

@@ -90,7 +90,6 @@ fn tables_that_cannot_be_completed_are_refused_with_line_and_column() {
             format!("sample --model model.json --complete partial.csv --out full.csv {flags}");
         bench.fail(&wrong, 2, "cannot be used with");
     }
-    bench.fail("sample --model model.json --out full.csv", 2, "required arguments");
     bench.fail("sample --model model.json --complete partial.csv --out full.parquet", 3, "CSV");
     assert!(!bench.path("full.csv").exists());
 }

@@ -239,7 +239,7 @@ fn a_job_killed_before_or_after_the_errors_pays_once_and_ends_with_one_table() {
 fn shares_out_of_range_and_shares_of_no_budget_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let job = job(folder.path());
-    for share in [0.0, 1.0, -0.1, f64::NAN] {
+    for share in [1.0, -0.1, f64::NAN] {
         let refused = Job { error_share: Some(share), ..job.clone() }.run(&mut Silent);
         assert!(refused.unwrap_err().to_string().contains("strictly between 0 and 1"));
     }
@@ -254,6 +254,28 @@ fn shares_out_of_range_and_shares_of_no_budget_are_refused() {
     let free = Job { epsilon: Some(1.0), delta: Some(1e-9), ..none };
     let done = free.run(&mut Silent).unwrap().release;
     assert_eq!((done.ledger.entries().len(), done.errors().is_some()), (1, true));
+}
+
+#[test]
+fn errors_are_measured_unless_that_is_declined() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = Job { checkpoint: None, ..job(folder.path()) };
+    let share = |error_share| {
+        let out = folder.path().join(format!("{error_share:?}.csv"));
+        let job = Job {
+            error_share,
+            out: Some(out),
+            model: None,
+            ledger: None,
+            report: None,
+            ..job.clone()
+        };
+        let release = job.run(&mut Silent).unwrap().release;
+        let last = release.ledger.entries().last().unwrap().rho.to_f64();
+        release.errors().is_some().then(|| last / release.ledger.limit().to_f64())
+    };
+    assert_eq!(share(Some(0.0)), None);
+    assert!((share(None).unwrap() - 0.05).abs() < 1e-6, "a twentieth of the budget");
 }
 
 #[test]

@@ -254,7 +254,8 @@ fn tables_that_contradict_one_another_are_named() {
         bench.fail(&command, code, wanted);
     }
     // Impossible with the schema's rules.
-    let rules = SCHEMA.replacen('{', r#"{"forbidden": [{"tenure": ["2"], "age": [0]}], "#, 1);
+    let rules =
+        SCHEMA.replacen('{', r#"{"forbidden": [{"tenure": ["2"], "age": {"below": 18}}], "#, 1);
     bench.write("rules.json", &rules);
     bench.write("third.csv", "tenure,n\n1,100\n2,3500\n");
     bench.fail("fit --schema rules.json --totals age.csv --totals third.csv", 3, "the totals of");

@@ -157,7 +157,7 @@ fn bad_rules_are_refused_with_their_place() {
     for (rule, parts) in [
         (r#"{"height": 3}"#, ["forbidden combination 1", "'height'"]),
         (r#"{"marital": "divorced"}"#, ["attribute 'marital'", "divorced"]),
-        (r#"{"age": {"below": 16}}"#, ["ends at 16", "edges"]),
+        (r#"{"age": {"below": 160}}"#, ["ends at 160", "edges of its bins, from 0 to 120"]),
         (r#"{"sex": {"below": 2}}"#, ["attribute 'sex'", "not a number"]),
         (r#"{"city": 6}"#, ["attribute 'city'", "value 6"]),
     ] {

@@ -40,7 +40,7 @@ pub(in crate::cli) struct MixtureErrorArgs {
     /// Seed for a reproducible release; the result is then NOT private
     #[arg(long, value_name = "S", requires = "epsilon", allow_negative_numbers = true)]
     pub(in crate::cli) seed: Option<u64>,
-    /// Output file for the ledger: every privacy cost, as JSON
+    /// Output file for the ledger: every privacy cost, as JSON [default: jointly.ledger.json]
     #[arg(long, value_name = "FILE", requires = "epsilon")]
     pub(in crate::cli) ledger: Option<PathBuf>,
     /// Output file for the best mixture found: CSV with the codes and the weight of one row per line; NOT private
