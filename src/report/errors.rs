@@ -60,7 +60,7 @@ pub fn in_words(errors: &MeasuredErrors) -> String {
     )
 }
 
-fn capitalized(text: String) -> String {
+fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {
         first.to_uppercase().collect::<String>() + letters.as_str()
@@ -77,7 +77,7 @@ pub(super) fn errors(content: &Content<'_>) -> Option<Errors> {
         measured: written(error.measured),
         shrunk: error.shrunk.map(written).unwrap_or_default(),
     };
-    let [words, sentence] = [in_words(errors), errors.sentence()].map(capitalized);
+    let [words, sentence] = [in_words(errors), errors.sentence()].map(|text| capitalized(&text));
     Some(Errors {
         words,
         sentence,
