@@ -241,7 +241,7 @@ fn joined(
         return Ok(None);
     }
     edges.push(bins.edges()[count]);
-    let joined = Bins::new(edges, Some(bins.is_integer()), name)?.with_outside(bins.outside());
+    let joined = Bins::new(edges, Some(bins.is_integer()), name)?.in_place_of(bins);
     Ok(Some((joined.with_pieces(pieces, name)?, map)))
 }
 

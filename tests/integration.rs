@@ -110,6 +110,9 @@ mod query_release;
 mod query_release_cli;
 #[path = "quick.rs"]
 mod quick;
+#[cfg(feature = "cli")]
+#[path = "integration/raw_files.rs"]
+mod raw_files;
 #[path = "integration/real_data.rs"]
 mod real_data;
 #[path = "integration/refinement.rs"]

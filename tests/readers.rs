@@ -170,7 +170,7 @@ pub(crate) fn read_parquet(file: &Path) -> Vec<jointly::Result<()>> {
     if let (Ok(counted), Ok(read)) = (&counted, &read) {
         assert_eq!(counted.records(), read.records() as u64);
     }
-    let drafted = draft_from_public(&[file], schema.table());
+    let drafted = draft_from_public(&[file], schema.table(), &jointly::data::Hints::default());
     // Under a schema that knows all of its columns.
     let partial = drafted.as_ref().ok().map(|draft| PartialTable::read(file, &draft.schema, &[]));
     let all = [

@@ -62,11 +62,15 @@ class Schema:
         cls,
         public: Iterable[str | os.PathLike[str]] = (),
         document: str | None = None,
+        *,
+        decimal: str | None = None,
+        dates: str | None = None,
     ) -> tuple[Schema, list[tuple[str | None, str]]]:
         """A draft from files of **public** tables, from a document, or from both; and remarks on its columns.
 
         ``document``: ``"KIND:FILE"``, where the kind is ``pums`` (a Census data dictionary), ``sdnist``, ``frictionless``,
-        ``dpsynth`` or ``ddi``.
+        ``dpsynth`` or ``ddi``. The delimiter, decimal marks and forms of dates are found from the tables; ``decimal`` (``","``
+        or ``"."``) and ``dates`` (such as ``"DD/MM/YYYY"``) decide where cells may be read in two ways.
 
         A draft must be read and corrected by someone who knows the table. Never draft from private rows: the values in a
         schema are published.
@@ -79,7 +83,7 @@ class Schema:
         {'sex': 2}
         """
         files = [os.fspath(path) for path in public]
-        native, remarks = _native.Schema.draft(files, document)
+        native, remarks = _native.Schema.draft(files, document, decimal, dates)
         return cls._of(native), [(column, text) for column, text in json.loads(remarks)]
 
     @property

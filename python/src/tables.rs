@@ -11,9 +11,9 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 use jointly::Job;
 use jointly::data::arrow::ArrowTable;
 use jointly::data::{
-    Dataset, Document, Draft, Sides, WholeTable, count_private_arrow_sides, count_private_sides,
-    draft, draft_from_document, draft_from_public, draft_unlikely, read_private_arrow,
-    read_private_csv, read_public_csv, weight_bins,
+    Dataset, Document, Draft, Hints, Sides, WholeTable, count_private_arrow_sides,
+    count_private_sides, delimiter_of, draft, draft_from_document, draft_from_public,
+    draft_unlikely, read_private_arrow, read_private_csv, read_public_csv, weight_bins,
 };
 use jointly::domain::TableFormat;
 use jointly::evaluation::Evaluation;
@@ -53,14 +53,22 @@ impl Schema {
         py: Python<'_>,
         tables: Vec<PathBuf>,
         document: Option<String>,
+        decimal: Option<char>,
+        dates: Option<String>,
     ) -> PyResult<(Self, String)> {
         let document = document.map(|text| text.parse::<Document>()).transpose().raise(py)?;
         let paths: Vec<&Path> = tables.iter().map(PathBuf::as_path).collect();
-        let format = TableFormat::default();
-        let found = process::detached(py, || match (&document, paths.is_empty()) {
-            (Some(document), true) => draft_from_document(document),
-            (Some(document), false) => draft(document, &paths, &format),
-            (None, _) => draft_from_public(&paths, &format),
+        let hints = Hints { decimal, dates };
+        let found = process::detached(py, || {
+            let mut format = TableFormat::default();
+            if let Some(first) = paths.first() {
+                format.delimiter = delimiter_of(first, &format)?;
+            }
+            match (&document, paths.is_empty()) {
+                (Some(document), true) => draft_from_document(document),
+                (Some(document), false) => draft(document, &paths, &format, &hints),
+                (None, _) => draft_from_public(&paths, &format, &hints),
+            }
         });
         let Draft { schema, remarks } = found?;
         let remarks: Vec<(Option<String>, String)> =

@@ -121,6 +121,14 @@ pub(super) fn unwritten(error: csv::Error) -> Failure {
     Failure::usage(error.to_string())
 }
 
+/// An answer in short, or the date or time that it stands for.
+fn short_form(found: f64, answer: &Answer) -> String {
+    match &answer.time {
+        Some(time) => time.written(&found.round().to_string()),
+        None => number(found, answer.is_date),
+    }
+}
+
 /// An answer in full, or the date that it stands for.
 fn shown(found: f64, answer: &Answer) -> String {
     if answer.is_date { number(found, true) } else { found.to_string() }
@@ -146,7 +154,7 @@ fn text(whole: &Whole, by: &[String], answers: &[Answer]) -> String {
         let lines: Vec<String> = answer.rows.iter().map(names).collect();
         let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
         for (line, row) in lines.iter().zip(&answer.rows) {
-            let found = row.answer.map_or_else(|| "-".into(), |x| number(x, answer.is_date));
+            let found = row.answer.map_or_else(|| "-".into(), |x| short_form(x, answer));
             let count = short(row.count);
             let known = known(row, answer);
             _ = writeln!(text, "  {line:<width$}{found:>12}  ({count} {of_some}{known})");
@@ -177,7 +185,7 @@ fn known(row: &AnswerRow, answer: &Answer) -> String {
     }
     match (basis, row.answer_interval) {
         (_, Some(i)) => {
-            let [lower, upper] = [i.lower, i.upper].map(|end| number(end, answer.is_date));
+            let [lower, upper] = [i.lower, i.upper].map(|end| short_form(end, answer));
             format!("; measured: {lower} to {upper}")
         }
         (Basis::Measured, None) => "; measured, with too much noise for an interval".into(),

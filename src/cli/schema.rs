@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use jointly::data::{
-    Document, DocumentKind, Draft, Remark, draft, draft_from_document, draft_from_public,
-    draft_unlikely, read_text, write_text,
+    Document, DocumentKind, Draft, Hints, Remark, delimiter_of, draft, draft_from_document,
+    draft_from_public, draft_unlikely, read_text, write_text,
 };
-use jointly::domain::{Schema, TableFormat};
+use jointly::domain::{Notation, Schema, TableFormat};
 use jointly::synthesis::reserve_files;
 use serde_json::json;
 
@@ -41,7 +41,8 @@ pub(super) fn run(args: &SchemaArgs, console: Console) -> Outcome {
     }
     let out: Vec<(&str, &Path)> = args.out.iter().map(|out| ("--out", &**out)).collect();
     let _reserved = reserve_files(&inputs, &out, console.existing)?;
-    let format = format(&args.table)?;
+    let format = format(&args.table, tables.first().copied())?;
+    let hints = hints(&args.table)?;
     let Draft { schema, remarks } = match (&document, tables.is_empty()) {
         _ if args.schema.is_some() => unlikely(args, &tables)?,
         (Some(document), true) => {
@@ -53,8 +54,8 @@ pub(super) fn run(args: &SchemaArgs, console: Console) -> Outcome {
             let Draft { schema, remarks } = draft_from_document(document)?;
             Draft { schema: schema.with_table(format)?, remarks }
         }
-        (Some(document), false) => draft(document, &tables, &format)?,
-        (None, _) => draft_from_public(&tables, &format)?,
+        (Some(document), false) => draft(document, &tables, &format, &hints)?,
+        (None, _) => draft_from_public(&tables, &format, &hints)?,
     };
     let text = schema.to_json()? + "\n";
     match &args.out {
@@ -134,10 +135,24 @@ fn list(remarks: &[Remark], console: Console) {
     }
 }
 
-/// The format of tables that the flags describe.
-fn format(args: &TableArgs) -> Outcome<TableFormat> {
+/// What the flags say of numbers and dates.
+fn hints(args: &TableArgs) -> Outcome<Hints> {
+    let decimal = args.decimal.as_ref().and_then(|mark| mark.chars().next());
+    if let Some(text) = &args.dates {
+        let is_date = Notation::new(text, "--dates").is_ok_and(|notation| notation.is_date());
+        if !is_date {
+            let expected = "expected a form such as DD/MM/YYYY or M/D/YY";
+            return Err(Failure::usage(format!("--dates is '{text}', {expected}")));
+        }
+    }
+    Ok(Hints { decimal, dates: args.dates.clone() })
+}
+
+/// The format of tables that the flags describe. Without a delimiter, it is that of the first table.
+fn format(args: &TableArgs, first: Option<&Path>) -> Outcome<TableFormat> {
+    let known = TableFormat { encoding: args.encoding, ..TableFormat::default() };
     let delimiter = match args.delimiter.as_deref() {
-        None => ',',
+        None => first.map_or(Ok(','), |first| delimiter_of(first, &known))?,
         Some("tab" | "\\t") => '\t',
         Some(text) => {
             let mut characters = text.chars();

@@ -250,6 +250,7 @@ impl Layout {
                 ));
             };
             if let Some(encoder) = Encoder::new(column, schema) {
+                let encoder = if table.has_rows() { encoder.of_values() } else { encoder };
                 fields.push(Field { position, name: column.name.clone(), encoder });
                 names.push(column.name.as_str());
             }

@@ -273,8 +273,24 @@ impl<'s> Decoder<'s> {
         }
     }
 
-    /// The text of a code; `drawn` holds it if it must be generated.
+    /// The text of a code as the schema's tables have it; `drawn` holds it if it must be generated.
     pub(super) fn text<'a>(
+        &'a self,
+        code: u32,
+        drawn: &'a mut String,
+        rng: &mut ChaCha20Rng,
+    ) -> &'a str {
+        let Self::Bins { bins, plausible, .. } = self else { return self.plain(code, drawn, rng) };
+        let notation = bins.notation().filter(|_| (code as usize) < plausible.len());
+        let Some(notation) = notation else { return self.plain(code, drawn, rng) };
+        let text = notation.written(self.plain(code, drawn, rng));
+        drawn.clear();
+        drawn.push_str(&text);
+        drawn
+    }
+
+    /// The text of a code, with numbers and dates written plainly.
+    pub(super) fn plain<'a>(
         &'a self,
         code: u32,
         drawn: &'a mut String,

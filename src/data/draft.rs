@@ -6,7 +6,9 @@
 mod bins;
 mod columns;
 mod dates;
+mod delimiter;
 mod document;
+mod notations;
 mod numbers;
 mod pieces;
 mod quantiles;
@@ -22,7 +24,9 @@ use crate::data::draft::tables::{Observation, ObservedColumn, observe};
 use crate::domain::{Kind, Outside, Role, Schema, SchemaColumn, TableFormat};
 use crate::error::Result;
 
+pub use delimiter::delimiter_of;
 pub use document::{Document, DocumentKind};
+pub use notations::Hints;
 pub(crate) use quantiles::{HEAP, MOST, MOST_OF_REST, UNITS, cut as cut_at_quantiles};
 pub use weights::weight_bins;
 
@@ -74,25 +78,29 @@ pub fn draft_from_document(document: &Document) -> Result<Draft> {
 /// of the rows) and quantiles between them. The schema says how rows lie inside the bins, so that values are drawn
 /// alike. Edges end at the observed extremes, and values outside count in the outer bins ([`Outside::Clamp`]). Few whole
 /// numbers with gaps, and other texts, get the sorted codes that occur. Dates get bins of days, weeks, months or years.
+/// Numbers, dates and times that are written in other ways (`1.234,56 €`, `01.08.2016`, `17:53`) have their [`Notation`].
 /// Weights, identifiers, free text and constants are left out. Empty text and marks such as `?` and `NA` are missing
 /// values. The schema has the format given, with blanks dropped if there are some, and reads the tables it came from.
 ///
 /// [`Outside::Clamp`]: crate::domain::Outside::Clamp
+/// [`Notation`]: crate::domain::Notation
+///
+/// `hints`: what cells that may be read in several ways are.
 ///
 /// ```
-/// use jointly::{data::draft_from_public, domain::TableFormat};
+/// use jointly::{data::{Hints, draft_from_public}, domain::TableFormat};
 /// let folder = tempfile::tempdir()?;
 /// let public = folder.path().join("public.csv");
 /// std::fs::write(&public, "sex,age\nf,30\nm,41\nf,30\nm,70\n")?;
-/// let draft = draft_from_public(&[&public], &TableFormat::default())?;
+/// let draft = draft_from_public(&[&public], &TableFormat::default(), &Hints::default())?;
 /// assert_eq!(draft.schema.column("sex").unwrap().value_name(1), "m");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 /// No table, an unreadable one, or no attribute.
-pub fn draft_from_public(tables: &[&Path], format: &TableFormat) -> Result<Draft> {
-    let observed = observe(tables, format, &[])?;
+pub fn draft_from_public(tables: &[&Path], format: &TableFormat, hints: &Hints) -> Result<Draft> {
+    let observed = observe(tables, format, hints, &[])?;
     let place = tables.first().copied().unwrap_or(Path::new("schema"));
     let (known, columns) = Tables::of(observed);
     of(place, known, columns.into_iter().map(ObservedColumn::into_column))?.with_unlikely(tables)
@@ -106,25 +114,30 @@ pub fn draft_from_public(tables: &[&Path], format: &TableFormat) -> Result<Draft
 /// the document has no values are drafted from the tables.
 ///
 /// ```
-/// use jointly::{data::{Document, DocumentKind, draft}, domain::TableFormat};
+/// use jointly::{data::{Document, DocumentKind, Hints, draft}, domain::TableFormat};
 /// let folder = tempfile::tempdir()?;
 /// let (codes, public) = (folder.path().join("codes.csv"), folder.path().join("public.csv"));
 /// std::fs::write(&codes, "NAME,SEX,C,1,Sex\nVAL,SEX,C,1,1,1,Male\nVAL,SEX,C,1,2,2,Female\n")?;
 /// std::fs::write(&public, "SEX,AGE\n1,30\n1,41\n1,70\n")?;
 /// let document = Document { kind: DocumentKind::Pums, path: codes };
-/// let draft = draft(&document, &[&public], &TableFormat::default())?;
+/// let draft = draft(&document, &[&public], &TableFormat::default(), &Hints::default())?;
 /// assert_eq!(draft.schema.column("SEX").unwrap().value_name(1), "2 (Female)");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 /// As [`draft_from_document`] and [`draft_from_public`].
-pub fn draft(document: &Document, tables: &[&Path], format: &TableFormat) -> Result<Draft> {
+pub fn draft(
+    document: &Document,
+    tables: &[&Path],
+    format: &TableFormat,
+    hints: &Hints,
+) -> Result<Draft> {
     let DescribedTable { columns: described, missing } = document.read()?;
     let bounded = described.iter().filter(|one| one.is_bounded);
     let by_name: HashMap<&str, &SchemaColumn> =
         bounded.map(|one| (one.column.name.as_str(), &one.column)).collect();
-    let (known, columns) = Tables::of(observe(tables, format, &missing)?);
+    let (known, columns) = Tables::of(observe(tables, format, hints, &missing)?);
     let known = Tables { documented: missing.clone(), ..known };
     let columns = columns.into_iter().map(|observed| match by_name.get(observed.name.as_str()) {
         Some(column) => widened((*column).clone(), observed, &missing),
@@ -277,7 +290,9 @@ fn widened(
             if drafted.as_ref().is_some_and(|bins| bins.outside() == Outside::Clamp) {
                 remarks.push("public rows lie outside the documented range".into());
             }
-            column.kind = Some(Kind::Numeric(drafted.unwrap_or(bins)));
+            remarks.extend(observed.about_notation());
+            let notation = observed.found.as_ref().map(|found| found.notation.clone());
+            column.kind = Some(Kind::Numeric(drafted.unwrap_or(bins).with_notation(notation)));
             Ok((column, remarks))
         }
         kind => Ok((SchemaColumn { kind, ..column }, Vec::new())),

@@ -56,6 +56,14 @@ impl Encoder {
         Some(Self { lookup, missing })
     }
 
+    /// The same for tables that hold numbers and dates as such, whatever the column's notation is.
+    pub(crate) fn of_values(mut self) -> Self {
+        if let Lookup::Bins(bins) | Lookup::Dates(bins) = &mut self.lookup {
+            *bins = bins.clone().with_notation(None);
+        }
+        self
+    }
+
     /// The number of a cell in a column of numbers or dates, NaN if it is missing; `None` if it is neither, and in other
     /// columns. A date is its day.
     pub(crate) fn number(&self, cell: &[u8]) -> Option<f64> {
@@ -63,8 +71,8 @@ impl Encoder {
             return Some(f64::NAN);
         }
         match &self.lookup {
-            Lookup::Bins(_) => number(cell),
-            Lookup::Dates(_) => days(std::str::from_utf8(cell.trim_ascii()).ok()?).map(f64::from),
+            Lookup::Bins(bins) => number_of(cell, bins),
+            Lookup::Dates(bins) => day_of(cell, bins),
             Lookup::Words { .. } | Lookup::Texts { .. } | Lookup::Below(_) => None,
         }
     }
@@ -94,11 +102,8 @@ impl Encoder {
             Lookup::Texts { codes, other } => {
                 codes.get(cell).copied().or_else(|| other.filter(|_| is_text(cell)))
             }
-            Lookup::Bins(bins) => bins.code(number(cell)?),
-            Lookup::Dates(bins) => {
-                let text = std::str::from_utf8(cell.trim_ascii()).ok()?;
-                bins.code(days(text)?.into())
-            }
+            Lookup::Bins(bins) => bins.code(number_of(cell, bins)?),
+            Lookup::Dates(bins) => bins.code(day_of(cell, bins)?),
             Lookup::Below(size) => {
                 let value = number(cell)?;
                 let inside = value >= 0.0 && value < f64::from(*size) && value.fract() == 0.0;
@@ -136,6 +141,23 @@ impl Lookup {
 /// Whether a cell can be decoded; the catch-all code takes no damaged text.
 fn is_text(cell: &[u8]) -> bool {
     std::str::from_utf8(cell).is_ok()
+}
+
+/// The number of a cell in bins.
+fn number_of(cell: &[u8], bins: &Bins) -> Option<f64> {
+    match bins.notation() {
+        None => number(cell),
+        Some(notation) => notation.read(std::str::from_utf8(cell).ok()?).filter(|x| x.is_finite()),
+    }
+}
+
+/// The day of a cell in bins of dates.
+fn day_of(cell: &[u8], bins: &Bins) -> Option<f64> {
+    let text = std::str::from_utf8(cell.trim_ascii()).ok()?;
+    match bins.notation() {
+        None => days(text).map(f64::from),
+        Some(notation) => notation.read(text),
+    }
 }
 
 /// A finite number, with spaces around it allowed.
@@ -185,6 +207,11 @@ pub(super) fn expectation(column: &SchemaColumn, na_token: &str) -> String {
         },
         Some(Kind::Coded { size }) => format!("an integer from 0 to {}", size - 1),
     };
+    if let Some(Kind::Numeric(bins) | Kind::Date(bins)) = &column.kind
+        && let Some(notation) = bins.notation()
+    {
+        text = format!("{text}, written like '{}'", notation.text());
+    }
     if column.na && na_token.is_empty() {
         text.push_str(", or nothing (missing)");
     } else if column.na {

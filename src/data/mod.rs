@@ -39,8 +39,8 @@ pub use counter::{CountPlan, CountedTable, Counter, MAX_PLAN_CELLS};
 pub(crate) use decode::check_form;
 pub use decode::{Labels, write_csv, write_csv_blocks, write_csv_file};
 pub use draft::{
-    Document, DocumentKind, Draft, Remark, draft, draft_from_document, draft_from_public,
-    draft_unlikely, weight_bins,
+    Document, DocumentKind, Draft, Hints, Remark, delimiter_of, draft, draft_from_document,
+    draft_from_public, draft_unlikely, weight_bins,
 };
 pub(crate) use draft::{HEAP, MOST, MOST_OF_REST, UNITS, cut_at_quantiles};
 pub(crate) use encoder::Encoder;

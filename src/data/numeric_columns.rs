@@ -70,6 +70,7 @@ impl<'s> NumericReader<'s> {
         for column in schema.attributes() {
             let Some(Kind::Numeric(bins) | Kind::Date(bins)) = &column.kind else { continue };
             let Some(encoder) = Encoder::new(column, schema) else { continue };
+            let encoder = if table.has_rows() { encoder.of_values() } else { encoder };
             let position = table.position(&column.name).ok_or_else(|| {
                 let found = format!("a header without '{}' ({})", column.name, table.names());
                 table.header_error(found, "every attribute of the schema")

@@ -107,7 +107,7 @@ impl UnitTable<'_> {
             let value = match last {
                 Some((before, value)) if before == *unit => value,
                 _ if own.na_code() == Some(code) => None,
-                _ => number(decoders[0].text(code, &mut drawn, rng)),
+                _ => number(decoders[0].plain(code, &mut drawn, rng)),
             };
             last = Some((*unit, value));
             values.push(value);
@@ -126,8 +126,9 @@ impl UnitTable<'_> {
         let point = |value: &f64| Piece { from: *value, below: *value, rows: 1, step: None };
         let pieces = distinct.iter().map(point).collect();
         let place = format!("column '{}'", own.name);
-        let bins =
-            Bins::new(edges, Some(bins.is_integer()), &place)?.with_pieces(pieces, &place)?;
+        let bins = Bins::new(edges, Some(bins.is_integer()), &place)?
+            .with_pieces(pieces, &place)?
+            .with_notation(bins.notation().cloned());
         let missing = bins.count();
         let kind = if is_date { Kind::Date(bins) } else { Kind::Numeric(bins) };
         let own = SchemaColumn { kind: Some(kind), ..own.clone() };

@@ -4,7 +4,7 @@ mod schema;
 
 pub use jointly_pgm::domain::{Attribute, Clique, Domain, StructuralZero};
 pub use schema::{
-    Bins, Combination, Encoding, Group, GroupValue, Kind, MAX_CARDINALITY, Outside, Piece, Role,
-    Schema, SchemaColumn, TableFormat, UnlikelyCombination,
+    Bins, Combination, Encoding, Group, GroupValue, Kind, MAX_CARDINALITY, Notation, Outside,
+    Piece, Role, Schema, SchemaColumn, TableFormat, UnlikelyCombination,
 };
 pub(crate) use schema::{NumberRange, calendar, date_of, days, days_of, texts, written};

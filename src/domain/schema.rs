@@ -7,6 +7,7 @@ mod filled;
 mod format;
 mod groups;
 mod json;
+mod notation;
 mod numeric;
 mod piece;
 mod rules;
@@ -29,6 +30,7 @@ pub(crate) use date::{calendar, date_of, days, days_of, written};
 pub use format::{Encoding, TableFormat};
 pub(crate) use groups::texts;
 pub use groups::{Group, GroupValue};
+pub use notation::Notation;
 pub use numeric::Bins;
 pub use piece::{Outside, Piece};
 
@@ -129,7 +131,7 @@ impl SchemaColumn {
     /// A value for readers: a category with its label where it has one, the ends of a bin, or `missing`.
     pub fn value_name(&self, code: u32) -> String {
         let at = code as usize;
-        let bin = |bins: &Bins, number: fn(f64) -> String| match bins.edges().get(at..at + 2) {
+        let bin = |bins: &Bins, number: &dyn Fn(f64) -> String| match bins.edges().get(at..at + 2) {
             Some([low, high]) if bins.is_integer() && high - low <= 1.0 => number(*low),
             Some([low, high]) if bins.is_integer() => {
                 format!("{} to {}", number(*low), number(high - 1.0))
@@ -145,8 +147,11 @@ impl SchemaColumn {
                     (None, _) => "missing".into(),
                 }
             }
-            Some(Kind::Numeric(bins)) => bin(bins, |x| x.to_string()),
-            Some(Kind::Date(bins)) => bin(bins, date_of),
+            Some(Kind::Numeric(bins)) => bin(bins, &|x| {
+                let time = bins.notation().filter(|notation| notation.is_time());
+                time.map_or_else(|| x.to_string(), |time| time.written(&x.to_string()))
+            }),
+            Some(Kind::Date(bins)) => bin(bins, &date_of),
             Some(Kind::Coded { size }) if code >= *size => "missing".into(),
             _ => code.to_string(),
         }

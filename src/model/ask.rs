@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::domain::{Bins, Clique, Domain, Kind, Schema, SchemaColumn};
+use crate::domain::{Bins, Clique, Domain, Kind, Notation, Schema, SchemaColumn};
 use crate::error::{Error, Result};
 use crate::model::accuracy::Bounds;
 use crate::model::binned_numbers::{MeasuredNumbers, mean, quantile};
@@ -32,6 +32,9 @@ pub struct Answer {
     /// Whether the numbers are days since 1970-01-01.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_date: bool,
+    /// How the numbers are written, if they are times of day.
+    #[serde(skip)]
+    pub time: Option<Notation>,
     /// Whether it is a mean or a quantile, and no shares.
     #[serde(skip)]
     pub is_of_numbers: bool,
@@ -222,16 +225,18 @@ impl Question {
             }
         }
         let question = self.in_words(domain);
-        let is_date = match self {
-            Self::Mean(name) | Self::Quantile(name, _) => numbers(schema, name)?.1,
-            _ => false,
-        };
+        let (mut is_date, mut time) = (false, None);
+        if let Self::Mean(name) | Self::Quantile(name, _) = self {
+            let (bins, days) = numbers(schema, name)?;
+            is_date = days;
+            time = bins.notation().filter(|notation| notation.is_time()).cloned();
+        }
         let cut_bins = match self {
             Self::Share(evidence) => evidence.cut_bins(),
             _ => Vec::new(),
         };
         let is_of_numbers = matches!(self, Self::Mean(_) | Self::Quantile(..));
-        Ok(Answer { question, is_date, is_of_numbers, cut_bins, rows })
+        Ok(Answer { question, is_date, time, is_of_numbers, cut_bins, rows })
     }
 
     /// A mean or quantile with what it rests on, and an interval if the cells were measured.

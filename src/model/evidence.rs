@@ -228,10 +228,17 @@ impl Values<'_> {
                 return wrong(format!("one of {}{more}", some.join(", ")));
             }
             Some(Kind::Numeric(bins)) => {
-                let number = |text: &str| text.parse().ok().filter(|x: &f64| x.is_finite());
+                let number = |text: &str| {
+                    let plain = text.parse().ok().filter(|x: &f64| x.is_finite());
+                    plain.or_else(|| bins.notation()?.read(text))
+                };
                 range(bins, from, to, number)
             }
-            Some(Kind::Date(bins)) => range(bins, from, to, |text| days(text).map(f64::from)),
+            Some(Kind::Date(bins)) => {
+                let day =
+                    |text: &str| days(text).map(f64::from).or_else(|| bins.notation()?.read(text));
+                range(bins, from, to, day)
+            }
             Some(Kind::Coded { size }) => {
                 let end = |text: &str, open: u32| {
                     if text.is_empty() { Some(open) } else { text.parse().ok() }

@@ -126,7 +126,7 @@ impl PaidBins {
             .with_missing(self.schema.missing().to_vec())?
             .with_table(self.schema.table().clone())?;
         bare.with_bins("columns to cut", names, |name, own| {
-            Ok(self.grid_of(name).bins(name)?.with_outside(own.outside()))
+            Ok(self.grid_of(name).bins(name)?.in_place_of(own))
         })
     }
 
@@ -185,7 +185,7 @@ impl PaidBins {
         }
         self.schema.with_bins("bins by the private rows", self.names(), |name, own| {
             let bins = self.names().position(|other| other == name).and_then(|at| found.get(at));
-            Ok(bins.unwrap_or(own).clone().with_outside(own.outside()))
+            Ok(bins.unwrap_or(own).clone().in_place_of(own))
         })
     }
 

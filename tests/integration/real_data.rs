@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jointly::data::{
-    Document, DocumentKind, Projectable, draft, draft_from_document, draft_from_public, read_csv,
+    Document, DocumentKind, Hints, Projectable, draft, draft_from_document, draft_from_public,
+    read_csv,
 };
 use jointly::domain::{Clique, Schema, TableFormat};
 
@@ -81,7 +82,8 @@ fn the_dictionary_of_nist_reads_its_excerpts() {
     }
     // With rows, all columns: those that the dictionary does not list are drafted.
     let rows = folder.join("ma2018.csv");
-    let with_rows = draft(&document, &[&rows], &TableFormat::default()).unwrap().schema;
+    let with_rows =
+        draft(&document, &[&rows], &TableFormat::default(), &Hints::default()).unwrap().schema;
     assert!(with_rows.domain().len() >= 22 && read_csv(&rows, &with_rows).is_ok());
     assert_eq!(with_rows.na_token(), "N");
 }
@@ -94,17 +96,23 @@ fn schemas_drafted_from_real_dictionaries_and_rows_read_those_rows() {
     let wyoming = acs.join("wy.csv.gz");
     let drafted = draft_from_document(&pums(&dictionary)).unwrap().schema;
     assert!(drafted.domain().len() > 150);
-    let schema = draft(&pums(&dictionary), &[&wyoming], &TableFormat::default()).unwrap().schema;
+    let schema = draft(&pums(&dictionary), &[&wyoming], &TableFormat::default(), &Hints::default())
+        .unwrap()
+        .schema;
     assert!(schema.domain().len() > 180, "{}", schema.domain().len());
-    for schema in [schema, draft_from_public(&[&wyoming], &TableFormat::default()).unwrap().schema]
-    {
+    for schema in [
+        schema,
+        draft_from_public(&[&wyoming], &TableFormat::default(), &Hints::default()).unwrap().schema,
+    ] {
         assert_eq!(read_csv(&wyoming, &schema).unwrap().records(), 5740);
     }
     let joined = folder.join("acs2024-person-household");
     let tables = [joined.join("vt.csv.gz"), joined.join("sd.csv.gz")];
     let tables: Vec<&Path> = tables.iter().map(PathBuf::as_path).collect();
     let dictionary = joined.join("PUMS_Data_Dictionary_2021_subset.csv.gz");
-    let schema = draft(&pums(&dictionary), &tables, &TableFormat::default()).unwrap().schema;
+    let schema = draft(&pums(&dictionary), &tables, &TableFormat::default(), &Hints::default())
+        .unwrap()
+        .schema;
     for path in &tables {
         assert!(read_csv(path, &schema).unwrap().records() > 6000);
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jointly::data::{Dataset, Document, DocumentKind, draft, draft_from_public, read_csv};
+use jointly::data::{Dataset, Document, DocumentKind, Hints, draft, draft_from_public, read_csv};
 use jointly::domain::{Kind, Outside, Schema, TableFormat};
 
 use crate::cli::{Bench, stderr};
@@ -104,7 +104,9 @@ fn delimiters_and_encodings_are_said_once_and_kept_in_the_schema() {
             "evaluate --private {name}.csv --synthetic out.csv --schema {name}.json --workload all-2-way"
         ));
     }
-    bench.fail("schema --public wide.csv", 3, "no column with the role 'attribute'");
+    bench.succeed("schema --public wide.csv --out found.json");
+    assert_eq!(bench.read("found.json"), bench.read("wide.json"), "the delimiter is found");
+    bench.fail("schema --public wide.csv --delimiter |", 3, "no column with the role 'attribute'");
     bench.fail(
         "schema --public public.csv --delimiter ab",
         2,
@@ -224,7 +226,7 @@ fn the_raw_adult_table_drafts_with_names_as_the_only_decision() {
     let names = names.split(',').map(String::from).collect();
     let format = TableFormat { names: Some(names), ..TableFormat::default() };
     let path = folder.join("adult.data.gz");
-    let schema = draft_from_public(&[&path], &format).unwrap().schema;
+    let schema = draft_from_public(&[&path], &format, &Hints::default()).unwrap().schema;
     assert_eq!(read_csv(&path, &schema).unwrap().records(), 32_561);
     assert_eq!(
         (schema.attributes().count(), schema.na_token(), schema.table().trim),
@@ -242,7 +244,8 @@ fn bedrooms_of_the_survey_get_a_bin_each() {
     let path = folder.join("PUMS_Data_Dictionary_2021_subset.csv.gz");
     let pums = Document { kind: DocumentKind::Pums, path };
     let (ohio, dakota) = (folder.join("oh.csv.gz"), folder.join("sd.csv.gz"));
-    let schema = draft(&pums, &[&ohio, &dakota], &TableFormat::default()).unwrap().schema;
+    let schema =
+        draft(&pums, &[&ohio, &dakota], &TableFormat::default(), &Hints::default()).unwrap().schema;
     let Some(Kind::Numeric(rooms)) = &schema.column("BDSP").unwrap().kind else { panic!() };
     assert_eq!(rooms.edges(), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 100.0]);
     check_numbers(&schema, &[&ohio, &dakota]);

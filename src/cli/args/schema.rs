@@ -23,7 +23,7 @@ pub(in crate::cli) struct SchemaArgs {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["from", "dictionary", "delimiter", "header", "header_file", "no_header", "encoding"]
+        conflicts_with_all = ["from", "dictionary", "delimiter", "header", "header_file", "no_header", "encoding", "decimal", "dates"]
     )]
     pub(in crate::cli) schema: Option<PathBuf>,
     /// What to export the schema as, and the file to write; KIND is sdv, the metadata of SDV
@@ -39,7 +39,7 @@ pub(in crate::cli) struct SchemaArgs {
 /// How tables are written as text; the schema keeps it, so that other commands read tables in the same way.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct TableArgs {
-    /// Character between cells: one ASCII character, or tab [default: ,]
+    /// Character between cells: one ASCII character, or tab [default: found from the first table]
     #[arg(long, value_name = "CHAR", allow_hyphen_values = true)]
     pub(in crate::cli) delimiter: Option<String>,
     /// Tables have no header: these are the names of their columns, separated by commas
@@ -54,6 +54,12 @@ pub(in crate::cli) struct TableArgs {
     /// Encoding of tables without a byte-order mark; a mark for UTF-8 or UTF-16 decides by itself
     #[arg(long, value_parser = named::<Encoding>(Encoding::NAMES), default_value = "utf-8", value_name = "NAME")]
     pub(in crate::cli) encoding: Encoding,
+    /// Decimal mark of numbers that may be read in two ways, such as 1,234 [default: found from the tables]
+    #[arg(long, value_name = "MARK", value_parser = [",", "."])]
+    pub(in crate::cli) decimal: Option<String>,
+    /// How dates are written that may be read in two ways, such as DD/MM/YYYY [default: found from the tables]
+    #[arg(long, value_name = "FORM")]
+    pub(in crate::cli) dates: Option<String>,
 }
 
 /// A file to export a schema to. There is one kind: the metadata of SDV.

@@ -80,7 +80,7 @@ impl<'s> ArrowWriter<'s> {
                 if code == *missing {
                     builder.null();
                 } else {
-                    builder.push(Decoder::text(decoder, code, &mut drawn, &mut self.rng));
+                    builder.push(Decoder::plain(decoder, code, &mut drawn, &mut self.rng));
                 }
             }
         }

@@ -15,6 +15,10 @@ const FEW_NUMBERS: usize = 12;
 const FEW_CODES: &str = "few whole numbers, taken as a number with a bin each; if they are codes, set 'kind' to \
                          'categorical' and list them in 'codes'";
 
+/// Public rows of the rarest code below which values may have been missed. It was chosen on Adult, whose rarest country has one
+/// row of 48,842.
+const RARE: u64 = 10;
+
 /// Rows below which values that never repeat say nothing.
 const ENOUGH_ROWS: u64 = 30;
 
@@ -25,17 +29,19 @@ impl ObservedColumn {
     /// The column that accepts the observed values, and what to look at in it.
     pub(super) fn into_column(self) -> Result<Drafted> {
         let mut remarks = self.about_marks(&[]);
+        remarks.extend(self.about_notation());
         let mut kind = None;
+        let notation = self.found.as_ref().map(|found| found.notation.clone());
         if let Some(days) = self.days() {
             let (bins, unit) = days.date_bins(&self.name)?;
             remarks.push(format!("dates, in bins of {unit}; times of day are dropped"));
-            kind = Some(Kind::Date(bins));
+            kind = Some(Kind::Date(bins.with_notation(notation.clone())));
         } else if self.is_number()
             && let Some(values) = self.values(None)
             && let Some(bins) = values.bins(&self.name)?
         {
             remarks.extend(values.remarks(&bins));
-            kind = Some(Kind::Numeric(bins));
+            kind = Some(Kind::Numeric(bins.with_notation(notation.clone())));
         }
         let (role, reason) = self.role(kind.as_ref());
         if role == Role::Attribute
@@ -47,9 +53,10 @@ impl ObservedColumn {
         }
         if role == Role::Attribute && kind.is_none() {
             remarks.extend(self.about_numbers());
-            let codes = self.texts().into_iter().map(String::from).collect();
+            let mut codes: Vec<String> = self.texts().into_iter().map(String::from).collect();
+            let other = self.catch_all(&mut codes, &mut remarks);
             let groups = Vec::new();
-            kind = Some(Kind::Categorical { codes, labels: None, other: None, groups });
+            kind = Some(Kind::Categorical { codes, labels: None, other, groups });
         }
         if role != Role::Attribute {
             remarks = reason.into_iter().collect();
@@ -60,11 +67,31 @@ impl ObservedColumn {
             kind = self
                 .values(None)
                 .and_then(|values| values.weight_bins(&self.name).ok())
-                .map(Kind::Numeric);
+                .map(|bins| Kind::Numeric(bins.with_notation(notation)));
         }
         let na = self.missing() && kind.is_some();
         let column = SchemaColumn { kind, na, ..SchemaColumn::ignored(self.name, role) };
         Ok((column, remarks))
+    }
+
+    /// A code for texts that are not listed, if some of the listed ones are so rare that others may well have been missed.
+    fn catch_all(&self, codes: &mut Vec<String>, remarks: &mut Vec<String>) -> Option<u32> {
+        let (rarest, rows) = self.counts.iter().min_by_key(|(_, rows)| **rows)?;
+        if *rows >= RARE || codes.len() < 3 || self.rows < ENOUGH_ROWS {
+            return None;
+        }
+        let is_other = |code: &String| code.eq_ignore_ascii_case("other");
+        let at = codes.iter().position(is_other).unwrap_or_else(|| {
+            codes.push("other".to_owned());
+            codes.len() - 1
+        });
+        let (rows, other) =
+            (if *rows == 1 { "one row".into() } else { format!("{rows} rows") }, &codes[at]);
+        remarks.push(format!(
+            "'{rarest}' is in {rows} of the public tables, so a private table may have values that these lack: they \
+             count as '{other}'; if it cannot, take out the member 'other'"
+        ));
+        u32::try_from(at).ok()
     }
 
     /// Marks of missing values other than empty text and those that a document names.
@@ -79,6 +106,20 @@ impl ObservedColumn {
             )
         };
         marks.map(remark).collect()
+    }
+
+    /// What to say of the way in which the cells are written.
+    pub(super) fn about_notation(&self) -> Option<String> {
+        let found = self.found.as_ref()?;
+        let text = format!("written like '{}' ('notation')", found.notation.text());
+        let Some(other) = &found.doubt else { return Some(text) };
+        let flag = if found.notation.is_date() { "--dates" } else { "--decimal" };
+        Some(format!("{text}; it could also be '{}': {flag} decides", other.text()))
+    }
+
+    /// Whether the column is one of numbers or dates.
+    pub(super) fn has_numbers(&self) -> bool {
+        self.days().is_some() || self.is_number()
     }
 
     /// Whether the values are numbers and not codes: many, or fractions, or whole numbers without large gaps.

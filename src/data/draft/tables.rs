@@ -6,6 +6,7 @@ use std::path::Path;
 use csv::ByteRecord;
 
 use super::bins::Values;
+use super::notations::{Found, Hints, notation_of};
 use crate::data::raw_table::{DECODABLE, RawTable, columns_of, text};
 use crate::domain::{TableFormat, days};
 use crate::error::{Error, Result};
@@ -49,6 +50,10 @@ pub(super) struct ObservedColumn {
     pub(super) numbers: Numbers,
     /// Whether all texts are dates.
     pub(super) dates: bool,
+    /// How the cells are written, if not plainly: the texts are then what they would be plainly.
+    pub(super) found: Option<Found>,
+    /// Whether a cell was not written so.
+    is_mixed: bool,
 }
 
 /// The kind of numbers of all texts so far.
@@ -60,6 +65,9 @@ pub(super) struct Numbers {
     pub(super) high: f64,
 }
 
+/// Rows of each table from which notations are found.
+const SNIFFED: u64 = 5000;
+
 /// Reads the columns of all tables, in the order in which they first occur. Nameless ones are left out. `missing`: texts of
 /// missing values besides the usual marks.
 ///
@@ -68,6 +76,7 @@ pub(super) struct Numbers {
 pub(super) fn observe(
     tables: &[&Path],
     format: &TableFormat,
+    hints: &Hints,
     missing: &[String],
 ) -> Result<Observation> {
     if tables.is_empty() {
@@ -78,47 +87,101 @@ pub(super) fn observe(
         raw.names = Some(numbered(tables, &raw)?);
     }
     raw.check("the format of tables")?;
-    let mut columns: Vec<ObservedColumn> = Vec::new();
-    let mut positions: HashMap<String, usize> = HashMap::new();
-    let mut remarks = Vec::new();
-    let mut padded = 0_u64;
-    for path in tables {
-        let mut table = RawTable::of_file(path, &raw, "")?;
-        let names: Vec<String> =
-            table.header.iter().map(|name| text(name).unwrap_or_default().to_owned()).collect();
-        if let Some(remark) = numbers_as_names(&names) {
-            remarks.push(format!("{}: {remark}", path.display()));
+    let read = |notations: &BTreeMap<String, Found>, most| {
+        Reading { format: &raw, asked: format, notations, missing, most }.read(tables)
+    };
+    let mut notations = notations(&read(&BTreeMap::new(), SNIFFED)?.columns, hints);
+    loop {
+        let observed = read(&notations, u64::MAX)?;
+        let before = notations.len();
+        for column in
+            observed.columns.iter().filter(|column| column.is_mixed || !column.has_numbers())
+        {
+            notations.remove(&column.name);
         }
-        let mut places = Vec::with_capacity(names.len());
-        for name in &names {
-            padded += u64::from(name.trim().len() < name.len());
-            let name = name.trim().to_owned();
-            let place = *positions.entry(name.clone()).or_insert(columns.len());
-            if place == columns.len() {
-                columns.push(ObservedColumn::new(name));
-            }
-            places.push(place);
-        }
-        let mut record = ByteRecord::new();
-        while table.next(&mut record)? {
-            for (cell, place) in record.iter().zip(&places) {
-                let column = &mut columns[*place];
-                let Some(cell) = text(cell) else {
-                    let expected = DECODABLE.to_owned();
-                    return Err(table.cell_error(&record, &column.name, cell, expected));
-                };
-                let value = cell.trim();
-                padded += u64::from(value.len() < cell.len());
-                column.add(value, missing);
-            }
+        if notations.len() == before {
+            return Ok(observed);
         }
     }
-    columns.retain(|column| !column.name.is_empty());
-    if padded > 0 && !format.trim {
-        remarks.push(format!("blanks around {padded} cells are dropped ('trim' in 'table')"));
+}
+
+/// The notations of columns whose cells are not written plainly.
+fn notations(columns: &[ObservedColumn], hints: &Hints) -> BTreeMap<String, Found> {
+    let of_all = |decimal: Option<char>| -> BTreeMap<String, Found> {
+        let found = columns.iter().filter_map(|column| {
+            let texts: Vec<&str> = column.counts.keys().map(String::as_str).collect();
+            let found = notation_of(&texts, hints, decimal)?;
+            Some((column.name.clone(), found))
+        });
+        found.collect()
+    };
+    // A mark that one column leaves no doubt about is that of the others.
+    let found = of_all(None);
+    let mut sure = found.values().filter(|found| found.doubt.is_none());
+    match sure.find_map(|found| found.notation.decimal()) {
+        Some(decimal) => of_all(Some(decimal)),
+        None => found,
     }
-    let format = TableFormat { trim: format.trim || padded > 0, ..raw };
-    Ok(Observation { columns, format, remarks })
+}
+
+/// How to read tables.
+struct Reading<'a> {
+    /// The format, in which blanks are kept.
+    format: &'a TableFormat,
+    asked: &'a TableFormat,
+    notations: &'a BTreeMap<String, Found>,
+    missing: &'a [String],
+    /// Rows of each table, at most.
+    most: u64,
+}
+
+impl Reading<'_> {
+    fn read(&self, tables: &[&Path]) -> Result<Observation> {
+        let mut columns: Vec<ObservedColumn> = Vec::new();
+        let mut positions: HashMap<String, usize> = HashMap::new();
+        let mut remarks = Vec::new();
+        let mut padded = 0_u64;
+        for path in tables {
+            let mut table = RawTable::of_file(path, self.format, "")?;
+            let names: Vec<String> =
+                table.header.iter().map(|name| text(name).unwrap_or_default().to_owned()).collect();
+            if let Some(remark) = numbers_as_names(&names) {
+                remarks.push(format!("{}: {remark}", path.display()));
+            }
+            let mut places = Vec::with_capacity(names.len());
+            for name in &names {
+                padded += u64::from(name.trim().len() < name.len());
+                let name = name.trim().to_owned();
+                let place = *positions.entry(name.clone()).or_insert(columns.len());
+                if place == columns.len() {
+                    let found = self.notations.get(&name).cloned();
+                    columns.push(ObservedColumn { found, ..ObservedColumn::new(name) });
+                }
+                places.push(place);
+            }
+            let mut record = ByteRecord::new();
+            let mut rows = 0;
+            while rows < self.most && table.next(&mut record)? {
+                rows += 1;
+                for (cell, place) in record.iter().zip(&places) {
+                    let column = &mut columns[*place];
+                    let Some(cell) = text(cell) else {
+                        let expected = DECODABLE.to_owned();
+                        return Err(table.cell_error(&record, &column.name, cell, expected));
+                    };
+                    let value = cell.trim();
+                    padded += u64::from(value.len() < cell.len());
+                    column.add(value, self.missing);
+                }
+            }
+        }
+        columns.retain(|column| !column.name.is_empty());
+        if padded > 0 && !self.asked.trim {
+            remarks.push(format!("blanks around {padded} cells are dropped ('trim' in 'table')"));
+        }
+        let format = TableFormat { trim: self.asked.trim || padded > 0, ..self.format.clone() };
+        Ok(Observation { columns, format, remarks })
+    }
 }
 
 /// Names for the columns of tables without any: `column1`, `column2`, ...
@@ -158,6 +221,8 @@ impl ObservedColumn {
             blanks: 0,
             numbers,
             dates: true,
+            found: None,
+            is_mixed: false,
         }
     }
 
@@ -171,6 +236,10 @@ impl ObservedColumn {
             }
             return;
         }
+        let plain = self.found.as_ref().map(|found| found.notation.plainly(text));
+        self.is_mixed |= plain == Some(None);
+        let plain = plain.flatten();
+        let text = plain.as_deref().unwrap_or(text);
         self.bytes += text.len() as u64;
         self.blanks += text.matches(' ').count() as u64;
         if let Some(count) = self.counts.get_mut(text) {

@@ -20,7 +20,7 @@ fn file(folder: &tempfile::TempDir, name: &str, text: &str) -> PathBuf {
 }
 
 fn public(path: &Path) -> Result<Draft> {
-    draft_from_public(&[path], &TableFormat::default())
+    draft_from_public(&[path], &TableFormat::default(), &Hints::default())
 }
 
 const DICTIONARY: &str = "NAME,SERIALNO,C,13,\"Serial number\"
@@ -121,7 +121,9 @@ fn a_dictionary_is_widened_to_take_the_public_rows() {
     let dictionary = file(&folder, "d.csv", DICTIONARY);
     let rows = "PINCP,JWTR,AGEP,NEW,RACNUM\n-99999,1,,a,1\n9000000,7,104,b,6\n0,,3,a,2\n";
     let path = file(&folder, "p.csv", rows);
-    let schema = draft(&pums(&dictionary), &[&path], &TableFormat::default()).unwrap().schema;
+    let schema = draft(&pums(&dictionary), &[&path], &TableFormat::default(), &Hints::default())
+        .unwrap()
+        .schema;
     assert_eq!(read_csv(&path, &schema).unwrap().records(), 3);
     let names: Vec<&str> = schema.attributes().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["PINCP", "JWTR", "AGEP", "NEW", "RACNUM"]);
@@ -151,7 +153,8 @@ fn few_whole_numbers_get_a_bin_each_and_the_last_reaches_as_far_as_the_dictionar
     let dictionary = file(&folder, "d.csv", text);
     let rooms = (0..2000).map(|i| [3, 2, 3, 4, 3, 1, 0, 5][i % 8].to_string());
     let path = file(&folder, "p.csv", &numbers("BDSP", rooms));
-    let draft = draft(&pums(&dictionary), &[&path], &TableFormat::default()).unwrap();
+    let draft =
+        draft(&pums(&dictionary), &[&path], &TableFormat::default(), &Hints::default()).unwrap();
     let bins = bins_of(&draft.schema);
     assert_eq!(bins.edges(), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 100.0]);
     assert_eq!(
@@ -226,7 +229,7 @@ fn a_raw_table_without_a_header_with_blanks_and_marks_needs_only_names() {
     let path = file(&folder, "adult.data", &text);
     let names = ["age", "work", "fnlwgt", "gain", "income"].map(String::from).to_vec();
     let format = TableFormat { names: Some(names), ..TableFormat::default() };
-    let draft = draft_from_public(&[&path], &format).unwrap();
+    let draft = draft_from_public(&[&path], &format, &Hints::default()).unwrap();
     let schema = &draft.schema;
     assert!(schema.table().trim && schema.na_token() == "?" && schema.missing().is_empty());
     assert!(schema.column("work").unwrap().na && !schema.column("age").unwrap().na);
@@ -247,7 +250,7 @@ fn a_raw_table_without_a_header_with_blanks_and_marks_needs_only_names() {
     let draft = public(&path).unwrap();
     assert!(draft.remarks[0].text.contains("the header has numbers"), "{:?}", draft.remarks);
     let numbered = TableFormat { names: Some(Vec::new()), ..TableFormat::default() };
-    let draft = draft_from_public(&[&path], &numbered).unwrap();
+    let draft = draft_from_public(&[&path], &numbered, &Hints::default()).unwrap();
     assert!(draft.schema.column("column5").is_some());
 }
 
@@ -313,11 +316,11 @@ fn a_table_in_another_encoding_is_refused_with_line_and_column_or_read_on_reques
     let path = folder.path().join("p.csv");
     std::fs::write(&path, b"n;town\n1;K\xf6ln\n2;Bonn\n").unwrap();
     let format = TableFormat { delimiter: ';', ..TableFormat::default() };
-    let message = draft_from_public(&[&path], &format).unwrap_err().to_string();
+    let message = draft_from_public(&[&path], &format, &Hints::default()).unwrap_err().to_string();
     let expected = "line 2, column 'town': found 'K\\xf6ln' (undecodable bytes, not UTF-8)";
     assert!(message.contains(expected) && !message.contains('\u{fffd}'), "{message}");
     let format = TableFormat { encoding: crate::domain::Encoding::Latin1, ..format };
-    let schema = draft_from_public(&[&path], &format).unwrap().schema;
+    let schema = draft_from_public(&[&path], &format, &Hints::default()).unwrap().schema;
     let json = schema.to_json().unwrap();
     assert!(json.contains("\"latin-1\"") && json.contains("Köln"), "{json}");
     let table = read_csv(&path, &schema).unwrap();

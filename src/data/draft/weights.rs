@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::bins::Values;
+use super::notations::Hints;
 use super::numbers::shortest;
 use super::quantiles::rows;
 use super::tables::observe;
@@ -24,7 +25,7 @@ pub fn weight_bins(tables: &[&Path], format: &TableFormat, column: &str) -> Resu
     let refused = |found: &str, expected: &str| {
         Err(Error::invalid_specification(place.clone(), found, expected))
     };
-    let observed = observe(tables, format, &[])?.columns;
+    let observed = observe(tables, format, &Hints::default(), &[])?.columns;
     let Some(observed) = observed.into_iter().find(|observed| observed.name == column) else {
         return refused("no such column", "a weight for each record");
     };
@@ -35,7 +36,8 @@ pub fn weight_bins(tables: &[&Path], format: &TableFormat, column: &str) -> Resu
     if low < 0.0 {
         return refused("a weight below 0", "weights of at least 0");
     }
-    values.weight_bins(&place)
+    let notation = observed.found.as_ref().map(|found| found.notation.clone());
+    Ok(values.weight_bins(&place)?.with_notation(notation))
 }
 
 impl Values {

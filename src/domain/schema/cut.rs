@@ -105,7 +105,7 @@ impl Bins {
             });
             narrowed.extend(parts);
         }
-        Self::of_parts(self.edges().to_vec(), self.is_integer(), self.outside(), narrowed)
+        self.of_parts(self.edges().to_vec(), narrowed)
     }
 
     /// The same bins, each cut where one of some numbers lies in it. Of a piece that is cut, each part has the rows of its
@@ -133,7 +133,7 @@ impl Bins {
             });
             pieces.extend(parts);
         }
-        Self::of_parts(edges, self.is_integer(), self.outside(), pieces)
+        self.of_parts(edges, pieces)
     }
 }
 

@@ -12,7 +12,7 @@ use super::filled::filled;
 use super::groups::RawGroup;
 use super::piece::{Outside, Piece};
 use super::rules::{Dependency, Rules, Unlikely, ValueSet};
-use super::{Bins, Kind, MAX_CARDINALITY, Role, Schema, SchemaColumn, TableFormat};
+use super::{Bins, Kind, MAX_CARDINALITY, Notation, Role, Schema, SchemaColumn, TableFormat};
 use crate::error::{Error, Result};
 
 /// The JSON object before it is checked.
@@ -71,6 +71,8 @@ struct RawColumn {
     outside: Option<Outside>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     draw: Option<Vec<Vec<Value>>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    notation: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     size: Option<u32>,
 }
@@ -232,6 +234,14 @@ impl RawColumn {
                 let whole = if is_date { Some(true) } else { self.integer };
                 let bins = Bins::new(values(&edges, is_date, &at)?, whole, &at)?;
                 let bins = drawn(bins, self.outside, self.draw, is_date, &at)?;
+                let notation = self.notation.map(|text| Notation::new(&text, &at)).transpose()?;
+                if let Some(other) = notation.as_ref().filter(|own| own.is_date() != is_date) {
+                    let place = format!("{at}, 'notation'");
+                    let expected = if is_date { "that of a date" } else { "that of a number" };
+                    let found = format!("'{}'", other.text());
+                    return Err(Error::invalid_specification(place, found, expected));
+                }
+                let bins = bins.with_notation(notation);
                 Some(if is_date { Kind::Date(bins) } else { Kind::Numeric(bins) })
             }
             Some("coded") => {
@@ -327,6 +337,7 @@ impl RawColumn {
         let outside = bins.outside();
         self.edges = Some(bins.edges().iter().filter_map(|edge| value(*edge)).collect());
         self.outside = Some(outside).filter(|outside| *outside != Outside::Refuse);
+        self.notation = bins.notation().map(|notation| notation.text().to_owned());
         let piece = |piece: &Piece| {
             let ends = if piece.is_value() { 1 } else { 2 };
             let numbers = piece.numbers().into_iter().enumerate();

@@ -1,5 +1,6 @@
 //! The bins of a numeric column.
 
+use super::notation::Notation;
 use super::piece::{Outside, Piece, wrong};
 use crate::error::{Error, Result};
 
@@ -13,6 +14,7 @@ pub struct Bins {
     integer: bool,
     outside: Outside,
     pieces: Vec<Piece>,
+    notation: Option<Notation>,
 }
 
 impl Bins {
@@ -57,17 +59,30 @@ impl Bins {
                 halves && empty.is_none()
             }
         };
-        Ok(Self { edges, integer, outside: Outside::Refuse, pieces: Vec::new() })
+        Ok(Self { edges, integer, outside: Outside::Refuse, pieces: Vec::new(), notation: None })
     }
 
-    /// Bins of parts of others, which were checked.
-    pub(super) fn of_parts(
-        edges: Vec<f64>,
-        integer: bool,
-        outside: Outside,
-        pieces: Vec<Piece>,
-    ) -> Self {
-        Self { edges, integer, outside, pieces }
+    /// Parts of these bins, which were checked.
+    pub(super) fn of_parts(&self, edges: Vec<f64>, pieces: Vec<Piece>) -> Self {
+        Self { edges, pieces, ..self.clone() }
+    }
+
+    /// The same bins for numbers that are written in another way.
+    #[must_use]
+    pub fn with_notation(mut self, notation: Option<Notation>) -> Self {
+        self.notation = notation;
+        self
+    }
+
+    /// The same bins for the column of others: with the same meaning of values outside, and the same notation.
+    #[must_use]
+    pub(crate) fn in_place_of(self, others: &Self) -> Self {
+        self.with_outside(others.outside).with_notation(others.notation.clone())
+    }
+
+    /// How the numbers are written in tables, if not plainly.
+    pub fn notation(&self) -> Option<&Notation> {
+        self.notation.as_ref()
     }
 
     /// The same bins, with another meaning of values outside all of them.

@@ -1,5 +1,6 @@
 //! Kinds of documents, and drafts from each.
 
+use crate::data::Hints;
 use std::path::Path;
 
 use tempfile::TempDir;
@@ -130,7 +131,8 @@ fn with_public_rows_documented_columns_follow_them_and_the_others_are_drafted() 
     let rows_text: String = (0..300).map(row).collect();
     std::fs::write(&rows, format!("sex,job,age,pay\n{rows_text}")).unwrap();
     let document = Document { kind: DocumentKind::Frictionless, path: schema };
-    let draft = draft(&document, &[rows.as_path()], &TableFormat::default()).unwrap();
+    let draft =
+        draft(&document, &[rows.as_path()], &TableFormat::default(), &Hints::default()).unwrap();
     assert_eq!(codes(&draft, "job").1, ["farm", "shop"]);
     let age = bins(&draft, "age");
     assert_eq!((age.edges()[0], age.edges().last()), (0.0, Some(&121.0)));
