@@ -2,7 +2,7 @@
 
 use jointly::data::write_text;
 use jointly::domain::Schema;
-use jointly::paid_bins::PaidSchema;
+use jointly::paid_bins::{PaidBins, PaidSchema};
 use jointly::synthesis::reserve_files;
 use serde_json::json;
 
@@ -38,6 +38,15 @@ pub(super) fn run(args: &BinsArgs, console: Console) -> Outcome {
         Ok((schema, named, curator.ledger().limit()))
     })?;
     write_text(&args.out, &(found.to_json()? + "\n"))?;
+    for name in job.bins.iter().flat_map(PaidBins::names) {
+        if let Some(note) = found.column(name).and_then(|column| column.note.as_ref()) {
+            console.note(
+                "bins",
+                &format!("{name}: {note}"),
+                json!({ "column": name, "note": note }),
+            );
+        }
+    }
     for column in &named {
         let text = format!(
             "{}: {} named, those with a noisy count of at least {}; the others are 'other'",

@@ -15,7 +15,7 @@ use crate::evaluation::{
     CorrelationDifference, EditRules, EditViolations, EvaluationSettings, Frequencies,
     GroupDistances, GroupScore, KMarginalScore, Measure, NumberComparison, Prediction,
     PropensityScore, Regression, RegressionComparison, UniqueMatches, UnitComparison, UnitRecords,
-    Weighted, WorkloadError,
+    Weighted, WorkloadError, Yardstick,
 };
 use crate::query::Workload;
 
@@ -55,6 +55,9 @@ pub struct Measures {
     pub error: WorkloadError,
     /// The error of the product of the real table's one-way marginals.
     pub independent_error: f64,
+    /// Random samples of the real records beside the synthetic table; `None` for fewer than 20 real records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub yardstick: Option<Yardstick>,
     /// [`Measure::KMarginal`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k_marginal: Option<KMarginalScore>,
@@ -189,6 +192,7 @@ impl Evaluation {
             left_out: self.left_out,
             error: self.workload_error(real_weighted, synthetic_weighted)?,
             independent_error: self.error_of_independence(real_weighted)?.mean_l1,
+            yardstick: Yardstick::of(*real_weighted, *synthetic_weighted, &self.workload)?,
             k_marginal: asked(Measure::KMarginal).then(k_marginal).transpose()?,
             propensity: asked(Measure::Propensity)
                 .then(|| PropensityScore::between(one, other))

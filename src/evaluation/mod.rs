@@ -20,6 +20,7 @@ mod settings;
 mod unique_matches;
 mod units;
 mod workload_error;
+mod yardstick;
 
 pub use correlation::{Association, CorrelationDifference, DependenceDifference, cramers_v};
 pub use edit_rules::{EditRules, EditViolations, RuleViolations};
@@ -35,3 +36,4 @@ pub use settings::{EvaluationSettings, Measure, RulesSource};
 pub use unique_matches::UniqueMatches;
 pub use units::{OtherColumn, Pair, RecordCounts, UnitColumn, UnitComparison, UnitRecords};
 pub use workload_error::{CliqueError, WorkloadError};
+pub use yardstick::Yardstick;

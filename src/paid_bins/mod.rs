@@ -42,6 +42,7 @@ mod both;
 mod categories;
 mod cut;
 mod grid;
+mod median;
 mod tree;
 
 use std::path::Path;
@@ -54,6 +55,7 @@ use crate::domain::{Bins, Domain, Kind, Schema};
 use crate::error::{Error, Result};
 use crate::paid_bins::cut::bins_of;
 use crate::paid_bins::grid::Grid;
+use crate::paid_bins::median::Median;
 use crate::paid_bins::tree::{Level, fitted};
 use crate::privacy::{Curator, PrivacyUnit, PrivateTable};
 
@@ -160,7 +162,8 @@ impl PaidBins {
     }
 
     /// Spends all of a curator's remaining budget, or nothing if [`measurements`](Self::measurements) is 0, and returns
-    /// the schema with the columns in bins. Each bin says how the measured rows lie in it, so that values are drawn alike.
+    /// the schema with the columns in bins. Each bin says how the measured rows lie in it, so that values are drawn alike, and the
+    /// note of a column says where its median may be as far as the noise allows.
     /// The curator's table has the codes of [`recoding`](Self::recoding).
     ///
     /// Under a relation with a private number of records, that number is measured first ([`Curator::total`]).
@@ -172,7 +175,7 @@ impl PaidBins {
         let attributes = self.attributes(curator.domain())?;
         let mut left = self.measurements() as u64;
         let records = if left > 0 { curator.total()? } else { 1.0 };
-        let mut found: Vec<Bins> = Vec::with_capacity(self.columns.len());
+        let mut found: Vec<(Bins, Option<Median>)> = Vec::with_capacity(self.columns.len());
         for ((name, grid), attribute) in self.columns.iter().zip(attributes) {
             let mut levels: Vec<Level> = Vec::with_capacity(grid.levels());
             for width in grid.widths() {
@@ -181,12 +184,17 @@ impl PaidBins {
                 levels.push(Level::new(&noisy, width));
                 left -= 1;
             }
-            found.push(bins_of(grid, &fitted(&levels, records), name)?);
+            let leaves = fitted(&levels, records);
+            found.push((bins_of(grid, &leaves, name)?, Median::new(grid, &levels, &leaves)));
         }
-        self.schema.with_bins("bins by the private rows", self.names(), |name, own| {
-            let bins = self.names().position(|other| other == name).and_then(|at| found.get(at));
-            Ok(bins.unwrap_or(own).clone().in_place_of(own))
-        })
+        let of =
+            |name: &str| self.names().position(|other| other == name).and_then(|at| found.get(at));
+        let place = "bins by the private rows";
+        let schema = self.schema.with_bins(place, self.names(), |name, own| {
+            let bins = of(name).map_or(own, |(bins, _)| bins);
+            Ok(bins.clone().in_place_of(own))
+        })?;
+        schema.with_notes(place, |name| of(name)?.1.as_ref().map(Median::text))
     }
 
     /// The attribute of each column in a table of the codes of [`recoding`](Self::recoding).

@@ -35,7 +35,26 @@ impl Level {
     pub(super) fn new(noisy: &NoisyBlocks, width: usize) -> Self {
         let mut blocks: Vec<f64> = noisy.values.iter().map(|value| *value as f64).collect();
         let missing = blocks.pop().unwrap_or(0.0);
-        Self { width, blocks, missing, variance: noisy.variance.to_f64() }
+        Self::of(width, blocks, missing, noisy.variance.to_f64())
+    }
+
+    pub(super) fn of(width: usize, blocks: Vec<f64>, missing: f64, variance: f64) -> Self {
+        Self { width, blocks, missing, variance }
+    }
+
+    /// Cells of a block.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The noisy counts of the blocks, without that of missing values.
+    pub(super) fn blocks(&self) -> &[f64] {
+        &self.blocks
+    }
+
+    /// The variance of the noise in each count.
+    pub(super) fn variance(&self) -> f64 {
+        self.variance
     }
 }
 

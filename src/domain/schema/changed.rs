@@ -132,6 +132,19 @@ impl Schema {
 }
 
 impl Schema {
+    /// The same schema with other notes for some columns: those for which `note` has one.
+    pub(crate) fn with_notes(
+        &self,
+        place: &str,
+        note: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self> {
+        let mut columns = self.columns.clone();
+        for column in &mut columns {
+            column.note = note(&column.name).or(column.note.take());
+        }
+        self.with_columns(place, columns, self.rules.clone())
+    }
+
     /// A categorical attribute with a code for texts that are not listed.
     ///
     /// # Errors

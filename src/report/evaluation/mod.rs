@@ -37,6 +37,8 @@ pub struct Page<'a> {
 struct Contents {
     version: &'static str,
     subtitle: String,
+    /// How large the error is, in a sentence.
+    verdict: Option<String>,
     cards: Vec<Card>,
     measures: Vec<(String, String)>,
     columns: Vec<columns::Chart>,
@@ -92,6 +94,7 @@ pub fn render(page: &Page<'_>) -> Result<String> {
             || format!("{synthetic} (synthetic) beside {real} (real)"),
             |weight| format!("{synthetic} (synthetic) beside {real} (real), weighted by {weight}"),
         ),
+        verdict: measures.yardstick.map(|found| found.verdict(measures.real_records as u64)),
         cards: cards(measures),
         measures: text::rows(measures),
         columns: columns::charts(page)?,
@@ -126,6 +129,11 @@ fn cards(measures: &Measures) -> Vec<Card> {
             name: "Without any dependence",
             value: short(measures.independent_error),
             note: "error of the real columns, taken as independent".into(),
+        },
+        Card {
+            name: "A random half",
+            value: measures.yardstick.map_or_else(|| "\u{2013}".into(), |y| short(y.half_error)),
+            note: "error of a random half of the real records".into(),
         },
         Card {
             name: "Worst marginal",

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::evaluation::{CorrelationDifference, EditComparison, Measures, Pair, UnitComparison};
+use crate::evaluation::{
+    CorrelationDifference, EditComparison, Measures, Pair, UnitComparison, Yardstick,
+};
 use crate::report::format::{grouped, percent, short};
 use crate::report::numbers::{numbers, regression};
 
@@ -25,11 +27,17 @@ pub fn text(found: &Measures) -> String {
     row("Single queries (cells)", &grouped(error.queries));
     row("Workload error (mean L1 distance, 0 to 2)", &short(error.mean_l1));
     row("  of independent one-way marginals", &short(found.independent_error));
+    if let Some(Yardstick { half_error, .. }) = &found.yardstick {
+        row("  of a random half of the real records", &short(*half_error));
+    }
     row("Largest L1 distance of a marginal", &short(error.max_l1));
     row("Query error, largest", &short(error.max_query));
     row("Query error, mean", &short(error.mean_query));
     row("Query error, root mean square", &short(error.rmse_query));
     rows(found).iter().for_each(|(name, value)| row(name, value));
+    if let Some(yardstick) = &found.yardstick {
+        _ = writeln!(text, "\n{}", yardstick.verdict(found.real_records as u64));
+    }
     if !error.worst.is_empty() {
         text.push_str("\nWorst marginals (L1 distance, largest cell, cells):\n");
     }
