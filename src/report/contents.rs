@@ -29,6 +29,10 @@ const MOST_VALUES: usize = 1_000;
 /// Side of a square in the picture.
 const SIDE: f64 = 10.0;
 
+/// Room for a name behind the diagonal, and its characters.
+const ROOM: f64 = 70.0;
+const LETTERS: usize = 14;
+
 /// The first records, with the names of values.
 #[derive(Serialize)]
 pub(super) struct Records {
@@ -41,6 +45,8 @@ pub(super) struct Records {
 pub(super) struct Associations {
     size: f64,
     side: f64,
+    /// With room for the name of the last column.
+    width: f64,
     names: Vec<String>,
     /// The squares of each level of the scale as one path, from the weakest.
     levels: Vec<Level>,
@@ -104,6 +110,10 @@ pub(super) fn associations(table: &Dataset) -> Result<Option<Associations>> {
     }
     let found = cramers_v(&table.select(&small)?)?;
     let name = |at: usize| domain.name(small[at]).to_owned();
+    let short = |at: usize| match name(at).char_indices().nth(LETTERS) {
+        Some((end, _)) => format!("{}\u{2026}", &name(at)[..end]),
+        None => name(at),
+    };
     let mut paths = vec![String::new(); LEVELS];
     for pair in &found {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to LEVELS")]
@@ -126,7 +136,8 @@ pub(super) fn associations(table: &Dataset) -> Result<Option<Associations>> {
     Ok(Some(Associations {
         size: small.len() as f64 * SIDE,
         side: SIDE,
-        names: (0..small.len()).map(name).collect(),
+        width: small.len() as f64 * SIDE + ROOM,
+        names: (0..small.len()).map(short).collect(),
         levels: levels.collect(),
         strongest: strongest.collect(),
         left_out: domain.len() - small.len(),

@@ -60,7 +60,8 @@ pub(super) fn coverage(content: &Content<'_>) -> Option<Coverage> {
     let domain = release.model.domain();
     let row = |(clique, error): &(&Clique, f64)| Row {
         marginal: domain.describe(clique).replace(" x ", " \u{d7} "),
-        error: format!("{error:.3}"),
+        // Two distributions are never further apart.
+        error: if *error < 2.0 { format!("{error:.3}") } else { "over 2: noise alone".to_owned() },
     };
     Some(Coverage {
         all: grouped(content.workload.len() as u64),

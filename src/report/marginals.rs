@@ -26,6 +26,8 @@ pub(super) struct Chart {
     name: String,
     description: String,
     values: usize,
+    /// The share of missing values, which have no bar.
+    missing: Option<String>,
     top: String,
     /// The names of the first and the last bar.
     ends: [String; 2],
@@ -43,6 +45,18 @@ pub(super) struct Chart {
     lines: Vec<Line>,
     /// A noisy measurement: whiskers of one standard deviation on both sides.
     whiskers: Vec<Whisker>,
+    /// The names of the public tables, for the columns of `rows`.
+    tables: Vec<String>,
+    /// The bars in words.
+    rows: Vec<ValueRow>,
+}
+
+/// A bar in words: the share in the model, and in each public table.
+#[derive(Serialize)]
+struct ValueRow {
+    name: String,
+    share: String,
+    public: Vec<String>,
 }
 
 /// The mean and the quartiles of a column in one table.
@@ -110,9 +124,12 @@ pub(super) fn charts(content: &Content<'_>) -> Result<Vec<Chart>> {
     let is_weight = |attribute: usize| content.weight.is_some_and(|w| w.attribute == attribute);
     let attributes = single.iter().zip(&model).enumerate();
     for (attribute, (clique, factor)) in attributes.filter(|(at, _)| !is_weight(*at)) {
-        let merge = domain.cardinality(attribute).div_ceil(MAX_BARS);
-        let shares = merged(factor.values(), content.release.model.total(), merge);
         let column = content.schema.column(domain.name(attribute));
+        // A missing value is the last one.
+        let values = domain.cardinality(attribute) - usize::from(column.is_some_and(|c| c.na));
+        let merge = values.div_ceil(MAX_BARS).max(1);
+        let total = content.release.model.total();
+        let shares = merged(&factor.values()[..values], total, merge);
         let mut numbers = vec![(String::new(), factor.values().to_vec())];
         let (mut public, mut counted) = (Vec::new(), Vec::new());
         for (color, table) in content.public.iter().enumerate() {
@@ -121,13 +138,25 @@ pub(super) fn charts(content: &Content<'_>) -> Result<Vec<Chart>> {
             }
             let counts = public_counts(table, clique, content.weight)?;
             let total = counts.iter().sum();
-            public.push((color % COLORS, merged(&counts, total, merge)));
+            public.push((color % COLORS, merged(&counts[..values], total, merge)));
             counted.push((color % COLORS, counts.clone()));
             numbers.push((table.name().to_owned(), counts));
         }
-        let measured = measured(content, clique, merge)?;
-        let names = value_names(content.schema, domain.name(attribute), merge);
+        let measured = measured(content, clique, values, merge)?;
+        let names = names(content.schema, domain.name(attribute));
+        let names = joined(names.get(..values).unwrap_or(&names), merge);
         let mut chart = chart(content, attribute, &shares, &public, measured.as_ref(), &names);
+        chart.missing = factor.values().get(values).map(|missing| shown(missing / total));
+        chart.tables = numbers.iter().skip(1).map(|(table, _)| table.clone()).collect();
+        chart.rows = shares
+            .iter()
+            .enumerate()
+            .map(|(at, share)| ValueRow {
+                name: names.get(at).cloned().unwrap_or_default(),
+                share: shown(*share),
+                public: public.iter().map(|(_, shares)| shown(shares[at])).collect(),
+            })
+            .collect();
         chart.cumulative =
             column.and_then(|column| Cumulative::of(column, factor.values(), &counted));
         let numbers = numbers.into_iter();
@@ -160,7 +189,12 @@ fn public_counts(table: &PublicData, clique: &Clique, weight: Option<&Weight>) -
 }
 
 /// The most precise measurement of an attribute: the one with the least noise after summing out other attributes.
-fn measured(content: &Content<'_>, clique: &Clique, merge: usize) -> Result<Option<Bars>> {
+fn measured(
+    content: &Content<'_>,
+    clique: &Clique,
+    values: usize,
+    merge: usize,
+) -> Result<Option<Bars>> {
     let Some(measurements) = content.release.measured_of_model() else { return Ok(None) };
     let domain = content.release.model.domain();
     let noisy = measurements.iter();
@@ -176,7 +210,7 @@ fn measured(content: &Content<'_>, clique: &Clique, merge: usize) -> Result<Opti
     let total = content.release.model.total();
     let factor = Factor::new(domain, best.clique.clone(), best.values.clone())?;
     Ok(Some(Bars {
-        shares: merged(factor.project(clique).values(), total, merge),
+        shares: merged(&factor.project(clique).values()[..values], total, merge),
         stddev: summed(&best) * (merge as f64).sqrt() / total,
     }))
 }
@@ -245,7 +279,15 @@ fn chart(
         bars: bars.collect(),
         lines: lines.collect(),
         whiskers: whiskers.collect(),
+        missing: None,
+        tables: Vec::new(),
+        rows: Vec::new(),
     }
+}
+
+/// A share with one decimal place of a percent.
+fn shown(share: f64) -> String {
+    percent((share * 1e3).round() / 1e3)
 }
 
 impl Numbers {
@@ -279,31 +321,29 @@ pub(super) fn round(x: f64) -> f64 {
     (x * 100.0).round() / 100.0
 }
 
-/// The labels of the bars: value labels, codes or ranges.
+/// The labels of bars of `merge` values each: value labels, codes or ranges.
 pub(super) fn value_names(schema: &Schema, attribute: &str, merge: usize) -> Vec<String> {
+    joined(&names(schema, attribute), merge)
+}
+
+/// The names of all values, `missing` the last one.
+fn names(schema: &Schema, attribute: &str) -> Vec<String> {
     let Some(column) = schema.column(attribute) else { return Vec::new() };
-    let mut names: Vec<String> = match &column.kind {
-        Some(Kind::Categorical { codes, labels, .. }) => labels.as_ref().unwrap_or(codes).clone(),
-        Some(Kind::Numeric(bins)) => {
-            bins.edges().windows(2).map(|e| format!("{} to {}", e[0], e[1])).collect()
+    let name = |code: u32| match &column.kind {
+        Some(Kind::Categorical { labels: Some(labels), .. }) => {
+            labels.get(code as usize).cloned().unwrap_or_else(|| column.value_name(code))
         }
-        Some(Kind::Date(bins)) => bins
-            .edges()
-            .windows(2)
-            .map(|e| format!("{} to {}", date_of(e[0]), date_of(e[1])))
-            .collect(),
-        Some(Kind::Coded { size }) => (0..*size).map(|code| code.to_string()).collect(),
-        _ => Vec::new(),
+        _ => column.value_name(code),
     };
-    if column.na {
-        names.push("missing".into());
-    }
-    names
-        .chunks(merge.max(1))
-        .map(|chunk| match chunk {
-            [only] => only.clone(),
-            [first, .., last] => format!("{first} \u{2026} {last}"),
-            [] => String::new(),
-        })
-        .collect()
+    (0..column.cardinality()).map(name).collect()
+}
+
+/// The names of neighboring values as one.
+fn joined(names: &[String], merge: usize) -> Vec<String> {
+    let name = |chunk: &[String]| match chunk {
+        [only] => only.clone(),
+        [first, .., last] => format!("{first} \u{2026} {last}"),
+        [] => String::new(),
+    };
+    names.chunks(merge.max(1)).map(name).collect()
 }

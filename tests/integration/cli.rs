@@ -189,6 +189,12 @@ fn plans_need_no_data() {
     let command = "plan --schema schema.json --workload all-2-way --epsilon 1 --delta 1e-9 \
                    --records 1000 --mechanism jam-pgm --rounds 10";
     let plan: Value = serde_json::from_str(&bench.succeed(&format!("{command} --json"))).unwrap();
+    // A twentieth of the budget measures the errors of the release.
+    close(&plan["steps"][0]["stddev"], (10.0 / (0.8 * 0.95 * 0.014_973_f64)).sqrt());
+    close(&plan["error_half_width"], 1.96 * 2.0 / (2.0 * 0.05 * 0.014_973_f64).sqrt() / 1000.0);
+    let all = format!("{command} --error-share 0");
+    let command = all.as_str();
+    let plan: Value = serde_json::from_str(&bench.succeed(&format!("{command} --json"))).unwrap();
     assert_eq!(plan["workload_cliques"], 6);
     assert_eq!(plan["closure_cliques"], 10);
     assert_eq!(plan["workload_cells"], 6 + 4 + 8 + 6 + 12 + 8);
@@ -206,13 +212,14 @@ fn plans_need_no_data() {
     .unwrap();
     close(&halved["steps"][0]["stddev"], (10.0 / (2.0 * 0.99 * 0.8 * 0.014_973_f64)).sqrt());
     bench.fail(&command.replace("--records 1000", "--records 0"), 2, "--records is 0");
+    bench.fail(&command.replace("--error-share 0", "--error-share 1"), 2, "--error-share is 1");
 }
 
 #[test]
 fn a_plan_states_the_worst_case_of_reweighting_public_records() {
     let bench = Bench::new();
     let command = "plan --schema schema.json --workload all-2-way --epsilon 1 --delta 1e-9 \
-                   --records 5000000 --public-records 300 --mixture-error 0.02";
+                   --error-share 0 --records 5000000 --public-records 300 --mixture-error 0.02";
     let plan: Value = serde_json::from_str(&bench.succeed(&format!("{command} --json"))).unwrap();
     let worst = &plan["worst_case"];
     assert_eq!(worst["queries"], 44);
