@@ -68,6 +68,14 @@ fn a_comparison_has_every_run_in_its_table_and_its_page() {
     let bench = bench(PROTOCOL);
     let text = bench.succeed("compare small.toml");
     assert!(text.starts_with("NOT PRIVATE") && text.contains("10 runs"), "{text}");
+    // The table of errors, on the console too.
+    let lines =
+        |name: &str| text.lines().filter(|line| line.trim_start().starts_with(name)).count();
+    assert_eq!((lines("mechanism  "), lines("true one-way marginals ")), (1, 1), "{text}");
+    assert!(
+        lines("independent ") > 0 && text.contains("Workload error, mean over seeds"),
+        "{text}"
+    );
     let file = "small-results/results.csv";
     assert_eq!(rows(&bench, file).len(), RUNS);
     assert!(column(&bench, file, "private").iter().all(|private| private == "false"));

@@ -81,7 +81,10 @@ pub(super) fn run(args: &CompareArgs, console: Console) -> Outcome {
         Some(first) => {
             Err(Failure { message: format!("not all runs succeeded: {}", first.message), ..first })
         }
-        None => console::result(&summary(&cells, &table, &page)),
+        None => {
+            let errors = comparison::text(&protocol.comparison(), results.rows());
+            console::result(&summary(&cells, &table, &page, &errors))
+        }
     }
 }
 
@@ -106,10 +109,11 @@ fn progress(done: &str, row: &Row, seconds: f64, console: Console) {
     console.note("compared", &text, facts);
 }
 
-fn summary(cells: &[Cell], table: &Path, page: &Path) -> String {
+fn summary(cells: &[Cell], table: &Path, page: &Path, errors: &str) -> String {
     format!(
         "NOT PRIVATE: fixed seeds, and errors against the real records. Do not publish them for private tables.\n\n\
-         {} runs.\n  {}\n  {}\n",
+         Workload error, mean over seeds (least to most), 0 to 2:\n\n\
+         {errors}{} runs.\n  {}\n  {}\n",
         grouped(cells.len() as u64),
         table.display(),
         page.display(),

@@ -104,6 +104,39 @@ pub fn render(comparison: &Comparison<'_>, rows: &[Row]) -> Result<String> {
     filled(include_str!("page.html"), &page)
 }
 
+/// The errors of all finished runs as text: a table for each data set. **Not private.**
+pub fn text(comparison: &Comparison<'_>, rows: &[Row]) -> String {
+    let mut text = String::new();
+    for set in comparison.data.iter().filter_map(|name| Set::new(comparison, name, rows)) {
+        let width = |of: fn(&Line) -> &str, head: &str| {
+            set.lines
+                .iter()
+                .map(|line| of(line).chars().count())
+                .chain([head.len()])
+                .max()
+                .unwrap_or(0)
+        };
+        let (first, error) =
+            (width(|line| &line.mechanism, "mechanism"), width(|line| &line.error, "error"));
+        let mut row = |cells: [&str; 5]| {
+            let [mechanism, epsilon, seeds, found, seconds] = cells;
+            let line = format!(
+                "  {mechanism:<first$}  {epsilon:>7}  {seeds:>5}  {found:<error$}  {seconds:>7}"
+            );
+            text.push_str(line.trim_end());
+            text.push('\n');
+        };
+        row([&set.name, "", "", "", ""]);
+        row(["mechanism", "epsilon", "seeds", "error", "seconds"]);
+        for line in &set.lines {
+            let seeds = line.seeds.to_string();
+            row([&line.mechanism, &line.epsilon, &seeds, &line.error, &line.seconds]);
+        }
+        text.push('\n');
+    }
+    text
+}
+
 impl Set {
     /// `None` if the data set has no results yet.
     fn new(comparison: &Comparison<'_>, name: &str, rows: &[Row]) -> Option<Self> {
