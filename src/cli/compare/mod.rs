@@ -77,15 +77,12 @@ pub(super) fn run(args: &CompareArgs, console: Console) -> Outcome {
         }
     }
     write_text(&page, &comparison::render(&protocol.comparison(), results.rows())?)?;
-    match failures.into_iter().next() {
-        Some(first) => {
-            Err(Failure { message: format!("not all runs succeeded: {}", first.message), ..first })
-        }
-        None => {
-            let errors = comparison::text(&protocol.comparison(), results.rows());
-            console::result(&summary(&cells, &table, &page, &errors))
-        }
+    if let Some(first) = failures.into_iter().next() {
+        let message = format!("not all runs succeeded: {}", first.message);
+        return Err(Failure { message, ..first });
     }
+    let errors = comparison::text(&protocol.comparison(), results.rows());
+    console::result(&summary(&cells, &table, &page, &errors))
 }
 
 /// The protocol's name with `-results`, in the current folder.
