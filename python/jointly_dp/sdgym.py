@@ -45,7 +45,9 @@ def create(
         missing = [column for column in table.columns if column not in columns.attributes]
         if missing:
             raise UsageError(f"the schema lacks the columns {missing}, expected all of {list(table.columns)}")
-        synth = Synthesizer(columns, epsilon=epsilon, delta=delta, mechanism=mechanism, **parameters)
+        # SDGym draws other records than those whose errors would be measured.
+        settings = {"error_share": 0.0, **parameters}
+        synth = Synthesizer(columns, epsilon=epsilon, delta=delta, mechanism=mechanism, **settings)
         return synth.fit(table)
 
     def sample(synth: Synthesizer, records: int) -> Any:

@@ -91,7 +91,9 @@ class JointlySynthesizer(_Base):  # type: ignore[misc]
                 f"the transformer is a {type(given).__name__}, expected a jointly_dp.Schema or a fitted TableTransformer: the "
                 "values of the columns must be known, and may not be taken from the private rows"
             )
-        synth = Synthesizer(schema, epsilon=epsilon, delta=delta, mechanism=self.mechanism, **self.parameters)
+        # `sample` draws other records than those whose errors would be measured.
+        settings = {"error_share": 0.0, **self.parameters}
+        synth = Synthesizer(schema, epsilon=epsilon, delta=delta, mechanism=self.mechanism, **settings)
         self._synth = synth.fit(_columns(rows, schema), public=public)
         self._kind, self._names = type(data), list(schema.attributes)
         self.release_: Release = synth.release_
