@@ -126,9 +126,11 @@ fn list(remarks: &[Remark], console: Console) {
         console.note("remarks", text, json!({ "remarks": remarks.len() }));
     }
     for (names, text) in lines {
-        let mut shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
-        if names.len() > SHOWN {
-            shown = format!("{shown} and {} more", names.len() - SHOWN);
+        // Columns that are left out are all named.
+        let most = if text.contains("left out") { names.len() } else { SHOWN };
+        let mut shown = names.iter().take(most).copied().collect::<Vec<_>>().join(", ");
+        if names.len() > most {
+            shown = format!("{shown} and {} more", names.len() - most);
         }
         let facts = json!({ "columns": names, "message": text });
         console.note("remark", &format!("  {shown}: {text}"), facts);

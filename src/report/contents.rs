@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Content;
+use super::format::counted;
 use crate::data::Dataset;
 use crate::domain::{Kind, SchemaColumn};
 use crate::error::Result;
@@ -98,6 +99,30 @@ pub(super) fn records(content: &Content<'_>) -> Records {
     };
     let rows = (0..content.table.records().min(RECORDS)).map(row).collect();
     Records { names, rows }
+}
+
+/// How many records have a combination that the schema calls unlikely; `None` if it has none that the records' columns have.
+pub(super) fn unlikely(content: &Content<'_>) -> Option<String> {
+    let (table, domain) = (content.table, content.table.domain());
+    let avoided = content.written.avoided().iter();
+    let avoided: Vec<_> = avoided.filter(|zero| zero.check(domain).is_ok()).collect();
+    if avoided.is_empty() || table.records() == 0 {
+        return None;
+    }
+    let has_one = |record: &usize| {
+        let codes = table.row(*record);
+        avoided.iter().any(|zero| zero.forbids(domain, |attribute| codes[attribute]))
+    };
+    let found = (0..table.records()).filter(has_one).count() as u64;
+    let all = counted(content.written.unlikely().len() as u64, "combination");
+    let records = if found == 0 {
+        "No record has".to_owned()
+    } else {
+        format!("{} have", counted(found, "record"))
+    };
+    Some(format!(
+        "{records} one of the {all} of values that no public row has and no measurement showed."
+    ))
 }
 
 /// The associations of the released table; `None` for fewer than two columns, or no record.

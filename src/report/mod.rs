@@ -142,6 +142,7 @@ impl<'a> Report<'a> {
             charts: &self.charts,
             legend: legend(content),
             records: contents::records(content),
+            unlikely: contents::unlikely(content),
             associations: self.associations.as_ref(),
             parameters: &content.parameters,
             made: &content.made,
@@ -169,6 +170,8 @@ struct Page<'a> {
     charts: &'a [marginals::Chart],
     legend: Vec<Legend>,
     records: contents::Records,
+    /// How many records have an unlikely combination, in a sentence.
+    unlikely: Option<String>,
     associations: Option<&'a contents::Associations>,
     parameters: &'a [(String, String)],
     made: &'a Made,

@@ -11,9 +11,9 @@ Examples:
   jointly synth --private people.csv --public neighbors.csv --schema schema.json \\
       --epsilon 1 --delta 1e-6 --out synthetic.csv --report report.html --model model.json
 
-  Without one, resumed after a kill, with 5 % of the budget for measuring the errors:
+  Without one; the same command resumes the run after a kill:
   jointly synth --private people.csv --schema schema.json --mechanism aim \\
-      --epsilon 1 --delta 1e-6 --out synthetic.csv --checkpoint state --error-share 0.05
+      --epsilon 1 --delta 1e-6 --out synthetic.csv --checkpoint state
 
   Of the population behind a weighted sample:
   jointly synth --private acs.csv --public ohio.csv --schema schema.json --weight PWGTP \\
