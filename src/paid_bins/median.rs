@@ -20,7 +20,7 @@ pub(super) struct Median {
 }
 
 impl Median {
-    /// `levels`: from the top. `leaves`: the fitted blocks, in order. `None` without records.
+    /// `levels`: from the top. `leaves`: the fitted blocks, in order. `None` if nothing was measured.
     ///
     /// For the blocks b of the top level with noisy counts y, `D_b = Σ_{c ≤ b} y_c − ½ Σ_c y_c` is above 0 from the median's block
     /// on, up to noise of variance `¼ m σ²` for m blocks (Woodruff 1952).
@@ -41,12 +41,14 @@ impl Median {
         let first = excess.iter().position(|found| found + half_width >= 0.0).unwrap_or(last);
         let end = excess.iter().rposition(|found| found - half_width < 0.0).map_or(0, |at| at + 1);
         let end = end.clamp(first, last);
-        let [value, lower, upper] = [0.5, 0.25, 0.75].map(|share| quantile(grid, leaves, share));
+        // Where noise leaves no record, nothing is known but the range.
+        let of = |share| quantile(grid, leaves, share).unwrap_or_else(|| grid.edge(0));
+        let [value, lower, upper] = [0.5, 0.25, 0.75].map(of);
         Some(Self {
-            value: value?,
+            value,
             low: grid.edge(first * top.width()),
             high: grid.edge((end + 1) * top.width()),
-            spread: upper? - lower?,
+            spread: upper - lower,
         })
     }
 

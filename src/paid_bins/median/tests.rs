@@ -38,3 +38,12 @@ fn noise_that_drowns_the_numbers_is_said() {
     assert!(clear.text().starts_with("median 12, and from 1"), "{}", clear.text());
     assert!(drowned.is_drowned() && drowned.text().contains("noise drowns where the numbers lie"));
 }
+
+#[test]
+fn a_table_without_records_has_a_text_too() {
+    let grid = Grid::new(&Bins::new(vec![0.0, 100.0], Some(true), "x").unwrap());
+    let levels = [Level::of(1, vec![0.0; grid.padded()], 0.0, 4.0)];
+    let found = Median::new(&grid, &levels, &[]).unwrap();
+    assert_eq!(found.text().matches("noise drowns").count(), 1, "{found:?}");
+    assert_eq!(Median::new(&grid, &[], &[]), None);
+}
