@@ -62,7 +62,7 @@ impl Schema {
         let found = process::detached(py, || {
             let mut format = TableFormat::default();
             if let Some(first) = paths.first() {
-                format.delimiter = delimiter_of(first, &format)?;
+                format.delimiter = delimiter_of(first, &format);
             }
             match (&document, paths.is_empty()) {
                 (Some(document), true) => draft_from_document(document),

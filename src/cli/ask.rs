@@ -129,9 +129,13 @@ fn short_form(found: f64, answer: &Answer) -> String {
     }
 }
 
-/// An answer in full, or the date that it stands for.
+/// An answer in full, or the date or time that it stands for.
 fn shown(found: f64, answer: &Answer) -> String {
-    if answer.is_date { number(found, true) } else { found.to_string() }
+    if answer.is_date || answer.time.is_some() {
+        short_form(found, answer)
+    } else {
+        found.to_string()
+    }
 }
 
 fn text(whole: &Whole, by: &[String], answers: &[Answer]) -> String {
@@ -188,7 +192,7 @@ fn known(row: &AnswerRow, answer: &Answer) -> String {
             let [lower, upper] = [i.lower, i.upper].map(|end| short_form(end, answer));
             format!("; measured: {lower} to {upper}")
         }
-        (Basis::Measured, None) => "; measured, with too much noise for an interval".into(),
+        (Basis::Measured, None) => "; measured, but its noise allows no interval".into(),
         (Basis::Public, None) => "; from a public table: no interval".into(),
         (Basis::Model, None) => "; never measured together: no interval".into(),
     }

@@ -39,7 +39,7 @@ fn job(args: &JobArgs) -> Outcome<Job> {
     let mut job = args.0.clone();
     if let Some(out) = &job.out
         && job.ledger.is_none()
-        && job.entry()?.spends
+        && job.budget()?.is_some()
     {
         job.ledger = Some(beside(out, "ledger.json"));
     }
@@ -73,8 +73,14 @@ pub(super) fn spent_share(done: &Synthesized) -> String {
 }
 
 /// What is said of errors that were not measured.
-fn not_measured() -> String {
-    "not measured: --error-share 0.05 does so, for 5 % of the budget".to_owned()
+fn not_measured(job: &Job) -> &'static str {
+    if job.epsilon.is_none() {
+        "not measured, as there is no budget for it"
+    } else if job.error_share.is_none() {
+        "not measured: without weights the private records do not show how far a table of the population is off"
+    } else {
+        "not measured, as --error-share is 0"
+    }
 }
 
 fn summary(job: &Job, done: &Synthesized, seconds: f64, console: Console) {
@@ -111,7 +117,7 @@ fn summary(job: &Job, done: &Synthesized, seconds: f64, console: Console) {
         short(limit.to_f64()),
         ledger.map_or_else(String::new, |path| format!(", as {} says", path.display())),
         duration(seconds),
-        release.errors().map_or_else(not_measured, in_words),
+        release.errors().map_or_else(|| not_measured(job).to_owned(), in_words),
     );
     let facts = json!({
         "mean_error": release.errors().map(|errors| errors.mean),

@@ -154,7 +154,7 @@ fn hints(args: &TableArgs) -> Outcome<Hints> {
 fn format(args: &TableArgs, first: Option<&Path>) -> Outcome<TableFormat> {
     let known = TableFormat { encoding: args.encoding, ..TableFormat::default() };
     let delimiter = match args.delimiter.as_deref() {
-        None => first.map_or(Ok(','), |first| delimiter_of(first, &known))?,
+        None => first.map_or(',', |first| delimiter_of(first, &known)),
         Some("tab" | "\\t") => '\t',
         Some(text) => {
             let mut characters = text.chars();

@@ -9,7 +9,7 @@ use crate::data::{Dataset, Projectable};
 use crate::domain::Schema;
 use crate::error::Result;
 use crate::error_bars::{CONFIDENCE, Interval};
-use crate::model::Accuracy;
+use crate::model::{Accuracy, Basis};
 
 /// What a statistic rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,13 +38,10 @@ impl Support {
 impl Design {
     /// What the statistic rests on: whether one measured marginal holds all its attributes.
     pub fn support(&self, accuracy: &Accuracy) -> Support {
-        let mut private = accuracy.measured.iter().filter(|m| m.stddev > 0.0);
-        if private.any(|m| self.clique.is_subset(&m.clique)) {
-            Support::Measured
-        } else if accuracy.public.iter().any(|public| self.clique.is_subset(public)) {
-            Support::Public
-        } else {
-            Support::Model
+        match accuracy.rests_on(&self.clique) {
+            Basis::Measured => Support::Measured,
+            Basis::Public => Support::Public,
+            Basis::Model => Support::Model,
         }
     }
 

@@ -100,7 +100,7 @@ pub fn draft_from_document(document: &Document) -> Result<Draft> {
 /// # Errors
 /// No table, an unreadable one, or no attribute.
 pub fn draft_from_public(tables: &[&Path], format: &TableFormat, hints: &Hints) -> Result<Draft> {
-    let observed = observe(tables, format, hints, &[])?;
+    let observed = observe(tables, format, hints, &[], &BTreeSet::new())?;
     let place = tables.first().copied().unwrap_or(Path::new("schema"));
     let (known, columns) = Tables::of(observed);
     of(place, known, columns.into_iter().map(ObservedColumn::into_column))?.with_unlikely(tables)
@@ -137,7 +137,9 @@ pub fn draft(
     let bounded = described.iter().filter(|one| one.is_bounded);
     let by_name: HashMap<&str, &SchemaColumn> =
         bounded.map(|one| (one.column.name.as_str(), &one.column)).collect();
-    let (known, columns) = Tables::of(observe(tables, format, hints, &missing)?);
+    let is_listed = |column: &&&SchemaColumn| matches!(column.kind, Some(Kind::Categorical { .. }));
+    let listed = by_name.values().filter(is_listed).map(|column| column.name.as_str()).collect();
+    let (known, columns) = Tables::of(observe(tables, format, hints, &missing, &listed)?);
     let known = Tables { documented: missing.clone(), ..known };
     let columns = columns.into_iter().map(|observed| match by_name.get(observed.name.as_str()) {
         Some(column) => widened((*column).clone(), observed, &missing),

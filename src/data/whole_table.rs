@@ -10,7 +10,7 @@ use crate::data::numeric_columns::NumericReader;
 use crate::data::raw_table::{RawTable, text};
 use crate::data::units::UnitsOfSchema;
 use crate::data::{Dataset, NumericColumns, Units};
-use crate::domain::Schema;
+use crate::domain::{Kind, Schema};
 use crate::error::Result;
 
 /// A table with the codes of its records, their numbers as they are, and their units, read once. **Not private**: for
@@ -84,10 +84,18 @@ impl WholeTable {
         let mut numbers = NumericReader::new(&table, schema)?;
         let weight = weight.and_then(|name| Some((name, table.position(name)?)));
         let mut weights = weight.map(|_| Vec::new());
+        let kind = weight.and_then(|(name, _)| schema.column(name)?.kind.as_ref());
+        let notation = match kind {
+            Some(Kind::Numeric(bins)) if !table.has_rows() => bins.notation(),
+            _ => None,
+        };
         let mut keep = |record: &ByteRecord, table: &RawTable<R>| {
             if let (Some((name, position)), Some(weights)) = (weight, &mut weights) {
                 let cell = record.get(position).unwrap_or_default();
-                let number = text(cell).and_then(|cell| cell.trim().parse::<f64>().ok());
+                let number = text(cell).and_then(|cell| match notation {
+                    Some(notation) => notation.read(cell),
+                    None => cell.trim().parse::<f64>().ok(),
+                });
                 let number = number.filter(|number| number.is_finite() && *number >= 0.0);
                 weights.push(number.ok_or_else(|| {
                     table.cell_error(record, name, cell, "a weight of at least 0".to_owned())

@@ -226,9 +226,14 @@ impl MeasuredErrors {
     /// The mean with its interval, times a factor.
     pub(crate) fn shown_mean(&self, factor: f64, unit: &str) -> String {
         let (estimate, Interval { lower, upper, .. }) = (self.mean.shown(), self.mean);
-        let [estimate, upper] = [estimate, upper].map(|x| x * factor);
+        let [estimate, lower, upper] = [estimate, lower, upper].map(|x| x * factor);
         let half = upper - estimate;
-        if lower > 0.0 {
+        // Cut to the range of an error at its upper end.
+        let is_cut = upper - estimate < 0.99 * (estimate - lower);
+        if lower > 0.0 && is_cut {
+            let wide = upper - lower;
+            format!("between {}{unit} and {}{unit}", fixed(lower, wide), fixed(upper, wide))
+        } else if lower > 0.0 {
             format!("{}{unit} \u{b1} {}{unit}", fixed(estimate, half), fixed(half, half))
         } else {
             format!("at most {}{unit}", fixed(upper, upper))

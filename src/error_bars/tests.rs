@@ -66,6 +66,9 @@ fn the_sentence_has_the_digits_that_the_noise_leaves() {
     };
     about(&errors(&[20.0, 60.0], 2.0, NoiseForm::Gaussian, true).sentence(), "0.300 \u{b1} 0.031");
     about(&errors(&[2.0, 2.0], 2.0, NoiseForm::Gaussian, true).sentence(), "at most 0.051");
+    // An interval that is cut at 2 is not as wide as its upper half.
+    let cut = errors(&[199.0, 199.0], 2.0, NoiseForm::Gaussian, true).sentence();
+    assert!(cut.contains("is between 1.9") && cut.contains(" and 2.000 (95 %"), "{cut}");
 }
 
 #[test]

@@ -91,26 +91,6 @@ impl Yardstick {
         let (marginals, fraction) = (workload.len() as u64, fraction(error, &of_samples));
         Ok(Some(Self { marginals, error, half_error, fraction }))
     }
-
-    /// What it says, in one sentence. `records`: of the real table.
-    pub fn verdict(&self, records: u64) -> String {
-        let Some(fraction) = self.fraction else {
-            return "The synthetic table is further from the real one than a random sample of ten of its records.".to_owned();
-        };
-        if fraction >= 1.0 {
-            return "The synthetic table has the marginals of the real one.".to_owned();
-        }
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "between 0 and the records"
-        )]
-        let sample = (fraction * records as f64).round() as u64;
-        format!(
-            "The synthetic table is about as far from the real one as a random sample of {:.2} % of its records ({sample}).",
-            100.0 * fraction
-        )
-    }
 }
 
 /// The share of the records whose sample has an error. `of_samples`: shares and errors, the largest share first.

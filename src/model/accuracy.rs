@@ -201,7 +201,7 @@ impl Accuracy {
     }
 
     /// What a mean or a quantile rests on: whether one marginal that holds all its attributes was measured.
-    pub(super) fn rests_on(&self, clique: &Clique) -> Basis {
+    pub(crate) fn rests_on(&self, clique: &Clique) -> Basis {
         if self.measured.iter().any(|m| m.stddev > 0.0 && clique.is_subset(&m.clique)) {
             Basis::Measured
         } else if self.public.iter().any(|public| clique.is_subset(public)) {

@@ -534,6 +534,13 @@ fn the_public_only_baseline_spends_nothing() {
     let ledger: Value = serde_json::from_str(&bench.read("ledger.json")).unwrap();
     assert_eq!(ledger["ledger"]["spent"]["units"], 0);
     assert_eq!(ledger["epsilon"], Value::Null);
+    // With a budget, its errors are measured, and the ledger says so whether it was asked for or not.
+    let with_budget = "synth --private private.csv --public public.csv --schema schema.json --workload all-2-way \
+                       --mechanism public-only --rounds 4 --epsilon 1 --delta 1e-9 --out paid.csv";
+    bench.succeed(with_budget);
+    let paid: Value = serde_json::from_str(&bench.read("paid.csv.ledger.json")).unwrap();
+    assert_eq!(paid["ledger"]["entries"][0]["purpose"], "errors of the released table");
+    assert!(paid["ledger"]["spent"]["units"].as_u64() > Some(0));
     bench.fail(
         "synth --private private.csv --schema schema.json --mechanism public-only --out o.csv",
         2,

@@ -99,7 +99,7 @@ Example:
 pub(in crate::cli) const SCHEMA: &str = "\
 Examples:
   jointly schema --public neighbors.csv --out schema.json
-  jointly schema --from pums=PUMS_Data_Dictionary.csv --public neighbors.csv --out schema.json
+  jointly schema --from pums:PUMS_Data_Dictionary.csv --public neighbors.csv --out schema.json
   jointly schema --schema finished.json --public neighbors.csv --out with-unlikely.json";
 
 pub(in crate::cli) const EXPLAIN: &str = "\

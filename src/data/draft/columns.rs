@@ -113,8 +113,8 @@ impl ObservedColumn {
         let found = self.found.as_ref()?;
         let text = format!("written like '{}' ('notation')", found.notation.text());
         let Some(other) = &found.doubt else { return Some(text) };
-        let flag = if found.notation.is_date() { "--dates" } else { "--decimal" };
-        Some(format!("{text}; it could also be '{}': {flag} decides", other.text()))
+        let name = if found.notation.is_date() { "dates" } else { "decimal" };
+        Some(format!("{text}; it could also be '{}': `{name}` decides", other.text()))
     }
 
     /// Whether the column is one of numbers or dates.

@@ -1,6 +1,6 @@
 //! Observations about the columns of public tables.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use csv::ByteRecord;
@@ -69,7 +69,7 @@ pub(super) struct Numbers {
 const SNIFFED: u64 = 5000;
 
 /// Reads the columns of all tables, in the order in which they first occur. Nameless ones are left out. `missing`: texts of
-/// missing values besides the usual marks.
+/// missing values besides the usual marks. `listed`: columns whose codes a document lists, as the cells have them.
 ///
 /// # Errors
 /// No table, an unreadable one, or a cell that cannot be decoded.
@@ -78,6 +78,7 @@ pub(super) fn observe(
     format: &TableFormat,
     hints: &Hints,
     missing: &[String],
+    listed: &BTreeSet<&str>,
 ) -> Result<Observation> {
     if tables.is_empty() {
         return Err(Error::invalid_parameter("number of public tables", 0, "at least one"));
@@ -91,6 +92,7 @@ pub(super) fn observe(
         Reading { format: &raw, asked: format, notations, missing, most }.read(tables)
     };
     let mut notations = notations(&read(&BTreeMap::new(), SNIFFED)?.columns, hints);
+    notations.retain(|name, _| !listed.contains(name.as_str()));
     loop {
         let observed = read(&notations, u64::MAX)?;
         let before = notations.len();

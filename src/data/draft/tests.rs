@@ -385,3 +385,20 @@ proptest! {
         prop_assert!(least >= sorted[0] && most <= sorted[sorted.len() - 1].max(bins.edges()[1]), "{least} {most} {:?}", bins);
     }
 }
+
+#[test]
+fn codes_that_a_document_lists_stay_as_the_cells_have_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let listed = (0..60).fold(String::new(), |text, i| {
+        text + &format!("VAL,SHIFT,C,5,{i:02}:00,{i:02}:00,shift {i}\n")
+    });
+    let dictionary = file(&folder, "d.csv", &format!("NAME,SHIFT,C,5,Shift\n{listed}"));
+    let path =
+        file(&folder, "p.csv", &numbers("SHIFT", (0..400).map(|i| format!("{:02}:00", i % 24))));
+    let hints = Hints::default();
+    let found =
+        draft(&pums(&dictionary), &[&path], &TableFormat::default(), &hints).unwrap().schema;
+    let Some(Kind::Categorical { codes, .. }) = &found.columns()[0].kind else { panic!() };
+    assert_eq!((codes.len(), codes[23].as_str()), (60, "23:00"), "no code is added");
+    assert_eq!(read_csv(&path, &found).unwrap().records(), 400);
+}

@@ -1,5 +1,6 @@
 //! Bins of a survey weight by public rows.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::bins::Values;
@@ -25,7 +26,7 @@ pub fn weight_bins(tables: &[&Path], format: &TableFormat, column: &str) -> Resu
     let refused = |found: &str, expected: &str| {
         Err(Error::invalid_specification(place.clone(), found, expected))
     };
-    let observed = observe(tables, format, &Hints::default(), &[])?.columns;
+    let observed = observe(tables, format, &Hints::default(), &[], &BTreeSet::new())?.columns;
     let Some(observed) = observed.into_iter().find(|observed| observed.name == column) else {
         return refused("no such column", "a weight for each record");
     };

@@ -241,6 +241,15 @@ impl RawColumn {
                     let found = format!("'{}'", other.text());
                     return Err(Error::invalid_specification(place, found, expected));
                 }
+                if notation.as_ref().is_some_and(Notation::is_time) && !bins.is_integer() {
+                    let place = format!("{at}, 'notation'");
+                    let expected = "edges of whole numbers: times are minutes or seconds";
+                    return Err(Error::invalid_specification(
+                        place,
+                        "a time of fractions",
+                        expected,
+                    ));
+                }
                 let bins = bins.with_notation(notation);
                 Some(if is_date { Kind::Date(bins) } else { Kind::Numeric(bins) })
             }

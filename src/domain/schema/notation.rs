@@ -93,6 +93,15 @@ impl Notation {
         matches!(self.form, Form::Time { .. })
     }
 
+    /// The same with a decimal mark for fractions, if it is one of numbers without: a comma behind groups with points, otherwise a
+    /// point.
+    pub(super) fn with_fractions(self) -> Self {
+        let Form::Number { decimal: None, group, .. } = &self.form else { return self };
+        let mark = if *group == Some('.') { ',' } else { '.' };
+        let text = self.text.replacen("234", &format!("234{mark}56"), 1);
+        Self { form: number_form(&text).unwrap_or(self.form), text }
+    }
+
     /// The decimal mark of numbers with fractions.
     pub(crate) fn decimal(&self) -> Option<char> {
         match self.form {
@@ -334,9 +343,11 @@ fn date(parts: &[Part], cell: &str) -> Option<i32> {
 
 /// A time of day as a number of minutes or seconds.
 fn time(cell: &str, has_seconds: bool) -> Option<f64> {
-    let mut parts = cell.split(':').map(|part| {
+    // Hours may have one digit; so a ratio such as 16:9 is no time.
+    let mut parts = cell.split(':').enumerate().map(|(at, part)| {
+        let least = if at == 0 { 1 } else { 2 };
         let is_part =
-            (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+            (least..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
         part.parse::<u32>().ok().filter(|_| is_part)
     });
     let (hours, minutes) = (parts.next()??, parts.next()??);

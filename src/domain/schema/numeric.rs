@@ -67,10 +67,12 @@ impl Bins {
         Self { edges, pieces, ..self.clone() }
     }
 
-    /// The same bins for numbers that are written in another way.
+    /// The same bins for numbers that are written in another way. Where they are not whole, the notation gets a decimal mark if it
+    /// has none.
     #[must_use]
     pub fn with_notation(mut self, notation: Option<Notation>) -> Self {
-        self.notation = notation;
+        let is_integer = self.integer;
+        self.notation = notation.map(|own| if is_integer { own } else { own.with_fractions() });
         self
     }
 

@@ -23,7 +23,6 @@ fn a_sample_has_about_its_own_share() {
         let found = Yardstick::of((&real).into(), (&sample).into(), &workload).unwrap().unwrap();
         let fraction = found.fraction.unwrap();
         assert!((fraction / share).ln().abs() < 0.7, "{fraction} for a sample of {share}");
-        assert!(found.verdict(8000).contains("as far from the real one as a random sample of"));
     }
     // With weights: those of the records that are drawn.
     let weights: Vec<f64> = (0..8000).map(|i| f64::from(1 + i % 3)).collect();
@@ -41,9 +40,8 @@ fn the_extremes_are_said() {
     let elsewhere = Dataset::from_rows(real.domain().clone(), &[[0, 0, 0]; 50]).unwrap();
     let found = Yardstick::of((&real).into(), (&elsewhere).into(), &workload).unwrap().unwrap();
     assert_eq!(found.fraction, None);
-    assert!(found.verdict(400).contains("further from the real one than"));
     let same = Yardstick::of((&real).into(), (&real).into(), &workload).unwrap().unwrap();
-    assert!(same.verdict(400).contains("has the marginals of the real one"));
+    assert_eq!(same.fraction, Some(1.0));
     let few = people(19);
     assert_eq!(Yardstick::of((&few).into(), (&few).into(), &workload).unwrap(), None);
 }

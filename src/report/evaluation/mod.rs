@@ -94,7 +94,7 @@ pub fn render(page: &Page<'_>) -> Result<String> {
             || format!("{synthetic} (synthetic) beside {real} (real)"),
             |weight| format!("{synthetic} (synthetic) beside {real} (real), weighted by {weight}"),
         ),
-        verdict: measures.yardstick.map(|found| found.verdict(measures.real_records as u64)),
+        verdict: text::verdict(measures),
         cards: cards(measures),
         measures: text::rows(measures),
         columns: columns::charts(page)?,

@@ -78,3 +78,17 @@ fn equal_tables_have_no_worst_pair() {
     assert!(!page.contains("The worst pairs of columns"));
     assert!(page.contains("sex in both tables, L1 distance 0."));
 }
+
+#[test]
+fn the_error_is_compared_with_that_of_samples() {
+    let rows = |shift: u32| -> Vec<[u32; 3]> {
+        (0..400).map(|i| [(i + shift) % 2, i % 7 % 4, (i * i + shift) % 60]).collect()
+    };
+    let (near, same) = (page(&rows(0), &rows(1)), page(&rows(0), &rows(0)));
+    assert!(
+        near.contains("further from the real one than a random sample")
+            || near.contains("as far from the real one as")
+    );
+    assert!(same.contains("The synthetic table has the marginals of the real one."), "{same}");
+    assert!(!page(&rows(0)[..19], &rows(0)).contains("random sample of"), "too few records");
+}

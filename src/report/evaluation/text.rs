@@ -35,8 +35,8 @@ pub fn text(found: &Measures) -> String {
     row("Query error, mean", &short(error.mean_query));
     row("Query error, root mean square", &short(error.rmse_query));
     rows(found).iter().for_each(|(name, value)| row(name, value));
-    if let Some(yardstick) = &found.yardstick {
-        _ = writeln!(text, "\n{}", yardstick.verdict(found.real_records as u64));
+    if let Some(verdict) = verdict(found) {
+        _ = writeln!(text, "\n{verdict}");
     }
     if !error.worst.is_empty() {
         text.push_str("\nWorst marginals (L1 distance, largest cell, cells):\n");
@@ -49,6 +49,28 @@ pub fn text(found: &Measures) -> String {
     found.numbers.iter().for_each(|found| text.push_str(&numbers(found)));
     found.regressions.iter().for_each(|found| text.push_str(&regression(found)));
     text
+}
+
+/// How large the error is, in one sentence; `None` for a small table.
+pub(super) fn verdict(found: &Measures) -> Option<String> {
+    let Some(fraction) = found.yardstick?.fraction else {
+        let text = "The synthetic table is further from the real one than a random sample of ten of its records.";
+        return Some(text.to_owned());
+    };
+    if fraction >= 1.0 {
+        return Some("The synthetic table has the marginals of the real one.".to_owned());
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "at most the records"
+    )]
+    let sample = (fraction * found.real_records as f64).round() as u64;
+    Some(format!(
+        "The synthetic table is about as far from the real one as a random sample of {} of its records ({}).",
+        percent((fraction * 1e4).round() / 1e4),
+        grouped(sample),
+    ))
 }
 
 /// Names and values of the measures beside the workload error, a pair for each line.

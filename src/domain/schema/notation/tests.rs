@@ -107,3 +107,15 @@ fn other_examples_are_refused() {
         );
     }
 }
+
+#[test]
+fn numbers_that_are_not_whole_have_a_decimal_mark() {
+    let fractions = |text: &str| notation(text).with_fractions().text().to_owned();
+    assert_eq!(fractions("$1,234"), "$1,234.56");
+    assert_eq!(fractions("1.234 kr"), "1.234,56 kr");
+    assert_eq!(fractions("1234 %"), "1234.56 %");
+    for same in ["1.234,56", "DD.MM.YYYY", "HH:MM"] {
+        assert_eq!(fractions(same), same);
+    }
+    assert_eq!(notation("$1,234").with_fractions().read("$1,234.5"), Some(1234.5));
+}
