@@ -107,6 +107,14 @@ pub enum Notice {
         /// Of how many.
         of: u64,
     },
+    /// The forbidden combinations of the schema would make too large a model: fits do not know all of them, and only drawn records
+    /// keep to the others.
+    ForbiddenLeftToDraws {
+        /// How many sets of attributes have forbidden combinations that fits do not know.
+        left: u64,
+        /// How many have forbidden combinations.
+        of: u64,
+    },
     /// Rare values were merged before the mechanism runs.
     Compressed {
         /// Attributes with merged values.

@@ -10,6 +10,7 @@ mod delimiter;
 mod document;
 mod notations;
 mod numbers;
+mod patterns;
 mod pieces;
 mod quantiles;
 mod tables;
@@ -19,7 +20,8 @@ mod weights;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use crate::data::draft::document::{DescribedColumn, DescribedTable};
+use crate::data::draft::document::{Condition, DescribedColumn, DescribedTable};
+use crate::data::draft::patterns::Change;
 use crate::data::draft::tables::{Observation, ObservedColumn, observe};
 use crate::domain::{Kind, Outside, Role, Schema, SchemaColumn, TableFormat};
 use crate::error::Result;
@@ -67,9 +69,20 @@ pub fn draft_from_document(document: &Document) -> Result<Draft> {
         }
         (column, remarks)
     };
-    let DescribedTable { columns, missing } = document.read()?;
+    let described = document.read()?;
+    let conditions = described.conditions();
+    let DescribedTable { columns, missing } = described;
     let tables = Tables { documented: missing, ..Tables::default() };
-    of(&document.path, tables, columns.into_iter().map(|column| Ok(remarked(column))))
+    let cut = |(mut column, mut remarks): Drafted| {
+        let changes = Condition::changes(&conditions, &column.name);
+        if let Some(Kind::Numeric(bins)) = &mut column.kind {
+            *bins = bins.cut_at(&changes.iter().map(|change| change.at).collect::<Vec<_>>());
+        }
+        remarks.extend(Change::remark(&changes));
+        (column, remarks)
+    };
+    let columns = columns.into_iter().map(|column| Ok(cut(remarked(column))));
+    of(&document.path, &tables, columns)?.with_unlikely(&[], &conditions)
 }
 
 /// Drafts a schema from the rows of public tables (CSV, plain or gzip), with each column as it appears in any of them.
@@ -103,7 +116,7 @@ pub fn draft_from_public(tables: &[&Path], format: &TableFormat, hints: &Hints) 
     let observed = observe(tables, format, hints, &[], &BTreeSet::new())?;
     let place = tables.first().copied().unwrap_or(Path::new("schema"));
     let (known, columns) = Tables::of(observed);
-    of(place, known, columns.into_iter().map(ObservedColumn::into_column))?.with_unlikely(tables)
+    Observed { place, known, columns, tables, conditions: &[] }.draft(ObservedColumn::column)
 }
 
 /// Drafts a schema for the columns that public tables have, as a document describes them.
@@ -133,7 +146,9 @@ pub fn draft(
     format: &TableFormat,
     hints: &Hints,
 ) -> Result<Draft> {
-    let DescribedTable { columns: described, missing } = document.read()?;
+    let described = document.read()?;
+    let conditions = described.conditions();
+    let DescribedTable { columns: described, missing } = described;
     let bounded = described.iter().filter(|one| one.is_bounded);
     let by_name: HashMap<&str, &SchemaColumn> =
         bounded.map(|one| (one.column.name.as_str(), &one.column)).collect();
@@ -141,24 +156,56 @@ pub fn draft(
     let listed = by_name.values().filter(is_listed).map(|column| column.name.as_str()).collect();
     let (known, columns) = Tables::of(observe(tables, format, hints, &missing, &listed)?);
     let known = Tables { documented: missing.clone(), ..known };
-    let columns = columns.into_iter().map(|observed| match by_name.get(observed.name.as_str()) {
-        Some(column) => widened((*column).clone(), observed, &missing),
-        None => observed.into_column(),
-    });
-    of(&document.path, known, columns)?.with_unlikely(tables)
+    let (place, conditions) = (&*document.path, &*conditions);
+    Observed { place, known, columns, tables, conditions }.draft(|observed| {
+        match by_name.get(observed.name.as_str()) {
+            Some(column) => widened((*column).clone(), observed, &missing),
+            None => observed.column(),
+        }
+    })
+}
+
+/// What public tables show, of which a schema is drafted.
+struct Observed<'a> {
+    /// The file that errors name.
+    place: &'a Path,
+    known: Tables,
+    columns: Vec<ObservedColumn>,
+    tables: &'a [&'a Path],
+    conditions: &'a [Condition],
+}
+
+impl Observed<'_> {
+    /// The draft, in which bins begin where other columns change.
+    fn draft(mut self, column: impl Fn(&ObservedColumn) -> Result<Drafted>) -> Result<Draft> {
+        for column in &mut self.columns {
+            column.changes = Condition::changes(self.conditions, &column.name);
+        }
+        let draft = of(self.place, &self.known, self.columns.iter().map(&column))?;
+        let mut changes = patterns::changes(&draft.schema, self.tables)?;
+        for column in &mut self.columns {
+            let found = changes.remove(&column.name).unwrap_or_default();
+            let is_new = |change: &Change| {
+                column.changes.iter().all(|known| known.at.total_cmp(&change.at).is_ne())
+            };
+            let found: Vec<Change> = found.into_iter().filter(is_new).collect();
+            column.changes.extend(found);
+            column.changes.sort_by(|a, b| a.at.total_cmp(&b.at));
+        }
+        let draft = of(self.place, &self.known, self.columns.iter().map(&column))?;
+        draft.with_unlikely(self.tables, self.conditions)
+    }
 }
 
 impl Draft {
-    /// The draft with the combinations that no row of the tables has.
-    fn with_unlikely(self, tables: &[&Path]) -> Result<Self> {
-        let found = unlikely::unlikely(&self.schema, tables)?;
-        if found.is_empty() {
-            return Ok(self);
-        }
-        let text = unlikely::remark(&self.schema, &found);
+    /// The draft with the combinations that no row of the tables has, and those that a document's conditions rule out.
+    fn with_unlikely(self, tables: &[&Path], conditions: &[Condition]) -> Result<Self> {
+        let found = unlikely::unlikely(&self.schema, tables, conditions)?;
+        let Some(text) = found.remark(&self.schema) else { return Ok(self) };
         let mut remarks = self.remarks;
         remarks.push(Remark { column: None, text });
-        Ok(Self { schema: self.schema.with_unlikely(found)?, remarks })
+        let all = found.by_rows.into_iter().chain(found.of_document).collect();
+        Ok(Self { schema: self.schema.with_unlikely(all)?, remarks })
     }
 }
 
@@ -169,7 +216,7 @@ impl Draft {
 /// No table, or one that cannot be read with the schema.
 pub fn draft_unlikely(schema: &Schema, tables: &[&Path]) -> Result<Draft> {
     let schema = schema.without_unlikely()?;
-    Draft { schema, remarks: Vec::new() }.with_unlikely(tables)
+    Draft { schema, remarks: Vec::new() }.with_unlikely(tables, &[])
 }
 
 /// What public tables have in common.
@@ -220,7 +267,7 @@ type Drafted = (SchemaColumn, Vec<String>);
 /// The schema of some columns; errors name the file that they come from.
 fn of(
     file: &Path,
-    tables: Tables,
+    tables: &Tables,
     drafted: impl Iterator<Item = Result<Drafted>>,
 ) -> Result<Draft> {
     let about = |text: &String| Remark { column: None, text: text.clone() };
@@ -237,7 +284,7 @@ fn of(
     let mut missing = tables.missing(&columns);
     let na_token = if missing.is_empty() { String::new() } else { missing.remove(0) };
     let schema = Schema::new(na_token, columns)
-        .and_then(|schema| schema.with_missing(missing)?.with_table(tables.format))
+        .and_then(|schema| schema.with_missing(missing)?.with_table(tables.format.clone()))
         .map_err(|error| error.in_file(&file.display().to_string()))?;
     Ok(Draft { schema, remarks })
 }
@@ -245,7 +292,7 @@ fn of(
 /// A column of a document, extended to accept the observed values. `missing`: the marks that the document names.
 fn widened(
     mut column: SchemaColumn,
-    observed: ObservedColumn,
+    observed: &ObservedColumn,
     missing: &[String],
 ) -> Result<Drafted> {
     if column.role != Role::Attribute {
@@ -286,9 +333,10 @@ fn widened(
         Some(Kind::Numeric(bins)) => {
             let limits = Some((bins.edges()[0], bins.edges()[bins.edges().len() - 1]));
             // Texts among the numbers: the rows decide.
-            let Some(values) = observed.values(limits) else { return observed.into_column() };
+            let Some(values) = observed.values(limits) else { return observed.column() };
             let drafted = values.bins(&column.name)?;
             remarks.extend(drafted.iter().flat_map(|bins| values.remarks(bins)));
+            remarks.extend(Change::remark(&observed.changes));
             if drafted.as_ref().is_some_and(|bins| bins.outside() == Outside::Clamp) {
                 remarks.push("public rows lie outside the documented range".into());
             }

@@ -6,7 +6,7 @@ use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::estimation::EstimatorKind;
 use crate::graph::{self, JunctionTree};
-use crate::mechanism::graphical::{Fitting, GraphicalModel, single_attributes};
+use crate::mechanism::graphical::{Fitting, GraphicalModel, single_attributes, tractable};
 use crate::mechanism::parameters::count;
 use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task};
 use crate::observe::Observer;
@@ -117,10 +117,17 @@ impl Mechanism for Mst {
         let done = run.measurements().iter().skip(singles.len());
         components.join_all(done.map(|measurement| &measurement.clique));
         while run.next_round() <= rounds {
+            // Structural zeros join attributes too: with them, a spanning tree may be larger than its pairs.
+            let measured: Vec<Clique> =
+                run.measurements().iter().map(|own| own.clique.clone()).collect();
+            let fits = tractable(run.domain(), &measured, &pairs, self.size_limit_mib);
+            let may_join = |i: &usize| fits[*i] && components.are_apart(&pairs[*i]);
+            let apart: Vec<usize> = all.iter().copied().filter(may_join).collect();
+            if apart.is_empty() {
+                break;
+            }
             let round = run.begin_round()?;
             let shares = run.even_share(rounds - round + 1, 0.5)?;
-            let apart: Vec<usize> =
-                all.iter().copied().filter(|i| components.are_apart(&pairs[*i])).collect();
             let choice = model.select(&mut run, dependence.plain(&apart)?, shares.select)?;
             let pair = &pairs[apart[choice]];
             run.measure(pair, shares.measure)?;

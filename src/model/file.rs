@@ -243,13 +243,13 @@ impl RefinedOn {
     }
 }
 
-/// The schema's forbidden combinations as tables of log-potentials: 0, or null where no record can be.
+/// The forbidden combinations that the model knows, as tables of log-potentials: 0, or null where no record can be.
 fn zeros(domain: &Domain) -> Vec<StoredFactor> {
     let factor = |zero: &crate::domain::StructuralZero| StoredFactor {
         attributes: zero.clique().iter().map(|a| domain.name(a).to_owned()).collect(),
         potentials: zero.forbidden().iter().map(|no| (!no).then_some(0.0)).collect(),
     };
-    domain.structural_zeros().iter().map(factor).collect()
+    domain.fitted_zeros().map(factor).collect()
 }
 
 impl ModelFile {

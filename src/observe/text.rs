@@ -16,6 +16,7 @@ impl Notice {
             Self::CliquesLeftOut { .. }
                 | Self::TotalsUnlisted { .. }
                 | Self::UnlikelyMeasured { .. }
+                | Self::ForbiddenLeftToDraws { .. }
                 | Self::Compressed { .. }
                 | Self::PublicTablesUnused { .. }
                 | Self::Replicate { .. }
@@ -39,6 +40,13 @@ impl fmt::Display for Notice {
                 f,
                 "{} of {} unlikely combinations are dropped: what was measured contradicts them, or too many others",
                 grouped(*contradicted),
+                grouped(*of),
+            ),
+            Self::ForbiddenLeftToDraws { left, of } => write!(
+                f,
+                "forbidden combinations on {} of {} sets of attributes would make too large a model: fits do not know them, and \
+                 drawn records keep to all",
+                grouped(*left),
                 grouped(*of),
             ),
             Self::Compressed { attributes, before, after, .. } => write!(
@@ -143,6 +151,9 @@ impl Event {
             }
             Self::Notice(Notice::UnlikelyMeasured { contradicted, of }) => {
                 ("unlikely", json!({ "contradicted": contradicted, "of": of }))
+            }
+            Self::Notice(Notice::ForbiddenLeftToDraws { left, of }) => {
+                ("forbidden", json!({ "left_to_draws": left, "of": of }))
             }
             Self::Notice(Notice::Compressed { attributes, before, after, spent, limit }) => (
                 "compressed",

@@ -161,6 +161,10 @@ impl Tables {
         if let Some(rows) = job.rows {
             check_rows(&domain, rows)?;
         }
+        if let left @ 1.. = domain.zeros_of_draws().count() {
+            let (left, of) = (left as u64, domain.structural_zeros().len() as u64);
+            observer.event(&Event::Notice(Notice::ForbiddenLeftToDraws { left, of }));
+        }
         let workload = if job.compress.is_none() {
             job.workload_over(&domain, observer)?
         } else {

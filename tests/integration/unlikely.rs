@@ -147,3 +147,76 @@ fn what_was_measured_contradicts_what_is_wrong() {
     let asked = count(&|row| row[1] == 0 && row[3] < 3);
     assert!((1_500..2_500).contains(&asked), "{asked}");
 }
+
+/// The people with their place and the code of its post office: of one half of the places or of the other.
+fn placed(records: u32) -> String {
+    let mut text = String::new();
+    for (i, line) in people(records, None).lines().enumerate() {
+        match i.checked_sub(1) {
+            None => writeln!(text, "{line},place,code").unwrap(),
+            Some(i) => {
+                let (place, code) = (i * 7 % 300, i / 3 * 11 % 150 + i * 7 % 300 / 150 * 150);
+                writeln!(text, "{line},{place},{code}").unwrap();
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn forbidden_combinations_that_fits_leave_to_draws_are_in_no_record() {
+    /// What a run says of them.
+    #[derive(Default)]
+    struct Left(Vec<(u64, u64)>);
+    impl Observer for Left {
+        fn event(&mut self, event: &Event) {
+            if let Event::Notice(Notice::ForbiddenLeftToDraws { left, of }) = event {
+                self.0.push((*left, *of));
+            }
+        }
+    }
+    let more = r#"{ "name": "place", "kind": "coded", "size": 300 }, { "name": "code", "kind": "coded", "size": 300 }"#;
+    let codes =
+        |from: u32| (from..from + 150).map(|code| code.to_string()).collect::<Vec<_>>().join(",");
+    let (low, high) = (codes(0), codes(150));
+    let rules = format!(
+        r#"], "forbidden": [ {{"age": {{"below": 15}}, "married": "yes"}},
+            {{"place": [{low}], "code": [{high}]}}, {{"place": [{high}], "code": [{low}]}} ] }}"#
+    );
+    let columns = SCHEMA.trim_end().trim_end_matches("]}").trim_end();
+    let schema = Schema::from_json(&format!("{columns}, {more} {rules}"), "schema").unwrap();
+    assert_eq!(schema.domain().zeros_of_draws().count(), 1);
+    for mechanism in ["independent", "mst", "aim", "anchor-pgm", "gem"] {
+        for draw in [Drawing::Refined, Drawing::Independent] {
+            let folder = tempfile::tempdir().unwrap();
+            let [private, written, out] =
+                ["private.csv", "schema.json", "out.csv"].map(|name| folder.path().join(name));
+            write_text(&private, &placed(3_000)).unwrap();
+            write_text(&written, &schema.to_json().unwrap()).unwrap();
+            let mut job = Job::new(private, written, 2.0, 1e-9);
+            let entry = CATALOGUE.iter().find(|entry| entry.name == mechanism).unwrap();
+            job.parameters = quick(entry);
+            job.mechanism = mechanism.into();
+            if entry.uses_workload {
+                job.workload = "all-2-way".into();
+            }
+            job.draw = draw;
+            job.out = Some(out.clone());
+            job.model = Some(folder.path().join("model.json"));
+            job.seed = Some(1);
+            let mut left = Left::default();
+            job.run(&mut left).unwrap_or_else(|e| unreachable!("{mechanism}: {e}"));
+            assert_eq!(left.0, [(1, 2)], "{mechanism}");
+            // A record with a forbidden combination would be refused.
+            assert_eq!(read_csv(&out, &schema).unwrap().records(), 3_000, "{mechanism}");
+            let file =
+                ModelFile::read(&folder.path().join("model.json"), ModelLimits::default()).unwrap();
+            let mut rng = ChaCha20Rng::seed_from_u64(1);
+            let more = file.model.rows(500, draw, &file.refinement(), &mut rng).unwrap();
+            for zero in schema.domain().structural_zeros() {
+                let cells = more.cells(zero.clique()).unwrap();
+                assert!(cells.iter().all(|cell| !zero.forbidden()[*cell as usize]), "{mechanism}");
+            }
+        }
+    }
+}

@@ -31,6 +31,8 @@ pub(super) struct Values {
     pub(super) whole: bool,
     /// What a dictionary says they reach from and stay below.
     pub(super) limits: Option<(f64, f64)>,
+    /// Numbers at which other columns change, in increasing order: bins of several values begin there.
+    pub(super) changes: Vec<f64>,
 }
 
 /// A bin before its edges are known: positions of its values.
@@ -125,11 +127,12 @@ impl Values {
         let span = self.counts[count - 1].0 - self.counts[0].0;
         let close = self.whole && span < UNITS as f64;
         let few = self.few();
-        let mut groups: Vec<Group> = match () {
+        let groups: Vec<Group> = match () {
             () if close => (0..count).map(|at| at..at + 1).collect(),
             () if count <= UNITS => self.each(),
             () => self.quantiles(),
         };
+        let mut groups = self.parted(groups);
         // An outer bin of a few rows would show the values of single rows. A heap stays alone.
         let joins = |outer: &Group, next: &Group| {
             self.rows(outer) < few && self.rows(next) as f64 <= MOST * self.total() as f64
@@ -149,6 +152,45 @@ impl Values {
             groups.insert(0, merged);
         }
         groups
+    }
+
+    /// The groups, cut where other columns change. What is cut off joins a neighbor as long as both hold no more than a bin may, so
+    /// that there are few more bins than before.
+    fn parted(&self, groups: Vec<Group>) -> Vec<Group> {
+        let position = |at: &f64| self.counts.partition_point(|(value, _)| value < at);
+        let changes: Vec<usize> = self.changes.iter().map(position).collect();
+        // With whether a group is a part of one that was cut.
+        let mut parts: Vec<(Group, bool)> = Vec::new();
+        for group in groups {
+            let inside = changes.iter().filter(|at| group.start < **at && **at < group.end);
+            let mut starts: Vec<usize> =
+                std::iter::once(group.start).chain(inside.copied()).collect();
+            starts.dedup();
+            let is_part = starts.len() > 1;
+            starts.push(group.end);
+            parts.extend(starts.windows(2).map(|ends| (ends[0]..ends[1], is_part)));
+        }
+        let most = (MOST * self.total() as f64).max(self.few() as f64);
+        let is_heap = |group: &Group| {
+            group.len() == 1 && self.rows(group) as f64 >= HEAP * self.total() as f64
+        };
+        let joined = |pair: &[(Group, bool)]| {
+            let ((before, is_part), (next, is_next_part)) = (&pair[0], &pair[1]);
+            let may_join = (*is_part || *is_next_part)
+                && !changes.contains(&next.start)
+                && !is_heap(before)
+                && !is_heap(next);
+            let rows = self.rows(&(before.start..next.end));
+            (may_join && rows as f64 <= most).then_some(rows)
+        };
+        loop {
+            let pairs = parts.windows(2).enumerate();
+            let least = pairs.filter_map(|(at, pair)| Some((joined(pair)?, at))).min();
+            let Some((_, at)) = least else { break };
+            let (next, _) = parts.remove(at + 1);
+            parts[at] = (parts[at].0.start..next.end, true);
+        }
+        parts.into_iter().map(|(group, _)| group).collect()
     }
 
     /// Each value that holds some rows, with the rare ones after it.

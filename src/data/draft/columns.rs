@@ -1,5 +1,6 @@
 //! What a column is, by its public values: a number, a date, codes, or something to leave out.
 
+use super::patterns::Change;
 use super::tables::{MOST_TEXT_CODES, Numbers, ObservedColumn};
 use super::{Drafted, is_weight};
 use crate::domain::{Kind, Role, SchemaColumn};
@@ -27,7 +28,7 @@ const LONG: u64 = 25;
 
 impl ObservedColumn {
     /// The column that accepts the observed values, and what to look at in it.
-    pub(super) fn into_column(self) -> Result<Drafted> {
+    pub(super) fn column(&self) -> Result<Drafted> {
         let mut remarks = self.about_marks(&[]);
         remarks.extend(self.about_notation());
         let mut kind = None;
@@ -41,6 +42,7 @@ impl ObservedColumn {
             && let Some(bins) = values.bins(&self.name)?
         {
             remarks.extend(values.remarks(&bins));
+            remarks.extend(Change::remark(&self.changes));
             kind = Some(Kind::Numeric(bins.with_notation(notation.clone())));
         }
         let (role, reason) = self.role(kind.as_ref());
@@ -70,7 +72,7 @@ impl ObservedColumn {
                 .map(|bins| Kind::Numeric(bins.with_notation(notation)));
         }
         let na = self.missing() && kind.is_some();
-        let column = SchemaColumn { kind, na, ..SchemaColumn::ignored(self.name, role) };
+        let column = SchemaColumn { kind, na, ..SchemaColumn::ignored(self.name.clone(), role) };
         Ok((column, remarks))
     }
 

@@ -1,5 +1,6 @@
 //! Documents that describe the columns of a table.
 
+mod conditions;
 mod ddi;
 mod dpsynth;
 mod frictionless;
@@ -13,6 +14,7 @@ use std::str::FromStr;
 
 use serde_json::Value;
 
+pub(super) use crate::data::draft::document::conditions::Condition;
 use crate::data::draft::document::range::Range;
 use crate::domain::{Kind, MAX_CARDINALITY, Role, SchemaColumn};
 use crate::error::{Error, Result};
@@ -104,6 +106,8 @@ pub(super) struct DescribedColumn {
     pub(super) remarks: Vec<String>,
     /// Whether values are listed or bounded. Otherwise the column needs public rows.
     pub(super) is_bounded: bool,
+    /// When the column has no value, in words.
+    not_applicable: Option<String>,
 }
 
 impl Document {
@@ -112,8 +116,7 @@ impl Document {
         let path = &*self.path;
         match self.kind {
             DocumentKind::Pums => {
-                let columns = pums::read(path)?.into_iter().map(DescribedColumn::from);
-                Ok(DescribedTable { columns: columns.collect(), missing: Vec::new() })
+                Ok(DescribedTable { columns: pums::read(path)?, missing: Vec::new() })
             }
             DocumentKind::Sdnist => sdnist::read(path),
             DocumentKind::Frictionless => frictionless::read(path),
@@ -123,9 +126,10 @@ impl Document {
     }
 }
 
-impl From<SchemaColumn> for DescribedColumn {
-    fn from(column: SchemaColumn) -> Self {
-        Self { column, remarks: Vec::new(), is_bounded: true }
+impl DescribedTable {
+    /// The ages at which columns have no value.
+    pub(super) fn conditions(&self) -> Vec<Condition> {
+        conditions::conditions(&self.columns)
     }
 }
 
@@ -181,7 +185,7 @@ impl DescribedColumn {
             na: missing && kind.is_some(),
             kind,
         };
-        Ok(Self { column, remarks, is_bounded })
+        Ok(Self { column, remarks, is_bounded, not_applicable: None })
     }
 }
 

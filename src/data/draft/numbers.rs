@@ -48,8 +48,8 @@ fn multiple(value: f64, unit: f64, round: fn(f64) -> f64) -> f64 {
     round(value / unit) * unit
 }
 
-/// The largest step, one of 1, 2.5 or 5 times a power of ten, that divides nearly all of some values.
-pub(super) fn step(values: &[(f64, u64)], span: f64) -> Option<f64> {
+/// The largest step, one of 1, 2.5 or 5 times a power of ten, that divides nearly all of some values; of whole ones, a whole number.
+pub(super) fn step(values: &[(f64, u64)], span: f64, whole: bool) -> Option<f64> {
     const MOST_ROWS_OFF: u64 = 20;
     let rows: u64 = values.iter().map(|(_, rows)| rows).sum();
     let divides = |step: f64| {
@@ -58,7 +58,8 @@ pub(super) fn step(values: &[(f64, u64)], span: f64) -> Option<f64> {
     };
     let powers = (-6..=6).rev().map(|power| 10_f64.powi(power));
     let steps = powers.flat_map(|power| [5.0, 2.5, 1.0].map(|factor| tidy(factor * power)));
-    steps.filter(|step| *step <= span).find(|step| divides(*step))
+    let is_allowed = |step: &f64| *step <= span && !(whole && step.fract() > 0.0);
+    steps.filter(is_allowed).find(|step| divides(*step))
 }
 
 /// Whether a value is a multiple of a step, up to the last digits of a float.

@@ -97,7 +97,7 @@ fn piece(
         return Piece { from: first, below: first, rows: weight(rows), step: None };
     }
     let span = last - first;
-    let unit = step(values, span);
+    let unit = step(values, span, whole);
     // No range reaches far beyond its values, and no end shows a rare one.
     let near = |gap: f64| gap <= span / 4.0;
     let mut from = match () {

@@ -7,6 +7,7 @@ use csv::ByteRecord;
 
 use super::bins::Values;
 use super::notations::{Found, Hints, notation_of};
+use super::patterns::Change;
 use crate::data::raw_table::{DECODABLE, RawTable, columns_of, text};
 use crate::domain::{TableFormat, days};
 use crate::error::{Error, Result};
@@ -54,6 +55,8 @@ pub(super) struct ObservedColumn {
     pub(super) found: Option<Found>,
     /// Whether a cell was not written so.
     is_mixed: bool,
+    /// The numbers at which other columns change.
+    pub(super) changes: Vec<Change>,
 }
 
 /// The kind of numbers of all texts so far.
@@ -225,6 +228,7 @@ impl ObservedColumn {
             dates: true,
             found: None,
             is_mixed: false,
+            changes: Vec::new(),
         }
     }
 
@@ -308,7 +312,8 @@ impl ObservedColumn {
                 _ => counts.push((value, rows)),
             }
         }
-        Values { counts, whole, limits }
+        let changes = self.changes.iter().map(|change| change.at).collect();
+        Values { counts, whole, limits, changes }
     }
 }
 

@@ -303,7 +303,7 @@ fn dates_get_the_shortest_unit_with_not_too_many_bins() {
         ("1650-05-05", "2024-03-05", "decades", 38, "1660-01-01"),
     ] {
         let counts = vec![(day(first), 1), (day(last), 1)];
-        let values = Values { counts, whole: true, limits: None };
+        let values = Values { counts, whole: true, limits: None, changes: Vec::new() };
         let (bins, name) = values.date_bins("d").unwrap();
         assert_eq!((name, bins.count()), (unit, count), "{first}");
         assert!((bins.edges()[1] - day(second)).abs() < 0.5, "{first}");
@@ -353,7 +353,7 @@ fn column() -> impl Strategy<Value = Vec<f64>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn drafted_bins_hold_the_rows_and_draw_like_them(values in column()) {
+    fn drafted_bins_hold_the_rows_and_draw_like_them(values in column(), at in prop::collection::btree_set(1..80_u32, 0..5)) {
         let mut counts: Vec<(f64, u64)> = Vec::new();
         let mut sorted = values.clone();
         sorted.sort_by(f64::total_cmp);
@@ -364,7 +364,8 @@ proptest! {
             }
         }
         let whole = values.iter().all(|value| value.fract() == 0.0);
-        let drafted = Values { counts, whole, limits: None };
+        let changes: Vec<f64> = at.into_iter().map(f64::from).collect();
+        let drafted = Values { counts, whole, limits: None, changes: changes.clone() };
         let bins = drafted.bins("x").unwrap().unwrap();
         let mut held = vec![0_u32; bins.count() as usize];
         for value in &sorted {
@@ -378,6 +379,14 @@ proptest! {
             let first = sorted.partition_point(|v| *v < low);
             let single = distinct == 0 || sorted[first] >= sorted[first + distinct - 1];
             prop_assert!(single || *held <= rows + 1, "{held} of {} in [{low}, {high})", sorted.len());
+        }
+        // Values on both sides of a change are in two bins, but for the outer ones.
+        for change in changes {
+            let next = sorted.partition_point(|value| *value < change);
+            if next > 0 && next < sorted.len() {
+                let [before, after] = [next - 1, next].map(|at| bins.code(sorted[at]).unwrap());
+                prop_assert!(before < after || before == 0 || after + 1 == bins.count(), "{change} {bins:?}");
+            }
         }
         let schema = Schema::new("", vec![SchemaColumn::attribute("x", Kind::Numeric(bins.clone()))]).unwrap();
         prop_assert_eq!(&Schema::from_json(&schema.to_json().unwrap(), "again").unwrap(), &schema);

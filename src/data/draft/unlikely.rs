@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::data::draft::document::Condition;
 use crate::data::{Dataset, Projectable, read_public_csv};
 use crate::domain::{Clique, Combination, Kind, Schema, SchemaColumn, UnlikelyCombination};
 use crate::error::Result;
@@ -10,13 +11,26 @@ use crate::error::Result;
 /// Two sets of values are unlikely together if no row has both, although this many rows would if the attributes were
 /// independent. Then, with 95 % confidence, at most a tenth of these have them where the public rows come from: the rule of
 /// three, 3/30.
-const EXPECTED: f64 = 30.0;
+pub(super) const EXPECTED: f64 = 30.0;
 /// Most cells of a pair that is looked at.
-const MOST_CELLS: u64 = 1 << 22;
+pub(super) const MOST_CELLS: u64 = 1 << 22;
 
-/// The unlikely pairs of values of some public tables, most expected first. Pairs of attributes that no table has together have
-/// none.
-pub(super) fn unlikely(schema: &Schema, tables: &[&Path]) -> Result<Vec<UnlikelyCombination>> {
+/// What is unlikely.
+#[derive(Debug, Default)]
+pub(super) struct Unlikely {
+    /// What no public row has, though chance would make it.
+    pub(super) by_rows: Vec<UnlikelyCombination>,
+    /// What a document rules out besides, and no public row has.
+    pub(super) of_document: Vec<UnlikelyCombination>,
+}
+
+/// The unlikely pairs of values of some public tables, most expected first, and after them those that a document's conditions rule out
+/// and no public row has. Pairs of attributes that no table has together have none.
+pub(super) fn unlikely(
+    schema: &Schema,
+    tables: &[&Path],
+    conditions: &[Condition],
+) -> Result<Unlikely> {
     let read = tables.iter().map(|path| read_public_csv(path, schema));
     let tables = read.collect::<Result<Vec<Dataset>>>()?;
     let domain = schema.domain();
@@ -35,12 +49,75 @@ pub(super) fn unlikely(schema: &Schema, tables: &[&Path]) -> Result<Vec<Unlikely
             found.extend(combinations(&counts, first, second));
         }
     }
-    found.sort_by(|a, b| b.expected.total_cmp(&a.expected));
-    Ok(found)
+    let expected = |one: &UnlikelyCombination| one.expected.unwrap_or_default();
+    found.sort_by(|a, b| expected(b).total_cmp(&expected(a)));
+    let mut of_document = Vec::new();
+    for condition in conditions {
+        of_document.extend(documented(schema, &tables, condition, &found)?);
+    }
+    Ok(Unlikely { by_rows: found, of_document })
+}
+
+/// The combination that a condition rules out, unless it was found, or public rows have it.
+fn documented(
+    schema: &Schema,
+    tables: &[Dataset],
+    condition: &Condition,
+    found: &[UnlikelyCombination],
+) -> Result<Option<UnlikelyCombination>> {
+    let column = |name: &str| schema.attributes().find(|column| column.name == name);
+    let (Some(age), Some(other)) = (column(&condition.age), column(&condition.column)) else {
+        return Ok(None);
+    };
+    let Some(Kind::Numeric(bins)) = &age.kind else { return Ok(None) };
+    let is_inside = |bin: &u32| {
+        let [low, high] = [0, 1].map(|end| bins.edges()[*bin as usize + end].ceil());
+        condition.ages.from <= low && high <= condition.ages.below
+    };
+    let ages: Vec<u32> = (0..bins.count()).filter(is_inside).collect();
+    let values: Vec<u32> = (0..other.cardinality() - u32::from(other.na)).collect();
+    let is_known = |age: u32, value: u32| {
+        found.iter().any(|known| {
+            let has = |name: &str, code| {
+                known.codes.iter().any(|(own, codes)| own == name && codes.contains(&code))
+            };
+            has(&condition.age, age) && has(&condition.column, value)
+        })
+    };
+    // All of no values are known.
+    if ages.iter().all(|age| values.iter().all(|value| is_known(*age, *value))) {
+        return Ok(None);
+    }
+    let domain = schema.domain();
+    let pair = domain.clique(&[&condition.age, &condition.column])?;
+    let mut expected = None;
+    if let Some(counts) = counted(tables, schema, &pair)? {
+        let [rows, columns] = [age, other].map(|column| column.cardinality() as usize);
+        let is_first = domain.position(&condition.age) < domain.position(&condition.column);
+        let count = |age: usize, value: usize| {
+            counts[if is_first { age * columns + value } else { value * rows + age }]
+        };
+        let sum = |ages: &mut dyn Iterator<Item = usize>, values: usize| -> u64 {
+            ages.map(|age| (0..values).map(|value| count(age, value)).sum::<u64>()).sum()
+        };
+        let own = || ages.iter().map(|age| *age as usize);
+        if sum(&mut own(), values.len()) > 0 {
+            return Ok(None);
+        }
+        let all = sum(&mut (0..rows), columns).max(1);
+        let (of_ages, present) = (sum(&mut own(), columns), sum(&mut (0..rows), values.len()));
+        expected = Some(of_ages as f64 * present as f64 / all as f64);
+    }
+    let codes = vec![(condition.age.clone(), ages), (condition.column.clone(), values)];
+    Ok(Some(UnlikelyCombination { codes, expected }))
 }
 
 /// The counts of a pair in all tables that have it, row-major; `None` if none has.
-fn counted(tables: &[Dataset], schema: &Schema, pair: &Clique) -> Result<Option<Vec<u64>>> {
+pub(super) fn counted(
+    tables: &[Dataset],
+    schema: &Schema,
+    pair: &Clique,
+) -> Result<Option<Vec<u64>>> {
     let domain = schema.domain();
     let names: Vec<&str> = pair.iter().map(|attribute| domain.name(attribute)).collect();
     let mut counts: Option<Vec<u64>> = None;
@@ -123,13 +200,41 @@ fn combinations(
         let cells = rows.iter().flat_map(|row| columns.iter().map(move |column| (row, column)));
         let expected = cells.map(|(row, column)| expected(*row as usize, *column as usize)).sum();
         let codes: Combination = vec![(first.name.clone(), rows), (second.name.clone(), columns)];
-        UnlikelyCombination { codes, expected }
+        UnlikelyCombination { codes, expected: Some(expected) }
     };
     groups.map(combination).collect()
 }
 
-/// What a person should look at.
-pub(super) fn remark(schema: &Schema, found: &[UnlikelyCombination]) -> String {
+impl Unlikely {
+    /// What a person should look at.
+    pub(super) fn remark(&self, schema: &Schema) -> Option<String> {
+        let Self { by_rows, of_document } = self;
+        let of = |found: &[UnlikelyCombination], what: &str| {
+            let examples: Vec<String> =
+                found.iter().take(SHOWN).map(|one| example(schema, one)).collect();
+            format!(
+                "{} unlikely combinations of two values, {what}, such as {}",
+                found.len(),
+                examples.join("; ")
+            )
+        };
+        let mut texts = Vec::new();
+        if !by_rows.is_empty() {
+            let what =
+                format!("which no public row has and at least {EXPECTED} would have by chance");
+            texts.push(of(by_rows, &what));
+        }
+        if !of_document.is_empty() {
+            texts.push(of(of_document, "which the document rules out"));
+        }
+        let meaning = "records are drawn without them unless what is measured contradicts them; move to 'forbidden' what \
+                       cannot be";
+        (!texts.is_empty()).then(|| format!("{}; {meaning}", texts.join("; ")))
+    }
+}
+
+/// A combination in words.
+fn example(schema: &Schema, one: &UnlikelyCombination) -> String {
     let values = |(name, codes): &(String, Vec<u32>)| {
         let column = schema.attributes().find(|column| column.name == *name);
         let name_of =
@@ -138,17 +243,8 @@ pub(super) fn remark(schema: &Schema, found: &[UnlikelyCombination]) -> String {
         let more = if codes.len() > SHOWN { ", ..." } else { "" };
         format!("{name} {}{more}", shown.join(", "))
     };
-    let example = |one: &UnlikelyCombination| {
-        let [first, second] = [0, 1].map(|at| one.codes.get(at).map(values).unwrap_or_default());
-        format!("{first} with {second}")
-    };
-    let examples: Vec<String> = found.iter().take(SHOWN).map(example).collect();
-    format!(
-        "{} unlikely combinations of two values, which no public row has and at least {EXPECTED} would have by chance, such as {}; \
-         records are drawn without them unless what is measured contradicts them; move to 'forbidden' what cannot be",
-        found.len(),
-        examples.join("; "),
-    )
+    let [first, second] = [0, 1].map(|at| one.codes.get(at).map(values).unwrap_or_default());
+    format!("{first} with {second}")
 }
 
 /// Values of an example, and examples.

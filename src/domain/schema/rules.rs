@@ -37,12 +37,20 @@ pub(super) struct Dependency {
     map: BTreeMap<String, ValueSet>,
 }
 
-/// One value or several; a range of numbers is `{"from": a, "below": b}`.
+/// One value or several; a range of numbers is `{"from": a, "below": b}`, and all others than some are `{"not": [...]}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "no value and no list of values")]
 pub(super) enum ValueSet {
+    Others(Others),
     Several(Vec<OneValue>),
     One(OneValue),
+}
+
+/// All values but these.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Others {
+    not: Vec<OneValue>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -98,8 +106,8 @@ pub type Combination = Vec<(String, Vec<u32>)>;
 pub struct UnlikelyCombination {
     /// Its values.
     pub codes: Combination,
-    /// How many public records would have it if its attributes were independent.
-    pub expected: f64,
+    /// How many public records would have it if its attributes were independent, where there are any.
+    pub expected: Option<f64>,
 }
 
 impl Rules {
@@ -130,7 +138,7 @@ impl Rules {
                     ValueSet::of(attribute("unlikely combinations", columns, &name)?, &codes);
                 Ok((name, values))
             });
-            let expected = Some((10.0 * expected).round() / 10.0);
+            let expected = expected.map(|expected| (10.0 * expected).round() / 10.0);
             self.unlikely.push(Unlikely { values: values.collect::<Result<_>>()?, expected });
         }
         Ok(self)
@@ -244,8 +252,23 @@ fn codes_of(
 }
 
 impl ValueSet {
-    /// The values of some codes, in increasing order: numbers and dates as ranges.
+    /// The values of some codes, in increasing order: numbers and dates as ranges, or what is left out where that is shorter.
     fn of(column: &SchemaColumn, codes: &[u32]) -> Self {
+        let listed = Self::listed(column, codes);
+        let left: Vec<u32> =
+            (0..column.cardinality()).filter(|code| !codes.contains(code)).collect();
+        match (Self::listed(column, &left), &listed) {
+            (Self::Several(not), Self::Several(values))
+                if !not.is_empty() && 2 * not.len() < values.len() =>
+            {
+                Self::Others(Others { not })
+            }
+            _ => listed,
+        }
+    }
+
+    /// The values of some codes, in increasing order: numbers and dates as ranges.
+    fn listed(column: &SchemaColumn, codes: &[u32]) -> Self {
         let mut values = Vec::new();
         let mut rest = codes;
         while let Some(first) = rest.first() {
@@ -278,9 +301,10 @@ impl ValueSet {
         }
     }
 
+    /// What is written: the values, or those that are left out.
     fn members(&self) -> &[OneValue] {
         match self {
-            Self::Several(values) => values.as_slice(),
+            Self::Several(values) | Self::Others(Others { not: values }) => values.as_slice(),
             Self::One(value) => std::slice::from_ref(value),
         }
     }
@@ -323,6 +347,9 @@ impl ValueSet {
                 OneValue::Range(range) => codes.extend(range.codes(at, column)?),
                 OneValue::Text(value) => codes.push(code(at, column, value, na_token)?),
             }
+        }
+        if let Self::Others(_) = self {
+            codes = (0..column.cardinality()).filter(|code| !codes.contains(code)).collect();
         }
         Ok(codes)
     }

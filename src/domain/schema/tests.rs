@@ -225,8 +225,9 @@ fn unlikely_combinations_in_codes_are_written_as_values() {
         vec![("age".into(), vec![0, 1]), ("job".into(), vec![1, 3])],
         vec![("n".into(), vec![1, 3]), ("day".into(), vec![1])],
     ];
-    let found =
-        codes.iter().map(|codes| UnlikelyCombination { codes: codes.clone(), expected: 31.26 });
+    let found = codes
+        .iter()
+        .map(|codes| UnlikelyCombination { codes: codes.clone(), expected: Some(31.26) });
     let rule = r#"{"values": {"n": [0], "job": [null]}}"#;
     let schema = with_unlikely(rule).unwrap().with_unlikely(found.collect()).unwrap();
     let mut again =

@@ -99,6 +99,8 @@ impl BestResponse {
     /// # Errors
     /// A domain that is too large for the oracle asked for, or one in which no allowed record is found.
     pub(super) fn new(domain: &Domain, oracle: Oracle, cliques: &[Clique]) -> Result<Self> {
+        // A record is a whole answer here: none is drawn later.
+        let domain = domain.clone().with_all_in_fits();
         let everything = domain.cells(&domain.everything());
         let most = if oracle == Oracle::Auto { MAX_AUTO_RECORDS } else { MAX_CELLS };
         let is_listed = everything.is_some_and(|cells| cells <= most);
@@ -108,17 +110,17 @@ impl BestResponse {
                 return Err(too_large("all records of the domain", cells));
             }
             // The tree of fewer cliques is not larger by more than the choice of an elimination order.
-            Oracle::MaxSum if !JunctionTree::is_tractable(domain, cliques, MAX_CELLS) => {
+            Oracle::MaxSum if !JunctionTree::is_tractable(&domain, cliques, MAX_CELLS) => {
                 return Err(too_large("the junction tree of the workload", None));
             }
             _ => {}
         }
         let dense = match oracle {
-            Oracle::Auto | Oracle::Exhaustive if is_listed => Some(Dense::new(domain)?),
+            Oracle::Auto | Oracle::Exhaustive if is_listed => Some(Dense::new(&domain)?),
             _ => None,
         };
-        let starts = Starts::new(domain)?;
-        Ok(Self { domain: domain.clone(), oracle, weights: BTreeMap::new(), dense, starts })
+        let starts = Starts::new(&domain)?;
+        Ok(Self { domain, oracle, weights: BTreeMap::new(), dense, starts })
     }
 
     /// The number of values of each attribute.

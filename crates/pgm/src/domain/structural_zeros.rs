@@ -12,6 +12,8 @@ pub struct StructuralZero {
     clique: Clique,
     /// Row-major over the clique.
     forbidden: Vec<bool>,
+    /// Whether fits leave it to draws.
+    is_left: bool,
 }
 
 /// Largest table of forbidden combinations.
@@ -26,6 +28,11 @@ impl StructuralZero {
     /// Whether each cell, row-major over the clique, is forbidden.
     pub fn forbidden(&self) -> &[bool] {
         &self.forbidden
+    }
+
+    /// Whether fits do not know it, and only drawn records keep to it ([`Domain::with_fits_within`]).
+    pub fn is_left_to_draws(&self) -> bool {
+        self.is_left
     }
 
     /// Whether a record with these codes, one for each attribute of the domain, is forbidden.
@@ -71,8 +78,8 @@ impl StructuralZero {
         before: Vec<Self>,
         combinations: impl IntoIterator<Item = Vec<(N, Vec<u32>)>>,
     ) -> Result<Vec<Self>> {
-        let mut tables: BTreeMap<Clique, Vec<bool>> =
-            before.into_iter().map(|zero| (zero.clique, zero.forbidden)).collect();
+        let mut tables: BTreeMap<Clique, (Vec<bool>, bool)> =
+            before.into_iter().map(|zero| (zero.clique, (zero.forbidden, zero.is_left))).collect();
         for combination in combinations {
             let names: Vec<&str> = combination.iter().map(|(name, _)| name.as_ref()).collect();
             let clique = domain.clique(&names)?;
@@ -101,17 +108,19 @@ impl StructuralZero {
                     |cell: usize| codes.iter().map(move |code| cell * extent + *code as usize);
                 of = of.into_iter().flat_map(with).collect();
             }
-            let table = tables.entry(clique).or_insert_with(|| vec![false; cells]);
+            let (table, _) = tables.entry(clique).or_insert_with(|| (vec![false; cells], false));
             of.into_iter().for_each(|cell| table[cell] = true);
         }
-        let zeros = tables.into_iter().filter(|(_, forbidden)| forbidden.contains(&true));
-        Ok(zeros.map(|(clique, forbidden)| Self { clique, forbidden }).collect())
+        let zeros = tables.into_iter().filter(|(_, (forbidden, _))| forbidden.contains(&true));
+        let zero = |(clique, (forbidden, is_left))| Self { clique, forbidden, is_left };
+        Ok(zeros.map(zero).collect())
     }
 }
 
 impl Domain {
     /// Declares combinations that no record can have. Each combination gives a set of codes for some attributes and
-    /// forbids every record whose codes lie in all of these sets. Every model over the domain gives them probability 0.
+    /// forbids every record whose codes lie in all of these sets. Every model over the domain gives them probability 0, unless they
+    /// are left to draws ([`with_fits_within`](Self::with_fits_within)).
     ///
     /// ```
     /// use jointly_pgm::domain::Domain;
@@ -136,6 +145,22 @@ impl Domain {
         &self.zeros
     }
 
+    /// Those that fits know.
+    pub fn fitted_zeros(&self) -> impl Iterator<Item = &StructuralZero> {
+        self.zeros.iter().filter(|zero| !zero.is_left)
+    }
+
+    /// Those that are left to draws.
+    pub fn zeros_of_draws(&self) -> impl Iterator<Item = &StructuralZero> {
+        self.zeros.iter().filter(|zero| zero.is_left)
+    }
+
+    /// The same domain, where a structural zero is left to draws if `is_left` of its clique.
+    pub(crate) fn leaving(mut self, is_left: impl Fn(&Clique) -> bool) -> Self {
+        self.zeros.iter_mut().for_each(|zero| zero.is_left = is_left(&zero.clique));
+        self
+    }
+
     /// The domain of some attributes, in their order, with the forbidden combinations on these attributes only.
     ///
     /// # Errors
@@ -149,7 +174,7 @@ impl Domain {
             .map(|zero| {
                 let place = |a| attributes.iter().position(|own| own == a);
                 let clique = Clique::new(zero.clique.iter().filter_map(place));
-                StructuralZero { clique, forbidden: zero.forbidden.clone() }
+                StructuralZero { clique, ..zero.clone() }
             })
             .collect();
         Ok(domain)

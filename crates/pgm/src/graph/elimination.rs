@@ -13,7 +13,7 @@ pub(super) enum EliminationHeuristic {
     MinWeight,
 }
 
-/// The moral graph of some cliques: attributes are joined when a clique holds both, or a structural zero of the domain.
+/// The moral graph of some cliques: attributes are joined when a clique holds both, or a structural zero that fits know.
 #[derive(Clone, Debug)]
 pub(super) struct MoralGraph {
     cardinalities: Vec<u64>,
@@ -30,7 +30,7 @@ impl MoralGraph {
         for clique in cliques {
             join(&mut graph.neighbors, clique);
         }
-        for zero in domain.structural_zeros() {
+        for zero in domain.fitted_zeros() {
             join(&mut graph.neighbors, zero.clique());
         }
         graph

@@ -4,6 +4,7 @@ mod attribute_set;
 mod elimination;
 mod extensions;
 mod junction_tree;
+mod rules;
 mod triangulation;
 
 pub use junction_tree::JunctionTree;

@@ -74,7 +74,7 @@ impl MarginalOracle for BruteForce {
         let place = strides_within(all.attributes(), &all, &shape);
         for (record, log) in joint.iter_mut().enumerate() {
             let code = |a: usize| u32::try_from(record / place[a] % shape[a]).unwrap_or(u32::MAX);
-            if self.domain.structural_zeros().iter().any(|zero| zero.forbids(&self.domain, code)) {
+            if self.domain.fitted_zeros().any(|zero| zero.forbids(&self.domain, code)) {
                 *log = f64::NEG_INFINITY;
                 continue;
             }

@@ -109,7 +109,7 @@ impl Structure {
                 factors.push(i);
             }
         }
-        let masks: Vec<Mask> = domain.structural_zeros().iter().map(Mask::new).collect();
+        let masks: Vec<Mask> = domain.fitted_zeros().map(Mask::new).collect();
         // Measured, or part of a structural zero.
         let bound = cliques.iter().chain(masks.iter().map(|mask| &mask.clique));
         let measured = bound.fold(Clique::default(), |all, c| all.union(c));

@@ -9,12 +9,13 @@
 
 use std::collections::HashMap;
 
-use rand::Rng;
+use rand::{Rng, RngExt};
 
 use crate::data::Dataset;
 use crate::domain::{Clique, Domain, StructuralZero};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::MarkovRandomField;
+use crate::model::refine::generator;
 use crate::model::sampling::{Dealer, Groups, Sampling, check_records, table_of};
 use crate::table::{row_major_strides, strides_within};
 
@@ -22,6 +23,9 @@ use crate::table::{row_major_strides, strides_within};
 const PASSES: usize = 20;
 /// Most numbers of an attribute that are held, 64 MiB. The groups of more are taken some at a time.
 const MOST_NUMBERS: usize = 1 << 23;
+
+/// How often independent records that have a forbidden combination are drawn again before they become copies of others.
+const ATTEMPTS: usize = 64;
 
 /// A set of values, a bit for each.
 type Values = Vec<u64>;
@@ -107,13 +111,17 @@ impl MarkovRandomField {
         unlikely: &[StructuralZero],
         rng: &mut R,
     ) -> Result<Dataset> {
-        if unlikely.is_empty() {
-            return self.sample(records, Sampling::Rounded, rng);
+        let domain = self.domain();
+        // Forbidden ones first: where not all can be kept to, the first ones count.
+        let mut rules: Vec<StructuralZero> = domain.zeros_of_draws().cloned().collect();
+        let forbidden = rules.len();
+        rules.extend_from_slice(unlikely);
+        if rules.is_empty() {
+            return self.sample_fitted(records, Sampling::Rounded, rng);
         }
         check_records(records)?;
-        let domain = self.domain();
-        let steps = self.drawing_order(unlikely)?;
-        let limits = limits(domain, unlikely, &steps);
+        let steps = self.drawing_order(&rules)?;
+        let limits = limits(domain, &rules, &steps);
         let mut columns: Vec<Vec<u32>> = vec![Vec::new(); domain.len()];
         for (step, (attribute, parents)) in steps.into_iter().enumerate() {
             let groups = Groups::new(&parents, &columns, records, |a| domain.cardinality(a))?;
@@ -143,7 +151,31 @@ impl MarkovRandomField {
             hand.deal(&mut dealer, &mut column, rng);
             columns[attribute] = column;
         }
-        table_of(domain, columns)
+        allowed(table_of(domain, columns)?, &rules[..forbidden])
+    }
+
+    /// Draws independent records that keep to the structural zeros that are left to draws: the others are drawn again.
+    pub(super) fn sample_allowed<R: Rng + ?Sized>(
+        &self,
+        records: usize,
+        rng: &mut R,
+    ) -> Result<Dataset> {
+        let rules: Vec<StructuralZero> = self.domain().zeros_of_draws().cloned().collect();
+        let mut drawn = self.sample_fitted(records, Sampling::Independent, rng)?;
+        for _ in 0..ATTEMPTS {
+            let is_forbidden = holding(&drawn, &rules)?;
+            let lacking = is_forbidden.iter().filter(|is| **is).count();
+            if lacking == 0 {
+                return Ok(drawn);
+            }
+            let mut next = check_records(records)?..;
+            let kept = (0_u32..).zip(is_forbidden);
+            let kept = kept.map(|(own, is)| if is { next.next().unwrap_or(own) } else { own });
+            let kept: Vec<u32> = kept.collect();
+            drawn.append(&self.sample_fitted(lacking, Sampling::Independent, rng)?)?;
+            drawn = drawn.take(&kept);
+        }
+        allowed(drawn, &rules)
     }
 
     /// The attributes as they are drawn, each with its parents: its neighbors in the triangulated graph that are drawn before. By
@@ -191,6 +223,53 @@ impl MarkovRandomField {
         }
         Ok(order)
     }
+}
+
+/// Whether each record has one of some combinations.
+fn holding(records: &Dataset, combinations: &[StructuralZero]) -> Result<Vec<bool>> {
+    let mut has = vec![false; records.records()];
+    for zero in combinations {
+        zero.check(records.domain())?;
+        let cells = records.cells(zero.clique())?;
+        has.iter_mut().zip(cells).for_each(|(has, cell)| *has |= zero.forbidden()[cell as usize]);
+    }
+    Ok(has)
+}
+
+/// The records, of which each with an unlikely combination is a copy of one without, drawn at random. Where all have some, they stay.
+/// The generator is that of [`MarkovRandomField::refine`].
+///
+/// # Errors
+/// Records over another domain than that of the combinations.
+pub fn without_unlikely(records: Dataset, unlikely: &[StructuralZero]) -> Result<Dataset> {
+    let is_unlikely = holding(&records, unlikely)?;
+    let others: Vec<u32> =
+        (0..).zip(&is_unlikely).filter(|(_, is)| !**is).map(|(at, _)| at).collect();
+    if others.is_empty() || others.len() == records.records() {
+        return Ok(records);
+    }
+    let mut rng = generator(&records);
+    let likely = |(at, is_unlikely): (u32, &bool)| {
+        if *is_unlikely { others[rng.random_range(0..others.len())] } else { at }
+    };
+    let kept: Vec<u32> = (0..).zip(&is_unlikely).map(likely).collect();
+    Ok(records.take(&kept))
+}
+
+/// The records, of which each with a forbidden combination is a copy of one without.
+///
+/// # Errors
+/// All records have some.
+pub(super) fn allowed(records: Dataset, forbidden: &[StructuralZero]) -> Result<Dataset> {
+    if forbidden.is_empty() {
+        return Ok(records);
+    }
+    let records = without_unlikely(records, forbidden)?;
+    if holding(&records, forbidden)?.contains(&true) {
+        let reason = "each record drawn has a forbidden combination that fits left to draws".into();
+        return Err(Error::EmptyModel { reason });
+    }
+    Ok(records)
 }
 
 /// For each attribute the limits of the rules of which it is drawn last.

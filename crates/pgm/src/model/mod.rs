@@ -6,6 +6,7 @@ mod refine;
 mod residuals;
 pub mod sampling;
 
+pub use avoiding::without_unlikely;
 pub use markov_random_field::MarkovRandomField;
-pub use refine::{Refinement, without_unlikely};
+pub use refine::Refinement;
 pub use sampling::Sampling;

@@ -26,6 +26,7 @@ use crate::data::{Column, Dataset};
 use crate::domain::{Clique, StructuralZero};
 use crate::error::{Error, Result};
 use crate::model::MarkovRandomField;
+use crate::model::avoiding::{allowed, without_unlikely};
 use crate::model::residuals::{Residuals, Side, log_potentials, sum_sides};
 
 /// Visits to every record; a fourth would change little.
@@ -73,7 +74,7 @@ impl MarkovRandomField {
     /// the model, so it costs no privacy. New values are drawn from the model's distribution given the rest of the
     /// record, among those that improve the marginals, so attributes that are independent in the model stay independent
     /// and rare combinations stay rare. It never creates a combination of values on one of the cliques that no record
-    /// has and that the model expects in fewer than one of a hundred tables. Structural zeros stay empty. Records with an
+    /// has and that the model expects in fewer than one of a hundred tables. Structural zeros stay empty, those that are left to draws too. Records with an
     /// unlikely combination get other values as well, and the others make up for what marginals lose by that; if such a record
     /// is left, because no single value would do, it becomes a copy of another one. Cliques of
     /// more than eight attributes are left out, and so are cliques with an attribute of more than 2³² values over all
@@ -111,8 +112,11 @@ impl MarkovRandomField {
         for zero in unlikely {
             zero.check(self.domain())?;
         }
-        let cliques = self.within_reach(cliques, unlikely, records.records())?;
-        let mut residuals = Residuals::new(self, records, &cliques, unlikely)?;
+        let mut rules: Vec<StructuralZero> = self.domain().zeros_of_draws().cloned().collect();
+        let forbidden = rules.len();
+        rules.extend_from_slice(unlikely);
+        let cliques = self.within_reach(cliques, &rules, records.records())?;
+        let mut residuals = Residuals::new(self, records, &cliques, &rules)?;
         let log_potentials = log_potentials(self);
         let mut rng = generator(records);
         let attributes = self.domain().len();
@@ -150,14 +154,12 @@ impl MarkovRandomField {
             let codes = rows.iter().skip(attribute).step_by(attributes).copied();
             Column::from_codes(codes, self.domain().cardinality(attribute))
         });
-        without_unlikely(
-            Dataset::new(self.domain().clone(), columns.collect::<Result<_>>()?)?,
-            unlikely,
-        )
+        let refined = Dataset::new(self.domain().clone(), columns.collect::<Result<_>>()?)?;
+        allowed(without_unlikely(refined, &rules)?, &rules[..forbidden])
     }
 
     /// The cliques and their subsets, small ones first, as far as their tables fit the limits of memory and time; those
-    /// of structural zeros always, and those of unlikely combinations that the tree holds.
+    /// of structural zeros that fits know always, and those of other combinations that the tree holds.
     fn within_reach(
         &self,
         cliques: &[Clique],
@@ -180,7 +182,7 @@ impl MarkovRandomField {
         wanted.dedup();
         wanted.sort_by_key(|clique| (clique.len(), domain.cells(clique)));
         let held = unlikely.iter().filter(|zero| self.calibrated().in_tree(zero.clique()));
-        let zeros = domain.structural_zeros().iter().chain(held);
+        let zeros = domain.fitted_zeros().chain(held);
         let mut reached: Vec<Clique> = zeros.map(|zero| zero.clique().clone()).collect();
         reached.sort_unstable();
         reached.dedup();
@@ -203,35 +205,8 @@ impl MarkovRandomField {
     }
 }
 
-/// The records, of which each with an unlikely combination is a copy of one without, drawn at random. Where all have some, they stay.
-/// The generator is that of [`MarkovRandomField::refine`].
-///
-/// # Errors
-/// Records over another domain than that of the combinations.
-pub fn without_unlikely(records: Dataset, unlikely: &[StructuralZero]) -> Result<Dataset> {
-    let domain = records.domain();
-    let mut is_unlikely = vec![false; records.records()];
-    for zero in unlikely {
-        zero.check(domain)?;
-        let cells = records.cells(zero.clique())?;
-        let found = is_unlikely.iter_mut().zip(cells);
-        found.for_each(|(found, cell)| *found |= zero.forbidden()[cell as usize]);
-    }
-    let others: Vec<u32> =
-        (0..).zip(&is_unlikely).filter(|(_, is)| !**is).map(|(at, _)| at).collect();
-    if others.is_empty() || others.len() == records.records() {
-        return Ok(records);
-    }
-    let mut rng = generator(&records);
-    let likely = |(at, is_unlikely): (u32, &bool)| {
-        if *is_unlikely { others[rng.random_range(0..others.len())] } else { at }
-    };
-    let kept: Vec<u32> = (0..).zip(&is_unlikely).map(likely).collect();
-    Ok(records.take(&kept))
-}
-
 /// Seeded by the records: the same records are refined in the same way.
-fn generator(records: &Dataset) -> ChaCha20Rng {
+pub(super) fn generator(records: &Dataset) -> ChaCha20Rng {
     let mut hash = Sha256::new();
     for column in records.columns() {
         for code in column.iter() {

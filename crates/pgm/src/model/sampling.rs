@@ -26,8 +26,11 @@ impl MarkovRandomField {
     /// Within a group of records that agree on the parents, values are dealt in random order, so that attributes that
     /// are independent in the model stay independent.
     ///
+    /// Records keep to the structural zeros that fits left to draws ([`Domain::with_fits_within`](crate::domain::Domain::with_fits_within)):
+    /// rounded ones as by [`sample_without`](Self::sample_without), independent ones by drawing those that do not keep to them again.
+    ///
     /// # Errors
-    /// No records requested, or more than fit in 32 bits.
+    /// No records requested, or more than fit in 32 bits; or structural zeros that are left to draws and forbid all records drawn.
     ///
     /// ```
     /// use jointly_pgm::{domain::Domain, model::{MarkovRandomField, Sampling}};
@@ -39,6 +42,22 @@ impl MarkovRandomField {
     /// # Ok::<(), jointly_pgm::Error>(())
     /// ```
     pub fn sample<R: Rng + ?Sized>(
+        &self,
+        records: usize,
+        method: Sampling,
+        rng: &mut R,
+    ) -> Result<Dataset> {
+        if self.domain().zeros_of_draws().next().is_none() {
+            return self.sample_fitted(records, method, rng);
+        }
+        match method {
+            Sampling::Rounded => self.sample_without(records, &[], rng),
+            Sampling::Independent => self.sample_allowed(records, rng),
+        }
+    }
+
+    /// Draws records from the model as it is, which does not know the structural zeros that are left to draws.
+    pub(super) fn sample_fitted<R: Rng + ?Sized>(
         &self,
         records: usize,
         method: Sampling,

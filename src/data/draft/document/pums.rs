@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use csv::{ReaderBuilder, StringRecord};
 
+use crate::data::draft::document::DescribedColumn;
 use crate::data::draft::document::range::inner_edges;
 use crate::data::draft::is_weight;
 use crate::data::raw_table::{Source, open_text};
@@ -28,13 +29,15 @@ struct Entry {
     /// From, to and meaning of each value or range.
     values: Vec<(String, String, String)>,
     missing: bool,
+    /// When it is, in words.
+    not_applicable: Option<String>,
 }
 
 /// The columns of a dictionary, in its order.
 ///
 /// # Errors
 /// An unreadable file, or a row of another form.
-pub(super) fn read(path: &Path) -> Result<Vec<SchemaColumn>> {
+pub(super) fn read(path: &Path) -> Result<Vec<DescribedColumn>> {
     let failed = |source| Error::Io { action: "read", path: path.into(), source };
     let source = Source::open(
         open_text(path)?,
@@ -71,7 +74,12 @@ pub(super) fn read(path: &Path) -> Result<Vec<SchemaColumn>> {
             }
         }
     }
-    Ok(entries.into_iter().map(Entry::into_column).collect())
+    let described = |mut entry: Entry| {
+        let not_applicable = entry.not_applicable.take();
+        let column = entry.into_column();
+        DescribedColumn { column, remarks: Vec::new(), is_bounded: true, not_applicable }
+    };
+    Ok(entries.into_iter().map(described).collect())
 }
 
 /// The error of a row that cannot be read.
@@ -92,6 +100,7 @@ impl Entry {
     fn add(&mut self, from: String, to: String, meaning: String) {
         if !from.is_empty() && from.bytes().all(|byte| byte == b'b') {
             self.missing = true;
+            self.not_applicable.get_or_insert(meaning);
         } else if !self.values.iter().any(|(f, t, _)| *f == from && *t == to) {
             self.values.push((from, to, meaning));
         }

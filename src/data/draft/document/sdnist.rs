@@ -58,7 +58,10 @@ pub(super) fn read(path: &Path) -> Result<DescribedTable> {
         if missing && !found.missing.contains(&mark) {
             found.missing.push(mark);
         }
-        found.columns.push(DescribedColumn::new(name, description, missing, values)?);
+        let meaning = entry.get("values").and_then(|values| values.get(MISSING)?.as_str());
+        let not_applicable = meaning.map(str::to_owned);
+        let column = DescribedColumn::new(name, description, missing, values)?;
+        found.columns.push(DescribedColumn { not_applicable, ..column });
     }
     Ok(found)
 }

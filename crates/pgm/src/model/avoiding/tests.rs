@@ -166,3 +166,52 @@ fn a_record_is_rather_unlikely_than_impossible() {
     let refined = model.refine(&rows, &refinement).unwrap().project(&Clique::new([0, 1])).unwrap();
     assert_eq!(refined[..2], [0, 0]);
 }
+
+/// Pairs of attributes of 4 values, of which no two are the same, with a pair that fits leave to draws.
+fn partly_left() -> Domain {
+    let domain = Domain::new([("a", 4), ("b", 4), ("c", 4)]).unwrap();
+    let same = |names: [&'static str; 2]| {
+        (0..4_u32).map(move |code| names.map(|name| (name, vec![code])).to_vec())
+    };
+    let domain = domain.forbid(same(["a", "b"]).chain(same(["b", "c"]))).unwrap();
+    let domain = domain.with_fits_within(20);
+    assert_eq!(domain.zeros_of_draws().count(), 1);
+    domain
+}
+
+#[test]
+fn no_record_has_what_fits_leave_to_draws() {
+    let domain = partly_left();
+    let fitted: Vec<bool> =
+        domain.structural_zeros().iter().map(|zero| !zero.is_left_to_draws()).collect();
+    assert_eq!(fitted, [true, false]);
+    let model = MarkovRandomField::uniform(&domain, 1200.0).unwrap();
+    // The model does not know them.
+    let expected = model.marginals(&[Clique::new([1, 2])]).unwrap();
+    assert!(expected[0].values()[0] > 70.0);
+    let mut rng = ChaCha20Rng::seed_from_u64(8);
+    let (first, last) = (Clique::new([0, 1]), Clique::new([1, 2]));
+    for method in [Sampling::Rounded, Sampling::Independent] {
+        let rows = model.sample(1200, method, &mut rng).unwrap();
+        let refined = model.refine(&rows, &vec![first.clone(), last.clone()].into()).unwrap();
+        for rows in [rows, refined] {
+            for clique in [&first, &last] {
+                let counts = rows.project(clique).unwrap();
+                assert_eq!(counts.iter().step_by(5).sum::<u32>(), 0, "{method:?} {clique}");
+                // The others share what these would have had.
+                assert!(counts.iter().enumerate().all(|(cell, n)| cell % 5 == 0 || *n > 60));
+            }
+        }
+    }
+}
+
+#[test]
+fn rules_of_draws_that_forbid_all_records_are_an_error() {
+    let domain = Domain::new([("a", 2), ("b", 2)]).unwrap();
+    let domain = domain.forbid([vec![("a", vec![0, 1]), ("b", vec![0, 1])]]).unwrap();
+    let model = MarkovRandomField::uniform(&domain.with_fits_within(1), 10.0).unwrap();
+    for method in [Sampling::Rounded, Sampling::Independent] {
+        let error = model.sample(10, method, &mut ChaCha20Rng::seed_from_u64(9)).unwrap_err();
+        assert!(error.to_string().contains("each record drawn has a forbidden"), "{error}");
+    }
+}
