@@ -160,8 +160,9 @@ fn text(whole: &Whole, by: &[String], answers: &[Answer]) -> String {
         for (line, row) in lines.iter().zip(&answer.rows) {
             let found = row.answer.map_or_else(|| "-".into(), |x| short_form(x, answer));
             let count = short(row.count);
+            let left_out = if row.is_left_out { "; drawn records have none of these" } else { "" };
             let known = known(row, answer);
-            _ = writeln!(text, "  {line:<width$}{found:>12}  ({count} {of_some}{known})");
+            _ = writeln!(text, "  {line:<width$}{found:>12}  ({count} {of_some}{known}{left_out})");
         }
     }
     text

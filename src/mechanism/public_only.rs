@@ -6,7 +6,7 @@ use crate::domain::Clique;
 use crate::error::{Error, Result};
 use crate::estimation::{EstimatorKind, Stopping, Weighting};
 use crate::measurement::{Measurement, Provenance};
-use crate::mechanism::graphical::{Fitting, GraphicalModel, distances_beyond_chance};
+use crate::mechanism::graphical::{Fitting, GraphicalModel, table_distances};
 use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task, parameters};
 use crate::observe::Observer;
 use crate::privacy::Curator;
@@ -17,8 +17,7 @@ const SAMPLING_SHARE: f64 = 0.3;
 /// Fits a graphical model to marginals of the first public table, and spends nothing.
 ///
 /// The algorithm is greedy. Among the marginals of the downward closure that keep the model within the size limit,
-/// every round takes the one on which the model is furthest from the public table. It ends early when no marginal is further from the
-/// model than chance explains: than that of a table of as many records, drawn from the model. The private table contributes only
+/// every round takes the one on which the model is furthest from the public table. The private table contributes only
 /// its number of records, and only if that number is public. Otherwise the model uses the public table's number of
 /// records.
 ///
@@ -40,7 +39,7 @@ const SAMPLING_SHARE: f64 = 0.3;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PublicOnly {
-    /// Most marginals to take; `None`: two per attribute, at least 30.
+    /// Number of marginals to take; `None`: two per attribute, at least 30.
     pub rounds: Option<u32>,
     /// Maximum size of the model, in MiB.
     pub size_limit_mib: f64,
@@ -101,10 +100,10 @@ impl Mechanism for PublicOnly {
         let mut model = GraphicalModel::with_total(fitting, &run, total)?;
         run.start(rounds, cliques.len());
         while run.next_round() <= rounds {
-            let round = run.next_round();
+            let round = run.begin_round()?;
             let share = f64::from(round) / f64::from(rounds);
             let wanted = model.within(&run, &cliques, self.size_limit_mib * share)?;
-            let distances = distances_beyond_chance(
+            let distances = table_distances(
                 model.model(),
                 &cliques,
                 &wanted,
@@ -116,10 +115,8 @@ impl Mechanism for PublicOnly {
             let furthest = wanted
                 .iter()
                 .zip(&distances)
-                .filter(|(_, distance)| **distance > 0.0)
-                .max_by(|(i, a), (j, b)| a.total_cmp(b).then(j.cmp(i)));
-            let Some((&furthest, _)) = furthest else { break };
-            run.begin_round()?;
+                .max_by(|(i, a), (j, b)| a.total_cmp(b).then(j.cmp(i)))
+                .map_or(0, |(i, _)| *i);
             run.take(Measurement {
                 clique: cliques[furthest].clone(),
                 cell: None,

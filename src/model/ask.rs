@@ -8,6 +8,7 @@ use crate::domain::{Bins, Clique, Domain, Kind, Notation, Schema, SchemaColumn};
 use crate::error::{Error, Result};
 use crate::model::accuracy::Bounds;
 use crate::model::binned_numbers::{MeasuredNumbers, mean, quantile};
+use crate::model::left_out::LeftOut;
 use crate::model::{Accuracy, Basis, CountInterval, Evidence, MeasuredMarginal, Model};
 use crate::table::Factor;
 
@@ -56,6 +57,10 @@ pub struct AnswerRow {
     pub count: f64,
     /// A share of the group, a mean or a quantile; `None` where the model expects no record.
     pub answer: Option<f64>,
+    /// Whether drawn records never have these values, by the schema's unlikely combinations, or by forbidden ones that fits do not
+    /// know. The model knows neither, and expects such records.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_left_out: bool,
     /// What the number of records, the mean or the quantile rests on; `None` if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
@@ -81,7 +86,8 @@ pub struct AnswerInterval {
 
 impl AnswerRow {
     fn new(group: Vec<String>, values: Vec<String>, count: f64, answer: Option<f64>) -> Self {
-        Self { group, values, count, answer, basis: None, interval: None, answer_interval: None }
+        let (basis, interval, answer_interval) = (None, None, None);
+        Self { group, values, count, answer, is_left_out: false, basis, interval, answer_interval }
     }
 
     /// An answer about some cells of a marginal, of each of which a share counts.
@@ -135,9 +141,10 @@ impl Model {
         asked
             .map(|((question, about), table)| {
                 let slices = Slices { domain, groups: &groups, about };
+                let rules = LeftOut::new(domain, schema, table.clique(), given);
                 let known = accuracy.map(|accuracy| Known::of(accuracy, slices, table, given));
                 let known = known.transpose()?;
-                question.answer(schema, &by, slices, table, known.as_ref())
+                question.answer(schema, &by, slices, table, (known.as_ref(), &rules))
             })
             .collect()
     }
@@ -168,9 +175,9 @@ impl Question {
         by: &Order<'_>,
         slices: Slices<'_>,
         table: &Factor,
-        known: Option<&Known>,
+        (known, rules): (Option<&Known>, &LeftOut<'_>),
     ) -> Result<Answer> {
-        let Slices { domain, about, .. } = slices;
+        let Slices { domain, groups, about } = slices;
         let of_values = match self {
             Self::Marginal(names) => Order::new(domain, names, about),
             _ => Order::new(domain, &[], about),
@@ -181,6 +188,10 @@ impl Question {
         for (codes, cells) in slices.of(table.clique(), None) {
             let all: f64 = cells.iter().map(|cell| counts[cell.place]).sum();
             let group = by.names(schema, domain, &codes);
+            let code_of = |clique: &Clique, codes: &[u32], attribute: usize| {
+                clique.iter().position(|own| own == attribute).map(|at| codes[at])
+            };
+            let of_group = |attribute| code_of(groups, &codes, attribute).map(|code| vec![code]);
             // The cells that are known, each with the share of its records that the model is of.
             let measured =
                 known.and_then(|known| known.cells.get(&codes)).map_or(&[][..], Vec::as_slice);
@@ -192,7 +203,11 @@ impl Question {
                         let own = measured.iter().filter(|known| known.codes == cell.codes);
                         let own: Vec<(usize, f64)> = own.map(|c| (c.place, c.share)).collect();
                         let row = AnswerRow::new(group.clone(), values, count, share(count, all));
-                        rows.push(row.about(&own, known));
+                        let is_left_out = rules.holds(|attribute| {
+                            let own = code_of(about, &cell.codes, attribute).map(|code| vec![code]);
+                            own.or_else(|| of_group(attribute))
+                        });
+                        rows.push(AnswerRow { is_left_out, ..row.about(&own, known) });
                     }
                 }
                 Self::Share(evidence) => {
@@ -204,7 +219,14 @@ impl Question {
                     let own = measured.iter().map(|cell| (cell.place, agreeing(cell) * cell.share));
                     let own: Vec<(usize, f64)> = own.filter(|(_, share)| *share > 0.0).collect();
                     let row = AnswerRow::new(group, Vec::new(), count, share(count, all));
-                    rows.push(row.about(&own, known));
+                    let is_left_out = rules.holds(|attribute| {
+                        let own = evidence.possible(attribute);
+                        match (own, of_group(attribute)) {
+                            (Some(own), Some(code)) if !own.contains(&code[0]) => None,
+                            (own, code) => code.or(own),
+                        }
+                    });
+                    rows.push(AnswerRow { is_left_out, ..row.about(&own, known) });
                 }
                 Self::Mean(name) | Self::Quantile(name, _) => {
                     let (bins, _) = numbers(schema, name)?;

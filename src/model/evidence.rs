@@ -161,6 +161,13 @@ impl Evidence {
         self.shares.iter().map(|(attribute, shares)| (*attribute, shares.as_slice()))
     }
 
+    /// The codes that records which agree may have of an attribute; `None` if it is about others.
+    pub(crate) fn possible(&self, attribute: usize) -> Option<Vec<u32>> {
+        let (_, shares) = self.iter().find(|(own, _)| *own == attribute)?;
+        let possible = (0_u32..).zip(shares).filter(|(_, share)| **share > 0.0);
+        Some(possible.map(|(code, _)| code).collect())
+    }
+
     /// The share of the records with some codes that agree.
     pub(crate) fn share(&self, code: impl Fn(usize) -> u32) -> f64 {
         let of_attribute = |(attribute, shares): (usize, &[f64])| {

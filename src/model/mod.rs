@@ -11,6 +11,7 @@ mod distribution;
 mod evidence;
 mod file;
 mod grouped_support;
+mod left_out;
 mod link;
 mod markov_random_field;
 mod measured_marginal;

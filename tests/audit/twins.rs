@@ -37,16 +37,21 @@ const WEIGHTED: &str = r#"{"columns": [
 const DOUBTED: &str = r#"{"columns": [
     {"name": "a", "kind": "coded", "size": 2}, {"name": "b", "kind": "coded", "size": 3}
 ], "unlikely": [{"values": {"a": [0], "b": [0]}, "expected": 30.5}]}"#;
+/// A rule that fits leave to draws.
+const FIRM: &str = r#"{"columns": [
+    {"name": "a", "kind": "coded", "size": 300}, {"name": "b", "kind": "coded", "size": 300}
+], "forbidden": [{"a": {"not": [0, 1]}, "b": [0]}]}"#;
 const PUBLIC: &str = "a,b\n0,0\n0,1\n1,2\n1,1\n0,2\n1,0\n0,0\n";
 
 /// Public files beside the private table.
-pub(crate) const INPUTS: [(&str, &str); 9] = [
+pub(crate) const INPUTS: [(&str, &str); 10] = [
     ("schema.json", SCHEMA),
     ("ranges.json", RANGES),
     ("wide.json", WIDE),
     ("open.json", OPEN),
     ("weighted.json", WEIGHTED),
     ("doubted.json", DOUBTED),
+    ("firm.json", FIRM),
     ("people.csv", "a,people\n0,30\n1,70\n"),
     ("public.csv", PUBLIC),
     ("part.csv", "b\n0\n2\n2\n1\n"),
@@ -178,7 +183,8 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
     let aim = "--mechanism aim --rounds 4 --workload all-2-way";
     let synth =
         format!("synth {all} {aim} --out out.csv --ledger ledger.json --report report.html");
-    let [wide, ranges, open, weighted, doubted] = ["wide", "ranges", "open", "weighted", "doubted"]
+    let others = ["wide", "ranges", "open", "weighted", "doubted", "firm"];
+    let [wide, ranges, open, weighted, doubted, firm] = others
         .map(|name| format!("{name}.json"))
         .map(|name| (synth.replace("schema.json", &name), all.replace("schema.json", &name)));
     commands.push(format!("{} --compress 0.2", wide.0));
@@ -188,6 +194,7 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
     ));
     commands.push(format!("{synth} --error-share 0.1"));
     commands.push(format!("{} --model model.json --error-share 0.1", doubted.0));
+    commands.push(format!("{} --model model.json", firm.0));
     let weighted = weighted.0.replace("--rounds 4", "--rounds 6") + " --weight b";
     let more = "--model model.json --measurements measurements.csv";
     commands.push(format!("{weighted} --checkpoint state {more}"));

@@ -67,51 +67,6 @@ pub(in crate::mechanism) fn table_distances(
     Ok(wanted.iter().map(|i| found[*i]).collect())
 }
 
-/// The same distances where they are above what chance explains, and 0 elsewhere: the distance that a table of as many records
-/// would have on average if it were drawn from the model.
-pub(in crate::mechanism) fn distances_beyond_chance(
-    model: &MarkovRandomField,
-    cliques: &[Clique],
-    wanted: &[usize],
-    counts: &[Vec<u32>],
-    scale: f64,
-    round: u32,
-    checks: &dyn Checks,
-) -> Result<Vec<f64>> {
-    let mut found = vec![0.0; cliques.len()];
-    for_each_batch(model, cliques, wanted, round, checks, |part, tables| {
-        distances(part, tables, counts, scale, &mut found);
-        let by_chance = tables.par_iter().map(|table| {
-            let deviations = table.iter().map(|expected| mean_deviation(expected / scale));
-            scale * deviations.sum::<f64>()
-        });
-        let by_chance: Vec<f64> = by_chance.collect();
-        for (i, by_chance) in part.iter().zip(by_chance) {
-            if found[*i] <= by_chance {
-                found[*i] = 0.0;
-            }
-        }
-        Ok(())
-    })?;
-    Ok(wanted.iter().map(|i| found[*i]).collect())
-}
-
-/// The mean distance of a count from its expected value `m`, by Poisson's law: `2 e⁻ᵐ m^(k+1) / k!` with the whole part k of m
-/// (Crow 1958); that of the normal law where m is large.
-fn mean_deviation(expected: f64) -> f64 {
-    const LARGE: f64 = 40.0;
-    if expected > LARGE {
-        return (2.0 * expected / std::f64::consts::PI).sqrt();
-    }
-    let mut deviation = 2.0 * (-expected).exp() * expected;
-    let mut factor = 1.0;
-    while factor <= expected {
-        deviation *= expected / factor;
-        factor += 1.0;
-    }
-    deviation
-}
-
 /// Calls `visit` batch by batch, with positions of cliques and the model's marginals on them.
 ///
 /// Costly marginals off the tree are estimated from records drawn from the model. This is post-processing of earlier
@@ -219,22 +174,4 @@ fn distances(
 )]
 fn whole_records(total: f64) -> usize {
     total.clamp(1.0, f64::from(u32::MAX)) as usize
-}
-
-#[cfg(test)]
-mod tests {
-    use super::mean_deviation;
-
-    #[test]
-    fn the_mean_deviation_of_a_count_is_that_of_poissons_law() {
-        for expected in [0.0_f64, 0.01, 0.7, 1.0, 1.5, 4.0, 12.3, 39.9, 40.1, 200.0] {
-            let (mut chance, mut found) = ((-expected).exp(), 0.0_f64);
-            for count in 0..2000 {
-                found += chance * (f64::from(count) - expected).abs();
-                chance *= expected / f64::from(count + 1);
-            }
-            let own = mean_deviation(expected);
-            assert!((own - found).abs() <= 0.003 * found + 1e-12, "{expected}: {own} {found}");
-        }
-    }
 }

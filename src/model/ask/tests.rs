@@ -157,3 +157,33 @@ fn answers_say_what_they_rest_on() {
     assert_eq!((row.basis, row.answer_interval), (Some(Basis::Model), None));
     assert!(ask(&known, "", mean()).answer_interval.is_some());
 }
+
+#[test]
+fn answers_about_records_that_are_never_drawn_say_so() {
+    let (model, _) = model();
+    let rules = r#", "unlikely": [{"values": {"sex": "f", "age": {"below": 11}}}, {"values": {"sex": "m", "age": "NA"}}] }"#;
+    let schema =
+        Schema::from_json(&format!("{}{rules}", SCHEMA.trim_end_matches('}')), "schema").unwrap();
+    let left_out = |by: &[&str], question: Question, given: Option<&str>| -> Vec<bool> {
+        let by: Vec<String> = by.iter().map(|name| (*name).to_owned()).collect();
+        let given = given.map(|given| Evidence::parse(given, &schema).unwrap());
+        let model = given.as_ref().map_or_else(|| model.clone(), |g| model.given(g).unwrap());
+        let found = model.ask_with(&schema, &by, &[question], None, given.as_ref()).unwrap();
+        found[0].rows.iter().map(|row| row.is_left_out).collect()
+    };
+    let share = |text: &str| Question::Share(Evidence::parse(text, &schema).unwrap());
+    let marginal =
+        |names: &[&str]| Question::Marginal(names.iter().map(|n| (*n).to_owned()).collect());
+    // Women: below 10, 10, from 11, unknown; men alike.
+    let cells = [true, true, false, false, false, false, false, true];
+    assert_eq!(left_out(&[], marginal(&["sex", "age"]), None), cells);
+    assert_eq!(left_out(&["sex"], marginal(&["age"]), None), cells);
+    assert_eq!(left_out(&[], marginal(&["age"]), Some("sex=f")), cells[..4]);
+    assert_eq!(left_out(&["sex"], share("age=0..9"), None), [true, false]);
+    // Some of these are drawn.
+    assert_eq!(left_out(&["sex"], share("age=0..15"), None), [false, false]);
+    assert_eq!(left_out(&[], share("age=0..9"), None), [false]);
+    assert_eq!(left_out(&["age"], share("sex=f"), None), cells[..4]);
+    assert_eq!(left_out(&[], share("age=NA"), Some("sex=m")), [true]);
+    assert_eq!(left_out(&[], Question::Mean("age".into()), Some("sex=m")), [false]);
+}
