@@ -4,7 +4,11 @@ use crate::domain::date_of;
 
 /// Four significant digits: `0.01497`, `134300`, `1.2e-7`.
 pub fn short(x: f64) -> String {
-    if x == 0.0 || !x.is_finite() {
+    if x == 0.0 {
+        // Without the sign of a zero.
+        return "0".into();
+    }
+    if !x.is_finite() {
         return x.to_string();
     }
     let rounded: f64 = format!("{x:.3e}").parse().unwrap_or(x);

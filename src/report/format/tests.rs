@@ -5,7 +5,7 @@ fn numbers_are_short() {
     assert_eq!(short(0.014_973_4), "0.01497");
     assert_eq!(short(123_456.0), "123500");
     assert_eq!(short(1.25e-9), "1.25e-9");
-    assert_eq!(short(0.0), "0");
+    assert_eq!((short(0.0), short(-0.0)), ("0".into(), "0".into()));
     assert_eq!(grouped(1_234_567), "1,234,567");
     assert_eq!(grouped(999), "999");
     assert_eq!(bytes(1536.0), "1.5 KiB");
