@@ -534,7 +534,7 @@ fn the_public_only_baseline_spends_nothing() {
     let ledger: Value = serde_json::from_str(&bench.read("ledger.json")).unwrap();
     assert_eq!(ledger["ledger"]["spent"]["units"], 0);
     assert_eq!(ledger["epsilon"], Value::Null);
-    // With a budget, its errors are measured, and the ledger says so whether it was asked for or not.
+    // With a budget, the default error share is spent, so a ledger is written even without --ledger.
     let with_budget = "synth --private private.csv --public public.csv --schema schema.json --workload all-2-way \
                        --mechanism public-only --rounds 4 --epsilon 1 --delta 1e-9 --out paid.csv";
     bench.succeed(with_budget);

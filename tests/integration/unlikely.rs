@@ -111,14 +111,23 @@ fn without_rules_and_in_independent_records_there_are_married_children() {
     assert!((1..=found).contains(&counted), "{counted} of {found}");
 }
 
-/// What a run says of unlikely combinations.
+/// What a run says of unlikely combinations that were contradicted, and of forbidden ones that fits leave to draws.
 #[derive(Default)]
-struct Heard(Vec<(u64, u64)>);
+struct Heard {
+    contradicted: Vec<(u64, u64)>,
+    left: Vec<(u64, u64)>,
+}
 
 impl Observer for Heard {
     fn event(&mut self, event: &Event) {
-        if let Event::Notice(Notice::UnlikelyMeasured { contradicted, of }) = event {
-            self.0.push((*contradicted, *of));
+        match event {
+            Event::Notice(Notice::UnlikelyMeasured { contradicted, of }) => {
+                self.contradicted.push((*contradicted, *of));
+            }
+            Event::Notice(Notice::ForbiddenLeftToDraws { left, of }) => {
+                self.left.push((*left, *of));
+            }
+            _ => {}
         }
     }
 }
@@ -135,7 +144,9 @@ fn what_was_measured_contradicts_what_is_wrong() {
     let before = Schema::read(&folder.path().join("schema.json")).unwrap();
     let file = ModelFile::read(&folder.path().join("model.json"), ModelLimits::default()).unwrap();
     let left = file.schema.unlikely().len();
-    let [(contradicted, of)] = heard.0[..] else { unreachable!("{:?}", heard.0) };
+    let [(contradicted, of)] = heard.contradicted[..] else {
+        unreachable!("{:?}", heard.contradicted)
+    };
     assert_eq!((of, of - contradicted), (before.unlikely().len() as u64, left as u64));
     // One of the few rules is wrong, which is more than one in twenty.
     assert_eq!(contradicted, of);
@@ -165,16 +176,6 @@ fn placed(records: u32) -> String {
 
 #[test]
 fn forbidden_combinations_that_fits_leave_to_draws_are_in_no_record() {
-    /// What a run says of them.
-    #[derive(Default)]
-    struct Left(Vec<(u64, u64)>);
-    impl Observer for Left {
-        fn event(&mut self, event: &Event) {
-            if let Event::Notice(Notice::ForbiddenLeftToDraws { left, of }) = event {
-                self.0.push((*left, *of));
-            }
-        }
-    }
     let more = r#"{ "name": "place", "kind": "coded", "size": 300 }, { "name": "code", "kind": "coded", "size": 300 }"#;
     let codes =
         |from: u32| (from..from + 150).map(|code| code.to_string()).collect::<Vec<_>>().join(",");
@@ -204,9 +205,9 @@ fn forbidden_combinations_that_fits_leave_to_draws_are_in_no_record() {
             job.out = Some(out.clone());
             job.model = Some(folder.path().join("model.json"));
             job.seed = Some(1);
-            let mut left = Left::default();
-            job.run(&mut left).unwrap_or_else(|e| unreachable!("{mechanism}: {e}"));
-            assert_eq!(left.0, [(1, 2)], "{mechanism}");
+            let mut heard = Heard::default();
+            job.run(&mut heard).unwrap_or_else(|e| unreachable!("{mechanism}: {e}"));
+            assert_eq!(heard.left, [(1, 2)], "{mechanism}");
             // A record with a forbidden combination would be refused.
             assert_eq!(read_csv(&out, &schema).unwrap().records(), 3_000, "{mechanism}");
             let file =

@@ -169,7 +169,6 @@ fn others(schema: &Schema, tables: &[Dataset], attribute: usize) -> Result<Vec<O
 }
 
 /// What parting a bin at a number tells apart.
-#[derive(Default)]
 struct Parting<'p> {
     /// The rows that would have what no row on their side has, if they were as those on the other side, over all columns.
     rows: f64,
@@ -178,7 +177,8 @@ struct Parting<'p> {
 }
 
 impl Other {
-    /// The set that is told apart best by parting the numbers `from..below` at one, with the rows expected.
+    /// Of the sets that all lie on one side when the numbers `from..below` are cut at `at`, the one with the most rows expected on
+    /// the other side, and that number of rows.
     fn parted(&self, from: usize, at: usize, below: usize) -> Option<(f64, &str)> {
         let within = |sums: &[u64], from: usize, below: usize| sums[below] - sums[from];
         let [left, right] = [within(&self.below, from, at), within(&self.below, at, below)];

@@ -24,7 +24,7 @@ const PASSES: usize = 20;
 /// Most numbers of an attribute that are held, 64 MiB. The groups of more are taken some at a time.
 const MOST_NUMBERS: usize = 1 << 23;
 
-/// How often independent records that have a forbidden combination are drawn again before they become copies of others.
+/// How often independent records that have a forbidden combination are drawn again before they are drawn without it.
 const ATTEMPTS: usize = 64;
 
 /// A set of values, a bit for each.
@@ -154,7 +154,8 @@ impl MarkovRandomField {
         allowed(table_of(domain, columns)?, &rules[..forbidden])
     }
 
-    /// Draws independent records that keep to the structural zeros that are left to draws: the others are drawn again.
+    /// Draws independent records that keep to the structural zeros that are left to draws: the others are drawn again, and those that
+    /// have a forbidden combination each time, at last by [`sample_without`](Self::sample_without).
     pub(super) fn sample_allowed<R: Rng + ?Sized>(
         &self,
         records: usize,
@@ -162,7 +163,7 @@ impl MarkovRandomField {
     ) -> Result<Dataset> {
         let rules: Vec<StructuralZero> = self.domain().zeros_of_draws().cloned().collect();
         let mut drawn = self.sample_fitted(records, Sampling::Independent, rng)?;
-        for _ in 0..ATTEMPTS {
+        for attempt in 1..=ATTEMPTS {
             let is_forbidden = holding(&drawn, &rules)?;
             let lacking = is_forbidden.iter().filter(|is| **is).count();
             if lacking == 0 {
@@ -172,7 +173,12 @@ impl MarkovRandomField {
             let kept = (0_u32..).zip(is_forbidden);
             let kept = kept.map(|(own, is)| if is { next.next().unwrap_or(own) } else { own });
             let kept: Vec<u32> = kept.collect();
-            drawn.append(&self.sample_fitted(lacking, Sampling::Independent, rng)?)?;
+            let again = if attempt < ATTEMPTS {
+                self.sample_fitted(lacking, Sampling::Independent, rng)?
+            } else {
+                self.sample_without(lacking, &[], rng)?
+            };
+            drawn.append(&again)?;
             drawn = drawn.take(&kept);
         }
         allowed(drawn, &rules)

@@ -215,3 +215,17 @@ fn rules_of_draws_that_forbid_all_records_are_an_error() {
         assert!(error.to_string().contains("each record drawn has a forbidden"), "{error}");
     }
 }
+
+#[test]
+fn independent_records_that_are_nearly_all_forbidden_are_drawn_without() {
+    // Only one pair of 10,000 is allowed.
+    let domain = Domain::new([("a", 100), ("b", 100)]).unwrap();
+    let others: Vec<u32> = (1..100).collect();
+    let all: Vec<u32> = (0..100).collect();
+    let rules = [vec![("a", others.clone()), ("b", all)], vec![("a", vec![0]), ("b", others)]];
+    let domain = domain.forbid(rules).unwrap().with_fits_within(200);
+    assert_eq!(domain.zeros_of_draws().count(), 1);
+    let model = MarkovRandomField::uniform(&domain, 30.0).unwrap();
+    let rows = model.sample(30, Sampling::Independent, &mut ChaCha20Rng::seed_from_u64(10));
+    assert_eq!(rows.unwrap().project(&Clique::new([0, 1])).unwrap()[0], 30);
+}
