@@ -5,6 +5,9 @@ use std::path::Path;
 
 use csv::ByteRecord;
 
+#[cfg(feature = "arrow")]
+use crate::data::arrow::ArrayCoder;
+use crate::data::blocks::RowBlocks;
 use crate::data::encoder::{Encoder, expectation};
 use crate::data::raw_table::{Opened, RawTable, quoted};
 use crate::data::units::{UnitCounter, UnitsOfSchema};
@@ -12,6 +15,7 @@ use crate::data::{Column, Dataset, Units};
 use crate::domain::{Clique, Domain, Schema, StructuralZero, TableFormat};
 use crate::error::{Error, Result};
 use crate::privacy::PrivacyUnit;
+use jointly_pgm::data::count::BLOCK;
 
 /// How to treat attributes of the schema that a table lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +151,26 @@ pub(super) fn read(
     schema: &Schema,
     reading: Reading<'_>,
 ) -> Result<Dataset> {
-    Ok(read_keeping(table, schema, reading, &mut |_, _| Ok(()))?.0)
+    if reading.units.is_some() {
+        return Ok(read_keeping(table, schema, reading, &mut |_, _| Ok(()))?.0);
+    }
+    let mut blocks = RowBlocks::new(table, schema, reading.absent)?;
+    let mut columns = blocks.empty();
+    let mut records = 0_u64;
+    loop {
+        let more = blocks.append(&mut columns, BLOCK, |row| Err(row.error()))?;
+        records += more as u64;
+        if records > u64::from(u32::MAX) {
+            return Err(blocks.too_many());
+        }
+        if more == 0 {
+            break;
+        }
+    }
+    if records < reading.least_records {
+        return Err(blocks.without_records());
+    }
+    Ok(Dataset::new(blocks.domain().clone(), columns)?)
 }
 
 /// Reads a table, and passes each row that is kept, with its table, to a function. With the records come the numbers of
@@ -224,11 +247,37 @@ struct Field {
 
 /// What of a row does not fit the schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Misfit {
+pub(crate) enum Misfit {
     /// The cell of an attribute.
     Cell(usize),
     /// The combination that one of the domain's structural zeros forbids.
     Combination(usize),
+}
+
+impl Misfit {
+    /// What does not fit, shortened, of a row with these cells.
+    #[cold]
+    pub(super) fn found<'r>(
+        self,
+        domain: &Domain,
+        cell: impl Fn(usize) -> Option<&'r [u8]>,
+    ) -> String {
+        let cell = |attribute| quoted(cell(attribute).unwrap_or_default());
+        let zero = match self {
+            Self::Cell(attribute) => return cell(attribute),
+            Self::Combination(zero) => domain.structural_zeros().get(zero),
+        };
+        let named = |a: usize| format!("{} = {}", domain.name(a), cell(a));
+        let clique = zero.map(StructuralZero::clique);
+        let found: Vec<String> = clique.into_iter().flat_map(Clique::iter).map(named).collect();
+        found.join(" with ")
+    }
+}
+
+/// The combination that a row must not have, if it has one.
+pub(crate) fn is_forbidden(domain: &Domain, code: impl Fn(usize) -> u32 + Copy) -> Option<Misfit> {
+    let zeros = domain.structural_zeros();
+    zeros.iter().position(|zero| zero.forbids(domain, code)).map(Misfit::Combination)
 }
 
 impl Layout {
@@ -244,10 +293,7 @@ impl Layout {
                 if absent == AbsentColumns::LeaveOut {
                     continue;
                 }
-                return Err(table.header_error(
-                    format!("a header without '{}' ({})", column.name, table.names()),
-                    "every attribute of the schema",
-                ));
+                return Err(table.lacks(&column.name));
             };
             if let Some(encoder) = Encoder::new(column, schema) {
                 let encoder = if table.has_rows() { encoder.of_values() } else { encoder };
@@ -281,28 +327,26 @@ impl Layout {
             };
             codes.push(code);
         }
-        let code = |a: usize| codes.get(a).copied().unwrap_or_default();
-        let zeros = self.domain.structural_zeros();
-        zeros.iter().position(|zero| zero.forbids(&self.domain, code)).map(Misfit::Combination)
+        is_forbidden(&self.domain, |a| codes.get(a).copied().unwrap_or_default())
+    }
+
+    /// The position of each attribute in the rows.
+    #[cfg(feature = "arrow")]
+    pub(super) fn positions(&self) -> impl Iterator<Item = usize> {
+        self.fields.iter().map(|field| field.position)
+    }
+
+    /// How the values of each attribute are coded in record batches. `schema`: the whole one.
+    #[cfg(feature = "arrow")]
+    pub(super) fn array_coder(&self, schema: &Schema) -> ArrayCoder {
+        ArrayCoder::new(&self.schema, schema)
     }
 
     /// What was found that does not fit, shortened.
     #[cold]
     pub(super) fn found(&self, misfit: Misfit, record: &ByteRecord) -> String {
-        let cell = |a: usize| {
-            let field = self.fields.get(a);
-            quoted(field.and_then(|field| record.get(field.position)).unwrap_or_default())
-        };
-        match misfit {
-            Misfit::Cell(attribute) => cell(attribute),
-            Misfit::Combination(zero) => {
-                let zero = self.domain.structural_zeros().get(zero).map(StructuralZero::clique);
-                let named = |a: usize| format!("{} = {}", self.domain.name(a), cell(a));
-                let found: Vec<String> =
-                    zero.into_iter().flat_map(Clique::iter).map(named).collect();
-                found.join(" with ")
-            }
-        }
+        let cell = |a: usize| self.fields.get(a).and_then(|field| record.get(field.position));
+        misfit.found(&self.domain, cell)
     }
 
     /// The error for a row that does not fit.

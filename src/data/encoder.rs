@@ -8,12 +8,17 @@ use crate::domain::{Bins, Group, Kind, Outside, Schema, SchemaColumn, date_of, d
 const WORD: usize = 7;
 
 /// How the cells of one column become codes.
+#[derive(Clone, Debug)]
 pub(crate) struct Encoder {
     lookup: Lookup,
     /// The texts of missing values, and their code.
     missing: Option<(Vec<Vec<u8>>, u32)>,
+    /// The missing values that are written as numbers.
+    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "text alone is read"))]
+    missing_numbers: Vec<f64>,
 }
 
+#[derive(Clone, Debug)]
 enum Lookup {
     /// Codes of at most seven bytes, in a hash table with open addressing.
     Words { slots: Vec<(u64, u32)>, shift: u32, other: Option<u32> },
@@ -53,7 +58,8 @@ impl Encoder {
             || std::iter::once(schema.na_token()).chain(schema.missing().iter().map(|t| &**t));
         let tokens = || texts().map(|text| text.as_bytes().to_vec()).collect();
         let missing = column.na_code().map(|code| (tokens(), code));
-        Some(Self { lookup, missing })
+        let missing_numbers = texts().filter_map(|text| number(text.as_bytes())).collect();
+        Some(Self { lookup, missing, missing_numbers })
     }
 
     /// The same for tables that hold numbers and dates as such, whatever the column's notation is.
@@ -75,6 +81,17 @@ impl Encoder {
             Lookup::Dates(bins) => day_of(cell, bins),
             Lookup::Words { .. } | Lookup::Texts { .. } | Lookup::Below(_) => None,
         }
+    }
+
+    /// The code of a number in a column of numbers, which is that of its text: `Some(None)` if it does not fit. `None` where
+    /// the text decides: in other columns, and for numbers that stand for a missing value.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn code_of_number(&self, value: f64) -> Option<Option<u32>> {
+        let Lookup::Bins(bins) = &self.lookup else { return None };
+        if self.missing.is_some() && self.missing_numbers.contains(&value) {
+            return None;
+        }
+        Some(if value.is_finite() { bins.code(value) } else { None })
     }
 
     /// The code of a cell; `None` if the cell does not fit the column.

@@ -9,6 +9,7 @@
 
 #[cfg(feature = "arrow")]
 pub mod arrow;
+mod blocks;
 mod counter;
 mod csv;
 mod decode;

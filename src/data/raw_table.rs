@@ -11,7 +11,10 @@ use csv::{ByteRecord, Trim};
 use flate2::bufread::MultiGzDecoder;
 
 #[cfg(feature = "arrow")]
-use crate::data::arrow::ArrowRows;
+use arrow_array::ArrayRef;
+
+#[cfg(feature = "arrow")]
+use crate::data::arrow::{ArrowRows, check_readable};
 #[cfg(feature = "parquet")]
 use crate::data::parquet;
 use crate::data::standard_input::{Input, name_of};
@@ -295,6 +298,32 @@ impl<R: Read> RawTable<R> {
         Err(Error::Io { action: "read", path: self.name.as_str().into(), source })
     }
 
+    /// The readable columns of the next rows of record batches, as [`ArrowRows::slice`]; `None` at the end, and of text.
+    #[cfg(feature = "arrow")]
+    pub(super) fn slice(&mut self, most: usize) -> Result<Option<(Vec<ArrayRef>, usize)>> {
+        match &mut self.rows {
+            Rows::Lines { .. } => Ok(None),
+            Rows::Batches(rows) => rows.slice(most),
+        }
+    }
+
+    /// Numbers the latest row of record batches, for its error.
+    #[cfg(feature = "arrow")]
+    pub(super) fn at_row(&mut self, row: u64) {
+        if let Rows::Batches(rows) = &mut self.rows {
+            rows.at_row(row);
+        }
+    }
+
+    /// The number of the latest row of record batches.
+    #[cfg(feature = "arrow")]
+    pub(super) fn row(&self) -> u64 {
+        match &self.rows {
+            Rows::Lines { .. } => 0,
+            Rows::Batches(rows) => rows.row(),
+        }
+    }
+
     /// The line on which the latest row starts, counted from 1.
     ///
     /// The reader has consumed the row's line feed (the source adds one to a last line without), unless the line ends
@@ -316,6 +345,19 @@ impl<R: Read> RawTable<R> {
     /// Whether rows are numbered, as they have no lines.
     pub(super) fn has_rows(&self) -> bool {
         !matches!(self.rows, Rows::Lines { .. })
+    }
+
+    /// The error of a table without an attribute, or with one whose type cannot be read.
+    pub(super) fn lacks(&self, name: &str) -> Error {
+        #[cfg(feature = "arrow")]
+        if let Rows::Batches(rows) = &self.rows
+            && let Some(kind) = rows.unreadable(name)
+            && let Err(error) = check_readable(&self.name, name, kind)
+        {
+            return error;
+        }
+        let found = format!("a header without '{name}' ({})", self.names());
+        self.header_error(found, "every attribute of the schema")
     }
 
     /// The error of a header.

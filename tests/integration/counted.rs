@@ -41,7 +41,7 @@ fn mechanisms_see_no_difference_between_counts_and_records() {
         let [mut left, mut right] = [plan.counter(), plan.counter()];
         left.update_rows(&table, 0..1234).unwrap();
         right.update_rows(&table, 1234..3000).unwrap();
-        right.merge(&left.state()).unwrap();
+        right.merge(&left.state().unwrap()).unwrap();
         let counted = right.finish().unwrap();
         let held = bytes(&run(mechanism, &table, &workload), &schema);
         assert_eq!(bytes(&run(mechanism, &counted, &workload), &schema), held);

@@ -14,7 +14,7 @@ use arrow_schema::{DataType, TimeUnit};
 use crate::domain::written;
 
 /// Whole floating-point numbers up to this one are written as integers, `1.0` as `1`.
-const EXACT: f64 = 9_007_199_254_740_992.0;
+pub(super) const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Whether values of this type can be read: integers, numbers, booleans, text, dates, times without a zone, and
 /// dictionaries of them.
@@ -58,10 +58,7 @@ pub(super) fn cell<'a>(array: &'a ArrayRef, row: usize, drawn: &'a mut String) -
     macro_rules! day {
         ($kind:ty, $per_day:expr) => {{
             let days = array.as_primitive::<$kind>().value(row).div_euclid($per_day);
-            match i32::try_from(days).ok().filter(|day| YEARS.contains(day)) {
-                Some(day) => drawn.push_str(&written(day)),
-                None => _ = write!(drawn, "day {days} since 1970"),
-            }
+            drawn.push_str(&day_text(days.into()));
         }};
     }
     match array.data_type() {
@@ -116,6 +113,14 @@ pub(super) fn cell<'a>(array: &'a ArrayRef, row: usize, drawn: &'a mut String) -
 
 /// Days of the years 0 to 9999, the only ones with four digits.
 const YEARS: std::ops::Range<i32> = -719_528..2_932_897;
+
+/// The text of a day, counted from 1970.
+pub(super) fn day_text(day: i64) -> String {
+    match i32::try_from(day).ok().filter(|day| YEARS.contains(day)) {
+        Some(day) => written(day),
+        None => format!("day {day} since 1970"),
+    }
+}
 
 /// A number: `value`, shown as the shortest text of its own type unless it is whole. Not a number is missing.
 fn number<'a>(

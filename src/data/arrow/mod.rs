@@ -5,16 +5,20 @@
 //! missing value. A boolean is 1 or 0. A time is the date that it falls on.
 
 mod cells;
+mod columns;
 mod decode;
 mod rows;
 
 use std::fs::File;
 use std::io::{Empty, Write};
 use std::path::Path;
+use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, SchemaRef};
 
+use cells::is_readable;
+pub(crate) use columns::ArrayCoder;
 pub use decode::{ArrowWriter, to_record_batch};
 pub(crate) use rows::{ArrowRows, Batches};
 
@@ -173,6 +177,34 @@ impl ArrowTable {
         let rows = ArrowRows::new(&self.schema, Box::new(batches), na_token, trim);
         RawTable::of_rows(&self.name, rows)
     }
+}
+
+/// The arrays of a schema's attributes in a batch, in the schema's order.
+///
+/// # Errors
+/// An attribute without a column or whose type cannot be read, or a column twice.
+pub(crate) fn columns_of(batch: &RecordBatch, schema: &Schema) -> Result<Vec<ArrayRef>> {
+    let columns = batch.schema();
+    let rows = ArrowRows::new(&columns, Box::new(std::iter::empty()), "", false);
+    let table = RawTable::<Empty>::of_rows("record batch", rows)?;
+    let array = |name: &str| match table.position(name).and_then(|_| batch.column_by_name(name)) {
+        Some(array) => Ok(Arc::clone(array)),
+        None => Err(table.lacks(name)),
+    };
+    schema.attributes().map(|attribute| array(&attribute.name)).collect()
+}
+
+/// Refuses a column of a type that cannot be read.
+///
+/// # Errors
+/// The column with its type.
+pub(crate) fn check_readable(place: &str, name: &str, kind: &DataType) -> Result<()> {
+    if is_readable(kind) {
+        return Ok(());
+    }
+    let expected = "numbers, text, booleans, dates, times without a zone, or a dictionary of them";
+    let found = format!("column '{name}' of type {kind}");
+    Err(Error::invalid_specification(place, found, expected))
 }
 
 #[cfg(test)]

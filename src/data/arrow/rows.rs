@@ -1,6 +1,7 @@
 //! The rows of record batches, one after another, as records of text.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema as ArrowSchema};
@@ -15,9 +16,14 @@ pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>>>;
 /// The rows of some batches. Columns whose type cannot be read are left out.
 pub(crate) struct ArrowRows {
     names: ByteRecord,
+    /// The columns of other types, with these.
+    unreadable: Vec<(String, DataType)>,
     /// Positions of the readable columns in a batch.
     readable: Vec<usize>,
     batches: Batches,
+    /// The readable columns of the current batch.
+    arrays: Vec<ArrayRef>,
+    /// The same, where the batch is read row by row.
     columns: Vec<Column>,
     /// The next row of the current batch, and their number.
     next: usize,
@@ -44,13 +50,17 @@ impl ArrowRows {
     /// `missing`: the text of nulls. `trim`: whether blanks around texts are dropped.
     pub(crate) fn new(schema: &ArrowSchema, batches: Batches, missing: &str, trim: bool) -> Self {
         let fields = schema.fields().iter().enumerate();
+        let others = schema.fields().iter().filter(|field| !is_readable(field.data_type()));
+        let unreadable = others.map(|f| (f.name().clone(), f.data_type().clone())).collect();
         let readable = fields.filter(|(_, field)| is_readable(field.data_type()));
         let (readable, names): (Vec<usize>, Vec<&[u8]>) =
             readable.map(|(at, field)| (at, field.name().as_bytes())).unzip();
         Self {
             names: ByteRecord::from(names),
+            unreadable,
             readable,
             batches,
+            arrays: Vec::new(),
             columns: Vec::new(),
             next: 0,
             rows: 0,
@@ -72,6 +82,11 @@ impl ArrowRows {
         &self.names
     }
 
+    /// The type of a column that is there but cannot be read.
+    pub(crate) fn unreadable(&self, name: &str) -> Option<&DataType> {
+        self.unreadable.iter().find(|(own, _)| own == name).map(|(_, kind)| kind)
+    }
+
     /// The latest row, counted from 1.
     pub(crate) fn row(&self) -> u64 {
         self.row
@@ -88,6 +103,9 @@ impl ArrowRows {
             }
         }
         record.clear();
+        if self.columns.len() < self.arrays.len() {
+            self.columns = self.arrays.iter().map(Column::new).collect();
+        }
         for column in &self.columns {
             let text = match column {
                 Column::Plain(array) => cell(array, self.next, &mut self.drawn),
@@ -104,13 +122,36 @@ impl ArrowRows {
         Ok(true)
     }
 
+    /// The readable columns of the next rows: at least one row and at most `most`, all of one batch; `None` at the end.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub(crate) fn slice(&mut self, most: usize) -> Result<Option<(Vec<ArrayRef>, usize)>> {
+        while self.next == self.rows {
+            if self.advance()?.is_break() {
+                return Ok(None);
+            }
+        }
+        let rows = most.min(self.rows - self.next);
+        let arrays = self.arrays.iter().map(|array| array.slice(self.next, rows)).collect();
+        self.next += rows;
+        self.row += rows as u64;
+        Ok(Some((arrays, rows)))
+    }
+
+    /// Numbers the latest row.
+    pub(crate) fn at_row(&mut self, row: u64) {
+        self.row = row;
+    }
+
     /// Goes to the next batch.
     fn advance(&mut self) -> Result<ControlFlow<()>> {
         let Some(batch) = self.batches.next().transpose()? else {
             return Ok(ControlFlow::Break(()));
         };
         (self.next, self.rows) = (0, batch.num_rows());
-        self.columns = self.readable.iter().map(|at| Column::new(batch.column(*at))).collect();
+        self.arrays = self.readable.iter().map(|at| Arc::clone(batch.column(*at))).collect();
+        self.columns.clear();
         Ok(ControlFlow::Continue(()))
     }
 }

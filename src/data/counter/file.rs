@@ -4,10 +4,10 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::data::CountedTable;
-use crate::data::counter::blocks::RowBlocks;
+use crate::data::blocks::RowBlocks;
 use crate::data::csv::of_file;
 use crate::data::raw_table::RawTable;
-use crate::data::{CountPlan, Counter, Projectable};
+use crate::data::{AbsentColumns, CountPlan, Counter, Projectable};
 use crate::error::Result;
 use crate::observe::Checks;
 use jointly_pgm::data::count::BLOCK;
@@ -27,7 +27,9 @@ impl CountPlan {
         let counted = self.count_file_or_empty(path, checks)?;
         if counted.records() == 0 {
             let table = of_file(path, self.schema())?;
-            return Err(RowBlocks::new(table, self.schema())?.without_records());
+            return Err(
+                RowBlocks::new(table, self.schema(), AbsentColumns::Refuse)?.without_records()
+            );
         }
         Ok(counted)
     }
@@ -79,7 +81,7 @@ impl Counter {
     /// Counts the rows of a table; the first one that does not fit is an error with its place.
     fn count_rows(&mut self, table: RawTable<impl Read>, checks: &dyn Checks) -> Result<()> {
         let plan = self.plan.clone();
-        let mut blocks = RowBlocks::new(table, plan.schema())?;
+        let mut blocks = RowBlocks::new(table, plan.schema(), AbsentColumns::Refuse)?;
         loop {
             checks.check()?;
             let block = blocks.next(BLOCK, |row| Err(row.error()))?;

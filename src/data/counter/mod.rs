@@ -1,12 +1,13 @@
 //! Counting a table part by part: what was counted of each part can be merged, in any order and on any machine, and
 //! the memory does not depend on the number of records.
 
-mod blocks;
 mod file;
 mod misfits;
 mod plan;
 mod state;
 mod table;
+#[cfg(feature = "arrow")]
+mod waiting;
 
 use std::ops::Range;
 
@@ -18,10 +19,12 @@ use crate::error::{Error, Result};
 use jointly_pgm::data::count::add_counts;
 
 use misfits::Misfits;
+#[cfg(feature = "arrow")]
+use {jointly_pgm::data::count::BLOCK, waiting::Waiting};
 
 /// Counts records by a [`CountPlan`]. Its memory depends on the plan alone.
 ///
-/// Each update touches every table of the plan, so hand over many records at a time, 100,000 or more.
+/// Each [`update`](Self::update) touches every table of the plan, so hand over many records at a time, 100,000 or more.
 #[derive(Clone, Debug)]
 pub struct Counter {
     plan: CountPlan,
@@ -29,12 +32,22 @@ pub struct Counter {
     tables: Vec<Vec<u64>>,
     records: u64,
     misfits: Misfits,
+    /// Rows that are coded and not yet counted.
+    #[cfg(feature = "arrow")]
+    waiting: Option<Waiting>,
 }
 
 impl Counter {
     pub(super) fn new(plan: CountPlan) -> Self {
         let (tables, misfits) = (plan.tables(), Misfits::new(plan.domain()));
-        Self { plan, tables, records: 0, misfits }
+        Self {
+            plan,
+            tables,
+            records: 0,
+            misfits,
+            #[cfg(feature = "arrow")]
+            waiting: None,
+        }
     }
 
     /// The plan.
@@ -44,7 +57,11 @@ impl Counter {
 
     /// Number of records counted so far. **Private** where the table is.
     pub fn records(&self) -> u64 {
-        self.records
+        #[cfg(feature = "arrow")]
+        let waiting = self.waiting.as_ref().map_or(0, |waiting| waiting.rows as u64);
+        #[cfg(not(feature = "arrow"))]
+        let waiting = 0;
+        self.records + waiting
     }
 
     /// Counts the records of a table.
@@ -81,24 +98,38 @@ impl Counter {
     /// do not fit the schema are counted by column, with one example, and make [`finish`](Self::finish) fail.
     ///
     /// # Errors
-    /// A batch without a column of the schema, or with a column twice.
+    /// A batch without a column of the schema, or with a column twice; as [`update_columns`](Self::update_columns).
     #[cfg(feature = "arrow")]
     pub fn update_batch(&mut self, batch: &arrow_array::RecordBatch) -> Result<()> {
-        use crate::data::arrow::ArrowRows;
-        use crate::data::raw_table::RawTable;
+        let arrays = crate::data::arrow::columns_of(batch, self.plan.schema())?;
+        self.update_columns(&arrays)
+    }
 
-        let plan = self.plan.clone();
-        let schema = plan.schema();
-        let rows = Box::new(std::iter::once(Ok(batch.clone())));
-        let rows = ArrowRows::new(&batch.schema(), rows, schema.na_token(), schema.table().trim);
-        let table = RawTable::<std::io::Empty>::of_rows("record batch", rows)?;
-        let mut blocks = blocks::RowBlocks::new(table, schema)?;
-        let misfits = &mut self.misfits;
-        let coded = blocks.next(usize::MAX, |row| {
-            misfits.note(row.misfit, row.found());
-            Ok(())
-        })?;
-        self.update(&coded)
+    /// As [`update_batch`](Self::update_batch), of the columns of the schema's attributes alone, in the schema's order. Few
+    /// rows at a time are as good as many: they wait until there are enough.
+    ///
+    /// # Errors
+    /// Another number of columns, columns of different lengths, or one whose type cannot be read. Nothing is counted then.
+    #[cfg(feature = "arrow")]
+    pub fn update_columns(&mut self, arrays: &[arrow_array::ArrayRef]) -> Result<()> {
+        let mut waiting = self.waiting.take().unwrap_or_else(|| Waiting::new(&self.plan));
+        let done = waiting.add(&self.plan, arrays, &mut self.misfits);
+        let is_enough = waiting.rows >= BLOCK;
+        self.waiting = Some(waiting);
+        if is_enough {
+            self.count_waiting()?;
+        }
+        done
+    }
+
+    /// Counts the rows that wait.
+    fn count_waiting(&mut self) -> Result<()> {
+        #[cfg(feature = "arrow")]
+        if let Some(waiting) = self.waiting.as_mut().filter(|waiting| waiting.rows > 0) {
+            let coded = waiting.take(&self.plan)?;
+            self.update(&coded)?;
+        }
+        Ok(())
     }
 
     /// Adds what another counter of the same plan has counted: its [`state`](Self::state). The order of merging does not
@@ -128,7 +159,8 @@ impl Counter {
     ///
     /// # Errors
     /// Rows that did not fit the schema, with their number by column and an example; or more than 2³² - 1 records.
-    pub fn finish(self) -> Result<CountedTable> {
+    pub fn finish(mut self) -> Result<CountedTable> {
+        self.count_waiting()?;
         self.misfits.check(self.plan.domain())?;
         CountedTable::new(self.plan, self.tables, self.records)
     }

@@ -31,7 +31,7 @@ pub const MAX_PLAN_CELLS: u64 = 1 << 30;
 /// let (mut here, mut there) = (plan.counter(), plan.counter());
 /// here.update(&Dataset::from_rows(schema.domain(), &[[0, 2], [1, 2]])?)?;
 /// there.update(&Dataset::from_rows(schema.domain(), &[[1, 2]])?)?;
-/// here.merge(&there.state())?;
+/// here.merge(&there.state()?)?;
 /// let table = here.finish()?;
 /// assert_eq!((table.records(), table.project(&Clique::new([1]))?), (3, vec![0, 0, 3]));
 /// # Ok::<(), jointly::Error>(())

@@ -21,7 +21,11 @@ const LONGEST_EXAMPLE: u64 = 1 << 16;
 
 impl Counter {
     /// What was counted so far, to be merged into another counter of the same plan. **Private** where the table is.
-    pub fn state(&self) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn state(&mut self) -> Result<Vec<u8>> {
+        self.count_waiting()?;
         let mut bytes = LETTERS.to_vec();
         bytes.extend(VERSION.to_le_bytes());
         bytes.extend(self.plan.digest());
@@ -46,7 +50,7 @@ impl Counter {
         push(&mut bytes, zeros);
         let digest = Sha256::digest(&bytes);
         bytes.extend(digest);
-        bytes
+        Ok(bytes)
     }
 
     /// The counter that wrote a state.

@@ -10,12 +10,14 @@ use std::fs::File;
 use std::io::{self, Empty, Read, Seek};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_array::RecordBatchReader;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
 };
 use parquet::errors::ParquetError;
 use parquet::file::metadata::RowGroupMetaData;
@@ -27,7 +29,7 @@ pub(super) use self::writer::ParquetWriter;
 use crate::data::arrow::{ArrowRows, Batches};
 use crate::data::is_standard_input;
 use crate::data::raw_table::{PARQUET, RawTable};
-use crate::domain::Schema;
+use crate::domain;
 use crate::error::{Error, Result};
 
 /// Rows of a batch.
@@ -49,10 +51,29 @@ pub(super) fn batches(path: &Path, mut file: File) -> Result<(SchemaRef, Batches
 
 fn open<S: ChunkReader + 'static>(path: &Path, source: S) -> Result<ParquetRecordBatchReader> {
     reading(path, || {
-        let metadata = checked_metadata(&source)?;
+        let metadata = with_dictionaries(checked_metadata(&source)?)?;
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(source, metadata);
         builder.with_batch_size(ROWS).build().map_err(described)
     })
+}
+
+/// The same file, with its texts read as dictionaries, so that each distinct one is coded once. Files keep most texts so.
+fn with_dictionaries(
+    metadata: ArrowReaderMetadata,
+) -> std::result::Result<ArrowReaderMetadata, String> {
+    let kind = |field: &Arc<Field>| match field.data_type() {
+        texts @ (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) => {
+            let texts = if texts == &DataType::Utf8View { &DataType::Utf8 } else { texts };
+            let kind = DataType::Dictionary(Box::new(DataType::Int32), Box::new(texts.clone()));
+            Arc::new(field.as_ref().clone().with_data_type(kind))
+        }
+        _ => Arc::clone(field),
+    };
+    let own = metadata.schema();
+    let fields: Vec<Arc<Field>> = own.fields().iter().map(kind).collect();
+    let schema = Arc::new(Schema::new_with_metadata(fields, own.metadata().clone()));
+    let options = ArrowReaderOptions::new().with_schema(schema);
+    ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options).map_err(described)
 }
 
 /// The batches of a reader. The first error ends them: a reader that has panicked is not asked again.
@@ -108,7 +129,7 @@ impl RowGroups {
         if start != PARQUET {
             return Ok(None);
         }
-        let metadata = reading(path, || checked_metadata(&file))?;
+        let metadata = reading(path, || with_dictionaries(checked_metadata(&file)?))?;
         let rows = metadata.metadata().row_groups().iter().map(RowGroupMetaData::num_rows);
         let mut sum = 0_u64;
         let before: Vec<u64> = rows
@@ -130,7 +151,11 @@ impl RowGroups {
     ///
     /// # Errors
     /// A file that cannot be read, or is damaged; a column name twice.
-    pub(super) fn rows(&self, groups: Range<usize>, schema: &Schema) -> Result<RawTable<Empty>> {
+    pub(super) fn rows(
+        &self,
+        groups: Range<usize>,
+        schema: &domain::Schema,
+    ) -> Result<RawTable<Empty>> {
         let unread = |source| Error::Io { action: "read", path: self.path.clone(), source };
         // Every reader moves in a file of its own.
         let file = File::open(&self.path).map_err(unread)?;

@@ -55,6 +55,16 @@ impl Column {
         }
     }
 
+    /// Appends codes, which the caller has checked against the cardinality.
+    #[expect(clippy::cast_possible_truncation, reason = "the type was chosen for the cardinality")]
+    pub fn extend(&mut self, more: &[u32]) {
+        match self {
+            Self::U8(codes) => codes.extend(more.iter().map(|code| *code as u8)),
+            Self::U16(codes) => codes.extend(more.iter().map(|code| *code as u16)),
+            Self::U32(codes) => codes.extend_from_slice(more),
+        }
+    }
+
     /// Appends the codes of another column of the same attribute.
     fn append(&mut self, more: &Self) {
         match (self, more) {

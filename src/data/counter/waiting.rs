@@ -1,0 +1,76 @@
+//! Rows of record batches that are coded and not yet counted.
+
+use arrow_array::{Array, ArrayRef};
+
+use super::CountPlan;
+use super::misfits::Misfits;
+use crate::data::arrow::{ArrayCoder, check_readable};
+use crate::data::{Column, Dataset};
+use crate::error::{Error, Result};
+
+/// Coded rows, and what codes further ones.
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    coder: ArrayCoder,
+    columns: Vec<Column>,
+    pub(super) rows: usize,
+}
+
+impl Waiting {
+    pub(super) fn new(plan: &CountPlan) -> Self {
+        let coder = ArrayCoder::new(plan.schema(), plan.schema());
+        Self { coder, columns: empty(plan), rows: 0 }
+    }
+
+    /// Codes the rows of one array for each attribute; those that do not fit are noted.
+    pub(super) fn add(
+        &mut self,
+        plan: &CountPlan,
+        arrays: &[ArrayRef],
+        misfits: &mut Misfits,
+    ) -> Result<()> {
+        let rows = checked_rows(plan, arrays)?;
+        let unfit = self.coder.code(arrays, rows);
+        for (row, misfit) in &unfit {
+            let record = self.coder.record(arrays, *row);
+            misfits.note(*misfit, misfit.found(plan.domain(), |a| record.get(a)));
+        }
+        self.coder.append_to(&mut self.columns, &unfit);
+        self.rows += rows - unfit.len();
+        Ok(())
+    }
+
+    /// The rows, which wait no longer.
+    pub(super) fn take(&mut self, plan: &CountPlan) -> Result<Dataset> {
+        self.rows = 0;
+        let columns = std::mem::replace(&mut self.columns, empty(plan));
+        Ok(Dataset::new(plan.domain().clone(), columns)?)
+    }
+}
+
+/// Columns of no rows.
+fn empty(plan: &CountPlan) -> Vec<Column> {
+    let domain = plan.domain();
+    (0..domain.len()).map(|a| Column::new(domain.cardinality(a))).collect()
+}
+
+/// The number of rows of some arrays.
+fn checked_rows(plan: &CountPlan, arrays: &[ArrayRef]) -> Result<usize> {
+    const PLACE: &str = "columns to count";
+    let domain = plan.domain();
+    if arrays.len() != domain.len() {
+        let found = format!("{} columns", arrays.len());
+        let expected = format!("{}, one for each attribute of the schema", domain.len());
+        return Err(Error::invalid_specification(PLACE, found, expected));
+    }
+    let rows = arrays.first().map_or(0, |array| array.len());
+    for (attribute, array) in arrays.iter().enumerate() {
+        check_readable(PLACE, domain.name(attribute), array.data_type())?;
+        if array.len() != rows {
+            let found = format!("{} values of '{}'", array.len(), domain.name(attribute));
+            let expected = format!("{rows}, as of '{}'", domain.name(0));
+            return Err(Error::invalid_specification(PLACE, found, expected));
+        }
+    }
+    Ok(rows)
+}
