@@ -83,15 +83,13 @@ impl Encoder {
         }
     }
 
-    /// The code of a number in a column of numbers, which is that of its text: `Some(None)` if it does not fit. `None` where
-    /// the text decides: in other columns, and for numbers that stand for a missing value.
+    /// The bins of a column of numbers, if the code of this one follows from them as from its text. It does not where it stands
+    /// for a missing value.
     #[cfg(feature = "arrow")]
-    pub(crate) fn code_of_number(&self, value: f64) -> Option<Option<u32>> {
+    pub(crate) fn bins_of(&self, value: f64) -> Option<&Bins> {
         let Lookup::Bins(bins) = &self.lookup else { return None };
-        if self.missing.is_some() && self.missing_numbers.contains(&value) {
-            return None;
-        }
-        Some(if value.is_finite() { bins.code(value) } else { None })
+        let is_missing = self.missing.is_some() && self.missing_numbers.contains(&value);
+        (value.is_finite() && !is_missing).then_some(bins)
     }
 
     /// The code of a cell; `None` if the cell does not fit the column.

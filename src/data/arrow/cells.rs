@@ -14,7 +14,7 @@ use arrow_schema::{DataType, TimeUnit};
 use crate::domain::written;
 
 /// Whole floating-point numbers up to this one are written as integers, `1.0` as `1`.
-pub(super) const EXACT: f64 = 9_007_199_254_740_992.0;
+pub(super) const EXACT: u64 = 1 << 53;
 
 /// Whether values of this type can be read: integers, numbers, booleans, text, dates, times without a zone, and
 /// dictionaries of them.
@@ -131,7 +131,7 @@ fn number<'a>(
     if value.is_nan() {
         return None;
     }
-    if value.fract() == 0.0 && value.abs() <= EXACT {
+    if value.fract() == 0.0 && value.abs() <= EXACT as f64 {
         #[expect(clippy::cast_possible_truncation, reason = "whole and at most 2^53")]
         let whole = value as i64;
         _ = write!(drawn, "{whole}");

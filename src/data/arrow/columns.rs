@@ -262,10 +262,8 @@ impl ColumnCoder {
             codes.extend(keys.map(|key| usize::try_from(*key).map_or(UNFIT, code)));
         } else {
             let keys = dictionary.normalized_keys();
-            codes.extend((0..).zip(keys).map(|(row, key)| match array.is_null(row) {
-                true => self.null,
-                false => code(key),
-            }));
+            let code = |(row, key)| if array.is_null(row) { self.null } else { code(key) };
+            codes.extend((0..).zip(keys).map(code));
         }
         self.dictionary = Some((Arc::clone(values), coded));
     }
@@ -278,10 +276,10 @@ impl ColumnCoder {
 
     /// The code of a whole number.
     fn whole(&mut self, value: i64) -> u32 {
-        if value.unsigned_abs() <= EXACT as u64
-            && let Some(code) = self.encoder.code_of_number(value as f64)
+        if value.unsigned_abs() <= EXACT
+            && let Some(bins) = self.encoder.bins_of(value as f64)
         {
-            return code.unwrap_or(UNFIT);
+            return bins.code(value as f64).unwrap_or(UNFIT);
         }
         self.remembered(value, |coder| coder.text(&value.to_string()))
     }
@@ -291,12 +289,12 @@ impl ColumnCoder {
         if value.is_nan() {
             return self.null;
         }
-        if value.fract() == 0.0 && value.abs() <= EXACT {
+        if value.fract() == 0.0 && value.abs() <= EXACT as f64 {
             #[expect(clippy::cast_possible_truncation, reason = "whole and at most 2^53")]
             return self.whole(value as i64);
         }
-        if is_exact && let Some(code) = self.encoder.code_of_number(value) {
-            return code.unwrap_or(UNFIT);
+        if is_exact && let Some(bins) = self.encoder.bins_of(value) {
+            return bins.code(value).unwrap_or(UNFIT);
         }
         self.text(&shown.to_string())
     }
@@ -310,7 +308,7 @@ impl ColumnCoder {
     fn remembered(&mut self, value: i64, code: impl FnOnce(&Self) -> u32) -> u32 {
         if self.remembered.is_empty() {
             // Every place has a value that belongs elsewhere.
-            let of_another = |place| if place == slot(0) { 1 } else { 0 };
+            let of_another = |place| i64::from(place == slot(0));
             self.remembered = (0..REMEMBERED).map(|place| (of_another(place), UNFIT)).collect();
         }
         let place = slot(value);

@@ -63,7 +63,7 @@ fn checked_rows(plan: &CountPlan, arrays: &[ArrayRef]) -> Result<usize> {
         let expected = format!("{}, one for each attribute of the schema", domain.len());
         return Err(Error::invalid_specification(PLACE, found, expected));
     }
-    let rows = arrays.first().map_or(0, |array| array.len());
+    let rows = arrays.first().map_or(0, Array::len);
     for (attribute, array) in arrays.iter().enumerate() {
         check_readable(PLACE, domain.name(attribute), array.data_type())?;
         if array.len() != rows {

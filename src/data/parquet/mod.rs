@@ -51,7 +51,7 @@ pub(super) fn batches(path: &Path, mut file: File) -> Result<(SchemaRef, Batches
 
 fn open<S: ChunkReader + 'static>(path: &Path, source: S) -> Result<ParquetRecordBatchReader> {
     reading(path, || {
-        let metadata = with_dictionaries(checked_metadata(&source)?)?;
+        let metadata = with_dictionaries(&checked_metadata(&source)?)?;
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(source, metadata);
         builder.with_batch_size(ROWS).build().map_err(described)
     })
@@ -59,7 +59,7 @@ fn open<S: ChunkReader + 'static>(path: &Path, source: S) -> Result<ParquetRecor
 
 /// The same file, with its texts read as dictionaries, so that each distinct one is coded once. Files keep most texts so.
 fn with_dictionaries(
-    metadata: ArrowReaderMetadata,
+    metadata: &ArrowReaderMetadata,
 ) -> std::result::Result<ArrowReaderMetadata, String> {
     let kind = |field: &Arc<Field>| match field.data_type() {
         texts @ (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) => {
@@ -129,7 +129,7 @@ impl RowGroups {
         if start != PARQUET {
             return Ok(None);
         }
-        let metadata = reading(path, || with_dictionaries(checked_metadata(&file)?))?;
+        let metadata = reading(path, || with_dictionaries(&checked_metadata(&file)?))?;
         let rows = metadata.metadata().row_groups().iter().map(RowGroupMetaData::num_rows);
         let mut sum = 0_u64;
         let before: Vec<u64> = rows
