@@ -1,6 +1,6 @@
 //! `jointly answer`: the marginals of a workload with noise, and the size of the noise.
 
-use jointly::data::{CountPlan, write_text};
+use jointly::data::{CountPlan, CountedParts, write_text};
 use jointly::domain::{Schema, SchemaColumn};
 use jointly::error_bars::Interval;
 use jointly::measurement::Measurement;
@@ -40,7 +40,7 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     console.not_private(args.spend.seed);
     let schema = Schema::read(&args.schema)?;
     let (workload, _) = args.workload.source()?.read(&schema.domain())?;
-    let private = if args.counted {
+    let private = if args.counted || CountedParts::is_file(&args.private) {
         let cliques =
             entry.build(&args.mechanism.parameters)?.counts(&schema.domain(), &workload)?;
         let plan = CountPlan::new(&schema, &cliques)?;

@@ -4,6 +4,7 @@ mod ask;
 mod bins;
 mod combine;
 mod count;
+mod counts;
 mod evaluate;
 mod examples;
 mod explain;
@@ -35,6 +36,7 @@ use count::count;
 pub(super) use ask::{AskModelArgs, QuestionArgs};
 pub(super) use bins::BinsArgs;
 pub(super) use combine::{CombineArgs, StatisticArgs};
+pub(super) use counts::{CountArgs, MergeArgs};
 pub(super) use evaluate::EvaluateArgs;
 pub(super) use explain::ExplainArgs;
 pub(super) use fit::FitArgs;
@@ -134,6 +136,12 @@ pub(super) enum Command {
     /// Find bins of numbers, and categories, that follow the private rows; costs privacy
     #[command(after_help = examples::BINS)]
     Bins(Box<BinsArgs>),
+    /// Count a part of a private table that is too large for one machine; synth takes the counts
+    #[command(after_help = examples::COUNT)]
+    Count(Box<CountArgs>),
+    /// Add up what count has counted of different parts
+    #[command(after_help = examples::MERGE)]
+    Merge(MergeArgs),
 }
 
 impl Command {
@@ -223,7 +231,7 @@ pub(super) struct UnitArgs {
 
 #[derive(Args, Debug)]
 pub(super) struct AnswerArgs {
-    /// The private table: CSV, plain or gzip; - is standard input
+    /// The private table: CSV, plain or gzip; - is standard input; or what count and merge have counted of it
     #[arg(long, value_name = "FILE")]
     pub(super) private: PathBuf,
     /// The schema: schema.json or domain.json

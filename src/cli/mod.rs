@@ -10,6 +10,7 @@ mod combine;
 mod compare;
 mod config;
 mod console;
+mod counts;
 mod demo;
 mod engine;
 mod evaluate;
@@ -100,6 +101,8 @@ fn dispatch(command: &Command, console: Console) -> Outcome {
         Command::Man => manual::page(),
         Command::Schema(args) => schema::run(args, console),
         Command::Bins(args) => bins::run(args, console),
+        Command::Count(args) => counts::count(args, console),
+        Command::Merge(args) => counts::merge(args, console),
     }
 }
 

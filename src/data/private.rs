@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::data::csv::Reading;
-use crate::data::{CountPlan, Sides, read_csv, read_csv_or_empty, read_units_csv, sides, unlisted};
+use crate::data::{
+    CountPlan, CountedParts, Sides, read_csv, read_csv_or_empty, read_units_csv, sides, unlisted,
+};
 use crate::domain::Schema;
 use crate::error::{Contradiction, Result};
 use crate::observe::Checks;
@@ -53,10 +55,11 @@ pub fn read_private_arrow(
 }
 
 /// Counts a private table block by block, so that its records are never held all at once. The counts are those of
-/// [`read_private_csv`]'s table.
+/// [`read_private_csv`]'s table. A file of [`CountedParts`] was counted before.
 ///
 /// # Errors
-/// As [`read_private_csv`]; units of several records: which of them count depends on rows all over the file.
+/// As [`read_private_csv`]; units of several records: which of them count depends on rows all over the file; counts of other
+/// marginals than the plan's, or of a table of which a part is missing.
 pub fn count_private_file(
     path: &Path,
     plan: &CountPlan,
@@ -64,6 +67,10 @@ pub fn count_private_file(
     checks: &dyn Checks,
 ) -> Result<PrivateTable> {
     check_counted(unit)?;
+    if CountedParts::is_file(path) {
+        let counts = CountedParts::read(path)?.table_for(plan, &path.display().to_string())?;
+        return Ok(PrivateTable::of_counts(counts, unit.clone())?);
+    }
     let counts = if unit.relation().has_public_total() {
         plan.count_file(path, checks)
     } else {

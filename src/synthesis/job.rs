@@ -7,7 +7,7 @@ use serde::de::{Error as _, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use crate::data::{Labels, Units, check_counted, check_form};
+use crate::data::{CountedParts, Labels, Units, check_counted, check_form};
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::{self, Entry, Mechanism};
 use crate::model::Drawing;
@@ -43,7 +43,7 @@ settings! {
     #[derive(Clone, Debug, Serialize, Deserialize)]
     #[serde(default, rename_all = "kebab-case")]
     pub struct Job {
-        /// The private table: CSV, plain or gzip; - is standard input.
+        /// The private table: CSV, plain or gzip; - is standard input; or what count and merge have counted of it.
         private: PrivateSource = PrivateSource::default(), Tables, Form::File, "FILE";
         /// A public table; the ledger calls it NAME [default: its file name]; repeatable.
         ///
@@ -83,7 +83,7 @@ settings! {
         /// result is the same.
         ///
         /// Not with units of several records, nor with `--compress`; and nobody is warned of a public table that is the
-        /// private one, as only records would show it: [below](#tables-larger-than-memory).
+        /// private one, as only records would show it: `docs/guide/large-tables.md`
         counted: bool = false, Tables, Form::Switch, "";
         /// The mechanism.
         ///
@@ -406,9 +406,14 @@ impl ResolvedJob<'_> {
         Ok(mechanism)
     }
 
+    /// Whether the records of the private table are not held.
+    pub(super) fn is_counted(&self) -> bool {
+        self.counted || self.private.file().is_some_and(CountedParts::is_file)
+    }
+
     /// Refuses what needs the records of a table that is only counted.
     fn check_counted(&self) -> Result<()> {
-        if !self.counted {
+        if !self.is_counted() {
             return Ok(());
         }
         if self.compress.is_some() {

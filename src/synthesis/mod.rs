@@ -3,6 +3,7 @@
 
 mod claims;
 mod compressed;
+mod counting;
 mod described;
 mod drawn;
 mod files;
@@ -25,6 +26,7 @@ use crate::privacy::{Checkpoint, Curator, LedgerFile, PrivateTable};
 use crate::report::Report;
 
 use claims::Claims;
+pub use counting::{CountJob, merge_counts};
 use drawn::Drawn;
 use files::check_outputs;
 pub use files::{

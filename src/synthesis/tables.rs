@@ -7,7 +7,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data::{CountPlan, Dataset, PublicData, UnitsOfSchema};
-use crate::domain::{Domain, Schema, StructuralZero};
+use crate::domain::{Clique, Domain, Schema, StructuralZero};
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::{Mechanism, Release};
 use crate::model::check_rows;
@@ -151,6 +151,47 @@ impl Tables {
         mechanism: &dyn Mechanism,
         observer: &mut dyn Observer,
     ) -> Result<(Self, PrivateTable)> {
+        let (tables, of_files) = Self::of_public(job, observer)?;
+        let for_errors = tables.counted_for_errors(job)?;
+        let private = if job.is_counted() {
+            let plan = tables.plan(mechanism, &of_files, for_errors)?;
+            let checks = SharedObserver::new(observer);
+            job.private.counted(&job.unit, &plan, &checks)?
+        } else {
+            job.private.sealed(&job.unit, &of_files)?
+        };
+        Ok((tables, private))
+    }
+
+    /// What must be counted of the private table for a job. It follows from public inputs alone, and no private row is read.
+    pub(super) fn count_plan(
+        job: &ResolvedJob<'_>,
+        mechanism: &dyn Mechanism,
+        observer: &mut dyn Observer,
+    ) -> Result<CountPlan> {
+        let (tables, of_files) = Self::of_public(job, observer)?;
+        let for_errors = tables.counted_for_errors(job)?;
+        tables.plan(mechanism, &of_files, for_errors)
+    }
+
+    fn counted_for_errors(&self, job: &ResolvedJob<'_>) -> Result<Vec<Clique>> {
+        job.counted_for_errors(&self.workload, &self.schema.domain(), &self.population)
+    }
+
+    /// The marginals that a mechanism and the measured errors need.
+    fn plan(
+        &self,
+        mechanism: &dyn Mechanism,
+        of_files: &Schema,
+        for_errors: Vec<Clique>,
+    ) -> Result<CountPlan> {
+        let mut counts = mechanism.counts(&self.schema.domain(), &self.workload)?;
+        counts.extend(for_errors);
+        CountPlan::new(of_files, &counts)
+    }
+
+    /// Reads all tables but the private one; with them comes the schema of the files.
+    fn of_public(job: &ResolvedJob<'_>, observer: &mut dyn Observer) -> Result<(Self, Schema)> {
         let given = job.schema.read()?;
         let of_files = job.with_weight(&given)?;
         let schema = match job.linked() {
@@ -181,17 +222,7 @@ impl Tables {
         job.check_linked_public(&public, &domain)?;
         // Before the private table is read: a mistake in a file of totals costs nothing then.
         let population = job.population(&schema, observer)?;
-        let for_errors = job.counted_for_errors(&workload, &domain, &population)?;
-        let private = if job.counted {
-            let mut counts = mechanism.counts(&domain, &workload)?;
-            counts.extend(for_errors);
-            let plan = CountPlan::new(&of_files, &counts)?;
-            let checks = SharedObserver::new(observer);
-            job.private.counted(&job.unit, &plan, &checks)?
-        } else {
-            job.private.sealed(&job.unit, &of_files)?
-        };
-        Ok((Self { schema, given, public, workload, population }, private))
+        Ok((Self { schema, given, public, workload, population }, of_files))
     }
 }
 

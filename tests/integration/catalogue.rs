@@ -13,6 +13,7 @@ use jointly::mechanism::{CATALOGUE, Entry, PublicTables, find};
 use jointly::observe::Silent;
 use jointly::privacy::NeighboringRelation;
 use jointly::settings::{Form, Setting};
+use jointly::synthesis::CountJob;
 use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -92,12 +93,13 @@ fn settings_table(settings: &[Setting], defaults: &impl Serialize) -> String {
 }
 
 #[test]
-fn the_guide_has_the_settings_of_a_job_of_an_evaluation_and_of_a_fit() {
+fn the_guide_has_the_settings_of_jobs_evaluations_fits_and_counts() {
     let page = "docs/guide/command-line.md";
     the_page_has(page, "settings", &settings_table(Job::SETTINGS, &Job::default()));
     let settings = settings_table(EvaluationSettings::SETTINGS, &EvaluationSettings::default());
     the_page_has(page, "evaluation", &settings);
     the_page_has(page, "fit", &settings_table(FitJob::SETTINGS, &FitJob::default()));
+    the_page_has(page, "count", &settings_table(CountJob::SETTINGS, &CountJob::default()));
 }
 
 #[test]

@@ -117,3 +117,136 @@ fn a_model_is_sampled_into_parts() {
     bench.fail(&format!("{sample} --out - --parts csv"), 2, "--out is -");
     bench.fail(&format!("{sample} --out new --parts csv --part-rows 0"), 2, "rows of a part is 0");
 }
+
+/// Splits the private table into parts, one of which is empty, and lists them.
+fn split(bench: &Bench) -> [&'static str; 3] {
+    let text = bench.read("private.csv");
+    let (header, rows) = text.split_once('\n').unwrap();
+    let rows: Vec<&str> = rows.lines().collect();
+    let names = ["part-0", "part-1", "part-2"];
+    let cut = rows.len() / 3;
+    for (name, rows) in names.iter().zip([&rows[..cut], &[], &rows[cut..]]) {
+        bench.write(&format!("{name}.csv"), &format!("{header}\n{}\n", rows.join("\n")));
+    }
+    bench.write("parts.txt", &names.map(|name| format!("{name}.csv\n")).concat());
+    names
+}
+
+/// Counts all parts and merges them into `all.counts`.
+fn count(bench: &Bench, parts: &[&str], flags: &str) {
+    for part in parts {
+        bench.succeed(&format!(
+            "count --part {part}.csv --of parts.txt --schema schema.json --out {part}.counts {flags}"
+        ));
+    }
+    let files: Vec<String> = parts.iter().map(|part| format!("{part}.counts")).collect();
+    bench.succeed(&format!("merge --counts {} --out all.counts", files.join(" ")));
+}
+
+#[test]
+fn a_run_on_merged_counts_gives_the_bytes_of_a_run_on_the_table() {
+    let bench = Bench::new();
+    let parts = split(&bench);
+    for entry in CATALOGUE {
+        let share = if entry.spends { "--error-share 0.1" } else { "" };
+        let command = command(entry);
+        // What decides which marginals there are, for both commands.
+        let of_count: Vec<&str> = command.split("--mechanism").skip(1).collect();
+        let run = |name: &str, command: &str| {
+            let files = format!("--out - --ledger {name}.ledger.json --model {name}.model.json");
+            let table = bench.succeed(&format!("{command} --seed 4 {share} {files}"));
+            (table, bench.read(&format!("{name}.model.json")))
+        };
+        let held = run("held", &command);
+        count(&bench, &parts, &flags_of_count(&command));
+        assert_eq!(of_count.len(), 1, "{command}");
+        let from_counts = command.replace("--private private.csv", "--private all.counts");
+        assert_ne!(from_counts, command);
+        assert_eq!(run("counts", &from_counts), held, "{}", entry.name);
+    }
+}
+
+/// The flags of a `synth` that `count` needs too.
+fn flags_of_count(command: &str) -> String {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let skipped = ["--private", "--schema", "--epsilon", "--delta", "--public"];
+    let own = words.windows(2).filter(|pair| pair[0].starts_with("--"));
+    let own = own.filter(|pair| !skipped.contains(&pair[0]));
+    own.map(|pair| if pair[1].starts_with("--") { pair[0].to_owned() } else { pair.join(" ") })
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn counts_that_are_not_the_table_are_refused_by_name() {
+    let bench = Bench::new();
+    let parts = split(&bench);
+    let flags = "--mechanism independent --workload all-2-way";
+    count(&bench, &parts, flags);
+    let synth = format!(
+        "synth --schema schema.json --epsilon 1 --delta 1e-6 {flags} --seed 1 --out out.csv"
+    );
+    bench.succeed(&format!("{synth} --private all.counts"));
+    bench.succeed("merge --counts part-0.counts part-2.counts --out some.counts");
+    bench.fail(
+        &format!("{synth} --private some.counts"),
+        3,
+        "some.counts: no counts of 'part-1', expected all parts of the table",
+    );
+    bench.fail(
+        "merge --counts part-0.counts all.counts --out twice.counts",
+        3,
+        "all.counts: part 'part-0', which was counted already",
+    );
+    bench.succeed(
+        "count --part part-1.csv --of parts.txt --schema schema.json --mechanism independent \
+         --workload all-1-way --out other.counts",
+    );
+    bench.fail(
+        "merge --counts part-0.counts other.counts --out mixed.counts",
+        3,
+        "other.counts: counts by another plan",
+    );
+    bench.fail(
+        "count --part private.csv --of parts.txt --schema schema.json --out no.counts",
+        3,
+        "part 'private', expected one of the table's parts: 'part-0', 'part-1', 'part-2'",
+    );
+    for name in ["twice.counts", "mixed.counts", "no.counts"] {
+        assert!(!bench.path(name).exists(), "{name}");
+    }
+    // What was not counted is missed before anything is spent.
+    bench.fail(
+        "synth --schema schema.json --epsilon 1 --delta 1e-6 --mechanism mst --workload all-3-way --out new.csv \
+         --private all.counts",
+        3,
+        "all.counts: no counts of",
+    );
+    assert!(!bench.path("new.csv.ledger.json").exists());
+    bench.fail(&format!("{synth} --private all.counts --compress 0.1"), 2, "cannot go with");
+    let units = "--unit d --max-records 2 --neighbors add-remove-one";
+    bench.fail(&format!("{synth} --private all.counts {units}"), 2, "cannot go with");
+}
+
+#[test]
+fn exact_counts_are_refused_where_a_release_or_a_public_table_is_expected() {
+    let bench = Bench::new();
+    let parts = split(&bench);
+    count(&bench, &parts, "--mechanism independent --workload all-2-way");
+    let found = "exact counts of private records";
+    for command in [
+        "synth --private private.csv --public all.counts --schema schema.json --epsilon 1 --delta 1e-6 --out x.csv",
+        "synth --private private.csv --totals all.counts --schema schema.json --epsilon 1 --delta 1e-6 --out x.csv",
+        "evaluate --private private.csv --synthetic all.counts --schema schema.json",
+        "schema --public all.counts --out x.json",
+        "sample --model all.counts --rows 10 --out x.csv",
+        "ask --model all.counts --marginal a",
+        "combine --synthetic all.counts --model all.counts --share a=0",
+        "fit --schema schema.json --totals all.counts --out x.csv",
+        "fit --schema schema.json --measurements all.counts --out x.csv",
+    ] {
+        bench.fail(command, 3, found);
+    }
+    bench.fail("count --part all.counts --schema schema.json --out again.counts", 3, found);
+    bench.fail("count --part private.csv --schema schema.json --out -", 3, "go nowhere else");
+}

@@ -26,6 +26,27 @@ pub fn write_durably<E: From<Error>>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
+    // As for any new file, the process's mask decides who may read it.
+    write_with_mode(path, 0o666, write)
+}
+
+/// As [`write_durably`], a file that its owner alone may read and write.
+///
+/// # Errors
+/// As there.
+pub fn write_privately<E: From<Error>>(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    write_with_mode(path, 0o600, write)
+}
+
+#[cfg_attr(not(unix), expect(unused_variables, reason = "files have no mode"))]
+fn write_with_mode<E: From<Error>>(
+    path: &Path,
+    mode: u32,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
     let failed = |action| move |source| Error::Io { action, path: path.into(), source };
     let destination =
         Destination::of(path).map_err(|fault| Error::Output { path: path.into(), fault })?;
@@ -39,9 +60,8 @@ pub fn write_durably<E: From<Error>>(
             let prefix = format!(".{name}.");
             let mut builder = tempfile::Builder::new();
             builder.prefix(&prefix).suffix(".tmp");
-            // As for any new file, the process's mask decides who may read it.
             #[cfg(unix)]
-            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
             // Dropped on failure, the part removes itself.
             let part = builder.tempfile_in(&folder).map_err(failed("create"))?;
             let mut buffered = BufWriter::with_capacity(BUFFER, part);

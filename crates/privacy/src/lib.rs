@@ -79,6 +79,6 @@ pub use unit::{PrivacyUnit, Units};
 /// this crate's files, and for those of a program built on it.
 pub mod files {
     pub use crate::destination::Destination;
-    pub use crate::durable::{open_stream, write_durably};
-    pub use crate::text::{encoding, hex, nearest, read_text};
+    pub use crate::durable::{open_stream, write_durably, write_privately};
+    pub use crate::text::{EXACT_COUNTS, encoding, hex, nearest, read_text};
 }

@@ -6,6 +6,11 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
+/// The first bytes of a file with exact counts of private records. No delimiter of a table is among them, so that a reader
+/// of tables finds them in its first cell.
+pub const EXACT_COUNTS: &str =
+    "# jointly: exact counts of private records as private as the records themselves";
+
 /// Reads a file of text in UTF-8.
 ///
 /// # Errors
@@ -43,6 +48,7 @@ pub fn hex(bytes: &[u8]) -> String {
 /// What a file is by its first bytes, where they show that it is no text in UTF-8.
 pub fn encoding(start: &[u8]) -> Option<&'static str> {
     match start {
+        _ if start.starts_with(EXACT_COUNTS.as_bytes()) => Some("exact counts of private records"),
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("text in UTF-16"),
         [b'P', b'K', 3, 4, ..] => Some("a zip archive or a spreadsheet"),
         [0x89, b'P', b'N', b'G', ..] => Some("an image"),

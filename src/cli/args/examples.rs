@@ -120,3 +120,17 @@ Example:
 
 #[cfg(test)]
 mod tests;
+
+pub(in crate::cli) const COUNT: &str = "\
+Example:
+  Three parts on any machines, by the same schema and the same flags; then a run on their counts:
+  ls parts/*.csv > parts.txt
+  for part in $(cat parts.txt); do
+      jointly count --part $part --of parts.txt --schema schema.json --out $part.counts
+  done
+  jointly merge --counts parts/*.counts --out all.counts
+  jointly synth --private all.counts --schema schema.json --epsilon 1 --delta 1e-6 --out synthetic.csv";
+
+pub(in crate::cli) const MERGE: &str = "\
+Example:
+  jointly merge --counts east.counts west.counts --out all.counts";

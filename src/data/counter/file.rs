@@ -39,12 +39,8 @@ impl CountPlan {
     /// # Errors
     /// As [`count_file`](Self::count_file), except for the number of rows.
     pub fn count_file_or_empty(&self, path: &Path, checks: &dyn Checks) -> Result<CountedTable> {
-        #[cfg(feature = "parquet")]
-        if let Some(groups) = crate::data::parquet::RowGroups::open(path)? {
-            return self.count_groups(&groups, checks)?.finish();
-        }
         let mut counter = self.counter();
-        counter.count_rows(of_file(path, self.schema())?, checks)?;
+        counter.count_file(path, checks)?;
         counter.finish()
     }
 
@@ -78,6 +74,16 @@ impl CountPlan {
 }
 
 impl Counter {
+    /// Counts the rows of a file.
+    pub(super) fn count_file(&mut self, path: &Path, checks: &dyn Checks) -> Result<()> {
+        #[cfg(feature = "parquet")]
+        if let Some(groups) = crate::data::parquet::RowGroups::open(path)? {
+            return self.add(&self.plan.count_groups(&groups, checks)?);
+        }
+        let table = of_file(path, self.plan.schema())?;
+        self.count_rows(table, checks)
+    }
+
     /// Counts the rows of a table; the first one that does not fit is an error with its place.
     fn count_rows(&mut self, table: RawTable<impl Read>, checks: &dyn Checks) -> Result<()> {
         let plan = self.plan.clone();

@@ -3,6 +3,7 @@
 
 mod file;
 mod misfits;
+mod parts;
 mod plan;
 mod state;
 mod table;
@@ -11,6 +12,7 @@ mod waiting;
 
 use std::ops::Range;
 
+pub use parts::CountedParts;
 pub use plan::{CountPlan, MAX_PLAN_CELLS};
 pub use table::CountedTable;
 

@@ -50,6 +50,11 @@ impl CountedTable {
         &self.plan
     }
 
+    /// Whether the marginal on a clique is known.
+    pub fn covers(&self, clique: &Clique) -> bool {
+        clique.is_empty() || self.table_for(clique).is_some()
+    }
+
     /// The table that a clique is a sum of.
     fn table_for(&self, clique: &Clique) -> Option<usize> {
         let fewest =
