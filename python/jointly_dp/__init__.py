@@ -10,6 +10,7 @@
 (50, True)
 """
 
+from ._counts import Counter, CountPlan
 from ._errors import (
     BudgetExceeded,
     CheckpointError,
@@ -37,6 +38,8 @@ __all__ = [
     "BudgetExceeded",
     "Certified",
     "CheckpointError",
+    "CountPlan",
+    "Counter",
     "Event",
     "Fit",
     "Fitted",

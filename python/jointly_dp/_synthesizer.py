@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _native
+from ._counts import Counter
 from ._progress import Listener, Progress
 from ._release import Release
 from ._schema import Schema, Workload
@@ -157,7 +158,7 @@ class Synthesizer:
 
     def fit(
         self,
-        table: Table,
+        table: Table | Counter,
         *,
         public: Mapping[str, Table] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -166,6 +167,7 @@ class Synthesizer:
     ) -> Synthesizer:
         """Runs the mechanism on the private table. Spends the budget.
 
+        ``table``: the records, or what was counted of them: a :class:`Counter`, or a file of ``jointly count`` or ``merge``.
         ``public``: public tables by name, which may lack attributes. ``checkpoint``: a folder for the state after each round;
         the same call resumes a run that was interrupted, and pays for no round twice. ``label``: tells private tables apart in
         a checkpoint, which needs one where the table is no file; it must not depend on the rows. ``progress``: ``True`` for a bar of tqdm, or
@@ -188,7 +190,10 @@ class Synthesizer:
             files = [os.fspath(rows) for rows in (public or {}).values() if isinstance(rows, (str, os.PathLike))]
             native = native.with_weight(weight, files)
         unit = units(self.unit, self.max_records)
-        private = _native.PrivateRows.read(native, readable(table), _name(table, "private table"), self.neighbors, unit)
+        if isinstance(table, Counter):
+            private = _native.PrivateRows.of_counter(table._native)
+        else:
+            private = _native.PrivateRows.read(native, readable(table), _name(table, "private table"), self.neighbors, unit)
         groups = self.parameters.get("groups") or []
         lacking = native.select([name for name, _ in native.attributes() if name not in groups]) if groups else native
         tables = [
@@ -205,7 +210,7 @@ class Synthesizer:
         def keep(found: _native.Release) -> None:
             kept.append(Release._of(found))
             self.release_ = kept[0]
-            self._kind = kind_of(table)
+            self._kind = "arrow" if isinstance(table, Counter) else kind_of(table)
 
         try:
             _native.fit(native, self._settings(checkpoint), label, self.overwrite, private, tables, keep, listener)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from . import _native
@@ -42,6 +42,21 @@ def readable(table: Table) -> Any:
     raise TypeError(
         f"a table is a {type(table).__name__}, expected a path, a frame that exports Arrow, or a dictionary of columns"
     )
+
+
+def batches(table: object) -> Iterator[Any]:
+    """A table as parts that the native module takes one after another, so that one larger than memory is never held."""
+    if _kind(table) == "polars" and hasattr(table, "collect_batches"):
+        yield from table.collect_batches()
+    elif _kind(table) == "pyarrow" and hasattr(table, "scanner"):
+        yield table.scanner().to_reader()
+    elif _kind(table) == "pyarrow" and hasattr(table, "to_reader"):
+        yield table.to_reader()
+    elif isinstance(table, Iterator):
+        for part in table:
+            yield readable(part)
+    else:
+        yield readable(table)  # type: ignore[arg-type]
 
 
 def _has_pyarrow() -> bool:

@@ -2,6 +2,7 @@
 //! not a table. Names, documentation and checks for users are in Python.
 
 mod cell_loss;
+mod counts;
 mod errors;
 mod fitted;
 mod measured;
@@ -16,6 +17,8 @@ mod watch;
 /// The module. Nothing in it is public: `jointly_dp` re-exports what users need.
 #[pyo3::pymodule(gil_used = false)]
 mod _native {
+    #[pymodule_export]
+    use super::counts::{CountPlan, Counter};
     #[pymodule_export]
     use super::fitted::{FittedTables, fit_settings, fit_tables, write_csv};
     #[pymodule_export]

@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 use jointly::Job;
 use jointly::data::arrow::ArrowTable;
 use jointly::data::{
-    Dataset, Document, Draft, Hints, Sides, WholeTable, count_private_arrow_sides,
+    CountedParts, Dataset, Document, Draft, Hints, Sides, WholeTable, count_private_arrow_sides,
     count_private_sides, delimiter_of, draft, draft_from_document, draft_from_public,
     draft_unlikely, read_private_arrow, read_private_csv, read_public_csv, weight_bins,
 };
@@ -25,6 +25,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 use pyo3_arrow::PyTable;
 use pyo3_arrow::input::AnyRecordBatch;
 
+use crate::counts::Counter;
 use crate::errors::{Raise, json, raised};
 use crate::process;
 use crate::watch;
@@ -201,7 +202,14 @@ impl Table {
 
 /// The private table, coded and sealed. It has no representation of its contents and is never pickled.
 #[pyclass(frozen, module = "jointly_dp._native")]
-pub(crate) struct PrivateRows(pub(crate) PrivateTable);
+pub(crate) struct PrivateRows(Private);
+
+/// What is known of the private table.
+enum Private {
+    Sealed(PrivateTable),
+    /// Counts alone: of a file, or in memory.
+    Counts(PrivateSource),
+}
 
 #[pymethods]
 impl PrivateRows {
@@ -218,7 +226,18 @@ impl PrivateRows {
     ) -> PyResult<Self> {
         let unit = privacy_unit(py, neighbors, unit)?;
         let (schema, table) = (Arc::clone(&schema.0), Table::new(table, name)?);
-        Ok(Self(watch::run(py, None, move |_| table.private(&schema, &unit))?))
+        if let Some(path) = table.file().filter(|path| CountedParts::is_file(path)) {
+            return Ok(Self(Private::Counts(path.into())));
+        }
+        let sealed = watch::run(py, None, move |_| table.private(&schema, &unit))?;
+        Ok(Self(Private::Sealed(sealed)))
+    }
+
+    /// What a counter has counted.
+    #[staticmethod]
+    fn of_counter(counter: &Counter) -> Self {
+        let (counts, label) = (Arc::new(counter.counts("the counter")), String::new());
+        Self(Private::Counts(PrivateSource::Counts { counts, label }))
     }
 
     fn __reduce__(&self) -> PyResult<()> {
@@ -229,7 +248,13 @@ impl PrivateRows {
 impl PrivateRows {
     /// The table of a job.
     pub(crate) fn source(&self, label: String) -> PrivateSource {
-        PrivateSource::Sealed { table: self.0.clone(), label }
+        match &self.0 {
+            Private::Sealed(table) => PrivateSource::Sealed { table: table.clone(), label },
+            Private::Counts(PrivateSource::Counts { counts, .. }) => {
+                PrivateSource::Counts { counts: Arc::clone(counts), label }
+            }
+            Private::Counts(file) => file.clone(),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use serde::de::{Error as _, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use crate::data::{CountedParts, Labels, Units, check_counted, check_form};
+use crate::data::{Labels, Units, check_counted, check_form};
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::{self, Entry, Mechanism};
 use crate::model::Drawing;
@@ -408,7 +408,7 @@ impl ResolvedJob<'_> {
 
     /// Whether the records of the private table are not held.
     pub(super) fn is_counted(&self) -> bool {
-        self.counted || self.private.file().is_some_and(CountedParts::is_file)
+        self.counted || self.private.is_counts()
     }
 
     /// Refuses what needs the records of a table that is only counted.

@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data::{
-    CountPlan, Dataset, Units, UnitsOfSchema, count_private_file, read_private_csv,
+    CountPlan, CountedParts, Dataset, Units, UnitsOfSchema, check_counted, count_private_file, read_private_csv,
     read_public_csv, read_public_units_csv,
 };
 use crate::domain::Schema;
@@ -27,6 +27,13 @@ pub enum PrivateSource {
         table: PrivateTable,
         /// Tells tables apart in a checkpoint, which needs one, and is resumed only with the label that it was begun with. The
         /// caller chooses it, and it must not depend on the records.
+        label: String,
+    },
+    /// What was counted of a table, and not written to a file.
+    Counts {
+        /// The counts.
+        counts: Arc<CountedParts>,
+        /// As of a sealed table.
         label: String,
     },
 }
@@ -150,6 +157,10 @@ impl PrivateSource {
         let table = match self {
             Self::File(path) => return read_private_csv(path, schema, unit),
             Self::Sealed { table, .. } => table,
+            Self::Counts { .. } => {
+                let (found, expected) = ("counts", "records");
+                return Err(Error::invalid_specification("private table", found, expected));
+            }
         };
         if table.unit() != unit {
             let place = "the private table in memory";
@@ -167,6 +178,15 @@ impl PrivateSource {
         Ok(table.clone())
     }
 
+    /// Whether only counts are there, and no records.
+    pub(super) fn is_counts(&self) -> bool {
+        match self {
+            Self::File(path) => CountedParts::is_file(path),
+            Self::Sealed { .. } => false,
+            Self::Counts { .. } => true,
+        }
+    }
+
     /// The counts of the private table by a plan; a table in memory itself, which needs no counting.
     pub(super) fn counted(
         &self,
@@ -177,6 +197,11 @@ impl PrivateSource {
         match self {
             Self::File(path) => count_private_file(path, plan, unit, checks),
             Self::Sealed { .. } => self.sealed(unit, plan.schema()),
+            Self::Counts { counts, .. } => {
+                check_counted(unit)?;
+                let counts = counts.as_ref().clone().table_for(plan, "the counts in memory")?;
+                Ok(PrivateTable::of_counts(counts, unit.clone())?)
+            }
         }
     }
 
@@ -186,7 +211,7 @@ impl PrivateSource {
     pub(super) fn label(&self) -> Result<String> {
         let path = match self {
             Self::File(path) => path,
-            Self::Sealed { label, .. } if label.is_empty() => {
+            Self::Sealed { label, .. } | Self::Counts { label, .. } if label.is_empty() => {
                 let expected = "a label, as the table in memory has no file name: a resumed run knows its table by it";
                 return Err(Error::invalid_parameter(
                     "label of the private table",
@@ -194,7 +219,9 @@ impl PrivateSource {
                     expected,
                 ));
             }
-            Self::Sealed { label, .. } => return Ok(format!("records in memory {label}")),
+            Self::Sealed { label, .. } | Self::Counts { label, .. } => {
+                return Ok(format!("records in memory {label}"));
+            }
         };
         let failed = |path: &Path| {
             let path = path.to_owned();

@@ -20,7 +20,9 @@ use arrow_schema::{DataType, SchemaRef};
 use cells::is_readable;
 pub(crate) use columns::ArrayCoder;
 pub use decode::{ArrowWriter, to_record_batch};
-pub(crate) use rows::{ArrowRows, Batches};
+pub(crate) use rows::ArrowRows;
+#[cfg(feature = "parquet")]
+pub(crate) use rows::Batches;
 
 use crate::data::csv::Reading;
 use crate::data::numbers::numbers_of;
@@ -72,6 +74,11 @@ impl ArrowTable {
     /// Its name in errors.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Its batches.
+    pub fn batches(&self) -> &[RecordBatch] {
+        &self.batches
     }
 
     /// Number of rows.

@@ -96,6 +96,11 @@ impl CountedParts {
         Ok(Self { counter, parts: names, all })
     }
 
+    /// The counts of a whole table, however they were made. `name`: of the table.
+    pub fn of_counter(counter: Counter, name: &str) -> Self {
+        Self { counter, parts: vec![name.to_owned()], all: vec![name.to_owned()] }
+    }
+
     /// Adds the counts of other parts. `place` stands for them in errors.
     ///
     /// # Errors

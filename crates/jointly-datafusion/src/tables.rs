@@ -1,0 +1,61 @@
+//! Files as tables of a session.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use datafusion::common::{Result, exec_err};
+use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionContext};
+
+/// Makes a file or a folder a table: Parquet, or CSV with a header. `place` is a path, or a URL of an object store that the session knows.
+///
+/// # Errors
+/// A name that is neither `.parquet`, `.csv` nor `.csv.gz`, or a file that cannot be read.
+pub async fn register(context: &SessionContext, name: &str, place: &str) -> Result<()> {
+    match kind(place) {
+        Some(Kind::Parquet) => {
+            context.register_parquet(name, place, ParquetReadOptions::default()).await
+        }
+        Some(Kind::Csv { gzip }) => {
+            use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
+            let mut options = CsvReadOptions::new().has_header(true);
+            // Codes are texts: "01" is not 1.
+            options.schema_infer_max_records = 0;
+            if gzip {
+                options = options
+                    .file_extension(".csv.gz")
+                    .file_compression_type(FileCompressionType::GZIP);
+            }
+            context.register_csv(name, place, options).await
+        }
+        None => {
+            exec_err!("{place} is neither .parquet, .csv nor .csv.gz, nor a folder of such files")
+        }
+    }
+}
+
+enum Kind {
+    Parquet,
+    Csv { gzip: bool },
+}
+
+/// The kind of a file by its name, and of a folder by that of its first file.
+fn kind(place: &str) -> Option<Kind> {
+    let of_name = |name: &str| {
+        let plain = name.strip_suffix(".gz").unwrap_or(name);
+        let gzip = plain.len() < name.len();
+        match Path::new(plain).extension().and_then(OsStr::to_str) {
+            Some("parquet") if !gzip => Some(Kind::Parquet),
+            Some("csv") => Some(Kind::Csv { gzip }),
+            _ => None,
+        }
+    };
+    if !Path::new(place).is_dir() {
+        return of_name(place.trim_end_matches('/'));
+    }
+    let names = std::fs::read_dir(place)
+        .ok()?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names.collect();
+    names.sort_unstable();
+    names.iter().find_map(|name| of_name(name))
+}

@@ -1,0 +1,231 @@
+//! Counts by DataFusion, on one machine and on several, are those of the file.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use datafusion::arrow::array::{Int64Array, ListArray, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::Int64Type;
+use datafusion::dataframe::DataFrameWriteOptions;
+use datafusion::physical_plan::displayable;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use jointly::Schema;
+use jointly::data::{CountPlan, CountedTable, Projectable};
+use jointly::domain::Clique;
+use jointly_datafusion::{Cluster, count, tables};
+use url::Url;
+
+const SCHEMA: &str = r#"{"columns": [
+    {"name": "Sex", "kind": "categorical", "codes": ["1", "2"]},
+    {"name": "job", "kind": "categorical", "codes": ["none", "part time", "full time"], "na": true},
+    {"name": "age", "kind": "numeric", "edges": [0, 18, 40, 65, 120], "integer": true}
+]}"#;
+
+fn plan() -> CountPlan {
+    let schema = Schema::from_json(SCHEMA, "schema.json").unwrap();
+    CountPlan::new(&schema, &[Clique::new([0, 1, 2])]).unwrap()
+}
+
+/// Rows that depend on their number alone.
+fn rows(from: usize, number: usize) -> RecordBatch {
+    let jobs = ["none", "part time", "full time"];
+    let row = |row: usize| row.wrapping_mul(2_654_435_761) >> 7;
+    let numbers = from..from + number;
+    let sex: Int64Array = numbers.clone().map(|r| 1 + i64::from(row(r) % 3 == 0)).collect();
+    let job: StringArray = numbers.clone().map(|r| jobs.get(row(r) / 3 % 4).copied()).collect();
+    let age: Int64Array = numbers.map(|r| i64::try_from(row(r) / 12 % 100).unwrap()).collect();
+    RecordBatch::try_from_iter_with_nullable([
+        ("age", Arc::new(age) as _, false),
+        ("Sex", Arc::new(sex) as _, false),
+        ("job", Arc::new(job) as _, true),
+    ])
+    .unwrap()
+}
+
+/// Writes rows into Parquet files of a folder.
+async fn written(folder: &Path, files: usize, each: usize) -> PathBuf {
+    let place = folder.join("people");
+    std::fs::create_dir(&place).unwrap();
+    for file in 0..files {
+        let context = SessionContext::new();
+        let frame = context.read_batch(rows(file * each, each)).unwrap();
+        let path = place.join(format!("part-{file}.parquet"));
+        let options = DataFrameWriteOptions::new().with_single_file_output(true);
+        frame.write_parquet(path.to_str().unwrap(), options, None).await.unwrap();
+    }
+    place
+}
+
+/// The counts by the library alone.
+fn expected(number: usize) -> Vec<u32> {
+    let mut counter = plan().counter();
+    counter.update_batch(&rows(0, number)).unwrap();
+    counts(&counter.finish().unwrap())
+}
+
+fn counts(table: &CountedTable) -> Vec<u32> {
+    table.project(&Clique::new([0, 1, 2])).unwrap()
+}
+
+#[tokio::test]
+async fn any_number_of_partitions_gives_the_same_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = written(folder.path(), 5, 3000).await;
+    let expected = expected(15_000);
+    for partitions in [1, 4, 16] {
+        let config = SessionConfig::new().with_target_partitions(partitions).with_batch_size(100);
+        let context = SessionContext::new_with_config(config);
+        tables::register(&context, "people", place.to_str().unwrap()).await.unwrap();
+        let counted = count(&context, "SELECT * FROM people", &plan()).await.unwrap();
+        assert_eq!(counts(&counted.finish().unwrap()), expected, "{partitions} partitions");
+    }
+}
+
+#[tokio::test]
+async fn views_and_text_are_tables_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = SessionContext::new();
+    let text = "job,age,Sex\nfull time,17,1\n,64,2\nnone,18,2\n";
+    std::fs::write(folder.path().join("people.csv"), text).unwrap();
+    let place = folder.path().join("people.csv");
+    tables::register(&context, "people", place.to_str().unwrap()).await.unwrap();
+    context
+        .sql("CREATE VIEW adults AS SELECT * FROM people WHERE CAST(age AS INT) >= 18")
+        .await
+        .unwrap();
+    let counted = count(&context, "SELECT * FROM adults", &plan()).await.unwrap();
+    let counted = counted.finish().unwrap();
+    assert_eq!(counted.records(), 2);
+    assert_eq!(counted.project(&Clique::new([1])).unwrap(), [1, 0, 0, 1]);
+    // No rows at all.
+    let counted = count(&context, "SELECT * FROM people WHERE age = '200'", &plan()).await.unwrap();
+    assert_eq!(counted.finish().unwrap().records(), 0);
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_said_and_nothing_is_counted() {
+    let context = SessionContext::new();
+    context.register_batch("people", rows(0, 1000)).unwrap();
+    let error = count(&context, "SELECT age, job FROM people", &plan()).await.unwrap_err();
+    assert!(error.to_string().contains("no column 'Sex' among age, job"), "{error}");
+    let query = "SELECT age + 100 AS age, job, \"Sex\" FROM people";
+    let error = count(&context, query, &plan()).await.unwrap().finish().unwrap_err().to_string();
+    assert!(error.contains("rows against 'age', such as '120'"), "{error}");
+    let lists = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1)])]);
+    let one = rows(0, 1);
+    let batch = RecordBatch::try_from_iter([
+        ("age", Arc::new(lists) as _),
+        ("job", one.column_by_name("job").unwrap().clone()),
+        ("Sex", one.column_by_name("Sex").unwrap().clone()),
+    ]);
+    context.register_batch("lists", batch.unwrap()).unwrap();
+    let error = count(&context, "SELECT * FROM lists", &plan()).await.unwrap_err().to_string();
+    assert!(error.contains("column 'age' of type List"), "{error}");
+}
+
+/// A worker in a process of its own, which ends with this value.
+struct Worker {
+    process: Child,
+    url: Url,
+}
+
+impl Worker {
+    fn start() -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_jointly-datafusion"))
+            .args(["worker", "--listen", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim().strip_prefix("listening on ").unwrap().parse().unwrap();
+        Self { process, url }
+    }
+
+    fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+async fn cluster(workers: &[Worker], place: &Path) -> Cluster {
+    let urls = workers.iter().map(|worker| worker.url.clone()).collect();
+    // One byte for each partition: all workers get a part of a small table.
+    let cluster = Cluster::new(urls, Some(1)).unwrap();
+    tables::register(cluster.context(), "people", place.to_str().unwrap()).await.unwrap();
+    cluster
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_share_a_table_and_give_its_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = written(folder.path(), 8, 2000).await;
+    let expected = expected(16_000);
+    for number in [1, 4] {
+        let workers: Vec<Worker> = (0..number).map(|_| Worker::start()).collect();
+        let cluster = cluster(&workers, &place).await;
+        let query = cluster.context().sql("SELECT SUM(age) FROM people").await.unwrap();
+        let plan_of_query = query.create_physical_plan().await.unwrap();
+        // One worker alone is no help: the session reads the table itself.
+        let stages = displayable(plan_of_query.as_ref()).indent(false).to_string();
+        assert_eq!(
+            stages.contains("NetworkCoalesceExec"),
+            number > 1,
+            "{number} workers: {stages}"
+        );
+        for target in [1, 4, 16] {
+            cluster
+                .context()
+                .sql(&format!("SET datafusion.execution.target_partitions = {target}"))
+                .await
+                .unwrap();
+            let counted = cluster.count("SELECT * FROM people", &plan()).await.unwrap();
+            let found = counts(&counted.finish().unwrap());
+            assert_eq!(found, expected, "{number} workers, {target} partitions");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_worker_changes_no_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = written(folder.path(), 6, 200_000).await;
+    let expected = expected(1_200_000);
+    let mut lost = Vec::new();
+    // Before the query, and at several moments of it.
+    for moment in [0, 30, 60, 100, 200] {
+        let mut workers: Vec<Worker> = (0..3).map(|_| Worker::start()).collect();
+        let cluster = cluster(&workers, &place).await;
+        if moment == 0 {
+            workers[1].kill();
+        }
+        let plan = plan();
+        let query = cluster.count("SELECT * FROM people", &plan);
+        let lose = async {
+            tokio::time::sleep(Duration::from_millis(moment)).await;
+            workers[1].kill();
+        };
+        let (counted, ()) = tokio::join!(query, lose);
+        let found = counts(&counted.unwrap().finish().unwrap());
+        assert_eq!(found, expected, "lost after {moment} ms");
+        lost.push(3 - cluster.workers().len());
+    }
+    // The first one was away from the beginning, and at least one other was missed in the middle of a query.
+    assert_eq!(lost[0], 1);
+    assert!(lost[1..].contains(&1), "{lost:?}");
+    let mut workers = vec![Worker::start(), Worker::start()];
+    let cluster = cluster(&workers, &place).await;
+    workers.iter_mut().for_each(Worker::kill);
+    let error = cluster.count("SELECT * FROM people", &plan()).await.unwrap_err().to_string();
+    assert!(error.contains("all workers are lost"), "{error}");
+}
