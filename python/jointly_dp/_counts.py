@@ -91,6 +91,16 @@ class CountPlan:
         """
         return self._native.cliques
 
+    @property
+    def attributes(self) -> list[str]:
+        """Names of the columns that are counted, in the order of the schema.
+
+        >>> import jointly_dp as jd
+        >>> jd.CountPlan(jd.Schema({"sex": 2, "age": 3}), workload="all-1-way").attributes
+        ['sex', 'age']
+        """
+        return self._native.attributes
+
     def counter(self) -> Counter:
         """A counter that has counted nothing."""
         return Counter(self)

@@ -38,6 +38,7 @@ class PrivateRows:
 
 @final
 class CountPlan:
+    attributes: list[str]
     cells: int
     cliques: list[list[str]]
     @staticmethod

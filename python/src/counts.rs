@@ -49,6 +49,12 @@ impl CountPlan {
         self.0.cells()
     }
 
+    /// The attributes of the schema.
+    #[getter]
+    fn attributes(&self) -> Vec<String> {
+        self.0.domain().attributes().iter().map(|attribute| attribute.name.clone()).collect()
+    }
+
     /// The marginals, as names of attributes.
     #[getter]
     fn cliques(&self) -> Vec<Vec<String>> {
