@@ -42,6 +42,8 @@ mod options;
 mod order;
 #[path = "audit/own.rs"]
 mod own;
+#[path = "audit/parts.rs"]
+mod parts;
 #[path = "quick.rs"]
 mod quick;
 #[cfg(feature = "cli")]

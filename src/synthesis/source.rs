@@ -8,8 +8,8 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data::{
-    CountPlan, CountedParts, Dataset, Units, UnitsOfSchema, check_counted, count_private_file, read_private_csv,
-    read_public_csv, read_public_units_csv,
+    CountPlan, CountedParts, Dataset, Units, UnitsOfSchema, check_counted, count_private_file,
+    read_private_csv, read_public_csv, read_public_units_csv,
 };
 use crate::domain::Schema;
 use crate::error::{Error, Result};

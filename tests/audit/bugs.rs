@@ -20,6 +20,8 @@ mod mechanisms;
 mod noise;
 #[path = "bugs/options.rs"]
 mod options;
+#[path = "bugs/parts.rs"]
+mod parts;
 #[path = "bugs/sealed.rs"]
 mod sealed;
 #[path = "bugs/seeds.rs"]
@@ -72,6 +74,7 @@ pub(crate) fn all() -> Vec<&'static Bug> {
         inputs::BUGS,
         sealed::BUGS,
         options::BUGS,
+        parts::BUGS,
         mechanisms::BUGS,
         thresholds::BUGS,
         weights::BUGS,

@@ -272,12 +272,16 @@ fn every_option_killed_a_few_times_ends_as_an_undisturbed_run() {
         "answer --private private.csv --schema schema.json --epsilon 1 --delta 1e-7 --workload all-1-way \
          --out first.csv --ledger first.json",
     );
+    bench.succeed(
+        "count --part private.csv --schema schema.json --mechanism aim --workload all-2-way --out all.counts",
+    );
     let households = format!(
         "{} {aim} --neighbors add-remove-one --unit h --max-records 3",
         SYNTH.replace("private.csv", "units.csv")
     );
     let commands = [
         format!("{SYNTH} {aim} --counted"),
+        SYNTH.replace("private.csv", "all.counts") + " " + aim,
         format!("{SYNTH} {aim} --neighbors add-remove-one --error-share 0.1"),
         format!("{SYNTH} {aim} --ledger-from first.json"),
         format!(
