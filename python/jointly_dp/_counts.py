@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _native
-from ._schema import Schema, Workload
+from ._schema import Schema, SchemaLike, Workload
 from ._settings import as_json
 from ._tables import batches
 
@@ -35,7 +35,7 @@ class CountPlan:
 
     def __init__(
         self,
-        schema: Schema,
+        schema: SchemaLike,
         *,
         workload: Any = "all-3-way",
         max_cells: int | None = None,
@@ -54,7 +54,7 @@ class CountPlan:
             "weight": weight,
             "public": [os.fspath(path) for path in files],
         }
-        self._native = _native.CountPlan.of_job(schema._native, as_json(settings))
+        self._native = _native.CountPlan.of_job(Schema._given(schema)._native, as_json(settings))
 
     @classmethod
     def from_json(cls, text: str) -> CountPlan:

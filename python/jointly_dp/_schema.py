@@ -37,6 +37,17 @@ class Schema:
         return schema
 
     @classmethod
+    def _given(cls, schema: Any) -> Schema:
+        """A schema, or what makes one: a path, or a dictionary."""
+        if isinstance(schema, Schema):
+            return schema
+        if isinstance(schema, (str, os.PathLike)):
+            return cls.read(schema)
+        if isinstance(schema, Mapping):
+            return cls(schema)
+        raise TypeError(f"a schema is a {type(schema).__name__}, expected a Schema, the path of one, or a dictionary")
+
+    @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Schema:
         """Reads a ``schema.json`` or a ``domain.json``.
 
@@ -158,6 +169,10 @@ class Schema:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Schema.from_json, (self.to_json(),)
+
+
+SchemaLike = Schema | Mapping[str, Any] | str | os.PathLike[str]
+"""A schema, its dictionary, or the path of a file with one."""
 
 
 class Workload:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,9 +12,9 @@ from . import _native
 from ._counts import Counter
 from ._progress import Listener, Progress
 from ._release import Release
-from ._schema import Schema, Workload
+from ._schema import Schema, SchemaLike, Workload
 from ._settings import as_json
-from ._tables import Table, kind_of, readable, returned, units
+from ._tables import Public, Table, kind_of, named, readable, returned, units
 
 DEFAULT_MECHANISM = "anchor-pgm"
 
@@ -41,7 +42,7 @@ class Synthesizer:
 
     Parameters are kept as they are given, and checked by :meth:`fit`.
 
-    ``schema``: the columns. ``epsilon``, ``delta``: the budget; the mechanism spends no more. ``mechanism``: a name, as the
+    ``schema``: the columns: a :class:`Schema`, the path of one, or its dictionary. ``epsilon``, ``delta``: the budget; the mechanism spends no more. ``mechanism``: a name, as the
     command line has them (:func:`jointly_dp.mechanisms`). ``workload``: the marginals to preserve, see :class:`Workload`;
     ``max_cells``: larger ones are left out. ``neighbors``: ``"replace-one"`` or ``"add-remove-one"``. ``unit``: the name of a
     column that identifies units of privacy such as households; ``max_records``: the most rows of one that count. ``seed``:
@@ -70,7 +71,7 @@ class Synthesizer:
 
     def __init__(
         self,
-        schema: Schema,
+        schema: SchemaLike,
         *,
         epsilon: float | None = None,
         delta: float | None = None,
@@ -143,7 +144,7 @@ class Synthesizer:
             raise ValueError("a plan needs epsilon and delta")
         workload = Workload._of(self.workload)
         text = _native.plan(
-            self.schema._native,
+            Schema._given(self.schema)._native,
             self.mechanism,
             as_json(self.parameters),
             self.epsilon,
@@ -159,8 +160,9 @@ class Synthesizer:
     def fit(
         self,
         table: Table | Counter,
+        y: None = None,
         *,
-        public: Mapping[str, Table] | None = None,
+        public: Public | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         label: str = "",
         progress: Progress = False,
@@ -168,7 +170,8 @@ class Synthesizer:
         """Runs the mechanism on the private table. Spends the budget.
 
         ``table``: the records, or what was counted of them: a :class:`Counter`, or a file of ``jointly count`` or ``merge``.
-        ``public``: public tables by name, which may lack attributes. ``checkpoint``: a folder for the state after each round;
+        ``public``: a public table, a list of them, or a dictionary of them by name; they may lack attributes. ``y``: nothing, as scikit-learn's
+        pipelines give it. ``checkpoint``: a folder for the state after each round;
         the same call resumes a run that was interrupted, and pays for no round twice. ``label``: tells private tables apart in
         a checkpoint, which needs one where the table is no file; it must not depend on the rows. ``progress``: ``True`` for a bar of tqdm, or
         lines where that is missing; or a function that gets every :class:`Event`.
@@ -184,10 +187,17 @@ class Synthesizer:
         >>> [type(event).__name__ for event in events][:2]
         ['Started', 'Measured']
         """
-        native = self.schema._native
+        if y is not None:
+            raise TypeError("y is given, expected nothing: a synthesizer has no target, so give its column with the others")
+        if self.seed is not None:
+            warnings.warn(
+                "seed repeats the noise, which can then be removed: the release is NOT PRIVATE", UserWarning, stacklevel=2
+            )
+        native = Schema._given(self.schema)._native
+        given = named(public)
         weight = self.parameters.get("weight")
         if weight is not None:
-            files = [os.fspath(rows) for rows in (public or {}).values() if isinstance(rows, (str, os.PathLike))]
+            files = [os.fspath(rows) for _, rows in given if isinstance(rows, (str, os.PathLike))]
             native = native.with_weight(weight, files)
         unit = units(self.unit, self.max_records)
         if isinstance(table, Counter):
@@ -198,7 +208,7 @@ class Synthesizer:
         lacking = native.select([name for name, _ in native.attributes() if name not in groups]) if groups else native
         tables = [
             (name, _native.Rows.read(lacking, readable(rows), _name(rows, name)))
-            for name, rows in (public or {}).items()
+            for name, rows in given
         ]
         if isinstance(table, (str, os.PathLike)):
             label = label or _identity(table)
@@ -265,6 +275,14 @@ class Synthesizer:
     def report(self, path: str | os.PathLike[str], rows: int | None = None, *, overwrite: bool = False) -> None:
         """Writes a page about the run, HTML without scripts. ``rows``: how many records were drawn."""
         self._released().report(path, rows, overwrite=overwrite)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "release_")
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import Tags, TargetTags
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False))
 
     def _released(self) -> Release:
         if not hasattr(self, "release_"):

@@ -27,6 +27,10 @@ Table = str | os.PathLike[str] | ArrowStream | ArrowArray | Mapping[str, Sequenc
 """A path (CSV, gzip CSV, Parquet), a frame (pandas, polars, pyarrow, DuckDB, ...), or columns by name."""
 
 
+Public = Table | Sequence[Table] | Mapping[str, Table]
+"""A public table, several, or several by name."""
+
+
 def readable(table: Table) -> Any:
     """The table as the native module takes it."""
     if isinstance(table, (str, os.PathLike)):
@@ -42,6 +46,33 @@ def readable(table: Table) -> Any:
     raise TypeError(
         f"a table is a {type(table).__name__}, expected a path, a frame that exports Arrow, or a dictionary of columns"
     )
+
+
+def named(public: Public | None) -> list[tuple[str, Table]]:
+    """Public tables with their names, however they were given."""
+    given: Any = public
+    if given is None:
+        return []
+    if isinstance(given, Mapping) and all(_is_table(value) for value in given.values()):
+        return [(str(name), table) for name, table in given.items()]
+    if isinstance(given, (list, tuple)):
+        return [(_stem(table) or f"public-{number}", table) for number, table in enumerate(given, 1)]
+    return [(_stem(given) or "public", given)]
+
+
+def _is_table(value: object) -> bool:
+    """Whether this is a table, and not a column."""
+    if isinstance(value, (str, os.PathLike, Mapping)):
+        return True
+    return any(hasattr(value, name) for name in ("columns", "column_names", "schema"))
+
+
+def _stem(table: object) -> str:
+    """A file's name without its folder and form; nothing for a table in memory."""
+    if not isinstance(table, (str, os.PathLike)):
+        return ""
+    name = os.path.basename(os.fspath(table)).removesuffix(".gz")
+    return name.removesuffix(".parquet").removesuffix(".csv")
 
 
 def batches(table: object) -> Iterator[Any]:

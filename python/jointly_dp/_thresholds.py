@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from . import _native
 from ._release import Ledger
-from ._tables import Table, readable, units
+from ._tables import Table, named, readable, units
 
 
 class Bracket(NamedTuple):
@@ -133,7 +133,7 @@ def thresholds(
     >>> listed.columns, listed.answer("pay > 5").high < 0.5
     (('age', 'pay'), True)
     """
-    tables = list(public) if isinstance(public, (list, tuple)) else [public]
+    tables = [rows for _, rows in named(list(public) if isinstance(public, (list, tuple)) else [public])]
     is_list = not isinstance(questions, str)
     if is_list and (columns or tables or grid is not None or cuts is not None):
         raise ValueError("listed questions decide the columns and the cuts: give no columns, public tables, grid or cuts")

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _native
-from ._schema import Schema, Workload
+from ._schema import Schema, SchemaLike, Workload
 from ._settings import as_json
-from ._tables import Table, readable, units
+from ._tables import Public, Table, named, readable, units
 
 
 def rho(epsilon: float, delta: float | None = None) -> float:
@@ -52,7 +52,7 @@ def set_threads(threads: int) -> None:
 def evaluate(
     real: Table,
     synthetic: Table,
-    schema: Schema,
+    schema: SchemaLike,
     *,
     workload: Any = "all-3-way",
     max_cells: int | None = None,
@@ -87,7 +87,7 @@ def evaluate(
     )
     page = None if report is None else os.fspath(report)
     found: dict[str, Any] = json.loads(
-        _native.evaluate(schema._native, readable(real), readable(synthetic), asked, page, overwrite)
+        _native.evaluate(Schema._given(schema)._native, readable(real), readable(synthetic), asked, page, overwrite)
     )
     return found
 
@@ -104,8 +104,8 @@ def evaluation_settings() -> dict[str, dict[str, Any]]:
 
 def trust(
     table: Table,
-    public: Mapping[str, Table],
-    schema: Schema,
+    public: Public,
+    schema: SchemaLike,
     *,
     epsilon: float,
     delta: float,
@@ -123,24 +123,25 @@ def trust(
     >>> found["tables"][found["by_marginals"][0]]["name"], found["is_private"]
     ('near', False)
     """
-    private = _native.PrivateRows.read(schema._native, readable(table), "private table", neighbors, units(unit, max_records))
-    tables = [(name, _native.Rows.read(schema._native, readable(rows), name)) for name, rows in public.items()]
+    native = Schema._given(schema)._native
+    private = _native.PrivateRows.read(native, readable(table), "private table", neighbors, units(unit, max_records))
+    tables = [(name, _native.Rows.read(native, readable(rows), name)) for name, rows in named(public)]
     name = Workload._of(workload)._name()
     found: dict[str, Any] = json.loads(
-        _native.trust(schema._native, private, tables, name, epsilon, delta, neighbors, units(unit, max_records), seed)
+        _native.trust(native, private, tables, name, epsilon, delta, neighbors, units(unit, max_records), seed)
     )
     return found
 
 
 def tune(
     stand_in: Table,
-    schema: Schema,
+    schema: SchemaLike,
     grid: Mapping[str, Sequence[float]],
     *,
     epsilon: float,
     delta: float,
     mechanism: str,
-    public: Mapping[str, Table] | None = None,
+    public: Public | None = None,
     workload: Any = "all-3-way",
     seeds: int = 5,
     records: int | None = None,
@@ -160,10 +161,11 @@ def tune(
     >>> found["parameters"]["rounds"] in (2, 4), len(found["candidates"])
     (True, 2)
     """
-    native = schema._native
+    whole = Schema._given(schema)
+    native = whole._native
     groups = parameters.get("groups") or []
-    lacking = schema.select([name for name in schema.attributes if name not in groups]) if groups else schema
-    tables = [(name, _native.Rows.read(lacking._native, readable(rows), name)) for name, rows in (public or {}).items()]
+    lacking = whole.select([name for name in whole.attributes if name not in groups]) if groups else whole
+    tables = [(name, _native.Rows.read(lacking._native, readable(rows), name)) for name, rows in named(public)]
     asked = {
         "mechanism": mechanism,
         "parameters": json.loads(as_json(parameters)),
@@ -176,6 +178,6 @@ def tune(
         "workload": Workload._of(workload)._name(),
         "max_cells": Workload._of(workload).max_cells,
     }
-    rows = _native.Rows.read(native, readable(stand_in), "stand-in")
-    found: dict[str, Any] = json.loads(_native.tune(native, rows, tables, json.dumps(asked)))
+    own = _native.Rows.read(native, readable(stand_in), "stand-in")
+    found: dict[str, Any] = json.loads(_native.tune(native, own, tables, json.dumps(asked)))
     return found
