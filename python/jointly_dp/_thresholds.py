@@ -133,7 +133,7 @@ def thresholds(
     >>> listed.columns, listed.answer("pay > 5").high < 0.5
     (('age', 'pay'), True)
     """
-    tables = [rows for _, rows in named(list(public) if isinstance(public, (list, tuple)) else [public])]
+    tables = [rows for _, rows in named(public)]
     is_list = not isinstance(questions, str)
     if is_list and (columns or tables or grid is not None or cuts is not None):
         raise ValueError("listed questions decide the columns and the cuts: give no columns, public tables, grid or cuts")
