@@ -252,16 +252,18 @@ impl CountedParts {
 /// Names in order, each once.
 fn distinct(mut names: Vec<String>, place: &str) -> Result<Vec<String>> {
     names.sort_unstable();
+    if names.is_empty() {
+        return Err(Error::invalid_specification(place, "no part", "at least one"));
+    }
     if let Some(empty) = names.iter().find(|name| name.is_empty()) {
         return Err(Error::invalid_specification(place, format!("'{empty}'"), "parts with names"));
     }
-    if let Some([twice, _]) = names.array_windows().find(|[one, other]| one == other) {
+    if let Some(twice) =
+        names.iter().zip(&names[1..]).find(|(one, next)| one == next).map(|(one, _)| one)
+    {
         let found = format!("part '{twice}' twice");
         let expected = "each part once; NAME=FILE names files of the same name";
         return Err(Error::invalid_specification(place, found, expected));
-    }
-    if names.is_empty() {
-        return Err(Error::invalid_specification(place, "no part", "at least one"));
     }
     Ok(names)
 }
