@@ -8,6 +8,7 @@ use std::error::Error;
 use std::net::TcpListener;
 use std::time::Instant;
 
+use datafusion::arrow::array::RecordBatch;
 use datafusion::prelude::SessionContext;
 use futures::StreamExt;
 use jointly::data::Projectable;
@@ -92,8 +93,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let names: Vec<&str> = clique.iter().map(|a| names[a].as_str()).collect();
         let names = names.join(", ");
         let sql = format!("SELECT {names}, COUNT(*) FROM people GROUP BY {names}");
-        groups +=
-            context.sql(&sql).await?.collect().await?.iter().map(|b| b.num_rows()).sum::<usize>();
+        groups += context
+            .sql(&sql)
+            .await?
+            .collect()
+            .await?
+            .iter()
+            .map(RecordBatch::num_rows)
+            .sum::<usize>();
     }
     println!(
         "{} GROUP BYs of DataFusion, {groups} groups: {:.2} s",
