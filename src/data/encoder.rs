@@ -1,7 +1,5 @@
 //! Cells to codes, without an allocation per cell.
 
-use std::collections::HashMap;
-
 use crate::domain::{Bins, Group, Kind, Outside, Schema, SchemaColumn, date_of, days, texts};
 
 /// Longest code that is looked up as one 64-bit word: seven bytes and its length.
@@ -22,8 +20,8 @@ pub(crate) struct Encoder {
 enum Lookup {
     /// Codes of at most seven bytes, in a hash table with open addressing.
     Words { slots: Vec<(u64, u32)>, shift: u32, other: Option<u32> },
-    /// Longer codes.
-    Texts { codes: HashMap<Vec<u8>, u32>, other: Option<u32> },
+    /// Longer codes, in a hash table with open addressing.
+    Texts { slots: Vec<Option<(Box<[u8]>, u32)>>, shift: u32, other: Option<u32> },
     /// Numbers in bins.
     Bins(Bins),
     /// Dates in bins of days.
@@ -35,6 +33,18 @@ enum Lookup {
 /// The text as one word with its length, so that `"1"` and `"01"` differ.
 fn word(text: &[u8]) -> u64 {
     text.iter().fold(text.len() as u64, |word, byte| (word << 8) | u64::from(*byte))
+}
+
+/// A number for a text of any length: of its length, and of eight bytes at its beginning, in its middle and at its end.
+fn hash(text: &[u8]) -> u64 {
+    let length = text.len();
+    let Some(end) = text.last_chunk::<8>() else { return word(text) };
+    let middle = text.get(length / 2 - 4..).and_then(<[u8]>::first_chunk::<8>).unwrap_or(end);
+    let start = text.first_chunk::<8>().unwrap_or(end);
+    let mixed = [start, middle, end].into_iter().fold(length as u64, |mixed, bytes| {
+        (mixed.rotate_left(23) ^ u64::from_le_bytes(*bytes)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    });
+    mixed ^ (mixed >> 32)
 }
 
 /// Slot of a word in a table of `2^(64 - shift)` slots (multiplicative hashing).
@@ -114,8 +124,15 @@ impl Encoder {
                     }
                 }
             }
-            Lookup::Texts { codes, other } => {
-                codes.get(cell).copied().or_else(|| other.filter(|_| is_text(cell)))
+            Lookup::Texts { slots, shift, other } => {
+                let mut at = slot(hash(cell), *shift);
+                loop {
+                    match slots.get(at) {
+                        Some(Some((text, code))) if **text == *cell => return Some(*code),
+                        Some(Some(_)) => at = (at + 1) & (slots.len() - 1),
+                        Some(None) | None => return other.filter(|_| is_text(cell)),
+                    }
+                }
             }
             Lookup::Bins(bins) => bins.code(number_of(cell, bins)?),
             Lookup::Dates(bins) => bins.code(day_of(cell, bins)?),
@@ -133,13 +150,21 @@ impl Encoder {
 impl Lookup {
     fn of_codes(codes: &[String], groups: &[Group], other: Option<u32>) -> Self {
         let numbered = || texts(codes, groups);
-        if numbered().any(|(text, _)| text.len() > WORD) {
-            let codes = numbered().map(|(text, code)| (text.as_bytes().to_vec(), code)).collect();
-            return Self::Texts { codes, other };
-        }
-        // At most half full, so that a search ends soon; u32::MAX marks a free slot.
+        // At most half full, so that a search ends soon.
         let size = (2 * numbered().count().max(1)).next_power_of_two();
         let shift = 64 - size.trailing_zeros();
+        if numbered().any(|(text, _)| text.len() > WORD) {
+            let mut slots = vec![None; size];
+            for (text, code) in numbered() {
+                let mut at = slot(hash(text.as_bytes()), shift);
+                while slots[at].is_some() {
+                    at = (at + 1) & (size - 1);
+                }
+                slots[at] = Some((text.as_bytes().into(), code));
+            }
+            return Self::Texts { slots, shift, other };
+        }
+        // u32::MAX marks a free slot.
         let mut slots = vec![(0, u32::MAX); size];
         for (text, code) in numbered() {
             let word = word(text.as_bytes());

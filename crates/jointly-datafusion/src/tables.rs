@@ -2,9 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
-use std::sync::Arc;
 
-use arrow_schema::{DataType, FieldRef, Schema};
 use datafusion::common::{Result, exec_err};
 use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionContext};
 
@@ -15,10 +13,7 @@ use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionContext};
 pub async fn register(context: &SessionContext, name: &str, place: &str) -> Result<()> {
     match kind(place) {
         Some(Kind::Parquet) => {
-            let found = context.read_parquet(place, ParquetReadOptions::default()).await?;
-            let schema = with_dictionaries(found.schema().as_arrow());
-            let options = ParquetReadOptions::default().schema(&schema);
-            context.register_parquet(name, place, options).await
+            context.register_parquet(name, place, ParquetReadOptions::default()).await
         }
         Some(Kind::Csv { gzip }) => {
             use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
@@ -36,20 +31,6 @@ pub async fn register(context: &SessionContext, name: &str, place: &str) -> Resu
             exec_err!("{place} is neither .parquet, .csv nor .csv.gz, nor a folder of such files")
         }
     }
-}
-
-/// The same columns, with texts as dictionaries: each distinct one is then coded once a batch.
-fn with_dictionaries(schema: &Schema) -> Schema {
-    let column = |column: &FieldRef| {
-        if !matches!(column.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
-        {
-            return Arc::clone(column);
-        }
-        let texts = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
-        Arc::new(column.as_ref().clone().with_data_type(texts))
-    };
-    let columns: Vec<FieldRef> = schema.fields().iter().map(column).collect();
-    Schema::new_with_metadata(columns, schema.metadata().clone())
 }
 
 enum Kind {

@@ -38,6 +38,22 @@ fn every_one_of_many_codes_is_found() {
     }
 }
 
+/// Codes that share beginning, end and length, so that their hashes may be equal, and codes of every length.
+#[test]
+fn long_codes_are_told_apart_wherever_they_differ() {
+    let alike =
+        (0..400).map(|i| format!("Manufacture of {i:03} and the like, not elsewhere classified"));
+    let lengths = (0..60).map(|length| "x".repeat(length));
+    let codes: Vec<String> = alike.chain(lengths).collect();
+    let list = codes.iter().map(|code| format!("\"{code}\"")).collect::<Vec<_>>().join(",");
+    let e = encoder(&format!("\"kind\": \"categorical\", \"codes\": [{list}]"));
+    for (code, text) in (0..).zip(&codes) {
+        assert_eq!(e.encode(text.as_bytes()), Some(code), "{text}");
+    }
+    assert_eq!(e.encode(b"Manufacture of 400 and the like, not elsewhere classified"), None);
+    assert_eq!(e.encode("x".repeat(60).as_bytes()), None);
+}
+
 #[test]
 fn numbers_are_parsed_as_people_write_them() {
     let e = encoder(r#""kind": "numeric", "edges": [-10, -0.5, 0.5, 6000], "na": true"#);
