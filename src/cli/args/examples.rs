@@ -122,15 +122,14 @@ Example:
 mod tests;
 
 pub(in crate::cli) const COUNT: &str = "\
-Example:
-  Three parts on any machines, by the same schema and the same flags; then a run on their counts:
-  ls parts/*.csv > parts.txt
-  for part in $(cat parts.txt); do
-      jointly count --part $part --of parts.txt --schema schema.json --out $part.counts
-  done
-  jointly merge --counts parts/*.counts --out all.counts
-  jointly synth --private all.counts --schema schema.json --epsilon 1 --delta 1e-6 --out synthetic.csv";
+Examples:
+  One of the parts that parts.txt lists; every part on any machine, with the same flags:
+  jointly count --part parts/07.csv --of parts.txt --schema schema.json --out 07.counts
+
+  A table in two files, on this machine, for synth --private all.counts:
+  jointly count --part east.csv --part west.csv --schema schema.json --out all.counts";
 
 pub(in crate::cli) const MERGE: &str = "\
 Example:
+  What count has counted of each part; then synth --private all.counts:
   jointly merge --counts east.counts west.counts --out all.counts";
