@@ -1,6 +1,7 @@
 """Counting a table of Spark: every worker counts its partitions, and the driver merges what they counted.
 
-The workers need this package. Of the rows, nothing but counts leaves them. PySpark 3.3 or later, with pyarrow.
+The workers need this package. What leaves them is counts and, where rows do not fit the schema, one value or combination of each column or rule
+that they break. PySpark 3.3 or later, with pyarrow.
 """
 
 from __future__ import annotations
@@ -16,11 +17,10 @@ if TYPE_CHECKING:
 _STATE = "state binary"
 
 
-def count(frame: DataFrame, plan: CountPlan, *, merges: int | None = None) -> Counter:
+def count(frame: DataFrame, plan: CountPlan, *, merges: int = 8) -> Counter:
     """Counts the rows of a DataFrame by a plan. It has a column for each attribute of the plan's schema, among others.
 
-    ``merges``: how many tasks merge the counts of the partitions before the driver gets them [default: one for every eight partitions].
-    A task that fails is repeated by Spark, and counts once.
+    ``merges``: how many tasks merge the counts of the partitions before the driver merges theirs. A task that fails is repeated by Spark, and counts once.
 
     ::
 
@@ -51,10 +51,7 @@ def count(frame: DataFrame, plan: CountPlan, *, merges: int | None = None) -> Co
     columns = [f"`{name.replace('`', '``')}`" for name in names]
     plain = frame.select(*columns).toDF(*(f"c{position}" for position in range(len(names))))
     states = plain.mapInArrow(counted, _STATE)
-    partitions = frame.rdd.getNumPartitions() if merges is None else merges * 8
-    tasks = merges or -(-partitions // 8)
-    if tasks < partitions:
-        states = states.repartition(tasks).mapInArrow(merged, _STATE)
+    states = states.repartition(merges).mapInArrow(merged, _STATE)
     counter = plan.counter()
     # One after another, so that the driver holds one state at a time.
     for row in states.toLocalIterator():

@@ -81,7 +81,10 @@ impl Counter {
     }
 
     /// The counts of a whole table of this name.
-    pub(crate) fn counts(&self, name: &str) -> CountedParts {
+    ///
+    /// # Errors
+    /// Rows that did not fit the schema.
+    pub(crate) fn counts(&self, name: &str) -> jointly::Result<CountedParts> {
         CountedParts::of_counter(self.counter().clone(), name)
     }
 }
@@ -125,10 +128,8 @@ impl Counter {
     fn write(&self, py: Python<'_>, path: PathBuf, name: &str, overwrite: bool) -> PyResult<()> {
         process::detached(py, || {
             let _reserved = reserved(&path, overwrite)?;
-            let mut counts = self.counts(name);
             // Rows that do not fit are refused here, and not by a later run.
-            counts.clone().finish(name)?;
-            counts.write(&path)
+            self.counts(name)?.write(&path)
         })
     }
 }

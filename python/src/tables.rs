@@ -235,9 +235,10 @@ impl PrivateRows {
 
     /// What a counter has counted.
     #[staticmethod]
-    fn of_counter(counter: &Counter) -> Self {
-        let (counts, label) = (Arc::new(counter.counts("the counter")), String::new());
-        Self(Private::Counts(PrivateSource::Counts { counts, label }))
+    fn of_counter(py: Python<'_>, counter: &Counter) -> PyResult<Self> {
+        let counts = Arc::new(counter.counts("the counter").raise(py)?);
+        let label = String::new();
+        Ok(Self(Private::Counts(PrivateSource::Counts { counts, label })))
     }
 
     fn __reduce__(&self) -> PyResult<()> {

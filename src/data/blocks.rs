@@ -68,8 +68,7 @@ impl<'s, R: Read> RowBlocks<'s, R> {
 
     /// Columns of no rows.
     pub(super) fn empty(&self) -> Vec<Column> {
-        let domain = self.domain();
-        (0..domain.len()).map(|a| Column::new(domain.cardinality(a))).collect()
+        empty_columns(self.domain())
     }
 
     /// The next `most` rows, fewer at the end; none after it. A row that does not fit goes to `refused`, and is left out
@@ -146,4 +145,9 @@ impl<'s, R: Read> RowBlocks<'s, R> {
         let table = format!("table {}", self.table.name);
         Error::too_large(table, None, f64::from(u32::MAX), "records")
     }
+}
+
+/// A column without rows for each attribute.
+pub(super) fn empty_columns(domain: &Domain) -> Vec<Column> {
+    (0..domain.len()).map(|a| Column::new(domain.cardinality(a))).collect()
 }

@@ -7,11 +7,11 @@ use csv::ByteRecord;
 
 #[cfg(feature = "arrow")]
 use crate::data::arrow::ArrayCoder;
-use crate::data::blocks::RowBlocks;
+use crate::data::blocks::{RowBlocks, empty_columns};
 use crate::data::encoder::{Encoder, expectation};
 use crate::data::raw_table::{Opened, RawTable, quoted};
 use crate::data::units::{UnitCounter, UnitsOfSchema};
-use crate::data::{Column, Dataset, Units};
+use crate::data::{Dataset, Units};
 use crate::domain::{Clique, Domain, Schema, StructuralZero, TableFormat};
 use crate::error::{Error, Result};
 use crate::privacy::PrivacyUnit;
@@ -187,8 +187,7 @@ pub(super) fn read_keeping<R: Read>(
         absent == AbsentColumns::Refuse || table.position(units.column()).is_some()
     };
     let units = units.filter(is_there);
-    let mut columns: Vec<Column> =
-        (0..layout.domain.len()).map(|a| Column::new(layout.domain.cardinality(a))).collect();
+    let mut columns = empty_columns(&layout.domain);
     let counter = |units| UnitCounter::new(units, schema.na_token(), &table);
     let mut counter = units.map(counter).transpose()?;
     let (mut record, mut codes) = (ByteRecord::new(), Vec::new());

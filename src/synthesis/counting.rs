@@ -44,7 +44,7 @@ settings! {
         mechanism: String = DEFAULT_MECHANISM.to_owned(), Tables, Form::Mechanism, "NAME";
         /// Output file for the counts: exact and private, for merge and synth alone.
         ///
-        /// Only its owner may read it.
+        /// On Unix, only its owner may read it.
         out: Option<PathBuf> = None, Output, Form::File, "FILE";
     }
     and {

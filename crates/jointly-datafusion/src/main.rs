@@ -32,7 +32,7 @@ enum Command {
 
 #[derive(Args, Debug)]
 struct CountArgs {
-    /// A table of the query: Parquet, CSV with a header, or a folder of such files; repeatable
+    /// A table of the query: Parquet, CSV (commas, UTF-8, a header), or a folder of such files; repeatable
     #[arg(long, required = true, value_name = "[NAME=]PLACE")]
     table: Vec<PublicFile>,
     /// The rows to count [default: all of the first table]
@@ -62,7 +62,7 @@ struct CountArgs {
     /// Bytes of Parquet that one core of a worker should read [default: 16777216]
     #[arg(long, value_name = "N", requires = "worker")]
     bytes_per_partition: Option<usize>,
-    /// Output file for the counts; only its owner may read it
+    /// Output file for the counts; on Unix, only its owner may read it
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// Replace the output file if it exists
@@ -120,10 +120,8 @@ async fn counted(args: &CountArgs) -> Result<(), Box<dyn Error>> {
         (None, None) => String::new(),
     };
     let counter = counter(args, &query, &plan).await?;
-    let mut counts = CountedParts::of_counter(counter, &query);
     // Rows that do not fit are refused here, and not by a later run.
-    counts.clone().finish(&query)?;
-    counts.write(&args.out)?;
+    CountedParts::of_counter(counter, &query)?.write(&args.out)?;
     let marginals = plan.cliques().len();
     println!(
         "{}: exact counts of {marginals} marginals; PRIVATE, as the records are",

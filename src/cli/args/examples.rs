@@ -118,9 +118,6 @@ Example:
   jointly bins --private people.csv --schema ranges.json --columns INCOME,AGE \\
       --epsilon 0.1 --delta 1e-7 --out schema.json";
 
-#[cfg(test)]
-mod tests;
-
 pub(in crate::cli) const COUNT: &str = "\
 Examples:
   One of the parts that parts.txt lists; every part on any machine, with the same flags:
@@ -133,3 +130,6 @@ pub(in crate::cli) const MERGE: &str = "\
 Example:
   What count has counted of each part; then synth --private all.counts:
   jointly merge --counts east.counts west.counts --out all.counts";
+
+#[cfg(test)]
+mod tests;

@@ -114,14 +114,18 @@ impl Counter {
     /// Another number of columns, columns of different lengths, or one whose type cannot be read. Nothing is counted then.
     #[cfg(feature = "arrow")]
     pub fn update_columns(&mut self, arrays: &[arrow_array::ArrayRef]) -> Result<()> {
-        let mut waiting = self.waiting.take().unwrap_or_else(|| Waiting::new(&self.plan));
-        let done = waiting.add(&self.plan, arrays, &mut self.misfits);
-        let is_enough = waiting.rows >= BLOCK;
-        self.waiting = Some(waiting);
-        if is_enough {
-            self.count_waiting()?;
+        let rows = waiting::checked_rows(&self.plan, arrays)?;
+        // A large batch in parts: its codes are never held as a whole.
+        for start in (0..rows).step_by(BLOCK) {
+            let part = BLOCK.min(rows - start);
+            let arrays: Vec<_> = arrays.iter().map(|array| array.slice(start, part)).collect();
+            let waiting = self.waiting.get_or_insert_with(|| Waiting::new(&self.plan));
+            waiting.add(&self.plan, &arrays, part, &mut self.misfits);
+            if waiting.rows >= BLOCK {
+                self.count_waiting()?;
+            }
         }
-        done
+        Ok(())
     }
 
     /// Counts the rows that wait.
@@ -157,13 +161,21 @@ impl Counter {
         Ok(())
     }
 
+    /// Refuses rows that did not fit the schema.
+    ///
+    /// # Errors
+    /// Their number by column, and an example.
+    pub(super) fn check(&self) -> Result<()> {
+        self.misfits.check(self.plan.domain())
+    }
+
     /// The counted table.
     ///
     /// # Errors
     /// Rows that did not fit the schema, with their number by column and an example; or more than 2³² - 1 records.
     pub fn finish(mut self) -> Result<CountedTable> {
         self.count_waiting()?;
-        self.misfits.check(self.plan.domain())?;
+        self.check()?;
         CountedTable::new(self.plan, self.tables, self.records)
     }
 }

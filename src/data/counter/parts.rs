@@ -97,8 +97,12 @@ impl CountedParts {
     }
 
     /// The counts of a whole table, however they were made. `name`: of the table.
-    pub fn of_counter(counter: Counter, name: &str) -> Self {
-        Self { counter, parts: vec![name.to_owned()], all: vec![name.to_owned()] }
+    ///
+    /// # Errors
+    /// Rows that did not fit the schema, as [`Counter::finish`].
+    pub fn of_counter(counter: Counter, name: &str) -> Result<Self> {
+        counter.check()?;
+        Ok(Self { counter, parts: vec![name.to_owned()], all: vec![name.to_owned()] })
     }
 
     /// Adds the counts of other parts. `place` stands for them in errors.
@@ -202,7 +206,7 @@ impl CountedParts {
             source,
         })?;
         let refused = |found: &str| {
-            let expected = "counts, as `jointly count` writes them";
+            let expected = "a file of counts that this program wrote";
             Error::invalid_specification(&place, found, expected)
         };
         if !bytes.starts_with(EXACT_COUNTS.as_bytes()) {
@@ -235,7 +239,8 @@ impl CountedParts {
     /// # Errors
     /// Counts under another schema, or without a marginal that the plan has; as [`finish`](Self::finish).
     pub(crate) fn table_for(self, plan: &CountPlan, place: &str) -> Result<CountedTable> {
-        let same = "the same --schema, --weight, --workload, --max-cells and mechanism as this run";
+        let same =
+            "the schema, survey weight, workload, largest marginals and mechanism of this run";
         if self.plan().schema().to_json()? != plan.schema().to_json()? {
             let found = "counts under another schema, or with another survey weight";
             return Err(Error::invalid_specification(place, found, format!("counts of {same}")));
@@ -262,7 +267,7 @@ fn distinct(mut names: Vec<String>, place: &str) -> Result<Vec<String>> {
         names.iter().zip(&names[1..]).find(|(one, next)| one == next).map(|(one, _)| one)
     {
         let found = format!("part '{twice}' twice");
-        let expected = "each part once; NAME=FILE names files of the same name";
+        let expected = "each part once, under a name of its own";
         return Err(Error::invalid_specification(place, found, expected));
     }
     Ok(names)

@@ -5,6 +5,7 @@ use arrow_array::{Array, ArrayRef};
 use super::CountPlan;
 use super::misfits::Misfits;
 use crate::data::arrow::{ArrayCoder, check_readable};
+use crate::data::blocks::empty_columns;
 use crate::data::{Column, Dataset};
 use crate::error::{Error, Result};
 
@@ -19,17 +20,17 @@ pub(super) struct Waiting {
 impl Waiting {
     pub(super) fn new(plan: &CountPlan) -> Self {
         let coder = ArrayCoder::new(plan.schema(), plan.schema());
-        Self { coder, columns: empty(plan), rows: 0 }
+        Self { coder, columns: empty_columns(plan.domain()), rows: 0 }
     }
 
-    /// Codes the rows of one array for each attribute; those that do not fit are noted.
+    /// Codes the rows of one array for each attribute, as [`checked_rows`] wants them; those that do not fit are noted.
     pub(super) fn add(
         &mut self,
         plan: &CountPlan,
         arrays: &[ArrayRef],
+        rows: usize,
         misfits: &mut Misfits,
-    ) -> Result<()> {
-        let rows = checked_rows(plan, arrays)?;
+    ) {
         let unfit = self.coder.code(arrays, rows);
         for (row, misfit) in &unfit {
             let record = self.coder.record(arrays, *row);
@@ -37,25 +38,18 @@ impl Waiting {
         }
         self.coder.append_to(&mut self.columns, &unfit);
         self.rows += rows - unfit.len();
-        Ok(())
     }
 
     /// The rows, which wait no longer.
     pub(super) fn take(&mut self, plan: &CountPlan) -> Result<Dataset> {
         self.rows = 0;
-        let columns = std::mem::replace(&mut self.columns, empty(plan));
+        let columns = std::mem::replace(&mut self.columns, empty_columns(plan.domain()));
         Ok(Dataset::new(plan.domain().clone(), columns)?)
     }
 }
 
-/// Columns of no rows.
-fn empty(plan: &CountPlan) -> Vec<Column> {
-    let domain = plan.domain();
-    (0..domain.len()).map(|a| Column::new(domain.cardinality(a))).collect()
-}
-
 /// The number of rows of some arrays.
-fn checked_rows(plan: &CountPlan, arrays: &[ArrayRef]) -> Result<usize> {
+pub(super) fn checked_rows(plan: &CountPlan, arrays: &[ArrayRef]) -> Result<usize> {
     const PLACE: &str = "columns to count";
     let domain = plan.domain();
     if arrays.len() != domain.len() {

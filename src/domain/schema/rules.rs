@@ -434,7 +434,7 @@ fn code(at: &str, column: &SchemaColumn, value: &Value, na_token: &str) -> Resul
         Error::invalid_specification(
             format!("{at}, attribute '{}'", column.name),
             format!("value {}", super::json::shortened(&value.to_string())),
-            "a value as in the table, null for a missing one, {\"from\": a, \"below\": b}, or {\"not\": [...]} in place of all values",
+            "a value as in the table, null for a missing one, {\"from\": a, \"below\": b}, or {\"not\": [...]} alone",
         )
     })
 }
