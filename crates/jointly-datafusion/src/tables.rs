@@ -6,10 +6,7 @@ use std::path::Path;
 use datafusion::common::{Result, exec_err};
 use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionContext};
 
-/// A regular expression that no text matches.
-const NEVER: &str = r"[^\s\S]";
-
-/// Makes a file or a folder a table: Parquet, or CSV in UTF-8 with commas and a header. `place` is a path, or a URL of an object store that the session knows.
+/// Makes a file or a folder a table: Parquet, or CSV in UTF-8 with commas and a header, whose empty cells are missing values. `place` is a path, or a URL of an object store that the session knows.
 ///
 /// # Errors
 /// A name that is neither `.parquet`, `.csv` nor `.csv.gz`, or a file that cannot be read.
@@ -21,9 +18,8 @@ pub async fn register(context: &SessionContext, name: &str, place: &str) -> Resu
         Some(Kind::Csv { gzip }) => {
             use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
             let mut options = CsvReadOptions::new().has_header(true);
-            // Codes are texts: "01" is not 1. An empty cell is an empty text, and the schema says whether that is a missing value.
+            // Codes are texts: "01" is not 1.
             options.schema_infer_max_records = 0;
-            options.null_regex = Some(NEVER.to_owned());
             if gzip {
                 options = options
                     .file_extension(".csv.gz")
