@@ -64,5 +64,7 @@ mod thresholds;
 #[cfg(feature = "cli")]
 #[path = "audit/twins.rs"]
 mod twins;
+#[path = "audit/units.rs"]
+mod units;
 #[path = "audit/weights.rs"]
 mod weights;

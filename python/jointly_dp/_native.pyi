@@ -31,7 +31,7 @@ class PrivateRows:
         table: Any,
         name: str,
         neighbors: str = "replace-one",
-        unit: tuple[str, int] | None = None,
+        unit: tuple[str, int, str] | None = None,
     ) -> PrivateRows: ...
     @staticmethod
     def of_counter(counter: Counter) -> PrivateRows: ...
@@ -173,7 +173,7 @@ def trust(
     epsilon: float,
     delta: float,
     neighbors: str,
-    unit: tuple[str, int] | None = None,
+    unit: tuple[str, int, str] | None = None,
     noise_seed: int | None = None,
 ) -> str: ...
 def tune(

@@ -45,7 +45,8 @@ class Synthesizer:
     ``schema``: the columns: a :class:`Schema`, the path of one, or its dictionary. ``epsilon``, ``delta``: the budget; the mechanism spends no more. ``mechanism``: a name, as the
     command line has them (:func:`jointly_dp.mechanisms`). ``workload``: the marginals to preserve, see :class:`Workload`;
     ``max_cells``: larger ones are left out. ``neighbors``: ``"replace-one"`` or ``"add-remove-one"``. ``unit``: the name of a
-    column that identifies units of privacy such as households; ``max_records``: the most rows of one that count. ``seed``:
+    column that identifies units of privacy such as households; ``max_records``: the most rows of one that count; ``keep="hash"``: which ones, whatever
+    the order of the rows. ``seed``:
     repeats the noise; the release is then **not private**. ``ledger``: a file that always says what was spent, even when the process
     is killed. ``ledger_from``: a ledger whose entries count against the budget.
     ``error_share``: the share of the budget that measures the errors of the released records, 0.05 by default; 0 for none. ``compress``: the
@@ -199,7 +200,7 @@ class Synthesizer:
         if weight is not None:
             files = [os.fspath(rows) for _, rows in given if isinstance(rows, (str, os.PathLike))]
             native = native.with_weight(weight, files)
-        unit = units(self.unit, self.max_records)
+        unit = units(self.unit, self.max_records, self.parameters.get("keep", "first"))
         if isinstance(table, Counter):
             private = _native.PrivateRows.of_counter(table._native)
         else:

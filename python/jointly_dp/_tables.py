@@ -173,10 +173,10 @@ def _pandas_by_arrow(table: Any, pandas: Any) -> Any:
     return frame
 
 
-def units(column: str | None, most: int | None) -> tuple[str, int] | None:
-    """The column of the units of privacy, and the most rows of one that count."""
+def units(column: str | None, most: int | None, keep: str = "first") -> tuple[str, int, str] | None:
+    """The column of the units of privacy, the most rows of one that count, and which these are."""
     if column is None and most is None:
         return None
     if column is None or most is None:
         raise ValueError("unit= and max_records= go together: the column of the units, and the most rows of one")
-    return str(column), int(most)
+    return str(column), int(most), keep

@@ -113,6 +113,7 @@ def trust(
     neighbors: str = "replace-one",
     unit: str | None = None,
     max_records: int | None = None,
+    keep: str = "first",
     seed: int | None = None,
 ) -> dict[str, Any]:
     """Which public table to trust, and for which marginals, as ``jointly trust --json`` does. Spends the whole budget.
@@ -124,11 +125,11 @@ def trust(
     ('near', False)
     """
     native = Schema._given(schema)._native
-    private = _native.PrivateRows.read(native, readable(table), "private table", neighbors, units(unit, max_records))
+    private = _native.PrivateRows.read(native, readable(table), "private table", neighbors, units(unit, max_records, keep))
     tables = [(name, _native.Rows.read(native, readable(rows), name)) for name, rows in named(public)]
     name = Workload._of(workload)._name()
     found: dict[str, Any] = json.loads(
-        _native.trust(native, private, tables, name, epsilon, delta, neighbors, units(unit, max_records), seed)
+        _native.trust(native, private, tables, name, epsilon, delta, neighbors, units(unit, max_records, keep), seed)
     )
     return found
 

@@ -222,7 +222,7 @@ impl PrivateRows {
         table: &Bound<'_, PyAny>,
         name: &str,
         neighbors: &str,
-        unit: Option<(String, u32)>,
+        unit: Option<(String, u32, String)>,
     ) -> PyResult<Self> {
         let unit = privacy_unit(py, neighbors, unit)?;
         let (schema, table) = (Arc::clone(&schema.0), Table::new(table, name)?);
@@ -293,10 +293,12 @@ impl Rows {
 pub(crate) fn privacy_unit(
     py: Python<'_>,
     neighbors: &str,
-    unit: Option<(String, u32)>,
+    unit: Option<(String, u32, String)>,
 ) -> PyResult<PrivacyUnit> {
-    let (column, most) = unit.unzip();
-    let settings = serde_json::json!({"neighbors": neighbors, "unit": column, "max-records": most});
+    let mut settings = serde_json::json!({"neighbors": neighbors});
+    if let Some((column, most, keep)) = unit {
+        settings = serde_json::json!({"neighbors": neighbors, "unit": column, "max-records": most, "keep": keep});
+    }
     Job::from_settings(settings).and_then(|job| job.privacy_unit()).raise(py)
 }
 

@@ -63,7 +63,7 @@ struct Asked {
     epsilon: f64,
     delta: f64,
     neighbors: String,
-    unit: Option<(String, u32)>,
+    unit: Option<(String, u32, String)>,
     seed: Option<u64>,
     ledger: Option<PathBuf>,
     ledger_from: Option<PathBuf>,

@@ -175,7 +175,7 @@ pub(crate) fn trust(
     epsilon: f64,
     delta: f64,
     neighbors: &str,
-    unit: Option<(String, u32)>,
+    unit: Option<(String, u32, String)>,
     noise_seed: Option<u64>,
 ) -> PyResult<String> {
     let unit = privacy_unit(py, neighbors, unit)?;

@@ -31,7 +31,7 @@ struct Marginal<'a> {
 pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     let mut inputs = vec![("--private", &*args.private), ("--schema", &*args.schema)];
     inputs.extend(args.spend.ledger_from.iter().map(|path| ("--ledger-from", &**path)));
-    let spending = Spending::new("answer", &args.spend, &args.out)?;
+    let spending = Spending::new("answer", &args.spend, &args.out)?.keeping(args.keep)?;
     let outputs = [("--out", &*args.out), ("--ledger", &*spending.ledger)];
     let _reserved = reserve_files(&inputs, &outputs, console.existing)?;
     run::check_parameters(&args.mechanism)?;

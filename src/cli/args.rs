@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use jointly::data::Labels;
+use jointly::data::{Keep, Labels};
 use jointly::model::{Drawing, PART_ROWS, PartForm};
 use jointly::privacy::NeighboringRelation;
 use jointly::query::WorkloadSource;
@@ -224,7 +224,7 @@ pub(super) struct UnitArgs {
     /// Column that identifies the unit of each record, such as a household; needs --neighbors add-remove-one
     #[arg(long, value_name = "COLUMN", requires = "max_records")]
     pub(super) unit: Option<String>,
-    /// Maximum number of records per unit; keeps the first K in the file and drops the rest
+    /// Maximum number of records per unit; the others are dropped
     #[arg(long, value_name = "K", requires = "unit", allow_negative_numbers = true)]
     pub(super) max_records: Option<u32>,
 }
@@ -244,6 +244,8 @@ pub(super) struct AnswerArgs {
     #[arg(long)]
     pub(super) counted: bool,
     #[command(flatten)]
+    pub(super) keep: KeepArgs,
+    #[command(flatten)]
     pub(super) mechanism: AnswererArgs,
     #[command(flatten)]
     pub(super) workload: WorkloadArgs,
@@ -251,6 +253,14 @@ pub(super) struct AnswerArgs {
     /// per cell
     #[arg(long, value_name = "FILE")]
     pub(super) out: PathBuf,
+}
+
+/// Which records of a unit count.
+#[derive(Args, Clone, Copy, Debug)]
+pub(super) struct KeepArgs {
+    /// Which K records of a unit count
+    #[arg(long, value_parser = named::<Keep>(Keep::NAMES), default_value = "first", value_name = "WHICH", requires = "unit")]
+    pub(super) keep: Keep,
 }
 
 /// The budget of a command that spends but creates no table.

@@ -102,7 +102,7 @@ pub(super) fn with_typed_names(text: &str) -> String {
 }
 
 /// What the library calls the parts of a job, and what they are on the command line.
-const TYPED: [(&str, &str); 35] = [
+const TYPED: [(&str, &str); 36] = [
     ("private table", "--private"),
     ("schema", "--schema"),
     ("public table", "--public"),
@@ -130,6 +130,7 @@ const TYPED: [(&str, &str); 35] = [
     ("units", "--unit"),
     ("unit columns", "--unit-columns"),
     ("max records", "--max-records"),
+    ("keep hash", "--keep hash"),
     ("per unit", "--per-unit"),
     ("counting", "--counted"),
     ("merging", "--compress"),

@@ -9,7 +9,7 @@ use jointly::privacy::{Budget, Curator, LedgerFile, NoiseSeed, PrivacyUnit, Priv
 use jointly::synthesis::warn_of_budget;
 use serde_json::json;
 
-use super::args::SpendArgs;
+use super::args::{KeepArgs, SpendArgs};
 use super::console::{Console, beside};
 use super::failure::Outcome;
 use super::interrupt::{self, Told};
@@ -35,6 +35,14 @@ impl<'a> Spending<'a> {
         let (unit, earlier) = (run::unit(&args.unit)?, args.ledger_from.as_deref());
         let ledger = args.ledger.clone().unwrap_or_else(|| beside(out, "ledger.json"));
         Ok(Self { command, budget, unit, earlier, seed: args.seed, ledger })
+    }
+
+    /// The same, where other records of a unit count than the first ones.
+    pub(super) fn keeping(mut self, args: KeepArgs) -> Outcome<Self> {
+        if let Some(units) = self.unit.units() {
+            self.unit = PrivacyUnit::of_units(units.clone().keeping(args.keep))?;
+        }
+        Ok(self)
     }
 
     /// Reads the private table.

@@ -17,7 +17,7 @@ use super::format::{grouped, short};
 use super::spend::Spending;
 
 pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
-    let spending = Spending::new("trust", &args.spend, Path::new("-"))?;
+    let spending = Spending::new("trust", &args.spend, Path::new("-"))?.keeping(args.keep)?;
     let trust = Trust {
         mixture_share: args.mixture_share,
         cells: args.cells,

@@ -11,7 +11,7 @@ use crate::data::blocks::{RowBlocks, empty_columns};
 use crate::data::encoder::{Encoder, expectation};
 use crate::data::raw_table::{Opened, RawTable, quoted};
 use crate::data::units::{UnitCounter, UnitsOfSchema};
-use crate::data::{Dataset, Units};
+use crate::data::{Dataset, Keep, Units};
 use crate::domain::{Clique, Domain, Schema, StructuralZero, TableFormat};
 use crate::error::{Error, Result};
 use crate::privacy::PrivacyUnit;
@@ -174,7 +174,7 @@ pub(super) fn read(
 }
 
 /// Reads a table, and passes each row that is kept, with its table, to a function. With the records come the numbers of
-/// their units, none if there are no units.
+/// their units, none if there are no units. Where records are kept by hash, the function sees all of them.
 pub(super) fn read_keeping<R: Read>(
     mut table: RawTable<R>,
     schema: &Schema,
@@ -216,13 +216,18 @@ pub(super) fn read_keeping<R: Read>(
     if records < least_records {
         return Err(without_records(&table));
     }
-    let mut domain = layout.domain;
+    let mut all = Dataset::new(layout.domain, columns)?;
+    if let Some(counter) = &mut counter
+        && units.is_some_and(|units| units.keep() == Keep::Hash)
+    {
+        all = counter.kept_by_hash(all);
+    }
     if let (Some(units), Some(sizes)) = (units, counter.as_ref().and_then(UnitCounter::sizes)) {
-        columns.push(sizes?);
-        domain = units.with_size(&layout.schema)?.domain();
+        let columns = all.columns().iter().cloned().chain([sizes?]).collect();
+        all = Dataset::new(units.with_size(&layout.schema)?.domain(), columns)?;
     }
     let numbers = counter.map_or_else(Vec::new, UnitCounter::numbers);
-    Ok((Dataset::new(domain, columns)?, numbers))
+    Ok((all, numbers))
 }
 
 /// The error of a table that must have records.

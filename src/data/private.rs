@@ -58,19 +58,20 @@ pub fn read_private_arrow(
 /// [`read_private_csv`]'s table. A file of [`CountedParts`] was counted before.
 ///
 /// # Errors
-/// As [`read_private_csv`]; units of several records: which of them count depends on rows all over the file; counts of other
-/// marginals than the plan's, or of a table of which a part is missing.
+/// As [`read_private_csv`]; units of several records, unless they were counted before: which of their records count depends on
+/// rows all over the file; counts of other marginals than the plan's, of other units, or of a table of which a part is missing.
 pub fn count_private_file(
     path: &Path,
     plan: &CountPlan,
     unit: &PrivacyUnit,
     checks: &dyn Checks,
 ) -> Result<PrivateTable> {
-    check_counted(unit)?;
     if CountedParts::is_file(path) {
-        let counts = CountedParts::read(path)?.table_for(plan, &path.display().to_string())?;
+        let counts =
+            CountedParts::read(path)?.table_for(plan, unit, &path.display().to_string())?;
         return Ok(PrivateTable::of_counts(counts, unit.clone())?);
     }
+    check_counted(unit)?;
     let counts = if unit.relation().has_public_total() {
         plan.count_file(path, checks)
     } else {

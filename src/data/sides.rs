@@ -208,7 +208,9 @@ fn plane(columns: &[String; 2]) -> Result<Schema> {
 /// As [`read_csv`](crate::data::read_csv).
 pub(super) fn count_file(path: &Path, sides: &Sides, reading: Reading<'_>) -> Result<SideCounts> {
     let schema = plane(&sides.columns)?;
-    reading.units_of().map_or(Ok(()), |units| units.check(&schema))?;
+    reading
+        .units_of()
+        .map_or(Ok(()), |units| units.check(&schema).and_then(|()| units.check_first()))?;
     count_table(of_file(path, &schema)?, sides, &schema, reading)
 }
 
@@ -220,7 +222,9 @@ pub(super) fn count_arrow(
     reading: Reading<'_>,
 ) -> Result<SideCounts> {
     let schema = plane(&sides.columns)?;
-    reading.units_of().map_or(Ok(()), |units| units.check(&schema))?;
+    reading
+        .units_of()
+        .map_or(Ok(()), |units| units.check(&schema).and_then(|()| units.check_first()))?;
     count_table(table.raw(&schema)?, sides, &schema, reading)
 }
 

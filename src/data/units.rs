@@ -1,5 +1,7 @@
 //! Units of privacy with several records each, such as households.
 
+mod order;
+
 use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
@@ -11,7 +13,8 @@ use crate::data::raw_table::RawTable;
 use crate::data::{Column, Dataset};
 use crate::domain::{Bins, Kind, Schema, SchemaColumn};
 use crate::error::{Error, Result};
-use crate::privacy::Units;
+use crate::privacy::{Keep, Units};
+pub(super) use order::RecordOrder;
 
 /// What units and a schema say of one another.
 pub(crate) trait UnitsOfSchema {
@@ -28,6 +31,9 @@ pub(crate) trait UnitsOfSchema {
 
     /// Refuses a column that is an attribute.
     fn check(&self, schema: &Schema) -> Result<()>;
+
+    /// Refuses units of which other records than the first ones count, where no codes are there to order them by.
+    fn check_first(&self) -> Result<()>;
 }
 
 impl UnitsOfSchema for Units {
@@ -69,10 +75,24 @@ impl UnitsOfSchema for Units {
             "a column that is none: it names units and is not published",
         ))
     }
+
+    fn check_first(&self) -> Result<()> {
+        match self.keep() {
+            Keep::First => Ok(()),
+            Keep::Hash => Err(Error::invalid_parameter(
+                "records of a unit that count",
+                "hash",
+                "first: only the attributes of a schema are hashed",
+            )),
+        }
+    }
 }
 
 /// Texts that stand for a missing name, in any case. All records that have one would count as one unit.
 const MISSING: [&str; 9] = ["", "na", "n/a", "nan", "null", "none", "?", ".", "-"];
+
+/// What the cell with the name of a unit should be.
+pub(super) const NAMED: &str = "the unit that the record belongs to, not a missing value";
 
 /// How many records of each unit have been read.
 pub(super) struct UnitCounter<'u> {
@@ -118,9 +138,8 @@ impl<'u> UnitCounter<'u> {
         record: &ByteRecord,
     ) -> Result<bool> {
         let unit = record.get(self.position).unwrap_or_default();
-        if self.is_missing(unit) {
-            let expected = "the unit that the record belongs to, not a missing value".to_owned();
-            return Err(table.cell_error(record, self.units.column(), unit, expected));
+        if is_missing(unit, self.na_token) {
+            return Err(table.cell_error(record, self.units.column(), unit, NAMED.to_owned()));
         }
         let place = if let Some(place) = self.seen.get(unit) {
             *place
@@ -131,12 +150,38 @@ impl<'u> UnitCounter<'u> {
             place
         };
         let records = &mut self.records[place as usize];
-        if *records == self.units.most() {
+        if *records == self.units.most() && self.units.keep() == Keep::First {
             return Ok(false);
         }
-        *records += 1;
+        *records = records.saturating_add(1);
         self.of_record.push(place);
         Ok(true)
+    }
+
+    /// The records that count, of all that were read, where that is chosen by hash.
+    pub(super) fn kept_by_hash(&mut self, all: Dataset) -> Dataset {
+        let most = self.units.most();
+        let mut rows: HashMap<u32, Vec<u32>> = HashMap::new();
+        for (row, unit) in (0..).zip(&self.of_record) {
+            if self.records[*unit as usize] > most {
+                rows.entry(*unit).or_default().push(row);
+            }
+        }
+        if rows.is_empty() {
+            return all;
+        }
+        let order = RecordOrder::new(all.domain());
+        let mut counts = vec![true; all.records()];
+        for (name, unit) in &self.seen {
+            let Some(mut rows) = rows.remove(unit) else { continue };
+            rows.sort_by_cached_key(|row| order.key(name, &all.row(*row as usize)));
+            rows.iter().skip(most as usize).for_each(|row| counts[*row as usize] = false);
+            self.records[*unit as usize] = most;
+        }
+        let kept = |row: &u32| counts[*row as usize];
+        let positions: Vec<u32> = (0..).take(counts.len()).filter(kept).collect();
+        self.of_record = positions.iter().map(|row| self.of_record[*row as usize]).collect();
+        all.take(&positions)
     }
 
     /// The unit of each record that counts: numbers from 0, in the order of the units' first records.
@@ -150,18 +195,19 @@ impl<'u> UnitCounter<'u> {
         let sizes = self.of_record.iter().map(|unit| self.records[*unit as usize] - 1);
         Some(Column::from_codes(sizes, self.units.most() as usize).map_err(Error::from))
     }
-
-    fn is_missing(&self, unit: &[u8]) -> bool {
-        let name = unit.trim_ascii();
-        name == self.na_token.as_bytes()
-            || MISSING.iter().any(|text| name.eq_ignore_ascii_case(text.as_bytes()))
-    }
 }
 
-/// Reads a CSV file, plain or gzip, in which only the first records of each unit count; otherwise as
+/// Whether a cell is no name of a unit.
+pub(super) fn is_missing(unit: &[u8], na_token: &str) -> bool {
+    let name = unit.trim_ascii();
+    name == na_token.as_bytes()
+        || MISSING.iter().any(|text| name.eq_ignore_ascii_case(text.as_bytes()))
+}
+
+/// Reads a CSV file, plain or gzip, in which only some records of each unit count, as [`Keep`] says; otherwise as
 /// [`read_csv`](crate::data::read_csv).
 ///
-/// Memory holds the codes and, while reading, the units' names.
+/// Memory holds the codes and, while reading, the units' names; with [`Keep::Hash`], the codes of all records.
 ///
 /// # Errors
 /// As [`read_csv`](crate::data::read_csv); a unit column that is an attribute of the schema, that the header lacks or
@@ -172,7 +218,7 @@ pub fn read_units_csv(path: &Path, schema: &Schema, units: &Units) -> Result<Dat
     super::csv::read(super::csv::of_file(path, schema)?, schema, Reading::units(units))
 }
 
-/// Reads a public table of which the first records of each unit count, as [`read_units_csv`] does. A table without the unit
+/// Reads a public table of which some records of each unit count, as [`read_units_csv`] does. A table without the unit
 /// column is read as [`read_public_csv`](crate::data::read_public_csv) reads it: it lacks the numbers of records of units.
 ///
 /// # Errors

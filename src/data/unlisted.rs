@@ -29,7 +29,7 @@ pub(super) fn read(
     names: &[String],
     units: Option<&Units>,
 ) -> Result<Vec<Counts>> {
-    units.map_or(Ok(()), |units| units.check(schema))?;
+    units.map_or(Ok(()), |units| units.check(schema).and_then(|()| units.check_first()))?;
     of_table(of_file(path, schema)?, schema, names, units)
 }
 

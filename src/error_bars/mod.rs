@@ -108,7 +108,7 @@ impl LeftOut {
         if let Some((column, most)) = &self.beyond {
             let records = if *most == 1 { "record" } else { "records" };
             parts.push(format!(
-                "against the first {most} {records} of each {column}; what the others would add is not measured"
+                "against at most {most} {records} of each {column}; what the others would add is not measured"
             ));
         }
         if self.merged_values {

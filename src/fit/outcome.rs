@@ -182,7 +182,7 @@ fn guarantee(known: &[KnownTable], ledger: Option<&LedgerFile>) -> (String, bool
             };
             let whom = match &file.unit {
                 Some(unit) => {
-                    let LedgerUnit { column, max_records } = unit;
+                    let LedgerUnit { column, max_records, .. } = unit;
                     format!("one '{column}' of at most {max_records} records")
                 }
                 None => "one record".to_owned(),

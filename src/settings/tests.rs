@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use super::*;
-use crate::data::Labels;
+use crate::data::{Keep, Labels};
 use crate::domain::Encoding;
 use crate::evaluation::{EvaluationSettings, Measure};
 use crate::mixture_error::ScoredCells;
@@ -25,6 +25,7 @@ fn names_to_choose_from_are_those_that_files_have() {
     check::<NeighboringRelation>(NeighboringRelation::NAMES);
     check::<Drawing>(Drawing::NAMES);
     check::<Labels>(Labels::NAMES);
+    check::<Keep>(Keep::NAMES);
     check::<Encoding>(Encoding::NAMES);
     check::<ScoredCells>(ScoredCells::NAMES);
     let forms = values::<PartForm>(PartForm::NAMES);

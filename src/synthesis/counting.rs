@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::data::{CountPlan, CountedParts, read_text};
+use crate::data::{CountPlan, CountedParts, Keep, Units, read_text};
+use crate::domain::Schema;
 use crate::error::{Contradiction, Result};
 use crate::observe::{Observer, SharedObserver};
+use crate::privacy::NeighboringRelation;
 use crate::query::WorkloadSource;
 use crate::settings::{self, Form, settings};
 use crate::synthesis::{
@@ -40,6 +42,14 @@ settings! {
         weight: Option<String> = None, Tables, Form::Text, "COLUMN";
         /// A public table, as for synth: only the bins of a survey weight may follow from it; repeatable.
         public: Vec<PublicTable> = Vec::new(), Tables, Form::NamedFiles, "[NAME=]FILE";
+        /// Column that identifies the unit of each record, as for synth: then the table is one file.
+        unit: Option<String> = None, Privacy, Form::Text, "COLUMN", needs "max_records";
+        /// Maximum number of records per unit, as for synth.
+        max_records: Option<u32> = None, Privacy, Form::Count, "K", needs "unit";
+        /// Which K records of a unit count, as for synth.
+        keep: Keep = Keep::First, Privacy, Form::Choice(Keep::NAMES), "WHICH", needs "unit";
+        /// Columns, separated by commas, that all records of a unit share, as for synth.
+        unit_columns: Vec<String> = Vec::new(), Privacy, Form::Names, "NAME,...", needs "unit";
         /// The mechanism, which decides what must be counted.
         mechanism: String = DEFAULT_MECHANISM.to_owned(), Tables, Form::Mechanism, "NAME";
         /// Output file for the counts: exact and private, for merge and synth alone.
@@ -71,29 +81,55 @@ impl CountJob {
     /// # Errors
     /// As the same settings of a [`Job`].
     pub fn plan(&self, observer: &mut dyn Observer) -> Result<CountPlan> {
-        let job = Job {
+        Ok(self.planned(observer)?.0)
+    }
+
+    /// What is counted, and the schema of the file.
+    fn planned(&self, observer: &mut dyn Observer) -> Result<(CountPlan, Schema)> {
+        let job = self.job();
+        let job = job.resolve()?;
+        let mechanism = job.entry.build(&job.parameters)?;
+        Tables::count_plan(&job, mechanism.as_ref(), observer)
+    }
+
+    /// The units of several records, of which only some are counted.
+    ///
+    /// # Errors
+    /// As [`Job::privacy_unit`].
+    pub fn units(&self) -> Result<Option<Units>> {
+        Ok(self.job().privacy_unit()?.units().cloned())
+    }
+
+    /// A job that runs on the counts.
+    fn job(&self) -> Job {
+        Job {
             schema: self.schema.clone(),
             workload: self.workload.clone(),
             max_cells: self.max_cells,
             weight: self.weight.clone(),
             public: self.public.clone(),
+            unit: self.unit.clone(),
+            max_records: self.max_records,
+            keep: self.keep,
+            unit_columns: self.unit_columns.clone(),
             mechanism: self.mechanism.clone(),
             parameters: self.parameters.clone(),
             // Any: what is counted does not depend on it.
             epsilon: Some(1.0),
             delta: Some(1e-9),
+            neighbors: match self.unit {
+                Some(_) => NeighboringRelation::AddRemoveOne,
+                None => NeighboringRelation::ReplaceOne,
+            },
             ..Job::default()
-        };
-        let job = job.resolve()?;
-        let mechanism = job.entry.build(&job.parameters)?;
-        Tables::count_plan(&job, mechanism.as_ref(), observer)
+        }
     }
 
     /// Counts the parts, and writes the counts.
     ///
     /// # Errors
     /// No part or output, a part that is not among those of the table, a file that cannot be read or written, or a record that
-    /// does not fit the schema.
+    /// does not fit the schema; units and several parts, since a unit may have records in all of them.
     ///
     /// ```
     /// use jointly::{observe::Silent, synthesis::{CountJob, merge_counts}};
@@ -126,12 +162,22 @@ impl CountJob {
         let others = others.into_iter().filter_map(|(name, file)| Some((name, file?)));
         let inputs: Vec<NamedFile<'_>> = parts.chain(others).collect();
         let _reserved = reserve_files(&inputs, &[("out", out)], self.existing)?;
+        let units = self.units()?;
+        if units.is_some() && (self.part.len() > 1 || self.of.is_some()) {
+            let (first, second) = ("units", "several parts");
+            let why = "a unit may have records in all of them; DataFusion brings them together: `docs/guide/large-tables.md`";
+            return Err(Contradiction::Together { first, second, why }.into());
+        }
         let all = self.of.as_deref().map(names).transpose()?;
-        let plan = self.plan(observer)?;
+        let (plan, of_files) = self.planned(observer)?;
         let parts: Vec<(String, PathBuf)> =
             self.part.iter().map(|part| (part.name.clone(), part.path.clone())).collect();
-        let checks = SharedObserver::new(observer);
-        let mut counted = CountedParts::count(&plan, &parts, all, &checks)?;
+        let mut counted = match (units, parts.first()) {
+            (Some(units), Some((name, path))) => {
+                CountedParts::count_units(&plan, (name, path), &of_files, &units)?
+            }
+            _ => CountedParts::count(&plan, &parts, all, &SharedObserver::new(observer))?,
+        };
         counted.write(out)?;
         Ok(counted)
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::data::Dataset;
+use crate::data::{Dataset, Keep};
 use crate::domain::Schema;
 use crate::error::Result;
 use crate::error_bars::NamedErrors;
@@ -167,7 +167,12 @@ impl ResolvedJob<'_> {
             }
         }
         if let Some(units) = self.unit.units() {
-            let text = format!("{}, the first {} records of each", units.column(), units.most());
+            let which = match units.keep() {
+                Keep::First => "the first ones",
+                Keep::Hash => "those with the smallest hashes",
+            };
+            let text =
+                format!("{}, at most {} records of each, {which}", units.column(), units.most());
             row("unit of privacy", text);
             if let Some(columns) = units.agree() {
                 let columns = [&["the number of rows".to_owned()], columns].concat().join(", ");

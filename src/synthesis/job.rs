@@ -7,7 +7,7 @@ use serde::de::{Error as _, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use crate::data::{Labels, Units, check_counted, check_form};
+use crate::data::{Keep, Labels, Units, check_counted, check_form};
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::{self, Entry, Mechanism};
 use crate::model::Drawing;
@@ -117,10 +117,14 @@ settings! {
         ///
         /// A unit is then what differs between neighboring tables: `docs/guide/mechanisms.md`
         unit: Option<String> = None, Privacy, Form::Text, "COLUMN", needs "max_records";
-        /// Maximum number of records per unit; keeps the first K in the file and drops the rest.
+        /// Maximum number of records per unit; the others are dropped.
         ///
         /// From 1 to 32.
         max_records: Option<u32> = None, Privacy, Form::Count, "K", needs "unit";
+        /// Which K records of a unit count.
+        ///
+        /// By hash, the order of the rows does not matter, so that counts made elsewhere are the same: `docs/guide/large-tables.md`
+        keep: Keep = Keep::First, Privacy, Form::Choice(Keep::NAMES), "WHICH", needs "unit";
         /// Columns, separated by commas, that all records of a unit share, such as a household's income: the synthetic records
         /// then come as units, with the unit's column, and agree on these columns.
         ///
@@ -320,6 +324,7 @@ impl Job {
         let needs = |what, needed| Err(Contradiction::Needs { what, needed }.into());
         let (column, most) = match (&self.unit, self.max_records) {
             (None, _) if !self.unit_columns.is_empty() => return needs("unit columns", "`unit`"),
+            (None, None) if self.keep == Keep::Hash => return needs("keep hash", "`unit`"),
             (None, None) => return Ok(PrivacyUnit::of_record(self.neighbors)),
             (None, Some(_)) => return needs("max records", "`unit`"),
             (Some(_), None) => return needs("unit", "`max_records`"),
@@ -332,7 +337,7 @@ impl Job {
         if column.is_empty() {
             return Err(Error::invalid_parameter("unit", "empty", "the name of a column"));
         }
-        let units = Units::new(column, most)?;
+        let units = Units::new(column, most)?.keeping(self.keep);
         let linked = !self.unit_columns.is_empty();
         let units = if linked { units.linked(&self.unit_columns)? } else { units };
         Ok(PrivacyUnit::of_units(units)?)
@@ -422,7 +427,7 @@ impl ResolvedJob<'_> {
                 Contradiction::Together { first: "counting", second: "merging", why }.into()
             );
         }
-        check_counted(&self.unit)
+        if self.private.is_counts() { Ok(()) } else { check_counted(&self.unit) }
     }
 
     /// Number of records to draw, if it was given.

@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data::{
-    CountPlan, CountedParts, Dataset, Units, UnitsOfSchema, check_counted, count_private_file,
+    CountPlan, CountedParts, Dataset, Keep, Units, UnitsOfSchema, count_private_file,
     read_private_csv, read_public_csv, read_public_units_csv,
 };
 use crate::domain::Schema;
@@ -198,8 +198,8 @@ impl PrivateSource {
             Self::File(path) => count_private_file(path, plan, unit, checks),
             Self::Sealed { .. } => self.sealed(unit, plan.schema()),
             Self::Counts { counts, .. } => {
-                check_counted(unit)?;
-                let counts = counts.as_ref().clone().table_for(plan, "the counts in memory")?;
+                let counts =
+                    counts.as_ref().clone().table_for(plan, unit, "the counts in memory")?;
                 Ok(PrivateTable::of_counts(counts, unit.clone())?)
             }
         }
@@ -243,7 +243,8 @@ fn described(unit: &PrivacyUnit) -> String {
     let agree = units.agree().map_or_else(String::new, |columns| {
         format!(", linked by their number and [{}]", columns.join(", "))
     });
-    format!("units of column '{}', {} records each{agree}", units.column(), units.most())
+    let by_hash = if units.keep() == Keep::Hash { ", kept by hash" } else { "" };
+    format!("units of column '{}', {} records each{by_hash}{agree}", units.column(), units.most())
 }
 
 impl SchemaSource {

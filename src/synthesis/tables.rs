@@ -154,7 +154,7 @@ impl Tables {
         let (tables, of_files) = Self::of_public(job, observer)?;
         let for_errors = tables.counted_for_errors(job)?;
         let private = if job.is_counted() {
-            let plan = tables.plan(mechanism, &of_files, for_errors)?;
+            let plan = tables.plan(mechanism, for_errors)?;
             let checks = SharedObserver::new(observer);
             job.private.counted(&job.unit, &plan, &checks)?
         } else {
@@ -163,15 +163,16 @@ impl Tables {
         Ok((tables, private))
     }
 
-    /// What must be counted of the private table for a job. It follows from public inputs alone, and no private row is read.
+    /// What must be counted of the private table for a job, and the schema of its file. Both follow from public inputs alone, and
+    /// no private row is read.
     pub(super) fn count_plan(
         job: &ResolvedJob<'_>,
         mechanism: &dyn Mechanism,
         observer: &mut dyn Observer,
-    ) -> Result<CountPlan> {
+    ) -> Result<(CountPlan, Schema)> {
         let (tables, of_files) = Self::of_public(job, observer)?;
         let for_errors = tables.counted_for_errors(job)?;
-        tables.plan(mechanism, &of_files, for_errors)
+        Ok((tables.plan(mechanism, for_errors)?, of_files))
     }
 
     fn counted_for_errors(&self, job: &ResolvedJob<'_>) -> Result<Vec<Clique>> {
@@ -179,15 +180,10 @@ impl Tables {
     }
 
     /// The marginals that a mechanism and the measured errors need.
-    fn plan(
-        &self,
-        mechanism: &dyn Mechanism,
-        of_files: &Schema,
-        for_errors: Vec<Clique>,
-    ) -> Result<CountPlan> {
+    fn plan(&self, mechanism: &dyn Mechanism, for_errors: Vec<Clique>) -> Result<CountPlan> {
         let mut counts = mechanism.counts(&self.schema.domain(), &self.workload)?;
         counts.extend(for_errors);
-        CountPlan::new(of_files, &counts)
+        CountPlan::new(&self.schema, &counts)
     }
 
     /// Reads all tables but the private one; with them comes the schema of the files.

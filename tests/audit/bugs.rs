@@ -34,6 +34,8 @@ mod sensitivities;
 mod sides;
 #[path = "bugs/thresholds.rs"]
 mod thresholds;
+#[path = "bugs/units.rs"]
+mod units;
 #[path = "bugs/weights.rs"]
 mod weights;
 
@@ -77,6 +79,7 @@ pub(crate) fn all() -> Vec<&'static Bug> {
         parts::BUGS,
         mechanisms::BUGS,
         thresholds::BUGS,
+        units::BUGS,
         weights::BUGS,
         sides::BUGS,
     ]

@@ -157,6 +157,15 @@ const SETTINGS: &[(&str, Rows)] = &[
         ),
     ),
     (
+        "keep",
+        audited(
+            "--keep hash",
+            "synth --keep hash",
+            &["hashed-units-of-any-size", "hashed-units-of-one-more", "counts-of-other-units"],
+            KILLED,
+        ),
+    ),
+    (
         "unit-columns",
         audited(
             "--unit-columns",
@@ -217,6 +226,10 @@ const FLAGS: &[(&str, Rows)] = &[
     (
         "answer --counted",
         audited("answer hdmm", "answer --counted", &["counted-for-another-unit"], COMMANDS),
+    ),
+    (
+        "answer --keep",
+        audited("--keep hash", "answer --keep hash", &["hashed-units-of-one-more"], COMMANDS),
     ),
     ("answer --mechanism", Rows::None("each has a line of its own below")),
     ("answer --objective", SIZE),
@@ -295,6 +308,10 @@ const FLAGS: &[(&str, Rows)] = &[
     ("trust --rows", Rows::None("rows of public tables")),
     ("trust --confidence", OUTPUT),
     ("trust --worst", OUTPUT),
+    (
+        "trust --keep",
+        audited("--keep hash", "trust --keep hash", &["hashed-units-of-one-more"], COMMANDS),
+    ),
     ("trust --json", OUTPUT),
     ("evaluate", Rows::None("its result says that it is NOT PRIVATE")),
 ];

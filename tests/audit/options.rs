@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use jointly::Job;
 use jointly::data::{
-    Dataset, Labels, Projectable, Units, read_csv, read_units_csv, write_csv_file,
+    Dataset, Keep, Labels, Projectable, Units, read_csv, read_units_csv, write_csv_file,
 };
 use jointly::domain::{Clique, Kind, Schema};
 use jointly::mechanism::Release;
@@ -215,6 +215,12 @@ fn a_household() -> [String; 2] {
     [rest, more]
 }
 
+/// The same, of five members: two of them do not count.
+fn a_large_household() -> [String; 2] {
+    let [rest, more] = a_household();
+    [rest, more + &"new,1,1\n".repeat(2)]
+}
+
 fn households(agree: Option<&str>) -> PrivacyUnit {
     let units = Units::new("h", 3).unwrap();
     let units = match agree {
@@ -358,9 +364,12 @@ pub(crate) fn subjects() -> Vec<Subject> {
     let wide = Files::new(r#"{"a": 2, "b": 16}"#, one(), &a_move_beside_rare_values());
     let weighted = || Files::new(WEIGHTED, one(), &a_move_with_its_weight());
     let of_unit = Files::new(SMALL, households(None), &a_household());
+    let hashed = PrivacyUnit::of_units(Units::new("h", 3).unwrap().keeping(Keep::Hash)).unwrap();
+    let of_hashed = Files::new(SMALL, hashed, &a_large_household());
     let of_linked = Files::new(SMALL, households(Some("a")), &a_household());
     let unit = json!({"neighbors": "add-remove-one", "unit": "h", "max-records": 3});
-    let mut linked = unit.clone();
+    let (mut linked, mut by_hash) = (unit.clone(), unit.clone());
+    by_hash["keep"] = json!("hash");
     linked["unit-columns"] = json!(["a"]);
     let units = of_unit.unit.relation();
     let job = |name: &str, relation, files, more: &Value| {
@@ -380,6 +389,7 @@ pub(crate) fn subjects() -> Vec<Subject> {
         ),
         job("--counted", ReplaceOne, small(), &json!({"counted": true})),
         job("--unit", units, of_unit, &unit),
+        job("--keep hash", units, of_hashed, &by_hash),
         job("--unit-columns", units, of_linked, &linked),
         Subject::new("bins --categories", ReplaceOne, REACH, of_categories()).quick(RUNS),
         // These tell less of what they measure: shares that are fitted, choices, edges.

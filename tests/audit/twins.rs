@@ -233,6 +233,9 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
     commands.push(format!("trust {all} {} --public part.csv", more.replace("2-way", "1-way")));
     if is_of_units {
         commands.push(format!("{synth} --unit-columns a"));
+        commands.push(format!("{synth} --keep hash"));
+        commands.push(format!("{answer} --keep hash"));
+        commands.push(format!("trust {all} {more} --keep hash"));
         commands.push(format!("{synth} --unit-columns a --error-share 0.1 --model model.json"));
     } else {
         commands.push(format!("{synth} --counted"));

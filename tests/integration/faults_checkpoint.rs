@@ -295,6 +295,7 @@ fn every_option_killed_a_few_times_ends_as_an_undisturbed_run() {
         format!("{SYNTH} {aim} --tables 2"),
         format!("{households} --compress 0.2"),
         format!("{households} --unit-columns sex"),
+        format!("{households} --keep hash"),
     ];
     let (mut draw, mut between) = (ChaCha20Rng::seed_from_u64(9), 0);
     for command in commands {

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use datafusion::common::{DataFusionError, Result, exec_err};
 use datafusion::execution::SessionStateBuilder;
+use datafusion::logical_expr::ScalarUDF;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion_distributed::{
     DistributedExt, SessionStateBuilderExt, Worker, WorkerQueryContext, WorkerResolver,
 };
-use jointly::data::{CountPlan, Counter};
+use jointly::data::{CountPlan, Counter, Units};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tonic::transport::Server;
@@ -19,13 +20,19 @@ use tonic::transport::server::TcpIncoming;
 use url::Url;
 
 use crate::function::jointly_count;
-use crate::query::count;
+use crate::query::{count, count_units};
+use crate::units::{unit_key, unit_name};
 
 /// How long a worker may take to accept a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Bytes of a Parquet file for one partition, by default: a few row groups.
 const BYTES: usize = 16 << 20;
+
+/// What queries call beside the counter.
+fn scalar_functions() -> Vec<Arc<ScalarUDF>> {
+    vec![Arc::new(unit_name()), Arc::new(unit_key())]
+}
 
 /// Serves as a worker until the listener fails. Whoever can reach it can run queries on what this machine can read: keep it in a
 /// network of its own.
@@ -35,7 +42,8 @@ const BYTES: usize = 16 << 20;
 pub async fn serve(listener: TcpListener) -> Result<()> {
     let worker = Worker::from_session_builder(|query: WorkerQueryContext| async move {
         let functions = vec![Arc::new(jointly_count())];
-        Ok(query.builder.with_aggregate_functions(functions).build())
+        let state = query.builder.with_aggregate_functions(functions);
+        Ok(state.with_scalar_functions(scalar_functions()).build())
     });
     listener.set_nonblocking(true).map_err(DataFusionError::from)?;
     let listener = tokio::net::TcpListener::from_std(listener).map_err(DataFusionError::from)?;
@@ -114,6 +122,9 @@ impl Cluster {
             &mut state,
             Arc::new(jointly_count()),
         )?;
+        for function in scalar_functions() {
+            datafusion::execution::FunctionRegistry::register_udf(&mut state, function)?;
+        }
         Ok(Self { workers, context: SessionContext::from(state) })
     }
 
@@ -133,8 +144,26 @@ impl Cluster {
     /// # Errors
     /// As [`count`](crate::count), or no worker left.
     pub async fn count(&self, query: &str, plan: &CountPlan) -> Result<Counter> {
+        self.insisting(async || count(&self.context, query, plan).await).await
+    }
+
+    /// Counts some rows of each unit, as [`count_units`]; otherwise as [`count`](Self::count).
+    ///
+    /// # Errors
+    /// As [`count_units`], or no worker left.
+    pub async fn count_units(
+        &self,
+        query: &str,
+        plan: &CountPlan,
+        units: &Units,
+    ) -> Result<Counter> {
+        self.insisting(async || count_units(&self.context, query, plan, units).await).await
+    }
+
+    /// Counts until no worker is lost meanwhile.
+    async fn insisting(&self, count: impl AsyncFn() -> Result<Counter>) -> Result<Counter> {
         loop {
-            let error = match count(&self.context, query, plan).await {
+            let error = match count().await {
                 Ok(counter) => return Ok(counter),
                 Err(error) => error,
             };

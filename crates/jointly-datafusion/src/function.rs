@@ -113,7 +113,7 @@ impl AggregateUDFImpl for JointlyCount {
 }
 
 /// The text of a literal, in a dictionary or not.
-fn text_of(value: &ScalarValue) -> Option<&str> {
+pub(crate) fn text_of(value: &ScalarValue) -> Option<&str> {
     match value {
         ScalarValue::Dictionary(_, value) => text_of(value),
         value => value.try_as_str().flatten(),

@@ -33,11 +33,12 @@ mod cluster;
 mod function;
 mod query;
 pub mod tables;
+mod units;
 
 #[cfg(feature = "distributed")]
 pub use cluster::{Cluster, serve};
 pub use function::{NAME, jointly_count};
-pub use query::count;
+pub use query::{count, count_units};
 
 /// What this crate is made for.
-pub use jointly::data::{CountPlan, Counter};
+pub use jointly::data::{CountPlan, Counter, Keep, Units};

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use datafusion::prelude::SessionContext;
-use jointly::data::{CountPlan, CountedParts, Counter};
+use jointly::data::{CountPlan, CountedParts, Counter, Keep, Units};
 use jointly::observe::Silent;
 use jointly::synthesis::{CountJob, PublicFile, reserve_files};
-use jointly_datafusion::{Cluster, count, serve, tables};
+use jointly_datafusion::{Cluster, count, count_units, serve, tables};
 use serde_json::{Map, Value, json};
 use url::Url;
 
@@ -50,6 +50,15 @@ struct CountArgs {
     /// Column with the survey weight of each record, with bins in the schema
     #[arg(long, value_name = "COLUMN")]
     weight: Option<String>,
+    /// Column that identifies the unit of each record, as for jointly synth
+    #[arg(long, value_name = "COLUMN", requires = "max_records")]
+    unit: Option<String>,
+    /// Maximum number of records per unit: those with the smallest hashes, as of jointly synth --keep hash
+    #[arg(long, value_name = "K", requires = "unit")]
+    max_records: Option<u32>,
+    /// Columns, separated by commas, that all records of a unit share, as for jointly synth
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...", requires = "unit")]
+    unit_columns: Vec<String>,
     /// The mechanism of jointly synth, which decides what must be counted
     #[arg(long, default_value = "anchor-pgm", value_name = "NAME")]
     mechanism: String,
@@ -113,15 +122,20 @@ async fn counted(args: &CountArgs) -> Result<(), Box<dyn Error>> {
     let mut inputs = vec![("--schema", &*args.schema)];
     inputs.extend(args.table.iter().map(|table| ("--table", &*table.path)));
     let _reserved = reserve_files(&inputs, &[("--out", &args.out)], existing)?;
-    let plan = plan(args)?;
+    let job = job(args)?;
+    let (plan, units) = (job.plan(&mut Silent)?, job.units()?);
     let query = match (&args.query, args.table.first()) {
         (Some(query), _) => query.clone(),
         (None, Some(table)) => format!("SELECT * FROM \"{}\"", table.name.replace('"', "\"\"")),
         (None, None) => String::new(),
     };
-    let counter = counter(args, &query, &plan).await?;
+    let counter = counter(args, &query, &plan, units.as_ref()).await?;
     // Rows that do not fit are refused here, and not by a later run.
-    CountedParts::of_counter(counter, &query)?.write(&args.out)?;
+    let mut counts = match units {
+        Some(units) => CountedParts::of_units(counter, &query, units)?,
+        None => CountedParts::of_counter(counter, &query)?,
+    };
+    counts.write(&args.out)?;
     let marginals = plan.cliques().len();
     println!(
         "{}: exact counts of {marginals} marginals; PRIVATE, as the records are",
@@ -134,16 +148,23 @@ async fn counter(
     args: &CountArgs,
     query: &str,
     plan: &CountPlan,
+    units: Option<&Units>,
 ) -> Result<Counter, Box<dyn Error>> {
     if args.worker.is_empty() {
         let context = SessionContext::new();
         register(&context, &args.table).await?;
-        return Ok(count(&context, query, plan).await?);
+        return Ok(match units {
+            Some(units) => count_units(&context, query, plan, units).await?,
+            None => count(&context, query, plan).await?,
+        });
     }
     let cluster = Cluster::new(args.worker.clone(), args.bytes_per_partition)?;
     register(cluster.context(), &args.table).await?;
     let before = cluster.workers().len();
-    let counter = cluster.count(query, plan).await?;
+    let counter = match units {
+        Some(units) => cluster.count_units(query, plan, units).await?,
+        None => cluster.count(query, plan).await?,
+    };
     if cluster.workers().len() < before {
         eprintln!("warning: {} of {before} workers were lost", before - cluster.workers().len());
     }
@@ -157,18 +178,22 @@ async fn register(context: &SessionContext, all: &[PublicFile]) -> Result<(), Bo
     Ok(())
 }
 
-fn plan(args: &CountArgs) -> Result<CountPlan, Box<dyn Error>> {
+fn job(args: &CountArgs) -> Result<CountJob, Box<dyn Error>> {
     let mut settings = json!({
         "schema": path_of(&args.schema)?,
         "workload": args.workload,
         "max-cells": args.max_cells,
         "weight": args.weight,
+        "unit": args.unit,
+        "max-records": args.max_records,
+        "keep": if args.unit.is_some() { Keep::Hash } else { Keep::First },
+        "unit-columns": args.unit_columns,
         "mechanism": args.mechanism,
     });
     if let Some(settings) = settings.as_object_mut() {
         settings.extend(args.parameter.iter().cloned().collect::<Map<_, _>>());
     }
-    Ok(CountJob::from_settings(settings)?.plan(&mut Silent)?)
+    Ok(CountJob::from_settings(settings)?)
 }
 
 fn path_of(path: &Path) -> Result<&str, String> {

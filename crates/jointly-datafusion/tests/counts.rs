@@ -13,9 +13,9 @@ use datafusion::dataframe::DataFrameWriteOptions;
 use datafusion::physical_plan::displayable;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use jointly::Schema;
-use jointly::data::{CountPlan, CountedTable, Projectable};
+use jointly::data::{CountPlan, CountedTable, Keep, Projectable, Units, read_units_csv_from};
 use jointly::domain::Clique;
-use jointly_datafusion::{Cluster, count, tables};
+use jointly_datafusion::{Cluster, count, count_units, tables};
 use url::Url;
 
 const SCHEMA: &str = r#"{"columns": [
@@ -126,6 +126,107 @@ async fn what_does_not_fit_is_said_and_nothing_is_counted() {
     assert!(error.contains("column 'age' of type List"), "{error}");
 }
 
+/// People of homes of one to nine, in text: the homes' rows are far apart.
+fn homes(number: usize) -> String {
+    let jobs = ["none", "part time", "full time", ""];
+    let row = |row: usize| {
+        let random = row.wrapping_mul(2_654_435_761) >> 7;
+        let home = random / 7 % (number / 4);
+        // Few kinds of people, so that many rows of a home are equal.
+        format!("{},{},h{home},{}\n", 10 * (random / 12 % 10), 1 + random % 2, jobs[random / 3 % 4])
+    };
+    let rows: String = (0..number).map(row).collect();
+    format!("age,Sex,home,job\n{rows}")
+}
+
+/// A plan, and the counts of people who count, in memory.
+fn of_units(text: &str, units: &Units) -> (CountPlan, Vec<u32>) {
+    let schema = Schema::from_json(SCHEMA, "schema.json").unwrap();
+    let table = read_units_csv_from(text.as_bytes(), "homes", &schema, units).unwrap();
+    let schema = match units.agree() {
+        // Their number is one more attribute.
+        Some(_) => {
+            let column = format!(
+                r#", {{"name": "home.records", "kind": "numeric", "edges": [1, 2, 3, 4], "integer": true,
+                "description": "Records with the same home, of which at most 3 are counted"}}]}}"#
+            );
+            let text = SCHEMA.trim_end().trim_end_matches("]}").to_owned() + &column;
+            Schema::from_json(&text, "schema.json").unwrap()
+        }
+        None => schema,
+    };
+    let all = Clique::new(0..schema.domain().len());
+    let plan = CountPlan::new(&schema, std::slice::from_ref(&all)).unwrap();
+    let mut counter = plan.counter();
+    counter.update(&table).unwrap();
+    (plan, counter.finish().unwrap().project(&all).unwrap())
+}
+
+async fn people(folder: &Path, text: &str) -> String {
+    let place = folder.join("homes.csv");
+    std::fs::write(&place, text).unwrap();
+    let context = SessionContext::new();
+    tables::register(&context, "homes", place.to_str().unwrap()).await.unwrap();
+    let parts = folder.join("homes");
+    let frame = context.table("homes").await.unwrap();
+    let frame = frame.repartition(datafusion::logical_expr::Partitioning::RoundRobinBatch(4));
+    let place = parts.to_str().unwrap().to_owned();
+    let options = DataFrameWriteOptions::new().with_single_file_output(false);
+    frame.unwrap().write_parquet(&format!("{place}/"), options, None).await.unwrap();
+    place
+}
+
+#[tokio::test]
+async fn the_same_rows_of_a_unit_count_as_in_memory_however_they_are_distributed() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = homes(4000);
+    let place = people(folder.path(), &text).await;
+    let units = Units::new("home", 3).unwrap().keeping(Keep::Hash);
+    for units in [units.clone(), units.linked(["Sex"]).unwrap()] {
+        let (plan, expected) = of_units(&text, &units);
+        let all = plan.cliques().last().unwrap().clone();
+        assert!(expected.iter().sum::<u32>() < 3900, "some rows do not count");
+        for (partitions, order) in [(1, "age"), (4, "home DESC"), (16, "job, age DESC")] {
+            let config =
+                SessionConfig::new().with_target_partitions(partitions).with_batch_size(100);
+            let context = SessionContext::new_with_config(config);
+            tables::register(&context, "homes", &place).await.unwrap();
+            let query = format!("SELECT * FROM homes ORDER BY {order}");
+            let counted = count_units(&context, &query, &plan, &units).await.unwrap();
+            assert_eq!(
+                counted.finish().unwrap().project(&all).unwrap(),
+                expected,
+                "{partitions} partitions"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn rows_of_units_that_do_not_fit_are_said_even_where_they_do_not_count() {
+    let units = Units::new("home", 1).unwrap().keeping(Keep::Hash);
+    let context = SessionContext::new();
+    let said = async |query: &str, units: &Units| {
+        count_units(&context, query, &plan(), units).await.unwrap_err().to_string()
+    };
+    let of =
+        |rows: &str| format!("SELECT * FROM (VALUES {rows}) AS people(home, age, job, \"Sex\")");
+    let fits = of("('a', 1, 'none', 1), ('a', 2, 'none', 1)");
+    let counted = count_units(&context, &fits, &plan(), &units).await.unwrap();
+    assert_eq!(counted.finish().unwrap().records(), 1);
+    for age in [-1, 120] {
+        let rows = of(&format!("('a', 1, 'none', 1), ('a', {age}, 'none', 1)"));
+        let error = said(&rows, &units).await;
+        assert!(error.contains(&format!("a row against 'age', '{age}'")), "{error}");
+    }
+    let error = said(&of("('a', 1, 'none', 1), (NULL, 2, 'none', 1)"), &units).await;
+    assert!(error.contains("a row whose 'home' is"), "{error}");
+    let error = said("SELECT 1 AS age, 'none' AS job, 1 AS \"Sex\"", &units).await;
+    assert!(error.contains("no column 'home'"), "{error}");
+    let error = said(&fits, &Units::new("home", 1).unwrap()).await;
+    assert!(error.contains("the first rows of a unit count"), "{error}");
+}
+
 /// A worker in a process of its own, which ends with this value.
 struct Worker {
     process: Child,
@@ -193,6 +294,19 @@ async fn workers_share_a_table_and_give_its_counts() {
             assert_eq!(found, expected, "{number} workers, {target} partitions");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_bring_the_rows_of_a_unit_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = homes(8000);
+    let place = people(folder.path(), &text).await;
+    let units = Units::new("home", 3).unwrap().keeping(Keep::Hash);
+    let (plan, expected) = of_units(&text, &units);
+    let workers: Vec<Worker> = (0..4).map(|_| Worker::start()).collect();
+    let cluster = cluster(&workers, Path::new(&place)).await;
+    let counted = cluster.count_units("SELECT * FROM people", &plan, &units).await.unwrap();
+    assert_eq!(counts(&counted.finish().unwrap()), expected);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::durable::write_durably;
 use crate::error::{Error, Result};
 use crate::text::read_text;
-use crate::{Budget, Curator, Ledger, NeighboringRelation, PrivacyUnit};
+use crate::{Budget, Curator, Keep, Ledger, NeighboringRelation, PrivacyUnit};
 
 /// The value of the first member of a file, and its version.
 const FORMAT: &str = "jointly-ledger";
@@ -73,6 +73,9 @@ pub struct LedgerUnit {
     pub column: String,
     /// The maximum number of records counted per unit.
     pub max_records: u32,
+    /// Which records of a unit were counted.
+    #[serde(default, skip_serializing_if = "Keep::is_first")]
+    pub keep: Keep,
 }
 
 /// The members that a reader needs.
@@ -141,6 +144,7 @@ impl LedgerFile {
             unit: unit.units().map(|units| LedgerUnit {
                 column: units.column().to_owned(),
                 max_records: units.most(),
+                keep: units.keep(),
             }),
             ledger: ledger.clone(),
         })

@@ -66,7 +66,7 @@ impl NeighboringRelation {
 
 /// K, the maximum number of records per unit of privacy: 1 to 32.
 ///
-/// Limit the table to K records per unit before counting anything: keep the first K of each.
+/// Limit the table to K records per unit before counting anything: keep K of each, such as the first ones.
 ///
 /// ```
 /// use jointly_privacy::{MarginalSensitivity, NeighboringRelation, RecordsPerUnit};

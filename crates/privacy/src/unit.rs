@@ -1,5 +1,7 @@
 //! The unit of privacy.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{CommonError, Error, Result};
 use crate::{NeighboringRelation, RecordsPerUnit};
 
@@ -36,8 +38,34 @@ impl PrivacyUnit {
     }
 }
 
-/// The column that names the unit of each record, and how many records of a unit count: the first ones in the file.
-/// Further records are dropped while reading, so nothing is ever computed from them.
+/// Which records of a unit count, if it has more than may count. Either way this depends on the records of that unit alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keep {
+    /// The first ones in the file.
+    #[default]
+    First,
+    /// Those with the smallest hashes of the unit's name and of the record's own values; records with equal hashes are ordered
+    /// by their values. So records that are equal may stand for one another, and the order of the rows says nothing.
+    Hash,
+}
+
+impl Keep {
+    /// The names, each with its meaning.
+    pub const NAMES: &'static [(&'static str, &'static str)] = &[
+        ("first", "The first ones in the file"),
+        ("hash", "Those with the smallest hashes, whatever the order of the rows"),
+    ];
+
+    /// Whether it is the default.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    pub(crate) fn is_first(&self) -> bool {
+        *self == Self::First
+    }
+}
+
+/// The column that names the unit of each record, and how many records of a unit count: the first ones in the file, unless
+/// [`keeping`](Self::keeping) says otherwise. Further records are dropped while reading, so nothing is ever computed from them.
 ///
 /// With this limit, adding or removing one unit changes at most that many records. The number of dropped records is
 /// private.
@@ -50,6 +78,7 @@ impl PrivacyUnit {
 pub struct Units {
     column: String,
     most: u32,
+    keep: Keep,
     agree: Option<Vec<String>>,
 }
 
@@ -62,7 +91,19 @@ impl Units {
         if most == 0 {
             return Err(Error::invalid_parameter("max records", most, "1 to 32"));
         }
-        Ok(Self { column: column.into(), most, agree: None })
+        Ok(Self { column: column.into(), most, keep: Keep::First, agree: None })
+    }
+
+    /// The same units, of which other records count.
+    ///
+    /// ```
+    /// use jointly_privacy::{Keep, Units};
+    /// assert_eq!(Units::new("SERIALNO", 4)?.keeping(Keep::Hash).keep(), Keep::Hash);
+    /// # Ok::<(), jointly_privacy::Error>(())
+    /// ```
+    #[must_use]
+    pub fn keeping(self, keep: Keep) -> Self {
+        Self { keep, ..self }
     }
 
     /// The same units, whose rows stay together: each record gets the number of records of its unit as one more attribute,
@@ -103,6 +144,11 @@ impl Units {
     /// Name of the column.
     pub fn column(&self) -> &str {
         &self.column
+    }
+
+    /// Which records of a unit count.
+    pub fn keep(&self) -> Keep {
+        self.keep
     }
 
     /// Records of a unit that count, at most.

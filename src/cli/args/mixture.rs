@@ -6,7 +6,7 @@ use clap::Args;
 use jointly::mixture_error::ScoredCells;
 use jointly::privacy::NeighboringRelation;
 
-use super::{SpendArgs, WorkloadArgs, named};
+use super::{KeepArgs, SpendArgs, WorkloadArgs, named};
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct MixtureErrorArgs {
@@ -64,6 +64,8 @@ pub(in crate::cli) struct TrustArgs {
     pub(in crate::cli) schema: PathBuf,
     #[command(flatten)]
     pub(in crate::cli) spend: SpendArgs,
+    #[command(flatten)]
+    pub(in crate::cli) keep: KeepArgs,
     /// Workload of marginals for the best mixture errors: all-K-way (for instance all-2-way), all-K-way:N@SEED for N of
     /// these drawn at random, or a file of cliques
     #[arg(long, default_value = "all-2-way", value_name = "all-K-way|FILE")]

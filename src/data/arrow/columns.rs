@@ -77,6 +77,11 @@ impl ArrayCoder {
         }
     }
 
+    /// The codes of the rows that were coded last, of each attribute.
+    pub(super) fn codes(&self) -> impl Iterator<Item = &[u32]> {
+        self.columns.iter().map(|(_, codes)| codes.as_slice())
+    }
+
     /// A row as text.
     pub(crate) fn record<'a>(
         &self,
@@ -95,7 +100,11 @@ impl ArrayCoder {
 }
 
 /// The text of a value, in a dictionary or not.
-fn text_at<'a>(array: &'a ArrayRef, row: usize, drawn: &'a mut String) -> Option<&'a str> {
+pub(super) fn text_at<'a>(
+    array: &'a ArrayRef,
+    row: usize,
+    drawn: &'a mut String,
+) -> Option<&'a str> {
     if !matches!(array.data_type(), DataType::Dictionary(..)) {
         return cell(array, row, drawn);
     }

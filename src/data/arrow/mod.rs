@@ -8,6 +8,7 @@ mod cells;
 mod columns;
 mod decode;
 mod rows;
+mod unit_order;
 
 use std::fs::File;
 use std::io::{Empty, Write};
@@ -23,6 +24,7 @@ pub use decode::{ArrowWriter, to_record_batch};
 pub(crate) use rows::ArrowRows;
 #[cfg(feature = "parquet")]
 pub(crate) use rows::Batches;
+pub use unit_order::UnitOrder;
 
 use crate::data::csv::Reading;
 use crate::data::numbers::numbers_of;

@@ -12,9 +12,13 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::plan::VERSION;
-use crate::data::{CountPlan, CountedTable, Counter, Destination, is_standard_input};
+use crate::data::{
+    CountPlan, CountedTable, Counter, Destination, Keep, Units, is_standard_input, read_units_csv,
+};
+use crate::domain::Schema;
 use crate::error::{Error, Result};
 use crate::observe::Checks;
+use crate::privacy::PrivacyUnit;
 use jointly_privacy::files::{EXACT_COUNTS, write_privately};
 
 const DIGEST: usize = 32;
@@ -53,6 +57,8 @@ pub struct CountedParts {
     parts: Vec<String>,
     /// The names of all parts of the table, sorted.
     all: Vec<String>,
+    /// The units of several records, of which only some were counted; `None` if every record was.
+    units: Option<Units>,
 }
 
 /// The JSON in a file.
@@ -62,8 +68,34 @@ struct Head<'a> {
     version: u32,
     parts: Vec<String>,
     all: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    units: Option<StoredUnits>,
     #[serde(borrow)]
     plan: &'a RawValue,
+}
+
+/// Units in a file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredUnits {
+    column: String,
+    max_records: u32,
+    keep: Keep,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    columns: Option<Vec<String>>,
+}
+
+impl StoredUnits {
+    fn new(units: &Units) -> Self {
+        let columns = units.agree().map(<[String]>::to_vec);
+        let column = units.column().to_owned();
+        Self { column, max_records: units.most(), keep: units.keep(), columns }
+    }
+
+    fn units(self) -> Result<Units> {
+        let units = Units::new(self.column, self.max_records)?.keeping(self.keep);
+        Ok(if let Some(columns) = self.columns { units.linked(columns)? } else { units })
+    }
 }
 
 impl CountedParts {
@@ -93,7 +125,23 @@ impl CountedParts {
         for (_, path) in parts {
             counter.count_file(path, checks)?;
         }
-        Ok(Self { counter, parts: names, all })
+        Ok(Self { counter, parts: names, all, units: None })
+    }
+
+    /// Counts a whole table in a file, of whose units only some records count. `schema`: of the file; the plan's has the number
+    /// of records of a unit too, where rows stay together.
+    ///
+    /// # Errors
+    /// As [`read_units_csv`]; a plan of other attributes.
+    pub fn count_units(
+        plan: &CountPlan,
+        (name, path): (&str, &Path),
+        schema: &Schema,
+        units: &Units,
+    ) -> Result<Self> {
+        let mut counter = plan.counter();
+        counter.update(&read_units_csv(path, schema, units)?)?;
+        Ok(Self { units: Some(units.clone()), ..Self::of_counter(counter, name)? })
     }
 
     /// The counts of a whole table, however they were made. `name`: of the table.
@@ -102,7 +150,17 @@ impl CountedParts {
     /// Rows that did not fit the schema, as [`Counter::finish`].
     pub fn of_counter(counter: Counter, name: &str) -> Result<Self> {
         counter.check()?;
-        Ok(Self { counter, parts: vec![name.to_owned()], all: vec![name.to_owned()] })
+        let names = || vec![name.to_owned()];
+        Ok(Self { counter, parts: names(), all: names(), units: None })
+    }
+
+    /// The counts of a whole table of units, of each of which only the records that count were counted. Who calls this
+    /// answers for that: the noise hides no further records.
+    ///
+    /// # Errors
+    /// As [`of_counter`](Self::of_counter).
+    pub fn of_units(counter: Counter, name: &str, units: Units) -> Result<Self> {
+        Ok(Self { units: Some(units), ..Self::of_counter(counter, name)? })
     }
 
     /// Adds the counts of other parts. `place` stands for them in errors.
@@ -172,7 +230,8 @@ impl CountedParts {
         };
         let plan = RawValue::from_string(plan).map_err(unwritten)?;
         let (parts, all) = (self.parts.clone(), self.all.clone());
-        let head = Head { version: VERSION, parts, all, plan: &plan };
+        let units = self.units.as_ref().map(StoredUnits::new);
+        let head = Head { version: VERSION, parts, all, units, plan: &plan };
         let head = serde_json::to_string(&head).map_err(unwritten)?;
         let mut bytes = format!("{EXACT_COUNTS}\n{}\n{head}", head.len()).into_bytes();
         bytes.extend(self.counter.state()?);
@@ -231,14 +290,29 @@ impl CountedParts {
         }
         let plan = CountPlan::from_json(head.plan.get(), &place)?;
         let counter = Counter::of_state(&plan, state)?;
-        Ok(Self { counter, parts: head.parts, all: head.all })
+        let units = head.units.map(StoredUnits::units).transpose()?;
+        Ok(Self { counter, parts: head.parts, all: head.all, units })
     }
 
     /// The counted table, for a run that needs the counts of a plan.
     ///
     /// # Errors
-    /// Counts under another schema, or without a marginal that the plan has; as [`finish`](Self::finish).
-    pub(crate) fn table_for(self, plan: &CountPlan, place: &str) -> Result<CountedTable> {
+    /// Counts under another schema, of other units, or without a marginal that the plan has; as [`finish`](Self::finish).
+    pub(crate) fn table_for(
+        self,
+        plan: &CountPlan,
+        unit: &PrivacyUnit,
+        place: &str,
+    ) -> Result<CountedTable> {
+        if self.units.as_ref() != unit.units() {
+            let (found, expected) = (of_units(self.units.as_ref()), of_units(unit.units()));
+            let expected = format!("{expected}, as in this run");
+            return Err(Error::invalid_specification(
+                place,
+                format!("counts of {found}"),
+                expected,
+            ));
+        }
         let same =
             "the schema, survey weight, workload, largest marginals and mechanism of this run";
         if self.plan().schema().to_json()? != plan.schema().to_json()? {
@@ -252,6 +326,19 @@ impl CountedParts {
         }
         Ok(table)
     }
+}
+
+/// Whose records were counted.
+fn of_units(units: Option<&Units>) -> String {
+    let Some(units) = units else { return "all records".to_owned() };
+    let which = match units.keep() {
+        Keep::First => "the first",
+        Keep::Hash => "by hash",
+    };
+    let linked = units.agree().map_or_else(String::new, |columns| {
+        format!(", whose rows agree on {}", columns.join(", "))
+    });
+    format!("{} records of each unit of '{}' ({which}){linked}", units.most(), units.column())
 }
 
 /// Names in order, each once.

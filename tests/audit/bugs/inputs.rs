@@ -45,6 +45,10 @@ pub(super) const BUGS: &[Bug] = &[
         "missing-units-accepted",
         "records whose unit is missing are one shared unit",
         "leaks::",
-        &[(UNITS, "if self.is_missing(unit) {", "if !BUG && self.is_missing(unit) {")],
+        &[(
+            UNITS,
+            "if is_missing(unit, self.na_token) {",
+            "if !BUG && is_missing(unit, self.na_token) {",
+        )],
     ),
 ];

@@ -1,0 +1,155 @@
+//! Units of several records, of which those with the smallest hashes count: no more than K, whatever the order of the rows, and
+//! the same ones in counts.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jointly::data::{Keep, Units, read_units_csv_from};
+use jointly::observe::Silent;
+use jointly::synthesis::{CountJob, PrivateSource};
+use jointly::{Job, NeighboringRelation, Schema};
+use serde_json::json;
+
+const SCHEMA: &str = r#"{"a": 3, "b": 4}"#;
+
+/// Records of units; of each, the name and the values.
+type Rows = Vec<(char, u32, u32)>;
+
+/// The records that count, sorted.
+fn kept(rows: &Rows, units: &Units) -> Vec<Vec<u32>> {
+    let schema = Schema::from_json(SCHEMA, "domain.json").unwrap();
+    let mut text = String::from("h,a,b\n");
+    rows.iter().for_each(|(unit, a, b)| writeln!(text, "{unit},{a},{b}").unwrap());
+    let table = read_units_csv_from(text.as_bytes(), "t.csv", &schema, units).unwrap();
+    let mut kept: Vec<Vec<u32>> = (0..table.records()).map(|row| table.row(row)).collect();
+    kept.sort();
+    kept
+}
+
+/// Tables of three units, from a counter.
+fn rows(mut number: u64) -> Rows {
+    let mut next = |below: u64| {
+        number =
+            number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (number >> 33) % below
+    };
+    let row = |_| (['p', 'q', 'x'][next(3) as usize], next(3) as u32, next(4) as u32);
+    (0..9).map(row).collect()
+}
+
+/// One unit more changes the table by its own records that count, and their order by nothing.
+#[test]
+fn a_unit_more_changes_as_many_records_as_may_count_in_any_order() {
+    for most in 1..=3_u32 {
+        let units = || Units::new("h", most).unwrap().keeping(Keep::Hash);
+        for units in [units(), units().linked(["a"]).unwrap()] {
+            let mut largest = 0;
+            for number in 0..300 {
+                let with = rows(number);
+                let without: Rows = with.iter().copied().filter(|row| row.0 != 'x').collect();
+                let mut rest = kept(&with, &units);
+                for row in kept(&without, &units) {
+                    let place = rest.iter().position(|other| *other == row);
+                    rest.remove(place.expect("the records of other units stay as they are"));
+                }
+                let of_unit = (with.len() - without.len()).min(most as usize);
+                assert_eq!(rest.len(), of_unit);
+                let has_size =
+                    |row: &Vec<u32>| row.get(2).is_none_or(|size| *size as usize + 1 == of_unit);
+                assert!(rest.iter().all(has_size), "{rest:?}");
+                largest = largest.max(of_unit);
+                let turned: Rows = with.iter().rev().copied().collect();
+                assert_eq!(kept(&turned, &units), kept(&with, &units));
+            }
+            assert_eq!(largest, most as usize);
+        }
+    }
+}
+
+/// The names of units take part, so that not the same kinds of records are dropped everywhere.
+#[test]
+fn which_records_count_differs_among_units_of_equal_records() {
+    let units = Units::new("h", 1).unwrap().keeping(Keep::Hash);
+    let of = |unit: char| kept(&(0..4).map(|b| (unit, 0, b)).collect(), &units)[0][1];
+    let found: std::collections::BTreeSet<u32> = ('a'..='p').map(of).collect();
+    assert!(found.len() >= 3, "{found:?}");
+}
+
+/// 40 units of one to seven records.
+fn people(folder: &Path) -> PathBuf {
+    let mut text = String::from("h,a,b\n");
+    for i in 0_u32..160 {
+        writeln!(text, "home{},{},{}", i * i % 41, i % 3, i / 7 % 4).unwrap();
+    }
+    fs::write(folder.join("people.csv"), text).unwrap();
+    fs::write(folder.join("schema.json"), SCHEMA).unwrap();
+    folder.join("people.csv")
+}
+
+fn job(folder: &Path, private: impl Into<PrivateSource>, most: u32, columns: &[&str]) -> Job {
+    let settings = json!({
+        "mechanism": "mst", "workload": "all-2-way", "epsilon": 1.0, "delta": 1e-9, "neighbors": "add-remove-one",
+        "unit": "h", "max-records": most, "keep": "hash", "unit-columns": columns, "seed": 4,
+    });
+    let mut job = Job::from_settings(settings).unwrap();
+    (job.private, job.schema) = (private.into(), folder.join("schema.json").into());
+    job
+}
+
+fn counts(folder: &Path, most: u32, columns: &[&str]) -> jointly::Result<PathBuf> {
+    let out = folder.join(format!("{most}{}.counts", columns.len()));
+    let settings = json!({
+        "part": [folder.join("people.csv")], "schema": folder.join("schema.json"), "mechanism": "mst",
+        "workload": "all-2-way", "unit": "h", "max-records": most, "keep": "hash", "unit-columns": columns, "out": out,
+    });
+    CountJob::from_settings(settings)?.run(&mut Silent)?;
+    Ok(out)
+}
+
+#[test]
+fn a_run_on_counts_of_units_pays_and_gives_what_a_run_on_the_records_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let people = people(folder.path());
+    for columns in [&[][..], &["a"]] {
+        let held = job(folder.path(), people.clone(), 3, columns).fit(&mut Silent).unwrap();
+        let counts = counts(folder.path(), 3, columns).unwrap();
+        let done = job(folder.path(), counts, 3, columns).fit(&mut Silent).unwrap();
+        assert_eq!(done.release.ledger, held.release.ledger);
+        assert_eq!((done.rows, done.units), (held.rows, held.units));
+    }
+}
+
+#[test]
+fn counts_of_other_units_and_units_in_several_parts_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let people = people(folder.path());
+    let counts = counts(folder.path(), 3, &[]).unwrap();
+    let refused = |job: Job| {
+        let error = job.fit(&mut Silent).unwrap_err().to_string();
+        assert!(error.contains("counts of 3 records of each unit of 'h' (by hash)"), "{error}");
+    };
+    let path = folder.path();
+    refused(job(path, counts.clone(), 2, &[]));
+    refused(Job { keep: Keep::First, ..job(path, counts.clone(), 3, &[]) });
+    refused(Job { unit: Some("g".to_owned()), ..job(path, counts.clone(), 3, &[]) });
+    let alone =
+        Job { unit: None, max_records: None, keep: Keep::First, ..job(path, counts, 3, &[]) };
+    refused(Job { neighbors: NeighboringRelation::ReplaceOne, ..alone });
+
+    let part = |path: &Path| path.display().to_string().parse().unwrap();
+    fs::copy(&people, folder.path().join("more.csv")).unwrap();
+    let several = CountJob {
+        part: vec![part(&people), part(&folder.path().join("more.csv"))],
+        schema: folder.path().join("schema.json").into(),
+        unit: Some("h".to_owned()),
+        max_records: Some(3),
+        keep: Keep::Hash,
+        out: Some(folder.path().join("several.counts")),
+        ..CountJob::default()
+    };
+    let error = several.run(&mut Silent).unwrap_err().to_string();
+    assert!(error.contains("a unit may have records in all of them"), "{error}");
+}
