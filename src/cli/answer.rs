@@ -1,6 +1,6 @@
 //! `jointly answer`: the marginals of a workload with noise, and the size of the noise.
 
-use jointly::data::{CountPlan, CountedParts, write_text};
+use jointly::data::write_text;
 use jointly::domain::{Schema, SchemaColumn};
 use jointly::error_bars::Interval;
 use jointly::measurement::Measurement;
@@ -29,7 +29,9 @@ struct Marginal<'a> {
 }
 
 pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
-    let mut inputs = vec![("--private", &*args.private), ("--schema", &*args.schema)];
+    let source = args.private.source();
+    let mut inputs = vec![("--schema", &*args.schema)];
+    inputs.extend(source.file().map(|path| ("--private", path)));
     inputs.extend(args.spend.ledger_from.iter().map(|path| ("--ledger-from", &**path)));
     let spending = Spending::new("answer", &args.spend, &args.out)?.keeping(args.keep)?;
     let outputs = [("--out", &*args.out), ("--ledger", &*spending.ledger)];
@@ -40,14 +42,11 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     console.not_private(args.spend.seed);
     let schema = Schema::read(&args.schema)?;
     let (workload, _) = args.workload.source()?.read(&schema.domain())?;
-    let private = if args.counted || CountedParts::is_file(&args.private) {
-        let cliques =
-            entry.build(&args.mechanism.parameters)?.counts(&schema.domain(), &workload)?;
-        let plan = CountPlan::new(&schema, &cliques)?;
-        spending.count(&args.private, &plan, console)?
-    } else {
-        spending.read(&args.private, &schema, console)?
+    let counts = || {
+        let mechanism = entry.build(&args.mechanism.parameters)?;
+        Ok(mechanism.counts(&schema.domain(), &workload)?)
     };
+    let private = spending.take(&source, &schema, args.counted, counts, console)?;
     let (answers, file, spent) = spending.run(&private, console, |curator| {
         let answers = answerer.answer(curator, &workload)?;
         let file = LedgerFile::new(answers.mechanism, Some(spending.budget), curator);

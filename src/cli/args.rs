@@ -27,6 +27,7 @@ use jointly::model::{Drawing, PART_ROWS, PartForm};
 use jointly::privacy::NeighboringRelation;
 use jointly::query::WorkloadSource;
 use jointly::settings::Choices;
+use jointly::synthesis::{DEFAULT_ENGINE, PrivateSource, QueriedTable};
 use serde::de::DeserializeOwned;
 
 use super::failure::Outcome;
@@ -231,9 +232,8 @@ pub(super) struct UnitArgs {
 
 #[derive(Args, Debug)]
 pub(super) struct AnswerArgs {
-    /// The private table: CSV, plain or gzip; - is standard input; or what count and merge have counted of it
-    #[arg(long, value_name = "FILE")]
-    pub(super) private: PathBuf,
+    #[command(flatten)]
+    pub(super) private: PrivateArgs,
     /// The schema: schema.json or domain.json
     #[arg(long, value_name = "FILE")]
     pub(super) schema: PathBuf,
@@ -253,6 +253,32 @@ pub(super) struct AnswerArgs {
     /// per cell
     #[arg(long, value_name = "FILE")]
     pub(super) out: PathBuf,
+}
+
+/// The private table of a command that needs nothing but its counts.
+#[derive(Args, Debug)]
+pub(super) struct PrivateArgs {
+    /// The private table: CSV, plain or gzip; - is standard input; or what count and merge have counted of it
+    #[arg(long, value_name = "FILE", required_unless_present = "private_table")]
+    private: Option<PathBuf>,
+    /// The private table where another program reads it: a query in SQL, or the place of a table; instead of --private
+    #[arg(long, value_name = "SQL|PLACE", conflicts_with = "private")]
+    private_table: Option<String>,
+    /// The program that counts --private-table, and its arguments
+    #[arg(long, value_name = "COMMAND", default_value = DEFAULT_ENGINE, requires = "private_table")]
+    engine: String,
+}
+
+impl PrivateArgs {
+    pub(super) fn source(&self) -> PrivateSource {
+        match (&self.private, &self.private_table) {
+            (_, Some(table)) => {
+                let (table, engine) = (table.clone(), self.engine.clone());
+                PrivateSource::Queried(QueriedTable { table, engine })
+            }
+            (file, None) => file.clone().unwrap_or_default().into(),
+        }
+    }
 }
 
 /// Which records of a unit count.

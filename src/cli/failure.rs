@@ -102,8 +102,10 @@ pub(super) fn with_typed_names(text: &str) -> String {
 }
 
 /// What the library calls the parts of a job, and what they are on the command line.
-const TYPED: [(&str, &str); 36] = [
+const TYPED: [(&str, &str); 38] = [
     ("private table", "--private"),
+    ("private table elsewhere", "--private-table"),
+    ("part", "--part"),
     ("schema", "--schema"),
     ("public table", "--public"),
     ("a public table", "a --public table"),

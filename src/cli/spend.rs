@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use jointly::data::{CountPlan, Sides, count_private_file, count_private_sides, read_private_csv};
-use jointly::domain::Schema;
+use jointly::data::{CountPlan, Sides, count_private_sides, read_private_csv};
+use jointly::domain::{Clique, Schema};
 use jointly::observe::Unstoppable;
 use jointly::privacy::{Budget, Curator, LedgerFile, NoiseSeed, PrivacyUnit, PrivateTable};
-use jointly::synthesis::warn_of_budget;
+use jointly::synthesis::{PrivateSource, warn_of_budget};
 use serde_json::json;
 
 use super::args::{KeepArgs, SpendArgs};
@@ -57,14 +57,21 @@ impl<'a> Spending<'a> {
         Ok(table)
     }
 
-    /// Counts the private table without holding its rows.
-    pub(super) fn count(
+    /// Reads the private table, or only counts it: if that is asked for, and wherever it is not a file of rows.
+    pub(super) fn take(
         &self,
-        private: &Path,
-        plan: &CountPlan,
+        private: &PrivateSource,
+        schema: &Schema,
+        is_counted: bool,
+        counts: impl FnOnce() -> Outcome<Vec<Clique>>,
         console: Console,
     ) -> Outcome<PrivateTable> {
-        let table = count_private_file(private, plan, &self.unit, &Unstoppable)?;
+        let table = if is_counted || private.is_counts() {
+            let plan = CountPlan::new(schema, &counts()?)?;
+            private.counted(&self.unit, &plan, &Unstoppable)?
+        } else {
+            private.sealed(&self.unit, schema)?
+        };
         self.warn(&table, console);
         Ok(table)
     }

@@ -29,12 +29,16 @@ pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
     let source = args::workload(&args.workload, None)?;
     let files = args.public.iter().map(|text| text.parse());
     let files = files.collect::<jointly::Result<Vec<PublicFile>>>()?;
-    let mut inputs = vec![("--private", &*args.private), ("--schema", &*args.schema)];
+    let private = args.private.source();
+    let mut inputs = vec![("--schema", &*args.schema)];
+    inputs.extend(private.file().map(|path| ("--private", path)));
     inputs.extend(files.iter().map(|file| ("--public", &*file.path)));
     inputs.extend(spending.earlier.iter().map(|path| ("--ledger-from", *path)));
     let outputs = [("the result", Path::new("-")), ("--ledger", &*spending.ledger)];
     let _reserved = reserve_files(&inputs, &outputs, console.existing)?;
-    check_public_files(&args.private, files.iter().map(|file| &*file.path))?;
+    if let Some(file) = private.file() {
+        check_public_files(file, files.iter().map(|file| &*file.path))?;
+    }
     console.not_private(args.spend.seed);
     let schema = Schema::read(&args.schema)?;
     let domain = schema.domain();
@@ -44,7 +48,8 @@ pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
         let table = read_public_csv(&file.path, &schema)?;
         public.push(PublicData::new(&file.name, table, &domain)?);
     }
-    let private = spending.read(&args.private, &schema, console)?;
+    let counts = || Ok(trust.counts(&public, &workload));
+    let private = spending.take(&private, &schema, false, counts, console)?;
     let report =
         spending.run(&private, console, |curator| trust.run(curator, &public, &workload))?;
     if args.json {

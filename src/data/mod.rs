@@ -36,7 +36,7 @@ mod unlisted;
 mod whole_table;
 
 pub use self::csv::{AbsentColumns, read_csv, read_csv_from, read_csv_or_empty, read_public_csv};
-pub use counter::{CountPlan, CountedParts, CountedTable, Counter, MAX_PLAN_CELLS};
+pub use counter::{CountPlan, CountRequest, CountedParts, CountedTable, Counter, MAX_PLAN_CELLS};
 pub(crate) use decode::check_form;
 pub use decode::{Labels, write_csv, write_csv_blocks, write_csv_file};
 pub use draft::{

@@ -13,8 +13,8 @@ use crate::privacy::NeighboringRelation;
 use crate::query::WorkloadSource;
 use crate::settings::{self, Form, settings};
 use crate::synthesis::{
-    DEFAULT_MECHANISM, Existing, Job, NamedFile, PublicFile, PublicTable, SchemaSource, Tables,
-    reserve_files,
+    DEFAULT_ENGINE, DEFAULT_MECHANISM, Existing, Job, NamedFile, PublicFile, PublicTable,
+    QueriedTable, SchemaSource, Tables, reserve_files,
 };
 
 settings! {
@@ -29,6 +29,10 @@ settings! {
         ///
         /// The name is by default the file's without `.csv` and `.gz`; it tells parts apart.
         part: Vec<PublicFile> = Vec::new(), Tables, Form::NamedFiles, "[NAME=]FILE";
+        /// The private table where another program reads it, as for synth; instead of parts.
+        private_table: Option<String> = None, Tables, Form::Text, "SQL|PLACE";
+        /// The program that counts --private-table, as for synth.
+        engine: String = DEFAULT_ENGINE.to_owned(), Tables, Form::Text, "COMMAND";
         /// File with all parts of the table, one [NAME=]FILE or name on each line, so that a missing one is noticed [default:
         /// the parts given are the table].
         of: Option<PathBuf> = None, Tables, Form::File, "FILE";
@@ -82,6 +86,18 @@ impl CountJob {
     /// As the same settings of a [`Job`].
     pub fn plan(&self, observer: &mut dyn Observer) -> Result<CountPlan> {
         Ok(self.planned(observer)?.0)
+    }
+
+    /// The private table, where another program reads it.
+    fn elsewhere(&self) -> Result<Option<QueriedTable>> {
+        let Some(table) = &self.private_table else { return Ok(None) };
+        if !self.part.is_empty() || self.of.is_some() {
+            let (first, second) = ("part", "private table elsewhere");
+            return Err(
+                Contradiction::Together { first, second, why: "a table has one place" }.into()
+            );
+        }
+        Ok(Some(QueriedTable { table: table.clone(), engine: self.engine.clone() }))
     }
 
     /// What is counted, and the schema of the file.
@@ -154,7 +170,8 @@ impl CountJob {
     pub fn run(&self, observer: &mut dyn Observer) -> Result<CountedParts> {
         let needs = |what, needed| Err(Contradiction::Needs { what, needed }.into());
         let Some(out) = &self.out else { return needs("count", "`out`, a file for the counts") };
-        if self.part.is_empty() {
+        let elsewhere = self.elsewhere()?;
+        if self.part.is_empty() && elsewhere.is_none() {
             return needs("count", "`part`, a file with rows of the private table");
         }
         let parts = self.part.iter().map(|part| ("part", &*part.path));
@@ -172,6 +189,11 @@ impl CountJob {
         let (plan, of_files) = self.planned(observer)?;
         let parts: Vec<(String, PathBuf)> =
             self.part.iter().map(|part| (part.name.clone(), part.path.clone())).collect();
+        if let Some(table) = elsewhere {
+            let mut counted = table.count(&plan, &self.job().privacy_unit()?)?;
+            counted.write(out)?;
+            return Ok(counted);
+        }
         let mut counted = match (units, parts.first()) {
             (Some(units), Some((name, path))) => {
                 CountedParts::count_units(&plan, (name, path), &of_files, &units)?

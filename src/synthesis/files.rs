@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::data::{Destination, OutputLock, is_standard_input};
+use crate::data::{Destination, Keep, OutputLock, is_standard_input};
 use crate::error::{Contradiction, DestinationFault, Error, OutputFault, Result};
 use crate::mechanism::PublicTables;
 use crate::privacy::Checkpoint;
@@ -144,7 +144,7 @@ impl ResolvedJob<'_> {
     /// Input files, with what they are to the job.
     pub(super) fn inputs(&self) -> Vec<NamedFile<'_>> {
         let mut inputs = Vec::new();
-        inputs.extend(self.private.file().map(|path| ("private table", path)));
+        inputs.extend(self.private().file().map(|path| ("private table", path)));
         inputs.extend(self.schema.file().map(|path| ("schema", path)));
         let public = self.public.iter().filter_map(|table| table.source.file());
         inputs.extend(public.map(|path| ("public table", path)));
@@ -196,7 +196,7 @@ impl ResolvedJob<'_> {
             let why = "the run that resumes reads its tables again";
             return Err(Contradiction::Together { first, second, why }.into());
         }
-        if let Some(private) = self.private.file() {
+        if let Some(private) = self.private().file() {
             let public = self.public.iter().filter_map(|table| table.source.file());
             let known = self.known_tables().map(|file| &*file.path);
             check_public_files(private, public.chain(known))?;
@@ -222,10 +222,12 @@ impl ResolvedJob<'_> {
     /// [`PrivateSource::label`]: super::PrivateSource::label
     pub(super) fn open_checkpoint(&self) -> Result<Option<Checkpoint>> {
         let Some(folder) = &self.checkpoint else { return Ok(None) };
-        let checkpoint = Checkpoint::open(folder, &self.private.label()?)?;
+        let checkpoint = Checkpoint::open(folder, &self.private().label()?)?;
         let checkpoint = checkpoint.with_input("schema", &self.schema.text()?);
         let Some(units) = self.unit.units() else { return Ok(Some(checkpoint)) };
         let columns = [&[units.column().to_owned()], units.agree().unwrap_or_default()];
-        Ok(Some(checkpoint.with_input("unit of privacy", &columns.concat().join("\n"))))
+        let by_hash = if units.keep() == Keep::Hash { "\nkept by hash" } else { "" };
+        let unit = columns.concat().join("\n") + by_hash;
+        Ok(Some(checkpoint.with_input("unit of privacy", &unit)))
     }
 }

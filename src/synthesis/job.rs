@@ -15,7 +15,9 @@ use crate::privacy::{Budget, NeighboringRelation, NoiseSeed, PrivacyUnit};
 use crate::query::WorkloadSource;
 use crate::settings::{self, Form, parameter_words, settings, split};
 use crate::survey::Emission;
-use crate::synthesis::{Existing, PrivateSource, PublicFile, PublicTable, SchemaSource};
+use crate::synthesis::{
+    DEFAULT_ENGINE, Existing, PrivateSource, PublicFile, PublicTable, QueriedTable, SchemaSource,
+};
 
 /// The share of the budget that measures errors when none is specified.
 const ERROR_SHARE: f64 = 0.05;
@@ -45,6 +47,12 @@ settings! {
     pub struct Job {
         /// The private table: CSV, plain or gzip; - is standard input; or what count and merge have counted of it.
         private: PrivateSource = PrivateSource::default(), Tables, Form::File, "FILE";
+        /// The private table where another program reads it: a query in SQL, or the place of a table; instead of --private.
+        ///
+        /// It is counted there, and never held: `docs/guide/large-tables.md`. Not with `--compress`.
+        private_table: Option<String> = None, Tables, Form::Text, "SQL|PLACE";
+        /// The program that counts --private-table, and its arguments.
+        engine: String = DEFAULT_ENGINE.to_owned(), Tables, Form::Text, "COMMAND";
         /// A public table; the ledger calls it NAME [default: its file name]; repeatable.
         ///
         /// The name is by default the file's without `.csv` and `.gz`; it appears in ledger and report.
@@ -355,11 +363,23 @@ impl Job {
     /// The job with what follows from its settings.
     pub(super) fn resolve(&self) -> Result<ResolvedJob<'_>> {
         let entry = self.entry()?;
+        let private = self.source()?;
         let workload = WorkloadSource { name: self.workload.clone(), max_cells: self.max_cells };
         workload.check()?;
         let (budget, unit) = (self.budget()?, self.privacy_unit()?);
         let error_share = self.share_of_errors(budget);
-        Ok(ResolvedJob { job: self, entry, budget, unit, workload, error_share })
+        Ok(ResolvedJob { job: self, private, entry, budget, unit, workload, error_share })
+    }
+
+    /// The private table, wherever it is.
+    fn source(&self) -> Result<PrivateSource> {
+        let Some(table) = &self.private_table else { return Ok(self.private.clone()) };
+        if self.private.file().is_none_or(|file| !file.as_os_str().is_empty()) {
+            let (first, second) = ("private table", "private table elsewhere");
+            return Err(Contradiction::Together { first, second, why: "a run has one" }.into());
+        }
+        let (table, engine) = (table.clone(), self.engine.clone());
+        Ok(PrivateSource::Queried(QueriedTable { table, engine }))
     }
 
     /// The share of the budget that measures errors, if they are measured. Without weights, the private records do not show how
@@ -375,6 +395,7 @@ impl Job {
 #[derive(Debug)]
 pub(super) struct ResolvedJob<'j> {
     job: &'j Job,
+    private: PrivateSource,
     pub(super) entry: &'static Entry,
     /// `None`: nothing may be spent.
     pub(super) budget: Option<Budget>,
@@ -395,6 +416,11 @@ impl Deref for ResolvedJob<'_> {
 }
 
 impl ResolvedJob<'_> {
+    /// The private table.
+    pub(super) fn private(&self) -> &PrivateSource {
+        &self.private
+    }
+
     /// As [`Job::check`].
     pub(super) fn check(&self) -> Result<Box<dyn Mechanism>> {
         let mechanism = self.entry.build(&self.parameters)?;
@@ -413,7 +439,7 @@ impl ResolvedJob<'_> {
 
     /// Whether the records of the private table are not held.
     pub(super) fn is_counted(&self) -> bool {
-        self.counted || self.private.is_counts()
+        self.counted || self.private().is_counts()
     }
 
     /// Refuses what needs the records of a table that is only counted.
@@ -427,7 +453,7 @@ impl ResolvedJob<'_> {
                 Contradiction::Together { first: "counting", second: "merging", why }.into()
             );
         }
-        if self.private.is_counts() { Ok(()) } else { check_counted(&self.unit) }
+        if self.private().is_counts() { Ok(()) } else { check_counted(&self.unit) }
     }
 
     /// Number of records to draw, if it was given.

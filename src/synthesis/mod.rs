@@ -6,6 +6,7 @@ mod compressed;
 mod counting;
 mod described;
 mod drawn;
+mod engine;
 mod files;
 mod job;
 mod linked;
@@ -28,6 +29,7 @@ use crate::report::Report;
 use claims::Claims;
 pub use counting::{CountJob, merge_counts};
 use drawn::Drawn;
+pub use engine::{DEFAULT_ENGINE, QueriedTable};
 use files::check_outputs;
 pub use files::{
     Existing, NamedFile, ReservedOutputs, check_files, check_public_files, is_same_file,

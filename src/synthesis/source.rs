@@ -15,6 +15,7 @@ use crate::domain::Schema;
 use crate::error::{Error, Result};
 use crate::observe::Checks;
 use crate::privacy::{PrivacyUnit, PrivateTable};
+use crate::synthesis::QueriedTable;
 
 /// The private table of a job.
 #[derive(Clone, Debug)]
@@ -29,6 +30,8 @@ pub enum PrivateSource {
         /// caller chooses it, and it must not depend on the records.
         label: String,
     },
+    /// A table that another program counts.
+    Queried(QueriedTable),
     /// What was counted of a table, and not written to a file.
     Counts {
         /// The counts.
@@ -157,7 +160,7 @@ impl PrivateSource {
         let table = match self {
             Self::File(path) => return read_private_csv(path, schema, unit),
             Self::Sealed { table, .. } => table,
-            Self::Counts { .. } => {
+            Self::Counts { .. } | Self::Queried(_) => {
                 let (found, expected) = ("counts", "records");
                 return Err(Error::invalid_specification("private table", found, expected));
             }
@@ -179,16 +182,19 @@ impl PrivateSource {
     }
 
     /// Whether only counts are there, and no records.
-    pub(super) fn is_counts(&self) -> bool {
+    pub fn is_counts(&self) -> bool {
         match self {
             Self::File(path) => CountedParts::is_file(path),
             Self::Sealed { .. } => false,
-            Self::Counts { .. } => true,
+            Self::Counts { .. } | Self::Queried(_) => true,
         }
     }
 
-    /// The counts of the private table by a plan; a table in memory itself, which needs no counting.
-    pub(super) fn counted(
+    /// The counts of the private table by a plan, sealed; a table in memory itself, which needs no counting.
+    ///
+    /// # Errors
+    /// As [`count_private_file`], and as [`sealed`](Self::sealed); a program that fails to count.
+    pub fn counted(
         &self,
         unit: &PrivacyUnit,
         plan: &CountPlan,
@@ -197,6 +203,10 @@ impl PrivateSource {
         match self {
             Self::File(path) => count_private_file(path, plan, unit, checks),
             Self::Sealed { .. } => self.sealed(unit, plan.schema()),
+            Self::Queried(table) => {
+                let counts = table.count(plan, unit)?.table_for(plan, unit, "the counted table")?;
+                Ok(PrivateTable::of_counts(counts, unit.clone())?)
+            }
             Self::Counts { counts, .. } => {
                 let counts =
                     counts.as_ref().clone().table_for(plan, unit, "the counts in memory")?;
@@ -211,6 +221,8 @@ impl PrivateSource {
     pub(super) fn label(&self) -> Result<String> {
         let path = match self {
             Self::File(path) => path,
+            // What it reads may change unseen, as the guide says.
+            Self::Queried(table) => return Ok(format!("query {}", table.query())),
             Self::Sealed { label, .. } | Self::Counts { label, .. } if label.is_empty() => {
                 let expected = "a label, as the table in memory has no file name: a resumed run knows its table by it";
                 return Err(Error::invalid_parameter(

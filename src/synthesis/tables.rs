@@ -156,9 +156,9 @@ impl Tables {
         let private = if job.is_counted() {
             let plan = tables.plan(mechanism, for_errors)?;
             let checks = SharedObserver::new(observer);
-            job.private.counted(&job.unit, &plan, &checks)?
+            job.private().counted(&job.unit, &plan, &checks)?
         } else {
-            job.private.sealed(&job.unit, &of_files)?
+            job.private().sealed(&job.unit, &of_files)?
         };
         Ok((tables, private))
     }

@@ -180,6 +180,12 @@ impl Trust {
         })
     }
 
+    /// The marginals of the private table that [`run`](Self::run) asks for: nothing else of it is needed.
+    pub fn counts(&self, public: &[PublicData], workload: &Workload) -> Vec<Clique> {
+        let own = workload.weighted_cliques().iter().map(|one| one.clique.clone());
+        own.chain(public.iter().flat_map(one_and_two_way)).chain([Clique::default()]).collect()
+    }
+
     /// Refuses parameters out of range. [`run`](Self::run) does so too.
     ///
     /// # Errors

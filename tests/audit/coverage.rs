@@ -76,6 +76,19 @@ const SETTINGS: &[(&str, Rows)] = &[
             KILLED,
         ),
     ),
+    (
+        "private-table",
+        audited(
+            "--counted",
+            "synth --private-table people --engine ./engine",
+            &["counts-of-a-failed-engine", "engine-told-no-units", "counts-of-other-units"],
+            KILLED,
+        ),
+    ),
+    (
+        "engine",
+        Rows::None("the operator's own program, which reads the table and returns counts (parts)"),
+    ),
     ("public", Rows::None("public rows; that they are not the private ones is checked (jobs)")),
     ("schema", Rows::None("the schema is public")),
     ("workload", SIZE),
@@ -228,6 +241,16 @@ const FLAGS: &[(&str, Rows)] = &[
         audited("answer hdmm", "answer --counted", &["counted-for-another-unit"], COMMANDS),
     ),
     (
+        "answer --private-table",
+        audited(
+            "--counted",
+            "answer --private-table people --engine ./engine",
+            &["counts-of-a-failed-engine", "engine-told-no-units"],
+            COMMANDS,
+        ),
+    ),
+    ("answer --engine", Rows::None("the operator's own program, as of synth")),
+    (
         "answer --keep",
         audited("--keep hash", "answer --keep hash", &["hashed-units-of-one-more"], COMMANDS),
     ),
@@ -308,6 +331,16 @@ const FLAGS: &[(&str, Rows)] = &[
     ("trust --rows", Rows::None("rows of public tables")),
     ("trust --confidence", OUTPUT),
     ("trust --worst", OUTPUT),
+    (
+        "trust --private-table",
+        audited(
+            "--counted",
+            "trust --private-table people --engine ./engine",
+            &["counts-of-a-failed-engine", "engine-told-no-units"],
+            COMMANDS,
+        ),
+    ),
+    ("trust --engine", Rows::None("the operator's own program, as of synth")),
     (
         "trust --keep",
         audited("--keep hash", "trust --keep hash", &["hashed-units-of-one-more"], COMMANDS),

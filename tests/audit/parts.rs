@@ -5,11 +5,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jointly::data::{CountPlan, CountedParts, Projectable, read_csv};
+use jointly::data::{CountPlan, CountRequest, CountedParts, Keep, Projectable, Units, read_csv};
 use jointly::domain::Clique;
 use jointly::observe::{Silent, Unstoppable};
 use jointly::synthesis::{CountJob, Existing, PrivateSource, merge_counts};
-use jointly::{Job, Schema};
+use jointly::{Job, NeighboringRelation, Schema};
 
 const SCHEMA: &str = r#"{"job": 4, "sex": 2, "age": 3}"#;
 const NAMES: [&str; 3] = ["east", "north", "west"];
@@ -85,6 +85,64 @@ fn a_run_on_counts_pays_and_gives_what_a_run_on_the_records_does() {
         assert_eq!(done.release.ledger, held.release.ledger);
         assert_eq!(done.rows, held.rows);
     }
+}
+
+/// A program that keeps what it is told, says something, and returns a file with an exit code.
+#[cfg(unix)]
+fn engine(folder: &Path, counts: &Path, code: u32) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let (place, told) = (folder.join("engine"), folder.join("told.json"));
+    let text = format!(
+        "#!/bin/sh\ncat > {}\necho the disk is full >&2\ncat {}\nexit {code}\n",
+        told.display(),
+        counts.display()
+    );
+    fs::write(&place, text).unwrap();
+    fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
+    place.display().to_string()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_that_counts_is_told_what_and_is_believed_only_if_it_succeeds() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = parts(folder.path(), None);
+    let counts = merged(folder.path(), &parts);
+    let elsewhere = |code| Job {
+        private_table: Some("SELECT * FROM people".to_owned()),
+        engine: engine(folder.path(), &counts, code),
+        ..job(folder.path(), "")
+    };
+    let counted = job(folder.path(), counts.clone()).fit(&mut Silent).unwrap();
+    let done = elsewhere(0).fit(&mut Silent).unwrap();
+    assert_eq!((done.release.ledger, done.rows), (counted.release.ledger, counted.rows));
+    let told = || {
+        let text = fs::read_to_string(folder.path().join("told.json")).unwrap();
+        CountRequest::from_json(&text).unwrap()
+    };
+    assert_eq!(told().query, "SELECT * FROM people");
+    assert_eq!(told().units, None);
+
+    let failed = elsewhere(1).fit(&mut Silent).unwrap_err().to_string();
+    assert!(failed.contains("the disk is full"), "{failed}");
+    let absent = Job { engine: "./nowhere".to_owned(), ..elsewhere(0) };
+    let absent = absent.fit(&mut Silent).unwrap_err().to_string();
+    assert!(absent.contains("engine './nowhere'"), "{absent}");
+    let two = Job { private: counts.clone().into(), ..elsewhere(0) };
+    let two = two.fit(&mut Silent).unwrap_err().to_string();
+    assert!(two.contains("a run has one"), "{two}");
+
+    // Of units, it is told which records count; the counts of all records are refused.
+    let households = Job {
+        neighbors: NeighboringRelation::AddRemoveOne,
+        unit: Some("h".to_owned()),
+        max_records: Some(2),
+        keep: Keep::Hash,
+        ..elsewhere(0)
+    };
+    let refused = households.fit(&mut Silent).unwrap_err().to_string();
+    assert!(refused.contains("counts of all records"), "{refused}");
+    assert_eq!(told().units, Some(Units::new("h", 2).unwrap().keeping(Keep::Hash)));
 }
 
 /// The counts of a table and of one with another record in any part differ as their marginals do.

@@ -9,7 +9,7 @@ use std::process::Output;
 
 use serde_json::Value;
 
-use crate::twins::{self, INPUTS};
+use crate::twins::{self, ENGINE, INPUTS};
 
 /// Fields, each with a command that wrote it.
 type Fields = BTreeMap<String, String>;
@@ -68,7 +68,9 @@ fn add(command: &str, folder: &Path, output: &Output, fields: &mut Fields) {
         for entry in fs::read_dir(place).into_iter().flatten() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            // Exact counts are as private as the records, and no release (parts).
             let is_input = INPUTS.iter().any(|(input, _)| *input == name)
+                || [ENGINE, "own.counts"].contains(&&*name)
                 || name.starts_with("private.")
                 || name.starts_with("earlier.");
             if path.is_file() && !is_input {
@@ -97,17 +99,18 @@ fn written() -> Fields {
     let mut fields = Fields::new();
     for (relation, rows) in relations {
         for command in twins::commands(relation) {
-            let program = command.split(' ').next().unwrap();
             // What each mechanism writes is the same under all relations.
             if relation != relations[0].0 && command.contains("--rows 20") {
                 continue;
             }
-            let of_json =
-                if ["trust", "mixture-error"].contains(&program) { " --json" } else { "" };
             let in_json: Vec<String> = command
                 .split(" && ")
                 .map(|command| {
-                    let seed = if command.contains("--seed") { "" } else { " --seed 1" };
+                    let program = command.split(' ').next().unwrap();
+                    let of_json =
+                        if ["trust", "mixture-error"].contains(&program) { " --json" } else { "" };
+                    let is_seeded = command.contains("--seed") || program == "count";
+                    let seed = if is_seeded { "" } else { " --seed 1" };
                     format!("{command}{of_json}{seed} --log-format json")
                 })
                 .collect();

@@ -57,6 +57,9 @@ pub(crate) const INPUTS: [(&str, &str); 10] = [
     ("part.csv", "b\n0\n2\n2\n1\n"),
 ];
 
+/// The program that counts, in the same folder.
+pub(crate) const ENGINE: &str = "engine";
+
 /// What an observer sees of a run, without numbers and names.
 #[derive(Debug, PartialEq, Eq)]
 struct Form {
@@ -100,6 +103,15 @@ fn write_parquet(folder: &Path) {
     write_csv_file(&folder.join("private.parquet"), &table, &schema, Labels::Codes, 1).unwrap();
 }
 
+/// A program that counts whatever it is asked to: it returns what was counted before.
+#[cfg(unix)]
+fn write_engine(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let place = folder.join(ENGINE);
+    fs::write(&place, "#!/bin/sh\nexec cat own.counts\n").unwrap();
+    fs::set_permissions(place, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
 /// Runs commands in a new folder, one after another with `&&` between them, each of which finds the files of those before.
 /// Shows the folder and the output of the last.
 pub(crate) fn ran<T>(private: &str, commands: &str, seen: impl FnOnce(&Path, &Output) -> T) -> T {
@@ -109,6 +121,8 @@ pub(crate) fn ran<T>(private: &str, commands: &str, seen: impl FnOnce(&Path, &Ou
         write(name, text);
     }
     write("private.csv", private);
+    #[cfg(unix)]
+    write_engine(folder.path());
     #[cfg(feature = "parquet")]
     if !private.starts_with('h') {
         write_parquet(folder.path());
@@ -231,6 +245,30 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
     commands.push(answer.clone());
     commands.push(format!("trust {all} {more}"));
     commands.push(format!("trust {all} {} --public part.csv", more.replace("2-way", "1-way")));
+    if cfg!(unix) {
+        let units = if is_of_units {
+            relation.replace("--neighbors add-remove-one", "") + " --keep hash"
+        } else {
+            String::new()
+        };
+        let keep = if is_of_units { "--keep hash" } else { "" };
+        let count =
+            format!("count --part private.csv --schema schema.json {units} --out own.counts");
+        let counted = |command: &str| command.replace("private.csv", "own.counts") + " " + keep;
+        commands.push(format!("{count} {aim} && {}", counted(&synth)));
+        let elsewhere = |command: &str| {
+            let there = "--private-table people --engine ./engine";
+            counted(&command.replace("--private private.csv", there))
+        };
+        commands.push(format!("{count} {aim} && {}", elsewhere(&synth)));
+        commands.push(format!("{count} {aim} && {} --checkpoint state", elsewhere(&synth)));
+        let pairs = format!("{count} --workload all-2-way");
+        commands.push(format!("{pairs} --mechanism hdmm && {}", elsewhere(&answer)));
+        commands.push(format!(
+            "{pairs} --mechanism aim && {}",
+            elsewhere(&format!("trust {all} {more}"))
+        ));
+    }
     if is_of_units {
         commands.push(format!("{synth} --unit-columns a"));
         commands.push(format!("{synth} --keep hash"));

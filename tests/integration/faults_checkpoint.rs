@@ -279,8 +279,13 @@ fn every_option_killed_a_few_times_ends_as_an_undisturbed_run() {
         "{} {aim} --neighbors add-remove-one --unit h --max-records 3",
         SYNTH.replace("private.csv", "units.csv")
     );
+    // A program that counts: it returns what was counted before.
+    bench.write("engine", "#!/bin/sh\nexec cat all.counts\n");
+    assert!(Command::new("chmod").arg("755").arg(bench.path("engine")).status().unwrap().success());
+    let elsewhere = "--private-table people --engine ./engine";
     let commands = [
         format!("{SYNTH} {aim} --counted"),
+        format!("{} {aim}", SYNTH.replace("--private private.csv", elsewhere)),
         SYNTH.replace("private.csv", "all.counts") + " " + aim,
         format!("{SYNTH} {aim} --neighbors add-remove-one --error-share 0.1"),
         format!("{SYNTH} {aim} --ledger-from first.json"),

@@ -1,16 +1,38 @@
-//! Files as tables of a session.
+//! Files as tables of a session, by their places.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-use datafusion::common::{Result, exec_err};
+use datafusion::common::{Result, TableReference, exec_err};
 use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionContext};
+
+/// Makes each table of a query that the session does not know a file or a folder: a query names it by its place, as in
+/// `SELECT * FROM 'people.parquet'`.
+///
+/// # Errors
+/// A text that is no query; as [`register`].
+pub async fn register_named(context: &SessionContext, query: &str) -> Result<()> {
+    let state = context.state();
+    let dialect = state.config().options().sql_parser.dialect;
+    let statement = state.sql_to_statement(query, &dialect)?;
+    for table in state.resolve_table_references(&statement)? {
+        if !context.table_exist(table.clone())? {
+            let place = table.table().to_owned();
+            register(context, table, &place).await?;
+        }
+    }
+    Ok(())
+}
 
 /// Makes a file or a folder a table: Parquet, or CSV in UTF-8 with commas and a header, whose empty cells are missing values. `place` is a path, or a URL of an object store that the session knows.
 ///
 /// # Errors
 /// A name that is neither `.parquet`, `.csv` nor `.csv.gz`, or a file that cannot be read.
-pub async fn register(context: &SessionContext, name: &str, place: &str) -> Result<()> {
+pub async fn register(
+    context: &SessionContext,
+    name: impl Into<TableReference>,
+    place: &str,
+) -> Result<()> {
     match kind(place) {
         Some(Kind::Parquet) => {
             context.register_parquet(name, place, ParquetReadOptions::default()).await
@@ -28,7 +50,9 @@ pub async fn register(context: &SessionContext, name: &str, place: &str) -> Resu
             context.register_csv(name, place, options).await
         }
         None => {
-            exec_err!("{place} is neither .parquet, .csv nor .csv.gz, nor a folder of such files")
+            exec_err!(
+                "table '{place}' is neither .parquet, .csv nor .csv.gz, nor a folder of such files"
+            )
         }
     }
 }

@@ -26,9 +26,9 @@ pub(in crate::cli) struct MergeArgs {
 impl Args for CountArgs {
     fn augment_args(command: Command) -> Command {
         let defaults = serde_json::to_value(CountJob::default()).unwrap_or_default();
-        let required = ["part", "schema", "out"];
+        let required = ["schema", "out"];
         let command = settings::augment(command, CountJob::SETTINGS, &defaults, &required);
-        MechanismArgs::augment_parameters(command)
+        MechanismArgs::augment_parameters(settings::or_elsewhere(command, "part"))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

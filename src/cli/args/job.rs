@@ -8,7 +8,7 @@ use super::mechanism::MechanismArgs;
 use super::settings;
 
 /// What a command line must give: files from which and into which it runs.
-const REQUIRED: [&str; 3] = ["private", "schema", "out"];
+const REQUIRED: [&str; 2] = ["schema", "out"];
 
 /// A job, as typed.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ impl Args for JobArgs {
     fn augment_args(command: Command) -> Command {
         let defaults = serde_json::to_value(Job::default()).unwrap_or_default();
         let command = settings::augment(command, Job::SETTINGS, &defaults, &REQUIRED);
-        MechanismArgs::augment_parameters(command)
+        MechanismArgs::augment_parameters(settings::or_elsewhere(command, "private"))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

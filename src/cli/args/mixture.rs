@@ -6,7 +6,7 @@ use clap::Args;
 use jointly::mixture_error::ScoredCells;
 use jointly::privacy::NeighboringRelation;
 
-use super::{KeepArgs, SpendArgs, WorkloadArgs, named};
+use super::{KeepArgs, PrivateArgs, SpendArgs, WorkloadArgs, named};
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct MixtureErrorArgs {
@@ -53,9 +53,8 @@ pub(in crate::cli) struct MixtureErrorArgs {
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct TrustArgs {
-    /// The private table: CSV, plain or gzip; - is standard input
-    #[arg(long, value_name = "FILE")]
-    pub(in crate::cli) private: PathBuf,
+    #[command(flatten)]
+    pub(in crate::cli) private: PrivateArgs,
     /// A public table; the output calls it NAME [default: its file name]; repeatable
     #[arg(long, value_name = "[NAME=]FILE", required = true)]
     pub(in crate::cli) public: Vec<String>,

@@ -5,6 +5,7 @@ mod file;
 mod misfits;
 mod parts;
 mod plan;
+mod request;
 mod state;
 mod table;
 #[cfg(feature = "arrow")]
@@ -14,6 +15,7 @@ use std::ops::Range;
 
 pub use parts::CountedParts;
 pub use plan::{CountPlan, MAX_PLAN_CELLS};
+pub use request::CountRequest;
 pub use table::CountedTable;
 
 use crate::data::Dataset;

@@ -77,7 +77,7 @@ struct Head<'a> {
 /// Units in a file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct StoredUnits {
+pub(super) struct StoredUnits {
     column: String,
     max_records: u32,
     keep: Keep,
@@ -86,13 +86,13 @@ struct StoredUnits {
 }
 
 impl StoredUnits {
-    fn new(units: &Units) -> Self {
+    pub(super) fn new(units: &Units) -> Self {
         let columns = units.agree().map(<[String]>::to_vec);
         let column = units.column().to_owned();
         Self { column, max_records: units.most(), keep: units.keep(), columns }
     }
 
-    fn units(self) -> Result<Units> {
+    pub(super) fn units(self) -> Result<Units> {
         let units = Units::new(self.column, self.max_records)?.keeping(self.keep);
         Ok(if let Some(columns) = self.columns { units.linked(columns)? } else { units })
     }
@@ -224,6 +224,19 @@ impl CountedParts {
             let expected = "a file: exact counts of private records go nowhere else";
             return Err(Error::invalid_specification(place, found, expected));
         }
+        let bytes = self.to_bytes()?;
+        write_privately(path, |file| {
+            let failed = |source| Error::Io { action: "write", path: path.into(), source };
+            file.write_all(&bytes).map_err(failed)
+        })
+    }
+
+    /// What [`write`](Self::write) would write, for a program that takes it at once ([`CountRequest`](super::CountRequest)).
+    /// **As private as the records.**
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn to_bytes(&mut self) -> Result<Vec<u8>> {
         let plan = self.plan().to_json()?;
         let unwritten = |error: serde_json::Error| {
             Error::invalid_specification("counts", error.to_string(), "writable counts")
@@ -237,10 +250,7 @@ impl CountedParts {
         bytes.extend(self.counter.state()?);
         let digest = Sha256::digest(&bytes);
         bytes.extend(digest);
-        write_privately(path, |file| {
-            let failed = |source| Error::Io { action: "write", path: path.into(), source };
-            file.write_all(&bytes).map_err(failed)
-        })
+        Ok(bytes)
     }
 
     /// Whether a file holds counts, by its first bytes. What cannot be opened does not.
@@ -258,18 +268,25 @@ impl CountedParts {
     /// # Errors
     /// Another file, one that is cut short or damaged, or an unknown version.
     pub fn read(path: &Path) -> Result<Self> {
-        let place = path.display().to_string();
         let bytes = fs::read(path).map_err(|source| Error::Io {
             action: "read",
             path: path.into(),
             source,
         })?;
+        Self::from_bytes(&bytes, &path.display().to_string())
+    }
+
+    /// Counts from what [`to_bytes`](Self::to_bytes) returned. `place` stands for them in errors.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn from_bytes(bytes: &[u8], place: &str) -> Result<Self> {
         let refused = |found: &str| {
-            let expected = "a file of counts that this program wrote";
-            Error::invalid_specification(&place, found, expected)
+            let expected = "counts that this program wrote";
+            Error::invalid_specification(place, found, expected)
         };
         if !bytes.starts_with(EXACT_COUNTS.as_bytes()) {
-            return Err(refused("another file"));
+            return Err(refused("something else"));
         }
         let Some((content, digest)) = bytes.split_last_chunk::<DIGEST>() else {
             return Err(refused("a file that is cut short"));
@@ -288,7 +305,7 @@ impl CountedParts {
         if head.version != VERSION {
             return Err(refused(&format!("version {}", head.version)));
         }
-        let plan = CountPlan::from_json(head.plan.get(), &place)?;
+        let plan = CountPlan::from_json(head.plan.get(), place)?;
         let counter = Counter::of_state(&plan, state)?;
         let units = head.units.map(StoredUnits::units).transpose()?;
         Ok(Self { counter, parts: head.parts, all: head.all, units })

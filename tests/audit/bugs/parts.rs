@@ -58,6 +58,26 @@ pub(super) const BUGS: &[Bug] = &[
         )],
     ),
     bug(
+        "counts-of-a-failed-engine",
+        "counts of a program that failed are taken for the table's",
+        "parts::",
+        &[(
+            "synthesis/engine.rs",
+            "if !output.status.success() {",
+            "if !BUG && !output.status.success() {",
+        )],
+    ),
+    bug(
+        "engine-told-no-units",
+        "a program that counts is asked for all records of a unit",
+        "parts::",
+        &[(
+            "synthesis/engine.rs",
+            "(unit.units().cloned(), plan.clone())",
+            "(unit.units().filter(|_| !BUG).cloned(), plan.clone())",
+        )],
+    ),
+    bug(
         "record-counted-twice-in-a-part",
         "merging adds some counts twice",
         "parts::",
