@@ -12,10 +12,12 @@ use datafusion::arrow::datatypes::Int64Type;
 use datafusion::dataframe::DataFrameWriteOptions;
 use datafusion::physical_plan::displayable;
 use datafusion::prelude::{SessionConfig, SessionContext};
-use jointly::Schema;
 use jointly::data::{CountPlan, CountedTable, Keep, Projectable, Units, read_units_csv_from};
 use jointly::domain::Clique;
+use jointly::observe::Silent;
+use jointly::{Job, Schema};
 use jointly_datafusion::{Cluster, count, count_units, tables};
+use serde_json::json;
 use url::Url;
 
 const SCHEMA: &str = r#"{"columns": [
@@ -225,6 +227,42 @@ async fn rows_of_units_that_do_not_fit_are_said_even_where_they_do_not_count() {
     assert!(error.contains("no column 'home'"), "{error}");
     let error = said(&fits, &Units::new("home", 1).unwrap()).await;
     assert!(error.contains("the first rows of a unit count"), "{error}");
+}
+
+/// JAM-PGM on Parquet files through the program, and on one CSV file without it: the same records and the same ledger.
+#[tokio::test]
+async fn a_whole_run_through_the_program_is_that_on_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let text = homes(4000);
+    let place = people(folder.path(), &text).await;
+    std::fs::write(path("schema.json"), SCHEMA).unwrap();
+    let near: String = text.lines().take(900).map(|line| line.to_owned() + "\n").collect();
+    std::fs::write(path("near.csv"), near).unwrap();
+    let run = |more: serde_json::Value| {
+        let mut settings = json!({
+            "schema": path("schema.json"), "public": [format!("near={}", path("near.csv").display())],
+            "mechanism": "jam-pgm", "rounds": 6, "workload": "all-2-way", "epsilon": 1.0, "delta": 1e-9, "seed": 7,
+        });
+        settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        Job::from_settings(settings).unwrap().fit(&mut Silent).unwrap()
+    };
+    let units = json!({
+        "neighbors": "add-remove-one", "unit": "home", "max-records": 3, "keep": "hash", "unit-columns": ["Sex"],
+    });
+    for more in [json!({}), units] {
+        let with = |place: serde_json::Value| {
+            let mut all = more.clone();
+            all.as_object_mut().unwrap().extend(place.as_object().unwrap().clone());
+            run(all)
+        };
+        let engine = format!("{} count", env!("CARGO_BIN_EXE_jointly-datafusion"));
+        let query = format!("SELECT \"Sex\", job, home, age FROM '{place}' WHERE age >= 0");
+        let there = with(json!({"private-table": query, "engine": engine}));
+        let held = with(json!({"private": path("homes.csv")}));
+        assert_eq!(there.release.ledger, held.release.ledger);
+        assert_eq!((there.rows, there.units), (held.rows, held.units));
+    }
 }
 
 /// A worker in a process of its own, which ends with this value.
