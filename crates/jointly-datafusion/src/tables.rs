@@ -73,10 +73,11 @@ fn kind(place: &str) -> Option<Kind> {
             _ => None,
         }
     };
-    if !Path::new(place).is_dir() {
+    let folder = Path::new(place.strip_prefix("file://").unwrap_or(place));
+    if !folder.is_dir() {
         return of_name(place.trim_end_matches('/'));
     }
-    let names = std::fs::read_dir(place)
+    let names = std::fs::read_dir(folder)
         .ok()?
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut names: Vec<String> = names.collect();
