@@ -225,7 +225,7 @@ fn counts_that_are_not_the_table_are_refused_by_name() {
     assert!(!bench.path("new.csv.ledger.json").exists());
     bench.fail(&format!("{synth} --private all.counts --compress 0.1"), 2, "cannot go with");
     let units = "--unit d --max-records 2 --neighbors add-remove-one";
-    bench.fail(&format!("{synth} --private all.counts {units}"), 2, "cannot go with");
+    bench.fail(&format!("{synth} --private all.counts {units}"), 3, "counts of all records");
 }
 
 #[test]
