@@ -153,6 +153,7 @@ fn with_flags(error: Error) -> Error {
         Error::Output { name, path, fault } => {
             let fault = match fault {
                 OutputFault::IsFileOf(other) => OutputFault::IsFileOf(typed(other)),
+                OutputFault::AmongFilesOf(other) => OutputFault::AmongFilesOf(typed(other)),
                 OutputFault::IsStandardOutputOf(other) => {
                     OutputFault::IsStandardOutputOf(typed(other))
                 }

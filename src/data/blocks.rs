@@ -119,8 +119,8 @@ impl<'s, R: Read> RowBlocks<'s, R> {
     ) -> Result<usize> {
         let mut appended = 0;
         while appended < most {
-            let before = self.table.row();
             let Some((arrays, rows)) = self.table.slice(most - appended)? else { break };
+            let before = self.table.row() - rows as u64;
             let own = self.layout.positions().map(|position| &arrays[position]);
             let unfit = self.arrays.code(own, rows);
             for (row, misfit) in &unfit {

@@ -23,6 +23,7 @@ mod output_lock;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod partial;
+mod places;
 mod private;
 mod public;
 mod published;
@@ -57,6 +58,7 @@ pub use numbers::{MISSING_NUMBERS, read_public_numbers, read_public_numbers_from
 pub use numeric_columns::{NumericColumn, NumericColumns};
 pub(crate) use output_lock::OutputLock;
 pub use partial::PartialTable;
+pub(crate) use places::{known_files_of, would_be_read};
 pub(crate) use private::check_counted;
 #[cfg(feature = "arrow")]
 pub use private::{count_private_arrow_sides, read_private_arrow};

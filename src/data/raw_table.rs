@@ -1,14 +1,15 @@
-//! Rows of text, plain or gzip, with the lines on which they start.
+//! Rows of text, plain or gzip, with the lines on which they start; or of record batches. A table may be in several files.
+
+mod source;
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
-use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+use std::io::{self, Chain, Cursor, Read};
 use std::path::Path;
 use std::rc::Rc;
 
 use csv::{ByteRecord, Trim};
-use flate2::bufread::MultiGzDecoder;
 
 #[cfg(feature = "arrow")]
 use arrow_array::ArrayRef;
@@ -17,18 +18,17 @@ use arrow_array::ArrayRef;
 use crate::data::arrow::{ArrowRows, check_readable};
 #[cfg(feature = "parquet")]
 use crate::data::parquet;
+use crate::data::places::files_of;
 use crate::data::standard_input::{Input, name_of};
-use crate::data::transcode::Utf8Reader;
-use crate::domain::{Encoding, TableFormat};
+use crate::domain::TableFormat;
 use crate::error::{Error, Result};
 use jointly_privacy::files::encoding;
+use source::BUFFER;
+pub(super) use source::Source;
 
 /// What a cell in another encoding should be.
 pub(super) const DECODABLE: &str =
     "text in UTF-8, or in UTF-16 with a byte-order mark (or is the table in latin-1?)";
-
-/// Bytes read at a time.
-const BUFFER: usize = 1 << 17;
 
 /// Longest row read, in bytes.
 const LONGEST_ROW: usize = 16 << 20;
@@ -113,7 +113,12 @@ pub(super) struct RawTable<R> {
     /// The first row, where it is no header and has not been returned.
     first: Option<ByteRecord>,
     delimiter: char,
+    /// Opens the next file of the table; `None` if this one is the last.
+    further: Option<Further<R>>,
 }
+
+/// Opens the files that follow, one after another.
+type Further<R> = Box<dyn FnMut() -> Result<Option<RawTable<R>>>>;
 
 /// Where the rows come from.
 enum Rows<R> {
@@ -130,11 +135,26 @@ enum Rows<R> {
 }
 
 impl RawTable<Opened> {
-    /// Opens a file, CSV or Parquet (detected by content). `missing`: the text of a null in Parquet.
+    /// Opens a file, CSV or Parquet (detected by content), or those of a folder or a pattern, one after another. `missing`: the
+    /// text of a null in Parquet.
     ///
     /// # Errors
-    /// As [`RawTable::open`]; a Parquet file, where this program was built without it.
+    /// As [`RawTable::open`]; a Parquet file, where this program was built without it; a place without files.
     pub(super) fn of_file(path: &Path, format: &TableFormat, missing: &str) -> Result<Self> {
+        let mut files = files_of(path)?.into_iter();
+        let mut table = Self::of_one(&files.next().unwrap_or_default(), format, missing)?;
+        if files.len() > 0 {
+            let (format, missing) = (format.clone(), missing.to_owned());
+            let open = move || {
+                let file = files.next();
+                file.map(|file| Self::of_one(&file, &format, &missing)).transpose()
+            };
+            table.further = Some(Box::new(open));
+        }
+        Ok(table)
+    }
+
+    fn of_one(path: &Path, format: &TableFormat, missing: &str) -> Result<Self> {
         let name = name_of(path);
         match open(path)? {
             Opening::Text(source) => Self::open(source, &name, format),
@@ -159,6 +179,7 @@ impl RawTable<Opened> {
 /// # Errors
 /// An empty or unreadable file.
 pub(super) fn columns_of(path: &Path, format: &TableFormat) -> Result<usize> {
+    let path = &files_of(path)?.swap_remove(0);
     match open(path)? {
         Opening::Text(source) => {
             let name = name_of(path);
@@ -176,10 +197,7 @@ impl<R: Read> RawTable<R> {
     /// A column name twice.
     pub(super) fn of_rows(name: &str, rows: ArrowRows) -> Result<Self> {
         let header = rows.names().clone();
-        let (positions, first) = (HashMap::new(), None);
-        let rows = Rows::Batches(Box::new(rows));
-        Self { name: name.into(), rows, header: header.clone(), positions, first, delimiter: ',' }
-            .with_header(header)
+        Self::with_rows(name, Rows::Batches(Box::new(rows)), ',').with_header(header)
     }
 }
 
@@ -201,6 +219,11 @@ impl<R: Read> RawTable<R> {
             }
         }
         table.with_header(header)
+    }
+
+    fn with_rows(name: &str, rows: Rows<R>, delimiter: char) -> Self {
+        let (name, header, positions) = (name.to_owned(), ByteRecord::new(), HashMap::new());
+        Self { name, rows, header, positions, first: None, delimiter, further: None }
     }
 
     fn with_header(mut self, header: ByteRecord) -> Result<Self> {
@@ -232,10 +255,8 @@ impl<R: Read> RawTable<R> {
         builder.trim(if format.trim { Trim::All } else { Trim::None });
         let reader =
             builder.has_headers(false).flexible(true).buffer_capacity(BUFFER).from_reader(source);
-        let (header, positions) = (ByteRecord::new(), HashMap::new());
-        let (first, delimiter) = (None, format.delimiter);
         let rows = Rows::Lines { reader: Box::new(reader), crlf, left };
-        let mut table = Self { name: name.into(), rows, header, positions, first, delimiter };
+        let mut table = Self::with_rows(name, rows, format.delimiter);
         let mut header = ByteRecord::new();
         let is_there = table.read(&mut header)?;
         if let Some(found) = header.get(0).and_then(encoding) {
@@ -257,10 +278,14 @@ impl<R: Read> RawTable<R> {
     /// # Errors
     /// A row whose length differs from the header's, or an unreadable source.
     pub(super) fn next(&mut self, record: &mut ByteRecord) -> Result<bool> {
-        match self.first.take() {
-            Some(first) => *record = first,
-            None if !self.read(record)? => return Ok(false),
-            None => {}
+        loop {
+            match self.first.take() {
+                Some(first) => *record = first,
+                None if self.read(record)? => {}
+                None if self.is_continued()? => continue,
+                None => return Ok(false),
+            }
+            break;
         }
         if record.len() == self.header.len() {
             return Ok(true);
@@ -273,6 +298,27 @@ impl<R: Read> RawTable<R> {
             _ = write!(expected, " (cells are separated by {:?})", self.delimiter);
         }
         Err(self.record_error(record, found, &expected))
+    }
+
+    /// Goes on with the next file, if there is one.
+    ///
+    /// # Errors
+    /// A file that cannot be opened, of another form, or with other columns.
+    fn is_continued(&mut self) -> Result<bool> {
+        let Some(further) = &mut self.further else { return Ok(false) };
+        let Some(next) = further()? else { return Ok(false) };
+        if next.has_rows() != self.has_rows() {
+            let found = "a table of another form";
+            let expected = "CSV or Parquet alone, as the files before it";
+            return Err(Error::invalid_specification(next.name, found, expected));
+        }
+        if next.header != self.header {
+            return Err(
+                next.header_error(next.names(), &format!("{}, as in {}", self.names(), self.name))
+            );
+        }
+        (self.name, self.rows, self.first) = (next.name, next.rows, next.first);
+        Ok(true)
     }
 
     fn read(&mut self, record: &mut ByteRecord) -> Result<bool> {
@@ -301,9 +347,14 @@ impl<R: Read> RawTable<R> {
     /// The readable columns of the next rows of record batches, as [`ArrowRows::slice`]; `None` at the end, and of text.
     #[cfg(feature = "arrow")]
     pub(super) fn slice(&mut self, most: usize) -> Result<Option<(Vec<ArrayRef>, usize)>> {
-        match &mut self.rows {
-            Rows::Lines { .. } => Ok(None),
-            Rows::Batches(rows) => rows.slice(most),
+        loop {
+            let Rows::Batches(rows) = &mut self.rows else { return Ok(None) };
+            if let Some(slice) = rows.slice(most)? {
+                return Ok(Some(slice));
+            }
+            if !self.is_continued()? {
+                return Ok(None);
+            }
         }
     }
 
@@ -415,78 +466,5 @@ impl<R: Read> RawTable<R> {
             _ => "",
         };
         format!("columns {}{hint}", names.join(", "))
-    }
-}
-
-/// Bytes of a plain or gzip source, in UTF-8; adds a line end to a last line without one.
-pub(super) struct Source<R> {
-    bytes: Bytes<R>,
-    last: u8,
-    /// Whether the first line ends in CR LF; `None` until it has ended.
-    first_end: Option<bool>,
-    crlf: Rc<Cell<bool>>,
-    left: Rc<Cell<usize>>,
-}
-
-enum Bytes<R> {
-    Plain(Utf8Reader<BufReader<R>>),
-    Gzip(Utf8Reader<BufReader<MultiGzDecoder<BufReader<R>>>>),
-}
-
-impl<R: Read> Source<R> {
-    /// Opens a source and detects its form by content; `crlf` is set when the first line ends in CR LF.
-    ///
-    /// Reading fails after `left` bytes, which is reset for each row, so that an unclosed quote does not fill the
-    /// memory.
-    pub(super) fn open(
-        source: R,
-        encoding: Encoding,
-        crlf: Rc<Cell<bool>>,
-        left: Rc<Cell<usize>>,
-    ) -> io::Result<Self> {
-        let mut buffered = BufReader::with_capacity(BUFFER, source);
-        let gzip = buffered.fill_buf()?.starts_with(&[0x1f, 0x8b]);
-        let bytes = if gzip {
-            let buffered = BufReader::with_capacity(BUFFER, MultiGzDecoder::new(buffered));
-            Bytes::Gzip(Utf8Reader::open(buffered, encoding).map_err(damaged)?)
-        } else {
-            Bytes::Plain(Utf8Reader::open(buffered, encoding)?)
-        };
-        Ok(Self { bytes, last: b'\n', first_end: None, crlf, left })
-    }
-}
-
-/// The error of gzip data that cannot be unpacked.
-#[expect(clippy::needless_pass_by_value, reason = "an argument of `map_err`")]
-fn damaged(error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("the gzip data are cut short or damaged ({error})"))
-}
-
-impl<R: Read> Read for Source<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.left.get() == 0 {
-            return Err(io::Error::from(io::ErrorKind::InvalidData));
-        }
-        let read = match &mut self.bytes {
-            Bytes::Plain(source) => source.read(buffer)?,
-            Bytes::Gzip(source) => source.read(buffer).map_err(damaged)?,
-        };
-        if read == 0 && !matches!(self.last, b'\n' | b'\r') && !buffer.is_empty() {
-            self.last = if self.crlf.get() { b'\r' } else { b'\n' };
-            buffer[0] = self.last;
-            return Ok(1);
-        }
-        if self.first_end.is_none()
-            && let Some(end) = buffer[..read].iter().position(|byte| *byte == b'\n')
-        {
-            let before = if end == 0 { self.last } else { buffer[end - 1] };
-            self.first_end = Some(before == b'\r');
-            self.crlf.set(before == b'\r');
-        }
-        if let Some(last) = buffer[..read].last() {
-            self.last = *last;
-        }
-        self.left.set(self.left.get().saturating_sub(read));
-        Ok(read)
     }
 }

@@ -17,6 +17,9 @@ pub enum OutputFault {
     /// It is an input or another output, of this name.
     #[error(" is the file of {0}, expected another file")]
     IsFileOf(&'static str),
+    /// It would be one of the files of this input, which is a folder or a pattern.
+    #[error(" would be one of the files of {0}, expected a file elsewhere")]
+    AmongFilesOf(&'static str),
     /// It exists, and nobody asked to replace it.
     #[error(" exists already, expected a new file")]
     Exists,

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::data::{Destination, Keep, OutputLock, is_standard_input};
+use crate::data::{
+    Destination, Keep, OutputLock, is_standard_input, known_files_of, would_be_read,
+};
 use crate::error::{Contradiction, DestinationFault, Error, OutputFault, Result};
 use crate::mechanism::PublicTables;
 use crate::privacy::Checkpoint;
@@ -84,8 +86,8 @@ pub(super) fn check_outputs(
         return Err(Contradiction::Together { first, second, why }.into());
     }
     for (name, path) in inputs.iter().filter(|(_, path)| !is_standard_input(path)) {
-        if let Ok(path) = fs::canonicalize(path) {
-            taken.push((name, path));
+        for file in known_files_of(path) {
+            taken.extend(fs::canonicalize(file).ok().map(|file| (*name, file)));
         }
     }
     for (name, path) in outputs {
@@ -99,6 +101,9 @@ pub(super) fn check_outputs(
                 _ => OutputFault::IsFileOf(other),
             }));
         }
+        if let Some((other, _)) = inputs.iter().find(|(_, input)| would_be_read(input, &place)) {
+            return Err(refused(OutputFault::AmongFilesOf(other)));
+        }
         if let Destination::File { file, .. } = &destination
             && file.exists()
             && !may_replace(file)
@@ -110,7 +115,7 @@ pub(super) fn check_outputs(
     Ok(())
 }
 
-/// Refuses a public table that is the file of the private one, by whatever path.
+/// Refuses a public table that is the file of the private one, by whatever path, or has a file of it.
 ///
 /// # Errors
 /// Two paths of one file.
@@ -118,8 +123,10 @@ pub fn check_public_files<'a>(
     private: &Path,
     public: impl IntoIterator<Item = &'a Path>,
 ) -> Result<()> {
+    let private = known_files_of(private);
     for path in public {
-        if is_same_file(private, path) {
+        let own = known_files_of(path);
+        if own.iter().any(|file| private.iter().any(|other| is_same_file(other, file))) {
             let path = path.to_path_buf();
             return Err(Contradiction::PrivateAsPublic { path }.into());
         }

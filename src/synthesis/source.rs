@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data::{
     CountPlan, CountedParts, Dataset, Keep, Units, UnitsOfSchema, count_private_file,
-    read_private_csv, read_public_csv, read_public_units_csv,
+    known_files_of, read_private_csv, read_public_csv, read_public_units_csv,
 };
 use crate::domain::Schema;
 use crate::error::{Error, Result};
@@ -215,7 +215,7 @@ impl PrivateSource {
         }
     }
 
-    /// Identifies the table in a checkpoint: a file by its path and modification time, never by its records or their
+    /// Identifies the table in a checkpoint: each file by its path and modification time, never by its records or their
     /// number. The time is an identity only: it may lie in the future or before 1970, and is never compared with the
     /// clock.
     pub(super) fn label(&self) -> Result<String> {
@@ -235,19 +235,25 @@ impl PrivateSource {
                 return Ok(format!("records in memory {label}"));
             }
         };
-        let failed = |path: &Path| {
-            let path = path.to_owned();
-            move |source| Error::Io { action: "read", path, source }
-        };
-        let place = fs::canonicalize(path).map_err(failed(path))?;
-        let about = fs::metadata(&place).map_err(failed(&place))?;
-        let changed = match about.modified().map(|time| time.duration_since(UNIX_EPOCH)) {
-            Ok(Ok(since)) => since.as_nanos().to_string(),
-            Ok(Err(earlier)) => format!("-{}", earlier.duration().as_nanos()),
-            Err(_) => "0".to_owned(),
-        };
-        Ok(format!("{} {changed}", place.display()))
+        let files = known_files_of(path);
+        Ok(files.iter().map(|file| identity(file)).collect::<Result<Vec<_>>>()?.join("\n"))
     }
+}
+
+/// A file's path and modification time.
+fn identity(path: &Path) -> Result<String> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| Error::Io { action: "read", path, source }
+    };
+    let place = fs::canonicalize(path).map_err(failed(path))?;
+    let about = fs::metadata(&place).map_err(failed(&place))?;
+    let changed = match about.modified().map(|time| time.duration_since(UNIX_EPOCH)) {
+        Ok(Ok(since)) => since.as_nanos().to_string(),
+        Ok(Err(earlier)) => format!("-{}", earlier.duration().as_nanos()),
+        Err(_) => "0".to_owned(),
+    };
+    Ok(format!("{} {changed}", place.display()))
 }
 
 fn described(unit: &PrivacyUnit) -> String {

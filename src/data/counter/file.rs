@@ -8,6 +8,8 @@ use crate::data::blocks::RowBlocks;
 use crate::data::csv::of_file;
 use crate::data::raw_table::RawTable;
 use crate::data::{AbsentColumns, CountPlan, Counter, Projectable};
+#[cfg(feature = "parquet")]
+use crate::data::{parquet::RowGroups, places::files_of};
 use crate::error::Result;
 use crate::observe::Checks;
 use jointly_pgm::data::count::BLOCK;
@@ -44,23 +46,27 @@ impl CountPlan {
         counter.finish()
     }
 
-    /// Counts row groups in parallel, neighboring ones by the same counter.
+    /// Counts the row groups of some files in parallel, neighboring ones by the same counter.
     #[cfg(feature = "parquet")]
-    fn count_groups(
-        &self,
-        groups: &crate::data::parquet::RowGroups,
-        checks: &dyn Checks,
-    ) -> Result<Counter> {
+    fn count_groups(&self, files: &[RowGroups], checks: &dyn Checks) -> Result<Counter> {
         use rayon::prelude::*;
 
+        let all: usize = files.iter().map(RowGroups::len).sum();
         let most = usize::try_from(MOST_CELLS / self.cells().max(1)).unwrap_or(usize::MAX);
-        let counters = rayon::current_num_threads().min(most).min(groups.len()).max(1);
-        let parts: Vec<_> = (0..counters)
-            .map(|part| groups.len() * part / counters..groups.len() * (part + 1) / counters)
-            .collect();
+        let counters = rayon::current_num_threads().min(most).min(all).max(1);
+        let parts: Vec<_> =
+            (0..counters).map(|part| all * part / counters..all * (part + 1) / counters).collect();
         let count = |part: std::ops::Range<usize>| {
-            let mut counter = self.counter();
-            counter.count_rows(groups.rows(part, self.schema())?, checks)?;
+            let (mut counter, mut before) = (self.counter(), 0);
+            for file in files {
+                let own = before..before + file.len();
+                let (from, to) = (part.start.max(own.start), part.end.min(own.end));
+                if from < to {
+                    let groups = from - before..to - before;
+                    counter.count_rows(file.rows(groups, self.schema())?, checks)?;
+                }
+                before = own.end;
+            }
             Ok(counter)
         };
         let counted: Vec<Result<Counter>> =
@@ -77,8 +83,8 @@ impl Counter {
     /// Counts the rows of a file.
     pub(super) fn count_file(&mut self, path: &Path, checks: &dyn Checks) -> Result<()> {
         #[cfg(feature = "parquet")]
-        if let Some(groups) = crate::data::parquet::RowGroups::open(path)? {
-            return self.add(&self.plan.count_groups(&groups, checks)?);
+        if let Some(files) = RowGroups::of_files(&files_of(path)?)? {
+            return self.add(&self.plan.count_groups(&files, checks)?);
         }
         let table = of_file(path, self.plan.schema())?;
         self.count_rows(table, checks)

@@ -114,6 +114,33 @@ pub(super) struct RowGroups {
 }
 
 impl RowGroups {
+    /// Those of the files of one table; `None` if one of them has none that can be read by themselves.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); a file with other columns than the first one.
+    pub(super) fn of_files(paths: &[PathBuf]) -> Result<Option<Vec<Self>>> {
+        let mut files: Vec<Self> = Vec::with_capacity(paths.len());
+        for path in paths {
+            let Some(file) = Self::open(path)? else { return Ok(None) };
+            if let Some(first) = files.first().filter(|first| first.names() != file.names()) {
+                let found = format!("columns {}", file.names().join(", "));
+                let expected =
+                    format!("{}, as in {}", first.names().join(", "), first.path.display());
+                return Err(Error::invalid_specification(
+                    path.display().to_string(),
+                    found,
+                    expected,
+                ));
+            }
+            files.push(file);
+        }
+        Ok(Some(files))
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.metadata.schema().fields().iter().map(|field| field.name().as_str()).collect()
+    }
+
     /// `None` for anything but a regular Parquet file with row groups.
     ///
     /// # Errors
