@@ -258,7 +258,7 @@ pub(super) struct AnswerArgs {
 /// The private table of a command that needs nothing but its counts.
 #[derive(Args, Debug)]
 pub(super) struct PrivateArgs {
-    /// The private table: CSV, plain or gzip; - is standard input; or what count and merge have counted of it
+    /// The private table: CSV, plain or gzip, or a folder of such files; - is standard input; or what count and merge have counted of it
     #[arg(long, value_name = "FILE", required_unless_present = "private_table")]
     private: Option<PathBuf>,
     /// The private table where another program reads it: a query in SQL, or the place of a table; instead of --private

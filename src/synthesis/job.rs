@@ -45,7 +45,7 @@ settings! {
     #[derive(Clone, Debug, Serialize, Deserialize)]
     #[serde(default, rename_all = "kebab-case")]
     pub struct Job {
-        /// The private table: CSV, plain or gzip; - is standard input; or what count and merge have counted of it.
+        /// The private table: CSV, plain or gzip, or a folder of such files; - is standard input; or what count and merge have counted of it.
         private: PrivateSource = PrivateSource::default(), Tables, Form::File, "FILE";
         /// The private table where another program reads it: a query in SQL, or the place of a table; instead of --private.
         ///

@@ -20,7 +20,7 @@ use crate::synthesis::QueriedTable;
 /// The private table of a job.
 #[derive(Clone, Debug)]
 pub enum PrivateSource {
-    /// A file: CSV, plain or gzip, or Parquet if this program was built with it.
+    /// A file, or a folder or a pattern of files: CSV, plain or gzip, or Parquet if this program was built with it.
     File(PathBuf),
     /// A table that was read and sealed before.
     Sealed {
@@ -51,7 +51,7 @@ impl From<PrivateTable> for PrivateSource {
 /// A public table of a job.
 #[derive(Clone, Debug)]
 pub enum TableSource {
-    /// A file: CSV, plain or gzip, or Parquet if this program was built with it.
+    /// A file, or a folder or a pattern of files: CSV, plain or gzip, or Parquet if this program was built with it.
     File(PathBuf),
     /// Records in memory, coded under the job's schema.
     Rows(Arc<Dataset>),

@@ -80,7 +80,7 @@ impl FromStr for PublicTable {
 pub struct PublicFile {
     /// The name.
     pub name: String,
-    /// CSV, plain or gzip, or Parquet.
+    /// A file, or a folder or a pattern of files: CSV, plain or gzip, or Parquet.
     pub path: PathBuf,
 }
 

@@ -250,3 +250,48 @@ fn exact_counts_are_refused_where_a_release_or_a_public_table_is_expected() {
     bench.fail("count --part all.counts --schema schema.json --out again.counts", 3, found);
     bench.fail("count --part private.csv --schema schema.json --out -", 3, "go nowhere else");
 }
+
+/// What `sample --parts` wrote is a table: for `evaluate`, as a private and as a public one, whole and counted.
+#[test]
+fn a_folder_of_files_is_a_table() {
+    let bench = Bench::new();
+    bench.write("schema.json", r#"{"a": 2, "b": 3, "c": 4}"#);
+    let rows: String =
+        (0..90).map(|i| format!("{},{},{}\n", i % 2, i / 2 % 3, i * i % 4)).collect();
+    bench.write("all.csv", &format!("a,b,c\n{rows}"));
+    let synth = "synth --schema schema.json --epsilon 1 --delta 1e-6 --mechanism mst --workload all-2-way --seed 1";
+    bench.succeed(&format!("{synth} --private all.csv --model model.json --out first.csv"));
+    let sample = "sample --model model.json --rows 95 --part-rows 20 --seed 2";
+    let forms = if cfg!(feature = "parquet") {
+        &["csv", "csv-gz", "parquet"][..]
+    } else {
+        &["csv", "csv-gz"]
+    };
+    let mut tables = Vec::new();
+    for form in forms {
+        bench.succeed(&format!("{sample} --out {form} --parts {form}"));
+        for (flags, place) in [("", form.to_string()), ("--counted", format!("{form}/part-*"))] {
+            bench.succeed(&format!(
+                "{synth} --private {place} {flags} --public near=first.csv --out out.csv"
+            ));
+            tables.push((bench.read("out.csv"), bench.read("out.csv.ledger.json")));
+        }
+    }
+    assert!(tables.iter().all(|table| *table == tables[0]));
+    let found =
+        bench.succeed("evaluate --private csv --synthetic csv-gz --schema schema.json --json");
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+    assert_eq!((&found["real_records"], &found["synthetic_records"]), (&95.into(), &95.into()));
+
+    let among = "would be one of the files of --private, expected a file elsewhere";
+    bench.succeed(&format!("{sample} --out parts --parts csv"));
+    for place in ["parts", "parts/*.csv"] {
+        let refused = format!("{synth} --private {place} --out parts/part-9.csv");
+        bench.fail(&refused, 2, among);
+    }
+    bench.fail(
+        &format!("{synth} --private parts --public near=parts/part-00001.csv --out new.csv"),
+        2,
+        "part-00001.csv",
+    );
+}

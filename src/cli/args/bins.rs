@@ -8,7 +8,7 @@ use super::SpendArgs;
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct BinsArgs {
-    /// The private table: CSV, plain or gzip; - is standard input
+    /// The private table: CSV, plain or gzip, or a folder of such files; - is standard input
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) private: PathBuf,
     /// A schema with the range of each number to cut: schema.json, with "edges": [LOW, HIGH] for its column

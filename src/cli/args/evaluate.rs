@@ -10,10 +10,10 @@ use super::settings;
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct EvaluateArgs {
-    /// The private table: CSV, plain or gzip; - is standard input
+    /// The private table: CSV, plain or gzip, or a folder of such files; - is standard input
     #[arg(long, value_name = "FILE", alias = "real")]
     pub(in crate::cli) private: PathBuf,
-    /// The synthetic table: CSV, plain or gzip
+    /// The synthetic table: CSV, plain or gzip, or a folder of such files
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) synthetic: PathBuf,
     /// The schema: schema.json or domain.json

@@ -10,7 +10,7 @@ use super::{KeepArgs, PrivateArgs, SpendArgs, WorkloadArgs, named};
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct MixtureErrorArgs {
-    /// The private table: CSV, plain or gzip; - is standard input
+    /// The private table: CSV, plain or gzip, or a folder of such files; - is standard input
     #[arg(long, value_name = "FILE", alias = "real")]
     pub(in crate::cli) private: PathBuf,
     /// The public table whose rows get weights: CSV, plain or gzip

@@ -85,7 +85,7 @@ impl ClassName {
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct ThresholdsReleaseArgs {
-    /// The private table: CSV, plain or gzip; - is standard input
+    /// The private table: CSV, plain or gzip, or a folder of such files; - is standard input
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) private: PathBuf,
     /// A public table whose values become cuts, or whose points lie between lines: CSV, plain or gzip; repeatable
