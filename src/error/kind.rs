@@ -38,6 +38,7 @@ impl Error {
             | Self::Output {
                 fault:
                     OutputFault::IsFileOf(_)
+                    | OutputFault::AmongFilesOf(_)
                     | OutputFault::IsStandardOutputOf(_)
                     | OutputFault::Exists
                     | OutputFault::BesideReplicate(_),
