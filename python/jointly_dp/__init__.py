@@ -29,7 +29,18 @@ from ._release import Ledger, Release
 from ._schema import Schema, Workload
 from ._synthesizer import Synthesizer
 from ._thresholds import Bracket, Thresholds, thresholds
-from ._tools import evaluate, evaluation_settings, mechanisms, rho, set_threads, settings, trust, tune
+from ._tools import (
+    answer,
+    evaluate,
+    evaluation_settings,
+    mechanisms,
+    mixture_error,
+    rho,
+    set_threads,
+    settings,
+    trust,
+    tune,
+)
 
 __all__ = [
     "Answer",
@@ -64,11 +75,13 @@ __all__ = [
     "UsageError",
     "Workload",
     "__version__",
+    "answer",
     "evaluate",
     "evaluation_settings",
     "fit",
     "fit_tables",
     "mechanisms",
+    "mixture_error",
     "rho",
     "set_threads",
     "settings",

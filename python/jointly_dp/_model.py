@@ -10,7 +10,7 @@ from typing import Any
 
 from . import _native
 from ._schema import Schema
-from ._tables import returned
+from ._tables import Table, readable, returned
 
 
 @dataclass(frozen=True)
@@ -217,6 +217,49 @@ class Model:
             )
             for one in found
         ]
+
+    def combine(
+        self,
+        synthetic: Table,
+        *,
+        share: Iterable[str] = (),
+        mean: Iterable[str] = (),
+        difference: Iterable[str] = (),
+        linear: Iterable[str] = (),
+        logistic: Iterable[str] = (),
+        given: str | None = None,
+        replicates: Iterable[Table] = (),
+        population: bool = False,
+    ) -> dict[str, Any]:
+        """Estimates, intervals and tests from a released table of this model, as ``jointly combine --json``. Costs no privacy.
+
+        ``share``: conditions (``"AGEP=65.."``). ``mean``: numeric attributes. ``difference``: ``"AGEP: SEX=1 vs SEX=2"``. ``linear``, ``logistic``:
+        regressions (``"PINCP ~ AGEP + SEX"``, ``"HICOV=2 ~ AGEP + SEX"``). ``given``: the records that all of them are about.
+        ``replicates``: further tables that the release came with; some statistics have no interval without them.
+        ``population``: intervals for the population that the private table is a random sample of.
+
+        >>> import jointly_dp as jd
+        >>> schema = jd.Schema({"sex": 2, "work": 2})
+        >>> people = {"sex": [0, 1] * 1000, "work": [0, 0, 1, 1] * 500}
+        >>> synth = jd.Synthesizer(schema, epsilon=1.0, delta=1e-6, workload="all-2-way").fit(people)
+        >>> found = synth.release_.model.combine(synth.sample(), share=["work=1"])
+        >>> interval = found["statistics"][0]["numbers"][0]["combined"]
+        >>> interval["lower"] < interval["estimate"] < interval["upper"]
+        True
+        """
+        texts = {
+            "shares": list(share),
+            "means": list(mean),
+            "differences": list(difference),
+            "linear": list(linear),
+            "logistic": list(logistic),
+            "given": given,
+        }
+        tables = [readable(rows) for rows in replicates]
+        found: dict[str, Any] = json.loads(
+            self._native.combine(readable(synthetic), tables, json.dumps(texts), population)
+        )
+        return found
 
     def __repr__(self) -> str:
         marked = "" if self.is_private else ", NOT PRIVATE"

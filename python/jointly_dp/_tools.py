@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _native
+from ._counts import Counter
 from ._schema import Schema, SchemaLike, Workload
 from ._settings import as_json
 from ._tables import Public, Table, named, readable, units
@@ -132,6 +133,126 @@ def trust(
         _native.trust(native, private, tables, name, epsilon, delta, neighbors, units(unit, max_records, keep), seed)
     )
     return found
+
+
+def answer(
+    table: Table | Counter,
+    schema: SchemaLike,
+    *,
+    epsilon: float,
+    delta: float | None = None,
+    workload: Any = "all-2-way",
+    max_cells: int | None = None,
+    mechanism: str = "residual-planner",
+    neighbors: str = "replace-one",
+    unit: str | None = None,
+    max_records: int | None = None,
+    keep: str = "first",
+    seed: int | None = None,
+    ledger_from: str | os.PathLike[str] | None = None,
+    **parameters: Any,
+) -> dict[str, Any]:
+    """The marginals of a workload with noise, as ``jointly answer --out answers.json`` writes them. Spends the whole budget.
+
+    Each member of ``marginals`` has ``attributes``, ``shape``, ``counts`` (row-major, unbiased, below 0 for some cells) and ``stddev``, that of
+    the noise in each cell. The other members are the ledger's. ``table`` may be a :class:`Counter` of a plan for this mechanism.
+
+    >>> import jointly_dp as jd
+    >>> found = jd.answer({"a": [0, 1, 1] * 200}, jd.Schema({"a": 2}), epsilon=5.0, delta=1e-6, workload="all-1-way", seed=1)
+    >>> [one] = found["marginals"]
+    >>> one["attributes"], [round(count / 100) for count in one["counts"]], found["private"]
+    (['a'], [2, 4], False)
+    """
+    native = Schema._given(schema)._native
+    of_units = units(unit, max_records, keep)
+    asked = _asked(workload, max_cells, epsilon, delta, neighbors, of_units, seed, ledger_from)
+    asked |= {"mechanism": mechanism, "parameters": json.loads(as_json(parameters))}
+    found: dict[str, Any] = json.loads(
+        _native.answer(native, _private(native, table, neighbors, of_units), json.dumps(asked))
+    )
+    return found
+
+
+def mixture_error(
+    table: Table | Counter,
+    public: Table,
+    schema: SchemaLike,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    workload: Any = "all-2-way",
+    max_cells: int | None = None,
+    cells: str = "all",
+    tolerance: float | None = None,
+    neighbors: str = "replace-one",
+    seed: int | None = None,
+    ledger_from: str | os.PathLike[str] | None = None,
+) -> dict[str, Any]:
+    """How near the rows of a public table can come to the private one by weights: the largest error of a cell of the workload, at best
+    (Liu et al. 2021, section 5), as ``jointly mixture-error --json``.
+
+    With ``epsilon``, ``value`` has noise, and lies within ``half_width`` of the true one with probability ``confidence``; with ``epsilon`` alone, the
+    noise is Laplace's. Without it, ``value`` is exact and **not private**: it warns.
+
+    >>> import jointly_dp as jd
+    >>> near, far = {"a": [0, 1] * 200}, {"a": [0] * 400}
+    >>> schema = jd.Schema({"a": 2})
+    >>> [round(jd.mixture_error(near, rows, schema, epsilon=10.0, delta=1e-6, workload="all-1-way", seed=1)["value"], 1)
+    ...  for rows in (near, far)]
+    [0.0, 0.5]
+    """
+    native = Schema._given(schema)._native
+    asked = _asked(workload, max_cells, epsilon, delta, neighbors, None, seed, ledger_from)
+    asked |= {"cells": cells, "tolerance": tolerance}
+    rows = _native.Rows.read(native, readable(public), "public table")
+    if epsilon is None:
+        if isinstance(table, Counter):
+            raise TypeError("table is a counter, expected rows: only with epsilon= are counts enough")
+        warnings.warn(
+            "these numbers are computed from the real records: they are NOT PRIVATE, do not publish them", stacklevel=2
+        )
+        real = _native.Rows.read(native, readable(table), "real table")
+        found: dict[str, Any] = json.loads(_native.mixture_error(native, rows, json.dumps(asked), real=real))
+        return found
+    private = _private(native, table, neighbors, None)
+    found = json.loads(_native.mixture_error(native, rows, json.dumps(asked), private=private))
+    return found
+
+
+def _asked(
+    workload: Any,
+    max_cells: int | None,
+    epsilon: float | None,
+    delta: float | None,
+    neighbors: str,
+    of_units: tuple[str, int, str] | None,
+    seed: int | None,
+    ledger_from: str | os.PathLike[str] | None,
+) -> dict[str, Any]:
+    """What a command that spends is asked."""
+    if seed is not None:
+        warnings.warn(
+            "seed repeats the noise, which can then be removed: the result is NOT PRIVATE", UserWarning, stacklevel=3
+        )
+    marginals = Workload._of(workload)
+    return {
+        "workload": marginals._name(),
+        "max_cells": max_cells if marginals.max_cells is None else marginals.max_cells,
+        "epsilon": epsilon,
+        "delta": delta,
+        "neighbors": neighbors,
+        "unit": of_units,
+        "seed": None if seed is None else int(seed),
+        "ledger_from": None if ledger_from is None else os.fspath(ledger_from),
+    }
+
+
+def _private(
+    native: _native.Schema, table: Table | Counter, neighbors: str, of_units: tuple[str, int, str] | None
+) -> _native.PrivateRows:
+    if isinstance(table, Counter):
+        return _native.PrivateRows.of_counter(table._native)
+    return _native.PrivateRows.read(native, readable(table), "private table", neighbors, of_units)
 
 
 def tune(

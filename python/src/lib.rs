@@ -1,6 +1,7 @@
 //! The native module of the Python package `jointly_dp`: thin classes over the library, with JSON for everything that is
 //! not a table. Names, documentation and checks for users are in Python.
 
+mod answers;
 mod cell_loss;
 mod counts;
 mod errors;
@@ -17,6 +18,8 @@ mod watch;
 /// The module. Nothing in it is public: `jointly_dp` re-exports what users need.
 #[pyo3::pymodule(gil_used = false)]
 mod _native {
+    #[pymodule_export]
+    use super::answers::{answer, mixture_error};
     #[pymodule_export]
     use super::counts::{CountPlan, Counter};
     #[pymodule_export]

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use jointly::Error;
+use jointly::combine::{StatisticTexts, Target};
 use jointly::data::{
-    Labels, UnitTable, Units,
+    Dataset, Labels, UnitTable, Units,
     arrow::{ArrowWriter, to_record_batch},
     write_csv_blocks,
 };
@@ -20,7 +21,7 @@ use pyo3_arrow::PyTable;
 use crate::errors::{Raise, json};
 use crate::process;
 use crate::release::reserved;
-use crate::tables::Schema;
+use crate::tables::{Schema, Table};
 use crate::watch;
 
 /// A model with its schema.
@@ -252,6 +253,36 @@ impl Model {
             (names, potentials.table(index).to_vec(), marginals[index].values().to_vec())
         };
         Ok(cliques.iter().enumerate().map(table).collect())
+    }
+
+    /// Statistics of a released table of this model, with intervals, as JSON.
+    #[pyo3(signature = (released, replicates, asked, population=false))]
+    fn combine(
+        &self,
+        py: Python<'_>,
+        released: &Bound<'_, PyAny>,
+        replicates: Vec<Bound<'_, PyAny>>,
+        asked: &str,
+        population: bool,
+    ) -> PyResult<String> {
+        let texts: StatisticTexts = serde_json::from_str(asked)
+            .map_err(|error| crate::errors::wrong(py, "statistics", error))?;
+        let target = if population { Target::Population } else { Target::PrivateTable };
+        let released = Table::new(released, "released table")?;
+        let replicates = replicates.iter().map(|table| Table::new(table, "replicate"));
+        let replicates = replicates.collect::<PyResult<Vec<Table>>>()?;
+        let file = &self.0;
+        let found = process::detached(py, || {
+            file.combinable(target)?;
+            let schema = file.written()?.1;
+            let statistics = texts.parse(&schema)?;
+            let released = released.released(&schema, file.weight.as_deref())?;
+            let records = |table: &Table| Ok(table.released(&schema, None)?.records);
+            let replicates = replicates.iter().map(records);
+            let replicates = replicates.collect::<jointly::Result<Vec<Dataset>>>()?;
+            file.combine(&statistics, &released, &replicates, target)
+        });
+        json(py, &found?)
     }
 
     /// Answers questions, JSON to JSON.

@@ -13,7 +13,7 @@ use jointly::data::arrow::ArrowTable;
 use jointly::data::{
     CountedParts, Dataset, Document, Draft, Hints, Sides, WholeTable, count_private_arrow_sides,
     count_private_sides, delimiter_of, draft, draft_from_document, draft_from_public,
-    draft_unlikely, read_private_arrow, read_private_csv, read_public_csv, weight_bins,
+    draft_unlikely, read_csv, read_private_arrow, read_private_csv, read_public_csv, weight_bins,
 };
 use jointly::domain::TableFormat;
 use jointly::evaluation::Evaluation;
@@ -187,6 +187,20 @@ impl Table {
         match self {
             Self::File(path) => read_public_csv(path, schema),
             Self::Memory(table) => table.read_public(schema),
+        }
+    }
+
+    /// The released records of a model, with their survey weights if they have some.
+    pub(crate) fn released(
+        &self,
+        schema: &jointly::Schema,
+        weight: Option<&str>,
+    ) -> jointly::Result<WholeTable> {
+        match (self, weight) {
+            (Self::File(path), Some(weight)) => WholeTable::read_weighted(path, schema, weight),
+            (Self::Memory(table), Some(weight)) => table.read_weighted(schema, weight),
+            (Self::File(path), None) => Ok(read_csv(path, schema)?.into()),
+            (Self::Memory(table), None) => Ok(table.read(schema)?.into()),
         }
     }
 

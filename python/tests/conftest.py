@@ -74,7 +74,8 @@ def command() -> pathlib.Path:
     return pathlib.Path(found)
 
 
-def told(command: pathlib.Path, folder: pathlib.Path, words: str) -> str:
-    done = subprocess.run([command, *words.split()], cwd=folder, capture_output=True, text=True, check=False)
+def told(command: pathlib.Path, folder: pathlib.Path, words: str | list[str]) -> str:
+    typed = words.split() if isinstance(words, str) else words
+    done = subprocess.run([command, *typed], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

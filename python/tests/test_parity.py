@@ -135,6 +135,49 @@ def test_answers_are_those_of_the_command_line(folder, command, expected):
         assert one.get("is_date", False) == other.is_date
 
 
+def test_what_spends_without_a_table_is_that_of_the_command_line(schema, folder, command):
+    budget = "--private private.csv --schema schema.json --epsilon 2 --delta 1e-6 --seed 7 --quiet --overwrite"
+    told(command, folder, f"answer {budget} --workload all-2-way --mechanism hdmm --out answers.json")
+    theirs = json.loads((folder / "answers.json").read_text())
+    settings = {"epsilon": 2, "delta": 1e-6, "seed": 7, "workload": "all-2-way"}
+    plan = jd.CountPlan(schema, workload="all-2-way", mechanism="hdmm")
+    counter = plan.counter()
+    counter.update(people(600, 1))
+    for table in (people(600, 1), folder / "private.csv", counter):
+        with pytest.warns(UserWarning, match="NOT PRIVATE"):
+            assert jd.answer(table, schema, mechanism="hdmm", **settings) == theirs
+    words = f"mixture-error {budget} --workload all-2-way --public public.csv --ledger mixture.json --json"
+    theirs = json.loads(told(command, folder, words))
+    with pytest.warns(UserWarning, match="NOT PRIVATE"):
+        ours = jd.mixture_error(people(600, 1), people(500, 2), schema, **settings)
+    assert [ours[name] for name in ("value", "stddev", "half_width")] == [
+        theirs[name] for name in ("value", "stddev", "half_width")
+    ]
+    words = "mixture-error --private private.csv --schema schema.json --workload all-2-way --public public.csv --json"
+    theirs = json.loads(told(command, folder, words))
+    with pytest.warns(UserWarning, match="NOT PRIVATE"):
+        ours = jd.mixture_error(people(600, 1), people(500, 2), schema, workload="all-2-way")
+    assert ours == {name: theirs[name] for name in ours}
+    with pytest.raises(TypeError, match="expected rows"):
+        jd.mixture_error(counter, people(500, 2), schema)
+
+
+def test_combined_statistics_are_those_of_the_command_line(folder, command, expected):
+    told(command, folder, f"{SYNTH} --tables 2 --out several.csv --ledger several.json --model several.model.json --overwrite")
+    words = "combine --model several.model.json --synthetic several.csv --tables 2 --share sex=1 --mean age --given job=none --json"
+    more = ["--difference", "age: sex=1 vs sex=2", "--linear", "age ~ sex"]
+    theirs = json.loads(told(command, folder, [*words.split(), *more]))
+    model = jd.Model.load(folder / "several.model.json")
+    asked = {
+        "share": ["sex=1"], "mean": ["age"], "difference": ["age: sex=1 vs sex=2"], "linear": ["age ~ sex"], "given": "job=none",
+    }  # fmt: skip
+    replicates = [folder / f"several.replicate-{number}.csv" for number in (1, 2)]
+    ours = model.combine(folder / "several.csv", replicates=replicates, **asked)
+    assert ours == theirs
+    frames = [pd.read_csv(path, dtype=str, keep_default_na=False) for path in (folder / "several.csv", *replicates)]
+    assert model.combine(frames[0], replicates=frames[1:], **asked) == theirs
+
+
 def test_measures_are_those_of_the_command_line(schema, folder, command):
     rules = {"rules": [{"name": "no man works", "forbidden": {"sex": ["1"], "job": {"not": ["none"]}}}]}
     (folder / "rules.json").write_text(json.dumps(rules))

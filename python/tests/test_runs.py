@@ -164,7 +164,7 @@ def test_binding_functions_check_what_their_wrappers_check(schema):
     rows = _native.PrivateRows.read(schema._native, people(300, 1), "t", "add-remove-one", None)
     public = _native.Rows.read(schema._native, people(300, 1), "t")
     with pytest.raises(jd.JointlyError, match="units"):
-        _native.trust(schema._native, rows, [("t", public)], "all-1-way", 1.0, 1e-6, "add-remove-one", ("home", 1), None)
+        _native.trust(schema._native, rows, [("t", public)], "all-1-way", 1.0, 1e-6, "add-remove-one", ("home", 1, "first"), None)
 
 
 LONG = """

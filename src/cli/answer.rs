@@ -7,7 +7,6 @@ use jointly::measurement::Measurement;
 use jointly::mechanism::{self, Answers};
 use jointly::privacy::LedgerFile;
 use jointly::synthesis::reserve_files;
-use serde::Serialize;
 use serde_json::json;
 
 use super::args::AnswerArgs;
@@ -17,16 +16,6 @@ use super::failure::Outcome;
 use super::format::{counted, short};
 use super::run;
 use super::spend::Spending;
-
-#[derive(Serialize)]
-struct Marginal<'a> {
-    attributes: Vec<&'a str>,
-    shape: Vec<usize>,
-    /// Standard deviation of the noise in every cell, in counts.
-    stddev: f64,
-    /// Row-major: the last attribute's value changes fastest.
-    counts: Vec<f64>,
-}
 
 pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     let source = args.private.source();
@@ -55,7 +44,7 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     let marginals = answers.cliques.iter().map(|clique| answers.marginal(clique));
     let marginals = marginals.collect::<Result<Vec<_>, _>>()?;
     if args.out.extension().is_some_and(|extension| extension == "json") {
-        file.with("marginals", &described(&answers, &marginals))?.write(&args.out)?;
+        file.with("marginals", &answers.named()?)?.write(&args.out)?;
     } else {
         write_text(&args.out, &table(&schema, &answers, &marginals)?)?;
     }
@@ -75,17 +64,6 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     });
     console.note("finished", &text, facts);
     Ok(())
-}
-
-fn described<'a>(answers: &'a Answers, marginals: &[Measurement]) -> Vec<Marginal<'a>> {
-    let domain = &answers.domain;
-    let marginals = marginals.iter().map(|marginal| Marginal {
-        attributes: marginal.clique.iter().map(|a| domain.name(a)).collect(),
-        shape: domain.shape(&marginal.clique),
-        stddev: marginal.stddev,
-        counts: marginal.values.clone(),
-    });
-    marginals.collect()
 }
 
 /// One line per cell: the marginal's attributes, the cell's codes and the names of its values, the noisy count, its standard

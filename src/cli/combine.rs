@@ -1,14 +1,13 @@
 //! `jointly combine`: estimates, intervals and tests from a released table and its replicates. They cost no privacy.
 
 use std::fmt::Write;
-use std::path::Path;
 
-use jointly::combine::{CombinedEstimate, Finding, Method, Statistic, Support, Target};
+use jointly::combine::{
+    Combined, CombinedEstimate, CombinedStatistic, Finding, Method, StatisticTexts, Support, Target,
+};
 use jointly::data::{Dataset, WholeTable, read_csv};
-use jointly::domain::Schema;
 use jointly::model::{ModelFile, ModelLimits};
 use jointly::synthesis::replicate_path;
-use serde_json::json;
 
 use super::args::{CombineArgs, StatisticArgs};
 use super::console::{self, Console};
@@ -27,105 +26,50 @@ pub(super) fn run(args: &CombineArgs, console: Console) -> Outcome {
     if !file.is_private {
         console.warning("the model is NOT PRIVATE: it was made with a fixed seed, or from tables that were cleared by hand");
     }
-    if file.linked.is_some() {
-        let model = args.model.display();
-        let text = "makes rows that come as units: the intervals of combine are for rows that are drawn one by one";
-        return Err(Failure::usage(format!("{model} {text}")));
-    }
-    let Some(accuracy) = &file.accuracy else {
-        let model = args.model.display();
-        let text = if file.weight.is_some() {
-            "is of a population with known totals: what was measured of its sample does not say how far they are from it"
-        } else {
-            "does not say what was measured: no statistic has an interval"
-        };
-        return Err(Failure::usage(format!("{model} {text}")));
+    let target = if args.population { Target::Population } else { Target::PrivateTable };
+    file.combinable(target)?;
+    let (_, schema) = file.written()?;
+    let statistics = args.statistics.texts(args.given.clone()).parse(&schema)?;
+    let released = match &file.weight {
+        Some(weight) => WholeTable::read_weighted(&args.synthetic, &schema, weight)?,
+        None => read_csv(&args.synthetic, &schema)?.into(),
     };
-    if let Some(weight) = file.weight.as_ref().filter(|_| args.population) {
-        let text = format!(
-            "--population needs the variance of a random sample; that of records weighted by {weight} is in replicate weights, \
-             which combine does not read"
-        );
-        return Err(Failure::usage(text));
-    }
-    let (kept, schema) = file.written()?;
-    let accuracy = accuracy.of_attributes(&kept);
-    let statistics = args.statistics.parse(&schema, args.given.as_deref())?;
-    let released = released(&file, &schema, &args.synthetic)?;
     let replicates = (1..=args.tables).map(|number| {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         Ok(read_csv(&replicate_path(&args.synthetic, number), &schema)?)
     });
     let replicates: Vec<Dataset> = replicates.collect::<Outcome<_>>()?;
-    let target = if args.population { Target::Population } else { Target::PrivateTable };
-    let mut results = Vec::with_capacity(statistics.len());
-    for statistic in &statistics {
-        let found = statistic.combine(&schema, &released, &replicates, &accuracy, target)?;
-        results.push((statistic, found));
-    }
+    let found = file.combine(&statistics, &released, &replicates, target)?;
     let from_replicates = |finding: &Finding| {
         finding.combined.is_some_and(|combined| combined.method == Method::Replicates)
     };
-    if results.iter().any(|(_, findings)| findings.iter().any(from_replicates)) {
+    if found.statistics.iter().any(|one| one.numbers.iter().any(from_replicates)) {
         console.warning(
             "the noise of this release is dependent between cells, so that intervals and p values come from the \
              replicates alone, and cover less often than they say at small budgets",
         );
     }
     if args.json {
-        let of = |(statistic, found): &(&Statistic, Vec<Finding>)| json!({ "statistic": statistic.to_string(), "numbers": found });
-        return console::json_result(&json!({
-            "private": file.is_private,
-            "target": target,
-            "weight": file.weight,
-            "confidence": jointly::error_bars::CONFIDENCE,
-            "statistics": results.iter().map(of).collect::<Vec<_>>(),
-        }));
+        return console::json_result(&found);
     }
-    console::result(&text(&results, target, file.weight.as_deref()))
-}
-
-/// The released records: of a model of a population, members of it.
-fn released(file: &ModelFile, schema: &Schema, path: &Path) -> Outcome<Dataset> {
-    let Some(weight) = &file.weight else { return Ok(read_csv(path, schema)?) };
-    let table = WholeTable::read_weighted(path, schema, weight)?;
-    if table.weights.is_some() {
-        let table = path.display();
-        let text = format!(
-            "{table} has records with the weights of {weight}; combine reads members of the population: `jointly sample` draws \
-             them from the model"
-        );
-        return Err(Failure::usage(text));
-    }
-    Ok(table.records)
+    console::result(&text(&found))
 }
 
 impl StatisticArgs {
-    fn parse(&self, schema: &Schema, given: Option<&str>) -> Outcome<Vec<Statistic>> {
-        type Parse = fn(&str, &Schema) -> jointly::Result<Statistic>;
-        let forms: [(&[String], Parse); 5] = [
-            (&self.share, Statistic::share),
-            (&self.mean, Statistic::mean),
-            (&self.difference, Statistic::difference),
-            (&self.linear, Statistic::linear),
-            (&self.logistic, Statistic::logistic),
-        ];
-        let mut statistics = Vec::new();
-        for (texts, parse) in forms {
-            for text in texts {
-                let statistic = parse(text, schema)?;
-                statistics.push(match given {
-                    Some(given) => statistic.among(given, schema)?,
-                    None => statistic,
-                });
-            }
+    fn texts(&self, given: Option<String>) -> StatisticTexts {
+        StatisticTexts {
+            shares: self.share.clone(),
+            means: self.mean.clone(),
+            differences: self.difference.clone(),
+            linear: self.linear.clone(),
+            logistic: self.logistic.clone(),
+            given,
         }
-        Ok(statistics)
     }
 }
 
-fn text(results: &[(&Statistic, Vec<Finding>)], target: Target, weight: Option<&str>) -> String {
-    let of = match (target, weight) {
+fn text(found: &Combined) -> String {
+    let of = match (found.target, &found.weight) {
         (Target::PrivateTable, None) => "the private table".to_owned(),
         (Target::PrivateTable, Some(weight)) => {
             format!("the private table weighted by {weight}, by the mean of each bin")
@@ -135,10 +79,10 @@ fn text(results: &[(&Statistic, Vec<Finding>)], target: Target, weight: Option<&
         }
     };
     let mut text = format!("95 % intervals for {of}:\n");
-    for (statistic, findings) in results {
+    for CombinedStatistic { statistic, numbers } in &found.statistics {
         _ = writeln!(text, "\n{statistic}:");
-        for finding in findings {
-            if findings.len() > 1 {
+        for finding in numbers {
+            if numbers.len() > 1 {
                 _ = write!(text, "  {}:", finding.name);
             }
             _ = writeln!(text, "  {}", line(finding));

@@ -102,7 +102,7 @@ pub(super) fn with_typed_names(text: &str) -> String {
 }
 
 /// What the library calls the parts of a job, and what they are on the command line.
-const TYPED: [(&str, &str); 38] = [
+const TYPED: [(&str, &str); 39] = [
     ("private table", "--private"),
     ("private table elsewhere", "--private-table"),
     ("part", "--part"),
@@ -128,6 +128,7 @@ const TYPED: [(&str, &str); 38] = [
     ("totals", "--totals"),
     ("weighted records", "--emit weighted"),
     ("an error share", "--error-share"),
+    ("intervals for a population", "--population"),
     ("unit", "--unit"),
     ("units", "--unit"),
     ("unit columns", "--unit-columns"),

@@ -14,6 +14,7 @@
 //! measured errors ([`Finding::bound`]). Guide: `docs/guide/several-tables.md`; derivation: `docs/theory/several-tables.md`.
 
 mod fit;
+mod of_file;
 mod rules;
 mod statistic;
 mod student;
@@ -28,6 +29,7 @@ use crate::error_bars::Interval;
 use crate::model::{Accuracy, LOOSE};
 
 pub use fit::MeasuredStatistic;
+pub use of_file::{Combined, CombinedStatistic, StatisticTexts};
 pub use rules::{CombinedEstimate, Method, Target};
 pub use statistic::{Design, Statistic};
 pub use support::Support;

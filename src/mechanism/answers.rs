@@ -39,7 +39,38 @@ pub struct Answers {
     pub is_private: bool,
 }
 
+/// A noisy marginal, for files.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NamedMarginal {
+    /// Names of the attributes.
+    pub attributes: Vec<String>,
+    /// Number of values of each.
+    pub shape: Vec<usize>,
+    /// Standard deviation of the noise in every cell, in counts.
+    pub stddev: f64,
+    /// Row-major: the last attribute's value changes fastest.
+    pub counts: Vec<f64>,
+}
+
 impl Answers {
+    /// The noisy marginals of the workload, in its order.
+    ///
+    /// # Errors
+    /// A table that does not fit in memory.
+    pub fn named(&self) -> Result<Vec<NamedMarginal>> {
+        let named = |clique: &Clique| {
+            let Measurement { values, stddev, .. } = self.marginal(clique)?;
+            let attributes = clique.iter().map(|a| self.domain.name(a).to_owned()).collect();
+            Ok(NamedMarginal {
+                attributes,
+                shape: self.domain.shape(clique),
+                stddev,
+                counts: values,
+            })
+        };
+        self.cliques.iter().map(named).collect()
+    }
+
     /// The noisy marginal on a clique of the workload, or a subset of one, in counts. Cells may be negative.
     ///
     /// # Errors
