@@ -137,8 +137,11 @@ pub(crate) fn mixture_error(
             let (workload, _) = asked.workload().read(&schema.domain())?;
             let default = MixtureError::default();
             let tolerance = asked.tolerance.unwrap_or(default.tolerance);
-            let found =
-                MixtureError { tolerance, cells, ..default }.solve(&*public, &*real, &workload)?;
+            let found = MixtureError { tolerance, cells, ..default }.solve(
+                &public,
+                real.as_ref(),
+                &workload,
+            )?;
             Ok(json!({
                 "private": false, "value": found.value(), "lower": found.lower, "upper": found.upper,
                 "unreached": found.unreached, "queries": found.queries, "support": found.support,

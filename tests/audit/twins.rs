@@ -243,37 +243,15 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
     let answer = format!("answer {all} --workload all-2-way --out out.csv --ledger ledger.json");
     let more = "--public public.csv --workload all-2-way --ledger ledger.json";
     commands.push(answer.clone());
-    commands.push(format!("trust {all} {more}"));
+    let trust = format!("trust {all} {more}");
+    commands.push(trust.clone());
     commands.push(format!("trust {all} {} --public part.csv", more.replace("2-way", "1-way")));
     if cfg!(unix) {
-        let units = if is_of_units {
-            relation.replace("--neighbors add-remove-one", "") + " --keep hash"
-        } else {
-            String::new()
-        };
-        let keep = if is_of_units { "--keep hash" } else { "" };
-        let count =
-            format!("count --part private.csv --schema schema.json {units} --out own.counts");
-        let counted = |command: &str| command.replace("private.csv", "own.counts") + " " + keep;
-        commands.push(format!("{count} {aim} && {}", counted(&synth)));
-        let elsewhere = |command: &str| {
-            let there = "--private-table people --engine ./engine";
-            counted(&command.replace("--private private.csv", there))
-        };
-        commands.push(format!("{count} {aim} && {}", elsewhere(&synth)));
-        commands.push(format!("{count} {aim} && {} --checkpoint state", elsewhere(&synth)));
-        let pairs = format!("{count} --workload all-2-way");
-        commands.push(format!("{pairs} --mechanism hdmm && {}", elsewhere(&answer)));
-        commands.push(format!(
-            "{pairs} --mechanism aim && {}",
-            elsewhere(&format!("trust {all} {more}"))
-        ));
+        commands.extend(on_counts(relation, aim, [&synth, &answer, &trust]));
     }
     if is_of_units {
         commands.push(format!("{synth} --unit-columns a"));
-        commands.push(format!("{synth} --keep hash"));
-        commands.push(format!("{answer} --keep hash"));
-        commands.push(format!("trust {all} {more} --keep hash"));
+        commands.extend([&synth, &answer, &trust].map(|command| format!("{command} --keep hash")));
         commands.push(format!("{synth} --unit-columns a --error-share 0.1 --model model.json"));
     } else {
         commands.push(format!("{synth} --counted"));
@@ -285,6 +263,31 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
         commands.push(format!("mixture-error {} {more}", all.replace(" --delta 1e-6", "")));
     }
     commands
+}
+
+/// Commands on what was counted before, by `count` and by another program.
+fn on_counts(relation: &str, aim: &str, [synth, answer, trust]: [&str; 3]) -> [String; 5] {
+    let is_of_units = relation.contains("--unit");
+    let keep = if is_of_units { "--keep hash" } else { "" };
+    let units = if is_of_units {
+        relation.replace("--neighbors add-remove-one", "") + " " + keep
+    } else {
+        String::new()
+    };
+    let count = format!("count --part private.csv --schema schema.json {units} --out own.counts");
+    let counted = |command: &str| command.replace("private.csv", "own.counts") + " " + keep;
+    let elsewhere = |command: &str| {
+        let there = "--private-table people --engine ./engine";
+        counted(&command.replace("--private private.csv", there))
+    };
+    let pairs = format!("{count} --workload all-2-way");
+    [
+        format!("{count} {aim} && {}", counted(synth)),
+        format!("{count} {aim} && {}", elsewhere(synth)),
+        format!("{count} {aim} && {} --checkpoint state", elsewhere(synth)),
+        format!("{pairs} --mechanism hdmm && {}", elsewhere(answer)),
+        format!("{pairs} --mechanism aim && {}", elsewhere(trust)),
+    ]
 }
 
 fn check(relation: &str, twins: [&str; 2]) {

@@ -34,9 +34,9 @@ fn rows(mut number: u64) -> Rows {
     let mut next = |below: u64| {
         number =
             number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (number >> 33) % below
+        u32::try_from((number >> 33) % below).unwrap()
     };
-    let row = |_| (['p', 'q', 'x'][next(3) as usize], next(3) as u32, next(4) as u32);
+    let row = |_| (['p', 'q', 'x'][next(3) as usize], next(3), next(4));
     (0..9).map(row).collect()
 }
 

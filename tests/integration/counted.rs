@@ -256,8 +256,8 @@ fn exact_counts_are_refused_where_a_release_or_a_public_table_is_expected() {
 fn a_folder_of_files_is_a_table() {
     let bench = Bench::new();
     bench.write("schema.json", r#"{"a": 2, "b": 3, "c": 4}"#);
-    let rows: String =
-        (0..90).map(|i| format!("{},{},{}\n", i % 2, i / 2 % 3, i * i % 4)).collect();
+    let row = |i: u32| format!("{},{},{}\n", i % 2, i / 2 % 3, i * i % 4);
+    let rows: String = (0..90).map(row).collect();
     bench.write("all.csv", &format!("a,b,c\n{rows}"));
     let synth = "synth --schema schema.json --epsilon 1 --delta 1e-6 --mechanism mst --workload all-2-way --seed 1";
     bench.succeed(&format!("{synth} --private all.csv --model model.json --out first.csv"));

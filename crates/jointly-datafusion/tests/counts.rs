@@ -148,11 +148,9 @@ fn of_units(text: &str, units: &Units) -> (CountPlan, Vec<u32>) {
     let schema = match units.agree() {
         // Their number is one more attribute.
         Some(_) => {
-            let column = format!(
-                r#", {{"name": "home.records", "kind": "numeric", "edges": [1, 2, 3, 4], "integer": true,
-                "description": "Records with the same home, of which at most 3 are counted"}}]}}"#
-            );
-            let text = SCHEMA.trim_end().trim_end_matches("]}").to_owned() + &column;
+            let column = r#", {"name": "home.records", "kind": "numeric", "edges": [1, 2, 3, 4], "integer": true,
+                "description": "Records with the same home, of which at most 3 are counted"}]}"#;
+            let text = SCHEMA.trim_end().trim_end_matches("]}").to_owned() + column;
             Schema::from_json(&text, "schema.json").unwrap()
         }
         None => schema,

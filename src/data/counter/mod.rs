@@ -131,6 +131,14 @@ impl Counter {
     }
 
     /// Counts the rows that wait.
+    #[cfg_attr(
+        not(feature = "arrow"),
+        expect(
+            clippy::unused_self,
+            clippy::unnecessary_wraps,
+            reason = "only record batches wait"
+        )
+    )]
     fn count_waiting(&mut self) -> Result<()> {
         #[cfg(feature = "arrow")]
         if let Some(waiting) = self.waiting.as_mut().filter(|waiting| waiting.rows > 0) {
