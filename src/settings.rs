@@ -28,6 +28,10 @@ pub enum Form {
     Text,
     /// Texts, each given by itself.
     Texts,
+    /// A query in SQL, or the place of a table.
+    Query,
+    /// A program with its arguments, on which what is made does not depend.
+    Program,
     /// A whole number of at least 0, of up to 64 bits.
     Whole,
     /// A file or a folder.
@@ -56,7 +60,7 @@ impl Form {
             Self::Choices(names) => return format!("a list of {}", named(names).join(", ")),
             Self::Names => "a list of names",
             Self::Counts => "a list of whole numbers",
-            Self::Text => "a text",
+            Self::Text | Self::Query | Self::Program => "a text",
             Self::Texts => "a list of texts",
             Self::Whole => "a whole number of at least 0",
             Self::File => "a path",
@@ -158,7 +162,8 @@ impl Setting {
         let name = self.name();
         let flag = |value: &str| vec![format!("--{name}"), quoted(value)];
         match (self.form, value) {
-            (_, Value::Null | Value::Bool(false)) => Vec::new(),
+            (_, Value::Null | Value::Bool(false)) | (Form::Program, _) => Vec::new(),
+            (Form::Query, Value::String(text)) => flag(&without_folders(text)),
             (_, Value::Bool(true)) => vec![format!("--{name}")],
             (Form::File, Value::String(path)) => flag(file_name(path)),
             (Form::FileOrName, Value::String(name)) => {
@@ -179,6 +184,26 @@ impl Setting {
             },
         }
     }
+}
+
+/// A query with the names of its tables' files, and without their folders.
+fn without_folders(query: &str) -> String {
+    if !query.contains(char::is_whitespace) {
+        return file_name(query.trim_end_matches('/')).to_owned();
+    }
+    let is_place = |text: &str| {
+        let begins = ["/", "./", "../", "~/"].iter().any(|start| text.starts_with(start));
+        let ends = [".csv", ".csv.gz", ".parquet", "/"].iter().any(|end| text.ends_with(end));
+        begins || ends || text.contains("://")
+    };
+    // Every second piece is in quotes.
+    let pieces = query.split_inclusive(['\'', '"']).enumerate().map(|(number, piece)| {
+        let (text, quote) = piece.split_at(piece.len() - usize::from(piece.ends_with(['\'', '"'])));
+        let is_quoted = number % 2 == 1 && is_place(text);
+        let text = if is_quoted { file_name(text.trim_end_matches('/')) } else { text };
+        format!("{text}{quote}")
+    });
+    pieces.collect()
 }
 
 /// The words of a command line that give a parameter of a mechanism.

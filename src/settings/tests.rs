@@ -34,3 +34,21 @@ fn names_to_choose_from_are_those_that_files_have() {
     let Form::Choices(names) = measures.unwrap().form else { panic!("a list of names") };
     check::<Measure>(names);
 }
+
+#[test]
+fn queries_are_told_without_folders() {
+    let told = [
+        (
+            "SELECT * FROM '/home/me/people.parquet' WHERE a / b > 2",
+            "SELECT * FROM 'people.parquet' WHERE a / b > 2",
+        ),
+        ("/home/me/people/", "people"),
+        ("file:///home/me/people.csv", "people.csv"),
+        ("SELECT \"A\" FROM 'people.csv'", "SELECT \"A\" FROM 'people.csv'"),
+        ("SELECT x/2 AS x FROM t WHERE y = 'a/b'", "SELECT x/2 AS x FROM t WHERE y = 'a/b'"),
+        ("SELECT * FROM 's3://place/people/' p", "SELECT * FROM 'people' p"),
+    ];
+    for (query, expected) in told {
+        assert_eq!(without_folders(query), expected);
+    }
+}

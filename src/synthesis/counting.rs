@@ -30,9 +30,9 @@ settings! {
         /// The name is by default the file's without `.csv` and `.gz`; it tells parts apart.
         part: Vec<PublicFile> = Vec::new(), Tables, Form::NamedFiles, "[NAME=]FILE";
         /// The private table where another program reads it, as for synth; instead of parts.
-        private_table: Option<String> = None, Tables, Form::Text, "SQL|PLACE";
+        private_table: Option<String> = None, Tables, Form::Query, "SQL|PLACE";
         /// The program that counts --private-table, as for synth.
-        engine: String = DEFAULT_ENGINE.to_owned(), Tables, Form::Text, "COMMAND";
+        engine: String = DEFAULT_ENGINE.to_owned(), Tables, Form::Program, "COMMAND";
         /// File with all parts of the table, one [NAME=]FILE or name on each line, so that a missing one is noticed [default:
         /// the parts given are the table].
         of: Option<PathBuf> = None, Tables, Form::File, "FILE";

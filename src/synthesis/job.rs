@@ -50,9 +50,9 @@ settings! {
         /// The private table where another program reads it: a query in SQL, or the place of a table; instead of --private.
         ///
         /// It is counted there, and never held: `docs/guide/large-tables.md`. Not with `--compress`.
-        private_table: Option<String> = None, Tables, Form::Text, "SQL|PLACE";
+        private_table: Option<String> = None, Tables, Form::Query, "SQL|PLACE";
         /// The program that counts --private-table, and its arguments.
-        engine: String = DEFAULT_ENGINE.to_owned(), Tables, Form::Text, "COMMAND";
+        engine: String = DEFAULT_ENGINE.to_owned(), Tables, Form::Program, "COMMAND";
         /// A public table; the ledger calls it NAME [default: its file name]; repeatable.
         ///
         /// The name is by default the file's without `.csv` and `.gz`; it appears in ledger and report.

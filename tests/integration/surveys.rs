@@ -253,7 +253,7 @@ fn intervals_of_a_weighted_table_cover_its_shares() {
     assert!(covered >= 33 && within >= 33, "{covered} and {within} of 40");
     bench.fail(&format!("{combine} --population"), 2, "replicate weights");
     bench.succeed(&format!("{synth} mst --seed 1 --weight w --emit weighted"));
-    bench.fail(combine, 2, "has records with the weights of w");
+    bench.fail(combine, 2, "records with survey weights");
 }
 
 #[test]

@@ -109,8 +109,10 @@ fn flag(parameter: &'static Parameter) -> Arg {
 
 /// The flag for values of a form.
 pub(super) fn of_form(arg: Arg, form: Form) -> Arg {
-    let arg = arg
-        .allow_hyphen_values(matches!(form, Form::Text | Form::Number | Form::Count | Form::Whole));
+    let arg = arg.allow_hyphen_values(matches!(
+        form,
+        Form::Text | Form::Query | Form::Number | Form::Count | Form::Whole
+    ));
     match form {
         Form::Count => arg.value_parser(counted),
         Form::Whole => arg.value_parser(count),
@@ -129,7 +131,7 @@ pub(super) fn of_form(arg: Arg, form: Form) -> Arg {
             arg.value_hint(ValueHint::FilePath).action(ArgAction::Append).value_parser(named_file)
         }
         Form::Switch => arg.action(ArgAction::SetTrue),
-        Form::Text | Form::Mechanism => arg,
+        Form::Text | Form::Query | Form::Program | Form::Mechanism => arg,
     }
 }
 
@@ -181,7 +183,13 @@ pub(super) fn given(matches: &ArgMatches, name: &str, form: Form) -> Option<Valu
             if value.is_finite() { Value::from(*value) } else { Value::from(value.to_string()) }
         }),
         Form::Switch => Some(Value::from(matches.get_flag(name))),
-        Form::Choice(_) | Form::Text | Form::File | Form::FileOrName | Form::Mechanism => {
+        Form::Choice(_)
+        | Form::Text
+        | Form::Query
+        | Form::Program
+        | Form::File
+        | Form::FileOrName
+        | Form::Mechanism => {
             matches.get_one::<String>(name).map(|value| Value::from(value.as_str()))
         }
         Form::Choices(_) | Form::Names | Form::Texts | Form::NamedFiles => {

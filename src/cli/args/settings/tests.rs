@@ -25,7 +25,9 @@ fn other(form: Form) -> (Value, String) {
         Form::Counts => (json!([1, 2]), "1,2".into()),
         Form::NamedFiles => (json!(["ohio=oh.csv"]), "ohio=oh.csv".into()),
         Form::Mechanism => (json!("mst"), "mst".into()),
-        Form::Text | Form::File | Form::FileOrName => (json!("x.csv"), "x.csv".into()),
+        Form::Text | Form::Query | Form::Program | Form::File | Form::FileOrName => {
+            (json!("x.csv"), "x.csv".into())
+        }
     }
 }
 
