@@ -83,7 +83,7 @@ fn the_sentence_says_what_is_left_out() {
     let told = of_units.sentence();
     assert!(
         told.ends_with(
-            "against the first 7 records of each home; what the others would add is not measured"
+            "against at most 7 records of each home; what the others would add is not measured"
         ),
         "{told}"
     );

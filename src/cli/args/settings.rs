@@ -32,14 +32,11 @@ pub(super) fn augment(
     })
 }
 
-/// The private table is a file or, instead, where another program reads it. `file`: the flag of files.
+/// The private table is a file or, instead, where another program reads it. `file`: the flag of files. Both are refused where the
+/// settings are checked.
 pub(super) fn or_elsewhere(command: Command, file: &'static str) -> Command {
-    let file = |command: Command| {
-        command.mut_arg(file, |arg| {
-            arg.required_unless_present("private-table").conflicts_with("private-table")
-        })
-    };
-    file(command).mut_arg("engine", |arg| arg.requires("private-table"))
+    let command = command.mut_arg(file, |arg| arg.required_unless_present("private-table"));
+    command.mut_arg("engine", |arg| arg.requires("private-table"))
 }
 
 /// The settings that were typed, as JSON, except a mechanism's name.
