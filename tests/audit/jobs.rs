@@ -222,6 +222,22 @@ fn the_private_table_is_not_taken_for_a_public_one() {
     assert_eq!(with(place.at("copy.csv")).unwrap(), [""; 0]);
 }
 
+#[test]
+fn a_file_of_the_private_table_is_not_taken_for_a_public_one() {
+    let place = Place::new();
+    let text = fs::read_to_string(place.at("private.csv")).unwrap();
+    fs::create_dir(place.at("parts")).unwrap();
+    ["parts/0.csv", "parts/1.csv"].iter().for_each(|part| place.write(part, &text));
+    fs::hard_link(place.at("parts/1.csv"), place.at("link.csv")).unwrap();
+    for public in ["parts", "parts/0.csv", "parts/1.csv", "link.csv"] {
+        let mut job = Job { checkpoint: None, ledger: None, ..place.job() };
+        job.private = place.at("parts").into();
+        job.public.push(PublicFile { name: "near".into(), path: place.at(public) }.into());
+        let error = job.fit(&mut Silent).unwrap_err().to_string();
+        assert!(error.contains("is the private table"), "{public}: {error}");
+    }
+}
+
 /// The records of a table: the exact counts, under a budget whose noise is below a half.
 fn counts(table: &jointly::PrivateTable) -> Vec<i64> {
     let budget = Budget::approximate(4000.0, 0.5).unwrap();

@@ -109,7 +109,21 @@ pub(super) const BUGS: &[Bug] = &[
         "private-file-as-a-public-one",
         "the private file may be given as a public one",
         "jobs::the_private",
-        &[(FILES, "if is_same_file(private, path) {", "if !BUG && is_same_file(private, path) {")],
+        &[(
+            FILES,
+            "private.iter().any(|other| is_same_file(other, file))",
+            "private.iter().any(|other| !BUG && is_same_file(other, file))",
+        )],
+    ),
+    bug(
+        "file-of-the-private-folder-as-a-public-one",
+        "a file of the private table may be given as a public one",
+        "jobs::a_file_of",
+        &[(
+            FILES,
+            "let private = known_files_of(private);",
+            "let mut private = known_files_of(private); if BUG { private.truncate(1); }",
+        )],
     ),
     bug(
         "private-rows-as-public-ones",
