@@ -31,6 +31,13 @@ impl Bench {
         fs::write(self.path(name), text).unwrap();
     }
 
+    /// Writes a script that can be run.
+    pub(crate) fn write_program(&self, name: &str, text: &str) {
+        self.write(name, text);
+        let done = Command::new("chmod").arg("755").arg(self.path(name)).status();
+        assert!(done.unwrap().success());
+    }
+
     pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap()
     }

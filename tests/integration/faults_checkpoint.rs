@@ -280,8 +280,7 @@ fn every_option_killed_a_few_times_ends_as_an_undisturbed_run() {
         SYNTH.replace("private.csv", "units.csv")
     );
     // A program that counts: it returns what was counted before.
-    bench.write("engine", "#!/bin/sh\nexec cat all.counts\n");
-    assert!(Command::new("chmod").arg("755").arg(bench.path("engine")).status().unwrap().success());
+    bench.write_program("engine", "#!/bin/sh\nexec cat all.counts\n");
     let elsewhere = "--private-table people --engine ./engine";
     let commands = [
         format!("{SYNTH} {aim} --counted"),

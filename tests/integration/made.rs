@@ -1,7 +1,6 @@
 //! The command in a report makes the reported table again.
 
 use std::collections::BTreeSet;
-use std::process::Command;
 
 use jointly::mechanism::all_parameters;
 use serde_json::Value;
@@ -51,8 +50,7 @@ fn bench() -> Bench {
         "count --part private.csv --schema schema.json --mechanism mst --workload all-2-way --unit home --max-records 3 \
          --keep hash --out all.counts",
     );
-    bench.write("engine", "#!/bin/sh\nexec cat all.counts\n");
-    assert!(Command::new("chmod").arg("755").arg(bench.path("engine")).status().unwrap().success());
+    bench.write_program("engine", "#!/bin/sh\nexec cat all.counts\n");
     bench
 }
 
