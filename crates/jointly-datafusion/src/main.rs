@@ -6,8 +6,7 @@ use std::net::TcpListener;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::prelude::SessionContext;
 use jointly::data::{CountRequest, CountedParts};
 use jointly_datafusion::{Cluster, count, count_units, serve, tables};
 use url::Url;
@@ -33,10 +32,6 @@ struct CountArgs {
     /// Address of a worker, as it says itself; repeatable [default: this machine alone]
     #[arg(long, value_name = "URL")]
     worker: Vec<Url>,
-    /// Memory for bringing the rows of units together, in GiB; what is beyond it goes to temporary files, which are as private as the
-    /// table [default: no limit]
-    #[arg(long, value_name = "GIB", conflicts_with = "worker")]
-    memory: Option<usize>,
     /// Bytes of Parquet that one core of a worker should read [default: 16777216]
     #[arg(long, value_name = "N", requires = "worker")]
     bytes_per_partition: Option<usize>,
@@ -71,21 +66,11 @@ async fn work(args: &WorkerArgs) -> Result<(), Box<dyn Error>> {
     Ok(serve(listener).await?)
 }
 
-/// A session on this machine.
-fn session(gib: Option<usize>) -> Result<SessionContext, Box<dyn Error>> {
-    let runtime = RuntimeEnvBuilder::new();
-    let runtime = match gib {
-        Some(gib) => runtime.with_memory_limit(gib.saturating_mul(1 << 30), 1.0),
-        None => runtime,
-    };
-    Ok(SessionContext::new_with_config_rt(SessionConfig::new(), runtime.build_arc()?))
-}
-
 async fn answer(args: &CountArgs) -> Result<(), Box<dyn Error>> {
     let request = CountRequest::from_json(&std::io::read_to_string(stdin())?)?;
     let CountRequest { query, units, plan } = &request;
     let counter = if args.worker.is_empty() {
-        let context = session(args.memory)?;
+        let context = SessionContext::new();
         tables::register_named(&context, query).await?;
         match units {
             Some(units) => count_units(&context, query, plan, units).await?,
