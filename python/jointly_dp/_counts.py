@@ -44,6 +44,11 @@ class CountPlan:
         public: Mapping[str, str | os.PathLike[str]] | Sequence[str | os.PathLike[str]] = (),
         **parameters: Any,
     ) -> None:
+        if parameters.get("unit") is not None or parameters.get("max_records") is not None:
+            raise TypeError(
+                "unit is no parameter of CountPlan: which rows of a unit count depends on rows in all parts, and a counter sees them one by "
+                "one; `jointly count --unit` and DataFusion count units"
+            )
         marginals = Workload._of(workload)
         files = [f"{name}={os.fspath(path)}" for name, path in public.items()] if isinstance(public, Mapping) else public
         settings = {

@@ -4,6 +4,37 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 __version__: str
+__all__ = [
+    "CountPlan",
+    "Counter",
+    "FittedTables",
+    "Model",
+    "PrivateRows",
+    "Release",
+    "Rows",
+    "Schema",
+    "Thresholds",
+    "__version__",
+    "answer",
+    "budget",
+    "columns",
+    "evaluate",
+    "evaluation_settings",
+    "fit",
+    "fit_measurements",
+    "fit_settings",
+    "fit_tables",
+    "ledger",
+    "mechanisms",
+    "mixture_error",
+    "plan",
+    "set_threads",
+    "settings",
+    "thresholds",
+    "trust",
+    "tune",
+    "write_csv",
+]
 
 @final
 class Schema:
@@ -125,6 +156,7 @@ def fit(
     keep: Callable[[Release], object],
     listener: Callable[[str], object] | None = None,
 ) -> None: ...
+@final
 class FittedTables:
     @property
     def model(self) -> Model: ...
@@ -145,7 +177,7 @@ def fit_measurements(
     iterations: int = 1000,
     is_private: bool = False,
     tolerance: float | None = None,
-    warm_start: Sequence[tuple[Sequence[str], Sequence[float]]] = (),
+    warm_start: Sequence[tuple[Sequence[str], Sequence[float]]] = ...,
 ) -> tuple[Model, str]: ...
 def budget(epsilon: float, delta: float | None = None) -> float: ...
 def ledger(text: str) -> tuple[float, float, bool]: ...

@@ -237,9 +237,10 @@ class Synthesizer:
         return self
 
     def sample(self, n: int | None = None, *, seed: int | None = None, labels: bool = False, kind: str | None = None) -> Any:
-        """Draws synthetic records, free of cost. A frame of the kind that went in; else an object with ``__arrow_c_stream__``.
+        """Synthetic records, free of cost. A frame of the kind that went in; else an object with ``__arrow_c_stream__``.
 
-        ``n``: how many; by default as many as the model stands for, of a weighted release as many as the sample has.
+        Without ``n`` and ``seed``: those of :meth:`released`, which :meth:`fit` has drawn, always the same ones. Otherwise others are drawn. ``n``: how many;
+        by default as many as the model stands for, of a weighted release as many as the sample has.
         ``seed``: repeats them. ``labels``: labels, not codes.
         ``kind``: ``"pandas"``, ``"polars"``, ``"pyarrow"``, ``"columns"`` (lists by name) or ``"arrow"``, whatever went in.
 
@@ -251,6 +252,8 @@ class Synthesizer:
         7
         """
         release = self._released()
+        if n is None and seed is None:
+            return self.released(labels=labels, kind=kind)
         native = release.model._native
         records = release._usual_records if n is None else n
         if records < 1:
@@ -260,7 +263,7 @@ class Synthesizer:
     def released(self, *, labels: bool = False, kind: str | None = None) -> Any:
         """The records that :meth:`fit` drew. Their errors were measured, unless ``error_share`` is 0: publish these.
 
-        ``labels`` and ``kind`` as for :meth:`sample`, which draws others.
+        ``labels`` and ``kind`` as for :meth:`sample`, which draws others where it is asked for a number of them.
 
         >>> import jointly_dp as jd
         >>> synth = jd.Synthesizer(
