@@ -170,7 +170,7 @@ impl<'u> UnitCounter<'u> {
         if rows.is_empty() {
             return all;
         }
-        let order = RecordOrder::new(all.domain());
+        let order = RecordOrder::new(all.domain(), all.domain().len());
         let mut counts = vec![true; all.records()];
         for (name, unit) in &self.seen {
             let Some(mut rows) = rows.remove(unit) else { continue };

@@ -19,7 +19,7 @@ use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 use url::Url;
 
-use crate::function::jointly_count;
+use crate::function::{jointly_count, jointly_count_keys};
 use crate::query::{count, count_units};
 use crate::units::{unit_key, unit_name};
 
@@ -41,7 +41,7 @@ fn scalar_functions() -> Vec<Arc<ScalarUDF>> {
 /// A listener that cannot be used.
 pub async fn serve(listener: TcpListener) -> Result<()> {
     let worker = Worker::from_session_builder(|query: WorkerQueryContext| async move {
-        let functions = vec![Arc::new(jointly_count())];
+        let functions = vec![Arc::new(jointly_count()), Arc::new(jointly_count_keys())];
         let state = query.builder.with_aggregate_functions(functions);
         Ok(state.with_scalar_functions(scalar_functions()).build())
     });
@@ -118,10 +118,9 @@ impl Cluster {
                 bytes_per_partition.unwrap_or(BYTES),
             )?
             .build();
-        datafusion::execution::FunctionRegistry::register_udaf(
-            &mut state,
-            Arc::new(jointly_count()),
-        )?;
+        for function in [jointly_count(), jointly_count_keys()] {
+            datafusion::execution::FunctionRegistry::register_udaf(&mut state, Arc::new(function))?;
+        }
         for function in scalar_functions() {
             datafusion::execution::FunctionRegistry::register_udf(&mut state, function)?;
         }

@@ -24,22 +24,29 @@ pub const NAME: &str = "jointly_count";
 /// every row of every batch. The columns follow in the order of the plan's schema. Rows that do not fit it are counted apart, and make
 /// [`Counter::finish`] fail.
 pub fn jointly_count() -> AggregateUDF {
-    AggregateUDF::new_from_impl(JointlyCount {
-        signature: Signature::variadic_any(Volatility::Immutable),
-        latest: Latest::default(),
-    })
+    AggregateUDF::new_from_impl(JointlyCount::new(NAME))
 }
+
+/// The aggregate function `jointly_count_keys(plan, key[, records])`: the same, of records of units, each of which is in its key; where rows
+/// of a unit stay together, with the number of those that count.
+pub(crate) fn jointly_count_keys() -> AggregateUDF {
+    AggregateUDF::new_from_impl(JointlyCount::new(OF_KEYS))
+}
+
+/// The name of the function that counts keys.
+const OF_KEYS: &str = "jointly_count_keys";
 
 #[derive(Debug)]
 struct JointlyCount {
+    name: &'static str,
     signature: Signature,
     latest: Latest,
 }
 
 // The function has no parameters: the latest plan only saves reading it again.
 impl PartialEq for JointlyCount {
-    fn eq(&self, _: &Self) -> bool {
-        true
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
     }
 }
 
@@ -47,7 +54,14 @@ impl Eq for JointlyCount {}
 
 impl std::hash::Hash for JointlyCount {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        NAME.hash(state);
+        self.name.hash(state);
+    }
+}
+
+impl JointlyCount {
+    fn new(name: &'static str) -> Self {
+        let signature = Signature::variadic_any(Volatility::Immutable);
+        Self { name, signature, latest: Latest::default() }
     }
 }
 
@@ -71,20 +85,20 @@ impl Latest {
 
 impl AggregateUDFImpl for JointlyCount {
     fn name(&self) -> &str {
-        NAME
+        self.name
     }
 
     /// The name alone: the arguments have the whole plan.
     fn schema_name(&self, _: &AggregateFunctionParams) -> Result<String> {
-        Ok(NAME.to_owned())
+        Ok(self.name.to_owned())
     }
 
     fn human_display(&self, _: &AggregateFunctionParams) -> Result<String> {
-        Ok(NAME.to_owned())
+        Ok(self.name.to_owned())
     }
 
     fn display_name(&self, _: &AggregateFunctionParams) -> Result<String> {
-        Ok(NAME.to_owned())
+        Ok(self.name.to_owned())
     }
 
     fn signature(&self) -> &Signature {
@@ -104,11 +118,12 @@ impl AggregateUDFImpl for JointlyCount {
         let literal = args.exprs.first().and_then(|plan| plan.downcast_ref::<Literal>());
         let Some(text) = literal.and_then(|plan| text_of(plan.value())) else {
             return exec_err!(
-                "the first argument of {NAME} is no literal, expected a plan as JSON"
+                "the first argument of {} is no literal, expected a plan as JSON",
+                self.name
             );
         };
         let counter = self.latest.plan(text)?.counter();
-        Ok(Box::new(Counting { counter }))
+        Ok(Box::new(Counting { counter, of_keys: self.name == OF_KEYS }))
     }
 }
 
@@ -124,12 +139,16 @@ pub(crate) fn text_of(value: &ScalarValue) -> Option<&str> {
 #[derive(Debug)]
 struct Counting {
     counter: Counter,
+    of_keys: bool,
 }
 
 impl Accumulator for Counting {
     /// `values`: the plan and the columns.
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let columns = values.get(1..).unwrap_or_default();
+        if let (true, [keys, sizes @ ..]) = (self.of_keys, columns) {
+            return self.counter.update_keys(keys, sizes.first()).map_err(external);
+        }
         self.counter.update_columns(columns).map_err(external)
     }
 

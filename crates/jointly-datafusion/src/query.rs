@@ -6,11 +6,11 @@ use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::functions_aggregate::count::count_udaf;
 use datafusion::functions_window::expr_fn::row_number;
 use datafusion::logical_expr::expr::WindowFunction;
-use datafusion::logical_expr::{Expr, ExprFunctionExt, cast, lit, when};
+use datafusion::logical_expr::{AggregateUDF, Expr, ExprFunctionExt, cast, lit, when};
 use datafusion::prelude::{DataFrame, SessionContext, ident};
 use jointly::data::{CountPlan, Counter, Keep, Units};
 
-use crate::function::{external, jointly_count};
+use crate::function::{external, jointly_count, jointly_count_keys};
 use crate::units;
 
 /// Counts the rows of a query in SQL by a plan. The query has a column for each attribute of the plan's schema, in any order and
@@ -22,7 +22,7 @@ use crate::units;
 pub async fn count(context: &SessionContext, query: &str, plan: &CountPlan) -> Result<Counter> {
     let rows = context.sql(query).await?;
     let columns = columns(&rows, plan.schema().attributes().map(|column| column.name.as_str()))?;
-    counted(rows, columns, plan).await
+    counted(rows, &jointly_count(), columns, plan).await
 }
 
 /// As [`count`], where only some rows of each unit count, as [`Keep::Hash`] says: whatever the order of the rows and however they
@@ -42,6 +42,7 @@ pub async fn count_units(
     const NAME: &str = "jointly unit";
     const KEY: &str = "jointly key";
     const ROW: &str = "jointly row";
+    const ALL: &str = "jointly rows";
     if units.keep() != Keep::Hash {
         return exec_err!("the first rows of a unit count, expected that hashes say which");
     }
@@ -56,21 +57,23 @@ pub async fn count_units(
 
     let name = units::unit_name().call([vec![literal.clone()], unit].concat());
     let rows = rows.select([own.clone(), vec![name.alias(NAME)]].concat())?;
-    let key = units::unit_key().call([vec![literal, ident(NAME)], own.clone()].concat());
+    // The key has all that is counted, so that nothing else is sorted.
+    let key = units::unit_key().call([vec![literal, ident(NAME)], own].concat());
+    let rows = rows.select(vec![ident(NAME), key.alias(KEY)])?;
     let of_unit = |function: Expr| function.partition_by(vec![ident(NAME)]);
-    let place = of_unit(row_number()).order_by(vec![key.sort(true, false)]).build()?;
+    let place = of_unit(row_number()).order_by(vec![ident(KEY).sort(true, false)]).build()?;
     let mut rows = rows.window(vec![place.alias(ROW)])?;
     let most = i64::from(units.most());
-    let mut columns = own;
+    let mut columns = vec![ident(KEY)];
     if units.agree().is_some() {
         let all = of_unit(WindowFunction::new(count_udaf(), vec![lit(1_i64)]).into()).build()?;
-        rows = rows.window(vec![all.alias(KEY)])?;
-        let kept = when(ident(KEY).gt(lit(most)), lit(most)).otherwise(ident(KEY))?;
+        rows = rows.window(vec![all.alias(ALL)])?;
+        let kept = when(ident(ALL).gt(lit(most)), lit(most)).otherwise(ident(ALL))?;
         rows = rows.with_column(&size, cast(kept, DataType::Int64))?;
         columns.push(ident(&size));
     }
     let rows = rows.filter(cast(ident(ROW), DataType::Int64).lt_eq(lit(most)))?;
-    counted(rows, columns, plan).await
+    counted(rows, &jointly_count_keys(), columns, plan).await
 }
 
 /// Columns of a query by their names.
@@ -89,10 +92,15 @@ fn columns<'n>(rows: &DataFrame, names: impl IntoIterator<Item = &'n str>) -> Re
     names.into_iter().map(column).collect()
 }
 
-/// The counts of some rows. `columns`: of the plan's attributes, in its order.
-async fn counted(rows: DataFrame, columns: Vec<Expr>, plan: &CountPlan) -> Result<Counter> {
+/// The counts of some rows, by an aggregate function of a plan and of columns.
+async fn counted(
+    rows: DataFrame,
+    function: &AggregateUDF,
+    columns: Vec<Expr>,
+    plan: &CountPlan,
+) -> Result<Counter> {
     let arguments = [vec![literal(plan)?], columns].concat();
-    let counted = rows.aggregate(Vec::new(), vec![jointly_count().call(arguments)])?;
+    let counted = rows.aggregate(Vec::new(), vec![function.call(arguments)])?;
     let mut counter = plan.counter();
     for batch in counted.collect().await? {
         for state in batch.column(0).as_binary::<i64>().iter().flatten() {

@@ -48,7 +48,7 @@ impl UnitOrder {
         units.widened(schema)?;
         let domain = schema.domain();
         Ok(Self {
-            order: RecordOrder::new(&domain),
+            order: RecordOrder::new(&domain, domain.len()),
             domain,
             coder: ArrayCoder::new(schema, schema),
             unit: units.column().to_owned(),

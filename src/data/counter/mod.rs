@@ -130,6 +130,24 @@ impl Counter {
         Ok(())
     }
 
+    /// Counts records of units by their [keys](crate::data::arrow::UnitOrder::keys): those that count, and no others. A key has
+    /// all values of its record, and is smaller. `sizes`: where the plan's last attribute is the number of records of a unit
+    /// that count, that number, for each.
+    ///
+    /// # Errors
+    /// An array of another type or length, a key of another schema, a null, or a number that no unit may have. Some rows may be
+    /// counted then.
+    #[cfg(feature = "arrow")]
+    pub fn update_keys(
+        &mut self,
+        keys: &arrow_array::ArrayRef,
+        sizes: Option<&arrow_array::ArrayRef>,
+    ) -> Result<()> {
+        let waiting = self.waiting.get_or_insert_with(|| Waiting::new(&self.plan));
+        waiting.add_keys(&self.plan, keys, sizes)?;
+        if waiting.rows >= BLOCK { self.count_waiting() } else { Ok(()) }
+    }
+
     /// Counts the rows that wait.
     #[cfg_attr(
         not(feature = "arrow"),

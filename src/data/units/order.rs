@@ -16,13 +16,14 @@ pub(in crate::data) struct RecordOrder {
 }
 
 impl RecordOrder {
-    pub(in crate::data) fn new(domain: &Domain) -> Self {
+    /// Of records with the first attributes of a domain.
+    pub(in crate::data) fn new(domain: &Domain, attributes: usize) -> Self {
         let width = |attribute: usize| match domain.cardinality(attribute) {
             0..=0x100 => 1,
             0x101..=0x1_0000 => 2,
             _ => 4,
         };
-        Self { widths: (0..domain.len()).map(width).collect() }
+        Self { widths: (0..attributes).map(width).collect() }
     }
 
     /// The place of a record among those of its unit: keys are compared byte by byte.
@@ -37,5 +38,18 @@ impl RecordOrder {
         hash.update(&key[HASH..]);
         key[..HASH].copy_from_slice(&hash.finalize()[..HASH]);
         key
+    }
+
+    /// The codes of the record that has a key; `None` if no record of the domain has.
+    #[cfg(feature = "arrow")]
+    pub(in crate::data) fn codes(&self, key: &[u8], codes: &mut Vec<u32>) -> Option<()> {
+        codes.clear();
+        let mut rest = key.get(HASH..)?;
+        for width in &self.widths {
+            let (code, others) = rest.split_at_checked(*width)?;
+            codes.push(code.iter().fold(0, |code, byte| code << 8 | u32::from(*byte)));
+            rest = others;
+        }
+        rest.is_empty().then_some(())
     }
 }
