@@ -27,7 +27,7 @@ pub async fn register_named(context: &SessionContext, query: &str) -> Result<()>
 /// Makes a file or a folder a table: Parquet, or CSV in UTF-8 with commas and a header, whose empty cells are missing values. `place` is a path, or a URL of an object store that the session knows.
 ///
 /// # Errors
-/// A name that is neither `.parquet`, `.csv` nor `.csv.gz`, or a file that cannot be read.
+/// A name that is neither `.parquet` nor `.csv`, or a file that cannot be read.
 pub async fn register(
     context: &SessionContext,
     name: impl Into<TableReference>,
@@ -37,41 +37,29 @@ pub async fn register(
         Some(Kind::Parquet) => {
             context.register_parquet(name, place, ParquetReadOptions::default()).await
         }
-        Some(Kind::Csv { gzip }) => {
-            use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
+        Some(Kind::Csv) => {
             let mut options = CsvReadOptions::new().has_header(true);
             // Codes are texts: "01" is not 1.
             options.schema_infer_max_records = 0;
-            if gzip {
-                options = options
-                    .file_extension(".csv.gz")
-                    .file_compression_type(FileCompressionType::GZIP);
-            }
             context.register_csv(name, place, options).await
         }
         None => {
-            exec_err!(
-                "table '{place}' is neither .parquet, .csv nor .csv.gz, nor a folder of such files"
-            )
+            exec_err!("table '{place}' is neither .parquet nor .csv, nor a folder of such files")
         }
     }
 }
 
 enum Kind {
     Parquet,
-    Csv { gzip: bool },
+    Csv,
 }
 
 /// The kind of a file by its name, and of a folder by that of its first file.
 fn kind(place: &str) -> Option<Kind> {
-    let of_name = |name: &str| {
-        let plain = name.strip_suffix(".gz").unwrap_or(name);
-        let gzip = plain.len() < name.len();
-        match Path::new(plain).extension().and_then(OsStr::to_str) {
-            Some("parquet") if !gzip => Some(Kind::Parquet),
-            Some("csv") => Some(Kind::Csv { gzip }),
-            _ => None,
-        }
+    let of_name = |name: &str| match Path::new(name).extension().and_then(OsStr::to_str) {
+        Some("parquet") => Some(Kind::Parquet),
+        Some("csv") => Some(Kind::Csv),
+        _ => None,
     };
     let folder = Path::new(place.strip_prefix("file://").unwrap_or(place));
     if !folder.is_dir() {

@@ -102,6 +102,8 @@ async fn views_and_text_are_tables_too() {
     let counted = counted.finish().unwrap();
     assert_eq!(counted.records(), 2);
     assert_eq!(counted.project(&Clique::new([1])).unwrap(), [1, 0, 0, 1]);
+    let compressed = tables::register(&context, "more", "people.csv.gz").await.unwrap_err();
+    assert!(compressed.to_string().contains("neither .parquet nor .csv"), "{compressed}");
     // No rows at all.
     let counted = count(&context, "SELECT * FROM people WHERE age = '200'", &plan()).await.unwrap();
     assert_eq!(counted.finish().unwrap().records(), 0);
