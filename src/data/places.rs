@@ -33,7 +33,7 @@ pub(crate) fn files_of(path: &Path) -> Result<Vec<PathBuf>> {
         }
         return sorted(path, files, "a folder without tables");
     }
-    let Some(pattern) = path.to_str().filter(|text| text.contains(['*', '?', '['])) else {
+    let Some(pattern) = path.to_str().filter(|text| is_pattern(text)) else {
         return Ok(vec![path.to_owned()]);
     };
     let found = glob::glob(pattern).map_err(|error| {
@@ -61,13 +61,18 @@ pub(crate) fn would_be_read(table: &Path, file: &Path) -> bool {
         return is_table && folder.is_some() && folder == fs::canonicalize(table).ok();
     }
     let (Some(parent), false) = (table.parent(), table.is_file()) else { return false };
-    let pattern = table.file_name().and_then(|name| glob::Pattern::new(name.to_str()?).ok());
+    let pattern = table.file_name().and_then(|name| name.to_str()).filter(|name| is_pattern(name));
+    let pattern = pattern.and_then(|name| glob::Pattern::new(name).ok());
     let of_folder = |folder: &Path| {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         fs::canonicalize(folder).ok()
     };
     pattern.is_some_and(|pattern| pattern.matches(name))
         && of_folder(parent).is_some_and(|own| file.parent().and_then(of_folder) == Some(own))
+}
+
+fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '['])
 }
 
 /// The place without `file://`.

@@ -74,5 +74,7 @@ fn outputs_among_the_files_of_a_table_are_known() {
     assert!(!would_be_read(place, &place.join("ledger.json")));
     assert!(!would_be_read(&place.join("east-*.csv"), &out));
     assert!(!would_be_read(&place.join("part-0.csv"), &out));
+    assert!(!would_be_read(&out, &out), "a file that is not there");
+    assert!(!would_be_read(Path::new("-"), Path::new("-")), "streams");
     assert!(!would_be_read(&place.join("elsewhere").join("*.csv"), &out));
 }
