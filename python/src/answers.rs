@@ -73,20 +73,6 @@ fn sealed(
     source.sealed(unit, schema)
 }
 
-/// What came of work that spends, as JSON.
-fn told(py: Python<'_>, outcome: watch::Outcome<Value>) -> PyResult<String> {
-    match outcome {
-        watch::Outcome::Done(found) => text(py, &found),
-        watch::Outcome::DoneBefore(found, exception) => {
-            let raised = exception.value(py);
-            raised.setattr("report", text(py, &found)?)?;
-            let note = "the budget was spent; the attribute 'report' of this exception is what it bought, as JSON";
-            raised.call_method1("add_note", (note,))?;
-            Err(exception)
-        }
-    }
-}
-
 /// The noisy marginals of a workload, as JSON: a ledger file with a member `marginals`.
 #[pyfunction]
 pub(crate) fn answer(
@@ -113,7 +99,7 @@ pub(crate) fn answer(
         let file = file.with("marginals", &answers.named()?)?;
         Ok(serde_json::to_value(file).unwrap_or_default())
     })?;
-    told(py, outcome)
+    watch::told(py, outcome)
 }
 
 /// The best mixture error of a public table, as JSON. Without a budget it is exact, and **not private**: `real` is then the
@@ -132,7 +118,14 @@ pub(crate) fn mixture_error(
     let cells = asked.cells.unwrap_or_default();
     let (schema, public) = (Arc::clone(&schema.0), Arc::clone(&public.0));
     let Some((private, budget)) = private.zip(asked.budget().raise(py)?) else {
-        let real = real.map_or_else(|| Arc::clone(&public), |rows| Arc::clone(&rows.0));
+        let needs = Contradiction::Needs {
+            what: "mixture error",
+            needed: "a table, or a budget and the private table",
+        };
+        let real = real
+            .map(|rows| Arc::clone(&rows.0))
+            .ok_or_else(|| jointly::Error::from(needs))
+            .raise(py)?;
         let found = watch::run(py, None, move |_| {
             let (workload, _) = asked.workload().read(&schema.domain())?;
             let default = MixtureError::default();
@@ -174,5 +167,5 @@ pub(crate) fn mixture_error(
             "stddev": found.stddev, "half_width": found.half_width, "ledger": file,
         }))
     })?;
-    told(py, outcome)
+    watch::told(py, outcome)
 }

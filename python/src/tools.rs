@@ -192,16 +192,7 @@ pub(crate) fn trust(
         let mut curator = private.curator(Some(budget), seed, None)?;
         Trust::default().run(&mut curator, &public, &workload)
     })?;
-    match outcome {
-        watch::Outcome::Done(report) => text(py, &report),
-        watch::Outcome::DoneBefore(report, exception) => {
-            let raised = exception.value(py);
-            raised.setattr("report", text(py, &report)?)?;
-            let note = "the budget was spent; the attribute 'report' of this exception is what it bought, as JSON";
-            raised.call_method1("add_note", (note,))?;
-            Err(exception)
-        }
-    }
+    watch::told(py, outcome)
 }
 
 /// What is to be tuned.

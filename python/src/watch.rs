@@ -15,9 +15,10 @@ use std::time::Duration;
 use jointly::observe::{Event, Observer};
 use jointly::{Error, Result};
 use pyo3::prelude::*;
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::errors::raised;
+use crate::errors::{json as as_text, raised};
 use crate::process;
 
 /// Time between two looks for signals.
@@ -122,6 +123,20 @@ pub(crate) fn keeping<T: Send>(
         (Ok(done), Err(exception)) => Ok(Outcome::DoneBefore(done, exception)),
         (Err(_), Err(exception)) => Err(exception),
         (Err(error), Ok(())) => Err(raised(py, &error)),
+    }
+}
+
+/// What came of work that spends, as JSON. If an exception came before its end, it carries the JSON: the budget is spent.
+pub(crate) fn told(py: Python<'_>, outcome: Outcome<impl Serialize>) -> PyResult<String> {
+    match outcome {
+        Outcome::Done(found) => as_text(py, &found),
+        Outcome::DoneBefore(found, exception) => {
+            let raised = exception.value(py);
+            raised.setattr("report", as_text(py, &found)?)?;
+            let note = "the budget was spent; the attribute 'report' of this exception is what it bought, as JSON";
+            raised.call_method1("add_note", (note,))?;
+            Err(exception)
+        }
     }
 }
 

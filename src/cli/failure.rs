@@ -102,9 +102,10 @@ pub(super) fn with_typed_names(text: &str) -> String {
 }
 
 /// What the library calls the parts of a job, and what they are on the command line.
-const TYPED: [(&str, &str); 39] = [
+const TYPED: [(&str, &str); 40] = [
     ("private table", "--private"),
     ("private table elsewhere", "--private-table"),
+    ("units of a private table elsewhere", "--unit with --private-table"),
     ("part", "--part"),
     ("schema", "--schema"),
     ("public table", "--public"),

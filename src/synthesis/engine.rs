@@ -3,14 +3,15 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use crate::data::{CountPlan, CountRequest, CountedParts};
-use crate::error::{Error, Result};
+use crate::data::{CountPlan, CountRequest, CountedParts, Keep};
+use crate::error::{Contradiction, Error, Result};
 use crate::privacy::PrivacyUnit;
 
 /// The program that counts, and its arguments, by default.
 pub const DEFAULT_ENGINE: &str = "jointly-datafusion count";
 
-/// A private table in a database or in files that another program reads: it is told what to count, and returns nothing but counts.
+/// A private table that another program reads, from a database or from files. It gets a list of marginals, counts them, and sends
+/// back the counts alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueriedTable {
     /// A query in SQL, or the place of a table: a file, a folder, or the URL of an object store.
@@ -32,8 +33,17 @@ impl QueriedTable {
     /// Has the table counted.
     ///
     /// # Errors
-    /// A program that is not there or fails, with what it says: such an error may quote a row to whoever runs it.
+    /// Units of which the first records count; a program that is not there or fails, with what it says: such an error may quote a
+    /// row to whoever runs it.
     pub(super) fn count(&self, plan: &CountPlan, unit: &PrivacyUnit) -> Result<CountedParts> {
+        if unit.units().is_some_and(|units| units.keep() == Keep::First) {
+            let needed = "`keep` hash: a query has no first row";
+            return Err(Contradiction::Needs {
+                what: "units of a private table elsewhere",
+                needed,
+            }
+            .into());
+        }
         let engine = &self.engine;
         let unusable = |found: String| {
             let expected = "a program that counts: docs/guide/large-tables.md";

@@ -87,7 +87,7 @@ fn a_run_on_counts_pays_and_gives_what_a_run_on_the_records_does() {
     }
 }
 
-/// A program that keeps what it is told, says something, and returns a file with an exit code.
+/// A script for an engine. It saves its request, prints an error, writes a file to standard output, and exits with a code.
 #[cfg(unix)]
 fn engine(folder: &Path, counts: &Path, code: u32) -> String {
     use std::os::unix::fs::PermissionsExt;
@@ -132,7 +132,7 @@ fn a_program_that_counts_is_told_what_and_is_believed_only_if_it_succeeds() {
     let two = two.fit(&mut Silent).unwrap_err().to_string();
     assert!(two.contains("a run has one"), "{two}");
 
-    // Of units, it is told which records count; the counts of all records are refused.
+    // The request names the units. Counts of all their records are refused.
     let households = Job {
         neighbors: NeighboringRelation::AddRemoveOne,
         unit: Some("h".to_owned()),
@@ -140,9 +140,11 @@ fn a_program_that_counts_is_told_what_and_is_believed_only_if_it_succeeds() {
         keep: Keep::Hash,
         ..elsewhere(0)
     };
-    let refused = households.fit(&mut Silent).unwrap_err().to_string();
+    let refused = households.clone().fit(&mut Silent).unwrap_err().to_string();
     assert!(refused.contains("counts of all records"), "{refused}");
     assert_eq!(told().units, Some(Units::new("h", 2).unwrap().keeping(Keep::Hash)));
+    let refused = Job { keep: Keep::First, ..households }.fit(&mut Silent).unwrap_err().to_string();
+    assert!(refused.contains("a query has no first row"), "{refused}");
 }
 
 /// The counts of a table and of one with another record in any part differ as their marginals do.
