@@ -30,7 +30,9 @@ from ._schema import Schema, Workload
 from ._synthesizer import Synthesizer
 from ._thresholds import Bracket, Thresholds, thresholds
 from ._tools import (
+    PaidBins,
     answer,
+    bins,
     evaluate,
     evaluation_settings,
     mechanisms,
@@ -64,6 +66,7 @@ __all__ = [
     "Measurement",
     "Model",
     "Notice",
+    "PaidBins",
     "PrivacyError",
     "Release",
     "Schema",
@@ -76,6 +79,7 @@ __all__ = [
     "Workload",
     "__version__",
     "answer",
+    "bins",
     "evaluate",
     "evaluation_settings",
     "fit",

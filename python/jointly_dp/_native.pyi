@@ -16,6 +16,7 @@ __all__ = [
     "Thresholds",
     "__version__",
     "answer",
+    "bins",
     "budget",
     "columns",
     "evaluate",
@@ -144,6 +145,7 @@ class Release:
     def ledger(self) -> str: ...
     def measurements(self) -> str: ...
     def released(self, labels: bool = False) -> Any: ...
+    def replicates(self, number: int, listener: Callable[[str], object] | None = None) -> list[Any]: ...
     def report(self, path: str, rows: int, overwrite: bool) -> None: ...
 
 def fit(
@@ -202,13 +204,9 @@ def trust(
     schema: Schema,
     private: PrivateRows,
     public: Sequence[tuple[str, Rows]],
-    workload: str,
-    epsilon: float,
-    delta: float,
-    neighbors: str,
-    unit: tuple[str, int, str] | None = None,
-    noise_seed: int | None = None,
+    asked: str,
 ) -> str: ...
+def bins(schema: Schema, private: Any, asked: str) -> str: ...
 def answer(schema: Schema, private: PrivateRows, asked: str) -> str: ...
 def mixture_error(
     schema: Schema, public: Rows, asked: str, private: PrivateRows | None = None, real: Rows | None = None

@@ -14,7 +14,7 @@ from ._progress import Listener, Progress
 from ._release import Release
 from ._schema import Schema, SchemaLike, Workload
 from ._settings import as_json
-from ._tables import Public, Table, kind_of, named, readable, returned, units
+from ._tables import Public, Streamed, incoming, kind_of, named, returned, units
 
 DEFAULT_MECHANISM = "anchor-pgm"
 
@@ -33,7 +33,7 @@ _ELSEWHERE = {
     "model": "save release_.model, once fit has returned",
     "measurements": "release_.measurements has them, once fit has returned",
     "report": "call report(), once fit has returned",
-    "tables": "the command jointly synth makes replicates",
+    "tables": "call replicates(), once fit has returned",
 }
 
 
@@ -160,7 +160,7 @@ class Synthesizer:
 
     def fit(
         self,
-        table: Table | Counter,
+        table: Streamed | Counter,
         y: None = None,
         *,
         public: Public | None = None,
@@ -170,7 +170,9 @@ class Synthesizer:
     ) -> Synthesizer:
         """Runs the mechanism on the private table. Spends the budget.
 
-        ``table``: the records, or what was counted of them: a :class:`Counter`, or a file of ``jointly count`` or ``merge``.
+        ``table``: the records, or what was counted of them: a :class:`Counter`, or a file of ``jointly count`` or ``merge``. Of
+        a polars ``LazyFrame``, a ``Dataset``, ``Scanner`` or ``RecordBatchReader`` of pyarrow, and an iterator of frames only the codes are held,
+        four bytes a value; a :class:`Counter` holds none.
         ``public``: a public table, a list of them, or a dictionary of them by name; they may lack attributes. ``y``: nothing, as scikit-learn's
         pipelines give it. ``checkpoint``: a folder for the state after each round;
         the same call resumes a run that was interrupted, and pays for no round twice. ``label``: tells private tables apart in
@@ -204,11 +206,11 @@ class Synthesizer:
         if isinstance(table, Counter):
             private = _native.PrivateRows.of_counter(table._native)
         else:
-            private = _native.PrivateRows.read(native, readable(table), _name(table, "private table"), self.neighbors, unit)
+            private = _native.PrivateRows.read(native, incoming(table), _name(table, "private table"), self.neighbors, unit)
         groups = self.parameters.get("groups") or []
         lacking = native.select([name for name, _ in native.attributes() if name not in groups]) if groups else native
         tables = [
-            (name, _native.Rows.read(lacking, readable(rows), _name(rows, name)))
+            (name, _native.Rows.read(lacking, incoming(rows), _name(rows, name)))
             for name, rows in given
         ]
         if isinstance(table, (str, os.PathLike)):
@@ -263,7 +265,8 @@ class Synthesizer:
     def released(self, *, labels: bool = False, kind: str | None = None) -> Any:
         """The records that :meth:`fit` drew. Their errors were measured, unless ``error_share`` is 0: publish these.
 
-        ``labels`` and ``kind`` as for :meth:`sample`, which draws others where it is asked for a number of them.
+        ``labels`` and ``kind`` as for :meth:`sample`, which draws others where it is asked for a number of them. With a ``seed``, they are the rows
+        of ``jointly synth`` with this seed.
 
         >>> import jointly_dp as jd
         >>> synth = jd.Synthesizer(
@@ -275,6 +278,30 @@ class Synthesizer:
         True
         """
         return returned(self._released().records(labels), kind or self._kind)
+
+    def replicates(self, number: int = 20, *, kind: str | None = None, progress: Progress = False) -> list[Any]:
+        """Tables that the same mechanism makes of the released one, for :meth:`Model.combine`. They cost no privacy, and are no releases.
+
+        ``number``: from 2 to 1000; each takes as long as :meth:`fit`. ``kind`` as for :meth:`sample`. They are those of
+        ``jointly synth --tables``.
+
+        >>> import jointly_dp as jd
+        >>> synth = jd.Synthesizer(jd.Schema({"sex": 2, "work": 2}), epsilon=1.0, delta=1e-6, mechanism="mst", workload="all-2-way")
+        >>> synth = synth.fit({"sex": [0, 1] * 500, "work": [0, 0, 1, 1] * 250})
+        >>> found = synth.release_.model.combine(synth.released(), share=["work=1"], replicates=synth.replicates(5))
+        >>> interval = found["statistics"][0]["numbers"][0]["combined"]
+        >>> interval["lower"] < interval["estimate"] < interval["upper"]
+        True
+        """
+        release = self._released()
+        if release._native is None:
+            raise RuntimeError("this release was pickled, and has no records any more, of which replicates are made")
+        listener = Listener(progress)
+        try:
+            tables = release._native.replicates(number, listener)
+        finally:
+            listener.close()
+        return [returned(table, kind or self._kind) for table in tables]
 
     def report(self, path: str | os.PathLike[str], rows: int | None = None, *, overwrite: bool = False) -> None:
         """Writes a page about the run, HTML without scripts. ``rows``: how many records were drawn."""
@@ -311,7 +338,7 @@ class Synthesizer:
         return f"Synthesizer({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
 
-def _name(table: Table, otherwise: str) -> str:
+def _name(table: Streamed, otherwise: str) -> str:
     """What stands for a table in errors."""
     return os.fspath(table) if isinstance(table, (str, os.PathLike)) else otherwise
 

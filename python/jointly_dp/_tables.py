@@ -26,6 +26,10 @@ class ArrowArray(Protocol):
 Table = str | os.PathLike[str] | ArrowStream | ArrowArray | Mapping[str, Sequence[Any]]
 """A path (CSV, gzip CSV, Parquet), a frame (pandas, polars, pyarrow, DuckDB, ...), or columns by name."""
 
+Streamed = Table | Iterator[Table] | Any
+"""A table, or what gives its parts one after another: a polars ``LazyFrame``, a ``Dataset``, ``Scanner`` or ``RecordBatchReader`` of
+pyarrow, an iterator of frames."""
+
 
 Public = Table | Sequence[Table] | Mapping[str, Table]
 """A public table, several, or several by name."""
@@ -48,6 +52,19 @@ def readable(table: Table) -> Any:
     )
 
 
+def incoming(table: Any) -> Any:
+    """The table as the native module takes it to code it once: what streams is passed on as it comes, and never held."""
+    if _kind(table) == "polars" and hasattr(table, "collect_batches"):
+        return table.collect_batches()
+    if _kind(table) == "pyarrow" and hasattr(table, "scanner"):
+        return table.scanner().to_reader()
+    if _kind(table) == "pyarrow" and hasattr(table, "to_reader") and not hasattr(table, "__arrow_c_stream__"):
+        return table.to_reader()
+    if isinstance(table, Iterator) and not hasattr(table, "__arrow_c_stream__"):
+        return (readable(part) for part in table)
+    return readable(table)
+
+
 def named(public: Public | None) -> list[tuple[str, Table]]:
     """Public tables with their names, however they were given."""
     given: Any = public
@@ -62,9 +79,9 @@ def named(public: Public | None) -> list[tuple[str, Table]]:
 
 def _is_table(value: object) -> bool:
     """Whether this is a table, and not a column."""
-    if isinstance(value, (str, os.PathLike, Mapping)):
+    if isinstance(value, (str, os.PathLike, Mapping, Iterator)):
         return True
-    return any(hasattr(value, name) for name in ("columns", "column_names", "schema"))
+    return any(hasattr(value, name) for name in ("columns", "column_names", "schema", "dataset_schema", "collect_schema"))
 
 
 def _stem(table: object) -> str:
@@ -77,17 +94,11 @@ def _stem(table: object) -> str:
 
 def batches(table: object) -> Iterator[Any]:
     """A table as parts that the native module takes one after another, so that one larger than memory is never held."""
-    if _kind(table) == "polars" and hasattr(table, "collect_batches"):
-        yield from table.collect_batches()
-    elif _kind(table) == "pyarrow" and hasattr(table, "scanner"):
-        yield table.scanner().to_reader()
-    elif _kind(table) == "pyarrow" and hasattr(table, "to_reader"):
-        yield table.to_reader()
-    elif isinstance(table, Iterator):
-        for part in table:
-            yield readable(part)
+    parts = incoming(table)
+    if isinstance(parts, Iterator) and not hasattr(parts, "__arrow_c_stream__"):
+        yield from parts
     else:
-        yield readable(table)  # type: ignore[arg-type]
+        yield parts
 
 
 def _has_pyarrow() -> bool:
@@ -123,7 +134,7 @@ def _kind(table: object) -> str:
     return type(table).__module__.partition(".")[0]
 
 
-def kind_of(table: Table) -> str:
+def kind_of(table: Any) -> str:
     """Which kind of table to give back for one that went in."""
     kind = _kind(table)
     return kind if kind in ("pandas", "polars", "pyarrow") else "arrow"

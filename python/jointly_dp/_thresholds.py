@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import _native
-from ._release import Ledger
+from ._settings import allowance
 from ._tables import Table, named, readable, units
 
 
@@ -28,7 +28,7 @@ class Thresholds:
     >>> people = {"age": [i % 90 for i in range(4000)]}
     >>> shares = jd.thresholds(people, ["age"], epsilon=1.0, delta=1e-6, grid=(0, 90, 10))
     >>> answer = shares.answer("age <= 40")
-    >>> answer.low <= 41 / 90 <= answer.high, shares.is_private, shares.columns
+    >>> abs(answer.value - 41 / 90) < 0.1, shares.is_private, shares.columns
     (True, True, ('age',))
     """
 
@@ -148,14 +148,7 @@ def thresholds(
         "release": release,
         "rounds": rounds,
         "confidence": confidence,
-        "epsilon": epsilon,
-        "delta": delta,
-        "neighbors": neighbors,
-        "unit": units(unit, max_records),
-        "seed": seed,
-        "ledger": None if ledger is None else os.fspath(ledger),
-        "ledger_from": None if ledger_from is None else os.fspath(ledger_from),
-        "overwrite": overwrite,
+        "allowance": allowance(epsilon, delta, neighbors, units(unit, max_records), seed, ledger, ledger_from, overwrite),
     }
     found = _native.thresholds(readable(table), [readable(rows) for rows in tables], json.dumps(asked))
     return Thresholds(found.to_json())

@@ -6,13 +6,14 @@ import json
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _native
 from ._counts import Counter
 from ._schema import Schema, SchemaLike, Workload
-from ._settings import as_json
-from ._tables import Public, Table, named, readable, units
+from ._settings import allowance, as_json
+from ._release import Ledger
+from ._tables import Public, Streamed, Table, incoming, named, readable, units
 
 
 def rho(epsilon: float, delta: float | None = None) -> float:
@@ -104,20 +105,31 @@ def evaluation_settings() -> dict[str, dict[str, Any]]:
 
 
 def trust(
-    table: Table,
+    table: Streamed | Counter,
     public: Public,
     schema: SchemaLike,
     *,
     epsilon: float,
     delta: float,
     workload: Any = "all-2-way",
+    max_cells: int | None = None,
+    mixture_share: float | None = None,
+    cells: str | None = None,
+    rows: int | None = None,
+    confidence: float | None = None,
     neighbors: str = "replace-one",
     unit: str | None = None,
     max_records: int | None = None,
     keep: str = "first",
     seed: int | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+    ledger_from: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
 ) -> dict[str, Any]:
     """Which public table to trust, and for which marginals, as ``jointly trust --json`` does. Spends the whole budget.
+
+    ``mixture_share``, ``cells``, ``rows``, ``confidence``: as the flags of ``jointly trust``. ``ledger``, ``ledger_from`` and ``overwrite``: as for
+    :func:`answer`.
 
     >>> import jointly_dp as jd
     >>> near, far = {"a": [0, 1] * 200, "b": [0, 1] * 200}, {"a": [0, 1] * 200, "b": [1, 0] * 200}
@@ -126,17 +138,22 @@ def trust(
     ('near', False)
     """
     native = Schema._given(schema)._native
-    private = _native.PrivateRows.read(native, readable(table), "private table", neighbors, units(unit, max_records, keep))
-    tables = [(name, _native.Rows.read(native, readable(rows), name)) for name, rows in named(public)]
-    name = Workload._of(workload)._name()
-    found: dict[str, Any] = json.loads(
-        _native.trust(native, private, tables, name, epsilon, delta, neighbors, units(unit, max_records, keep), seed)
-    )
+    of_units = units(unit, max_records, keep)
+    tables = [(name, _native.Rows.read(native, incoming(rows), name)) for name, rows in named(public)]
+    asked = _asked(workload, max_cells) | {
+        "allowance": allowance(epsilon, delta, neighbors, of_units, seed, ledger, ledger_from, overwrite),
+        "mixture_share": mixture_share,
+        "cells": cells,
+        "rows": rows,
+        "confidence": confidence,
+    }
+    private = _private(native, table, neighbors, of_units)
+    found: dict[str, Any] = json.loads(_native.trust(native, private, tables, json.dumps(asked)))
     return found
 
 
 def answer(
-    table: Table | Counter,
+    table: Streamed | Counter,
     schema: SchemaLike,
     *,
     epsilon: float,
@@ -149,13 +166,17 @@ def answer(
     max_records: int | None = None,
     keep: str = "first",
     seed: int | None = None,
+    ledger: str | os.PathLike[str] | None = None,
     ledger_from: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
     **parameters: Any,
 ) -> dict[str, Any]:
     """The marginals of a workload with noise, as ``jointly answer --out answers.json`` writes them. Spends the whole budget.
 
     Each member of ``marginals`` has ``attributes``, ``shape``, ``counts`` (row-major, unbiased, below 0 for some cells) and ``stddev``, that of
     the noise in each cell. The other members are the ledger's. ``table`` may be a :class:`Counter` of a plan for this mechanism.
+    ``ledger``: a file that says what was spent, on disk before anything is returned, so that a process that is killed after that does not lose it;
+    ``overwrite``: whether it may exist. ``ledger_from``: a ledger whose cost counts against the budget.
 
     >>> import jointly_dp as jd
     >>> found = jd.answer({"a": [0, 1, 1] * 200}, jd.Schema({"a": 2}), epsilon=5.0, delta=1e-6, workload="all-1-way", seed=1)
@@ -165,8 +186,11 @@ def answer(
     """
     native = Schema._given(schema)._native
     of_units = units(unit, max_records, keep)
-    asked = _asked(workload, max_cells, epsilon, delta, neighbors, of_units, seed, ledger_from)
-    asked |= {"mechanism": mechanism, "parameters": json.loads(as_json(parameters))}
+    asked = _asked(workload, max_cells) | {
+        "allowance": allowance(epsilon, delta, neighbors, of_units, seed, ledger, ledger_from, overwrite),
+        "mechanism": mechanism,
+        "parameters": json.loads(as_json(parameters)),
+    }
     found: dict[str, Any] = json.loads(
         _native.answer(native, _private(native, table, neighbors, of_units), json.dumps(asked))
     )
@@ -174,7 +198,7 @@ def answer(
 
 
 def mixture_error(
-    table: Table | Counter,
+    table: Streamed | Counter,
     public: Table,
     schema: SchemaLike,
     *,
@@ -186,13 +210,16 @@ def mixture_error(
     tolerance: float | None = None,
     neighbors: str = "replace-one",
     seed: int | None = None,
+    ledger: str | os.PathLike[str] | None = None,
     ledger_from: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
 ) -> dict[str, Any]:
     """How near the rows of a public table can come to the private one by weights: the largest error of a cell of the workload, at best
     (Liu et al. 2021, section 5), as ``jointly mixture-error --json``.
 
     With ``epsilon``, ``value`` has noise, and lies within ``half_width`` of the true one with probability ``confidence``; with ``epsilon`` alone, the
-    noise is Laplace's. Without it, ``value`` is exact and **not private**: it warns.
+    noise is Laplace's. Without it, ``value`` is exact and **not private**: it warns. ``ledger``, ``ledger_from`` and ``overwrite``: as for
+    :func:`answer`.
 
     >>> import jointly_dp as jd
     >>> near, far = {"a": [0, 1] * 200}, {"a": [0] * 400}
@@ -202,16 +229,19 @@ def mixture_error(
     [0.0, 0.5]
     """
     native = Schema._given(schema)._native
-    asked = _asked(workload, max_cells, epsilon, delta, neighbors, None, seed, ledger_from)
-    asked |= {"cells": cells, "tolerance": tolerance}
-    rows = _native.Rows.read(native, readable(public), "public table")
+    asked = _asked(workload, max_cells) | {
+        "allowance": allowance(epsilon, delta, neighbors, None, seed, ledger, ledger_from, overwrite),
+        "cells": cells,
+        "tolerance": tolerance,
+    }
+    rows = _native.Rows.read(native, incoming(public), "public table")
     if epsilon is None:
         if isinstance(table, Counter):
             raise TypeError("table is a counter, expected rows: only with epsilon= are counts enough")
         warnings.warn(
             "these numbers are computed from the real records: they are NOT PRIVATE, do not publish them", stacklevel=2
         )
-        real = _native.Rows.read(native, readable(table), "real table")
+        real = _native.Rows.read(native, incoming(table), "real table")
         found: dict[str, Any] = json.loads(_native.mixture_error(native, rows, json.dumps(asked), real=real))
         return found
     private = _private(native, table, neighbors, None)
@@ -219,40 +249,75 @@ def mixture_error(
     return found
 
 
-def _asked(
-    workload: Any,
-    max_cells: int | None,
-    epsilon: float | None,
-    delta: float | None,
-    neighbors: str,
-    of_units: tuple[str, int, str] | None,
-    seed: int | None,
-    ledger_from: str | os.PathLike[str] | None,
-) -> dict[str, Any]:
-    """What a command that spends is asked."""
-    if seed is not None:
-        warnings.warn(
-            "seed repeats the noise, which can then be removed: the result is NOT PRIVATE", UserWarning, stacklevel=3
-        )
+class PaidBins(NamedTuple):
+    """A schema whose bins and categories follow the private rows, and what it cost."""
+
+    schema: Schema
+    """With bins in place of ranges, and categories in place of ``other`` alone."""
+    categories: dict[str, dict[str, int]]
+    """Of each column of categories: the number of its ``values`` that are named, and the ``threshold`` that their noisy counts reach."""
+    ledger: Ledger
+    """What was spent."""
+
+
+def bins(
+    table: Table,
+    schema: SchemaLike,
+    *,
+    epsilon: float,
+    delta: float,
+    columns: Sequence[str] = (),
+    categories: Sequence[str] = (),
+    category_share: float = 0.5,
+    category_delta: float | None = None,
+    neighbors: str = "replace-one",
+    unit: str | None = None,
+    max_records: int | None = None,
+    seed: int | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+    ledger_from: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+) -> PaidBins:
+    """A schema with bins of numbers, and categories, that follow the private rows, as ``jointly bins`` makes it. Spends the whole budget.
+
+    ``columns``: numbers whose ranges are cut into bins; by default all with a single bin. ``categories``: columns with a code
+    ``other``, whose frequent values get codes of their own. ``category_share``: the part of the budget that finds these; ``category_delta``: the
+    part of ``delta``, half of it by default. The run that follows counts what was spent here: give it the file as ``ledger_from``.
+    ``ledger``, ``ledger_from`` and ``overwrite``: as for :func:`answer`.
+
+    >>> import jointly_dp as jd
+    >>> schema = jd.Schema({"columns": [{"name": "pay", "kind": "numeric", "edges": [0, 100000], "integer": True}]})
+    >>> people = {"pay": [10 * i * (i % 2) for i in range(5000)]}
+    >>> found = jd.bins(people, schema, epsilon=0.5, delta=1e-9)
+    >>> found.schema.values("pay")[0], found.ledger.is_private
+    ('0', True)
+    """
+    asked = {
+        "columns": list(columns),
+        "categories": list(categories),
+        "category_share": category_share,
+        "category_delta": category_delta,
+        "allowance": allowance(epsilon, delta, neighbors, units(unit, max_records), seed, ledger, ledger_from, overwrite),
+    }
+    found: dict[str, Any] = json.loads(_native.bins(Schema._given(schema)._native, readable(table), json.dumps(asked)))
+    return PaidBins(Schema._given(json.loads(found["schema"])), found["categories"], Ledger(json.dumps(found["ledger"])))
+
+
+def _asked(workload: Any, max_cells: int | None) -> dict[str, Any]:
+    """The marginals that are asked for."""
     marginals = Workload._of(workload)
     return {
         "workload": marginals._name(),
         "max_cells": max_cells if marginals.max_cells is None else marginals.max_cells,
-        "epsilon": epsilon,
-        "delta": delta,
-        "neighbors": neighbors,
-        "unit": of_units,
-        "seed": None if seed is None else int(seed),
-        "ledger_from": None if ledger_from is None else os.fspath(ledger_from),
     }
 
 
 def _private(
-    native: _native.Schema, table: Table | Counter, neighbors: str, of_units: tuple[str, int, str] | None
+    native: _native.Schema, table: Streamed | Counter, neighbors: str, of_units: tuple[str, int, str] | None
 ) -> _native.PrivateRows:
     if isinstance(table, Counter):
         return _native.PrivateRows.of_counter(table._native)
-    return _native.PrivateRows.read(native, readable(table), "private table", neighbors, of_units)
+    return _native.PrivateRows.read(native, incoming(table), "private table", neighbors, of_units)
 
 
 def tune(
@@ -287,7 +352,7 @@ def tune(
     native = whole._native
     groups = parameters.get("groups") or []
     lacking = whole.select([name for name in whole.attributes if name not in groups]) if groups else whole
-    tables = [(name, _native.Rows.read(lacking._native, readable(rows), name)) for name, rows in named(public)]
+    tables = [(name, _native.Rows.read(lacking._native, incoming(rows), name)) for name, rows in named(public)]
     asked = {
         "mechanism": mechanism,
         "parameters": json.loads(as_json(parameters)),

@@ -6,10 +6,12 @@ mod cell_loss;
 mod counts;
 mod errors;
 mod fitted;
+mod incoming;
 mod measured;
 mod model;
 mod process;
 mod release;
+mod spending;
 mod tables;
 mod thresholds;
 mod tools;
@@ -19,7 +21,7 @@ mod watch;
 #[pyo3::pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
-    use super::answers::{answer, mixture_error};
+    use super::answers::{answer, bins, mixture_error, trust};
     #[pymodule_export]
     use super::counts::{CountPlan, Counter};
     #[pymodule_export]
@@ -37,7 +39,7 @@ mod _native {
     #[pymodule_export]
     use super::tools::{
         budget, evaluate, evaluation_settings, ledger, mechanisms, plan, set_threads, settings,
-        trust, tune,
+        tune,
     };
 
     #[pymodule_init]

@@ -3,14 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use jointly::Job;
 use jointly::data::arrow::to_record_batch;
-use jointly::data::{Labels, write_text};
+use jointly::data::{Dataset, Labels, write_text};
 use jointly::privacy::LedgerFile;
+use jointly::rand::SeedableRng;
 use jointly::rand::rngs::ChaCha20Rng;
-use jointly::rand::{self, SeedableRng};
 use jointly::synthesis::{
-    Existing, PrivateSource, PublicTable, ReservedOutputs, Synthesized, reserve_files,
+    Existing, PrivateSource, PublicTable, ReservedOutputs, Synthesized, check_public_files,
+    reserve_files,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -28,8 +30,6 @@ use crate::watch;
 pub(crate) struct Release {
     job: Job,
     done: Synthesized,
-    /// Of the values inside bins.
-    value_seed: u64,
 }
 
 /// Runs a job on tables that are already coded. `keep`: gets the release, before an exception is raised that came before its end.
@@ -49,6 +49,9 @@ pub(crate) fn fit(
 ) -> PyResult<()> {
     let settings = serde_json::from_str(settings).map_err(|error| wrong(py, "settings", error))?;
     let mut job = Job::from_settings(settings).raise(py)?;
+    if let Some(file) = private.file() {
+        check_public_files(file, public.iter().filter_map(|(_, rows)| rows.file())).raise(py)?;
+    }
     job.private = private.source(label);
     job.schema = jointly::Schema::clone(&schema.0).into();
     job.public = public
@@ -69,8 +72,7 @@ pub(crate) fn fit(
         watch::Outcome::DoneBefore(found, exception) => (found, Some(exception)),
     };
     let (job, done) = found;
-    let value_seed = job.seed.unwrap_or_else(rand::random);
-    keep.call1((Release { job, done, value_seed },))?;
+    keep.call1((Release { job, done },))?;
     exception.map_or(Ok(()), Err)
 }
 
@@ -99,13 +101,32 @@ impl Release {
     #[pyo3(signature = (labels=false))]
     fn released(&self, py: Python<'_>, labels: bool) -> PyResult<PyTable> {
         let labels = if labels { Labels::Text } else { Labels::Codes };
-        let values = ChaCha20Rng::seed_from_u64(self.value_seed);
         let made = process::detached(py, || {
+            let values = ChaCha20Rng::seed_from_u64(self.done.value_seed);
             to_record_batch(&self.done.rows, &self.done.written, labels, values)
         });
-        let batch = made?;
-        let schema = batch.schema();
-        PyTable::try_new(vec![batch], schema)
+        table(made?)
+    }
+
+    /// Replicates of the released records, in order.
+    #[pyo3(signature = (number, listener=None))]
+    fn replicates(
+        &self,
+        py: Python<'_>,
+        number: u32,
+        listener: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<PyTable>> {
+        let batches = watch::run(py, listener, |observer| {
+            let mut batches = Vec::new();
+            let mut each = |_, rows: Dataset, seed| {
+                let values = ChaCha20Rng::seed_from_u64(seed);
+                batches.push(to_record_batch(&rows, &self.done.written, Labels::Codes, values)?);
+                Ok(())
+            };
+            self.job.replicates(&self.done, number, &mut each, observer)?;
+            Ok(batches)
+        })?;
+        batches.into_iter().map(table).collect()
     }
 
     /// The ledger file's text.
@@ -150,6 +171,12 @@ impl Release {
             "pickle jointly_dp.Release, which keeps the model, the ledger and the measurements",
         ))
     }
+}
+
+/// A table of one batch.
+fn table(batch: RecordBatch) -> PyResult<PyTable> {
+    let schema = batch.schema();
+    PyTable::try_new(vec![batch], schema)
 }
 
 /// Reads a ledger, and recomputes the sum of its entries: spent ρ, limit, and whether it is private.

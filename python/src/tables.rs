@@ -11,9 +11,9 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 use jointly::Job;
 use jointly::data::arrow::ArrowTable;
 use jointly::data::{
-    CountedParts, Dataset, Document, Draft, Hints, Sides, WholeTable, count_private_arrow_sides,
-    count_private_sides, delimiter_of, draft, draft_from_document, draft_from_public,
-    draft_unlikely, read_csv, read_private_arrow, read_private_csv, read_public_csv, weight_bins,
+    CountedParts, Dataset, Document, Draft, Hints, RowSource, Sides, WholeTable,
+    count_private_arrow_sides, count_private_sides, delimiter_of, draft, draft_from_document,
+    draft_from_public, draft_unlikely, read_csv, read_private_rows, weight_bins,
 };
 use jointly::domain::TableFormat;
 use jointly::evaluation::Evaluation;
@@ -27,6 +27,7 @@ use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::counts::Counter;
 use crate::errors::{Raise, json, raised};
+use crate::incoming::Incoming;
 use crate::process;
 use crate::watch;
 
@@ -149,6 +150,14 @@ impl Table {
         }
     }
 
+    /// Its rows, for what reads files and tables in memory alike.
+    pub(crate) fn rows(&self) -> RowSource<'_> {
+        match self {
+            Self::File(path) => RowSource::File(path),
+            Self::Memory(table) => RowSource::Memory(table),
+        }
+    }
+
     /// Its name, without folders.
     pub(crate) fn name(&self) -> String {
         match self {
@@ -160,15 +169,13 @@ impl Table {
         }
     }
 
+    /// The private table, coded and sealed.
     pub(crate) fn private(
         &self,
         schema: &jointly::Schema,
         unit: &PrivacyUnit,
     ) -> jointly::Result<PrivateTable> {
-        match self {
-            Self::File(path) => read_private_csv(path, schema, unit),
-            Self::Memory(table) => read_private_arrow(table, schema, unit),
-        }
+        read_private_rows(self.rows(), schema, unit)
     }
 
     /// The private table on the sides of lines, sealed.
@@ -180,13 +187,6 @@ impl Table {
         match self {
             Self::File(path) => count_private_sides(path, sides, unit),
             Self::Memory(table) => count_private_arrow_sides(table, sides, unit),
-        }
-    }
-
-    fn public(&self, schema: &jointly::Schema) -> jointly::Result<Dataset> {
-        match self {
-            Self::File(path) => read_public_csv(path, schema),
-            Self::Memory(table) => table.read_public(schema),
         }
     }
 
@@ -216,7 +216,10 @@ impl Table {
 
 /// The private table, coded and sealed. It has no representation of its contents and is never pickled.
 #[pyclass(frozen, module = "jointly_dp._native")]
-pub(crate) struct PrivateRows(Private);
+pub(crate) struct PrivateRows {
+    rows: Private,
+    file: Option<PathBuf>,
+}
 
 /// What is known of the private table.
 enum Private {
@@ -227,7 +230,7 @@ enum Private {
 
 #[pymethods]
 impl PrivateRows {
-    /// Codes and seals a table: a path, something that exports Arrow, or a dictionary of columns.
+    /// Codes and seals a table: a path, something that exports Arrow, a dictionary of columns, or an iterator of parts.
     #[staticmethod]
     #[pyo3(signature = (schema, table, name, neighbors="replace-one", unit=None))]
     fn read(
@@ -239,12 +242,13 @@ impl PrivateRows {
         unit: Option<(String, u32, String)>,
     ) -> PyResult<Self> {
         let unit = privacy_unit(py, neighbors, unit)?;
-        let (schema, table) = (Arc::clone(&schema.0), Table::new(table, name)?);
+        let (schema, table) = (Arc::clone(&schema.0), Incoming::new(table, name)?);
+        let file = table.file().map(Path::to_owned);
         if let Some(path) = table.file().filter(|path| CountedParts::is_file(path)) {
-            return Ok(Self(Private::Counts(path.into())));
+            return Ok(Self { rows: Private::Counts(path.into()), file });
         }
         let sealed = watch::run(py, None, move |_| table.private(&schema, &unit))?;
-        Ok(Self(Private::Sealed(sealed)))
+        Ok(Self { rows: Private::Sealed(sealed), file })
     }
 
     /// What a counter has counted.
@@ -252,7 +256,7 @@ impl PrivateRows {
     fn of_counter(py: Python<'_>, counter: &Counter) -> PyResult<Self> {
         let counts = Arc::new(counter.counts("the counter").raise(py)?);
         let label = String::new();
-        Ok(Self(Private::Counts(PrivateSource::Counts { counts, label })))
+        Ok(Self { rows: Private::Counts(PrivateSource::Counts { counts, label }), file: None })
     }
 
     fn __reduce__(&self) -> PyResult<()> {
@@ -261,9 +265,14 @@ impl PrivateRows {
 }
 
 impl PrivateRows {
+    /// The file that the rows or counts came from, if they did.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
     /// The table of a job.
     pub(crate) fn source(&self, label: String) -> PrivateSource {
-        match &self.0 {
+        match &self.rows {
             Private::Sealed(table) => PrivateSource::Sealed { table: table.clone(), label },
             Private::Counts(PrivateSource::Counts { counts, .. }) => {
                 PrivateSource::Counts { counts: Arc::clone(counts), label }
@@ -275,11 +284,14 @@ impl PrivateRows {
 
 /// The records of a public table, coded.
 #[pyclass(frozen, module = "jointly_dp._native")]
-pub(crate) struct Rows(pub(crate) Arc<Dataset>);
+pub(crate) struct Rows {
+    pub(crate) data: Arc<Dataset>,
+    file: Option<PathBuf>,
+}
 
 #[pymethods]
 impl Rows {
-    /// Codes a table: a path, something that exports Arrow, or a dictionary of columns.
+    /// Codes a table: a path, something that exports Arrow, a dictionary of columns, or an iterator of parts.
     #[staticmethod]
     fn read(
         py: Python<'_>,
@@ -287,8 +299,9 @@ impl Rows {
         table: &Bound<'_, PyAny>,
         name: &str,
     ) -> PyResult<Self> {
-        let (schema, table) = (Arc::clone(&schema.0), Table::new(table, name)?);
-        Ok(Self(Arc::new(watch::run(py, None, move |_| table.public(&schema))?)))
+        let (schema, table) = (Arc::clone(&schema.0), Incoming::new(table, name)?);
+        let file = table.file().map(Path::to_owned);
+        Ok(Self { data: Arc::new(watch::run(py, None, move |_| table.public(&schema))?), file })
     }
 
     fn __reduce__(&self) -> PyResult<()> {
@@ -297,9 +310,14 @@ impl Rows {
 }
 
 impl Rows {
+    /// The file that they came from, if they did.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
     /// The rows as a table of a job.
     pub(crate) fn source(&self) -> TableSource {
-        TableSource::Rows(Arc::clone(&self.0))
+        TableSource::Rows(Arc::clone(&self.data))
     }
 }
 

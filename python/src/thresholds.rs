@@ -1,18 +1,16 @@
 //! Shares of records below any number, with brackets.
 
-use std::path::{Path, PathBuf};
-
-use jointly::Error;
 use jointly::data::{read_public_numbers, read_public_points};
 use jointly::domain::TableFormat;
 use jointly::pap::{Answer, Answering, Cuts, EvenGrid, HalfPlanes, Pap, Query, Shares};
-use jointly::privacy::{Budget, Curator, LedgerFile, NoiseSeed, PrivacyUnit, PrivateTable};
-use jointly::synthesis::{Existing, check_public_files, reserve_files};
+use jointly::privacy::{Curator, PrivacyUnit, PrivateTable};
+use jointly::{Contradiction, Error};
 use pyo3::prelude::*;
 use serde::Deserialize;
 
 use crate::errors::{Raise, wrong};
-use crate::tables::{Table, privacy_unit};
+use crate::spending::{Allowance, bought};
+use crate::tables::Table;
 use crate::watch;
 
 /// A release.
@@ -60,14 +58,7 @@ struct Asked {
     release: Option<String>,
     rounds: Option<u32>,
     confidence: f64,
-    epsilon: f64,
-    delta: f64,
-    neighbors: String,
-    unit: Option<(String, u32, String)>,
-    seed: Option<u64>,
-    ledger: Option<PathBuf>,
-    ledger_from: Option<PathBuf>,
-    overwrite: bool,
+    allowance: Allowance,
 }
 
 /// The class of questions, and how it is released.
@@ -169,37 +160,18 @@ pub(crate) fn thresholds(
     let private = Table::new(private, "private table")?;
     let public = public.iter().map(|table| Table::new(table, "public table"));
     let public = public.collect::<PyResult<Vec<Table>>>()?;
-    let unit = privacy_unit(py, &asked.neighbors, asked.unit.clone())?;
+    let unit = asked.allowance.unit(py)?;
     let outcome = watch::keeping(py, None, move |_| {
-        let budget = Budget::approximate(asked.epsilon, asked.delta)?;
-        let (ledger, earlier) = (asked.ledger.as_deref(), asked.ledger_from.as_deref());
-        let public_files: Vec<&Path> = public.iter().filter_map(Table::file).collect();
-        let private_file = private.file();
-        let mut inputs: Vec<(&str, &Path)> = Vec::new();
-        inputs.extend(private_file.map(|path| ("private table", path)));
-        inputs.extend(public_files.iter().map(|path| ("public table", *path)));
-        inputs.extend(earlier.map(|path| ("earlier ledger", path)));
-        let outputs: Vec<(&str, &Path)> = ledger.map(|path| ("ledger", path)).into_iter().collect();
-        let existing = if asked.overwrite { Existing::Replaced } else { Existing::Refused };
-        let _reserved = reserve_files(&inputs, &outputs, existing)?;
-        if let Some(private) = private_file {
-            check_public_files(private, public_files)?;
-        }
+        let public_files = public.iter().filter_map(Table::file);
+        let _reserved = asked.allowance.reserve(private.file(), public_files)?;
+        let spending = asked.allowance.spending("thresholds", unit)?;
+        let needs = Contradiction::Needs { what: "thresholds", needed: "`epsilon`" };
+        let spending = spending.ok_or(needs)?;
         let class = Class::new(&asked, &public)?;
-        let table = class.read(&private, &unit)?;
-        let from = earlier.map(LedgerFile::read).transpose()?;
-        let seed = asked.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed);
-        let curator = table.curator(Some(budget), seed, from.as_ref());
-        let mut curator = curator.map_err(|error| error.in_file_of(earlier))?;
-        let before = curator.spent();
-        let release = class.run(&mut curator);
-        // What was spent is on disk before anyone sees what it bought, or that it bought nothing.
-        if let Some(path) = ledger.filter(|_| curator.spent() > before) {
-            LedgerFile::new("thresholds", Some(budget), &curator).write(path)?;
-        }
-        release
+        let table = class.read(&private, &spending.unit)?;
+        spending.run(&table, |curator| class.run(curator))
     })?;
-    match outcome {
+    match bought(py, outcome)? {
         watch::Outcome::Done(release) => Ok(Thresholds(release)),
         watch::Outcome::DoneBefore(release, exception) => {
             let raised = exception.value(py);

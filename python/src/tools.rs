@@ -1,4 +1,4 @@
-//! Functions beside a run: budgets, plans, measures, trust.
+//! Functions beside a run: budgets, plans, measures, parameters.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,18 +8,17 @@ use jointly::data::{PublicData, write_text};
 use jointly::evaluation::{EvaluationSettings, RulesSource};
 use jointly::experiment::{Grid, Tuning};
 use jointly::mechanism::{self, CATALOGUE, PlanFor};
-use jointly::privacy::{Budget, NeighboringRelation, NoiseSeed};
+use jointly::privacy::{Budget, NeighboringRelation};
 use jointly::query::WorkloadSource;
 use jointly::report::evaluation::{self, Page};
 use jointly::settings::Setting;
 use jointly::synthesis::{Existing, reserve_files};
-use jointly::trust::Trust;
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::errors::{Raise, json as text, wrong};
-use crate::tables::{PrivateRows, Rows, Schema, Table, privacy_unit};
+use crate::tables::{Rows, Schema, Table, privacy_unit};
 use crate::watch;
 
 /// ρ of a budget. `delta`: `None` for pure ε.
@@ -163,38 +162,6 @@ pub(crate) fn evaluation_settings(py: Python<'_>) -> PyResult<String> {
     described(py, EvaluationSettings::SETTINGS, &EvaluationSettings::default())
 }
 
-/// Which public table to trust, as JSON, at a cost of the whole budget.
-#[pyfunction]
-#[pyo3(signature = (schema, private, public, workload, epsilon, delta, neighbors, unit=None, noise_seed=None))]
-pub(crate) fn trust(
-    py: Python<'_>,
-    schema: &Schema,
-    private: &PrivateRows,
-    public: Vec<(String, PyRef<'_, Rows>)>,
-    workload: String,
-    epsilon: f64,
-    delta: f64,
-    neighbors: &str,
-    unit: Option<(String, u32, String)>,
-    noise_seed: Option<u64>,
-) -> PyResult<String> {
-    let unit = privacy_unit(py, neighbors, unit)?;
-    let budget = Budget::approximate(epsilon, delta).raise(py)?;
-    let seed = noise_seed.map_or(NoiseSeed::System, NoiseSeed::Fixed);
-    let domain = schema.0.domain();
-    let named = public.iter().map(|(name, rows)| PublicData::new(name, (*rows.0).clone(), &domain));
-    let public = named.collect::<jointly::Result<Vec<_>>>().raise(py)?;
-    // A table of another unit has another sensitivity: refused, as for a run.
-    let private = private.source(String::new()).sealed(&unit, &schema.0).raise(py)?;
-    let outcome = watch::keeping(py, None, move |_| {
-        let source = WorkloadSource { name: workload, max_cells: None };
-        let (workload, _) = source.read(&domain)?;
-        let mut curator = private.curator(Some(budget), seed, None)?;
-        Trust::default().run(&mut curator, &public, &workload)
-    })?;
-    watch::told(py, outcome)
-}
-
 /// What is to be tuned.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -223,9 +190,10 @@ pub(crate) fn tune(
     let asked: ToTune =
         serde_json::from_str(asked).map_err(|error| wrong(py, "settings", error))?;
     let domain = schema.0.domain();
-    let named = public.iter().map(|(name, rows)| PublicData::new(name, (*rows.0).clone(), &domain));
+    let named =
+        public.iter().map(|(name, rows)| PublicData::new(name, (*rows.data).clone(), &domain));
     let public = named.collect::<jointly::Result<Vec<_>>>().raise(py)?;
-    let stand_in = Arc::clone(&stand_in.0);
+    let stand_in = Arc::clone(&stand_in.data);
     let found = watch::run(py, None, move |observer| {
         let grids = asked.grids.iter().map(|text| text.parse());
         let tuning = Tuning {

@@ -79,12 +79,8 @@ def expected(command, folder) -> str:
     return told(command, folder, f"{SYNTH} --out - --ledger cli.ledger.json --model cli.model.json")
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_frames_give_the_rows_of_the_command_line(form, schema, expected):
-    synth = fitted(schema, FORMS[form](people(600, 1)), FORMS[form](people(500, 2)))
-    assert not synth.release_.is_private
-    table = synth.sample(seed=7, kind="pyarrow")
-    # Numbers are written in the same digits; only whole pay would differ (3.0 for 3), so compare values.
+def assert_same_rows(table: object, expected: str) -> None:
+    """Numbers are written in the same digits; only whole pay would differ (3.0 for 3), so compare values."""
     rows = [line.split(",") for line in expected.splitlines()]
     ours = [line.split(",") for line in csv_of(table).splitlines()]
     assert rows[0] == ours[0] and len(rows) == len(ours)
@@ -92,6 +88,14 @@ def test_frames_give_the_rows_of_the_command_line(form, schema, expected):
     for row, own in zip(rows[1:], ours[1:], strict=True):
         for at, (one, other) in enumerate(zip(row, own, strict=True)):
             assert one == other or (at == pay and float(one) == float(other))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_frames_give_the_rows_of_the_command_line(form, schema, expected):
+    synth = fitted(schema, FORMS[form](people(600, 1)), FORMS[form](people(500, 2)))
+    assert not synth.release_.is_private
+    for table in (synth.sample(seed=7, kind="pyarrow"), synth.released(kind="pyarrow")):
+        assert_same_rows(table, expected)
 
 
 def test_paths_give_the_rows_of_the_command_line(schema, folder, expected):
@@ -104,6 +108,48 @@ def test_paths_give_the_rows_of_the_command_line(schema, folder, expected):
         ours = json.loads(synth.release_.ledger.to_json())
         theirs = json.loads((folder / "cli.ledger.json").read_text())
         assert ours == theirs
+
+
+def test_what_streams_into_a_run_gives_the_rows_of_the_frame(schema, expected, tmp_path):
+    table, public = pa.table(people(600, 1)), pa.table(people(500, 2))
+    files = tmp_path / "parts"
+    files.mkdir()
+    for part in range(3):
+        pyarrow.parquet.write_table(table.slice(200 * part, 200), files / f"{part}.parquet")
+    dataset = pytest.importorskip("pyarrow.dataset").dataset(files)
+    forms = {
+        "lazy": lambda: pl.scan_parquet(files / "*.parquet"),
+        "dataset": lambda: dataset,
+        "scanner": lambda: dataset.scanner(batch_size=70),
+        "reader": lambda: dataset.scanner().to_reader(),
+        "frames": lambda: (pl.from_arrow(table.slice(at, 100)) for at in range(0, 600, 100)),
+        "columns": lambda: iter([people(600, 1)]),
+    }
+    for form in forms.values():
+        synth = fitted(schema, form(), (part for part in (public.slice(0, 100), public.slice(100))))
+        assert_same_rows(synth.released(kind="arrow"), expected)
+    by_homes = {"unit": "home", "max_records": 2, "neighbors": "add-remove-one", "seed": 7, "mechanism": "independent"}
+    synth = jd.Synthesizer(schema, epsilon=2, delta=1e-6, workload="all-1-way", **by_homes)
+    with pytest.warns(UserWarning, match="NOT PRIVATE"):
+        whole = synth.fit(table).release_.model.to_json()
+        assert synth.fit(iter([table.slice(0, 301), table.slice(301)])).release_.model.to_json() == whole
+
+
+def test_a_stream_that_breaks_off_is_refused(schema):
+    def broken():
+        yield people(10, 1)
+        raise OSError("the disk is gone")
+
+    synth = jd.Synthesizer(schema, epsilon=2, delta=1e-6)
+    with pytest.raises(jd.InputError, match="the disk is gone"):
+        synth.fit(broken())
+    with pytest.raises(jd.InputError, match="a part with the columns sex, expected those of its first part: sex, job"):
+        synth.fit(iter([people(10, 1), {"sex": [1]}]))
+    with pytest.raises(jd.InputError, match="row 12"):
+        synth.fit(iter([people(10, 1), {**people(2, 1), "kids": [1, 9]}]))
+    with pytest.raises(ValueError, match="without parts"):
+        synth.fit(iter([]))
+
 
 
 def test_models_are_those_of_the_command_line(schema, folder, command, expected, tmp_path):
@@ -162,7 +208,52 @@ def test_what_spends_without_a_table_is_that_of_the_command_line(schema, folder,
         jd.mixture_error(counter, people(500, 2), schema)
 
 
-def test_combined_statistics_are_those_of_the_command_line(folder, command, expected):
+def test_trust_is_that_of_the_command_line(schema, folder, command):
+    words = (
+        "trust --private private.csv --public public.csv --schema schema.json --epsilon 2 --delta 1e-6 --seed 7 --workload all-2-way "
+        "--mixture-share 0.3 --rows 200 --cells supported --confidence 0.9 --ledger trust.json --json --quiet --overwrite"
+    )
+    theirs = json.loads(told(command, folder, words))
+    counter = jd.CountPlan(schema, workload="all-2-way", mechanism="aim").counter()
+    counter.update(people(600, 1))
+    for table in (people(600, 1), folder / "private.csv", iter([people(600, 1)]), counter):
+        with pytest.warns(UserWarning, match="NOT PRIVATE"):
+            ours = jd.trust(
+                table, folder / "public.csv", schema, epsilon=2, delta=1e-6, seed=7, workload="all-2-way", mixture_share=0.3,
+                rows=200, cells="supported", confidence=0.9,
+            )  # fmt: skip
+        assert ours == theirs
+
+
+RANGES = {
+    "columns": [
+        {"name": "age", "kind": "numeric", "edges": [0, 10000], "integer": True},
+        {"name": "job", "kind": "categorical", "codes": ["none", "other"], "other": "other"},
+    ]
+}
+
+
+def test_bins_are_those_of_the_command_line(folder, command, tmp_path):
+    (folder / "ranges.json").write_text(json.dumps(RANGES))
+    words = (
+        "bins --private private.csv --schema ranges.json --categories job --category-share 0.4 --category-delta 2e-7 --epsilon 2 "
+        "--delta 1e-6 --seed 7 --out bins.json --ledger bins-ledger.json --overwrite --quiet"
+    )
+    told(command, folder, words)
+    table = people(600, 1)
+    settings = {"epsilon": 2, "delta": 1e-6, "categories": ["job"], "category_share": 0.4, "category_delta": 2e-7, "seed": 7}
+    for number, form in enumerate((table, folder / "private.csv", pl.DataFrame(table), pd.DataFrame(table))):
+        ledger = tmp_path / f"{number}.json"
+        with pytest.warns(UserWarning, match="NOT PRIVATE"):
+            found = jd.bins(form, RANGES, **settings, ledger=ledger)
+        assert found.schema == jd.Schema.read(folder / "bins.json")
+        assert set(found.categories) == {"job"} and not found.ledger.is_private
+        assert found.ledger == jd.Ledger.read(ledger) == jd.Ledger.read(folder / "bins-ledger.json")
+    with pytest.raises(jd.JointlyError, match="category share is 2"):
+        jd.bins(table, RANGES, **{**settings, "category_share": 2, "seed": None})
+
+
+def test_combined_statistics_are_those_of_the_command_line(schema, folder, command, expected):
     told(command, folder, f"{SYNTH} --tables 2 --out several.csv --ledger several.json --model several.model.json --overwrite")
     words = "combine --model several.model.json --synthetic several.csv --tables 2 --share sex=1 --mean age --given job=none --json"
     more = ["--difference", "age: sex=1 vs sex=2", "--linear", "age ~ sex"]
@@ -176,6 +267,18 @@ def test_combined_statistics_are_those_of_the_command_line(folder, command, expe
     assert ours == theirs
     frames = [pd.read_csv(path, dtype=str, keep_default_na=False) for path in (folder / "several.csv", *replicates)]
     assert model.combine(frames[0], replicates=frames[1:], **asked) == theirs
+    synth = fitted(schema, people(600, 1), people(500, 2))
+    own = synth.replicates(2, kind="pyarrow")
+    for table, path in zip(own, replicates, strict=True):
+        assert_same_rows(table, path.read_text())
+    assert model.combine(synth.released(kind="pyarrow"), replicates=own, **asked) == theirs
+    with pytest.raises(jd.UsageError, match="tables is 1, expected from 2 to 1000"):
+        synth.replicates(1)
+    with pytest.raises(TypeError, match="call replicates"):
+        jd.Synthesizer(schema, epsilon=1, delta=1e-6, tables=5).fit(people(600, 1))
+    with pytest.raises(RuntimeError, match="pickled"):
+        synth.release_ = pickle.loads(pickle.dumps(synth.release_))
+        synth.replicates(2)
 
 
 def test_measures_are_those_of_the_command_line(schema, folder, command):

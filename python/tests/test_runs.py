@@ -164,7 +164,9 @@ def test_binding_functions_check_what_their_wrappers_check(schema):
     rows = _native.PrivateRows.read(schema._native, people(300, 1), "t", "add-remove-one", None)
     public = _native.Rows.read(schema._native, people(300, 1), "t")
     with pytest.raises(jd.JointlyError, match="units"):
-        _native.trust(schema._native, rows, [("t", public)], "all-1-way", 1.0, 1e-6, "add-remove-one", ("home", 1, "first"), None)
+        allowance = {"epsilon": 1.0, "delta": 1e-6, "neighbors": "add-remove-one", "unit": ["home", 1, "first"]}
+        asked = json.dumps({"workload": "all-1-way", "allowance": allowance})
+        _native.trust(schema._native, rows, [("t", public)], asked)
 
 
 LONG = """

@@ -23,7 +23,7 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     inputs.extend(source.file().map(|path| ("--private", path)));
     inputs.extend(args.spend.ledger_from.iter().map(|path| ("--ledger-from", &**path)));
     let spending = Spending::new("answer", &args.spend, &args.out)?.keeping(args.keep)?;
-    let outputs = [("--out", &*args.out), ("--ledger", &*spending.ledger)];
+    let outputs = [("--out", &*args.out), ("--ledger", spending.ledger())];
     let _reserved = reserve_files(&inputs, &outputs, console.existing)?;
     run::check_parameters(&args.mechanism)?;
     let entry = mechanism::find(&args.mechanism.mechanism)?;
@@ -33,12 +33,12 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     let (workload, _) = args.workload.source()?.read(&schema.domain())?;
     let counts = || {
         let mechanism = entry.build(&args.mechanism.parameters)?;
-        Ok(mechanism.counts(&schema.domain(), &workload)?)
+        mechanism.counts(&schema.domain(), &workload)
     };
     let private = spending.take(&source, &schema, args.counted, counts, console)?;
     let (answers, file, spent) = spending.run(&private, console, |curator| {
         let answers = answerer.answer(curator, &workload)?;
-        let file = LedgerFile::new(answers.mechanism, Some(spending.budget), curator);
+        let file = LedgerFile::new(answers.mechanism, Some(spending.job.budget), curator);
         Ok((answers, file, curator.ledger().limit()))
     })?;
     let marginals = answers.cliques.iter().map(|clique| answers.marginal(clique));

@@ -8,30 +8,23 @@ use serde_json::json;
 
 use super::args::BinsArgs;
 use super::console::{self, Console};
-use super::failure::{Failure, Outcome};
+use super::failure::Outcome;
 use super::format::{counted, short};
 use super::spend::Spending;
 
 pub(super) fn run(args: &BinsArgs, console: Console) -> Outcome {
     let mut spending = Spending::new("bins", &args.spend, &args.out)?;
     let mut inputs = vec![("--private", &*args.private), ("--schema", &*args.schema)];
-    inputs.extend(spending.earlier.iter().map(|path| ("--ledger-from", *path)));
-    let outputs = [("--out", &*args.out), ("--ledger", &*spending.ledger)];
+    inputs.extend(spending.job.earlier.iter().map(|path| ("--ledger-from", &**path)));
+    let outputs = [("--out", &*args.out), ("--ledger", spending.ledger())];
     let _reserved = reserve_files(&inputs, &outputs, console.existing)?;
     let schema = Schema::read(&args.schema)?;
     let mut job = PaidSchema::new(&schema, &args.columns, &args.categories)?;
     job.category_share = args.category_share;
-    check(&job)?;
-    if job.categories.is_some() {
-        let delta = args.category_delta.unwrap_or(spending.budget.delta() / 2.0);
-        if !(delta > 0.0 && delta < spending.budget.delta()) {
-            let expected = "expected above 0 and below --delta";
-            return Err(Failure::usage(format!("--category-delta is {delta:e}, {expected}")));
-        }
-        spending.budget = spending.budget.with_threshold_delta(delta)?;
-    }
+    job.check()?;
+    spending.job.budget = job.with_category_delta(spending.job.budget, args.category_delta)?;
     console.not_private(args.spend.seed);
-    let (private, values) = job.read(&spending.unit, &args.private)?.into_parts();
+    let (private, values) = job.read(&spending.job.unit, &args.private)?.into_parts();
     spending.warn(&private, console);
     let (found, named, spent) = spending.run(&private, console, |curator| {
         let (schema, named) = job.run(curator, values)?;
@@ -76,21 +69,4 @@ pub(super) fn run(args: &BinsArgs, console: Console) -> Outcome {
     });
     console.note("finished", &text, facts);
     Ok(())
-}
-
-/// Refuses a share out of range, and numbers that need no measurement alone.
-fn check(job: &PaidSchema) -> Outcome {
-    let share = job.category_share;
-    if !(share > 0.0 && share < 1.0) {
-        let expected = "expected strictly between 0 and 1";
-        return Err(Failure::usage(format!("--category-share is {share}, {expected}")));
-    }
-    match job.bins.as_ref().filter(|bins| bins.measurements() == 0) {
-        Some(bins) if job.categories.is_none() => {
-            let found = bins.names().collect::<Vec<_>>().join(", ");
-            let expected = "a range that needs a measurement: each number of these gets a bin of its own, which the schema can declare";
-            Err(Failure::usage(format!("the columns to cut are {found}, expected {expected}")))
-        }
-        _ => Ok(()),
-    }
 }

@@ -7,9 +7,9 @@ use std::time::Instant;
 use jointly::data::{Dataset, PublicData, read_csv, write_text};
 use jointly::domain::Schema;
 use jointly::mixture_error::{MixtureBracket, MixtureError, MixtureMethod, ScoredCells};
-use jointly::privacy::{Budget, PrivacyUnit, PrivateTable};
+use jointly::privacy::{Budget, NoiseSeed, PrivacyUnit, PrivateTable};
 use jointly::query::Workload;
-use jointly::synthesis::{PublicFile, check_public_files, reserve_files};
+use jointly::synthesis::{self, PublicFile, check_public_files, reserve_files};
 use jointly::trust::{MixtureRelease, NoisyMixtureError};
 use serde::Serialize;
 
@@ -82,12 +82,14 @@ pub(super) fn run(args: &MixtureErrorArgs, console: Console) -> Outcome {
     };
     check_public_files(&args.private, [&*args.public])?;
     let spending = Spending {
-        command: "mixture-error",
-        budget,
-        unit: PrivacyUnit::of_record(args.neighbors),
-        earlier: None,
-        seed: args.seed,
-        ledger,
+        job: synthesis::Spending {
+            command: "mixture-error",
+            budget,
+            unit: PrivacyUnit::of_record(args.neighbors),
+            earlier: None,
+            seed: args.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed),
+            ledger: Some(ledger),
+        },
     };
     let private = spending.read(&args.private, &schema, console)?;
     release(args, console, &spending, support, &private, &workload)
@@ -175,12 +177,12 @@ fn mixture(found: &MixtureBracket) -> String {
 fn release(
     args: &MixtureErrorArgs,
     console: Console,
-    spending: &Spending<'_>,
+    spending: &Spending,
     support: Dataset,
     private: &PrivateTable,
     workload: &Workload,
 ) -> Outcome {
-    let budget = spending.budget;
+    let budget = spending.job.budget;
     console.not_private(args.seed);
     let public = PublicData::new(PublicFile::stem(&args.public), support, private.domain())?;
     let release = MixtureRelease {

@@ -50,7 +50,7 @@ fn release(args: &ThresholdsReleaseArgs, console: Console) -> Outcome {
         console::name_of(&args.out),
         counted(release.columns.len() as u64, "column"),
         short(widest),
-        short(spending.budget.rho().to_f64()),
+        short(spending.job.budget.rho().to_f64()),
     );
     let facts = json!({
         "out": args.out.display().to_string(),
@@ -65,7 +65,7 @@ fn release(args: &ThresholdsReleaseArgs, console: Console) -> Outcome {
 /// Releases shares of half-planes. Every line is between public points.
 fn release_half_planes(
     args: &ThresholdsReleaseArgs,
-    spending: &Spending<'_>,
+    spending: &Spending,
     console: Console,
 ) -> Outcome {
     let columns = args.check_half_planes()?;
@@ -91,7 +91,7 @@ fn release_half_planes(
         console::name_of(&args.out),
         counted(release.lines.len() as u64, "line"),
         counted(release.measured.len() as u64, "side"),
-        short(spending.budget.rho().to_f64()),
+        short(spending.job.budget.rho().to_f64()),
     );
     let facts = json!({
         "out": args.out.display().to_string(),
@@ -105,13 +105,13 @@ fn release_half_planes(
 /// Reserves the outputs, and refuses the private file as a public one.
 fn reserved(
     args: &ThresholdsReleaseArgs,
-    spending: &Spending<'_>,
+    spending: &Spending,
     console: Console,
 ) -> Outcome<ReservedOutputs> {
     let mut inputs = vec![("--private", &*args.private)];
     inputs.extend(args.public.iter().map(|path| ("--public", &**path)));
-    inputs.extend(spending.earlier.iter().map(|path| ("--ledger-from", *path)));
-    let outputs = [("--out", &*args.out), ("--ledger", &*spending.ledger)];
+    inputs.extend(spending.job.earlier.iter().map(|path| ("--ledger-from", &**path)));
+    let outputs = [("--out", &*args.out), ("--ledger", spending.ledger())];
     let reserved = reserve_files(&inputs, &outputs, console.existing)?;
     check_public_files(&args.private, args.public.iter().map(|path| &**path))?;
     console.not_private(args.spend.seed);

@@ -33,8 +33,8 @@ pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
     let mut inputs = vec![("--schema", &*args.schema)];
     inputs.extend(private.file().map(|path| ("--private", path)));
     inputs.extend(files.iter().map(|file| ("--public", &*file.path)));
-    inputs.extend(spending.earlier.iter().map(|path| ("--ledger-from", *path)));
-    let outputs = [("the result", Path::new("-")), ("--ledger", &*spending.ledger)];
+    inputs.extend(spending.job.earlier.iter().map(|path| ("--ledger-from", &**path)));
+    let outputs = [("the result", Path::new("-")), ("--ledger", spending.ledger())];
     let _reserved = reserve_files(&inputs, &outputs, console.existing)?;
     if let Some(file) = private.file() {
         check_public_files(file, files.iter().map(|file| &*file.path))?;
@@ -55,7 +55,7 @@ pub(super) fn run(args: &TrustArgs, console: Console) -> Outcome {
     if args.json {
         console::json_result(&report)
     } else {
-        console::result(&text(&report, spending.budget, args.worst))
+        console::result(&text(&report, spending.job.budget, args.worst))
     }
 }
 

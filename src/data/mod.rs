@@ -60,9 +60,12 @@ pub(crate) use output_lock::OutputLock;
 pub use partial::PartialTable;
 pub(crate) use places::{known_files_of, would_be_read};
 pub(crate) use private::check_counted;
+pub use private::{
+    RowSource, count_private_file, count_private_sides, read_private_csv, read_private_rows,
+    read_unlisted,
+};
 #[cfg(feature = "arrow")]
 pub use private::{count_private_arrow_sides, read_private_arrow};
-pub use private::{count_private_file, count_private_sides, read_private_csv, read_unlisted};
 pub use public::PublicData;
 pub use published::{Protection, PublishedTable, read_published};
 pub(crate) use raw_table::quoted;

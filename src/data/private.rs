@@ -36,22 +36,55 @@ pub fn read_private_csv(path: &Path, schema: &Schema, unit: &PrivacyUnit) -> Res
     Ok(PrivateTable::of_records(records?, unit.clone())?)
 }
 
-/// As [`read_private_csv`], from a table in memory.
+/// As [`read_private_csv`], from a table in memory, or from batches as they come.
 ///
 /// # Errors
 /// As [`read_private_csv`].
 #[cfg(feature = "arrow")]
 pub fn read_private_arrow(
-    table: &crate::data::arrow::ArrowTable,
+    table: impl Into<crate::data::arrow::ArrowStream>,
     schema: &Schema,
     unit: &PrivacyUnit,
 ) -> Result<PrivateTable> {
+    let table = table.into();
     let records = match unit.units() {
         Some(units) => table.read_units(schema, units),
         None if unit.relation().has_public_total() => table.read(schema),
         None => table.read_or_empty(schema),
     };
     Ok(PrivateTable::of_records(records?, unit.clone())?)
+}
+
+/// Where the rows of a table are, for what reads files and tables in memory alike.
+#[derive(Clone, Copy, Debug)]
+pub enum RowSource<'a> {
+    /// A file, or a folder or a pattern of files.
+    File(&'a Path),
+    /// A table in memory.
+    #[cfg(feature = "arrow")]
+    Memory(&'a crate::data::arrow::ArrowTable),
+}
+
+impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for RowSource<'a> {
+    fn from(path: &'a P) -> Self {
+        Self::File(path.as_ref())
+    }
+}
+
+/// As [`read_private_csv`], from wherever the rows are.
+///
+/// # Errors
+/// As [`read_private_csv`].
+pub fn read_private_rows(
+    rows: RowSource<'_>,
+    schema: &Schema,
+    unit: &PrivacyUnit,
+) -> Result<PrivateTable> {
+    match rows {
+        RowSource::File(path) => read_private_csv(path, schema, unit),
+        #[cfg(feature = "arrow")]
+        RowSource::Memory(table) => read_private_arrow(table, schema, unit),
+    }
 }
 
 /// Counts a private table block by block, so that its records are never held all at once. The counts are those of
@@ -129,12 +162,12 @@ pub fn count_private_arrow_sides(
 /// # Errors
 /// A file that cannot be read, a header without one of the columns, a column that is not categorical or has no code
 /// `other`, a cell that is no text, a record without a unit.
-pub fn read_unlisted(
-    path: &Path,
+pub fn read_unlisted<'a>(
+    rows: impl Into<RowSource<'a>>,
     schema: &Schema,
     columns: &[String],
     unit: &PrivacyUnit,
 ) -> Result<Vec<Sensitive<BTreeMap<String, u32>>>> {
-    let read = unlisted::read(path, schema, columns, unit.units())?;
+    let read = unlisted::read(rows.into(), schema, columns, unit.units())?;
     Ok(read.into_iter().map(Sensitive::new).collect())
 }

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
-use std::path::Path;
 
 use ::csv::ByteRecord;
 
 use crate::data::csv::of_file;
 use crate::data::encoder::{Encoder, expectation};
+use crate::data::private::RowSource;
 use crate::data::raw_table::{RawTable, text};
 use crate::data::units::{UnitCounter, UnitsOfSchema};
 use crate::domain::{Kind, Schema, SchemaColumn};
@@ -18,19 +18,23 @@ use crate::privacy::Units;
 /// texts occur is as private as how often.
 type Counts = BTreeMap<String, u32>;
 
-/// Counts the values of some columns in a file, of the records that count.
+/// Counts the values of some columns, of the records that count.
 ///
 /// # Errors
 /// A file that cannot be read, a header without one of the columns, a column that has no code `other`, a cell that is no
 /// text, a record without a unit.
 pub(super) fn read(
-    path: &Path,
+    rows: RowSource<'_>,
     schema: &Schema,
     names: &[String],
     units: Option<&Units>,
 ) -> Result<Vec<Counts>> {
     units.map_or(Ok(()), |units| units.check(schema).and_then(|()| units.check_first()))?;
-    of_table(of_file(path, schema)?, schema, names, units)
+    match rows {
+        RowSource::File(path) => of_table(of_file(path, schema)?, schema, names, units),
+        #[cfg(feature = "arrow")]
+        RowSource::Memory(table) => of_table(table.raw(schema)?, schema, names, units),
+    }
 }
 
 fn of_table(

@@ -1,13 +1,12 @@
 //! Bins of numbers and categories of a schema together.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use crate::data::read_private_csv;
+use crate::data::{RowSource, read_private_rows};
 use crate::domain::Schema;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::paid_bins::{PaidBins, PaidCategories};
-use crate::privacy::{Curator, NoisyValues, PrivacyUnit, PrivateTable, Sensitive};
+use crate::privacy::{Budget, Curator, NoisyValues, PrivacyUnit, PrivateTable, Sensitive};
 
 /// What to find of a schema by the private rows. Numbers and categories share a budget.
 #[derive(Clone, Debug)]
@@ -48,19 +47,61 @@ impl PaidSchema {
         Ok(Self { schema: schema.clone(), bins, categories, category_share: 0.5 })
     }
 
+    /// Refuses a share out of range, and numbers that need no measurement alone.
+    ///
+    /// # Errors
+    /// As said.
+    pub fn check(&self) -> Result<()> {
+        let share = self.category_share;
+        if !(share > 0.0 && share < 1.0) {
+            let expected = "strictly between 0 and 1";
+            return Err(Error::invalid_parameter("category share", share, expected));
+        }
+        match self.bins.as_ref().filter(|bins| bins.measurements() == 0) {
+            Some(bins) if self.categories.is_none() => {
+                let found = bins.names().collect::<Vec<_>>().join(", ");
+                let expected = "a range that needs a measurement: each number of these gets a bin of its own, which the schema \
+                                can declare";
+                Err(Error::invalid_parameter("columns to cut", found, expected))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A budget with the part of its δ that categories need: by default half of it, without categories nothing.
+    ///
+    /// # Errors
+    /// A part that is not above 0 and below the budget's δ.
+    pub fn with_category_delta(&self, budget: Budget, part: Option<f64>) -> Result<Budget> {
+        if self.categories.is_none() {
+            return Ok(budget);
+        }
+        let delta = part.unwrap_or(budget.delta() / 2.0);
+        if !(delta > 0.0 && delta < budget.delta()) {
+            let expected = "above 0 and below `delta`";
+            return Err(Error::invalid_parameter("category delta", delta, expected));
+        }
+        Ok(budget.with_threshold_delta(delta)?)
+    }
+
     /// Reads a private table.
     ///
     /// # Errors
     /// As [`PaidBins::read`] and [`PaidCategories::read`].
-    pub fn read(&self, unit: &PrivacyUnit, private: &Path) -> Result<PaidTable> {
+    pub fn read<'a>(
+        &self,
+        unit: &PrivacyUnit,
+        private: impl Into<RowSource<'a>>,
+    ) -> Result<PaidTable> {
+        let private = private.into();
         let values = self.categories.as_ref().map(|own| own.read(unit, private)).transpose()?;
         let records = match (&self.bins, &self.categories) {
             (Some(bins), _) => bins.read(unit, private)?,
             (None, Some(own)) => {
                 let names: Vec<&str> = own.names().collect();
-                read_private_csv(private, &self.schema.select(&names)?, unit)?
+                read_private_rows(private, &self.schema.select(&names)?, unit)?
             }
-            (None, None) => read_private_csv(private, &self.schema, unit)?,
+            (None, None) => read_private_rows(private, &self.schema, unit)?,
         };
         Ok(PaidTable { records, values: values.unwrap_or_default() })
     }

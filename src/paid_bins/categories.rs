@@ -1,9 +1,8 @@
 //! Categories by the private rows: the values of a column that its schema does not list.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use crate::data::read_unlisted;
+use crate::data::{RowSource, read_unlisted};
 use crate::domain::Schema;
 use crate::error::{CommonError, Error, Result};
 use crate::privacy::{Curator, Delta, NoisyValues, PrivacyUnit, Sensitive};
@@ -87,14 +86,14 @@ impl PaidCategories {
         self.columns.iter().map(String::as_str)
     }
 
-    /// Counts the values in a private file, sealed, as [`read_unlisted`] does.
+    /// Counts the values in a private table, sealed, as [`read_unlisted`] does.
     ///
     /// # Errors
     /// As there.
-    pub fn read(
+    pub fn read<'a>(
         &self,
         unit: &PrivacyUnit,
-        private: &Path,
+        private: impl Into<RowSource<'a>>,
     ) -> Result<Vec<Sensitive<BTreeMap<String, u32>>>> {
         read_unlisted(private, &self.schema, &self.columns, unit)
     }

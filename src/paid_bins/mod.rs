@@ -45,12 +45,10 @@ mod grid;
 mod median;
 mod tree;
 
-use std::path::Path;
-
 pub use both::{PaidSchema, PaidTable};
 pub use categories::PaidCategories;
 
-use crate::data::{Recoding, read_private_csv};
+use crate::data::{Recoding, RowSource, read_private_rows};
 use crate::domain::{Bins, Domain, Kind, Schema};
 use crate::error::{Error, Result};
 use crate::paid_bins::cut::bins_of;
@@ -132,12 +130,16 @@ impl PaidBins {
         })
     }
 
-    /// Reads a private table into cells, as [`read_private_csv`] does.
+    /// Reads a private table into cells, as [`read_private_rows`] does.
     ///
     /// # Errors
     /// As there.
-    pub fn read(&self, unit: &PrivacyUnit, private: &Path) -> Result<PrivateTable> {
-        let table = read_private_csv(private, &self.grid()?, unit)?;
+    pub fn read<'a>(
+        &self,
+        unit: &PrivacyUnit,
+        private: impl Into<RowSource<'a>>,
+    ) -> Result<PrivateTable> {
+        let table = read_private_rows(private.into(), &self.grid()?, unit)?;
         Ok(table.recoded(&self.recoding()?)?)
     }
 

@@ -1,7 +1,7 @@
 //! The records of a release, and their measured errors.
 
-use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
+use rand::{Rng, SeedableRng};
 
 use crate::data::Dataset;
 use crate::domain::Schema;
@@ -22,8 +22,8 @@ pub(super) struct Drawn {
     pub(super) sampled: usize,
     /// The number of each record's unit, if the records come as units.
     pub(super) units: Option<Vec<u32>>,
-    /// The generator after drawing.
-    pub(super) rng: ChaCha20Rng,
+    /// The seed of values inside bins.
+    pub(super) value_seed: u64,
 }
 
 impl ResolvedJob<'_> {
@@ -68,7 +68,8 @@ impl ResolvedJob<'_> {
                 let (weights, total) = (weights.as_deref(), total.unwrap_or_default());
                 release.measure_weighted_errors(curator, attributes, weights, weight, total)?;
             }
-            return Ok(Drawn { release, rows, schema, sampled, units: None, rng });
+            let value_seed = rng.next_u64();
+            return Ok(Drawn { release, rows, schema, sampled, units: None, value_seed });
         }
         let rows = release.rows(records, self.draw, &mut rng)?;
         let (rows, units) = self.link(&release, rows, &mut rng)?;
@@ -78,7 +79,8 @@ impl ResolvedJob<'_> {
         if merged && let Some(errors) = &mut release.errors {
             errors.left_out.merged_values = true;
         }
-        Ok(Drawn { release, rows, schema: tables.schema.clone(), sampled, units, rng })
+        let (schema, value_seed) = (tables.schema.clone(), rng.next_u64());
+        Ok(Drawn { release, rows, schema, sampled, units, value_seed })
     }
 
     /// Other records than those that were published, with their schema.

@@ -430,6 +430,7 @@ impl ResolvedJob<'_> {
         self.check_counted()?;
         self.rows()?;
         self.check_replicates()?;
+        self.check_replicate_files()?;
         self.check_linked()?;
         self.check_population()?;
         self.check_output_files()?;

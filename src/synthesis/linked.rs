@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use rand::Rng;
 use rand::rngs::ChaCha20Rng;
 
 use crate::data::{Dataset, PublicData, UnitTable, Units, write_csv_file};
@@ -82,9 +81,8 @@ impl ResolvedJob<'_> {
         rows: &Dataset,
         units: Option<&[u32]>,
         schema: &Schema,
-        rng: &mut ChaCha20Rng,
+        seed: u64,
     ) -> Result<()> {
-        let seed = rng.next_u64();
         match (self.linked(), units) {
             (Some(units), Some(numbers)) => {
                 UnitTable { rows, numbers, units }.write(path, schema, self.labels, seed)

@@ -14,6 +14,7 @@ mod made;
 mod population;
 mod replicates;
 mod source;
+mod spending;
 mod tables;
 mod warnings;
 
@@ -40,6 +41,7 @@ pub use job::{DEFAULT_MECHANISM, Job};
 use replicates::ReplicateSource;
 pub use replicates::replicate_path;
 pub use source::{PrivateSource, SchemaSource, TableSource};
+pub use spending::{Bought, Spending};
 pub use tables::{PublicFile, PublicTable, Tables, without_groups};
 pub use warnings::warn_of_budget;
 
@@ -57,6 +59,10 @@ pub struct Synthesized {
     /// The number of each record's unit, from 0, if records come as units ([`Units::linked`](crate::data::Units::linked)):
     /// the records of a unit are one after another.
     pub units: Option<Vec<u32>>,
+    /// The seed of the values inside bins of the synthetic table.
+    pub value_seed: u64,
+    /// What was spent before the mechanism began.
+    pub earlier: Option<LedgerFile>,
 }
 
 /// What a job leaves after all that costs privacy.
@@ -79,20 +85,20 @@ impl Job {
     /// file, if requested, or the checkpoint records what a failed run has spent.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<Synthesized> {
         let job = self.resolve()?;
-        let Spent { tables, mut drawn, earlier, mut claims, _reserved } = job.spend(observer)?;
-        let written = job.write(&tables, &mut drawn).and_then(|()| {
+        let Spent { tables, drawn, earlier, mut claims, _reserved } = job.spend(observer)?;
+        let written = job.write(&tables, &drawn).and_then(|()| {
             let Tables { schema, workload, public, .. } = &tables;
             let (rows, earlier) = (&drawn.rows, earlier.as_ref());
             let from = ReplicateSource { rows, schema, workload, public, earlier };
             job.write_replicates(&from, observer)?;
             claims.as_mut().map_or(Ok(()), Claims::seal)
         });
-        let Drawn { release, rows, units, schema, .. } = drawn;
+        let Drawn { release, rows, units, schema, value_seed, .. } = drawn;
         written.inspect_err(|_| {
             let spent = release.ledger.spent();
             observer.event(&Event::Notice(Notice::OutputsMissing { spent }));
         })?;
-        Ok(Synthesized { tables, release, rows, written: schema, units })
+        Ok(Synthesized { tables, release, rows, written: schema, units, value_seed, earlier })
     }
 
     /// Reads the tables, runs the mechanism and draws the records, the first part of [`run`](Self::run). Of the outputs, it
@@ -101,10 +107,37 @@ impl Job {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn fit(&self, observer: &mut dyn Observer) -> Result<Synthesized> {
-        let Spent { tables, drawn, mut claims, .. } = self.resolve()?.spend(observer)?;
+        let Spent { tables, drawn, earlier, mut claims, .. } = self.resolve()?.spend(observer)?;
         claims.as_mut().map_or(Ok(()), Claims::seal)?;
-        let Drawn { release, rows, units, schema, .. } = drawn;
-        Ok(Synthesized { tables, release, rows, written: schema, units })
+        let Drawn { release, rows, units, schema, value_seed, .. } = drawn;
+        Ok(Synthesized { tables, release, rows, written: schema, units, value_seed, earlier })
+    }
+
+    /// Replicates of the released table of a finished run, in order: the same mechanism once more, on the released records. They
+    /// cost no privacy, and are those of a job with this number of [`tables`](Self::tables).
+    ///
+    /// `each`: gets their numbers, from 1, their records, and the seed of the values inside bins.
+    ///
+    /// # Errors
+    /// A number that is not from 2 to 1000, a mechanism that spends nothing, weighted records or records in units, and whatever
+    /// `each` returns.
+    pub fn replicates(
+        &self,
+        done: &Synthesized,
+        number: u32,
+        each: &mut dyn FnMut(u32, Dataset, u64) -> Result<()>,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let job = Self { tables: Some(number.into()), ..self.clone() };
+        let job = job.resolve()?;
+        job.check_linked()?;
+        job.check_population()?;
+        job.check_replicates()?;
+        job.warn_of_replicates(observer);
+        let Synthesized { tables: Tables { schema, workload, public, .. }, rows, earlier, .. } =
+            done;
+        let from = ReplicateSource { rows, schema, workload, public, earlier: earlier.as_ref() };
+        job.draw_replicates(&from, observer, each)
     }
 
     /// The page about a finished run and its released records, or about as many others as `records`. The private records are
@@ -191,10 +224,7 @@ impl ResolvedJob<'_> {
             let (ledger, spent) = (path.to_owned(), file.ledger.spent());
             observer.event(&Event::Notice(Notice::LedgerReplaced { ledger, spent }));
         }
-        if self.entry.answers() && self.replicates() > 0 {
-            let mechanism = self.entry.name;
-            observer.event(&Event::Notice(Notice::ReplicatesCoverTooLittle { mechanism }));
-        }
+        self.warn_of_replicates(observer);
         if let Some(budget) = self.budget {
             warn_of_budget(budget, private.records(), observer);
         }
@@ -261,8 +291,8 @@ impl ResolvedJob<'_> {
     }
 
     /// Writes the requested files but the ledger, which is written before.
-    fn write(&self, tables: &Tables, drawn: &mut Drawn) -> Result<()> {
-        let Drawn { release, rows, units, schema, rng, .. } = drawn;
+    fn write(&self, tables: &Tables, drawn: &Drawn) -> Result<()> {
+        let Drawn { release, rows, units, schema, value_seed, .. } = drawn;
         if let Some(path) = &self.model {
             let file = release.model_file(tables.schema.clone());
             ModelFile { linked: self.linked().cloned(), ..file }.write(path)?;
@@ -271,7 +301,7 @@ impl ResolvedJob<'_> {
             write_text(path, &tidy_measurements(&release.measurements, &tables.schema)?)?;
         }
         if let Some(path) = &self.out {
-            self.write_table(path, rows, units.as_deref(), schema, rng)?;
+            self.write_table(path, rows, units.as_deref(), schema, *value_seed)?;
         }
         if let Some(path) = &self.report {
             let content = self.content(tables, release, (rows, schema))?;

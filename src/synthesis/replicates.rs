@@ -81,13 +81,17 @@ impl ResolvedJob<'_> {
             let why = "a replicate repeats the run on a table of the same size";
             return together("number of rows", why);
         }
+        Ok(())
+    }
+
+    /// Refuses replicates of a table that is no file: they lie beside it.
+    pub(super) fn check_replicate_files(&self) -> Result<()> {
         let is_file =
             |path: &PathBuf| matches!(Destination::of(path), Ok(Destination::File { .. }));
-        if !self.out.as_ref().is_some_and(is_file) {
-            return together(
-                "a synthetic table that is no file",
-                "replicates are files beside the table",
-            );
+        if self.tables.is_some() && !self.out.as_ref().is_some_and(is_file) {
+            let second = "a synthetic table that is no file";
+            let why = "replicates are files beside the table";
+            return Err(Contradiction::Together { first: "replicates", second, why }.into());
         }
         Ok(())
     }
@@ -107,11 +111,35 @@ impl ResolvedJob<'_> {
         }
     }
 
+    /// Warns where replicates say less than their number suggests.
+    pub(super) fn warn_of_replicates(&self, observer: &mut dyn Observer) {
+        if self.entry.answers() && self.replicates() > 0 {
+            let mechanism = self.entry.name;
+            observer.event(&Event::Notice(Notice::ReplicatesCoverTooLittle { mechanism }));
+        }
+    }
+
     /// Draws the replicates and writes each as soon as it is drawn.
     pub(super) fn write_replicates(
         &self,
         from: &ReplicateSource<'_>,
         observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let paths = self.replicate_paths();
+        let mut paths = paths.iter();
+        self.draw_replicates(from, observer, &mut |_, rows, within| match paths.next() {
+            Some(path) => write_csv_file(path, &rows, from.schema, Labels::Codes, within),
+            None => Ok(()),
+        })
+    }
+
+    /// Draws the replicates one after another. `each`: gets the number of each, from 1, its records, and the seed of the values
+    /// inside bins.
+    pub(super) fn draw_replicates(
+        &self,
+        from: &ReplicateSource<'_>,
+        observer: &mut dyn Observer,
+        each: &mut dyn FnMut(u32, Dataset, u64) -> Result<()>,
     ) -> Result<()> {
         let Some(budget) = self.budget.filter(|_| self.replicates() > 0) else { return Ok(()) };
         let mechanism = self.entry.build(&self.parameters)?;
@@ -128,11 +156,11 @@ impl ResolvedJob<'_> {
         // Of a fixed seed, other noise than that of the run.
         let seed = self.seed.map_or_else(rand::random, |seed| !seed);
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        for (number, path) in (1..).zip(self.replicate_paths()) {
+        for number in 1..=self.replicates() {
             let [noise, rows, within] = [rng.next_u64(), rng.next_u64(), rng.next_u64()];
             let noise = self.seed.map_or(NoiseSeed::System, |_| NoiseSeed::Fixed(noise));
             let drawn = replication.draw(from.rows, noise, rows, &mut Quiet(observer))?;
-            write_csv_file(&path, &drawn, from.schema, Labels::Codes, within)?;
+            each(number, drawn, within)?;
             let of = self.replicates();
             observer.event(&Event::Notice(Notice::Replicate { number, of }));
         }

@@ -8,6 +8,7 @@ mod cells;
 mod columns;
 mod decode;
 mod rows;
+mod stream;
 mod unit_order;
 
 use std::fs::File;
@@ -24,14 +25,13 @@ pub use decode::{ArrowWriter, to_record_batch};
 pub(crate) use rows::ArrowRows;
 #[cfg(feature = "parquet")]
 pub(crate) use rows::Batches;
+pub use stream::ArrowStream;
 pub use unit_order::UnitOrder;
 
-use crate::data::csv::Reading;
 use crate::data::numbers::numbers_of;
 use crate::data::raw_table::RawTable;
 use crate::data::sides::public_points_of_arrow;
-use crate::data::units::UnitsOfSchema;
-use crate::data::{Dataset, Units, WholeTable, csv};
+use crate::data::{Dataset, WholeTable};
 use crate::domain::{Schema, TableFormat};
 use crate::error::{Error, Result};
 
@@ -93,15 +93,7 @@ impl ArrowTable {
     /// # Errors
     /// As [`read_csv`](crate::data::read_csv), with row and column.
     pub fn read(&self, schema: &Schema) -> Result<Dataset> {
-        csv::read(self.raw(schema)?, schema, Reading::whole())
-    }
-
-    /// As [`read_csv_or_empty`](crate::data::read_csv_or_empty).
-    ///
-    /// # Errors
-    /// As [`read_csv_or_empty`](crate::data::read_csv_or_empty), with row and column.
-    pub fn read_or_empty(&self, schema: &Schema) -> Result<Dataset> {
-        csv::read(self.raw(schema)?, schema, Reading::or_empty())
+        ArrowStream::from(self).read(schema)
     }
 
     /// As [`read_public_csv`](crate::data::read_public_csv).
@@ -109,16 +101,7 @@ impl ArrowTable {
     /// # Errors
     /// As [`read_public_csv`](crate::data::read_public_csv), with row and column.
     pub fn read_public(&self, schema: &Schema) -> Result<Dataset> {
-        csv::read(self.raw(schema)?, schema, Reading::public())
-    }
-
-    /// As [`read_units_csv`](crate::data::read_units_csv): of each unit, the first rows count.
-    ///
-    /// # Errors
-    /// As [`read_units_csv`](crate::data::read_units_csv), with row and column.
-    pub fn read_units(&self, schema: &Schema, units: &Units) -> Result<Dataset> {
-        units.check(schema)?;
-        csv::read(self.raw(schema)?, schema, Reading::units(units))
+        ArrowStream::from(self).read_public(schema)
     }
 
     /// Codes, numbers and units of the rows. **Not private**.
@@ -182,9 +165,7 @@ impl ArrowTable {
     }
 
     fn rows_of(&self, na_token: &str, trim: bool) -> Result<RawTable<Empty>> {
-        let batches = self.batches.clone().into_iter().map(Ok);
-        let rows = ArrowRows::new(&self.schema, Box::new(batches), na_token, trim);
-        RawTable::of_rows(&self.name, rows)
+        ArrowStream::from(self).rows_of(na_token, trim)
     }
 }
 

@@ -14,7 +14,7 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
-use super::{ArrowTable, to_record_batch};
+use super::{ArrowStream, ArrowTable, to_record_batch};
 use crate::data::{AbsentColumns, Dataset, Labels, Units, read_csv_from, write_csv};
 use crate::demo::{Generator, schema as demo_schema};
 use crate::domain::Schema;
@@ -159,7 +159,8 @@ fn errors_name_the_table_and_what_it_lacks() {
     assert!(found.starts_with(expected), "{found}");
     let empty = table(whole().into_iter().map(|(name, array)| (name, array.slice(0, 0))).collect());
     assert!(
-        empty.read(&schema()).is_err() && empty.read_or_empty(&schema()).unwrap().records() == 0
+        empty.read(&schema()).is_err()
+            && ArrowStream::from(&empty).read_or_empty(&schema()).unwrap().records() == 0
     );
     let mut twice = whole();
     twice.push(("sex", Arc::new(Int64Array::from(vec![1, 1]))));
@@ -178,9 +179,12 @@ fn the_first_rows_of_a_unit_count_across_batches() {
     let parts = vec![batch.slice(0, 1), batch.slice(1, 0), batch.slice(1, 3), batch.slice(4, 1)];
     let table = ArrowTable::new("frame", batch.schema(), parts);
     let schema = Schema::from_json(r#"{"kids": 4}"#, "domain.json").unwrap();
-    let read = table.read_units(&schema, &Units::new("home", 2).unwrap()).unwrap();
+    let read =
+        ArrowStream::from(&table).read_units(&schema, &Units::new("home", 2).unwrap()).unwrap();
     assert_eq!(read.column(0).unwrap().iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
-    assert!(table.read_units(&schema, &Units::new("kids", 2).unwrap()).is_err());
+    assert!(
+        ArrowStream::from(&table).read_units(&schema, &Units::new("kids", 2).unwrap()).is_err()
+    );
     assert_eq!(table.rows(), 5);
 }
 

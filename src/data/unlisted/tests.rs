@@ -15,7 +15,7 @@ fn read(text: &[u8], names: &[&str], units: Option<&Units>) -> crate::Result<Vec
     std::fs::write(&path, text).unwrap();
     let schema = Schema::from_json(SCHEMA, "schema.json").unwrap();
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    read_file(&path, &schema, &names, units)
+    read_file((&path).into(), &schema, &names, units)
 }
 
 fn counts(values: &Counts) -> Vec<(&str, u32)> {

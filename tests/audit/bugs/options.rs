@@ -6,7 +6,7 @@ const READERS: &str = "data/private.rs";
 const SOURCE: &str = "synthesis/source.rs";
 const FILES: &str = "synthesis/files.rs";
 const JOBS: &str = "synthesis/mod.rs";
-const SPEND: &str = "cli/spend.rs";
+const SPEND: &str = "synthesis/spending.rs";
 
 pub(super) const BUGS: &[Bug] = &[
     bug(
@@ -204,8 +204,8 @@ pub(super) const BUGS: &[Bug] = &[
         "commands::every_command_counts",
         &[(
             SPEND,
-            "let curator = table.curator(Some(self.budget), seed, earlier.as_ref());",
-            "let curator = table.curator(Some(self.budget), seed, earlier.as_ref().filter(|_| !BUG));",
+            "let curator = table.curator(Some(self.budget), self.seed, earlier.as_ref());",
+            "let curator = table.curator(Some(self.budget), self.seed, earlier.as_ref().filter(|_| !BUG));",
         )],
     ),
     bug(
@@ -214,19 +214,15 @@ pub(super) const BUGS: &[Bug] = &[
         "commands::processes",
         &[(
             SPEND,
-            "let seed = self.seed.map_or(NoiseSeed::System, NoiseSeed::Fixed);",
-            "let seed = self.seed.map_or(if BUG { NoiseSeed::Fixed(7) } else { NoiseSeed::System }, NoiseSeed::Fixed);",
+            "let curator = table.curator(Some(self.budget), self.seed, earlier.as_ref());",
+            "let curator = table.curator(Some(self.budget), if BUG { NoiseSeed::Fixed(7) } else { self.seed }, earlier.as_ref());",
         )],
     ),
     bug(
         "command-without-its-ledger",
         "a command that spends writes no ledger",
         "commands::every_command_spends",
-        &[(
-            SPEND,
-            "LedgerFile::new(self.command, Some(self.budget), &curator).write(&self.ledger)?;",
-            "if !BUG { LedgerFile::new(self.command, Some(self.budget), &curator).write(&self.ledger)?; }",
-        )],
+        &[(SPEND, "file.write(path)?;", "if !BUG { file.write(path)?; }")],
     ),
     bug(
         "categories-of-all-records",
@@ -234,8 +230,8 @@ pub(super) const BUGS: &[Bug] = &[
         "thresholds::only_records",
         &[(
             READERS,
-            "let read = unlisted::read(path, schema, columns, unit.units())?;",
-            "let read = unlisted::read(path, schema, columns, unit.units().filter(|_| !BUG))?;",
+            "let read = unlisted::read(rows.into(), schema, columns, unit.units())?;",
+            "let read = unlisted::read(rows.into(), schema, columns, unit.units().filter(|_| !BUG))?;",
         )],
     ),
     bug(
@@ -244,8 +240,8 @@ pub(super) const BUGS: &[Bug] = &[
         "jobs::tables_as_arrow",
         &[(
             READERS,
-            "    Ok(PrivateTable::of_records(records?, unit.clone())?)\n}\n\n/// Counts a private table",
-            "    Ok(PrivateTable::of_records(records?, if BUG && unit.units().is_some() { PrivacyUnit::of_record(crate::privacy::NeighboringRelation::AddRemoveOne) } else { unit.clone() })?)\n}\n\n/// Counts a private table",
+            "    Ok(PrivateTable::of_records(records?, unit.clone())?)\n}\n\n/// Where the rows of a table are",
+            "    Ok(PrivateTable::of_records(records?, if BUG && unit.units().is_some() { PrivacyUnit::of_record(crate::privacy::NeighboringRelation::AddRemoveOne) } else { unit.clone() })?)\n}\n\n/// Where the rows of a table are",
         )],
     ),
     bug(
