@@ -116,6 +116,14 @@ pub enum Error {
         /// What the template engine says.
         reason: String,
     },
+    /// A comparison whose results are those of another one, or one of whose runs failed.
+    #[error("{message}")]
+    Comparison {
+        /// What kind of failure it is.
+        kind: ErrorKind,
+        /// Which run, and why.
+        message: String,
+    },
     /// A file could not be read or written.
     #[error("cannot {action} {path}: {source}")]
     Io {
@@ -235,6 +243,11 @@ impl Error {
     ) -> Self {
         let (found, expected) = (found.to_string(), expected.into());
         Self::WrongForm { name: name.to_owned(), found, expected }
+    }
+
+    /// An [`Error::Comparison`].
+    pub(crate) fn comparison(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self::Comparison { kind, message: message.into() }
     }
 
     /// A [`PrivacyError::InvalidBudget`].

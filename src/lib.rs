@@ -115,12 +115,14 @@
 //! | [`experiment`] | splits, spoiled public tables, tuning on public tables; **not private** |
 //! | [`report`] | pages for readers |
 //! | [`synthesis`] | the whole job as a value |
+//! | [`compare`] | mechanisms across data sets, budgets and seeds; **not private** |
 //! | [`fit`] | a model and rows from published, rounded, suppressed and noisy tables; reads no private row |
 //! | [`demo`] | invented census-like people |
 //!
 //! Guides, theory, design decisions and results are in the repository's `docs` folder.
 
 pub mod combine;
+pub mod compare;
 pub mod compression;
 pub mod data;
 pub mod demo;

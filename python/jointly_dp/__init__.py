@@ -10,6 +10,7 @@
 (50, True)
 """
 
+from ._compare import Comparison, compare
 from ._counts import Counter, CountPlan
 from ._errors import (
     BudgetExceeded,
@@ -51,6 +52,7 @@ __all__ = [
     "BudgetExceeded",
     "Certified",
     "CheckpointError",
+    "Comparison",
     "CountPlan",
     "Counter",
     "Event",
@@ -80,6 +82,7 @@ __all__ = [
     "__version__",
     "answer",
     "bins",
+    "compare",
     "evaluate",
     "evaluation_settings",
     "fit",

@@ -19,6 +19,8 @@ __all__ = [
     "bins",
     "budget",
     "columns",
+    "compare",
+    "compare_run",
     "evaluate",
     "evaluation_settings",
     "fit",
@@ -217,6 +219,14 @@ def tune(
     public: Sequence[tuple[str, Rows]],
     asked: str,
 ) -> str: ...
+def compare(
+    protocol: str,
+    out: str,
+    asked: str,
+    program: Sequence[str],
+    told: Callable[[str], object] | None = None,
+) -> str: ...
+def compare_run(cell: str) -> str: ...
 def thresholds(private: Any, public: Sequence[Any], asked: str) -> Thresholds: ...
 def columns(table: Any) -> list[tuple[str, bool, list[Any]]]: ...
 def set_threads(threads: int) -> None: ...

@@ -3,6 +3,7 @@
 
 mod answers;
 mod cell_loss;
+mod compare;
 mod counts;
 mod errors;
 mod fitted;
@@ -22,6 +23,8 @@ mod watch;
 mod _native {
     #[pymodule_export]
     use super::answers::{answer, bins, mixture_error, trust};
+    #[pymodule_export]
+    use super::compare::{compare, compare_run};
     #[pymodule_export]
     use super::counts::{CountPlan, Counter};
     #[pymodule_export]

@@ -4,12 +4,13 @@ use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use jointly::ErrorKind;
 use jointly::synthesis::Existing;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::args::{GlobalArgs, LogFormat};
-use super::failure::{Failure, Outcome, Reason, with_typed_names};
+use super::failure::{Failure, Outcome, with_typed_names};
 
 /// How to print messages, and what else holds for every output.
 #[derive(Clone, Copy, Debug)]
@@ -59,8 +60,8 @@ impl Console {
     /// Reports the failure of a command.
     pub(super) fn failure(self, failure: &Failure) {
         let facts = json!({
-            "kind": failure.reason.name(),
-            "exit_code": failure.reason.code(),
+            "kind": failure.kind.name(),
+            "exit_code": failure.kind.code(),
             "message": failure.message,
         });
         self.line("error", &format!("error: {}", failure.message), facts);
@@ -79,7 +80,7 @@ pub(super) fn result(text: &str) -> Outcome {
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure {
-            reason: Reason::Internal,
+            kind: ErrorKind::Internal,
             message: format!("cannot write to standard output: {error}"),
         }),
         _ => Ok(()),
@@ -127,7 +128,7 @@ pub(super) fn check_folder(flag: &str, folder: &Path) -> Outcome {
 /// Writes a result to standard output as indented JSON.
 pub(super) fn json_result(result: &impl Serialize) -> Outcome {
     let text = serde_json::to_string_pretty(result).map_err(|error| Failure {
-        reason: Reason::Internal,
+        kind: ErrorKind::Internal,
         message: format!("cannot write JSON: {error}"),
     })?;
     self::result(&(text + "\n"))

@@ -7,52 +7,10 @@ use jointly::{CommonError, Contradiction, Error, ErrorKind, OutputFault, Privacy
 
 use super::args::Arguments;
 
-/// Why a command failed. The numbers are the exit codes, documented in `docs/guide/command-line.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reason {
-    /// A file could not be read or written, or an internal error occurred.
-    Internal = 1,
-    /// Flags that are missing, unknown, contradictory or out of range, whatever the files hold.
-    Usage = 2,
-    /// A file that is not valid, or a flag that asks for what the files do not have or allow.
-    Input = 3,
-    /// A privacy budget that is out of range, too small for what it must pay for, or used up.
-    Privacy = 4,
-    /// A checkpoint that cannot be resumed.
-    Checkpoint = 5,
-    /// Ctrl-C, or a request of the system to end.
-    Interrupted = 130,
-}
-
-impl Reason {
-    /// The name in the JSON log.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Internal => "internal",
-            Self::Usage => "usage",
-            Self::Input => "input",
-            Self::Privacy => "privacy",
-            Self::Checkpoint => "checkpoint",
-            Self::Interrupted => "interrupted",
-        }
-    }
-
-    /// The reason with an exit code.
-    pub(super) fn of_code(code: i32) -> Option<Self> {
-        let all = [Self::Internal, Self::Usage, Self::Input, Self::Privacy, Self::Checkpoint];
-        all.into_iter().find(|reason| i32::from(reason.code()) == code)
-    }
-
-    /// The exit code.
-    pub(super) const fn code(self) -> u8 {
-        self as u8
-    }
-}
-
 /// A failed command.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
-    pub(super) reason: Reason,
+    pub(super) kind: ErrorKind,
     pub(super) message: String,
 }
 
@@ -62,17 +20,17 @@ pub(super) type Outcome<T = ()> = Result<T, Failure>;
 impl Failure {
     /// A failure due to incompatible flags.
     pub(super) fn usage(message: impl Into<String>) -> Self {
-        Self { reason: Reason::Usage, message: message.into() }
+        Self { kind: ErrorKind::Usage, message: message.into() }
     }
 
     /// An internal error.
     pub(super) fn internal(message: impl Into<String>) -> Self {
-        Self { reason: Reason::Internal, message: message.into() }
+        Self { kind: ErrorKind::Internal, message: message.into() }
     }
 
     /// The exit code in the system's type.
     pub(super) fn exit_code(&self) -> ExitCode {
-        ExitCode::from(self.reason.code())
+        ExitCode::from(self.kind.code())
     }
 }
 
@@ -203,14 +161,7 @@ impl From<PrivacyError> for Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let error = with_flags(error);
-        let reason = match error.kind() {
-            ErrorKind::Usage => Reason::Usage,
-            ErrorKind::Input => Reason::Input,
-            ErrorKind::Privacy => Reason::Privacy,
-            ErrorKind::Checkpoint => Reason::Checkpoint,
-            ErrorKind::Interrupted => Reason::Interrupted,
-            _ => Reason::Internal,
-        };
+        let kind = error.kind();
         let flag = match &error {
             Error::Common(CommonError::InvalidParameter { name, .. })
             | Error::Privacy(PrivacyError::InvalidBudget { name, .. }) => flag(name),
@@ -232,6 +183,6 @@ impl From<Error> for Failure {
             Error::Output { fault: OutputFault::Exists, .. } => "; --overwrite replaces it",
             _ => "",
         };
-        Self { reason, message: message + hint }
+        Self { kind, message: message + hint }
     }
 }

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use jointly::ErrorKind;
 use jointly::observe::{Event, Notice, Observer};
 use jointly::privacy::Rho;
 
 use super::console::Console;
-use super::failure::{Failure, Reason};
+use super::failure::Failure;
 
 /// What a command that spends has reported so far. `None` while no such command runs.
 static TOLD: Mutex<Option<Told>> = Mutex::new(None);
@@ -44,9 +45,9 @@ pub(super) fn install(console: Console) {
             // Kept until the process ends, so that no event is shown after the message.
             let told = lock();
             let message = told.as_ref().map_or_else(|| "interrupted".to_owned(), Told::message);
-            let failure = Failure { reason: Reason::Interrupted, message };
+            let failure = Failure { kind: ErrorKind::Interrupted, message };
             console.failure(&failure);
-            process::exit(failure.reason.code().into());
+            process::exit(failure.kind.code().into());
         }
     });
 }

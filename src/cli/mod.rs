@@ -88,7 +88,7 @@ fn dispatch(command: &Command, console: Console) -> Outcome {
         Command::Trust(args) => trust::run(args, console),
         Command::Thresholds(args) => thresholds::run(args, console),
         Command::Compare(args) => compare::run(args, console),
-        Command::CompareRun => compare::worker::run(),
+        Command::CompareRun => compare::run_cell(),
         Command::Tune(args) => tune::run(args, console),
         Command::Plan(args) => plan::run(args),
         Command::Budget(args) => budget::run(args),

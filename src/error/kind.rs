@@ -22,6 +22,38 @@ pub enum ErrorKind {
     Interrupted,
 }
 
+impl ErrorKind {
+    /// The exit code of the command line, documented in `docs/guide/command-line.md`.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Internal => 1,
+            Self::Usage => 2,
+            Self::Input => 3,
+            Self::Privacy => 4,
+            Self::Checkpoint => 5,
+            Self::Interrupted => 130,
+        }
+    }
+
+    /// The name in the command line's JSON log.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Internal => "internal",
+            Self::Usage => "usage",
+            Self::Input => "input",
+            Self::Privacy => "privacy",
+            Self::Checkpoint => "checkpoint",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// The kind with an exit code.
+    pub fn of_code(code: i32) -> Option<Self> {
+        let all = [Self::Internal, Self::Usage, Self::Input, Self::Privacy, Self::Checkpoint];
+        all.into_iter().find(|kind| i32::from(kind.code()) == code)
+    }
+}
+
 impl Error {
     /// The kind of failure.
     pub fn kind(&self) -> ErrorKind {
@@ -44,6 +76,7 @@ impl Error {
                     | OutputFault::BesideReplicate(_),
                 ..
             } => ErrorKind::Usage,
+            Self::Comparison { kind, .. } => *kind,
             Self::Common(CommonError::Interrupted) => ErrorKind::Interrupted,
             Self::Common(_)
             | Self::InvalidCell { .. }

@@ -128,7 +128,7 @@ fn above_the_readers_nobody_reads_the_rows_of_a_private_table() {
     let known = [
         ("src/cli/combine.rs", 3),         // the released table and its replicates
         ("src/cli/mixture.rs", 2),         // the public table, and an exact answer: NOT PRIVATE
-        ("src/cli/compare/worker.rs", 3),  // public tables
+        ("src/compare/one_run.rs", 3),     // public tables
         ("src/cli/thresholds.rs", 2),      // public numbers, public points
         ("src/cli/trust.rs", 1),           // public tables
         ("src/cli/tune.rs", 2),            // public tables, one in place of the private one

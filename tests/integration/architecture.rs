@@ -20,7 +20,7 @@ const ENGINE: [&str; 10] = [
 ];
 
 /// Modules of the library, in the same way. All of them may name the engine's.
-const ORDER: [&str; 27] = [
+const ORDER: [&str; 28] = [
     "error",
     "observe",
     "linalg",
@@ -46,6 +46,7 @@ const ORDER: [&str; 27] = [
     "experiment",
     "report",
     "synthesis",
+    "compare",
     "fit",
     "demo",
 ];

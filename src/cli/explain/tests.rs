@@ -1,18 +1,18 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::cli::failure::Reason;
+use jointly::ErrorKind;
 
 #[test]
 fn every_kind_of_error_is_explained_by_its_name_and_its_exit_code() {
     let entries = entries();
     for reason in [
-        Reason::Internal,
-        Reason::Usage,
-        Reason::Input,
-        Reason::Privacy,
-        Reason::Checkpoint,
-        Reason::Interrupted,
+        ErrorKind::Internal,
+        ErrorKind::Usage,
+        ErrorKind::Input,
+        ErrorKind::Privacy,
+        ErrorKind::Checkpoint,
+        ErrorKind::Interrupted,
     ] {
         let by_name = find(&entries, reason.name()).map(|entry| entry.text);
         assert!(by_name.is_some_and(|text| !text.is_empty()), "{}", reason.name());

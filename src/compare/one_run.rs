@@ -1,48 +1,47 @@
-//! One run of a comparison, in a separate process, so that its memory can be measured separately.
+//! One run of a comparison, in a process of its own, so that its memory can be measured.
 
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use jointly::data::{
+use crate::data::{
     Dataset, Labels, PublicData, WholeTable, read_csv, read_public_csv, weight_bins, write_csv,
 };
-use jointly::domain::{Clique, Domain, Schema};
-use jointly::evaluation::{ColumnComparison, Evaluation, Measures, Prediction, WorkloadError};
-use jointly::mechanism::{Release, Task};
-use jointly::model::Drawing;
-use jointly::observe::Silent;
-use jointly::privacy::{Budget, Curator, NoiseSeed, Rho};
-use jointly::query::{Workload, WorkloadSource};
-use jointly::report::comparison::Row;
-use jointly::survey::{Draw, Population, Weight};
-use jointly::synthesis::{PublicTable, without_groups};
-use jointly::table::Totals;
+use crate::domain::{Clique, Domain, Schema};
+use crate::error::{Error, ErrorKind, Result};
+use crate::evaluation::{ColumnComparison, Evaluation, Measures, Prediction, WorkloadError};
+use crate::mechanism::{Release, Task};
+use crate::model::Drawing;
+use crate::observe::Silent;
+use crate::privacy::{Budget, Curator, NoiseSeed, Rho};
+use crate::query::{Workload, WorkloadSource};
+use crate::report::comparison::Row;
+use crate::survey::{Draw, Population, Weight};
+use crate::synthesis::{PublicTable, without_groups};
+use crate::table::Totals;
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
 use super::cell::{Cell, Subject};
-use crate::cli::console;
-use crate::cli::failure::{Failure, Outcome, Reason};
 
 /// Offset added to a run's seed for drawing records.
 const SAMPLING_SEED: u64 = 1000;
 
-/// Runs a cell in a separate process and waits for its row; `None` if there is nothing to measure.
-pub(super) fn start(cell: &Cell) -> Outcome<Option<Row>> {
-    let failed = |what: String| Failure::internal(format!("{}: {what}", cell.key));
-    let mut child = std::env::current_exe()
-        .and_then(|program| {
-            Command::new(program)
-                .args(["compare-run", "--threads", &rayon::current_num_threads().to_string()])
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped())
-                .spawn()
-        })
-        .map_err(|error| failed(format!("cannot start a process: {error}")))?;
+/// Runs a cell in another process, and waits for its row; `None` if there is nothing to measure.
+///
+/// `program`: reads a [`Cell`] as JSON from its standard input and writes what [`Cell::row`] returns to its standard output, as
+/// JSON; where it fails, it writes a line that begins with `error: ` to its standard error, and ends with the exit code of the
+/// kind of error.
+///
+/// # Errors
+/// Whatever the other process reports, or that it cannot be started.
+pub fn in_process(mut program: Command, cell: &Cell) -> Result<Option<Row>> {
+    let failed = |what: String| internal(format!("{}: {what}", cell.key));
+    let pipes = program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = pipes.spawn();
+    let mut child = child.map_err(|error| failed(format!("cannot start a process: {error}")))?;
     if let Some(mut input) = child.stdin.take() {
         let text = serde_json::to_vec(cell).map_err(|error| failed(error.to_string()))?;
         // A process that ended early reports the reason itself.
@@ -52,22 +51,16 @@ pub(super) fn start(cell: &Cell) -> Outcome<Option<Row>> {
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let why = said.lines().find_map(|line| line.strip_prefix("error: "));
-        let failure = failed(why.map_or_else(|| output.status.to_string(), str::to_owned));
-        let reason = output.status.code().and_then(Reason::of_code);
-        return Err(Failure { reason: reason.unwrap_or(failure.reason), ..failure });
+        let why = why.map_or_else(|| output.status.to_string(), str::to_owned);
+        let kind = output.status.code().and_then(ErrorKind::of_code);
+        let kind = kind.unwrap_or(ErrorKind::Internal);
+        return Err(Error::comparison(kind, format!("{}: {why}", cell.key)));
     }
     serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))
 }
 
-/// The process of one run: reads a cell from standard input and writes its row to standard output.
-pub(in crate::cli) fn run() -> Outcome {
-    let mut text = String::new();
-    io::stdin()
-        .read_to_string(&mut text)
-        .map_err(|error| Failure::internal(format!("cannot read standard input: {error}")))?;
-    let cell: Cell = serde_json::from_str(&text)
-        .map_err(|error| Failure::usage(format!("compare-run is for compare alone: {error}")))?;
-    console::json_result(&cell.row()?)
+fn internal(message: impl Into<String>) -> Error {
+    Error::comparison(ErrorKind::Internal, message)
 }
 
 /// The tables of a run after reading, and what to measure.
@@ -88,7 +81,7 @@ struct Survey {
 
 impl Survey {
     /// `private`: the table with its weights.
-    fn read(cell: &Cell, private: &WholeTable, weight: &str) -> Outcome<(Self, Vec<PublicData>)> {
+    fn read(cell: &Cell, private: &WholeTable, weight: &str) -> Result<(Self, Vec<PublicData>)> {
         let (shared, job) = (&cell.shared, &cell.shared.job);
         let files: Vec<&Path> = job.public.iter().filter_map(|table| table.source.file()).collect();
         let whole = Schema::read(&path_of(job.schema.file())?)?;
@@ -105,26 +98,26 @@ impl Survey {
         let weights = private.weights.as_deref().unwrap_or_default();
         // The records have no weight, so that positions differ.
         let of_records = private.records.domain();
-        let cliques_in = |domain: &Domain| -> Outcome<Vec<Clique>> {
-            Ok(shared.totals.iter().map(|names| domain.clique(names)).collect::<Result<_, _>>()?)
+        let cliques_in = |domain: &Domain| -> Result<Vec<Clique>> {
+            shared.totals.iter().map(|names| Ok(domain.clique(names)?)).collect()
         };
         let tables = private.records.weighted_marginals(weights, &cliques_in(of_records)?)?;
         let cliques = cliques_in(&domain)?;
         let totals = (!cliques.is_empty())
             .then(|| Totals::new(&domain, cliques.into_iter().zip(tables)))
             .transpose()?;
-        let read = |table: &PublicTable| -> Outcome<PublicData> {
+        let read = |table: &PublicTable| -> Result<PublicData> {
             let rows = read_public_csv(&path_of(table.source.file())?, &schema)?;
-            Ok(PublicData::new(&table.name, rows, &domain)?)
+            PublicData::new(&table.name, rows, &domain)
         };
-        let public = job.public.iter().map(read).collect::<Outcome<_>>()?;
+        let public = job.public.iter().map(read).collect::<Result<_>>()?;
         let private = read_csv(&path_of(job.private.file())?, &schema)?;
         let population = Population { weight: Some(own), totals };
         Ok((Self { private, schema, workload, population }, public))
     }
 
     /// Members of the population, as many as there are private records.
-    fn members(&self, release: &Release, rng: &mut ChaCha20Rng) -> Outcome<Dataset> {
+    fn members(&self, release: &Release, rng: &mut ChaCha20Rng) -> Result<Dataset> {
         let model = self.population.of(&release.model, &release.measured_cliques(), rng)?;
         let refinement = release.refinement();
         let draw = Draw {
@@ -137,13 +130,13 @@ impl Survey {
     }
 }
 
-fn path_of(file: Option<&Path>) -> Outcome<PathBuf> {
-    file.map(Path::to_owned).ok_or_else(|| Failure::internal("a table that is no file"))
+fn path_of(file: Option<&Path>) -> Result<PathBuf> {
+    file.map(Path::to_owned).ok_or_else(|| internal("a table that is no file"))
 }
 
 impl Inputs {
     /// For a mechanism with groups, the group attributes of public tables are not read.
-    fn read(cell: &Cell) -> Outcome<Self> {
+    fn read(cell: &Cell) -> Result<Self> {
         let (shared, job) = (&cell.shared, &cell.shared.job);
         let schema = Schema::read(&path_of(job.schema.file())?)?.select(&shared.attributes)?;
         let domain = schema.domain();
@@ -154,7 +147,7 @@ impl Inputs {
             let (survey, public) = Survey::read(cell, &table, weight)?;
             return Ok(Self { private: table, public, evaluation, survey: Some(survey) });
         }
-        let spoiled = |table: Dataset| -> Outcome<Dataset> {
+        let spoiled = |table: Dataset| -> Result<Dataset> {
             match &shared.spoil {
                 Some(spoil) => Ok(spoil.apply(&table)?),
                 None => Ok(table),
@@ -171,18 +164,21 @@ impl Inputs {
         } else {
             schema
         };
-        let read = |table: &PublicTable| -> Outcome<PublicData> {
+        let read = |table: &PublicTable| -> Result<PublicData> {
             let rows = read_public_csv(&path_of(table.source.file())?, &public_schema)?;
-            Ok(PublicData::new(&table.name, spoiled(rows)?, &domain)?)
+            PublicData::new(&table.name, spoiled(rows)?, &domain)
         };
-        let public = job.public.iter().map(read).collect::<Outcome<_>>()?;
+        let public = job.public.iter().map(read).collect::<Result<_>>()?;
         Ok(Self { private: table, public, evaluation, survey: None })
     }
 }
 
 impl Cell {
     /// Runs the cell; `None` for a public table that lacks attributes.
-    fn row(&self) -> Outcome<Option<Row>> {
+    ///
+    /// # Errors
+    /// Tables that cannot be read, or a mechanism that fails.
+    pub fn row(&self) -> Result<Option<Row>> {
         let inputs = Inputs::read(self)?;
         let Inputs { private, public, evaluation, survey } = &inputs;
         let mut row = Row {
@@ -200,7 +196,7 @@ impl Cell {
             }
             Subject::PublicTable(position) => {
                 let table = public.get(*position);
-                let table = table.ok_or_else(|| Failure::internal("no such public table"))?;
+                let table = table.ok_or_else(|| internal("no such public table"))?;
                 let wanted =
                     survey.as_ref().map_or(&private.records, |survey| &survey.private).domain();
                 if table.table().domain() != wanted {
@@ -229,7 +225,7 @@ impl Cell {
     }
 
     /// A synthetic table with numbers drawn inside its bins.
-    fn with_numbers(&self, schema: &Schema, synthetic: Dataset) -> Outcome<WholeTable> {
+    fn with_numbers(&self, schema: &Schema, synthetic: Dataset) -> Result<WholeTable> {
         let mut text = Vec::new();
         let seed = SAMPLING_SEED + self.key.seed.unwrap_or(0);
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
@@ -240,7 +236,7 @@ impl Cell {
 
     /// Runs a mechanism and draws as many records as the private table has. The time covers these two steps. The
     /// memory is the peak of the process up to the end of these steps, including its tables.
-    fn synthesize(&self, inputs: &Inputs, row: &mut Row) -> Outcome<Dataset> {
+    fn synthesize(&self, inputs: &Inputs, row: &mut Row) -> Result<Dataset> {
         let job = &self.shared.job;
         let entry = job.entry()?;
         let mechanism = entry.build(&job.parameters)?;

@@ -16,7 +16,7 @@ fn patterns_match_whole_names() {
 }
 
 /// A data set with these lines, or what the parser refuses.
-fn data_set(lines: &str) -> Result<DataSet, String> {
+fn data_set(lines: &str) -> std::result::Result<DataSet, String> {
     let text = format!(
         "name = \"n\"\nschema = \"s.json\"\nprivate = \"p.csv\"\npublic = [\"u.csv\"]\n{lines}\n"
     );
@@ -25,7 +25,7 @@ fn data_set(lines: &str) -> Result<DataSet, String> {
 
 #[test]
 fn a_spoil_is_a_word_or_a_table_of_one_member() {
-    use jointly::experiment::Codes;
+    use crate::experiment::Codes;
     for (text, expected) in [
         ("\"reversed-codes\"", Spoil::Codes(Codes::Reversed)),
         ("\"shuffled-columns\"", Spoil::Codes(Codes::Shuffled)),

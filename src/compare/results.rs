@@ -5,9 +5,8 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::cell::Cell;
-use crate::cli::failure::{Failure, Outcome, Reason};
-use jointly::Error;
-use jointly::report::comparison::Row;
+use crate::error::{Error, ErrorKind, Result};
+use crate::report::comparison::Row;
 
 /// The file of results, locked while it is open.
 pub(super) struct Results {
@@ -18,7 +17,7 @@ pub(super) struct Results {
 
 impl Results {
     /// Opens or creates the file. Removes an incomplete last line, left by a run that was killed while writing it.
-    pub(super) fn open(path: &Path) -> Outcome<Self> {
+    pub(super) fn open(path: &Path) -> Result<Self> {
         let failed = |source| Error::Io { action: "read", path: path.into(), source };
         let options = OpenOptions::new().read(true).append(true).create(true).clone();
         let mut file = options.open(path).map_err(failed)?;
@@ -27,7 +26,7 @@ impl Results {
             Err(TryLockError::WouldBlock) => {
                 return Err(refused(format!("{}: another comparison uses it", path.display())));
             }
-            Err(TryLockError::Error(source)) => return Err(failed(source).into()),
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(failed)?;
@@ -59,7 +58,7 @@ impl Results {
     }
 
     /// The row of a run; an error if the row comes from another protocol.
-    pub(super) fn find(&self, cell: &Cell) -> Outcome<Option<&Row>> {
+    pub(super) fn find(&self, cell: &Cell) -> Result<Option<&Row>> {
         let found = self.rows.iter().enumerate().find(|(_, row)| row.key() == cell.key);
         match found {
             Some((at, row)) if row.digest != cell.digest => Err(refused(format!(
@@ -79,7 +78,7 @@ impl Results {
     }
 
     /// Adds a row in one write, and returns once it is on disk.
-    pub(super) fn add(&mut self, row: Row) -> Outcome {
+    pub(super) fn add(&mut self, row: Row) -> Result<()> {
         lines(&row, self.rows.is_empty())
             .and_then(|line| self.file.write_all(&line).and_then(|()| self.file.sync_data()))
             .map_err(|source| Error::Io { action: "write", path: self.path.clone(), source })?;
@@ -95,6 +94,6 @@ fn lines(row: &Row, names: bool) -> std::io::Result<Vec<u8>> {
     writer.into_inner().map_err(|error| std::io::Error::other(error.to_string()))
 }
 
-fn refused(message: String) -> Failure {
-    Failure { reason: Reason::Checkpoint, message }
+fn refused(message: String) -> Error {
+    Error::comparison(ErrorKind::Checkpoint, message)
 }

@@ -4,26 +4,26 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use jointly::data::read_text;
-use jointly::domain::Schema;
-use jointly::evaluation::{EvaluationSettings, Measure, RulesSource};
-use jointly::experiment::{Split, Spoil};
-use jointly::mechanism;
-use jointly::privacy::{Delta, Epsilon, NeighboringRelation};
-use jointly::query::WorkloadSource;
-use jointly::report::comparison::Comparison;
-use jointly::synthesis::{PublicFile, PublicTable};
-use jointly::{Error, Job};
+use crate::data::read_text;
+use crate::domain::Schema;
+use crate::evaluation::{EvaluationSettings, Measure, RulesSource};
+use crate::experiment::{Split, Spoil};
+use crate::mechanism;
+use crate::privacy::{Delta, Epsilon, NeighboringRelation};
+use crate::query::WorkloadSource;
+use crate::report::comparison::Comparison;
+use crate::synthesis::Job;
+use crate::synthesis::{PublicFile, PublicTable};
 use serde::de::{Deserializer, Error as _, IntoDeserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::cli::failure::{Failure, Outcome, Reason};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The data sets, mechanisms, budgets and seeds to run. Keys are documented in `docs/guide/compare.md`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Protocol {
+pub struct Protocol {
     pub(super) title: Option<String>,
     #[serde(deserialize_with = "delta")]
     delta: f64,
@@ -114,7 +114,10 @@ pub(super) struct DataSetRuns {
 
 impl Protocol {
     /// Reads a protocol and checks everything that can be checked without data.
-    pub(super) fn read(path: &Path) -> Outcome<Self> {
+    ///
+    /// # Errors
+    /// A file that cannot be read or is no protocol, with its line.
+    pub fn read(path: &Path) -> Result<Self> {
         let text = read_text(path)?;
         let mut protocol: Self = toml::from_str(&text).map_err(|error| {
             let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
@@ -137,9 +140,9 @@ impl Protocol {
         Ok(protocol)
     }
 
-    fn check(&self, place: &str) -> Outcome {
+    fn check(&self, place: &str) -> Result<()> {
         let wrong = |at: &str, found: String, expected: &str| {
-            Err(Error::invalid_specification(format!("{place}, {at}"), found, expected).into())
+            Err(Error::invalid_specification(format!("{place}, {at}"), found, expected))
         };
         if self.data.is_empty() {
             return wrong("data", "no data set".into(), "at least one [[data]]");
@@ -176,8 +179,8 @@ impl Protocol {
             for name in self.mechanisms(set) {
                 let parameters = self.parameters(set, name)?;
                 if let Err(error) = mechanism::find(name)?.build(&parameters) {
-                    let (reason, message) = (Reason::Input, format!("{place}, {at}: {error}"));
-                    return Err(Failure { reason, message });
+                    let message = format!("{place}, {at}: {error}");
+                    return Err(Error::comparison(ErrorKind::Input, message));
                 }
             }
         }
@@ -201,7 +204,7 @@ impl Protocol {
     }
 
     /// The parameters of a mechanism on a data set: its own settings, and the common settings that it supports.
-    pub(super) fn parameters(&self, set: &DataSet, name: &str) -> Outcome<Map<String, Value>> {
+    pub(super) fn parameters(&self, set: &DataSet, name: &str) -> Result<Map<String, Value>> {
         let given = set.tuning.get(name).or_else(|| self.tuning.get(name));
         let given = given.into_iter().flatten();
         let given: Map<String, Value> =
@@ -233,7 +236,7 @@ impl Protocol {
     }
 
     /// Finds the files of a data set and the included attributes.
-    pub(super) fn shared(&self, set: &DataSet) -> Outcome<DataSetRuns> {
+    pub(super) fn shared(&self, set: &DataSet) -> Result<DataSetRuns> {
         let find = |file: &PathBuf| self.find(&set.folder.join(file));
         let schema = find(&set.schema)?;
         let workload = set.workload.as_ref().unwrap_or(&self.workload);
@@ -260,17 +263,17 @@ impl Protocol {
                 let place = format!("{}, data set '{}', {key}", self.file, set.name);
                 let expected = "attributes that take part";
                 let found = format!("'{unknown}'");
-                return Err(Error::invalid_specification(place, found, expected).into());
+                return Err(Error::invalid_specification(place, found, expected));
             }
         }
-        let public = |file| -> Outcome<PublicTable> {
+        let public = |file| -> Result<PublicTable> {
             let path = find(file)?;
             Ok(PublicFile { name: PublicFile::stem(&path), path }.into())
         };
         let max_cells = set.max_cells.or(self.max_cells);
         let job = Job {
             private: find(&set.private)?.into(),
-            public: set.public.iter().map(public).collect::<Outcome<_>>()?,
+            public: set.public.iter().map(public).collect::<Result<_>>()?,
             schema: schema.into(),
             workload: workload.clone(),
             max_cells,
@@ -307,7 +310,7 @@ impl Protocol {
     }
 
     /// A file next to the protocol, or otherwise below the folder that `JOINTLY_DATA` names.
-    fn find(&self, file: &Path) -> Outcome<PathBuf> {
+    fn find(&self, file: &Path) -> Result<PathBuf> {
         let places: Vec<PathBuf> = self.folders.iter().map(|folder| folder.join(file)).collect();
         if let Some(found) = places.iter().find(|place| place.is_file()) {
             return Ok(found.clone());
@@ -317,12 +320,12 @@ impl Protocol {
             std::io::ErrorKind::NotFound,
             format!("no such file at {} (JOINTLY_DATA can name the folder)", places.join(" or ")),
         );
-        Err(Error::Io { action: "read", path: file.into(), source }.into())
+        Err(Error::Io { action: "read", path: file.into(), source })
     }
 }
 
 impl DataSet {
-    fn attributes(&self, schema: &Schema) -> Outcome<Vec<String>> {
+    fn attributes(&self, schema: &Schema) -> Result<Vec<String>> {
         let names: Vec<String> = schema.attributes().map(|column| column.name.clone()).collect();
         let matching = |pattern: &String| names.iter().any(|name| matches(pattern, name));
         if let Some(useless) = self.keep.iter().chain(&self.drop).find(|p| !matching(p)) {
@@ -335,7 +338,7 @@ impl DataSet {
         if kept.is_empty() {
             let place = format!("data set '{}', drop", self.name);
             let expected = "at least one attribute that stays";
-            return Err(Error::invalid_specification(place, "all attributes", expected).into());
+            return Err(Error::invalid_specification(place, "all attributes", expected));
         }
         Ok(kept)
     }
@@ -362,12 +365,12 @@ fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-fn delta<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+fn delta<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<f64, D::Error> {
     let delta = f64::deserialize(deserializer)?;
     Delta::new(delta).map(|_| delta).map_err(D::Error::custom)
 }
 
-fn epsilons<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
+fn epsilons<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<f64>, D::Error> {
     let epsilons: Vec<f64> = distinct(deserializer)?;
     match epsilons.iter().find_map(|epsilon| Epsilon::of_budget(*epsilon).err()) {
         Some(error) => Err(D::Error::custom(error)),
@@ -376,7 +379,7 @@ fn epsilons<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::E
 }
 
 /// Names of mechanisms, each once.
-fn known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+fn known<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<String>, D::Error> {
     let names: Vec<String> = distinct(deserializer)?;
     match names.iter().find_map(|name| mechanism::find(name).err()) {
         Some(error) => Err(D::Error::custom(error)),
@@ -385,7 +388,7 @@ fn known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::E
 }
 
 /// A list of at least one member, each once.
-fn distinct<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+fn distinct<'de, D: Deserializer<'de>, T>(deserializer: D) -> std::result::Result<Vec<T>, D::Error>
 where
     T: Deserialize<'de> + PartialEq,
 {
@@ -399,7 +402,9 @@ where
 }
 
 /// A relation between single records.
-fn relation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NeighboringRelation, D::Error> {
+fn relation<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<NeighboringRelation, D::Error> {
     let name = String::deserialize(deserializer)?;
     if NeighboringRelation::NAMES.iter().all(|(known, _)| name != *known) {
         return Err(D::Error::unknown_variant(&name, &["replace-one", "add-remove-one"]));

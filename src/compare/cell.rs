@@ -5,18 +5,17 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jointly::Error;
-use jointly::evaluation::RulesSource;
-use jointly::mechanism::{self, PublicTables};
-use jointly::report::comparison::Key;
-use jointly::synthesis::PublicTable;
+use crate::compare::Selection;
+use crate::error::{Error, ErrorKind, Fact, Result};
+use crate::evaluation::RulesSource;
+use crate::mechanism::{self, PublicTables};
+use crate::report::comparison::Key;
+use crate::synthesis::PublicTable;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::protocol::{DataSet, DataSetRuns, Protocol};
-use crate::cli::args::CompareArgs;
-use crate::cli::failure::{Failure, Outcome};
 
 /// The subject of one run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -29,10 +28,11 @@ pub(super) enum Subject {
     OneWay,
 }
 
-/// One run, with all the information that its process needs.
+/// One run, with all the information that its process needs, which gets it as JSON.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Cell {
-    pub(super) key: Key,
+pub struct Cell {
+    /// The line of the results.
+    pub key: Key,
     /// A digest of everything that affects the result.
     pub(super) digest: String,
     pub(super) subject: Subject,
@@ -40,8 +40,8 @@ pub(super) struct Cell {
     pub(super) shared: DataSetRuns,
 }
 
-/// The runs of a protocol that the flags select, in the order of the seeds.
-pub(super) fn cells(protocol: &Protocol, only: &CompareArgs) -> Outcome<Vec<Cell>> {
+/// The runs of a protocol that are selected, in the order of the seeds.
+pub(super) fn cells(protocol: &Protocol, only: &Selection) -> Result<Vec<Cell>> {
     check(protocol, only)?;
     let mut digests = Digests::default();
     let mut cells = Vec::new();
@@ -70,8 +70,8 @@ fn subjects(
     protocol: &Protocol,
     set: &DataSet,
     shared: &DataSetRuns,
-    only: &CompareArgs,
-) -> Outcome<Vec<(Subject, Key)>> {
+    only: &Selection,
+) -> Result<Vec<(Subject, Key)>> {
     let key = |mechanism: &str, epsilon, seed| Key {
         data: set.name.clone(),
         mechanism: mechanism.to_owned(),
@@ -87,7 +87,7 @@ fn subjects(
         subjects.push((Subject::PublicTable(table), key(&name, None, None)));
     }
     for mechanism in protocol.mechanisms(set) {
-        if !(only.mechanism.is_empty() || only.mechanism.iter().any(|m| m.0 == *mechanism)) {
+        if !(only.mechanism.is_empty() || only.mechanism.contains(mechanism)) {
             continue;
         }
         // If nothing is spent, epsilon does not matter.
@@ -106,28 +106,28 @@ fn subjects(
     Ok(subjects)
 }
 
-fn is_asked(only: &CompareArgs, epsilon: f64) -> bool {
+fn is_asked(only: &Selection, epsilon: f64) -> bool {
     only.epsilon.is_empty() || only.epsilon.iter().any(|asked| asked.total_cmp(&epsilon).is_eq())
 }
 
-/// Refuses flags with names or values that are not in the protocol.
-fn check(protocol: &Protocol, only: &CompareArgs) -> Outcome {
-    let refused = |flag: &str, found: String| {
-        Err(Failure::usage(format!("{flag} is {found}, expected one that the protocol has")))
-    };
+/// Refuses a selection that is not in the protocol.
+fn check(protocol: &Protocol, only: &Selection) -> Result<()> {
+    fn refused(what: &'static str, found: impl Into<Fact>) -> Result<()> {
+        Err(Error::invalid_parameter(what, found, "one that the protocol has"))
+    }
     if let Some(name) = only.data.iter().find(|n| protocol.data.iter().all(|set| set.name != **n)) {
-        return refused("--data", name.clone());
+        return refused("data", name.as_str());
     }
     let has = |name| protocol.data.iter().any(|set| protocol.mechanisms(set).contains(name));
-    if let Some(name) = only.mechanism.iter().find(|name| !has(&name.0)) {
-        return refused("--mechanism", name.0.clone());
+    if let Some(name) = only.mechanism.iter().find(|name| !has(name)) {
+        return refused("mechanism", name.as_str());
     }
     let has = |asked: &f64| protocol.epsilons.iter().any(|e| e.total_cmp(asked).is_eq());
     if let Some(epsilon) = only.epsilon.iter().find(|epsilon| !has(epsilon)) {
-        return refused("--epsilon", epsilon.to_string());
+        return refused("epsilon", *epsilon);
     }
     if let Some(seed) = only.seed.iter().find(|seed| !protocol.seeds.contains(seed)) {
-        return refused("--seed", seed.to_string());
+        return refused("seed", *seed);
     }
     Ok(())
 }
@@ -139,10 +139,10 @@ struct Digests(BTreeMap<PathBuf, String>);
 impl Digests {
     /// A digest of everything that affects a run's result: the contents of its files, not their paths, and its
     /// parameters. Public tables count only if they are used, so that data sets can share runs without them.
-    fn of_cell(&mut self, cell: &Cell) -> Outcome<String> {
+    fn of_cell(&mut self, cell: &Cell) -> Result<String> {
         let (shared, job) = (&cell.shared, &cell.shared.job);
         let uses_public =
-            || -> Outcome<bool> { Ok(job.entry()?.public_tables != PublicTables::Unused) };
+            || -> Result<bool> { Ok(job.entry()?.public_tables != PublicTables::Unused) };
         let (public, spoil): (&[PublicTable], _) = match &cell.subject {
             // The bins of a survey weight may come from public tables.
             Subject::Mechanism if uses_public()? || job.weight.is_some() => {
@@ -182,7 +182,8 @@ impl Digests {
             (workload, asked.max_cells, measures, subject, cell.key.epsilon, cell.key.seed),
             (job.delta, job.neighbors, &asked.groups),
         );
-        let failed = |error| Failure::internal(format!("cannot write JSON: {error}"));
+        let failed =
+            |error| Error::comparison(ErrorKind::Internal, format!("cannot write JSON: {error}"));
         let mut text = serde_json::to_string(&parts).map_err(failed)?;
         // Runs without it keep the digest that they had before there was any.
         if let Some(spoil) = spoil {
@@ -199,7 +200,7 @@ impl Digests {
         Ok(digest)
     }
 
-    fn of_file(&mut self, path: &Path) -> Outcome<String> {
+    fn of_file(&mut self, path: &Path) -> Result<String> {
         if let Some(known) = self.0.get(path) {
             return Ok(known.clone());
         }
