@@ -51,7 +51,7 @@ fn main() -> jointly::Result<()> {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
         let rows = release.rows(private.records(), Drawing::Refined, &mut rng)?;
         let ours = error(&private, &rows, &workload)?;
-        let alone = error(&private, public[0].table(), &workload)?;
+        let alone = error(&private, public[0].table()?, &workload)?;
         println!("{names:?}: error {ours:.3}, {} alone {alone:.3}", names[0]);
     }
     Ok(())

@@ -149,10 +149,13 @@ class Counter:
         """Number of rows counted so far."""
         return self._native.records
 
-    def write(self, path: str | os.PathLike[str], *, name: str = "table", overwrite: bool = False) -> None:
+    def write(
+        self, path: str | os.PathLike[str], *, name: str = "table", as_public: bool = False, overwrite: bool = False
+    ) -> None:
         """Writes the counts as a file that its owner alone may read, for ``jointly synth --private`` and :meth:`Synthesizer.fit`.
 
-        ``name``: of the table, in errors.
+        ``name``: of the table, in errors. ``as_public``: the table is public: anybody may read the file, which stands for it in ``public=`` where
+        marginals are enough, as for ``jam-pgm``; no run takes it for a private one.
 
         >>> import jointly_dp as jd, pathlib, tempfile
         >>> schema = jd.Schema({"sex": 2})
@@ -164,7 +167,7 @@ class Counter:
         >>> synth.fit(path).sample(7).num_rows
         7
         """
-        self._native.write(os.fspath(path), name, overwrite)
+        self._native.write(os.fspath(path), name, overwrite, as_public)
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("a counter is not pickled: it holds exact counts; send its state()")

@@ -106,10 +106,10 @@ pub(crate) fn mixture_error(
             needed: "a table, or a budget and the private table",
         };
         let real = real
-            .map(|rows| Arc::clone(&rows.data))
             .ok_or_else(|| jointly::Error::from(needs))
+            .and_then(|rows| rows.data().cloned())
             .raise(py)?;
-        let public = Arc::clone(&public.data);
+        let public = Arc::clone(public.data().raise(py)?);
         let found = watch::run(py, None, move |_| {
             let (workload, _) = asked.workload().read(&schema.domain())?;
             let default = MixtureError::default();
@@ -134,7 +134,7 @@ pub(crate) fn mixture_error(
             Ok(own.chain([Clique::default()]).collect())
         };
         let private = spending.table(&private.source(String::new()), &schema, false, cliques)?;
-        let public = PublicData::new("public", (*public.data).clone(), private.domain())?;
+        let public = PublicData::new("public", public.data()?.as_ref().clone(), private.domain())?;
         let release = MixtureRelease {
             tolerance: asked.tolerance.unwrap_or(MixtureError::RELEASED),
             cells,
@@ -167,8 +167,9 @@ pub(crate) fn trust(
     let unit = asked.allowance.unit(py)?;
     let schema = Arc::clone(&schema.0);
     let domain = schema.domain();
-    let named =
-        public.iter().map(|(name, rows)| PublicData::new(name, (*rows.data).clone(), &domain));
+    let named = public
+        .iter()
+        .map(|(name, rows)| PublicData::new(name, rows.data()?.as_ref().clone(), &domain));
     let tables = named.collect::<jointly::Result<Vec<_>>>().raise(py)?;
     let files = public.iter().filter_map(|(_, rows)| Some(rows.file()?.to_owned()));
     let files: Vec<_> = files.collect();

@@ -125,11 +125,21 @@ impl Counter {
     }
 
     /// Writes the counts as a file for a run.
-    fn write(&self, py: Python<'_>, path: PathBuf, name: &str, overwrite: bool) -> PyResult<()> {
+    #[pyo3(signature = (path, name, overwrite, as_public=false))]
+    fn write(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        name: &str,
+        overwrite: bool,
+        as_public: bool,
+    ) -> PyResult<()> {
         process::detached(py, || {
             let _reserved = reserved(&path, overwrite)?;
             // Rows that do not fit are refused here, and not by a later run.
-            self.counts(name)?.write(&path)
+            let counts = self.counts(name)?;
+            let mut counts = if as_public { counts.of_public_table()? } else { counts };
+            counts.write(&path)
         })
     }
 }

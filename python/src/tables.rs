@@ -8,7 +8,6 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, NullArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema};
-use jointly::Job;
 use jointly::data::arrow::ArrowTable;
 use jointly::data::{
     CountedParts, Dataset, Document, Draft, Hints, RowSource, Sides, WholeTable,
@@ -19,6 +18,7 @@ use jointly::domain::TableFormat;
 use jointly::evaluation::Evaluation;
 use jointly::privacy::{PrivacyUnit, PrivateTable};
 use jointly::synthesis::{PrivateSource, TableSource};
+use jointly::{CommonError, Job};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
@@ -285,7 +285,8 @@ impl PrivateRows {
 /// The records of a public table, coded.
 #[pyclass(frozen, module = "jointly_dp._native")]
 pub(crate) struct Rows {
-    pub(crate) data: Arc<Dataset>,
+    /// Nothing of a table that was only counted.
+    data: Option<Arc<Dataset>>,
     file: Option<PathBuf>,
 }
 
@@ -301,7 +302,11 @@ impl Rows {
     ) -> PyResult<Self> {
         let (schema, table) = (Arc::clone(&schema.0), Incoming::new(table, name)?);
         let file = table.file().map(Path::to_owned);
-        Ok(Self { data: Arc::new(watch::run(py, None, move |_| table.public(&schema))?), file })
+        if file.as_deref().is_some_and(CountedParts::is_public_file) {
+            return Ok(Self { data: None, file });
+        }
+        let rows = watch::run(py, None, move |_| table.public(&schema))?;
+        Ok(Self { data: Some(Arc::new(rows)), file })
     }
 
     fn __reduce__(&self) -> PyResult<()> {
@@ -315,9 +320,24 @@ impl Rows {
         self.file.as_deref()
     }
 
+    /// The rows.
+    ///
+    /// # Errors
+    /// A table that was only counted.
+    pub(crate) fn data(&self) -> jointly::Result<&Arc<Dataset>> {
+        self.data.as_ref().ok_or_else(|| {
+            let place = self.file().map_or_else(String::new, |file| file.display().to_string());
+            let (found, expected) = ("counts alone".to_owned(), "records".to_owned());
+            CommonError::InvalidSpecification { place, found, expected }.into()
+        })
+    }
+
     /// The rows as a table of a job.
     pub(crate) fn source(&self) -> TableSource {
-        TableSource::Rows(Arc::clone(&self.data))
+        match (&self.data, &self.file) {
+            (Some(rows), _) => TableSource::Rows(Arc::clone(rows)),
+            (None, file) => TableSource::File(file.clone().unwrap_or_default()),
+        }
     }
 }
 

@@ -190,10 +190,11 @@ pub(crate) fn tune(
     let asked: ToTune =
         serde_json::from_str(asked).map_err(|error| wrong(py, "settings", error))?;
     let domain = schema.0.domain();
-    let named =
-        public.iter().map(|(name, rows)| PublicData::new(name, (*rows.data).clone(), &domain));
+    let named = public
+        .iter()
+        .map(|(name, rows)| PublicData::new(name, rows.data()?.as_ref().clone(), &domain));
     let public = named.collect::<jointly::Result<Vec<_>>>().raise(py)?;
-    let stand_in = Arc::clone(&stand_in.data);
+    let stand_in = Arc::clone(stand_in.data().raise(py)?);
     let found = watch::run(py, None, move |observer| {
         let grids = asked.grids.iter().map(|text| text.parse());
         let tuning = Tuning {

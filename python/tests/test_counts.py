@@ -138,3 +138,24 @@ def test_counts_go_to_the_command_line(tmp_path) -> None:
     words = "synth --private people.counts --schema schema.json --workload all-2-way --mechanism mst --epsilon 1 --delta 1e-6"
     subprocess.run([program, *words.split(), "--out", "out.csv"], cwd=tmp_path, check=True, capture_output=True)
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 5001
+
+
+def test_a_public_table_may_be_counted_too(tmp_path) -> None:
+    schema = jd.Schema({"sex": 2, "age": 5})
+    people = {"sex": [i % 2 for i in range(400)], "age": [i * i % 5 for i in range(400)]}
+    counter = jd.CountPlan(schema, workload="all-2-way", mechanism="aim").counter()
+    counter.update(people)
+    near, exact = tmp_path / "near.counts", tmp_path / "exact.counts"
+    counter.write(near, as_public=True)
+    counter.write(exact)
+    settings = {"epsilon": 1.0, "delta": 1e-6, "workload": "all-2-way", "seed": 3}
+    synth = jd.Synthesizer(schema, mechanism="jam-pgm", rounds=2, **settings)
+    of_rows = synth.fit(people, public={"near": people}).release_.ledger
+    assert synth.fit(people, public={"near": near}).release_.ledger == of_rows
+    for refused, found in ((exact, "exact counts of private records"), (near, "counts alone, expected records")):
+        with pytest.raises(jd.InputError, match=found):
+            jd.Synthesizer(schema, mechanism="pmw-pub", rounds=2, **settings).fit(people, public={"near": refused})
+    with pytest.raises(jd.InputError, match="counts of a public table"):
+        synth.fit(near)
+    with pytest.raises(jd.InputError, match="counts alone, expected records"):
+        jd.trust(people, near, schema, epsilon=1.0, delta=1e-6)

@@ -32,8 +32,9 @@ fn said(counts: &CountedParts, out: &str, console: Console) {
     let (parts, missing) = counts.parts();
     let tables = counted(counts.plan().cliques().len() as u64, "marginal");
     let mut text = format!(
-        "{out}: exact counts of {}, {tables}; PRIVATE, as the records are",
-        counted(parts.len() as u64, "part")
+        "{out}: exact counts of {}, {tables}; {}",
+        counted(parts.len() as u64, "part"),
+        if counts.is_public() { "of a public table" } else { "PRIVATE, as the records are" }
     );
     if !missing.is_empty() {
         text = format!("{text}; {} to come", counted(missing.len() as u64, "part"));

@@ -112,7 +112,7 @@ impl Account {
             .tables
             .public
             .first()
-            .map_or(Ok(f64::NAN), |public| error(public.table()).map(|error| error.mean_l1))?;
+            .map_or(Ok(f64::NAN), |public| error(public.table()?).map(|error| error.mean_l1))?;
         Ok(Self {
             synthetic: error(&done.rows)?.mean_l1,
             public,

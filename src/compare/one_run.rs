@@ -199,7 +199,7 @@ impl Cell {
                 let table = table.ok_or_else(|| internal("no such public table"))?;
                 let wanted =
                     survey.as_ref().map_or(&private.records, |survey| &survey.private).domain();
-                if table.table().domain() != wanted {
+                if table.table()?.domain() != wanted {
                     return Ok(None);
                 }
                 match self.shared.job.public.get(*position) {
@@ -207,7 +207,7 @@ impl Cell {
                     Some(file) if survey.is_some() => {
                         evaluation.read(&path_of(file.source.file())?)?
                     }
-                    _ => table.table().clone().into(),
+                    _ => table.table()?.clone().into(),
                 }
             }
             Subject::Mechanism => {

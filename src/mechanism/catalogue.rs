@@ -30,6 +30,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// How it uses public tables.
     pub public_tables: PublicTables,
+    /// Whether it takes public tables of which only marginals are known.
+    pub takes_counts: bool,
     /// Whether it stores every cell of the domain, which must therefore be small.
     pub needs_small_domain: bool,
     /// Whether the workload changes its measurements or the records drawn from its model.
@@ -66,13 +68,15 @@ pub const CATALOGUE: &[Entry] = &[
         "Starts from a model of the public tables, and corrects it with measurements",
     )
     .parameters_of(anchor_pgm::PARAMETERS)
-    .with(PublicTables::Used),
+    .with(PublicTables::Used)
+    .of_marginals(),
     Entry::of::<JamPgm>(
         "jam-pgm",
         "Chooses in every round between measuring privately and taking a public marginal",
     )
     .parameters_of(jam_pgm::PARAMETERS)
-    .with(PublicTables::Used),
+    .with(PublicTables::Used)
+    .of_marginals(),
     Entry::of::<Aim>(
         "aim",
         "Chooses and measures what matters most to the workload; no public tables",
@@ -109,6 +113,7 @@ pub const CATALOGUE: &[Entry] = &[
         "Fits marginals of the first public table alone and spends nothing: a baseline",
     )
     .with(PublicTables::Needed)
+    .of_marginals()
     .at_once()
     .for_free(),
     Entry::of::<Mwem>(
@@ -134,7 +139,8 @@ pub const CATALOGUE: &[Entry] = &[
         "gem-pub",
         "Trains a network on the public tables, then on measured queries",
     )
-    .with(PublicTables::Needed),
+    .with(PublicTables::Needed)
+    .of_marginals(),
     Entry::of::<RapSoftmax>(
         "rap-softmax",
         "Fits a mixture of product distributions to measured queries; no public tables",
@@ -194,6 +200,7 @@ impl Entry {
             name,
             summary,
             public_tables: PublicTables::Unused,
+            takes_counts: false,
             needs_small_domain: false,
             uses_workload: true,
             spends: true,
@@ -207,6 +214,10 @@ impl Entry {
 
     const fn with(self, public_tables: PublicTables) -> Self {
         Self { public_tables, ..self }
+    }
+
+    const fn of_marginals(self) -> Self {
+        Self { takes_counts: true, ..self }
     }
 
     const fn without_workload(self) -> Self {

@@ -39,7 +39,7 @@ impl SmoothedError {
         cells: ScoredCells,
         smoothing: f64,
     ) -> Result<Self> {
-        let support = Support::new(public.table(), &covered(public, workload)?)?;
+        let support = Support::new(public.table()?, &covered(public, workload)?)?;
         // A larger instance could not be held as a whole, and might not reach its width in reasonable time.
         let needed = support.rows.records().saturating_mul(support.cliques());
         if needed > MAX_INCIDENCES {
@@ -88,7 +88,7 @@ pub(super) fn covered(public: &PublicData, workload: &Workload) -> Result<Worklo
     };
     let cliques = workload.weighted_cliques().iter().filter(|c| public.covers(&c.clique));
     let cliques = cliques.map(|c| WeightedClique { clique: local(&c.clique), weight: c.weight });
-    Workload::new(cliques, public.table().domain())
+    Workload::new(cliques, public.table()?.domain())
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub(crate) fn thinned(
     most: usize,
     domain: &Domain,
 ) -> Result<PublicData> {
-    let support = Support::new(public.table(), &covered(public, workload)?)?;
+    let support = Support::new(public.table()?, &covered(public, workload)?)?;
     if support.rows.records() <= most {
         return PublicData::new(public.name(), support.rows, domain);
     }

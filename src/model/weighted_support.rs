@@ -148,7 +148,7 @@ impl WeightedSupport {
                 ));
             }
         }
-        let tables: Vec<&Dataset> = tables.iter().map(|table| table.table()).collect();
+        let tables = tables.iter().map(|table| table.table()).collect::<Result<Vec<&Dataset>>>()?;
         let rows = Dataset::joined(domain, &tables)?;
         let weights = vec![1.0; rows.records()];
         Self::new(&rows, weights, total)

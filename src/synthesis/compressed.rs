@@ -95,7 +95,7 @@ impl ResolvedJob<'_> {
             limit,
         }));
         let public = tables.public.iter().map(|table| {
-            let recoded = table.table().recoded(found.recoding())?;
+            let recoded = table.table()?.recoded(found.recoding())?;
             PublicData::new(table.name(), recoded, &after)
         });
         let workload = self.workload_over(&after, observer)?;

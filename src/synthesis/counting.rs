@@ -54,11 +54,13 @@ settings! {
         keep: Keep = Keep::First, Privacy, Form::Choice(Keep::NAMES), "WHICH", needs "unit";
         /// Columns, separated by commas, that all records of a unit share, as for synth.
         unit_columns: Vec<String> = Vec::new(), Privacy, Form::Names, "NAME,...", needs "unit";
+        /// The parts are of a public table: anybody may read the counts, and --public takes them in its place.
+        as_public: bool = false, Tables, Form::Switch, "";
         /// The mechanism, which decides what must be counted.
         mechanism: String = DEFAULT_MECHANISM.to_owned(), Tables, Form::Mechanism, "NAME";
         /// Output file for the counts: exact and private, for merge and synth alone.
         ///
-        /// On Unix, only its owner may read it.
+        /// On Unix, only its owner may read it, unless the table is public.
         out: Option<PathBuf> = None, Output, Form::File, "FILE";
     }
     and {
@@ -185,21 +187,28 @@ impl CountJob {
             let why = "a unit may have records in all of them; DataFusion brings them together: `docs/guide/large-tables.md`";
             return Err(Contradiction::Together { first, second, why }.into());
         }
+        if self.as_public && units.is_some() {
+            let (first, second, why) = ("units", "a public table", "all of its rows count");
+            return Err(Contradiction::Together { first, second, why }.into());
+        }
         let all = self.of.as_deref().map(names).transpose()?;
         let (plan, of_files) = self.planned(observer)?;
         let parts: Vec<(String, PathBuf)> =
             self.part.iter().map(|part| (part.name.clone(), part.path.clone())).collect();
         if let Some(table) = elsewhere {
-            let mut counted = table.count(&plan, &self.job().privacy_unit()?)?;
-            counted.write(out)?;
-            return Ok(counted);
+            return self.written(table.count(&plan, &self.job().privacy_unit()?)?, out);
         }
-        let mut counted = match (units, parts.first()) {
+        let counted = match (units, parts.first()) {
             (Some(units), Some((name, path))) => {
                 CountedParts::count_units(&plan, (name, path), &of_files, &units)?
             }
             _ => CountedParts::count(&plan, &parts, all, &SharedObserver::new(observer))?,
         };
+        self.written(counted, out)
+    }
+
+    fn written(&self, counted: CountedParts, out: &Path) -> Result<CountedParts> {
+        let mut counted = if self.as_public { counted.of_public_table()? } else { counted };
         counted.write(out)?;
         Ok(counted)
     }

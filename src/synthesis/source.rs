@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data::{
-    CountPlan, CountedParts, Dataset, Keep, Units, UnitsOfSchema, count_private_file,
+    CountPlan, CountedParts, CountedTable, Dataset, Keep, Units, UnitsOfSchema, count_private_file,
     known_files_of, read_private_csv, read_public_csv, read_public_units_csv,
 };
 use crate::domain::Schema;
@@ -139,6 +139,26 @@ macro_rules! as_paths {
 as_paths!(PrivateSource, SchemaSource);
 
 impl TableSource {
+    /// What was counted of a public table, if this is a file of its counts. Its columns must be those of the schema.
+    pub(super) fn counts(&self, schema: &Schema) -> Result<Option<CountedTable>> {
+        let Some(path) = self.file().filter(|path| CountedParts::is_public_file(path)) else {
+            return Ok(None);
+        };
+        let place = path.display().to_string();
+        let counted = CountedParts::read(path)?;
+        for column in counted.plan().schema().attributes() {
+            if schema
+                .column(&column.name)
+                .is_some_and(|own| own.kind != column.kind || own.na != column.na)
+            {
+                let found = format!("counts of '{}' in other values or bins", column.name);
+                let expected = "counts under the schema of this run";
+                return Err(Error::invalid_specification(place, found, expected));
+            }
+        }
+        counted.finish(&place).map(Some)
+    }
+
     /// Public records. `linked`: units whose rows stay together.
     pub(super) fn read(&self, schema: &Schema, linked: Option<&Units>) -> Result<Dataset> {
         match (self, linked) {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::data::{CountPlan, Dataset, PublicData, UnitsOfSchema};
 use crate::domain::{Clique, Domain, Schema, StructuralZero};
 use crate::error::{Contradiction, Error, Result};
-use crate::mechanism::{Mechanism, Release};
+use crate::mechanism::{Mechanism, PublicTables, Release};
 use crate::model::check_rows;
 use crate::observe::{Event, Notice, Observer, SharedObserver};
 use crate::privacy::PrivateTable;
@@ -212,8 +212,13 @@ impl Tables {
         let kept = job.public_schema(&schema)?;
         let mut public = Vec::with_capacity(job.public.len());
         for table in &job.public {
-            let rows = without(&kept, table.source.read(&public_schema, job.linked())?)?;
-            public.push(PublicData::new(&table.name, rows, &domain)?);
+            public.push(if let Some(counted) = table.source.counts(&public_schema)? {
+                job.check_counted_public(&table.name)?;
+                PublicData::counted(&table.name, counted, &domain)?
+            } else {
+                let rows = without(&kept, table.source.read(&public_schema, job.linked())?)?;
+                PublicData::new(&table.name, rows, &domain)?
+            });
         }
         job.check_linked_public(&public, &domain)?;
         // Before the private table is read: a mistake in a file of totals costs nothing then.
@@ -241,6 +246,22 @@ fn large(workload: &Workload, domain: &Domain) -> Option<Notice> {
 }
 
 impl ResolvedJob<'_> {
+    /// Refuses a public table without records where these are used, before anything is spent.
+    fn check_counted_public(&self, name: &str) -> Result<()> {
+        let why = match self.entry.public_tables {
+            _ if self.compress.is_some() => "merging values changes the codes of its records",
+            _ if self.linked().is_some() => "rows that come as units are taken from it",
+            _ if self.parameters.contains_key("groups") => "its records are scaled",
+            PublicTables::Used | PublicTables::Needed if !self.entry.takes_counts => {
+                "they are used themselves"
+            }
+            _ => return Ok(()),
+        };
+        let (place, mechanism) = (format!("public table '{name}'"), self.entry.name);
+        let expected = format!("records, as {why} (mechanism {mechanism}): give the file of rows");
+        Err(Error::invalid_specification(place, "counts alone", expected))
+    }
+
     /// The workload over a domain; tells what is left out of it, and whether it is large.
     pub(super) fn workload_over(
         &self,

@@ -28,14 +28,16 @@ pub(super) fn warn_of_delta(budget: Budget, records: u64, observer: &mut dyn Obs
     }
 }
 
-/// Warns of every public table that consists of the private rows, in any order, unless the private table was only
-/// counted. This warning depends on the private rows.
+/// Warns of every public table that consists of the private rows, in any order, unless one of the two was only counted. This
+/// warning depends on the private rows.
 pub(super) fn warn_of_same_rows(
     private: &PrivateTable,
     public: &[PublicData],
     observer: &mut dyn Observer,
 ) {
-    for public in public.iter().filter(|public| private.check_public(public.table()).is_err()) {
+    let is_private =
+        |public: &&PublicData| public.table().is_ok_and(|rows| private.check_public(rows).is_err());
+    for public in public.iter().filter(is_private) {
         let table = public.name().to_owned();
         observer.event(&Event::Notice(Notice::SameRows { table }));
     }

@@ -153,7 +153,7 @@ impl Trust {
             let (own, rest) = left.split(1, others).unwrap_or_default();
             let form = NoiseForm::Gaussian;
             let found = release.run(curator, rows, workload, total, form, own)?;
-            mixtures.push(ReleasedMixture { found, rows: rows.table().records() });
+            mixtures.push(ReleasedMixture { found, rows: rows.table()?.records() });
             left = rest;
         }
         let errors = measure_errors(curator, public, &cliques, total, of_marginals)?;

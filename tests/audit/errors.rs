@@ -75,7 +75,7 @@ fn errors_have_the_noise_of_their_entry_around_the_exact_errors() {
                 curator.set_aside(0.9).unwrap();
                 let mut release =
                     PublicOnly::default().run(&mut curator, &task, &mut Silent).unwrap();
-                let drawn = tables[0].table();
+                let drawn = tables[0].table().unwrap();
                 release.measure_errors(&mut curator, drawn).unwrap();
                 let errors = release.errors().unwrap();
                 let truth = exact(&private, drawn, errors.total, &workload);
@@ -168,7 +168,7 @@ fn weighted_errors_have_the_noise_of_their_entry_around_the_exact_errors() {
     // Cliques with the weight are not those of a table without it.
     let workload = Workload::all_k_way(&domain(), 1).unwrap();
     let task = Task::new(&workload, &tables);
-    let drawn = tables[0].table().select(&[0, 1]).unwrap();
+    let drawn = tables[0].table().unwrap().select(&[0, 1]).unwrap();
     let heavy: Vec<f64> = (0..300).map(|i| f64::from(1 + i % 3)).collect();
     for relation in relations() {
         for weights in [None, Some(&*heavy)] {

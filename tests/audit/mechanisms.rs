@@ -406,7 +406,7 @@ fn of_trust() -> Runner {
         let variance = variance.to_f64() * grid * grid;
         let mut ratio = 0.0;
         let total = world.neighbors[0].records() as f64;
-        let public = world.public[0].table();
+        let public = world.public[0].table().unwrap();
         for marginal in &report.tables[0].marginals {
             let clique = domain().clique(&marginal.attributes).unwrap();
             let expected = public.project(&clique).unwrap();

@@ -285,7 +285,7 @@ fn the_numbers_of_releases_change_by_no_more_than_their_ledger_states() {
             let independent = independent.build(&parameters("independent")).unwrap();
             let mut release: Release =
                 independent.run(&mut errors, &Task::new(&workload, &[]), &mut Silent).unwrap();
-            release.measure_errors(&mut errors, tables[0].table()).unwrap();
+            release.measure_errors(&mut errors, tables[0].table().unwrap()).unwrap();
             note(&mut seen, &format!("errors, {relation}"), errors.changes());
         }
         let least = |purpose: &str| if purpose.starts_with("best mixture") { 0.2 } else { 0.9 };

@@ -251,6 +251,98 @@ fn exact_counts_are_refused_where_a_release_or_a_public_table_is_expected() {
     bench.fail("count --part private.csv --schema schema.json --out -", 3, "go nowhere else");
 }
 
+#[test]
+fn a_public_table_may_be_counted_too() {
+    let bench = Bench::new();
+    let counted = |schema: &str, out: &str| {
+        bench.succeed(&format!(
+            "count --part public.csv --as-public --schema {schema} --mechanism aim --workload all-2-way --out {out}"
+        ));
+    };
+    counted("schema.json", "public.counts");
+    let synth = |mechanism: &str, public: &str| {
+        let budget = if mechanism == "public-only" { "" } else { "--epsilon 2 --delta 1e-6" };
+        format!(
+            "synth --private private.csv --schema schema.json {budget} --workload all-2-way --seed 4 --mechanism {mechanism} \
+             --public near={public} --out - --ledger {public}.ledger.json --model {public}.model.json"
+        )
+    };
+    for mechanism in
+        ["jam-pgm --rounds 4", "public-only", "gem-pub --rounds 2 --pretrain-steps 20 --steps 5"]
+    {
+        let run = |public: &str| {
+            let table = bench.succeed(&synth(mechanism, public));
+            (table, bench.read(&format!("{public}.model.json")))
+        };
+        assert_eq!(run("public.counts"), run("public.csv"), "{mechanism}");
+    }
+    // Its model of the public table is the same; it has no records to mix in.
+    bench.succeed(&synth("anchor-pgm", "public.counts"));
+    for mechanism in ["pmw-pub --rounds 2", "pep-pub --rounds 2"] {
+        let found = "public table 'near': counts alone, expected records";
+        bench.fail(&synth(mechanism, "public.counts"), 3, found);
+    }
+    let jam = synth("jam-pgm --rounds 4", "public.counts");
+    bench.fail(&format!("{jam} --compress 0.1"), 3, "merging values changes the codes");
+    // A table that lacks an attribute is counted under a schema without it.
+    bench.write("fewer.json", r#"{"a": 2, "c": 2, "d": 4}"#);
+    counted("fewer.json", "fewer.counts");
+    bench.succeed(&synth("jam-pgm --rounds 4", "fewer.counts"));
+    bench.write("other.json", r#"{"a": 2, "b": 4, "c": 2, "d": 4}"#);
+    counted("other.json", "other.counts");
+    let found = "other.counts: counts of 'b' in other values or bins";
+    bench.fail(&synth("jam-pgm", "other.counts"), 3, found);
+}
+
+#[test]
+fn counts_of_public_and_of_private_tables_are_told_apart() {
+    let bench = Bench::new();
+    let flags = "--schema schema.json --mechanism aim --workload all-2-way";
+    bench.write("parts.txt", "private\npublic\n");
+    bench.succeed(&format!("count --part private.csv --of parts.txt {flags} --out private.counts"));
+    bench.succeed(&format!(
+        "count --part public.csv --of parts.txt --as-public {flags} --out public.counts"
+    ));
+    let files = ["private.counts public.counts", "public.counts private.counts"];
+    for (files, found) in
+        files.iter().zip(["counts of a public table", "counts of private records"])
+    {
+        let merge = format!("merge --counts {files} --out merged.counts");
+        bench.fail(&merge, 3, &format!("{found}, expected counts of"));
+    }
+    let synth = "synth --schema schema.json --epsilon 1 --delta 1e-6 --mechanism aim --workload all-2-way --out x.csv";
+    bench.fail(&format!("{synth} --private public.counts"), 3, "counts of a public table");
+    bench.fail(
+        &format!("{synth} --private private.csv --public private.counts"),
+        3,
+        "exact counts of private",
+    );
+    let units = "--unit d --max-records 2";
+    let count = format!("count --part public.csv --as-public {flags} {units} --out units.counts");
+    bench.fail(&count, 2, "all of its rows count");
+    // A checkpoint knows them.
+    bench.succeed(&format!("count --part public.csv --as-public {flags} --out one.counts"));
+    bench.write(
+        "less.csv",
+        &bench
+            .read("public.csv")
+            .lines()
+            .take(90)
+            .map(|row| format!("{row}\n"))
+            .collect::<String>(),
+    );
+    bench.succeed(&format!("count --part less.csv --as-public {flags} --out less.counts"));
+    let run = |public: &str| {
+        format!(
+            "synth --private private.csv --schema schema.json --epsilon 1 --delta 1e-6 --mechanism jam-pgm --rounds 3 \
+             --workload all-2-way --public near={public} --checkpoint state --out {public}.csv"
+        )
+    };
+    bench.succeed(&run("one.counts"));
+    bench.succeed(&run("one.counts"));
+    bench.fail(&run("less.counts"), 5, "public table 'near'");
+}
+
 /// What `sample --parts` wrote is a table: for `evaluate`, as a private and as a public one, whole and counted.
 #[test]
 fn a_folder_of_files_is_a_table() {

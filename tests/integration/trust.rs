@@ -47,9 +47,10 @@ fn the_better_table_is_named_and_all_intervals_hold() {
             assert_eq!((report.intervals, report.is_private), (6 + 21 + 21 + 3, false));
             let mut held = true;
             for (table, public) in report.tables.iter().zip(publics(&private)) {
-                if public.table().domain().len() == private.domain().len() {
+                if public.table().unwrap().domain().len() == private.domain().len() {
                     let solver = MixtureError::default();
-                    let exact = solver.solve(public.table(), &private, &workload).unwrap().value();
+                    let exact =
+                        solver.solve(public.table().unwrap(), &private, &workload).unwrap().value();
                     let found = table.mixture_error;
                     held &= (found.lower - 1e-6..=found.upper + 1e-6).contains(&exact);
                 }

@@ -80,5 +80,5 @@ pub use unit::{Keep, PrivacyUnit, Units};
 pub mod files {
     pub use crate::destination::Destination;
     pub use crate::durable::{open_stream, write_durably, write_privately};
-    pub use crate::text::{EXACT_COUNTS, encoding, hex, nearest, read_text};
+    pub use crate::text::{EXACT_COUNTS, PUBLIC_COUNTS, encoding, hex, nearest, read_text};
 }

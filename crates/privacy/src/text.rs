@@ -11,6 +11,9 @@ use crate::error::{Error, Result};
 pub const EXACT_COUNTS: &str =
     "# jointly: exact counts of private records as private as the records themselves";
 
+/// The first bytes of a file with exact counts of a public table.
+pub const PUBLIC_COUNTS: &str = "# jointly: exact counts of a public table";
+
 /// Reads a file of text in UTF-8.
 ///
 /// # Errors
@@ -49,6 +52,7 @@ pub fn hex(bytes: &[u8]) -> String {
 pub fn encoding(start: &[u8]) -> Option<&'static str> {
     match start {
         _ if start.starts_with(EXACT_COUNTS.as_bytes()) => Some("exact counts of private records"),
+        _ if start.starts_with(PUBLIC_COUNTS.as_bytes()) => Some("counts of a public table"),
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("text in UTF-16"),
         [b'P', b'K', 3, 4, ..] => Some("a zip archive or a spreadsheet"),
         [0x89, b'P', b'N', b'G', ..] => Some("an image"),

@@ -19,7 +19,7 @@ use crate::domain::Schema;
 use crate::error::{Error, Result};
 use crate::observe::Checks;
 use crate::privacy::PrivacyUnit;
-use jointly_privacy::files::{EXACT_COUNTS, write_privately};
+use jointly_privacy::files::{EXACT_COUNTS, PUBLIC_COUNTS, write_durably, write_privately};
 
 const DIGEST: usize = 32;
 
@@ -59,6 +59,8 @@ pub struct CountedParts {
     all: Vec<String>,
     /// The units of several records, of which only some were counted; `None` if every record was.
     units: Option<Units>,
+    /// Whether the table is public.
+    is_public: bool,
 }
 
 /// The JSON in a file.
@@ -125,7 +127,7 @@ impl CountedParts {
         for (_, path) in parts {
             counter.count_file(path, checks)?;
         }
-        Ok(Self { counter, parts: names, all, units: None })
+        Ok(Self { counter, parts: names, all, units: None, is_public: false })
     }
 
     /// Counts a whole table in a file, of whose units only some records count. `schema`: of the file; the plan's has the number
@@ -151,7 +153,7 @@ impl CountedParts {
     pub fn of_counter(counter: Counter, name: &str) -> Result<Self> {
         counter.check()?;
         let names = || vec![name.to_owned()];
-        Ok(Self { counter, parts: names(), all: names(), units: None })
+        Ok(Self { counter, parts: names(), all: names(), units: None, is_public: false })
     }
 
     /// The counts of a whole table of units, of each of which only the records that count were counted. Who calls this
@@ -171,6 +173,12 @@ impl CountedParts {
         if self.counter.plan().digest() != other.counter.plan().digest() {
             let found = "counts by another plan: another schema, workload, mechanism or version";
             let expected = "counts by the plan of the first file";
+            return Err(Error::invalid_specification(place, found, expected));
+        }
+        if self.is_public != other.is_public {
+            let kind = |is_public| if is_public { "a public table" } else { "private records" };
+            let found = format!("counts of {}", kind(other.is_public));
+            let expected = format!("counts of {}, as in the first file", kind(self.is_public));
             return Err(Error::invalid_specification(place, found, expected));
         }
         if self.all != other.all {
@@ -225,10 +233,11 @@ impl CountedParts {
             return Err(Error::invalid_specification(place, found, expected));
         }
         let bytes = self.to_bytes()?;
-        write_privately(path, |file| {
-            let failed = |source| Error::Io { action: "write", path: path.into(), source };
-            file.write_all(&bytes).map_err(failed)
-        })
+        let failed = |source| Error::Io { action: "write", path: path.into(), source };
+        if self.is_public {
+            return write_durably(path, |file| file.write_all(&bytes).map_err(failed));
+        }
+        write_privately(path, |file| file.write_all(&bytes).map_err(failed))
     }
 
     /// What [`write`](Self::write) would write, for a program that takes it at once ([`CountRequest`](super::CountRequest)).
@@ -246,21 +255,40 @@ impl CountedParts {
         let units = self.units.as_ref().map(StoredUnits::new);
         let head = Head { version: VERSION, parts, all, units, plan: &plan };
         let head = serde_json::to_string(&head).map_err(unwritten)?;
-        let mut bytes = format!("{EXACT_COUNTS}\n{}\n{head}", head.len()).into_bytes();
+        let kind = if self.is_public { PUBLIC_COUNTS } else { EXACT_COUNTS };
+        let mut bytes = format!("{kind}\n{}\n{head}", head.len()).into_bytes();
         bytes.extend(self.counter.state()?);
         let digest = Sha256::digest(&bytes);
         bytes.extend(digest);
         Ok(bytes)
     }
 
-    /// Whether a file holds counts, by its first bytes. What cannot be opened does not.
+    /// The same, of a **public** table: anybody may read its file, [`PublicData`](crate::data::PublicData) is made of it, and no
+    /// run takes it for a private table.
+    ///
+    /// # Errors
+    /// Counts of the rows of units, of which only some were counted.
+    pub fn of_public_table(self) -> Result<Self> {
+        if self.units.is_some() {
+            let (found, expected) = ("counts of the rows of units", "counts of all rows");
+            return Err(Error::invalid_specification("a public table", found, expected));
+        }
+        Ok(Self { is_public: true, ..self })
+    }
+
+    /// Whether the table is public.
+    pub fn is_public(&self) -> bool {
+        self.is_public
+    }
+
+    /// Whether a file holds counts of private records, by its first bytes. What cannot be opened does not.
     pub fn is_file(path: &Path) -> bool {
-        let mut start = Vec::new();
-        !is_standard_input(path)
-            && path.is_file()
-            && File::open(path)
-                .and_then(|file| file.take(EXACT_COUNTS.len() as u64).read_to_end(&mut start))
-                .is_ok_and(|_| start == EXACT_COUNTS.as_bytes())
+        starts_with(path, EXACT_COUNTS)
+    }
+
+    /// Whether a file holds counts of a public table, in the same way.
+    pub fn is_public_file(path: &Path) -> bool {
+        starts_with(path, PUBLIC_COUNTS)
     }
 
     /// Reads a file that [`write`](Self::write) made.
@@ -285,7 +313,8 @@ impl CountedParts {
             let expected = "counts that this program wrote";
             Error::invalid_specification(place, found, expected)
         };
-        if !bytes.starts_with(EXACT_COUNTS.as_bytes()) {
+        let is_public = bytes.starts_with(PUBLIC_COUNTS.as_bytes());
+        if !is_public && !bytes.starts_with(EXACT_COUNTS.as_bytes()) {
             return Err(refused("something else"));
         }
         let Some((content, digest)) = bytes.split_last_chunk::<DIGEST>() else {
@@ -308,7 +337,7 @@ impl CountedParts {
         let plan = CountPlan::from_json(head.plan.get(), place)?;
         let counter = Counter::of_state(&plan, state)?;
         let units = head.units.map(StoredUnits::units).transpose()?;
-        Ok(Self { counter, parts: head.parts, all: head.all, units })
+        Ok(Self { counter, parts: head.parts, all: head.all, units, is_public })
     }
 
     /// The counted table, for a run that needs the counts of a plan.
@@ -384,6 +413,16 @@ fn listed(names: &[String]) -> String {
     let more = names.len().saturating_sub(SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", shown.join(", "))
+}
+
+/// Whether a file's first bytes are these. Those of what cannot be opened are not.
+fn starts_with(path: &Path, kind: &str) -> bool {
+    let mut start = Vec::new();
+    !is_standard_input(path)
+        && path.is_file()
+        && File::open(path)
+            .and_then(|file| file.take(kind.len() as u64).read_to_end(&mut start))
+            .is_ok_and(|_| start == kind.as_bytes())
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! A table of which only counts are left.
 
 use rayon::prelude::*;
+use sha2::{Digest, Sha256};
 
 use crate::data::{CountPlan, Projectable};
 use crate::domain::{Clique, Domain};
 use crate::error::{CommonError, Error, Result};
+use crate::privacy::files::hex;
 use crate::table::Projection;
 use jointly_pgm::data::count::sizes;
 
@@ -53,6 +55,15 @@ impl CountedTable {
     /// Whether the marginal on a clique is known.
     pub fn covers(&self, clique: &Clique) -> bool {
         clique.is_empty() || self.table_for(clique).is_some()
+    }
+
+    /// A digest of what was counted: schema, cliques and counts.
+    pub(crate) fn digest(&self) -> String {
+        let mut digest = Sha256::new_with_prefix(self.plan.digest());
+        for count in self.tables.iter().flatten() {
+            digest.update(count.to_le_bytes());
+        }
+        hex(&digest.finalize())
     }
 
     /// The table that a clique is a sum of.

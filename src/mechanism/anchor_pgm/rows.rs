@@ -128,7 +128,7 @@ impl PublicRecords {
 /// The public tables that have all attributes.
 fn whole<'t>(domain: &Domain, tables: &'t [PublicData]) -> Vec<&'t PublicData> {
     let all = domain.everything();
-    tables.iter().filter(|table| table.covers(&all)).collect()
+    tables.iter().filter(|table| table.covers(&all) && table.table().is_ok()).collect()
 }
 
 /// The share of public records in the best mixture with a model of public records, where both are made of four fifths of the
@@ -142,8 +142,10 @@ fn best_share(
     checks: &dyn Checks,
 ) -> Result<f64> {
     let domain = base.model.domain();
-    let all =
-        Dataset::joined(domain, &tables.iter().map(|table| table.table()).collect::<Vec<_>>())?;
+    let all = Dataset::joined(
+        domain,
+        &tables.iter().map(|table| table.table()).collect::<Result<Vec<_>>>()?,
+    )?;
     let records = u32::try_from(all.records()).unwrap_or(u32::MAX);
     let is_held = |record: &u32| (*record as usize).is_multiple_of(HELD_OUT);
     let (held, kept): (Vec<u32>, Vec<u32>) = (0..records).partition(is_held);
@@ -165,7 +167,7 @@ fn best_share(
             let counts = rows.project_many(asked)?.swap_remove(0);
             Ok(counts.iter().map(|k| f64::from(*k) / rows.records() as f64).collect())
         };
-        let (held, kept) = (frequencies(&held)?, frequencies(kept.table())?);
+        let (held, kept) = (frequencies(&held)?, frequencies(kept.table()?)?);
         let drawn = frequencies(&drawn)?;
         for ((h, k), d) in held.iter().zip(&kept).zip(&drawn) {
             if k + d > 0.0 {

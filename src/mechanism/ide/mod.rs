@@ -264,7 +264,7 @@ impl Ide {
 fn prior(domain: &Domain, partition: &Partition, task: &Task<'_>) -> Result<WeightedSupport> {
     let own = domain.restricted(&partition.others)?;
     let tables = task.public.iter();
-    let tables = tables.map(|table| PublicData::new(table.name(), table.table().clone(), &own));
+    let tables = tables.map(|table| PublicData::new(table.name(), table.table()?.clone(), &own));
     WeightedSupport::from_public(&own, &tables.collect::<Result<Vec<_>>>()?, 1.0)
 }
 

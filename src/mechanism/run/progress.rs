@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
+use crate::data::CountedTable;
 use crate::domain::Domain;
 use crate::error::{CheckpointFault, Error, Result};
 use crate::measurement::{Measurement, Provenance};
@@ -148,8 +149,11 @@ pub(super) fn inputs(mechanism: &str, parameters: &str, task: &Task<'_>) -> Inpu
     let own =
         Inputs::default().with("mechanism", [mechanism, parameters]).with("workload", cliques);
     task.public.iter().fold(own, |inputs, table| {
-        let columns = table.table().columns();
-        let columns = table.table().domain().attributes().iter().zip(columns);
+        let name = format!("public table '{}'", table.name());
+        let Ok(rows) = table.table() else {
+            return inputs.with(&name, table.counts().map(CountedTable::digest));
+        };
+        let columns = rows.domain().attributes().iter().zip(rows.columns());
         let columns = columns.map(|(attribute, column)| {
             let mut codes = Sha256::new();
             for code in column.iter() {
@@ -157,6 +161,6 @@ pub(super) fn inputs(mechanism: &str, parameters: &str, task: &Task<'_>) -> Inpu
             }
             format!("{} {}", hex(&codes.finalize()), attribute.name)
         });
-        inputs.with(&format!("public table '{}'", table.name()), columns)
+        inputs.with(&name, columns)
     })
 }
