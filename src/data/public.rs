@@ -61,11 +61,11 @@ impl PublicData {
     /// As [`new`](Self::new), and attributes in another order than in the private domain.
     ///
     /// ```
-    /// use jointly::{Dataset, PublicData, Schema, data::CountPlan, domain::Domain};
+    /// use jointly::{Dataset, PublicData, Schema, data::CountPlan};
     /// let schema = Schema::from_json(r#"{"a": 2, "b": 3, "c": 2}"#, "domain.json")?;
     /// let domain = schema.domain();
     /// let mut counter = CountPlan::new(&schema, &[domain.clique(&["a", "b"])?])?.counter();
-    /// counter.update(&Dataset::from_rows(&domain, &[[0, 2, 1], [1, 1, 0]])?)?;
+    /// counter.update(&Dataset::from_rows(domain.clone(), &[[0, 2, 1], [1, 1, 0]])?)?;
     /// let public = PublicData::counted("ohio", counter.finish()?, &domain)?;
     /// assert!(public.covers(&domain.clique(&["b"])?) && !public.covers(&domain.clique(&["c"])?));
     /// assert_eq!(public.project_many(&[domain.clique(&["b"])?])?, [[0, 1, 1]]);

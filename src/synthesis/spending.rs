@@ -13,13 +13,14 @@ use crate::synthesis::PrivateSource;
 ///
 /// ```
 /// use jointly::synthesis::Spending;
-/// use jointly::{Budget, Dataset, Domain, NeighboringRelation, privacy::{NoiseSeed, PrivacyUnit, PrivateTable}};
+/// use jointly::{Budget, Dataset, NeighboringRelation, domain::Domain};
+/// use jointly::privacy::{NoiseSeed, PrivacyUnit, PrivateTable};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let ledger = folder.path().join("ledger.json");
 /// let unit = PrivacyUnit::of_record(NeighboringRelation::ReplaceOne);
 /// let domain = Domain::new([("a", 2)])?;
-/// let table = PrivateTable::of_records(Dataset::from_rows(&domain, &[[0], [1], [1]])?, unit.clone())?;
+/// let table = PrivateTable::of_records(Dataset::from_rows(domain.clone(), &[[0], [1], [1]])?, unit.clone())?;
 /// let spending = Spending {
 ///     command: "answer",
 ///     budget: Budget::approximate(1.0, 1e-9)?,
