@@ -204,8 +204,8 @@ pub(super) const BUGS: &[Bug] = &[
         "commands::every_command_counts",
         &[(
             SPEND,
-            "let curator = table.curator(Some(self.budget), self.seed, earlier.as_ref());",
-            "let curator = table.curator(Some(self.budget), self.seed, earlier.as_ref().filter(|_| !BUG));",
+            "let earlier = self.earlier.as_deref().map(LedgerFile::read).transpose()?;",
+            "let earlier = self.earlier.as_deref().filter(|_| !BUG).map(LedgerFile::read).transpose()?;",
         )],
     ),
     bug(
