@@ -214,7 +214,9 @@ impl Tables {
         for table in &job.public {
             public.push(if let Some(counted) = table.source.counts(&public_schema)? {
                 job.check_counted_public(&table.name)?;
-                PublicData::counted(&table.name, counted, &domain)?
+                let counted = PublicData::counted(&table.name, counted, &domain)?;
+                check_counts(&counted, &workload, &domain)?;
+                counted
             } else {
                 let rows = without(&kept, table.source.read(&public_schema, job.linked())?)?;
                 PublicData::new(&table.name, rows, &domain)?
@@ -224,6 +226,21 @@ impl Tables {
         // Before the private table is read: a mistake in a file of totals costs nothing then.
         let population = job.population(&schema, observer)?;
         Ok((Self { schema, given, public, workload, population }, of_files))
+    }
+}
+
+/// Refuses counts of a public table for another workload: what it does not have would quietly not be used.
+fn check_counts(public: &PublicData, workload: &Workload, domain: &Domain) -> Result<()> {
+    let has = public.attributes();
+    let mut cliques = workload.weighted_cliques().iter().map(|weighted| &weighted.clique);
+    match cliques.find(|clique| clique.is_subset(&has) && !public.covers(clique)) {
+        None => Ok(()),
+        Some(clique) => {
+            let place = format!("public table '{}'", public.name());
+            let found = format!("no counts of {}", domain.describe(clique));
+            let expected = "counts for the workload and the largest marginals of this run";
+            Err(Error::invalid_specification(place, found, expected))
+        }
     }
 }
 

@@ -284,6 +284,8 @@ fn a_public_table_may_be_counted_too() {
     }
     let jam = synth("jam-pgm --rounds 4", "public.counts");
     bench.fail(&format!("{jam} --compress 0.1"), 3, "merging values changes the codes");
+    let triples = synth("jam-pgm", "public.counts").replace("all-2-way", "all-3-way");
+    bench.fail(&triples, 3, "public table 'near': no counts of");
     // A table that lacks an attribute is counted under a schema without it.
     bench.write("fewer.json", r#"{"a": 2, "c": 2, "d": 4}"#);
     counted("fewer.json", "fewer.counts");
