@@ -49,7 +49,7 @@ def compare(
     empty for all. Each run has a process of its own; ``RAYON_NUM_THREADS`` says how many threads it has. ``progress``: ``True`` for a line for
     each run; or a function that gets what is done as a dictionary. ``overwrite``: whether a page without results beside it is replaced.
 
-    A run that fails does not keep the others from running; the exception comes at the end. After Ctrl-C, the same call goes on.
+    A run that fails does not keep the others from running; the exception comes at the end. After Ctrl-C, the same call continues with the next run.
 
     >>> import jointly_dp as jd, pathlib, tempfile, warnings
     >>> folder = pathlib.Path(tempfile.mkdtemp())

@@ -2,7 +2,7 @@
 //! errors are those against the real records.
 //!
 //! A [`Protocol`] lists what to run; each of its [`Cell`]s is one run in a process of its own ([`in_process`]), whose row of
-//! results is on disk before the next one starts. A comparison that was stopped goes on where it was.
+//! results is on disk before the next one starts. An interrupted comparison continues where it stopped.
 
 mod cell;
 mod one_run;

@@ -6,19 +6,17 @@ use std::path::{Path, PathBuf};
 
 use crate::data::read_text;
 use crate::domain::Schema;
+use crate::error::{Error, ErrorKind, Result};
 use crate::evaluation::{EvaluationSettings, Measure, RulesSource};
 use crate::experiment::{Split, Spoil};
 use crate::mechanism;
 use crate::privacy::{Delta, Epsilon, NeighboringRelation};
 use crate::query::WorkloadSource;
 use crate::report::comparison::Comparison;
-use crate::synthesis::Job;
-use crate::synthesis::{PublicFile, PublicTable};
+use crate::synthesis::{Job, PublicFile, PublicTable};
 use serde::de::{Deserializer, Error as _, IntoDeserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-use crate::error::{Error, ErrorKind, Result};
 
 /// The data sets, mechanisms, budgets and seeds to run. Keys are documented in `docs/guide/compare.md`.
 #[derive(Clone, Debug, Deserialize)]

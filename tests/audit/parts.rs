@@ -228,3 +228,25 @@ fn exact_counts_stay_with_their_owner_and_are_no_table() {
     #[cfg(unix)]
     assert!(counts.write(Path::new("/dev/null")).is_err(), "a device");
 }
+
+#[test]
+fn private_counts_are_never_taken_for_those_of_a_public_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = parts(folder.path(), None);
+    let private = count(folder.path(), &parts[0]).unwrap();
+    let out = folder.path().join("public.counts");
+    let public = CountedParts::read(&count(folder.path(), &parts[1]).unwrap()).unwrap();
+    public.of_public_table().unwrap().write(&out).unwrap();
+    for files in [[&private, &out], [&out, &private]] {
+        let sum = folder.path().join("sum.counts");
+        let files = files.map(Clone::clone);
+        assert!(merge_counts(&files, &sum, Existing::Replaced).is_err(), "merged");
+    }
+    assert!(CountedParts::is_public_file(&out) && !CountedParts::is_file(&out));
+    let whole = merged(folder.path(), &parts);
+    let text = format!("near={}", whole.display());
+    let table = folder.path().join("west.csv");
+    let run = Job { public: vec![text.parse().unwrap()], ..job(folder.path(), table) };
+    let said = run.fit(&mut Silent).unwrap_err().to_string();
+    assert!(said.contains("exact counts of private records"), "{said}");
+}

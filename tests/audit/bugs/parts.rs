@@ -48,6 +48,26 @@ pub(super) const BUGS: &[Bug] = &[
         )],
     ),
     bug(
+        "private-counts-merged-into-public-ones",
+        "counts of private records are added to those of a public table",
+        "parts::private_counts",
+        &[(
+            PARTS,
+            "if self.is_public != other.is_public {",
+            "if !BUG && self.is_public != other.is_public {",
+        )],
+    ),
+    bug(
+        "private-counts-as-a-public-table",
+        "a file of private counts is taken for a public table",
+        "parts::private_counts",
+        &[(
+            PARTS,
+            "starts_with(path, PUBLIC_COUNTS)",
+            "starts_with(path, if BUG { EXACT_COUNTS } else { PUBLIC_COUNTS })",
+        )],
+    ),
+    bug(
         "counts-on-a-stream",
         "exact counts are written to standard output",
         "parts::exact",
