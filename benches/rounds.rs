@@ -20,21 +20,21 @@ use std::time::Instant;
 use jointly::data::{Dataset, Projectable, PublicData, read_csv, read_public_csv};
 use jointly::domain::{Clique, Schema};
 use jointly::graph::JunctionTree;
-use jointly::mechanism::{Task, find};
-use jointly::model::{MarkovRandomField, Sampling};
+use jointly::mechanism::{FitRecord, Task, find};
+use jointly::model::MarkovRandomField;
 use jointly::observe::{Event, Observer};
 use jointly::privacy::{
     Curator, Delta, Epsilon, NeighboringRelation, NoiseSeed, rho_from_epsilon_delta,
 };
 use jointly::query::Workload;
-use rand::SeedableRng;
-use rand::rngs::ChaCha20Rng;
 use serde_json::{Map, Value};
 
 use support::{Failure, cpu_seconds};
 
 /// Cells that eliminations of one round visit at most; costlier marginals are counted in drawn records.
 const EXACT_CELLS: u64 = 1 << 28;
+/// Records for the others: about four for each record of Pennsylvania.
+const RECORDS: usize = 1 << 19;
 /// Marginals asked for at once.
 const AT_ONCE: usize = 2_048;
 
@@ -125,6 +125,23 @@ fn main() -> Result<(), Failure> {
     clock.end("after the rounds");
     println!("{name} on {}, {} rounds\n", arg(0, "adult"), release.rounds.len());
     clock.print();
+    let fits = release.rounds.iter().filter_map(|record| match record.fit {
+        Some(FitRecord::GraphicalModel { oracle_calls, model_mib, .. }) => {
+            Some((f64::from(oracle_calls), f64::from(oracle_calls) * model_mib))
+        }
+        _ => None,
+    });
+    let (calls, work) = fits.fold((0.0, 0.0), |all, fit| (all.0 + fit.0, all.1 + fit.1));
+    println!("\nfits: {calls} oracle calls on models of {:.1} MiB in the mean", work / calls);
+    if let Some(certificate) = &release.certificate {
+        let (noise, doubt) = (certificate.noise, certificate.doubt());
+        println!(
+            "certificate: loss {:.4e}, gap {:.3e}, of which the bound's {:.3} standard deviations of noise",
+            certificate.loss,
+            certificate.gap(),
+            doubt / noise
+        );
+    }
     if let Some(model) = release.model.as_markov_random_field() {
         println!();
         scores(model, &case.workload.downward_closure())?;
@@ -153,13 +170,7 @@ fn scores(model: &MarkovRandomField, cliques: &[Clique]) -> Result<(), Failure> 
         model.marginals(part)?;
     }
     clock.end("off the tree");
-    let mut rng = ChaCha20Rng::seed_from_u64(0);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a number of records"
-    )]
-    let rows = model.sample(model.total() as usize, Sampling::Rounded, &mut rng)?;
+    let rows = model.sample_for(&sampled, RECORDS, 0)?;
     clock.end("records");
     for part in sampled.chunks(AT_ONCE) {
         rows.project_many(part)?;

@@ -3,12 +3,10 @@
 mod fit;
 mod scores;
 
-use rayon::prelude::*;
-
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::estimation::{EstimatorKind, Stopping, Weighting};
-use crate::graph::{self, Extensions, JunctionTree, Scratch};
+use crate::graph::{self, Extensions, JunctionTree};
 use crate::measurement::Measurement;
 use crate::mechanism::{FitRecord, Release, Run};
 use crate::model::MarkovRandomField;
@@ -247,8 +245,7 @@ impl GraphicalModel {
     }
 }
 
-/// Which of the cliques keep the model within `limit_mib` if measured in addition to `measured`. A clique inside an
-/// existing maximal clique always does.
+/// Which of the cliques keep the model within `limit_mib` if measured in addition to `measured`: [`Extensions::allowed`].
 pub(super) fn tractable(
     domain: &Domain,
     measured: &[Clique],
@@ -257,12 +254,7 @@ pub(super) fn tractable(
 ) -> Vec<bool> {
     let tree = JunctionTree::new(domain, measured);
     let extensions = Extensions::new(domain, measured, graph::cells_within_mib(limit_mib));
-    cliques
-        .par_iter()
-        .map_init(Scratch::default, |scratch, clique| {
-            tree.host(clique).is_some() || extensions.allow(clique, scratch)
-        })
-        .collect()
+    extensions.allowed(&tree, cliques)
 }
 
 /// The one-attribute cliques of a domain.

@@ -1,14 +1,12 @@
 //! Distances between a model and tables: the scores of candidates, exact where that is cheap, otherwise estimated from
 //! drawn records.
 
-use rand::SeedableRng;
-use rand::rngs::ChaCha20Rng;
 use rayon::prelude::*;
 
 use crate::data::Projectable;
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
-use crate::model::{MarkovRandomField, Sampling};
+use crate::model::MarkovRandomField;
 use crate::observe::Checks;
 use crate::privacy::{L1Errors, SealedMarginals};
 use crate::table::l1_distance;
@@ -17,9 +15,12 @@ use crate::table::l1_distance;
 const EXACT_CELLS: u64 = 1 << 28;
 /// Maximum number of cliques off the tree whose elimination cost is computed.
 const PRICED: usize = 1 << 16;
-/// Maximum number of counts over sampled records per round: records times cliques.
-const SAMPLED_COUNTS: usize = 2_000_000_000;
+/// Sampled records for each record that the model stands for: they add at most an eighth to the sampling error that the
+/// private marginal has itself. Fewer, but not below one, where a round would have more than such a number of records ...
+const SAMPLED_RECORDS: usize = 4;
 const MOST_SAMPLED_RECORDS: usize = 1 << 20;
+/// ... or of counts over them, which are records times cliques.
+const SAMPLED_COUNTS: usize = 2_000_000_000;
 /// Model cells in memory at a time while scores are computed.
 const BATCH_CELLS: u64 = 1 << 22;
 
@@ -89,10 +90,10 @@ fn for_each_batch(
         visit(part, &tables)?;
     }
     if !sampled.is_empty() {
-        let enough = (SAMPLED_COUNTS / sampled.len()).min(MOST_SAMPLED_RECORDS);
-        let records = enough.max(whole_records(model.total()));
-        let mut rng = ChaCha20Rng::seed_from_u64(u64::from(round));
-        let rows = model.sample(records, Sampling::Rounded, &mut rng)?;
+        let least = whole_records(model.total());
+        let most = MOST_SAMPLED_RECORDS.min(SAMPLED_COUNTS / sampled.len());
+        let records = least.saturating_mul(SAMPLED_RECORDS).min(most).max(least);
+        let rows = model.sample_for(&asked(&sampled), records, u64::from(round))?;
         let scale = model.total() / records as f64;
         for part in batches(domain, cliques, &sampled) {
             checks.check()?;

@@ -17,7 +17,7 @@ pub(super) enum EliminationHeuristic {
 #[derive(Clone, Debug)]
 pub(super) struct MoralGraph {
     cardinalities: Vec<u64>,
-    neighbors: Vec<AttributeSet>,
+    pub(super) neighbors: Vec<AttributeSet>,
 }
 
 impl MoralGraph {

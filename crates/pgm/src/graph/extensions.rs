@@ -1,8 +1,11 @@
 //! Tests which cliques can join a model within a size limit. A mechanism does this for every candidate in every round.
 
+use rayon::prelude::*;
+
 use super::attribute_set::AttributeSet;
 use super::elimination::{Elimination, EliminationHeuristic, MaximalClique, MoralGraph};
 use crate::domain::{Clique, Domain};
+use crate::graph::JunctionTree;
 
 /// The cliques measured so far and a limit, prepared for testing many cliques.
 ///
@@ -57,6 +60,43 @@ impl Extensions {
         Self { graph, limit: limit_cells, free, kernel }
     }
 
+    /// Which of these cliques can join, each alone. Those inside a maximal clique of `tree`, the junction tree of the measured
+    /// cliques, always can. One with a pair that cannot is refused without a test of its own: the best model with all edges of a
+    /// clique is no smaller than the best one with a single edge. (The orders that are tried are greedy, so it might have passed
+    /// [`allow`](Self::allow) by luck.)
+    pub fn allowed(&self, tree: &JunctionTree, cliques: &[Clique]) -> Vec<bool> {
+        let is_held: Vec<bool> = cliques.par_iter().map(|c| tree.host(c).is_some()).collect();
+        let others = cliques.iter().zip(&is_held).filter(|(_, held)| !**held);
+        let refused = self.refused_pairs(others.map(|(clique, _)| clique));
+        let is_refused = |(a, b): (usize, usize)| refused[a].contains(b);
+        cliques
+            .par_iter()
+            .zip(is_held)
+            .map_init(Scratch::default, |scratch, (clique, held)| {
+                held || (!pairs(clique).any(is_refused) && self.allow(clique, scratch))
+            })
+            .collect()
+    }
+
+    /// For each attribute, those after it with which it cannot join, as far as some clique of three attributes and more has both.
+    fn refused_pairs<'c>(&self, cliques: impl Iterator<Item = &'c Clique>) -> Vec<AttributeSet> {
+        let attributes = self.graph.neighbors.len();
+        let mut refused = vec![AttributeSet::empty(attributes); attributes];
+        for (a, b) in cliques.filter(|clique| clique.len() > 2).flat_map(pairs) {
+            if !self.graph.neighbors[a].contains(b) {
+                refused[a].insert(b);
+            }
+        }
+        refused.par_iter_mut().enumerate().for_each_init(Scratch::default, |scratch, (a, with)| {
+            for b in with.clone().iter() {
+                if self.allow(&Clique::new([a, b]), scratch) {
+                    with.remove(b);
+                }
+            }
+        });
+        refused
+    }
+
     /// Whether the model stays within the limit when this clique is measured as well.
     pub fn allow(&self, clique: &Clique, scratch: &mut Scratch) -> bool {
         let Scratch { elimination, left } = scratch;
@@ -79,6 +119,11 @@ impl Extensions {
             elimination.stays_within(&self.graph, self.limit)
         }
     }
+}
+
+/// All pairs of a clique's attributes, the smaller one first.
+fn pairs(clique: &Clique) -> impl Iterator<Item = (usize, usize)> {
+    clique.iter().flat_map(move |a| clique.iter().filter(move |b| *b > a).map(move |b| (a, b)))
 }
 
 #[cfg(test)]

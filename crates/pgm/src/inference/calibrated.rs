@@ -35,7 +35,7 @@ pub(crate) enum Space {
 }
 
 /// Cells of messages and tables that are held together; a clique that needs more is answered alone.
-const HELD_CELLS: u64 = 1 << 21;
+const HELD_CELLS: u64 = 1 << 23;
 /// Most output cells of one walk.
 const OUTPUT_CELLS: u64 = 1 << 19;
 

@@ -68,7 +68,8 @@ impl ContractionWorkspace {
         let steps = plan.extents.last().copied().unwrap_or(1);
         let along = if innermost.scalar_inputs.is_empty() { 0 } else { steps };
         let parts = if innermost.scalar_outputs.is_empty() { 0 } else { steps * PARTS };
-        let block = Block {
+        // Each with memory of its own that nothing has touched: a block uses slices of most outputs.
+        let block = |_| Block {
             outputs: vec![0.0; plan.output_buffer],
             products: vec![0.0; depths * plan.lanes],
             sums: vec![0.0; depths * plan.lanes],
@@ -89,7 +90,7 @@ impl ContractionWorkspace {
         let outputs = plan.output_cells.iter().zip(&in_place);
         Self {
             inputs: vec![0.0; plan.input_buffer],
-            blocks: vec![block; plan.blocks],
+            blocks: (0..plan.blocks).map(block).collect(),
             outputs: outputs
                 .map(|(cells, place)| vec![0.0; if place.is_some() { 0 } else { *cells }])
                 .collect(),
@@ -108,9 +109,12 @@ impl ContractionWorkspace {
     /// The outputs of the last run, row-major.
     pub(crate) fn into_outputs(mut self) -> Vec<Vec<f64>> {
         for index in 0..self.outputs.len() {
-            if self.in_place[index].is_some() {
-                self.outputs[index] = self.output(index).to_vec();
-            }
+            let accumulators = &mut self.blocks[0].outputs;
+            self.outputs[index] = match &self.in_place[index] {
+                Some(range) if range.len() == accumulators.len() => std::mem::take(accumulators),
+                Some(range) => accumulators[range.clone()].to_vec(),
+                None => continue,
+            };
         }
         self.outputs
     }

@@ -1,12 +1,18 @@
 //! Records from a model.
 
+use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
-use rand::{Rng, RngExt};
+use rand::{Rng, RngExt, SeedableRng};
+use rayon::prelude::*;
 
 use crate::data::{Column, Dataset};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
+use crate::inference::Conditional;
 use crate::model::MarkovRandomField;
+
+/// Blocks of the records that marginals are counted in.
+const BLOCKS: usize = 8;
 
 /// How records are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,28 +70,112 @@ impl MarkovRandomField {
         rng: &mut R,
     ) -> Result<Dataset> {
         check_records(records)?;
-        let domain = self.domain();
-        let triangulation = self.calibrated().structure.tree.triangulation();
-        let mut columns: Vec<Vec<u32>> = vec![Vec::new(); domain.len()];
-        let steps = triangulation.order.iter().zip(&triangulation.elimination_cliques);
-        for (step, (&attribute, clique)) in steps.rev().enumerate() {
-            let parents = clique.difference(&Clique::new([attribute]));
-            let groups = Groups::new(&parents, &columns, records, |a| domain.cardinality(a))?;
+        let mut columns: Vec<Vec<u32>> = vec![Vec::new(); self.domain().len()];
+        for (step, (attribute, parents)) in self.steps_of_draws().enumerate() {
             let conditional = self.calibrated().conditional(attribute, &parents)?;
-            let mut dealer = Dealer::new(domain.cardinality(attribute), step, method, rng);
-            let mut column = vec![0_u32; records];
-            let mut parent_codes = vec![0_usize; parents.len()];
-            for group in groups.iter() {
-                let first = group[0] as usize;
-                for (code, parent) in parent_codes.iter_mut().zip(parents.iter()) {
-                    *code = columns[parent][first] as usize;
-                }
-                conditional.weights(&parent_codes, &mut dealer.weights);
-                dealer.deal(group, &mut column, rng);
-            }
-            columns[attribute] = column;
+            let next = Next { domain: self.domain(), attribute, parents, conditional, step };
+            next.draw(&mut columns, records, method, rng)?;
         }
-        table_of(domain, columns)
+        table_of(self.domain(), columns)
+    }
+
+    /// Records to count marginals on some cliques in, drawn on all cores: in blocks, each rounded for itself and with a stream of
+    /// its own. They depend on the seed, not on the number of threads. Attributes that no clique needs are 0 in all of them.
+    ///
+    /// # Errors
+    /// As [`sample`](Self::sample).
+    pub fn sample_for(&self, cliques: &[Clique], records: usize, seed: u64) -> Result<Dataset> {
+        check_records(records)?;
+        let domain = self.domain();
+        let stream = |block: usize| {
+            let mut rng = ChaCha20Rng::seed_from_u64(seed);
+            rng.set_stream(block as u64);
+            rng
+        };
+        if domain.zeros_of_draws().next().is_some() {
+            return self.sample(records, Sampling::Rounded, &mut stream(0));
+        }
+
+        let needed = self.needed(cliques);
+        let number = BLOCKS.min(records);
+        let size = |block: usize| (block + 1) * records / number - block * records / number;
+        let mut blocks: Vec<(Vec<Vec<u32>>, usize, ChaCha20Rng)> = (0..number)
+            .map(|block| (vec![Vec::new(); domain.len()], size(block), stream(block)))
+            .collect();
+        for (step, (attribute, parents)) in self.steps_of_draws().enumerate() {
+            if needed[attribute] {
+                let conditional = self.calibrated().conditional(attribute, &parents)?;
+                let next = Next { domain, attribute, parents, conditional, step };
+                blocks.par_iter_mut().try_for_each(|(columns, records, rng)| {
+                    next.draw(columns, *records, Sampling::Rounded, rng)
+                })?;
+            }
+        }
+        let joined = |(attribute, needed): (usize, &bool)| {
+            let drawn = blocks.iter().flat_map(|(columns, ..)| columns[attribute].iter().copied());
+            let zeros = std::iter::repeat_n(0, if *needed { 0 } else { records });
+            Column::from_codes(drawn.chain(zeros), domain.cardinality(attribute))
+        };
+        let columns = needed.par_iter().enumerate().map(joined).collect::<Result<_>>()?;
+        Dataset::new(domain.clone(), columns)
+    }
+
+    /// The attributes in the order in which they are drawn, each with its parents, which are drawn before it.
+    fn steps_of_draws(&self) -> impl Iterator<Item = (usize, Clique)> {
+        let triangulation = self.calibrated().structure.tree.triangulation();
+        let steps = triangulation.order.iter().zip(&triangulation.elimination_cliques);
+        steps
+            .rev()
+            .map(|(attribute, clique)| (*attribute, clique.difference(&Clique::new([*attribute]))))
+    }
+
+    /// Whether each attribute is in one of the cliques, or drawn on the way to one that is.
+    fn needed(&self, cliques: &[Clique]) -> Vec<bool> {
+        let mut needed = vec![false; self.domain().len()];
+        cliques.iter().flat_map(Clique::iter).for_each(|attribute| needed[attribute] = true);
+        let order: Vec<(usize, Clique)> = self.steps_of_draws().collect();
+        for (attribute, parents) in order.into_iter().rev() {
+            if needed[attribute] {
+                parents.iter().for_each(|parent| needed[parent] = true);
+            }
+        }
+        needed
+    }
+}
+
+/// The attribute that is drawn next, given its parents.
+struct Next<'a> {
+    domain: &'a Domain,
+    attribute: usize,
+    parents: Clique,
+    conditional: Conditional,
+    step: usize,
+}
+
+impl Next<'_> {
+    /// Draws the attribute for all records.
+    fn draw<R: Rng + ?Sized>(
+        &self,
+        columns: &mut [Vec<u32>],
+        records: usize,
+        method: Sampling,
+        rng: &mut R,
+    ) -> Result<()> {
+        let Self { domain, attribute, parents, conditional, step } = self;
+        let groups = Groups::new(parents, columns, records, |a| domain.cardinality(a))?;
+        let mut dealer = Dealer::new(domain.cardinality(*attribute), *step, method, rng);
+        let mut column = vec![0_u32; records];
+        let mut parent_codes = vec![0_usize; parents.len()];
+        for group in groups.iter() {
+            let first = group[0] as usize;
+            for (code, parent) in parent_codes.iter_mut().zip(parents.iter()) {
+                *code = columns[parent][first] as usize;
+            }
+            conditional.weights(&parent_codes, &mut dealer.weights);
+            dealer.deal(group, &mut column, rng);
+        }
+        columns[*attribute] = column;
+        Ok(())
     }
 }
 
@@ -299,3 +389,6 @@ fn prime(position: usize) -> f64 {
     let is_prime = |n: &u32| (2..*n).take_while(|d| d * d <= *n).all(|d| !n.is_multiple_of(d));
     (2_u32..=1 << 20).filter(is_prime).nth(position).map_or(2.0, f64::from)
 }
+
+#[cfg(test)]
+mod tests;
