@@ -17,7 +17,7 @@ pub(super) enum EliminationHeuristic {
 #[derive(Clone, Debug)]
 pub(super) struct MoralGraph {
     cardinalities: Vec<u64>,
-    pub(super) neighbors: Vec<AttributeSet>,
+    neighbors: Vec<AttributeSet>,
 }
 
 impl MoralGraph {
@@ -39,6 +39,16 @@ impl MoralGraph {
     /// All attributes.
     pub(super) fn attributes(&self) -> AttributeSet {
         AttributeSet::all(self.neighbors.len())
+    }
+
+    /// Number of attributes.
+    pub(super) fn len(&self) -> usize {
+        self.neighbors.len()
+    }
+
+    /// Whether two attributes are joined.
+    pub(super) fn are_joined(&self, a: usize, b: usize) -> bool {
+        self.neighbors[a].contains(b)
     }
 
     /// Cells of the table of a clique; `u64::MAX` if they do not fit.

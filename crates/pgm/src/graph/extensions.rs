@@ -80,10 +80,10 @@ impl Extensions {
 
     /// For each attribute, those after it with which it cannot join, as far as some clique of three attributes and more has both.
     fn refused_pairs<'c>(&self, cliques: impl Iterator<Item = &'c Clique>) -> Vec<AttributeSet> {
-        let attributes = self.graph.neighbors.len();
+        let attributes = self.graph.len();
         let mut refused = vec![AttributeSet::empty(attributes); attributes];
         for (a, b) in cliques.filter(|clique| clique.len() > 2).flat_map(pairs) {
-            if !self.graph.neighbors[a].contains(b) {
+            if !self.graph.are_joined(a, b) {
                 refused[a].insert(b);
             }
         }
