@@ -129,7 +129,7 @@ impl Contraction {
         let spread = &mut workspace.inputs;
         for (input, operand) in self.inputs.iter().filter(|(_, operand)| !operand.in_place) {
             let table = &mut spread[operand.start..operand.start + operand.spread_cells];
-            operand.walk.zip_from(inputs[*input], table, |x, s| *x = s);
+            operand.walk.run(inputs[*input], table, R::ZERO, R::plus);
         }
         for absorbed in &self.absorbed {
             let (_, host) = &self.inputs[absorbed.host];
@@ -157,10 +157,8 @@ impl Contraction {
             self.gather::<R>(self.piece(piece + 1), &block.outputs, sum);
         }
         for (output, operand) in self.outputs.iter().filter(|(_, operand)| !operand.in_place) {
-            let table = &mut workspace.outputs[*output];
-            table.fill(R::ZERO);
             let cells = &sum[operand.start..operand.start + operand.spread_cells];
-            operand.walk.fold_into(cells, table, R::plus);
+            operand.walk.run(cells, &mut workspace.outputs[*output], R::ZERO, R::plus);
         }
         for derived in &self.derived {
             let mut table = std::mem::take(&mut workspace.outputs[derived.output]);

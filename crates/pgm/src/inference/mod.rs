@@ -13,6 +13,7 @@ mod listed_records;
 mod log_space;
 mod over_base;
 mod plan;
+mod rearrangement;
 mod search;
 mod semiring;
 mod structure;

@@ -7,14 +7,15 @@
 use std::ops::Range;
 
 use crate::domain::{Clique, Domain};
+use crate::inference::rearrangement::Rearrangement;
 use crate::inference::search::{Choice, choose};
 use crate::table::{Projection, row_major_strides, strides_within};
 
 /// A table that takes part in a contraction, spread out over the plan's axes.
 #[derive(Clone, Debug)]
 pub(super) struct Operand {
-    /// Walk over the spread-out table with the index into the row-major one.
-    pub walk: Projection,
+    /// For an input, from the row-major table to the spread-out one; for an output, back.
+    pub walk: Rearrangement,
     /// Position of the spread-out table in its buffer; 0 for an input in place.
     pub start: usize,
     /// Cells of the spread-out table.
@@ -133,7 +134,8 @@ impl Contraction {
             .iter()
             .map(|&i| {
                 let is_host = absorbed.iter().any(|(_, host)| *host == i);
-                let mut operand = operand(domain, &inputs[i], &outer, &lane_axes, !is_host);
+                let mut operand =
+                    operand(domain, &inputs[i], [&outer, &lane_axes], Use::Input { is_host });
                 if !operand.in_place {
                     operand.start = input_buffer;
                     input_buffer += operand.spread_cells;
@@ -145,7 +147,7 @@ impl Contraction {
         let operands_out: Vec<(usize, Operand)> = main_outputs
             .iter()
             .map(|&o| {
-                let mut operand = operand(domain, &outputs[o], &outer, &lane_axes, true);
+                let mut operand = operand(domain, &outputs[o], [&outer, &lane_axes], Use::Output);
                 operand.start = output_buffer;
                 output_buffer += operand.spread_cells;
                 (o, operand)
@@ -179,7 +181,10 @@ impl Contraction {
                 AbsorbedInput {
                     input,
                     host: position,
-                    walk: spread_walk(domain, &axes, &inputs[input]),
+                    walk: Projection::new(
+                        &axes.iter().map(|a| domain.cardinality(*a)).collect::<Vec<_>>(),
+                        &strides_within(&axes, &inputs[input], &domain.shape(&inputs[input])),
+                    ),
                 }
             })
             .collect();
@@ -257,28 +262,45 @@ fn spread_axes(
     axes
 }
 
-fn spread_walk(domain: &Domain, axes: &[usize], clique: &Clique) -> Projection {
-    let shape: Vec<usize> = axes.iter().map(|a| domain.cardinality(*a)).collect();
-    Projection::new(&shape, &strides_within(axes, clique, &domain.shape(clique)))
+/// What a table is to a contraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    /// `is_host`: others are multiplied into its copy.
+    Input {
+        is_host: bool,
+    },
+    Output,
 }
 
 fn operand(
     domain: &Domain,
     clique: &Clique,
-    outer: &[usize],
-    lane_axes: &[usize],
-    may_stay: bool,
+    [outer, lane_axes]: [&[usize]; 2],
+    role: Use,
 ) -> Operand {
     let has_lanes = lane_axes.iter().any(|a| clique.contains(*a));
     let own: Vec<usize> = clique.iter().filter(|a| domain.cardinality(*a) > 1).collect();
     // The lanes of a table in place are its last axes; its other axes may nest in any order.
+    let may_stay = !matches!(role, Use::Input { is_host: true });
     let in_place = may_stay && (!has_lanes || own.ends_with(lane_axes));
     let axes = if in_place { own } else { spread_axes(clique, outer, lane_axes, has_lanes) };
     let shape: Vec<usize> = axes.iter().map(|a| domain.cardinality(*a)).collect();
     let cell_strides = row_major_strides(&shape);
     let stride = |a: &usize| axes.iter().position(|x| x == a).map_or(0, |at| cell_strides[at]);
+    let walk = if role == Use::Output {
+        let own: Vec<usize> = clique.iter().collect();
+        let strides: Vec<usize> = own.iter().map(stride).collect();
+        let lacks = |(a, _): &(&usize, &usize)| !clique.contains(**a);
+        let summed = axes.iter().zip(&cell_strides).filter(lacks);
+        let summed: Vec<(usize, usize)> =
+            summed.map(|(a, stride)| (domain.cardinality(*a), *stride)).collect();
+        Rearrangement::new(&domain.shape(clique), &strides, &summed)
+    } else {
+        let strides = strides_within(&axes, clique, &domain.shape(clique));
+        Rearrangement::new(&shape, &strides, &[])
+    };
     Operand {
-        walk: spread_walk(domain, &axes, clique),
+        walk,
         start: 0,
         spread_cells: shape.iter().product(),
         has_lanes,

@@ -167,7 +167,7 @@ impl Projection {
 
 /// Folds a run into `first`, long runs in eight interleaved parts so that additions need not wait for each other.
 #[inline]
-fn fold_run<T: Copy>(first: T, run: &[T], plus: impl Fn(T, T) -> T) -> T {
+pub(crate) fn fold_run<T: Copy>(first: T, run: &[T], plus: impl Fn(T, T) -> T) -> T {
     let (chunks, rest) = run.as_chunks::<8>();
     let mut sum = first;
     if let Some((head, chunks)) = chunks.split_first() {
