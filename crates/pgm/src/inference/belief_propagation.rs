@@ -22,7 +22,7 @@ use crate::inference::log_space::{LogSpace, LogWorkspace};
 use crate::inference::plan::Contraction;
 use crate::inference::semiring::{MaxSum, Semiring, SumProduct};
 use crate::inference::structure::{Node, ORDINARY_LOG, Structure};
-use crate::inference::vector::{largest, message_down, scale_to};
+use crate::inference::vector::{copy_and_largest, message_down, scale_to};
 use crate::inference::{MarginalOracle, in_parallel};
 use crate::table::{CliqueLayout, Marginals, Potentials};
 
@@ -281,6 +281,7 @@ impl BeliefPropagation {
         (usable && log_partition.is_finite()).then_some(log_partition)
     }
 
+    /// The product of a node's factors and its children's messages, summed onto the separator to its parent.
     fn collect_node(
         &self,
         i: usize,
@@ -289,22 +290,10 @@ impl BeliefPropagation {
         below: &[NodeWorkspace],
         factors: &[Vec<f64>],
     ) {
-        self.send::<SumProduct>(i, node, first_child, below, factors);
-        node.log_scale = scale_message(&mut node.up).ln();
-    }
-
-    /// The product of a node's factors and its children's messages, summed onto the separator to its parent.
-    fn send<R: Semiring>(
-        &self,
-        i: usize,
-        node: &mut NodeWorkspace,
-        first_child: usize,
-        below: &[NodeWorkspace],
-        factors: &[Vec<f64>],
-    ) {
-        let inputs = self.inputs::<R>(i, factors, first_child, below);
-        self.collect[i].run::<R>(&inputs, &mut node.collect);
-        node.up.copy_from_slice(node.collect.output(0));
+        let inputs = self.inputs::<SumProduct>(i, factors, first_child, below);
+        self.collect[i].run::<SumProduct>(&inputs, &mut node.collect);
+        let largest = copy_and_largest(node.collect.output(0), &mut node.up);
+        node.log_scale = scale_message(&mut node.up, largest).ln();
     }
 
     /// `max_x Σ_r θ_r(x_r)` over all records of the domain: one collect sweep with sums instead of products and maxima
@@ -325,7 +314,9 @@ impl BeliefPropagation {
             let (upper, children) = nodes.split_at_mut(level.end);
             let own = &mut upper[level.start..];
             for_each_node(parallel, own, level.start, |i, node| {
-                self.send::<MaxSum>(i, node, level.end, children, factors);
+                let inputs = self.inputs::<MaxSum>(i, factors, level.end, children);
+                self.collect[i].run::<MaxSum>(&inputs, &mut node.collect);
+                node.up.copy_from_slice(node.collect.output(0));
             });
         }
         let roots = self.structure.levels.first().cloned().unwrap_or(0..0);
@@ -459,13 +450,12 @@ fn for_each_node(
 }
 
 /// Divides a message by its largest value if that is outside the normal range; returns the divisor.
-fn scale_message(message: &mut [f64]) -> f64 {
-    let max = largest(message);
-    if max > 0.0 && max.ln().abs() <= ORDINARY_LOG {
+fn scale_message(message: &mut [f64], largest: f64) -> f64 {
+    if largest > 0.0 && largest.ln().abs() <= ORDINARY_LOG {
         return 1.0;
     }
     for x in message {
-        *x /= max;
+        *x /= largest;
     }
-    max
+    largest
 }

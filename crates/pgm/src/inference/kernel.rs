@@ -8,6 +8,7 @@
     reason = "the loops must be compiled inside the function that enables vector instructions"
 )]
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
@@ -20,6 +21,9 @@ use crate::inference::semiring::Semiring;
 
 /// Number of inputs for which a contraction needs no list on the heap.
 const FEW: usize = 12;
+
+/// Cells that one thread copies at least.
+const COPIED: usize = 1 << 13;
 
 #[cfg(test)]
 mod tests;
@@ -153,9 +157,7 @@ impl Contraction {
         // Blocks are combined in a fixed order.
         let (first, rest) = workspace.blocks.split_at_mut(1);
         let sum = &mut first[0].outputs;
-        for (piece, block) in rest.iter().enumerate() {
-            self.gather::<R>(self.piece(piece + 1), &block.outputs, sum);
-        }
+        self.gather::<R>(rest, sum);
         for (output, operand) in self.outputs.iter().filter(|(_, operand)| !operand.in_place) {
             let cells = &sum[operand.start..operand.start + operand.spread_cells];
             operand.walk.run(cells, &mut workspace.outputs[*output], R::ZERO, R::plus);
@@ -174,19 +176,37 @@ impl Contraction {
         block * extent / self.blocks..(block + 1) * extent / self.blocks
     }
 
-    /// Combines the outputs of a block over this range of the cut axis with those of the earlier blocks.
-    fn gather<R: Semiring>(&self, range: Range<usize>, values: &[f64], sum: &mut [f64]) {
-        let semiring = std::marker::PhantomData::<R>;
+    /// Combines the outputs of all blocks after the first with those of the first.
+    fn gather<R: Semiring>(&self, rest: &[Block], sum: &mut [f64]) {
+        if rest.is_empty() {
+            return;
+        }
+        let extent = self.extents[self.cut];
         for (_, operand) in &self.outputs {
             let cells = operand.start..operand.start + operand.spread_cells;
-            let (values, sum) = (&values[cells.clone()], &mut sum[cells]);
-            match operand.slice(self.cut, self.extents[self.cut], &range) {
-                None => Arch::new().dispatch(AddUp { values, sum, semiring }),
-                Some((period, slice)) => {
-                    for (s, v) in sum.chunks_exact_mut(period).zip(values.chunks_exact(period)) {
-                        s[slice.clone()].copy_from_slice(&v[slice.clone()]);
-                    }
+            let sum = &mut sum[cells.clone()];
+            let stride = operand.strides[self.cut];
+            if stride == 0 {
+                for block in rest {
+                    let (values, semiring) = (&block.outputs[cells.clone()], PhantomData::<R>);
+                    Arch::new().dispatch(AddUp { values, sum, semiring });
                 }
+                continue;
+            }
+            let period = stride * extent;
+            let fill = |(at, sum): (usize, &mut [f64])| {
+                for (piece, block) in rest.iter().enumerate() {
+                    let slice = self.piece(piece + 1);
+                    let slice = slice.start * stride..slice.end * stride;
+                    let values = &block.outputs[operand.start + at * period..][..period];
+                    sum[slice.clone()].copy_from_slice(&values[slice]);
+                }
+            };
+            if in_parallel(operand.spread_cells as u64) {
+                let periods = sum.par_chunks_exact_mut(period).enumerate();
+                periods.with_min_len(COPIED.div_ceil(period)).for_each(fill);
+            } else {
+                sum.chunks_exact_mut(period).enumerate().for_each(fill);
             }
         }
     }
@@ -212,7 +232,7 @@ impl Contraction {
     fn run_block<R: Semiring>(&self, tables: &[&[f64]], range: Range<usize>, block: &mut Block) {
         self.clear::<R>(&range, &mut block.outputs);
         block.sums.fill(R::ZERO);
-        let semiring = std::marker::PhantomData::<R>;
+        let semiring = PhantomData::<R>;
         Arch::new().dispatch(Walk { plan: self, tables, range, block, semiring });
     }
 }
@@ -224,7 +244,7 @@ struct Walk<'a, R> {
     tables: &'a [&'a [f64]],
     range: Range<usize>,
     block: &'a mut Block,
-    semiring: std::marker::PhantomData<R>,
+    semiring: PhantomData<R>,
 }
 
 impl<R: Semiring> WithSimd for Walk<'_, R> {
@@ -276,7 +296,7 @@ impl<R: Semiring> WithSimd for Walk<'_, R> {
 struct AddUp<'a, R> {
     values: &'a [f64],
     sum: &'a mut [f64],
-    semiring: std::marker::PhantomData<R>,
+    semiring: PhantomData<R>,
 }
 
 impl<R: Semiring> WithSimd for AddUp<'_, R> {

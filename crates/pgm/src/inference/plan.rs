@@ -103,7 +103,7 @@ const BLOCK_CELLS: u64 = 1 << 17;
 /// copied.
 const BLOCKS: [(usize, u64); 3] = [(8, 64), (4, 12), (2, 3)];
 /// Cells walked per output cell, in slices or not, below which nothing is cut.
-const OUTPUT_SHARE: u64 = 4;
+const OUTPUT_SHARE: u64 = 2;
 /// A cell of a slice costs this many times less than one that every block has.
 const SLICE: usize = 16;
 

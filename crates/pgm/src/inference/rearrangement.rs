@@ -210,7 +210,7 @@ impl Square {
 }
 
 /// Numbers in steps, without an end.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Places {
     next: usize,
     stride: usize,

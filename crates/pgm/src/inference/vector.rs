@@ -7,9 +7,13 @@
 )]
 
 use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
 
 use crate::inference::lanes::{PARTS, lane_sum, reduce};
 use crate::inference::semiring::SumProduct;
+
+/// Cells of a large table that one thread passes over; sums are of the sums of these.
+const CHUNK: usize = 1 << 15;
 
 /// Below this, `exp` counts as zero; down to it, results are normal numbers.
 const LEAST_EXPONENT: f64 = -708.0;
@@ -118,13 +122,39 @@ impl WithSimd for ScaleTo<'_> {
 /// the product of both sums to 1. Cells whose upward message is below `least` get 0; the sum of their share of the
 /// belief is returned.
 pub(super) fn message_down(belief: &[f64], up: &[f64], least: f64, down: &mut [f64]) -> f64 {
-    Arch::new().dispatch(MessageDown { belief, up, least, down })
+    let sum = |belief: &[f64]| Arch::new().dispatch(Sum { values: belief });
+    let one = |scale: f64, belief: &[f64], up: &[f64], down: &mut [f64]| {
+        Arch::new().dispatch(MessageDown { belief, up, least, scale, down })
+    };
+    if belief.len() <= CHUNK {
+        return one(1.0 / sum(belief), belief, up, down);
+    }
+    let sums: Vec<f64> = belief.par_chunks(CHUNK).map(sum).collect();
+    let scale = 1.0 / sums.iter().sum::<f64>();
+    let chunks = belief.par_chunks(CHUNK).zip(up.par_chunks(CHUNK));
+    let chunks = chunks.zip(down.par_chunks_mut(CHUNK));
+    let lost: Vec<f64> = chunks.map(|((b, u), d)| one(scale, b, u, d)).collect();
+    lost.iter().sum()
+}
+
+struct Sum<'a> {
+    values: &'a [f64],
+}
+
+impl WithSimd for Sum<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        lane_sum::<SumProduct>(self.values)
+    }
 }
 
 struct MessageDown<'a> {
     belief: &'a [f64],
     up: &'a [f64],
     least: f64,
+    scale: f64,
     down: &'a mut [f64],
 }
 
@@ -133,7 +163,7 @@ impl WithSimd for MessageDown<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> f64 {
-        let scale = 1.0 / lane_sum::<SumProduct>(self.belief);
+        let scale = self.scale;
         let (beliefs, last_beliefs) = self.belief.as_chunks::<PARTS>();
         let (ups, last_ups) = self.up.as_chunks::<PARTS>();
         let (downs, last_downs) = self.down.as_chunks_mut::<PARTS>();
@@ -159,9 +189,16 @@ impl WithSimd for MessageDown<'_> {
     }
 }
 
-/// The largest of some numbers that are not negative; 0 without any.
-pub(super) fn largest(values: &[f64]) -> f64 {
-    Arch::new().dispatch(Largest { values })
+/// Copies numbers that are not negative, and returns the largest; 0 without any.
+pub(super) fn copy_and_largest(from: &[f64], to: &mut [f64]) -> f64 {
+    let one = |(from, to): (&[f64], &mut [f64])| {
+        to.copy_from_slice(from);
+        Arch::new().dispatch(Largest { values: to })
+    };
+    if from.len() <= CHUNK {
+        return one((from, to));
+    }
+    from.par_chunks(CHUNK).zip(to.par_chunks_mut(CHUNK)).map(one).reduce(|| 0.0, f64::max)
 }
 
 struct Largest<'a> {
