@@ -8,7 +8,6 @@
 
 use rayon::prelude::*;
 
-use crate::inference::in_parallel;
 use crate::table::fold_run;
 
 /// Every cell of a row-major target is a cell of the source, or the sum of some.
@@ -29,6 +28,8 @@ struct Axis {
     stride: usize,
 }
 
+/// Cells of a target from which several threads write it.
+const LARGE: usize = 1 << 15;
 /// Pieces of a large target that are written at the same time; at most the extent of its first axis.
 const PIECES: usize = 8;
 /// Places of a row that are written before the next row's, so that the lines of the source that hold them are still in the
@@ -61,7 +62,7 @@ impl Rearrangement {
         let Some((first, inner)) = self.axes.split_first() else {
             return self.piece(&[], source, target, zero, plus);
         };
-        if first.extent == 1 || !in_parallel(self.cells as u64) {
+        if first.extent == 1 || self.cells < LARGE || rayon::current_num_threads() == 1 {
             return self.piece(&self.axes, source, target, zero, plus);
         }
         let row = self.cells / first.extent;

@@ -13,7 +13,7 @@ use crate::inference::lanes::{PARTS, lane_sum, reduce};
 use crate::inference::semiring::SumProduct;
 
 /// Cells of a large table that one thread passes over; sums are of the sums of these.
-const CHUNK: usize = 1 << 15;
+const CHUNK: usize = 1 << 14;
 
 /// Below this, `exp` counts as zero; down to it, results are normal numbers.
 const LEAST_EXPONENT: f64 = -708.0;
