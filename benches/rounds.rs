@@ -1,7 +1,7 @@
 //! Seconds of a run by part of a round: `cargo bench --bench rounds -- [TABLE] [MECHANISM[:PARAMETERS]] [EPSILON]`, by
 //! default `adult`, `jam-pgm` and 1.
 //!
-//! Tables: `adult` (that of the JAM-PGM paper, a tenth of it public), `pa` (the 2024 census records of Pennsylvania with
+//! Tables: `adult` and `salary` (those of the JAM-PGM paper), `pa` (the 2024 census records of Pennsylvania with
 //! Ohio's as public ones, 52 attributes) and `ne` (Nebraska 2018 with South Dakota's, 119 attributes, 2-way marginals).
 //! Parameters are JSON, as in `jam-pgm:{"rounds":52}`. δ = 10⁻⁹, replace-one, seed 0. Reads `JOINTLY_DATA`.
 //!
@@ -49,16 +49,28 @@ impl Case {
     fn read(root: &Path, name: &str) -> Result<Self, Failure> {
         let (folder, schema, private, public) = match name {
             "adult" => ("jam-adult", "domain.json", "priv.csv.gz", "pub025.csv"),
+            "salary" => ("jam-salary", "domain.json", "priv.csv.gz", "pub.csv"),
             "pa" => ("acs2024-person-household", "schema.json", "pa.csv.gz", "oh.csv.gz"),
-            other => return Err(format!("unknown table {other}: adult or pa").into()),
+            "ne" => ("acs2018-person", "schema.json", "ne.csv.gz", "sd.csv.gz"),
+            other => {
+                return Err(format!("unknown table {other}: adult, salary, pa or ne").into());
+            }
         };
         let folder = root.join(folder);
-        let schema = Schema::read(&folder.join(schema))?;
+        let mut schema = Schema::read(&folder.join(schema))?;
+        if name == "ne" {
+            // Without the allocation flags.
+            let names: Vec<String> = schema.attributes().map(|a| a.name.clone()).collect();
+            let is_flag = |n: &String| n.starts_with('F') && n.ends_with(['P', 'C']);
+            let kept = |n: &String| !is_flag(n) || ["FOD1P", "FOD2P"].contains(&n.as_str());
+            schema = schema.select(&names.into_iter().filter(kept).collect::<Vec<_>>())?;
+        }
         let private = read_csv(&folder.join(private), &schema)?;
         let domain = private.domain().clone();
         let rows = read_public_csv(&folder.join(public), &schema)?;
         let public = vec![PublicData::new(public, rows, &domain)?];
-        let (workload, _) = Workload::all_k_way(&domain, 3)?.restrict(&domain, 10_000)?;
+        let order = if name == "ne" { 2 } else { 3 };
+        let (workload, _) = Workload::all_k_way(&domain, order)?.restrict(&domain, 10_000)?;
         Ok(Self { private, public, workload })
     }
 }

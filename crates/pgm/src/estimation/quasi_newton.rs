@@ -1,4 +1,13 @@
-//! The memory of a quasi-Newton method: L-BFGS with a diagonal to start from.
+//! The memory of a quasi-Newton method: L-BFGS with a diagonal to start from. Sums are in a fixed order, whatever the
+//! threads.
+
+#![expect(
+    clippy::inline_always,
+    reason = "the loops must be compiled inside the function that enables vector instructions"
+)]
+
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
 
 /// The last steps and the changes of the gradient (Nocedal & Wright 2006, Algorithm 7.4).
 #[derive(Clone, Debug)]
@@ -20,6 +29,10 @@ struct Pair {
 const PAIRS: usize = 40;
 /// A pair is kept when the curvature along it is above this.
 const LEAST_CURVATURE: f64 = 1e-12;
+/// Cells that one thread passes over: they are in its cache for the second pass. Sums are of the sums of these.
+const CHUNK: usize = 1 << 13;
+/// Interleaved parts of a sum.
+const PARTS: usize = 8;
 
 impl Memory {
     /// No pair yet.
@@ -54,23 +67,24 @@ impl Memory {
     /// pair.
     pub(super) fn precondition(&self, diagonal: &[f64], gradient: &mut [f64]) {
         let (before, after) = self.pairs.split_at(self.oldest);
-        let in_order = || after.iter().chain(before);
-        let mut shares = Vec::with_capacity(self.pairs.len());
-        for pair in in_order().rev() {
-            let share = pair.inverse * dot(&pair.step, gradient);
-            add(gradient, -share, &pair.change);
-            shares.push(share);
+        let pairs: Vec<&Pair> = after.iter().chain(before).collect();
+        let (Some(oldest), Some(newest)) = (pairs.first(), pairs.last()) else {
+            return gradient.iter_mut().zip(diagonal).for_each(|(x, d)| *x *= 1.0 / d);
+        };
+        let mut shares = vec![0.0; pairs.len()];
+        let mut along = dot(&newest.step, gradient);
+        for (place, pair) in pairs.iter().enumerate().rev() {
+            shares[place] = pair.inverse * along;
+            let next = place.checked_sub(1).map(|next| &pairs[next].step[..]);
+            along = add_and_dot(gradient, -shares[place], &pair.change, next);
         }
-        let scale = in_order().next_back().map_or(1.0, |pair| {
-            let cells = pair.change.iter().zip(diagonal);
-            1.0 / (pair.inverse * cells.map(|(c, d)| c * c / d).sum::<f64>())
-        });
-        for (x, d) in gradient.iter_mut().zip(diagonal) {
-            *x *= scale / d;
-        }
-        for (pair, share) in in_order().zip(shares.into_iter().rev()) {
-            let other = pair.inverse * dot(&pair.change, gradient);
-            add(gradient, share - other, &pair.step);
+        let cells = newest.change.iter().zip(diagonal);
+        let scale = 1.0 / (newest.inverse * cells.map(|(c, d)| c * c / d).sum::<f64>());
+        gradient.iter_mut().zip(diagonal).for_each(|(x, d)| *x *= scale / d);
+        let mut along = dot(&oldest.change, gradient);
+        for (place, (pair, share)) in pairs.iter().zip(shares).enumerate() {
+            let next = pairs.get(place + 1).map(|next| &next.change[..]);
+            along = add_and_dot(gradient, share - pair.inverse * along, &pair.step, next);
         }
     }
 }
@@ -82,23 +96,75 @@ fn difference([from, to]: [&[f64]; 2]) -> Vec<f64> {
 
 /// `Σ a b`, in a fixed order.
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    const PARTS: usize = 8;
-    let (a, a_rest) = a.as_chunks::<PARTS>();
-    let (b, b_rest) = b.as_chunks::<PARTS>();
-    let mut sums = [0.0; PARTS];
-    for (a, b) in a.iter().zip(b) {
-        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-            *sum += a * b;
-        }
+    let one = |(a, b): (&[f64], &[f64])| Arch::new().dispatch(Dot { a, b });
+    if a.len() <= CHUNK {
+        return one((a, b));
     }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f64>() + rest
+    let sums: Vec<f64> = a.par_chunks(CHUNK).zip(b.par_chunks(CHUNK)).map(one).collect();
+    sums.iter().sum()
 }
 
 /// `to += share by`.
 pub(super) fn add(to: &mut [f64], share: f64, by: &[f64]) {
-    for (to, by) in to.iter_mut().zip(by) {
-        *to += share * by;
+    add_and_dot(to, share, by, None);
+}
+
+/// `to += share by`; then, in the same pass, `Σ to with`.
+fn add_and_dot(to: &mut [f64], share: f64, by: &[f64], with: Option<&[f64]>) -> f64 {
+    let one = |to: &mut [f64], by: &[f64], with: Option<&[f64]>| {
+        Arch::new().dispatch(AddAndDot { to, share, by, with })
+    };
+    if to.len() <= CHUNK {
+        return one(to, by, with);
+    }
+    let chunks = to.par_chunks_mut(CHUNK).zip(by.par_chunks(CHUNK)).enumerate();
+    let sums: Vec<f64> = chunks
+        .map(|(at, (to, by))| {
+            let with = with.map(|with| &with[at * CHUNK..][..to.len()]);
+            one(to, by, with)
+        })
+        .collect();
+    sums.iter().sum()
+}
+
+struct Dot<'a> {
+    a: &'a [f64],
+    b: &'a [f64],
+}
+
+impl WithSimd for Dot<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        let (a, a_rest) = self.a.as_chunks::<PARTS>();
+        let (b, b_rest) = self.b.as_chunks::<PARTS>();
+        let mut sums = [0.0; PARTS];
+        for (a, b) in a.iter().zip(b) {
+            for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+                *sum += a * b;
+            }
+        }
+        let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+        sums.iter().sum::<f64>() + rest
+    }
+}
+
+struct AddAndDot<'a> {
+    to: &'a mut [f64],
+    share: f64,
+    by: &'a [f64],
+    with: Option<&'a [f64]>,
+}
+
+impl WithSimd for AddAndDot<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let Self { to, share, by, with } = self;
+        to.iter_mut().zip(by).for_each(|(to, by)| *to += share * by);
+        with.map_or(0.0, |b| Dot { a: to, b }.with_simd(simd))
     }
 }
 
