@@ -1,9 +1,9 @@
-//! Seconds of a run by part of a round: `cargo bench --bench rounds -- [TABLE] [MECHANISM[:PARAMETERS]] [EPSILON]`, by
-//! default `adult`, `jam-pgm` and 1.
+//! Seconds of a run by part of a round: `cargo bench --bench rounds -- [TABLE] [MECHANISM[:PARAMETERS]] [EPSILON] [SEED]`,
+//! by default `adult`, `jam-pgm`, 1 and 0.
 //!
 //! Tables: `adult` and `salary` (those of the JAM-PGM paper), `pa` (the 2024 census records of Pennsylvania with
 //! Ohio's as public ones, 52 attributes) and `ne` (Nebraska 2018 with South Dakota's, 119 attributes, 2-way marginals).
-//! Parameters are JSON, as in `jam-pgm:{"rounds":52}`. δ = 10⁻⁹, replace-one, seed 0. Reads `JOINTLY_DATA`.
+//! Parameters are JSON, as in `jam-pgm:{"rounds":52}`. δ = 10⁻⁹, replace-one. Reads `JOINTLY_DATA`.
 //!
 //! The first table adds up what the run's events separate: until a choice is made (size filter and scores), until the
 //! marginal is measured, until the model is fitted. The second times the parts of one round's scores on the last model:
@@ -128,7 +128,7 @@ fn main() -> Result<(), Failure> {
     let parameters: Map<String, Value> = serde_json::from_str(parameters)?;
     let mechanism = find(name)?.build(&parameters)?;
     let rho = rho_from_epsilon_delta(Epsilon::new(arg(2, "1").parse()?)?, Delta::new(1e-9)?)?;
-    let seed = NoiseSeed::Fixed(0);
+    let seed = NoiseSeed::Fixed(arg(3, "0").parse()?);
     let relation = NeighboringRelation::ReplaceOne;
     let mut curator = Curator::new(&case.private, relation, rho, seed)?;
     let task = Task::new(&case.workload, &case.public);
