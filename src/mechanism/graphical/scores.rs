@@ -11,10 +11,8 @@ use crate::observe::Checks;
 use crate::privacy::{L1Errors, SealedMarginals};
 use crate::table::l1_distance;
 
-/// Model cells that eliminations visit in the time in which one value of a record is drawn. Marginals off the tree are exact
-/// while their eliminations take no longer than drawing the records for the others would: at most twice the time of the
-/// faster way, whichever that is.
-const CELLS_PER_VALUE: u64 = 10;
+/// Maximum number of model cells that one round visits for marginals off the tree; it samples the other marginals.
+const EXACT_CELLS: u64 = 1 << 28;
 /// Maximum number of cliques off the tree whose elimination cost is computed.
 const PRICED: usize = 1 << 16;
 /// Sampled records for each record that the model stands for: they add at most an eighth to the sampling error that the
@@ -92,7 +90,9 @@ fn for_each_batch(
         visit(part, &tables)?;
     }
     if !sampled.is_empty() {
-        let records = sampled_records(model, sampled.len());
+        let least = whole_records(model.total());
+        let most = MOST_SAMPLED_RECORDS.min(SAMPLED_COUNTS / sampled.len());
+        let records = least.saturating_mul(SAMPLED_RECORDS).min(most).max(least);
         let rows = model.sample_for(&asked(&sampled), records, u64::from(round))?;
         let scale = model.total() / records as f64;
         for part in batches(domain, cliques, &sampled) {
@@ -123,20 +123,11 @@ fn split_by_work(
     outside.sort_by_key(|i| (model.domain().cells(&cliques[*i]), *i));
     let mut sampled = outside.split_off(outside.len().min(PRICED));
     let asked: Vec<Clique> = outside.iter().map(|i| cliques[*i].clone()).collect();
-    let drawn = asked.iter().fold(Clique::default(), |all, clique| all.union(clique)).len();
-    let values = (sampled_records(model, asked.len()) * drawn) as u64;
-    let (affordable, costly) = model.affordable(&asked, values.saturating_mul(CELLS_PER_VALUE));
+    let (affordable, costly) = model.affordable(&asked, EXACT_CELLS);
     exact.extend(affordable.into_iter().map(|place| outside[place]));
     sampled.extend(costly.into_iter().map(|place| outside[place]));
     sampled.sort_unstable();
     (exact, sampled)
-}
-
-/// Records to draw for this number of marginals.
-fn sampled_records(model: &MarkovRandomField, marginals: usize) -> usize {
-    let least = whole_records(model.total());
-    let most = MOST_SAMPLED_RECORDS.min(SAMPLED_COUNTS / marginals.max(1));
-    least.saturating_mul(SAMPLED_RECORDS).min(most).max(least)
 }
 
 /// Runs of cliques with a bounded number of cells.
