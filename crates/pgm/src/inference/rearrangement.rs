@@ -8,7 +8,7 @@
 
 use rayon::prelude::*;
 
-use crate::table::fold_run;
+use crate::table::{fold_run, row_major_strides};
 
 /// Every cell of a row-major target is a cell of the source, or the sum of some.
 #[derive(Clone, Debug)]
@@ -21,11 +21,14 @@ pub(super) struct Rearrangement {
     cells: usize,
 }
 
-/// Extent of an axis, and its stride in the source (0: the source lacks it).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// An axis, and where a step along it goes.
+#[derive(Clone, Copy, Debug)]
 struct Axis {
     extent: usize,
-    stride: usize,
+    /// Stride in the target; 0 for an axis that the target lacks.
+    to: usize,
+    /// Stride in the source; 0 for an axis that the source lacks.
+    from: usize,
 }
 
 /// Cells of a target from which several threads write it.
@@ -43,8 +46,18 @@ impl Rearrangement {
     /// source's other axes, outermost first.
     pub(super) fn new(shape: &[usize], strides: &[usize], summed: &[(usize, usize)]) -> Self {
         Self {
-            axes: fused(shape.iter().copied().zip(strides.iter().copied())),
-            summed: fused(summed.iter().copied()),
+            axes: fused(
+                shape
+                    .iter()
+                    .zip(row_major_strides(shape))
+                    .zip(strides)
+                    .map(|((extent, to), from)| Axis { extent: *extent, to, from: *from }),
+            ),
+            summed: fused(summed.iter().map(|(extent, from)| Axis {
+                extent: *extent,
+                to: 0,
+                from: *from,
+            })),
             cells: shape.iter().product(),
         }
     }
@@ -62,17 +75,16 @@ impl Rearrangement {
         let Some((first, inner)) = self.axes.split_first() else {
             return self.piece(&[], source, target, zero, plus);
         };
-        if first.extent == 1 || self.cells < LARGE || rayon::current_num_threads() == 1 {
+        if self.cells < LARGE || rayon::current_num_threads() == 1 {
             return self.piece(&self.axes, source, target, zero, plus);
         }
-        let row = self.cells / first.extent;
         // No line of the source in two pieces, if they lie along this axis.
         let settings = first.extent.div_ceil(PIECES);
-        let settings = if first.stride < LINE { settings.next_multiple_of(LINE) } else { settings };
-        target.par_chunks_mut(settings * row).enumerate().for_each(|(piece, target)| {
-            let own = Axis { extent: target.len() / row, ..*first };
+        let settings = if first.from < LINE { settings.next_multiple_of(LINE) } else { settings };
+        target.par_chunks_mut(settings * first.to).enumerate().for_each(|(piece, target)| {
+            let own = Axis { extent: target.len() / first.to, ..*first };
             let axes: Vec<Axis> = std::iter::once(own).chain(inner.iter().copied()).collect();
-            self.piece(&axes, &source[piece * settings * first.stride..], target, zero, plus);
+            self.piece(&axes, &source[piece * settings * first.from..], target, zero, plus);
         });
     }
 
@@ -87,7 +99,7 @@ impl Rearrangement {
     ) {
         // A sum over contiguous cells is one run for every cell of the target.
         let (run, summed) = match self.summed.split_last() {
-            Some((last, others)) if last.stride == 1 => (last.extent, others),
+            Some((last, others)) if last.from == 1 => (last.extent, others),
             _ => (1, &self.summed[..]),
         };
         let (outer, square) = Square::inside(axes);
@@ -123,31 +135,19 @@ struct Square {
     last: Axis,
     /// Of the others, the axis along which the source's lines of the cache go.
     rows: Axis,
-    /// Distance between two rows in the target.
-    apart: usize,
 }
 
 impl Square {
-    /// Splits axes into those outside, with their distances in the target, and the square.
-    fn inside(axes: &[Axis]) -> (Vec<(usize, Axis)>, Self) {
-        let one = Axis { extent: 1, stride: 0 };
-        let (width, axes) = match axes.split_last() {
-            Some((last, others)) if last.stride == 1 => (last.extent, others),
-            _ => (1, axes),
-        };
-        let (last, others) =
-            axes.split_last().map_or((one, axes), |(last, others)| (*last, others));
-        let mut apart = width * last.extent;
-        let mut outer: Vec<(usize, Axis)> = Vec::with_capacity(others.len());
-        for axis in others.iter().rev() {
-            outer.push((apart, *axis));
-            apart *= axis.extent;
-        }
-        outer.reverse();
-        let nearest = |place: &usize| (outer[*place].1.stride != width, outer.len() - place);
+    /// Splits axes into those outside and the square.
+    fn inside(axes: &[Axis]) -> (Vec<Axis>, Self) {
+        let none = Axis { extent: 1, to: 0, from: 0 };
+        let mut outer = axes.to_vec();
+        let width = outer.pop_if(|last| last.from == 1).map_or(1, |last| last.extent);
+        let last = outer.pop().unwrap_or(none);
+        let nearest = |place: &usize| (outer[*place].from != width, outer.len() - place);
         let place = (0..outer.len()).min_by_key(nearest);
-        let (apart, rows) = place.map_or((apart, one), |place| outer.remove(place));
-        (outer, Self { width, last, rows, apart })
+        let rows = place.map_or(none, |place| outer.remove(place));
+        (outer, Self { width, last, rows })
     }
 
     /// `put(a cell of the target, the source's)` for every cell of the square.
@@ -188,13 +188,12 @@ impl Square {
     /// `run(some places of a row of the target, where each begins in the source)` for all rows, few places at a time.
     #[inline(always)]
     fn each_place(&self, target: &mut [f64], mut run: impl FnMut(&mut [f64], Places)) {
-        let Self { width, last, rows, apart } = *self;
+        let Self { width, last, rows } = *self;
         for first in (0..last.extent).step_by(PLACES) {
             let count = PLACES.min(last.extent - first);
             for row in 0..rows.extent {
-                let start = row * rows.stride + first * last.stride;
-                let to = &mut target[row * apart + first * width..][..count * width];
-                run(to, Places { next: start, stride: last.stride });
+                let to = &mut target[row * rows.to + first * width..][..count * width];
+                run(to, Places { next: row * rows.from + first * last.from, stride: last.from });
             }
         }
     }
@@ -228,35 +227,9 @@ impl Iterator for Places {
     }
 }
 
-/// An axis of a loop: where a step goes in the target and in the source.
-trait Steps: Copy {
-    fn extent(self) -> usize;
-    fn strides(self) -> (usize, usize);
-}
-
-impl Steps for Axis {
-    fn extent(self) -> usize {
-        self.extent
-    }
-
-    fn strides(self) -> (usize, usize) {
-        (0, self.stride)
-    }
-}
-
-impl Steps for (usize, Axis) {
-    fn extent(self) -> usize {
-        self.1.extent
-    }
-
-    fn strides(self) -> (usize, usize) {
-        (self.0, self.1.stride)
-    }
-}
-
 /// `run(place in the target, place in the source)` for every setting of some axes, the last one fastest.
 #[inline]
-fn each(axes: &[impl Steps], mut run: impl FnMut(usize, usize)) {
+fn each(axes: &[Axis], mut run: impl FnMut(usize, usize)) {
     let (mut few, mut many) = ([0_usize; 8], Vec::new());
     let counter = if let Some(few) = few.get_mut(..axes.len()) {
         few
@@ -271,27 +244,29 @@ fn each(axes: &[impl Steps], mut run: impl FnMut(usize, usize)) {
         loop {
             let Some(next) = axis.checked_sub(1) else { return };
             axis = next;
-            let (extent, (in_target, in_source)) = (axes[axis].extent(), axes[axis].strides());
+            let step = axes[axis];
             counter[axis] += 1;
-            (at, from) = (at + in_target, from + in_source);
-            if counter[axis] < extent {
+            (at, from) = (at + step.to, from + step.from);
+            if counter[axis] < step.extent {
                 break;
             }
-            (at, from) = (at - in_target * extent, from - in_source * extent);
+            (at, from) = (at - step.to * step.extent, from - step.from * step.extent);
             counter[axis] = 0;
         }
     }
 }
 
-/// Joins neighboring axes along which the source continues in the same way, and leaves out those with one setting.
-fn fused(axes: impl Iterator<Item = (usize, usize)>) -> Vec<Axis> {
+/// Joins neighboring axes along which both tables continue in the same way, and leaves out those with one setting.
+fn fused(axes: impl Iterator<Item = Axis>) -> Vec<Axis> {
     let mut fused: Vec<Axis> = Vec::new();
-    for (extent, stride) in axes.filter(|(extent, _)| *extent != 1) {
+    for axis in axes.filter(|axis| axis.extent != 1) {
         match fused.last_mut() {
-            Some(outer) if outer.stride == stride * extent => {
-                *outer = Axis { extent: outer.extent * extent, stride };
+            Some(outer)
+                if (outer.to, outer.from) == (axis.to * axis.extent, axis.from * axis.extent) =>
+            {
+                *outer = Axis { extent: outer.extent * axis.extent, ..axis };
             }
-            _ => fused.push(Axis { extent, stride }),
+            _ => fused.push(axis),
         }
     }
     fused
