@@ -144,7 +144,9 @@ fn main() -> Result<(), Failure> {
         _ => None,
     });
     let (calls, work) = fits.fold((0.0, 0.0), |all, fit| (all.0 + fit.0, all.1 + fit.1));
-    println!("\nfits: {calls} oracle calls on models of {:.1} MiB in the mean", work / calls);
+    if calls > 0.0 {
+        println!("\nfits: {calls} oracle calls on models of {:.1} MiB in the mean", work / calls);
+    }
     if let Some(certificate) = &release.certificate {
         let (noise, doubt) = (certificate.noise, certificate.doubt());
         println!(
