@@ -249,8 +249,8 @@ fn main() -> Result<(), Failure> {
                 continue;
             };
             let sampling = design.sampling_variances(&made.released).pop().unwrap_or(0.0);
-            let support = design.support(&made.accuracy);
-            let measured = design.on_measurements(&schema.domain(), &made.accuracy)?;
+            let support = design.support(&schema.domain(), &made.accuracy);
+            let measured = design.on_measurements(&schema.domain(), &made.accuracy.measured)?;
             let raw_measured = measured.and_then(|mut all| all.pop()).flatten();
             let measured = raw_measured.filter(|found| found.looseness < 0.3);
             let tally = tallies.entry(support.name()).or_default();

@@ -101,6 +101,7 @@
 //! | [`settings`] | settings of a job or an evaluation, from which flags, keywords and the reference are made |
 //! | [`compression`] | rare values merged before a run, at a cost |
 //! | [`strategy`] | which marginals to measure, and how well: residuals, HDMM |
+//! | [`least_squares`] | what all measurements say together: the one estimator of counts, with the law of its error |
 //! | [`model`] | all kinds of fitted models behind one trait: marginals, records, files |
 //! | [`estimation`] | answers that a prior fills up: IDE |
 //! | [`survey`] | from the model of a sample to that of the population: weights, totals |
@@ -133,6 +134,7 @@ pub mod estimation;
 pub mod evaluation;
 pub mod experiment;
 pub mod fit;
+pub mod least_squares;
 mod linalg;
 pub mod mechanism;
 pub mod mixture_error;

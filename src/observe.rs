@@ -187,12 +187,6 @@ pub enum Notice {
         /// How many there will be.
         of: u32,
     },
-    /// Replicates were asked for of a mechanism whose noise is dependent between cells: intervals from them cover too
-    /// little at small budgets.
-    ReplicatesCoverTooLittle {
-        /// Its name.
-        mechanism: &'static str,
-    },
     /// The run succeeded, and not all of its files could be written.
     OutputsMissing {
         /// What was spent.

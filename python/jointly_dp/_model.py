@@ -15,11 +15,13 @@ from ._tables import Table, readable, returned
 
 @dataclass(frozen=True)
 class AnswerRow:
-    """An answer about one group of records. ``answer``: ``None`` where the model expects no record.
+    """An answer about one group of records: the number of records and the answer, as measured if they were, otherwise from the
+    model. Noise can make a measured number or share negative. ``answer``: ``None`` where the model expects no record.
 
     ``basis``: what it rests on, ``"measured"``, ``"public"`` or ``"model"``; ``None`` if that is not known. ``interval``: aims to
-    hold the number of private records in 95 % of the cases, if there is one. ``answer_interval``: the same for a mean or a
-    quantile, if all that it is a function of was measured together.
+    hold the number of private records in 95 % of the cases, if there is one. ``answer_interval``: the same for the answer, if all
+    that it is a function of was measured, and for shares of all records. ``model``: the number and the answer of the
+    model, where the others were measured.
     """
 
     group: tuple[str, ...]
@@ -29,6 +31,7 @@ class AnswerRow:
     basis: str | None = None
     interval: tuple[float, float] | None = None
     answer_interval: tuple[float, float] | None = None
+    model: tuple[float, float | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -211,6 +214,7 @@ class Model:
                         row.get("basis"),
                         _ends(row.get("interval")),
                         _ends(row.get("answer_interval")),
+                        (row["model"]["count"], row["model"]["answer"]) if "model" in row else None,
                     )
                     for row in one["rows"]
                 ),
@@ -235,7 +239,7 @@ class Model:
 
         ``share``: conditions (``"AGEP=65.."``). ``mean``: numeric attributes. ``difference``: ``"AGEP: SEX=1 vs SEX=2"``. ``linear``, ``logistic``:
         regressions (``"PINCP ~ AGEP + SEX"``, ``"HICOV=2 ~ AGEP + SEX"``). ``given``: the records that all of them are about.
-        ``replicates``: further tables that the release came with; some statistics have no interval without them.
+        ``replicates``: further tables that the release came with; the values on each are listed.
         ``population``: intervals for the population that the private table is a random sample of.
 
         >>> import jointly_dp as jd

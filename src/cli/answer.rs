@@ -48,7 +48,7 @@ pub(super) fn run(args: &AnswerArgs, console: Console) -> Outcome {
     } else {
         write_text(&args.out, &table(&schema, &answers, &marginals)?)?;
     }
-    let rmse = answers.variances.workload_rmse(&workload);
+    let rmse = answers.rmse()?;
     let text = format!(
         "{}: {}, root mean squared error {} counts; all of rho {} spent",
         console::name_of(&args.out),

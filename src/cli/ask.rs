@@ -179,21 +179,26 @@ fn cut(what: &str, bins: &[String]) -> String {
     )
 }
 
-/// What an answer rests on, and its interval.
+/// What an answer rests on, and its intervals.
 fn known(row: &AnswerRow, answer: &Answer) -> String {
     let Some(basis) = row.basis else { return String::new() };
+    let ends = row.answer_interval.map(|i| {
+        let [lower, upper] = [i.lower, i.upper].map(|end| short_form(end, answer));
+        format!("{lower} to {upper}")
+    });
     if !answer.is_of_numbers {
+        let ends = ends.map_or_else(String::new, |ends| format!("; share {ends}"));
         return match row.interval {
-            Some(i) => format!(", {}: {} to {}", basis.name(), short(i.lower), short(i.upper)),
+            Some(i) => {
+                let (lower, upper) = (short(i.lower), short(i.upper));
+                format!(", {}: {lower} to {upper}{ends}", basis.name())
+            }
             None => format!(", {}", basis.name()),
         };
     }
-    match (basis, row.answer_interval) {
-        (_, Some(i)) => {
-            let [lower, upper] = [i.lower, i.upper].map(|end| short_form(end, answer));
-            format!("; measured: {lower} to {upper}")
-        }
-        (Basis::Measured, None) => "; measured, but its noise allows no interval".into(),
+    match (basis, ends) {
+        (_, Some(ends)) => format!("; measured: {ends}"),
+        (Basis::Measured, None) => "; measured, but with too much noise for an interval".into(),
         (Basis::Public, None) => "; from a public table: no interval".into(),
         (Basis::Model, None) => "; never measured together: no interval".into(),
     }

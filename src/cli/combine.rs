@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use jointly::combine::{
-    Combined, CombinedEstimate, CombinedStatistic, Finding, Method, StatisticTexts, Support, Target,
+    Combined, CombinedEstimate, CombinedStatistic, Finding, StatisticTexts, Support, Target,
 };
 use jointly::data::{Dataset, WholeTable, read_csv};
 use jointly::model::{ModelFile, ModelLimits};
@@ -40,15 +40,6 @@ pub(super) fn run(args: &CombineArgs, console: Console) -> Outcome {
     });
     let replicates: Vec<Dataset> = replicates.collect::<Outcome<_>>()?;
     let found = file.combine(&statistics, &released, &replicates, target)?;
-    let from_replicates = |finding: &Finding| {
-        finding.combined.is_some_and(|combined| combined.method == Method::Replicates)
-    };
-    if found.statistics.iter().any(|one| one.numbers.iter().any(from_replicates)) {
-        console.warning(
-            "the noise of this release is dependent between cells, so that intervals and p values come from the \
-             replicates alone, and cover less often than they say at small budgets",
-        );
-    }
     if args.json {
         return console::json_result(&found);
     }
@@ -95,25 +86,18 @@ fn text(found: &Combined) -> String {
 fn line(finding: &Finding) -> String {
     let released = finding.released.map_or_else(|| "not determined".into(), short);
     let released = format!("{released} on the released table");
-    if let Some(CombinedEstimate { method, estimate, lower, upper, .. }) = finding.combined {
-        let from = match method {
-            Method::Measurements => "measured",
-            Method::Replicates => "replicates",
-        };
+    if let Some(CombinedEstimate { estimate, lower, upper, .. }) = finding.combined {
         let p = finding.p_value.map_or_else(String::new, |p| match p {
             p if p < 1e-4 => ", p below 0.0001".to_owned(),
             p => format!(", p {p:.4}"),
         });
         let [estimate, lower, upper] = [estimate, lower, upper].map(short);
-        return format!("{estimate}  ({lower} to {upper}{p}; {from}; {released})");
+        return format!("{estimate}  ({lower} to {upper}{p}; measured; {released})");
     }
     let why = match finding.support {
-        Support::Measured if finding.replicates.is_empty() => {
-            "it was measured, but with too much noise, or with noise that needs replicates (--tables)"
-        }
         Support::Measured => "it was measured, but with too much noise",
         Support::Public => "not supported: it rests on a public table",
-        Support::Model => "not supported: the release did not measure a marginal that holds it",
+        Support::Model => "not supported: it does not follow from what the release measured",
     };
     match finding.bound {
         Some(bound) => {

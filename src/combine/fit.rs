@@ -1,13 +1,8 @@
 //! The value of a statistic on a table or a marginal, with its variances.
 
-use serde::Serialize;
-
 use crate::combine::statistic::{Design, Link, Row};
 use crate::data::Dataset;
-use crate::domain::Domain;
-use crate::error::Result;
 use crate::linalg::Cholesky;
-use crate::model::Accuracy;
 
 /// Most Newton steps. Where a value decides the response, its coefficient grows by about one per step.
 const MOST_STEPS: usize = 30;
@@ -22,27 +17,15 @@ pub(super) struct Fit {
     pub(super) sampling: Vec<f64>,
 }
 
-/// A statistic on a measured marginal.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct MeasuredStatistic {
-    /// Its value.
-    pub value: f64,
-    /// The variance that it has from the noise, to first order.
-    pub noise: f64,
-    /// The relative standard deviation of the information on it, such as the size of a group that a mean is over; for a
-    /// logistic regression, that of its sampling variance if larger. The first order is good if it is well below 1.
-    pub looseness: f64,
-}
-
 /// Cells whose records count, and their weights.
 #[derive(Default)]
-struct WeightedCells {
-    rows: Vec<Row>,
+pub(super) struct WeightedCells {
+    pub(super) rows: Vec<Row>,
     weights: Vec<f64>,
 }
 
 impl WeightedCells {
-    fn push(&mut self, row: Option<Row>, weight: f64) {
+    pub(super) fn push(&mut self, row: Option<Row>, weight: f64) {
         if let Some(row) = row {
             self.rows.push(row);
             self.weights.push(weight);
@@ -59,63 +42,6 @@ impl Design {
     /// Their variances if the table is a random sample from a population.
     pub fn sampling_variances(&self, table: &Dataset) -> Vec<f64> {
         self.on_records(table).sampling.split_off(self.reported)
-    }
-
-    /// The numbers of the statistic on the marginal as it was measured, each `None` where noise leaves it undetermined;
-    /// `None` unless one measured marginal holds the whole statistic.
-    ///
-    /// The variances are those of the noise, to first order: that of `Σ_c g_c y_c` with `g_c` the derivative of a coefficient
-    /// by the count of cell c, which is the score of one of its records times `A⁻¹`.
-    ///
-    /// # Errors
-    /// Measurements over another domain.
-    pub fn on_measurements(
-        &self,
-        domain: &Domain,
-        accuracy: &Accuracy,
-    ) -> Result<Option<Vec<Option<MeasuredStatistic>>>> {
-        let Some(marginal) = accuracy.measured_marginal(domain, &self.clique)? else {
-            return Ok(None);
-        };
-        let counts = marginal.counts().values();
-        let mut cells = WeightedCells::default();
-        let mut places = Vec::new();
-        self.each_cell(&domain.shape(&self.clique), |cell, row| {
-            places.extend(row.is_some().then_some(cell));
-            cells.push(row, counts[cell]);
-        });
-        let fit = self.fit(&cells);
-        let beta: Option<Vec<f64>> = fit.values.iter().copied().collect();
-        let Some(beta) = beta else { return Ok(Some(vec![None; self.names().len()])) };
-        let variance = |of_cells: &dyn Fn(usize) -> f64| {
-            let mut weights = vec![0.0; counts.len()];
-            places.iter().enumerate().for_each(|(i, place)| weights[*place] = of_cells(i));
-            marginal.variance(domain, weights)
-        };
-        let inverses = self.inverses(&cells, &beta);
-        let numbers = inverses.iter().enumerate().skip(self.reported).map(|(place, inverse)| {
-            let Some(inverse) = inverse else { return Ok(None) };
-            let moved = |row: &Row| -> f64 { inverse.iter().zip(&row.1).map(|(u, x)| u * x).sum() };
-            let noise =
-                variance(&|i| moved(&cells.rows[i]) * self.residual(&cells.rows[i], &beta).0)?;
-            let relative = |of_cell: &dyn Fn(&Row) -> f64, sum: f64| -> Result<f64> {
-                let found = variance(&|i| of_cell(&cells.rows[i]))?;
-                Ok(if sum > 0.0 { found.sqrt() / sum } else { f64::INFINITY })
-            };
-            let square = |row: &Row| moved(row).powi(2);
-            let (slope, score) = (
-                |row: &Row| square(row) * self.residual(row, &beta).1,
-                |row: &Row| square(row) * self.residual(row, &beta).0.powi(2),
-            );
-            let information = relative(&slope, inverse[place])?;
-            // A rare outcome is in few records of many.
-            let looseness = match self.link {
-                Link::Identity => information,
-                Link::Logistic => information.max(relative(&score, fit.sampling[place])?),
-            };
-            Ok(Some(MeasuredStatistic { value: beta[place], noise, looseness }))
-        });
-        numbers.collect::<Result<_>>().map(Some)
     }
 
     /// The statistic on a table's records.
@@ -135,7 +61,7 @@ impl Design {
         self.fit(&cells)
     }
 
-    fn fit(&self, cells: &WeightedCells) -> Fit {
+    pub(super) fn fit(&self, cells: &WeightedCells) -> Fit {
         let size = self.names.len();
         let nothing = || Fit { values: vec![None; size], sampling: vec![0.0; size] };
         let records: f64 = cells.weights.iter().sum();
@@ -186,7 +112,7 @@ impl Design {
     }
 
     /// The residual of a cell, and the derivative of its mean.
-    fn residual(&self, row: &Row, beta: &[f64]) -> (f64, f64) {
+    pub(super) fn residual(&self, row: &Row, beta: &[f64]) -> (f64, f64) {
         let eta: f64 = row.1.iter().zip(beta).map(|(x, b)| x * b).sum();
         match self.link {
             Link::Identity => (row.0 - eta, 1.0),
@@ -226,7 +152,7 @@ impl Design {
     }
 
     /// The rows of `A⁻¹`; `None` for a coefficient that is not determined.
-    fn inverses(&self, cells: &WeightedCells, beta: &[f64]) -> Vec<Option<Vec<f64>>> {
+    pub(super) fn inverses(&self, cells: &WeightedCells, beta: &[f64]) -> Vec<Option<Vec<f64>>> {
         let size = beta.len();
         let factor = Cholesky::new(&self.derivatives(cells, beta).1, size);
         let row = |place: usize| {

@@ -2,18 +2,18 @@
 //! regressions.
 //!
 //! A release is one draw of a mechanism. An analyst who treats its records as the real ones takes the noise, and what the
-//! model left out, for facts. Two things show how far off a statistic may be:
+//! model left out, for facts. What was measured about a statistic shows how far off it is ([`MeasuredStatistic`]): where it is a
+//! function of counts that follow from what was measured ([`crate::least_squares`]), the law of the noise gives the interval,
+//! whatever the model did.
 //!
-//! - What was measured about it ([`MeasuredStatistic`]): where one measured marginal holds the whole statistic, the law of the noise
-//!   gives the interval, whatever the model did.
-//! - Replicates: the mechanism run again on the *released* records ([`crate::mechanism::Replication`]) shows how far its
-//!   results lie from its input, at no privacy cost. [`CombinedEstimate::of_replicates`] turns this into an interval. It is used where
-//!   a marginal was measured with noise that is not independent from cell to cell.
-//!
-//! Dependence that the model left out of the release is in no replicate either: other statistics have at most the bound of the
-//! measured errors ([`Finding::bound`]). Guide: `docs/guide/several-tables.md`; derivation: `docs/theory/several-tables.md`.
+//! Other statistics have at most the bound of the measured errors ([`Finding::bound`]). Replicates, the mechanism run again on the
+//! *released* records ([`crate::mechanism::Replication`]), show how far its results lie from its input, at no privacy cost;
+//! dependence that the model left out is in no replicate either, and intervals from them
+//! ([`CombinedEstimate::of_replicates`]) cover too little, so that they are only listed. Guide: `docs/guide/several-tables.md`;
+//! derivation: `docs/theory/several-tables.md`.
 
 mod fit;
+mod measured;
 mod of_file;
 mod rules;
 mod statistic;
@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::error_bars::Interval;
 use crate::model::{Accuracy, LOOSE};
 
-pub use fit::MeasuredStatistic;
+pub use measured::MeasuredStatistic;
 pub use of_file::{Combined, CombinedStatistic, StatisticTexts};
 pub use rules::{CombinedEstimate, Method, Target};
 pub use statistic::{Design, Statistic};
@@ -41,7 +41,7 @@ pub struct Finding {
     pub name: String,
     /// Its value on the released table; `None` if it is not determined there.
     pub released: Option<f64>,
-    /// Its values on the replicates.
+    /// Its values on the replicates, for comparison: the interval does not rest on them.
     pub replicates: Vec<Option<f64>>,
     /// What it rests on.
     pub support: Support,
@@ -57,8 +57,8 @@ pub struct Finding {
 impl Statistic {
     /// Estimates a statistic from a released table and its replicates.
     ///
-    /// `replicates`: may be empty; then a statistic that needs them has no interval. `accuracy`: what the release measured,
-    /// from its model file. `target`: what the interval is about.
+    /// `replicates`: may be empty; the statistic's value on each is listed. `accuracy`: what the release measured, from its model
+    /// file. `target`: what the interval is about.
     ///
     /// ```
     /// use jointly::{AnchorPgm, Budget, Dataset, Mechanism, NeighboringRelation, NoiseSeed, Schema, Silent, Task, Workload};
@@ -100,8 +100,8 @@ impl Statistic {
         }
         let own = design.on_records(released);
         let others: Vec<_> = replicates.iter().map(|table| design.on_records(table)).collect();
-        let support = design.support(accuracy);
-        let measured = design.on_measurements(&schema.domain(), accuracy)?;
+        let support = design.support(&schema.domain(), accuracy);
+        let measured = design.on_measurements(&schema.domain(), &accuracy.measured)?;
         let bound = match support {
             Support::Measured => None,
             _ => design.bound(schema, released, accuracy, &own)?,
@@ -115,19 +115,12 @@ impl Statistic {
                 }
             };
             let found: Vec<Option<f64>> = others.iter().map(|fit| fit.values[place]).collect();
-            let combined = match (support, &measured) {
-                (Support::Measured, Some(measured)) => measured[place - design.reported]
-                    .filter(|found| found.looseness < LOOSE)
-                    .map(|found| {
-                        CombinedEstimate::of_measurements(&found, sampling, accuracy.is_laplace)
-                    }),
-                (Support::Measured, None) => {
-                    let all: Option<Vec<f64>> = found.iter().copied().collect();
-                    let all = own.values[place].zip(all);
-                    all.and_then(|(q, all)| CombinedEstimate::of_replicates(q, &all, sampling))
-                }
-                _ => None,
-            };
+            let measured = measured.as_ref().and_then(|measured| measured[place - design.reported]);
+            let is_laplace = accuracy.measured.is_laplace;
+            let combined = measured.filter(|found| found.looseness < LOOSE).map(|found| {
+                let estimate = CombinedEstimate::of_measurements(&found, sampling, is_laplace);
+                design.within(estimate, found.noise)
+            });
             // The intercept, a share or a mean is compared with no number.
             let tested = combined.filter(|_| place > 0);
             Finding {

@@ -1,4 +1,4 @@
-//! The combining rules: one number from a released table and its replicates, with its interval.
+//! One number with its interval: from what was measured, or from a released table and its replicates.
 //!
 //! Derivation: `docs/theory/several-tables.md`.
 

@@ -302,13 +302,66 @@ impl Design {
         Ok(())
     }
 
+    /// Whether some record may be left out as it has no number.
+    pub(super) fn has_missing(&self) -> bool {
+        let sources = self.terms.iter().chain([&self.response]);
+        sources.clone().any(|source| match source {
+            Source::Number(_, numbers) => numbers.iter().any(|number| number.is_nan()),
+            Source::Is(_) => false,
+        })
+    }
+
+    /// The source of a term: `None` for the intercept, number 0; the response comes last.
+    fn term(&self, number: usize) -> Option<&Source> {
+        if number == self.names.len() {
+            Some(&self.response)
+        } else {
+            self.terms.get(number.wrapping_sub(1))
+        }
+    }
+
+    /// The attributes of two terms, and of what decides which records count.
+    pub(super) fn clique_of(&self, a: usize, b: usize) -> Clique {
+        let conditions = self.among.iter().chain(self.either.iter().flatten());
+        let of_terms =
+            [a, b].into_iter().filter_map(|number| self.term(number)).map(Source::clique);
+        let cliques = of_terms.chain(conditions.map(Evidence::attributes));
+        cliques.fold(Clique::default(), |all, own| all.union(&own))
+    }
+
+    /// The product of two terms in each cell of a marginal that holds their attributes; 0 where records do not count.
+    pub(super) fn products(
+        &self,
+        clique: &Clique,
+        shape: &[usize],
+        a: usize,
+        b: usize,
+    ) -> Vec<f64> {
+        let mut products = vec![0.0; shape.iter().product()];
+        let is_whole = *clique == self.clique;
+        each_cell(shape, |cell, codes| {
+            let place = |attribute| clique.iter().position(|own| own == attribute);
+            let code = |attribute| place(attribute).map_or(0, |place| codes[place]);
+            let counts = if is_whole { self.row(&code).is_some() } else { self.counts(&code) };
+            if counts {
+                let of = |number: usize| self.term(number).map_or(1.0, |source| source.at(&code));
+                products[cell] = of(a) * of(b);
+            }
+        });
+        products
+    }
+
+    /// Whether a record is among those that are meant.
+    fn counts(&self, code: &dyn Fn(usize) -> u32) -> bool {
+        self.among.as_ref().is_none_or(|evidence| evidence.agrees(code))
+            && self.either.as_ref().is_none_or(|[a, b]| a.agrees(code) || b.agrees(code))
+    }
+
     /// The response of a record and its terms behind the intercept's 1; `None` if the record does not count.
     ///
     /// `code`: the record's code of an attribute in the clique.
     fn row(&self, code: &dyn Fn(usize) -> u32) -> Option<Row> {
-        let counts = self.among.as_ref().is_none_or(|evidence| evidence.agrees(code))
-            && self.either.as_ref().is_none_or(|[a, b]| a.agrees(code) || b.agrees(code));
-        if !counts {
+        if !self.counts(code) {
             return None;
         }
         let y = self.response.at(code);
@@ -321,25 +374,30 @@ impl Design {
 impl Design {
     /// Visits the cells of the marginal on the clique, row-major, each with its row if its records count.
     pub(super) fn each_cell(&self, shape: &[usize], mut visit: impl FnMut(usize, Option<Row>)) {
-        let cells: usize = shape.iter().product();
-        let mut codes = vec![0_u32; shape.len()];
-        for cell in 0..cells {
-            visit(cell, self.row_of(&codes));
-            // The last attribute changes fastest.
-            for (code, size) in codes.iter_mut().zip(shape).rev() {
-                *code += 1;
-                if (*code as usize) < *size {
-                    break;
-                }
-                *code = 0;
-            }
-        }
+        each_cell(shape, |cell, codes| visit(cell, self.row_of(codes)));
     }
 
     /// As [`row`](Self::row), of codes in the clique's order.
     pub(super) fn row_of(&self, codes: &[u32]) -> Option<Row> {
         let place = |attribute| self.clique.iter().position(|own| own == attribute);
         self.row(&|attribute| place(attribute).map_or(0, |place| codes[place]))
+    }
+}
+
+/// Visits the cells of a table, row-major, each with its codes.
+fn each_cell(shape: &[usize], mut visit: impl FnMut(usize, &[u32])) {
+    let cells: usize = shape.iter().product();
+    let mut codes = vec![0_u32; shape.len()];
+    for cell in 0..cells {
+        visit(cell, &codes);
+        // The last attribute changes fastest.
+        for (code, size) in codes.iter_mut().zip(shape).rev() {
+            *code += 1;
+            if (*code as usize) < *size {
+                break;
+            }
+            *code = 0;
+        }
     }
 }
 

@@ -2,20 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::combine::CombinedEstimate;
 use crate::combine::fit::Fit;
-use crate::combine::statistic::{Design, Link};
+use crate::combine::statistic::{Design, Link, Source};
 use crate::combine::student::two_sided_quantile;
 use crate::data::{Dataset, Projectable};
-use crate::domain::Schema;
+use crate::domain::{Domain, Schema};
 use crate::error::Result;
 use crate::error_bars::{CONFIDENCE, Interval};
-use crate::model::{Accuracy, Basis};
+use crate::model::{Accuracy, Basis, EMPTY};
 
 /// What a statistic rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Support {
-    /// It is a function of one marginal that was measured privately.
+    /// It is a function of counts that follow from what was measured privately.
     Measured,
     /// It is a function of a marginal that was taken from a public table, whose distance from the private one no replicate
     /// shows.
@@ -36,12 +37,14 @@ impl Support {
 }
 
 impl Design {
-    /// What the statistic rests on: whether one measured marginal holds all its attributes.
-    pub fn support(&self, accuracy: &Accuracy) -> Support {
-        match accuracy.rests_on(&self.clique) {
-            Basis::Measured => Support::Measured,
+    /// What the statistic rests on: whether all counts that it is a function of follow from what was measured.
+    pub fn support(&self, domain: &Domain, accuracy: &Accuracy) -> Support {
+        if self.needed().iter().all(|clique| accuracy.measured.determines(domain, clique)) {
+            return Support::Measured;
+        }
+        match accuracy.rests_on(domain, &self.clique) {
             Basis::Public => Support::Public,
-            Basis::Model => Support::Model,
+            _ => Support::Model,
         }
     }
 
@@ -91,6 +94,22 @@ impl Design {
         // may fail in the other half.
         let half = two_sided_quantile((1.0 - CONFIDENCE) / 2.0, f64::INFINITY) * sampling.sqrt();
         self.cut(Interval { lower: bound.lower - half, upper: bound.upper + half, ..bound })
+    }
+
+    /// An estimate with the part of its interval in which the statistic can be. A share is empty below three standard
+    /// deviations of the noise, as a count is.
+    ///
+    /// `noise`: the variance that it has from the noise.
+    pub(super) fn within(&self, found: CombinedEstimate, noise: f64) -> CombinedEstimate {
+        let is_mean = self.terms.is_empty() && self.link == Link::Identity;
+        if !is_mean && self.either.is_none() {
+            return found;
+        }
+        let CombinedEstimate { estimate, lower, upper, .. } = found;
+        let Interval { lower, upper, .. } = self.cut(Interval { estimate, lower, upper });
+        let is_share = is_mean && matches!(self.response, Source::Is(_));
+        let is_empty = is_share && estimate < EMPTY * noise.sqrt();
+        CombinedEstimate { lower: if is_empty { 0.0 } else { lower }, upper, ..found }
     }
 
     /// The part of an interval in which the statistic can be.

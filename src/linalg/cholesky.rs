@@ -10,6 +10,7 @@ const ALIASED: f64 = 1e-9;
 const LEAST_ROWS: usize = 64;
 
 /// `A = L Lᵀ` with the rows and columns of aliased parameters left out.
+#[derive(Clone, Debug)]
 pub(crate) struct Cholesky {
     /// The rows of L, so that all inner products run along memory.
     rows: Vec<Vec<f64>>,

@@ -5,14 +5,15 @@ use serde::Serialize;
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::error_bars::Interval;
-use crate::measurement::{Measurement, Provenance};
+use crate::least_squares::{LeastSquares, Measured};
+use crate::measurement::Measurement;
 use crate::mechanism::graphical::{Fitting, GraphicalModel, tractable};
 use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task};
 use crate::normal::TWO_SIDED;
 use crate::observe::Observer;
 use crate::privacy::{Curator, Ledger, NeighboringRelation};
 use crate::query::Workload;
-use crate::strategy::{ResidualVariances, Residuals};
+use crate::strategy::ResidualVariances;
 
 /// Noisy marginals of a workload. They are unbiased and agree with one another on shared attributes, and each comes
 /// with the exact standard deviation of its cells. Errors of overlapping marginals, and of the cells of one marginal,
@@ -27,10 +28,10 @@ pub struct Answers {
     pub domain: Domain,
     /// The cliques of the workload, in its order.
     pub cliques: Vec<Clique>,
-    /// The residuals that the marginals are built from.
-    pub residuals: Residuals,
-    /// The variances of the residuals.
-    pub variances: ResidualVariances,
+    /// What was measured.
+    pub measured: Measured,
+    /// The marginals that it says together.
+    estimates: LeastSquares,
     /// The cost of each access.
     pub ledger: Ledger,
     /// The neighboring relation of the guarantee.
@@ -53,6 +54,28 @@ pub struct NamedMarginal {
 }
 
 impl Answers {
+    /// Solves for the workload's marginals.
+    ///
+    /// `measured`: what the curator measured, all of it on the workload.
+    pub(super) fn new(
+        mechanism: &'static str,
+        workload: &Workload,
+        curator: &Curator<'_>,
+        measured: Measured,
+    ) -> Result<Self> {
+        let (domain, cliques) = (curator.domain().clone(), workload.cliques());
+        Ok(Self {
+            mechanism,
+            estimates: measured.estimates(&domain, &cliques)?,
+            domain,
+            cliques,
+            measured,
+            ledger: curator.ledger().clone(),
+            relation: curator.relation(),
+            is_private: curator.is_private(),
+        })
+    }
+
     /// The noisy marginals of the workload, in its order.
     ///
     /// # Errors
@@ -76,18 +99,27 @@ impl Answers {
     /// # Errors
     /// A clique that is not a subset of any workload clique, or a table that does not fit in memory.
     pub fn marginal(&self, clique: &Clique) -> Result<Measurement> {
-        if !self.cliques.iter().any(|asked| clique.is_subset(asked)) {
+        let Some(found) = self.estimates.marginal(clique) else {
             let names: Vec<String> =
                 clique.iter().map(|attribute| format!("#{attribute}")).collect();
             return Err(self.domain.unknown(&names.join(" x "), "the answered workload").into());
+        };
+        let stddev = found.of_cell().sqrt();
+        Ok(Measurement::new(clique.clone(), found.counts().to_vec(), stddev))
+    }
+
+    /// Root mean squared error over all cells of the workload's marginals, in counts.
+    ///
+    /// # Errors
+    /// None in practice: as [`marginal`](Self::marginal).
+    pub fn rmse(&self) -> Result<f64> {
+        let (mut squares, mut cells) = (0.0, 0.0);
+        for clique in &self.cliques {
+            let found = self.marginal(clique)?;
+            squares += found.values.len() as f64 * found.stddev.powi(2);
+            cells += found.values.len() as f64;
         }
-        Ok(Measurement {
-            clique: clique.clone(),
-            cell: None,
-            values: self.residuals.marginal(clique)?,
-            stddev: self.variances.of_cell(clique).sqrt(),
-            provenance: Provenance::Private,
-        })
+        Ok((squares / cells).sqrt())
     }
 
     /// A 95 % interval for the true count of a cell: the noise alone, `± 1.96` standard deviations, as the answers depend on no
@@ -97,7 +129,7 @@ impl Answers {
     /// Gaussian itself.
     ///
     /// # Errors
-    /// None.
+    /// None in practice: as [`marginal`](Self::marginal).
     pub fn interval(&self, count: f64, stddev: f64) -> Result<Interval> {
         let most = if self.relation.has_public_total() { self.total()? } else { f64::INFINITY };
         Ok(Interval::around(count, TWO_SIDED * stddev, most))
@@ -106,9 +138,9 @@ impl Answers {
     /// The number of records, either public or noisy.
     ///
     /// # Errors
-    /// None.
+    /// None in practice: as [`marginal`](Self::marginal).
     pub fn total(&self) -> Result<f64> {
-        Ok(self.residuals.marginal(&Clique::default())?[0])
+        Ok(self.marginal(&Clique::default())?.values[0])
     }
 }
 
@@ -158,7 +190,7 @@ pub(super) fn release<M: AnswerWorkload + Mechanism + Serialize>(
     measurements.into_iter().for_each(|measurement| run.take(measurement));
     run.end_round()?;
     model.fit(&mut run)?;
-    Ok(Release { has_independent_noise: false, ..model.finish(run)? })
+    Ok(Release { answered: Some(answers.measured), ..model.finish(run)? })
 }
 
 /// The plan of such a mechanism: one round. `variances`: the variances of the answers.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::estimation::EstimatorKind;
+use crate::least_squares::Measured;
 use crate::mechanism::answers::{self, AnswerWorkload, Answers};
 use crate::mechanism::graphical::Fitting;
 use crate::mechanism::{Mechanism, Parameter, PlanFor, Release, RunPlan, Task};
@@ -33,7 +34,7 @@ use crate::strategy::MarginalPlan;
 /// # let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
 /// let mechanism = Hdmm::default();
 /// let release = mechanism.run(&mut curator, &Task::new(&workload, &[]), &mut Silent)?;
-/// assert!(!release.has_independent_noise, "marginals follow from common answers");
+/// assert_eq!(release.answered.expect("the strategy's marginals").marginals.len(), 3);
 /// # Ok::<(), jointly::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,18 +68,10 @@ impl AnswerWorkload for Hdmm {
         let plan = MarginalPlan::new(&domain, workload, self.widest, relation, budget)?;
         curator.begin_round(1)?;
         let measured = plan.measured().iter();
-        let noisy = measured.map(|(clique, rho)| Ok(curator.measure(clique, *rho)?));
-        let noisy = noisy.collect::<Result<Vec<_>>>()?;
-        Ok(Answers {
-            mechanism: self.name(),
-            domain,
-            cliques: workload.cliques(),
-            residuals: plan.estimate(&noisy, curator.records()),
-            variances: plan.variances(),
-            ledger: curator.ledger().clone(),
-            relation,
-            is_private: curator.is_private(),
-        })
+        let noisy = measured.map(|(clique, rho)| Ok(curator.measure(clique, *rho)?.into()));
+        let marginals = noisy.collect::<Result<_>>()?;
+        let measured = Measured { marginals, ..Measured::of_records(curator.records()) };
+        Answers::new(self.name(), workload, curator, measured)
     }
 }
 

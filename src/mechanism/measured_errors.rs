@@ -107,9 +107,6 @@ impl Release {
 
     /// What is known about the accuracy of single counts of what the model is of, for [`Model::ask_with`](crate::model::Model::ask_with).
     pub fn accuracy(&self) -> Accuracy {
-        let entries = || self.ledger.entries().iter().map(|entry| &entry.mechanism);
-        let is_laplace =
-            |noise: &NoiseMechanism| matches!(noise, NoiseMechanism::DiscreteLaplace { .. });
         // An estimate near 0 of a wide interval says little: half of the upper end at least.
         let errors = self.errors.iter().flat_map(|errors| &errors.marginals).map(|error| {
             let best = error.best();
@@ -121,12 +118,11 @@ impl Release {
         let marginals = errors_at_most.flat_map(|errors| &errors.marginals);
         let at_most = marginals.map(|error| (error.clique.clone(), error.measured.upper));
         Accuracy {
-            at_most: at_most.collect(),
-            is_independent: self.has_independent_noise,
-            is_laplace: entries().any(is_laplace),
+            measured: self.measured().unwrap_or_default(),
             errors: errors.collect(),
+            at_most: at_most.collect(),
             total: self.errors.as_ref().map_or_else(|| self.model.total(), |errors| errors.total),
-            ..Accuracy::of(&self.measured_of_model().unwrap_or_default())
+            ..Accuracy::of(&self.measurements)
         }
     }
 

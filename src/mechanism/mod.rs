@@ -61,8 +61,6 @@ pub use replication::Replication;
 pub use residual_planner::ResidualPlanner;
 pub use run::{FitRecord, ModelState, RoundRecord, Run, Shares, expert_kind::ExpertKind};
 
-use std::borrow::Cow;
-
 use rand::Rng;
 use serde::Serialize;
 
@@ -71,10 +69,11 @@ use crate::domain::{Clique, Domain, Schema, StructuralZero};
 use crate::error::Result;
 use crate::error_bars::MeasuredErrors;
 use crate::estimation::Certificate;
+use crate::least_squares::Measured;
 use crate::measurement::{Measurement, Provenance};
 use crate::model::{Drawing, Model, ModelFile, Refinement};
 use crate::observe::Observer;
-use crate::privacy::{Curator, Ledger, NeighboringRelation};
+use crate::privacy::{Curator, Ledger, LedgerEntry, NeighboringRelation, NoiseMechanism};
 use crate::query::Workload;
 use crate::survey::Weight;
 
@@ -172,15 +171,17 @@ pub struct Release {
     pub certificate: Option<Certificate>,
     /// The measurements, in order.
     pub measurements: Vec<Measurement>,
-    /// Whether each measurement has noise of its own in every cell. False where marginals were computed from common
-    /// answers (HDMM, residual planner): these agree with one another, and several say no more than one.
-    pub has_independent_noise: bool,
+    /// What was measured, where the measurements above were computed from it (HDMM, residual planner): these agree with one
+    /// another, and have noise in common.
+    pub answered: Option<Measured>,
+    /// The number of private records, if it is public.
+    pub public_records: Option<u64>,
     /// The record of each round.
     pub rounds: Vec<RoundRecord>,
     /// How far the public tables were trusted; `None` if the mechanism does not say.
     pub public_trust: Option<PublicTrust>,
     /// Of what population the model is, if it is not of the private records: then measurements and certificate are of the sample
-    /// ([`Release::measured_of_model`]).
+    /// ([`Release::measured`]).
     pub population: Option<ReleasedPopulation>,
     /// Combinations that records are drawn without, though the model has them.
     pub unlikely: Vec<StructuralZero>,
@@ -268,20 +269,24 @@ impl Release {
         whole.map(|measurement| measurement.clique.clone()).collect()
     }
 
-    /// The measurements as ones of what the model is of: those of the run, or of a weighted sample each with the weight. `None` if
-    /// they do not say anything about it.
-    pub fn measured_of_model(&self) -> Option<Cow<'_, [Measurement]>> {
-        let Some(population) = &self.population else {
-            return Some(Cow::Borrowed(&self.measurements));
-        };
-        let weight = population.weighted_alone.as_ref()?;
-        let domain = self.model.domain();
-        // Noise that is not independent in the bins of the weight does not add up to a known one.
-        let known = self
-            .measurements
-            .iter()
-            .filter(|m| self.has_independent_noise || m.provenance != Provenance::Private);
-        Some(known.filter_map(|measurement| weight.weighted(domain, measurement)).collect())
+    /// What was measured privately of what the model is of: of the private records, or of the population that a weighted sample
+    /// stands for. `None` if it does not say anything about that.
+    pub fn measured(&self) -> Option<Measured> {
+        let own = self.measured_of_sample();
+        let Some(population) = &self.population else { return Some(own) };
+        Some(population.weighted_alone.as_ref()?.measured(self.model.domain(), &own))
+    }
+
+    /// What was measured privately of the private records.
+    fn measured_of_sample(&self) -> Measured {
+        let is_laplace =
+            |entry: &LedgerEntry| matches!(entry.mechanism, NoiseMechanism::DiscreteLaplace { .. });
+        let own = self.answered.clone().unwrap_or_else(|| Measured::of(&self.measurements));
+        Measured {
+            records: self.public_records.map(|records| records as f64),
+            is_laplace: self.ledger.entries().iter().any(is_laplace),
+            ..own
+        }
     }
 
     /// The number of marginals measured privately, and the number taken from public tables.
@@ -297,7 +302,7 @@ impl Release {
             schema,
             model: self.model.clone(),
             refined_on: self.workload.cliques(),
-            accuracy: self.measured_of_model().map(|_| self.accuracy()),
+            accuracy: self.measured().map(|_| self.accuracy()),
             linked: None,
             weight: self.population.as_ref().and_then(|population| population.weight.clone()),
             mechanism: self.mechanism.to_owned(),

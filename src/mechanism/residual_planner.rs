@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::estimation::EstimatorKind;
+use crate::least_squares::Measured;
 use crate::mechanism::answers::{self, AnswerWorkload, Answers};
 use crate::mechanism::graphical::Fitting;
 use crate::mechanism::{Mechanism, Parameter, PlanFor, Release, RunPlan, Task};
@@ -11,13 +12,13 @@ use crate::observe::Observer;
 use crate::privacy::Curator;
 use crate::query::Workload;
 use crate::settings::Form;
-use crate::strategy::{Objective, ResidualPlan, Residuals};
+use crate::strategy::{Objective, ResidualPlan};
 
 /// `ResidualPlanner` (Xiao, He, Zhang & Kifer 2023), with exact discrete Gaussian noise (their section 4.4):
 ///
 /// 1. *Select*: noise `σ_A²` for the residual of every subset A of a clique of the workload ([`ResidualPlan`]).
 /// 2. *Measure*: all residuals at once, for the whole budget.
-/// 3. *Reconstruct*: every marginal as the sum of the residuals of its subsets ([`Residuals`]).
+/// 3. *Reconstruct*: every marginal as the sum of the residuals of its subsets ([`LeastSquares`]).
 ///
 /// As a [`Mechanism`], it fits a model to the answers that stand out from the noise.
 ///
@@ -32,7 +33,7 @@ use crate::strategy::{Objective, ResidualPlan, Residuals};
 /// # let mut curator = budget.curator(&private, NeighboringRelation::ReplaceOne, NoiseSeed::System)?;
 /// let mechanism = ResidualPlanner::default();
 /// let release = mechanism.run(&mut curator, &Task::new(&workload, &[]), &mut Silent)?;
-/// assert!(!release.has_independent_noise, "marginals follow from common residuals");
+/// assert_eq!(release.answered.expect("common residuals").residuals.len(), 6);
 /// # Ok::<(), jointly::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,22 +66,12 @@ impl AnswerWorkload for ResidualPlanner {
         let budget = curator.remaining();
         let plan = ResidualPlan::new(&domain, workload, self.objective, relation, budget)?;
         curator.begin_round(1)?;
-        let total = curator.records().map_or(0.0, |records| records as f64);
-        let mut residuals = Residuals::of_total(&domain, total);
+        let mut measured = Measured::of_records(curator.records());
         if !plan.queries().is_empty() {
-            let measured = curator.measure_residuals(plan.queries(), budget)?;
-            measured.iter().for_each(|residual| residuals.insert(residual));
+            let noisy = curator.measure_residuals(plan.queries(), budget)?;
+            noisy.iter().for_each(|residual| measured.insert(&domain, residual));
         }
-        Ok(Answers {
-            mechanism: self.name(),
-            domain,
-            cliques: workload.cliques(),
-            residuals,
-            variances: plan.variances(),
-            ledger: curator.ledger().clone(),
-            relation,
-            is_private: curator.is_private(),
-        })
+        Answers::new(self.name(), workload, curator, measured)
     }
 }
 

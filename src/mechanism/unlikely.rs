@@ -1,12 +1,9 @@
 //! Unlikely combinations that what was measured contradicts.
 
-use std::collections::BTreeMap;
-
-use crate::domain::{Clique, Combination, Domain};
+use crate::domain::{Clique, Combination};
 use crate::error::Result;
-use crate::measurement::{Measurement, Provenance};
+use crate::least_squares::EstimatedMarginal;
 use crate::mechanism::Release;
-use crate::table::Projection;
 
 /// A combination is contradicted if the records measured in one of its cells are more than this many standard deviations of
 /// their noise above 0, ...
@@ -18,17 +15,6 @@ const OF_ALL: f64 = 3.5;
 /// like the private one.
 const MOST_WRONG: f64 = 0.05;
 
-/// What was measured of the cells of a clique.
-struct Known {
-    shape: Vec<usize>,
-    /// Estimates of counts.
-    counts: Vec<f64>,
-    /// Variance of each.
-    variance: f64,
-    /// Whether the noise of each is its own.
-    is_independent: bool,
-}
-
 impl Release {
     /// Whether the measurements contradict each of some combinations: they show more records there than noise explains. Where more than one in twenty of those that were measured is contradicted,
     /// all count as contradicted. This is post-processing of released counts, and costs nothing.
@@ -39,56 +25,26 @@ impl Release {
     /// An attribute outside the domain.
     pub fn contradicted(&self, combinations: &[Combination]) -> Result<Vec<bool>> {
         let domain = self.model.domain();
-        let mut known: BTreeMap<Clique, Option<Known>> = BTreeMap::new();
-        let (mut found, mut measured) = (Vec::with_capacity(combinations.len()), 0);
-        for combination in combinations {
+        let cliques = combinations.iter().map(|combination| {
             let names: Vec<&str> = combination.iter().map(|(name, _)| &**name).collect();
-            let clique = domain.clique(&names)?;
+            Ok(domain.clique(&names)?)
+        });
+        let cliques: Vec<Clique> = cliques.collect::<Result<_>>()?;
+        let known = self.measured_of_sample().estimates(domain, &cliques)?;
+        let (mut found, mut measured) = (Vec::with_capacity(combinations.len()), 0);
+        for (combination, clique) in combinations.iter().zip(&cliques) {
             let codes = clique.iter().map(|attribute| {
                 let own = combination.iter().find(|(name, _)| name == domain.name(attribute));
                 own.map(|(_, codes)| &**codes).unwrap_or_default()
             });
             let codes: Vec<&[u32]> = codes.collect();
-            let known = known.entry(clique).or_insert_with_key(|clique| self.known(domain, clique));
-            measured += usize::from(known.is_some());
-            found.push(known.as_ref().is_some_and(|known| known.contradicts(&codes)));
+            let marginal = known.marginal(clique);
+            measured += usize::from(marginal.is_some());
+            let shape = domain.shape(clique);
+            found.push(marginal.is_some_and(|known| contradicts(&known, &shape, &codes)));
         }
         disbelieve(&mut found, measured);
         Ok(found)
-    }
-
-    /// What the measurements say together about the cells of a clique.
-    fn known(&self, domain: &Domain, clique: &Clique) -> Option<Known> {
-        let shape = domain.shape(clique);
-        let cells: usize = shape.iter().product();
-        let of = |measurement: &&Measurement| {
-            let is_whole = measurement.cell.is_none() && clique.is_subset(&measurement.clique);
-            is_whole && measurement.stddev > 0.0 && measurement.provenance == Provenance::Private
-        };
-        let (mut counts, mut precision, mut most) = (vec![0.0; cells], 0.0, 0.0);
-        for measurement in self.measurements.iter().filter(of) {
-            let own = domain.shape(&measurement.clique);
-            let mut sums = vec![0.0; cells];
-            Projection::between(&measurement.clique, &own, clique)
-                .add_into(&measurement.values, &mut sums);
-            let each = measurement.values.len() as f64 / cells as f64;
-            let variance = measurement.stddev.powi(2);
-            if self.has_independent_noise {
-                let weight = 1.0 / (each * variance);
-                counts.iter_mut().zip(sums).for_each(|(count, sum)| *count += weight * sum);
-                precision += weight;
-            } else if 1.0 / (each * each * variance) > most {
-                // Sums of counts whose noise may be the same, from the best measurement alone.
-                most = 1.0 / (each * each * variance);
-                (counts, precision) = (sums.iter().map(|sum| most * sum).collect(), most);
-            }
-        }
-        if precision == 0.0 {
-            return None;
-        }
-        counts.iter_mut().for_each(|count| *count /= precision);
-        let is_independent = self.has_independent_noise;
-        Some(Known { shape, counts, variance: 1.0 / precision, is_independent })
     }
 }
 
@@ -100,23 +56,18 @@ fn disbelieve(contradicted: &mut [bool], measured: usize) {
     }
 }
 
-impl Known {
-    /// `codes`: those of each attribute of the clique.
-    fn contradicts(&self, codes: &[&[u32]]) -> bool {
-        let mut cells = vec![0];
-        for (codes, extent) in codes.iter().zip(&self.shape) {
-            let of = |cell: usize| codes.iter().map(move |code| cell * extent + *code as usize);
-            cells = cells.into_iter().flat_map(of).collect();
-        }
-        let counts = cells.iter().filter_map(|cell| self.counts.get(*cell));
-        let (mut sum, mut largest, mut number) = (0.0, 0.0_f64, 0.0_f64);
-        for count in counts {
-            (sum, largest, number) = (sum + count, largest.max(*count), number + 1.0);
-        }
-        let of_sum = if self.is_independent { number.sqrt() } else { number };
-        let stddev = self.variance.sqrt();
-        largest > OF_A_CELL * stddev || sum > OF_ALL * of_sum * stddev
+/// `codes`: those of each attribute of the clique.
+fn contradicts(known: &EstimatedMarginal, shape: &[usize], codes: &[&[u32]]) -> bool {
+    let mut cells = vec![0];
+    for (codes, extent) in codes.iter().zip(shape) {
+        let of = |cell: usize| codes.iter().map(move |code| cell * extent + *code as usize);
+        cells = cells.into_iter().flat_map(of).collect();
     }
+    let counts = || cells.iter().filter_map(|cell| known.counts().get(*cell));
+    let (sum, largest) = (counts().sum::<f64>(), counts().copied().fold(0.0, f64::max));
+    let together: Vec<(usize, f64)> = cells.iter().map(|cell| (*cell, 1.0)).collect();
+    let of_sum = known.variance(&together).sqrt();
+    largest > OF_A_CELL * known.of_cell().sqrt() || sum > OF_ALL * of_sum
 }
 
 #[cfg(test)]

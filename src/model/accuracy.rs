@@ -7,16 +7,16 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Clique, Domain};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::least_squares::{EstimatedMarginal, Measured};
 use crate::measurement::{Measurement, Provenance};
-use crate::model::MeasuredMarginal;
 use crate::model::counts::Count;
 use crate::normal::{LAPLACE, TWO_SIDED};
 use crate::table::Factor;
 
 /// Standard deviations of its noise below which a measured count has 0 as its lower end. Among very many empty cells, some
 /// have noise of two deviations, and those look like the counts that a reader asks for.
-const EMPTY: f64 = 3.0;
+pub(crate) const EMPTY: f64 = 3.0;
 /// Factor on the measured error of a marginal; with [`POWER`], chosen on real tables.
 const MARGIN: f64 = 1.2;
 /// Power of the predicted count with which its excess variance grows.
@@ -50,7 +50,7 @@ impl Basis {
 /// A count with an interval that aims to cover 95 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CountInterval {
-    /// The estimate that it is around: for a measured count the mean of its measurements, which may be below 0, otherwise the
+    /// The estimate that it is around: for a measured count the least squares estimate, which may be below 0, otherwise the
     /// model's.
     pub estimate: f64,
     /// The lower end, at least 0.
@@ -59,24 +59,13 @@ pub struct CountInterval {
     pub upper: f64,
 }
 
-impl CountInterval {
-    /// The interval, widened to a count if that lies outside. It covers no less for it.
-    pub(super) fn with(self, count: f64) -> Self {
-        Self { lower: self.lower.min(count), upper: self.upper.max(count), ..self }
-    }
-}
-
 /// What a release knows about the accuracy of its model's counts. All of it is released or public.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Accuracy {
-    /// Marginals measured privately, whole.
-    pub measured: Vec<Measurement>,
+    /// What was measured privately.
+    pub measured: Measured,
     /// Marginals taken from public tables.
     pub public: Vec<Clique>,
-    /// Whether the noise in different cells and measurements is independent.
-    pub is_independent: bool,
-    /// Whether it has the Laplace distribution.
-    pub is_laplace: bool,
     /// Estimated errors of marginals of the released table, as L1 distances of frequencies. Empty if not measured.
     pub errors: Vec<(Clique, f64)>,
     /// Upper ends of the measured 95 % intervals of these errors, which come from the law of the noise alone. Empty if not
@@ -87,16 +76,11 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
-    /// The parts of a run's measurements that say something about whole marginals.
+    /// The parts of a run's measurements.
     pub fn of(measurements: &[Measurement]) -> Self {
-        let whole = measurements.iter().filter(|m| m.cell.is_none());
-        let (private, public): (Vec<&Measurement>, Vec<&Measurement>) =
-            whole.partition(|m| m.provenance == Provenance::Private);
-        Self {
-            measured: private.into_iter().cloned().collect(),
-            public: public.into_iter().map(|m| m.clique.clone()).collect(),
-            ..Self::default()
-        }
+        let public = measurements.iter().filter(|m| m.provenance != Provenance::Private);
+        let public = public.map(|measurement| measurement.clique.clone()).collect();
+        Self { measured: Measured::of(measurements), public, ..Self::default() }
     }
 
     /// What is known of some attributes: their positions become 0, 1, … in this order, which is ascending.
@@ -109,11 +93,8 @@ impl Accuracy {
         let errors = |all: &[(Clique, f64)]| {
             all.iter().filter_map(|(clique, error)| Some((renamed(clique)?, *error))).collect()
         };
-        let measured = self.measured.iter();
-        let measured =
-            measured.filter_map(|m| Some(Measurement { clique: renamed(&m.clique)?, ..m.clone() }));
         Self {
-            measured: measured.collect(),
+            measured: self.measured.of_attributes(kept),
             public: self.public.iter().filter_map(renamed).collect(),
             errors: errors(&self.errors),
             at_most: errors(&self.at_most),
@@ -133,76 +114,75 @@ impl Accuracy {
         domain: &Domain,
         table: &Factor,
     ) -> Result<(Basis, Option<Vec<CountInterval>>)> {
-        let bounds = self.bounds(domain, table)?;
-        let cells = (0..table.values().len()).map(|cell| bounds.of(&[(cell, 1.0)]));
-        Ok((bounds.basis, cells.collect()))
+        let cells: Vec<[usize; 1]> = (0..table.values().len()).map(|cell| [cell]).collect();
+        self.of_sums(domain, table, &cells)
     }
 
-    /// A marginal as it was measured privately; `None` unless it is part of a measured one, and the noise in all cells is
-    /// independent.
+    /// As [`of_cells`](Self::of_cells), of the number of records in several cells together.
+    ///
+    /// `sums`: the places of each sum's cells, row-major, all different.
     ///
     /// # Errors
-    /// Measurements over another domain.
-    pub fn measured_marginal(
+    /// As [`of_cells`](Self::of_cells); a place beyond the marginal.
+    pub fn of_sums<C: AsRef<[usize]>>(
+        &self,
+        domain: &Domain,
+        table: &Factor,
+        sums: &[C],
+    ) -> Result<(Basis, Option<Vec<CountInterval>>)> {
+        let bounds = match self.measured_bounds(domain, table.clique())? {
+            Some(bounds) => bounds,
+            None => self.predicted_bounds(table),
+        };
+        let cells = table.values().len();
+        let mut found = Vec::with_capacity(sums.len());
+        for sum in sums {
+            if let Some(beyond) = sum.as_ref().iter().find(|cell| **cell >= cells) {
+                let (place, found) = ("cell of a sum", beyond.to_string());
+                return Err(Error::invalid_specification(place, found, format!("below {cells}")));
+            }
+            let whole: Vec<(usize, f64)> = sum.as_ref().iter().map(|cell| (*cell, 1.0)).collect();
+            found.push(bounds.of(&whole));
+        }
+        Ok((bounds.basis, found.into_iter().collect()))
+    }
+
+    /// The bounds of the counts on a clique, if all of them follow from what was measured privately.
+    pub(super) fn measured_bounds(
         &self,
         domain: &Domain,
         clique: &Clique,
-    ) -> Result<Option<MeasuredMarginal>> {
-        let within = |part: &Clique| -> Vec<&Measurement> {
-            let held = self.measured.iter().filter(|m| m.stddev > 0.0 && part.is_subset(&m.clique));
-            held.collect()
-        };
-        if !self.is_independent || within(clique).is_empty() {
+    ) -> Result<Option<Bounds>> {
+        if !self.measured.determines(domain, clique) {
             return Ok(None);
         }
-        let mut averages = Vec::new();
-        for part in clique.subsets().into_iter().chain([Clique::default()]) {
-            if let Some((counts, variance)) = self.average(domain, &part, &within(&part))? {
-                averages.push((part, counts, variance));
-            }
-        }
-        MeasuredMarginal::new(domain, clique, averages).map(Some)
+        let solved = self.measured.estimates(domain, std::slice::from_ref(clique))?;
+        let form = |marginal| Form::Measured { marginal, z: self.deviations() };
+        let bounds = |marginal| Bounds { basis: Basis::Measured, form: form(marginal) };
+        Ok(solved.marginal(clique).map(bounds))
     }
 
-    /// What the counts on a clique rest on, and their bounds.
+    /// The bounds of counts that follow from the model or a public table.
     ///
-    /// `table`: the model's marginal on the clique, in counts.
-    pub(super) fn bounds(&self, domain: &Domain, table: &Factor) -> Result<Bounds> {
+    /// `table`: the model's marginal, in counts.
+    pub(super) fn predicted_bounds(&self, table: &Factor) -> Bounds {
         let clique = table.clique();
-        let bounds = self.bounds_measured(domain, clique)?;
-        if matches!(bounds.form, Form::Measured { .. }) {
-            return Ok(bounds);
-        }
+        let is_public = self.public.iter().any(|public| clique.is_subset(public));
+        let basis = if is_public { Basis::Public } else { Basis::Model };
         // Summing cells up cannot raise an L1 distance: the error of a larger marginal bounds it.
         let errors = self.errors.iter().filter(|(larger, _)| clique.is_subset(larger));
         let error = errors.map(|(_, error)| *error).fold(f64::INFINITY, f64::min);
         if !error.is_finite() {
-            return Ok(bounds);
+            return Bounds { basis, form: Form::Unknown };
         }
         let means: Vec<f64> = table.values().iter().map(|mean| mean.max(0.0)).collect();
         let spread = Spread::of(&means, MARGIN * error * self.total, error * self.total);
-        Ok(Bounds { estimates: means, form: Form::Predicted(spread), ..bounds })
+        Bounds { basis, form: Form::Predicted { means, spread } }
     }
 
-    /// What the counts on a clique rest on, with bounds if they were measured privately with noise that can
-    /// be added up.
-    pub(super) fn bounds_measured(&self, domain: &Domain, clique: &Clique) -> Result<Bounds> {
-        let within = |m: &&Measurement| {
-            let is_own = m.clique == *clique;
-            m.stddev > 0.0 && if self.is_independent { clique.is_subset(&m.clique) } else { is_own }
-        };
-        let held: Vec<&Measurement> = self.measured.iter().filter(within).collect();
-        if let Some(bounds) = self.of_measurements(domain, clique, &held)? {
-            return Ok(bounds);
-        }
-        let is_public = self.public.iter().any(|public| clique.is_subset(public));
-        let basis = if is_public { Basis::Public } else { Basis::Model };
-        Ok(Bounds { basis, estimates: Vec::new(), form: Form::Unknown })
-    }
-
-    /// What a mean or a quantile rests on: whether one marginal that holds all its attributes was measured.
-    pub(crate) fn rests_on(&self, clique: &Clique) -> Basis {
-        if self.measured.iter().any(|m| m.stddev > 0.0 && clique.is_subset(&m.clique)) {
+    /// What counts, means and quantiles on a clique rest on.
+    pub(crate) fn rests_on(&self, domain: &Domain, clique: &Clique) -> Basis {
+        if self.measured.determines(domain, clique) {
             Basis::Measured
         } else if self.public.iter().any(|public| clique.is_subset(public)) {
             Basis::Public
@@ -212,79 +192,49 @@ impl Accuracy {
     }
 
     /// Standard deviations of the noise that an interval reaches to each side.
-    pub(super) fn deviations(&self) -> f64 {
-        if self.is_laplace { LAPLACE } else { TWO_SIDED }
-    }
-
-    /// The average of the measurements on a clique, weighted by their precision.
-    fn of_measurements(
-        &self,
-        domain: &Domain,
-        clique: &Clique,
-        held: &[&Measurement],
-    ) -> Result<Option<Bounds>> {
-        let Some((estimates, variance)) = self.average(domain, clique, held)? else {
-            return Ok(None);
-        };
-        let z = self.deviations();
-        let (half, is_independent) = (z * variance.sqrt(), self.is_independent);
-        let form = Form::Measured { half, z, is_independent };
-        Ok(Some(Bounds { basis: Basis::Measured, estimates, form }))
-    }
-
-    /// The average of some measurements on a clique, weighted by their precision, and the variance of each of its cells;
-    /// `None` for no measurement.
-    fn average(
-        &self,
-        domain: &Domain,
-        clique: &Clique,
-        held: &[&Measurement],
-    ) -> Result<Option<(Vec<f64>, f64)>> {
-        if held.is_empty() {
-            return Ok(None);
-        }
-        let cells = |clique: &Clique| domain.cells(clique).unwrap_or(u64::MAX) as f64;
-        // With dependent noise, measurements cannot be averaged: the most precise one alone.
-        let held = if self.is_independent { held } else { &held[..1] };
-        let (mut sums, mut precision) = (vec![0.0; table_len(domain, clique)], 0.0);
-        for measurement in held {
-            let factor =
-                Factor::new(domain, measurement.clique.clone(), measurement.values.clone())?;
-            let merged = cells(&measurement.clique) / cells(clique);
-            let own = 1.0 / (measurement.stddev.powi(2) * merged);
-            let projected = factor.project(clique);
-            sums.iter_mut().zip(projected.values()).for_each(|(sum, value)| *sum += own * value);
-            precision += own;
-        }
-        sums.iter_mut().for_each(|sum| *sum /= precision);
-        Ok(Some((sums, 1.0 / precision)))
+    pub(crate) fn deviations(&self) -> f64 {
+        if self.measured.is_laplace { LAPLACE } else { TWO_SIDED }
     }
 }
 
-fn table_len(domain: &Domain, clique: &Clique) -> usize {
-    domain.shape(clique).iter().product()
+/// The interval of a number of records that was measured, at least 0.
+///
+/// `stddev`: of its noise. `z`: standard deviations to each side.
+pub(crate) fn count_interval(estimate: f64, stddev: f64, z: f64) -> CountInterval {
+    let half = z * stddev;
+    let lower = if estimate < EMPTY * stddev { 0.0 } else { (estimate - half).max(0.0) };
+    CountInterval { estimate, lower, upper: (estimate + half).max(0.0) }
 }
 
 /// Bounds on the counts of one marginal.
 pub(super) struct Bounds {
     pub(super) basis: Basis,
-    estimates: Vec<f64>,
     form: Form,
 }
 
 enum Form {
-    /// Half the width of the interval of one cell, and the standard deviations that it is.
-    Measured {
-        half: f64,
-        z: f64,
-        is_independent: bool,
-    },
-    Predicted(Spread),
+    /// The counts with the law of their noise, and the standard deviations to each side.
+    Measured { marginal: EstimatedMarginal, z: f64 },
+    /// Expected counts.
+    Predicted { means: Vec<f64>, spread: Spread },
     /// No error was measured.
     Unknown,
 }
 
 impl Bounds {
+    /// Of counts that nothing is known about.
+    pub(super) const fn unknown(basis: Basis) -> Self {
+        Self { basis, form: Form::Unknown }
+    }
+
+    /// The marginal as it was measured.
+    pub(super) fn measured(&self) -> Option<&EstimatedMarginal> {
+        match &self.form {
+            Form::Measured { marginal, .. } => Some(marginal),
+            _ => None,
+        }
+    }
+
     /// The interval of the number of records that agree, of which each of some cells has a share; `None` if no error of the
     /// marginal was measured.
     ///
@@ -303,33 +253,31 @@ impl Bounds {
 
     /// As [`of`](Self::of), with all the records of the cells but for the estimate.
     fn of_whole(&self, cells: &[(usize, f64)]) -> Option<CountInterval> {
-        let picked =
-            cells.iter().filter_map(|(cell, share)| Some((*self.estimates.get(*cell)?, share)));
-        let (picked, shares): (Vec<f64>, Vec<f64>) = picked.unzip();
-        let sum: f64 = picked.iter().sum();
-        let estimate = picked.iter().zip(shares).map(|(count, share)| count * share).sum();
-        let around = |half: f64| CountInterval {
-            estimate,
-            lower: (sum - half).max(0.0),
-            upper: (sum + half).max(0.0),
+        let counts = match &self.form {
+            Form::Unknown => return None,
+            Form::Measured { marginal, .. } => marginal.counts(),
+            Form::Predicted { means, .. } => means,
         };
-        match &self.form {
-            Form::Unknown => None,
-            Form::Measured { half, z, is_independent } => {
-                let many = picked.len() as f64;
-                let half = half * if *is_independent { many.sqrt() } else { many };
-                let found = around(half);
-                let is_empty = sum < EMPTY * half / z;
-                Some(CountInterval { lower: if is_empty { 0.0 } else { found.lower }, ..found })
+        let picked: Vec<f64> = cells.iter().map(|(cell, _)| counts[*cell]).collect();
+        let sum: f64 = picked.iter().sum();
+        let estimate = picked.iter().zip(cells).map(|(count, (_, share))| count * share).sum();
+        let found = match &self.form {
+            Form::Measured { marginal, z } => {
+                let whole: Vec<(usize, f64)> = cells.iter().map(|(cell, _)| (*cell, 1.0)).collect();
+                count_interval(sum, marginal.variance(&whole).sqrt(), *z)
             }
-            Form::Predicted(spread) => match picked[..] {
-                [mean] => {
-                    let [lower, upper] = spread.of_cell(mean);
-                    Some(CountInterval { estimate, lower, upper })
-                }
-                _ => Some(around(TWO_SIDED * spread.of_sum(&picked))),
-            },
-        }
+            Form::Predicted { spread, .. } => {
+                let [lower, upper] = if let [mean] = picked[..] {
+                    spread.of_cell(mean)
+                } else {
+                    let half = TWO_SIDED * spread.of_sum(&picked);
+                    [(sum - half).max(0.0), (sum + half).max(0.0)]
+                };
+                CountInterval { estimate: sum, lower, upper }
+            }
+            Form::Unknown => return None,
+        };
+        Some(CountInterval { estimate, ..found })
     }
 }
 

@@ -1,16 +1,17 @@
 //! Questions to a model: marginals, shares, means and quantiles, with the names of values. They cost no privacy.
 
-use std::collections::BTreeMap;
+mod known;
 
 use serde::Serialize;
 
 use crate::domain::{Bins, Clique, Domain, Kind, Notation, Schema, SchemaColumn};
 use crate::error::{Error, Result};
-use crate::model::accuracy::Bounds;
-use crate::model::binned_numbers::{MeasuredNumbers, mean, quantile};
+use crate::model::binned_numbers::{mean, quantile};
 use crate::model::left_out::LeftOut;
-use crate::model::{Accuracy, Basis, CountInterval, Evidence, MeasuredMarginal, Model};
+use crate::model::{Accuracy, Basis, CountInterval, Evidence, Model};
 use crate::table::Factor;
+
+use known::{Cell, Known, Slices};
 
 /// What to ask a model, within each group of records if there are any.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,10 +54,16 @@ pub struct AnswerRow {
     pub group: Vec<String>,
     /// The names of the values that a share is about, one for each attribute of a marginal, in the order of the question.
     pub values: Vec<String>,
-    /// Number of records that the model expects: with these values, or in the group with a number.
+    /// Number of records with these values, or in the group with a number: as measured, if it was ([`Basis::Measured`]), otherwise
+    /// what the model expects. Cut to the range of its interval: without bias, and so below 0 for some empty cells, is the
+    /// interval's estimate.
     pub count: f64,
-    /// A share of the group, a mean or a quantile; `None` where the model expects no record.
+    /// A share of the group, a mean or a quantile, from the same numbers; from the model's where the noise of what was measured is
+    /// too large for one. `None` where the model expects no record.
     pub answer: Option<f64>,
+    /// What the model says, where the numbers above were measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<FromModel>,
     /// Whether drawn records never have these values, by the schema's unlikely combinations, or by forbidden ones that fits do not
     /// know. The model knows neither, and expects such records.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -64,15 +71,22 @@ pub struct AnswerRow {
     /// What the number of records, the mean or the quantile rests on; `None` if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
-    /// An interval for the number of private records. It is around what was measured, if anything was, which need not be
-    /// the model's number. Where that lies outside, the interval is widened to it, so that it always holds
-    /// [`count`](Self::count).
+    /// An interval for the number of private records, around [`count`](Self::count).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<CountInterval>,
-    /// An interval for the mean or quantile of the private records, if all that it is a function of was measured together with
-    /// independent noise. It is widened to hold [`answer`](Self::answer). `None` for shares.
+    /// An interval for the [`answer`](Self::answer) on the private records: if all that it is a function of was measured, and
+    /// for shares of all records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer_interval: Option<AnswerInterval>,
+}
+
+/// A model's numbers beside measured ones.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct FromModel {
+    /// The number of records that the model expects.
+    pub count: f64,
+    /// Its share, mean or quantile; `None` where it expects no record.
+    pub answer: Option<f64>,
 }
 
 /// An interval that aims to cover 95 %.
@@ -85,16 +99,19 @@ pub struct AnswerInterval {
 }
 
 impl AnswerRow {
+    /// A row that rests on the model alone.
     fn new(group: Vec<String>, values: Vec<String>, count: f64, answer: Option<f64>) -> Self {
-        let (basis, interval, answer_interval) = (None, None, None);
-        Self { group, values, count, answer, is_left_out: false, basis, interval, answer_interval }
-    }
-
-    /// An answer about some cells of a marginal, of each of which a share counts.
-    fn about(self, cells: &[(usize, f64)], known: Option<&Known>) -> Self {
-        let interval = known.and_then(|known| known.bounds.of(cells));
-        let interval = interval.map(|interval| interval.with(self.count));
-        Self { basis: known.map(|known| known.bounds.basis), interval, ..self }
+        Self {
+            group,
+            values,
+            count,
+            answer,
+            model: None,
+            is_left_out: false,
+            basis: None,
+            interval: None,
+            answer_interval: None,
+        }
     }
 }
 
@@ -192,22 +209,22 @@ impl Question {
                 clique.iter().position(|own| own == attribute).map(|at| codes[at])
             };
             let of_group = |attribute| code_of(groups, &codes, attribute).map(|code| vec![code]);
-            // The cells that are known, each with the share of its records that the model is of.
-            let measured =
-                known.and_then(|known| known.cells.get(&codes)).map_or(&[][..], Vec::as_slice);
+            let known = known.map(|known| known.group(&codes));
             match self {
                 Self::Marginal(_) => {
                     for cell in cells {
                         let values = of_values.names(schema, domain, &cell.codes);
                         let count = counts[cell.place];
-                        let own = measured.iter().filter(|known| known.codes == cell.codes);
-                        let own: Vec<(usize, f64)> = own.map(|c| (c.place, c.share)).collect();
                         let row = AnswerRow::new(group.clone(), values, count, share(count, all));
+                        let row = match &known {
+                            Some(known) => row.about(known, known.with_codes(&cell.codes)),
+                            None => row,
+                        };
                         let is_left_out = rules.holds(|attribute| {
                             let own = code_of(about, &cell.codes, attribute).map(|code| vec![code]);
                             own.or_else(|| of_group(attribute))
                         });
-                        rows.push(AnswerRow { is_left_out, ..row.about(&own, known) });
+                        rows.push(AnswerRow { is_left_out, ..row });
                     }
                 }
                 Self::Share(evidence) => {
@@ -216,9 +233,11 @@ impl Question {
                         evidence.share(|attribute| place(attribute).map_or(0, |at| cell.codes[at]))
                     };
                     let count = cells.iter().map(|cell| agreeing(cell) * counts[cell.place]).sum();
-                    let own = measured.iter().map(|cell| (cell.place, agreeing(cell) * cell.share));
-                    let own: Vec<(usize, f64)> = own.filter(|(_, share)| *share > 0.0).collect();
                     let row = AnswerRow::new(group, Vec::new(), count, share(count, all));
+                    let row = match &known {
+                        Some(known) => row.about(known, &known.agreeing(agreeing)),
+                        None => row,
+                    };
                     let is_left_out = rules.holds(|attribute| {
                         let own = evidence.possible(attribute);
                         match (own, of_group(attribute)) {
@@ -226,7 +245,7 @@ impl Question {
                             (own, code) => code.or(own),
                         }
                     });
-                    rows.push(AnswerRow { is_left_out, ..row.about(&own, known) });
+                    rows.push(AnswerRow { is_left_out, ..row });
                 }
                 Self::Mean(name) | Self::Quantile(name, _) => {
                     let (bins, _) = numbers(schema, name)?;
@@ -242,7 +261,10 @@ impl Question {
                         _ => mean(bins, &own),
                     });
                     let row = AnswerRow::new(group, Vec::new(), count, answer);
-                    rows.push(self.with_interval(row, bins, measured, domain, known)?);
+                    rows.push(match &known {
+                        Some(known) => self.with_interval(row, bins, known),
+                        None => row,
+                    });
                 }
             }
         }
@@ -259,38 +281,6 @@ impl Question {
         };
         let is_of_numbers = matches!(self, Self::Mean(_) | Self::Quantile(..));
         Ok(Answer { question, is_date, time, is_of_numbers, cut_bins, rows })
-    }
-
-    /// A mean or quantile with what it rests on, and an interval if the cells were measured.
-    fn with_interval(
-        &self,
-        row: AnswerRow,
-        bins: &Bins,
-        measured: &[Cell],
-        domain: &Domain,
-        known: Option<&Known>,
-    ) -> Result<AnswerRow> {
-        let Some(known) = known else { return Ok(row) };
-        let row = AnswerRow { basis: Some(known.rests_on), ..row };
-        let Some((marginal, answer)) = known.marginal.as_ref().zip(row.answer) else {
-            return Ok(row);
-        };
-        let cells = measured.iter().filter_map(|cell| {
-            let bin = *cell.codes.first()?;
-            (bin < bins.count()).then_some((bin, cell.place, cell.share))
-        });
-        let deviations = known.deviations;
-        let measured =
-            MeasuredNumbers { bins, marginal, domain, cells: cells.collect(), deviations };
-        let ends = match self {
-            Self::Quantile(_, share) => measured.quantile_interval(*share)?,
-            _ => measured.mean_interval()?,
-        };
-        let around = |(lower, upper): (f64, f64)| AnswerInterval {
-            lower: lower.min(answer),
-            upper: upper.max(answer),
-        };
-        Ok(AnswerRow { answer_interval: ends.map(around), ..row })
     }
 
     fn in_words(&self, domain: &Domain) -> String {
@@ -340,94 +330,6 @@ impl<'c> Order<'c> {
             column.map_or_else(|| code.to_string(), |column| column.value_name(code))
         };
         self.places.iter().map(name).collect()
-    }
-}
-
-/// What is known about the cells that answers are made of.
-struct Known {
-    bounds: Bounds,
-    /// What a mean or a quantile rests on.
-    rests_on: Basis,
-    /// The cells by group, each with the share of its records that the model is of.
-    cells: BTreeMap<Vec<u32>, Vec<Cell>>,
-    /// Their marginal as it was measured, for means and quantiles.
-    marginal: Option<MeasuredMarginal>,
-    deviations: f64,
-}
-
-impl Known {
-    /// `table`: the model's marginal. `given`: what the model was conditioned on, whose attributes must have been measured too.
-    fn of(
-        accuracy: &Accuracy,
-        slices: Slices<'_>,
-        table: &Factor,
-        given: Option<&Evidence>,
-    ) -> Result<Self> {
-        let domain = slices.domain;
-        let clique = given.map_or_else(Clique::default, Evidence::attributes).union(table.clique());
-        let bounds = match given {
-            None => accuracy.bounds(domain, table)?,
-            Some(_) => accuracy.bounds_measured(domain, &clique)?,
-        };
-        let rests_on = accuracy.rests_on(&clique);
-        // Otherwise the attributes that are given may make a very large table.
-        let has_cells = given.is_none() || rests_on == Basis::Measured;
-        let cells = if has_cells { slices.of(&clique, given) } else { BTreeMap::new() };
-        let marginal = accuracy.measured_marginal(domain, &clique)?;
-        Ok(Self { bounds, rests_on, cells, marginal, deviations: accuracy.deviations() })
-    }
-}
-
-/// How the cells of a marginal are asked about: group by group.
-#[derive(Clone, Copy)]
-struct Slices<'t> {
-    domain: &'t Domain,
-    groups: &'t Clique,
-    about: &'t Clique,
-}
-
-/// A cell of a marginal.
-struct Cell {
-    /// The codes of the attributes that the question is about.
-    codes: Vec<u32>,
-    /// Its position in the marginal, row-major.
-    place: usize,
-    /// The share of its records that agree with the evidence.
-    share: f64,
-}
-
-impl Slices<'_> {
-    /// The groups' codes in order, each with its cells in a marginal, without those in which no record agrees with some evidence. A
-    /// cell whose attributes include a group's own has that group's value.
-    ///
-    /// `clique`: that of the marginal.
-    fn of(&self, clique: &Clique, given: Option<&Evidence>) -> BTreeMap<Vec<u32>, Vec<Cell>> {
-        let shape = self.domain.shape(clique);
-        let places = |part: &Clique| -> Vec<usize> {
-            part.iter().filter_map(|a| clique.iter().position(|own| own == a)).collect()
-        };
-        let (of_groups, of_about) = (places(self.groups), places(self.about));
-        let mut groups: BTreeMap<Vec<u32>, Vec<Cell>> = BTreeMap::new();
-        let mut codes = vec![0_u32; shape.len()];
-        for place in 0..shape.iter().product() {
-            let pick = |places: &[usize]| places.iter().map(|place| codes[*place]).collect();
-            let code = |attribute| clique.iter().zip(&codes).find(|(own, _)| *own == attribute);
-            let share =
-                given.map_or(1.0, |given| given.share(|a| code(a).map_or(0, |(_, code)| *code)));
-            if share > 0.0 {
-                let cell = Cell { codes: pick(&of_about), place, share };
-                groups.entry(pick(&of_groups)).or_default().push(cell);
-            }
-            // The last attribute changes fastest.
-            for (code, size) in codes.iter_mut().zip(&shape).rev() {
-                *code += 1;
-                if (*code as usize) < *size {
-                    break;
-                }
-                *code = 0;
-            }
-        }
-        groups
     }
 }
 

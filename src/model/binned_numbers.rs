@@ -4,9 +4,8 @@
 
 use serde::Serialize;
 
-use crate::domain::{Bins, Domain, Piece};
-use crate::error::Result;
-use crate::model::MeasuredMarginal;
+use crate::domain::{Bins, Piece};
+use crate::least_squares::EstimatedMarginal;
 
 /// The relative standard deviation of the size of a group from which a mean in it, or another statistic, has no interval: the
 /// noise is then too large to take it to first order. It was chosen on Adult (`docs/results/several-tables.md`).
@@ -61,7 +60,12 @@ pub(super) fn mean(bins: &Bins, counts: &[f64]) -> f64 {
 pub(super) fn quantile(bins: &Bins, counts: &[f64], share: f64) -> f64 {
     let mut left = share * counts.iter().sum::<f64>();
     let mut last = bins.edges()[0];
-    for (bin, count) in (0..).zip(counts).filter(|(_, count)| **count > 0.0) {
+    for (bin, count) in (0..).zip(counts) {
+        if *count <= 0.0 {
+            // Measured counts can be below 0: the records so far are then fewer.
+            left -= count;
+            continue;
+        }
         let mut parts = parts(bins, bin);
         parts.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let weight: f64 = parts.iter().map(|(_, _, weight)| weight).sum();
@@ -89,8 +93,7 @@ fn within(bins: &Bins, low: f64, high: f64, share: f64) -> f64 {
 /// Cells of a measured marginal whose records have numbers.
 pub(super) struct MeasuredNumbers<'m> {
     pub(super) bins: &'m Bins,
-    pub(super) marginal: &'m MeasuredMarginal,
-    pub(super) domain: &'m Domain,
+    pub(super) marginal: &'m EstimatedMarginal,
     /// The bin of each cell's records, the cell, and the share of its records that count.
     pub(super) cells: Vec<(u32, usize, f64)>,
     /// Standard deviations to each side.
@@ -102,56 +105,70 @@ pub(super) type Ends = (f64, f64);
 
 impl MeasuredNumbers<'_> {
     /// The variance of a sum of the cells' counts, each with a weight.
-    fn variance(&self, weight: impl Fn(&(u32, usize, f64)) -> f64) -> Result<f64> {
-        let mut weights = vec![0.0; self.marginal.counts().values().len()];
-        self.cells.iter().for_each(|cell| weights[cell.1] = weight(cell));
-        self.marginal.variance(self.domain, weights)
+    fn variance(&self, weight: impl Fn(&(u32, usize, f64)) -> f64) -> f64 {
+        let cells: Vec<(usize, f64)> =
+            self.cells.iter().map(|cell| (cell.1, weight(cell))).collect();
+        self.marginal.variance(&cells)
     }
 
     fn sum(&self, weight: impl Fn(&(u32, usize, f64)) -> f64) -> f64 {
-        let counts = self.marginal.counts().values();
+        let counts = self.marginal.counts();
         self.cells.iter().map(|cell| weight(cell) * counts[cell.1]).sum()
+    }
+
+    /// The counts of the bins, as measured.
+    pub(super) fn of_bins(&self) -> Vec<f64> {
+        let mut counts = vec![0.0; self.bins.count() as usize];
+        let measured = self.marginal.counts();
+        self.cells.iter().for_each(|(bin, cell, share)| {
+            counts[*bin as usize] += share * measured[*cell];
+        });
+        counts
+    }
+
+    /// Whether the number of records is known well enough for a mean over them.
+    pub(super) fn is_precise(&self) -> bool {
+        let records = self.sum(|(.., share)| *share);
+        records > 0.0 && self.variance(|(.., share)| *share).sqrt() < LOOSE * records
     }
 
     /// An interval for the mean, to first order in the noise: that of `Σ s m y / Σ s y` over cells with counts y, mean numbers m
     /// and shares s. `None` if too few records have numbers for it.
-    pub(super) fn mean_interval(&self) -> Result<Option<Ends>> {
-        let records = self.sum(|(.., share)| *share);
-        let looseness = self.variance(|(.., share)| *share)?.sqrt() / records;
-        if !(records > 0.0 && looseness < LOOSE) {
-            return Ok(None);
+    pub(super) fn mean_interval(&self) -> Option<Ends> {
+        if !self.is_precise() {
+            return None;
         }
+        let records = self.sum(|(.., share)| *share);
         let number = |bin: u32| bin_mean(self.bins, bin);
         let mean = self.sum(|(bin, _, share)| share * number(*bin)) / records;
-        let variance = self.variance(|(bin, _, share)| share * (number(*bin) - mean) / records)?;
+        let variance = self.variance(|(bin, _, share)| share * (number(*bin) - mean) / records);
         let half = self.deviations * variance.sqrt();
         let numbers = || self.cells.iter().map(|(bin, ..)| number(*bin));
         let (least, most) =
             (numbers().fold(f64::INFINITY, f64::min), numbers().fold(f64::NEG_INFINITY, f64::max));
-        Ok(Some(((mean - half).clamp(least, most), (mean + half).clamp(least, most))))
+        Some(((mean - half).clamp(least, most), (mean + half).clamp(least, most)))
     }
 
     /// An interval for a quantile (Woodruff 1952): the bins at whose end the number of records so far may be that share of all. It
     /// reaches from the start of the first to the end of the last one, so that it holds wherever numbers lie inside bins.
-    pub(super) fn quantile_interval(&self, share: f64) -> Result<Option<Ends>> {
+    pub(super) fn quantile_interval(&self, share: f64) -> Option<Ends> {
         // Above 0: more than the share have numbers up to the bin's end.
-        let excess = |bin: u32| -> Result<(f64, f64)> {
+        let excess = |bin: u32| -> (f64, f64) {
             let weight = |(own, _, part): &(u32, usize, f64)| {
                 part * (f64::from(u8::from(*own <= bin)) - share)
             };
-            Ok((self.sum(weight), self.deviations * self.variance(weight)?.sqrt()))
+            (self.sum(weight), self.deviations * self.variance(weight).sqrt())
         };
         let mut bins: Vec<u32> = self.cells.iter().map(|(bin, ..)| *bin).collect();
         bins.sort_unstable();
         bins.dedup();
-        let excesses: Vec<(f64, f64)> =
-            bins.iter().map(|bin| excess(*bin)).collect::<Result<_>>()?;
+        let excesses: Vec<(f64, f64)> = bins.iter().map(|bin| excess(*bin)).collect();
         let last = bins.len().saturating_sub(1);
         let first = excesses.iter().position(|(found, half)| found + half >= 0.0).unwrap_or(last);
         let end = excesses.iter().rposition(|(found, half)| found - half < 0.0);
         let end = end.map_or(0, |below| below + 1).clamp(first, last);
-        let Some((first, end)) = bins.get(first).zip(bins.get(end)) else { return Ok(None) };
-        Ok(Some((self.ends_of(*first).0, self.ends_of(*end).1)))
+        let (first, end) = bins.get(first).zip(bins.get(end))?;
+        Some((self.ends_of(*first).0, self.ends_of(*end).1))
     }
 
     /// The smallest and the largest number of a bin that count.

@@ -18,8 +18,10 @@ use crate::query::Workload;
 
 /// What a file's first member says.
 const FORMAT: &str = "jointly-model";
-/// Version of the files that are written, and the only one that is read. Files of earlier versions have no digest.
-const VERSION: u32 = 6;
+/// Version of the files that are written. Those of version 6 say less about what was measured; earlier ones have no digest.
+const VERSION: u32 = 7;
+/// The first version that is read.
+const OLDEST: u32 = 6;
 /// The most records of a table of this program, and so the largest total.
 const MOST_RECORDS: f64 = u32::MAX as f64;
 
@@ -388,8 +390,8 @@ impl ModelFile {
             return Err(wrong(format!("format '{format}'"), FORMAT));
         }
         let version: u32 = parse(take("version")?, place, "version")?;
-        if version != VERSION {
-            let expected = "version 6, the only one with a digest: write the model again";
+        if !(OLDEST..=VERSION).contains(&version) {
+            let expected = "version 6 or 7, those with a digest";
             return Err(wrong(format!("version {version}"), expected));
         }
         let stated: String = parse(take(DIGEST)?, place, DIGEST)?;

@@ -106,11 +106,6 @@ impl fmt::Display for Notice {
             Self::Replicate { number, of } => {
                 write!(f, "replicate {number} of {of}, from the released table, at no privacy cost")
             }
-            Self::ReplicatesCoverTooLittle { mechanism } => write!(
-                f,
-                "the noise of {mechanism} is dependent between cells, so that intervals and p values come from the \
-                 replicates alone, and cover less often than they say at small budgets"
-            ),
             Self::OutputsMissing { spent } => {
                 write!(f, "rho = {spent} was spent; not all output files were written")
             }

@@ -9,10 +9,8 @@ use super::{COLORS, Content};
 use crate::data::PublicData;
 use crate::domain::{Clique, Kind, Schema, SchemaColumn, date_of};
 use crate::error::Result;
-use crate::measurement::Measurement;
 use crate::model::Spread;
 use crate::survey::Weight;
-use crate::table::Factor;
 
 const WIDTH: f64 = 150.0;
 const HEIGHT: f64 = 56.0;
@@ -188,30 +186,22 @@ fn public_counts(table: &PublicData, clique: &Clique, weight: Option<&Weight>) -
     Ok((0..values).map(sum).collect())
 }
 
-/// The most precise measurement of an attribute: the one with the least noise after summing out other attributes.
+/// An attribute as everything that was measured says.
 fn measured(
     content: &Content<'_>,
     clique: &Clique,
     values: usize,
     merge: usize,
 ) -> Result<Option<Bars>> {
-    let Some(measurements) = content.release.measured_of_model() else { return Ok(None) };
+    let Some(known) = content.release.measured() else { return Ok(None) };
     let domain = content.release.model.domain();
-    let noisy = measurements.iter();
-    let noisy = noisy.filter(|m| m.stddev > 0.0 && m.cell.is_none());
-    let summed = |m: &&Measurement| {
-        let cells = |c| domain.cells(c).unwrap_or(u64::MAX) as f64;
-        m.stddev * (cells(&m.clique) / cells(clique)).sqrt()
-    };
-    let best = noisy
-        .filter(|m| clique.is_subset(&m.clique))
-        .min_by(|a, b| summed(a).total_cmp(&summed(b)));
-    let Some(best) = best else { return Ok(None) };
+    let solved = known.estimates(domain, std::slice::from_ref(clique))?;
+    let Some(found) = solved.marginal(clique) else { return Ok(None) };
     let total = content.release.model.total();
-    let factor = Factor::new(domain, best.clique.clone(), best.values.clone())?;
+    let together: Vec<(usize, f64)> = (0..merge.clamp(1, values)).map(|own| (own, 1.0)).collect();
     Ok(Some(Bars {
-        shares: merged(&factor.project(clique).values()[..values], total, merge),
-        stddev: summed(&best) * (merge as f64).sqrt() / total,
+        shares: merged(&found.counts()[..values], total, merge),
+        stddev: found.variance(&together).sqrt() / total,
     }))
 }
 

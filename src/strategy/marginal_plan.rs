@@ -7,11 +7,10 @@ use ndarray::{Array1, Array2};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::linalg::solve_positive_definite;
-use crate::privacy::{MarginalSensitivity, NeighboringRelation, NoisyMarginal, Rho};
+use crate::privacy::{MarginalSensitivity, NeighboringRelation, Rho};
 use crate::query::{WeightedClique, Workload};
+use crate::strategy::ResidualVariances;
 use crate::strategy::variances::{needed, parts, share};
-use crate::strategy::{ResidualVariances, Residuals};
-use crate::table::Projection;
 
 /// Most marginals to choose among; the work of the solves is cubic in their number.
 const MOST_CANDIDATES: usize = 2048;
@@ -93,31 +92,6 @@ impl MarginalPlan {
             (part.clone(), precision.recip())
         });
         ResidualVariances::new(&self.domain, by_clique.collect())
-    }
-
-    /// The least squares estimate from noisy marginals, residual by residual: the mean of the observations from every
-    /// marginal, weighted by precision.
-    ///
-    /// `marginals`: as measured, including the empty clique. `records`: their number, if it is public.
-    pub fn estimate(&self, marginals: &[NoisyMarginal], records: Option<u64>) -> Residuals {
-        let mut residuals =
-            Residuals::of_total(&self.domain, records.map_or(0.0, |records| records as f64));
-        for part in &self.needed {
-            let mut sum = vec![0.0; self.domain.shape(part).iter().product()];
-            let mut precision = 0.0;
-            for marginal in marginals.iter().filter(|m| part.is_subset(&m.clique)) {
-                let beyond = cells_beyond(&self.domain, &marginal.clique, part);
-                let weight = 1.0 / (marginal.variance.to_f64() * beyond);
-                let values: Vec<f64> =
-                    marginal.values.iter().map(|value| weight * *value as f64).collect();
-                let shape = self.domain.shape(&marginal.clique);
-                Projection::between(&marginal.clique, &shape, part).add_into(&values, &mut sum);
-                precision += weight;
-            }
-            sum.iter_mut().for_each(|x| *x /= precision);
-            residuals.insert_table(part.clone(), sum);
-        }
-        residuals
     }
 }
 

@@ -18,15 +18,13 @@
 //!
 //! (Xiao, He, Zhang & Kifer 2023, Theorem 4.7). [`ResidualPlan`] chooses the `σ_A²` themselves: no other Gaussian noise
 //! on linear queries is better. [`MarginalPlan`] is HDMM's: it measures whole marginals and derives residuals from
-//! them. Both end with [`ResidualVariances`] and, after measuring, with [`Residuals`]. Derivations:
+//! them. Both end with [`ResidualVariances`]; what was measured is solved by [`crate::least_squares`]. Derivations:
 //! `docs/theory/strategies.md`.
 
 mod marginal_plan;
 mod residual_plan;
-mod residuals;
 mod variances;
 
 pub use marginal_plan::MarginalPlan;
 pub use residual_plan::{Objective, ResidualPlan};
-pub use residuals::Residuals;
 pub use variances::ResidualVariances;

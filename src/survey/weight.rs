@@ -2,6 +2,7 @@
 
 use crate::domain::{Clique, Domain, Kind, Schema};
 use crate::error::{Error, Result};
+use crate::least_squares::{Measured, MeasuredResidual};
 use crate::measurement::Measurement;
 use crate::model::bin_mean;
 
@@ -29,12 +30,21 @@ impl Weight {
     /// The noise of a weighted count is a sum over the bins, so its standard deviation is `σ ‖m‖₂`, where that in different cells
     /// is independent.
     pub fn weighted(&self, domain: &Domain, measurement: &Measurement) -> Option<Measurement> {
-        let (own, bins) = (Clique::new([self.attribute]), self.means.len());
+        let own = Clique::new([self.attribute]);
         let Measurement { clique, cell, values, stddev, provenance } = measurement;
         let rest = clique.difference(&own);
         if cell.is_some() || rest.len() == clique.len() || rest.is_empty() {
             return None;
         }
+        let norm = self.means.iter().map(|mean| mean * mean).sum::<f64>().sqrt();
+        let (stddev, provenance) = (norm * stddev, provenance.clone());
+        let values = self.summed(domain, clique, values);
+        Some(Measurement { clique: rest, cell: None, values, stddev, provenance })
+    }
+
+    /// A table summed over the bins, each with its mean weight. `clique`: with the weight's attribute.
+    fn summed(&self, domain: &Domain, clique: &Clique, values: &[f64]) -> Vec<f64> {
+        let bins = self.means.len();
         let after = clique.iter().filter(|at| *at > self.attribute);
         let stride: usize = after.map(|at| domain.cardinality(at)).product();
         let mut weighted = Vec::with_capacity(values.len() / bins);
@@ -45,9 +55,42 @@ impl Weight {
             };
             weighted.extend((0..stride).map(terms));
         }
-        let norm = self.means.iter().map(|mean| mean * mean).sum::<f64>().sqrt();
-        let (values, stddev, provenance) = (weighted, norm * stddev, provenance.clone());
-        Some(Measurement { clique: rest, cell: None, values, stddev, provenance })
+        weighted
+    }
+
+    /// What was measured of the sample as measured of the population ([`weighted`](Self::weighted)).
+    ///
+    /// A weighted residual is `R^w_s = w̄ R_s + Σ_b (m_b − m̄) R_{s∪w}(·, b)`, with w̄ the mean of the means m of the bins b: its parts
+    /// have independent noise.
+    pub fn measured(&self, domain: &Domain, sample: &Measured) -> Measured {
+        let own = Clique::new([self.attribute]);
+        let marginals = sample.marginals.iter().filter_map(|m| self.weighted(domain, m));
+        let bins = self.means.len() as f64;
+        let mean = self.means.iter().sum::<f64>() / bins;
+        let spread: f64 = self.means.iter().map(|own| (own - mean).powi(2)).sum();
+        let residual = |(clique, crossed): (&Clique, &MeasuredResidual)| {
+            let rest = clique.difference(&own);
+            if rest.len() == clique.len() {
+                return None;
+            }
+            let (alone, variance) = match (sample.records, sample.residuals.get(&rest)) {
+                (_, Some(found)) => (found.values.clone(), found.stddev.powi(2)),
+                (Some(records), None) if rest.is_empty() => (vec![records], 0.0),
+                _ => return None,
+            };
+            // A residual is centered, so that it does not matter whether the weights are.
+            let mut values = self.summed(domain, clique, &crossed.values);
+            values.iter_mut().zip(alone).for_each(|(sum, own)| *sum += mean * own);
+            let variance = mean * mean * variance + spread * crossed.stddev.powi(2);
+            Some((rest, MeasuredResidual { values, stddev: variance.sqrt() }))
+        };
+        Measured {
+            records: None,
+            marginals: marginals.collect(),
+            residuals: sample.residuals.iter().filter_map(residual).collect(),
+            cells: Vec::new(),
+            is_laplace: sample.is_laplace,
+        }
     }
 
     /// The weight of a schema whose attribute `name` counts it in bins ([`Schema::with_weight`]).

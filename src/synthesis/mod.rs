@@ -133,7 +133,6 @@ impl Job {
         job.check_linked()?;
         job.check_population()?;
         job.check_replicates()?;
-        job.warn_of_replicates(observer);
         let Synthesized { tables: Tables { schema, workload, public, .. }, rows, earlier, .. } =
             done;
         let from = ReplicateSource { rows, schema, workload, public, earlier: earlier.as_ref() };
@@ -224,7 +223,6 @@ impl ResolvedJob<'_> {
             let (ledger, spent) = (path.to_owned(), file.ledger.spent());
             observer.event(&Event::Notice(Notice::LedgerReplaced { ledger, spent }));
         }
-        self.warn_of_replicates(observer);
         if let Some(budget) = self.budget {
             warn_of_budget(budget, private.records(), observer);
         }

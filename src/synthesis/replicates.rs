@@ -111,14 +111,6 @@ impl ResolvedJob<'_> {
         }
     }
 
-    /// Warns where replicates say less than their number suggests.
-    pub(super) fn warn_of_replicates(&self, observer: &mut dyn Observer) {
-        if self.entry.answers() && self.replicates() > 0 {
-            let mechanism = self.entry.name;
-            observer.event(&Event::Notice(Notice::ReplicatesCoverTooLittle { mechanism }));
-        }
-    }
-
     /// Draws the replicates and writes each as soon as it is drawn.
     pub(super) fn write_replicates(
         &self,

@@ -20,7 +20,7 @@ const ENGINE: [&str; 10] = [
 ];
 
 /// Modules of the library, in the same way. All of them may name the engine's.
-const ORDER: [&str; 28] = [
+const ORDER: [&str; 29] = [
     "error",
     "observe",
     "linalg",
@@ -32,6 +32,7 @@ const ORDER: [&str; 28] = [
     "settings",
     "compression",
     "strategy",
+    "least_squares",
     "model",
     "estimation",
     "survey",

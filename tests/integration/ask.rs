@@ -53,11 +53,16 @@ fn a_model_answers_as_its_own_marginals_do() {
     let men: f64 = rows[3..].iter().map(|row| number(&row["answer"])).sum();
     assert!((number(&whole["answers"][1]["rows"][0]["answer"]) - men).abs() < 1e-9);
     assert!((men - 2.0 / 3.0).abs() < 0.1);
-    // Given is by another way: the expected records, and the same shares.
+    // Given is by another way: the expected records, and the same counts, those of the model and measured ones.
     let given = json(&bench, &format!("{ask} --marginal region --given sex=m"));
+    let of_model = |row: &Value| number(&row.get("model").unwrap_or(row)["count"]);
+    let expected: f64 = rows[3..].iter().map(of_model).sum();
     let records = number(&given["records"]);
-    assert!((records / number(&whole["records"]) - men).abs() < 1e-9);
+    assert!((records - expected).abs() < 1e-6 * records);
+    let is_measured = rows[3]["basis"] == "measured";
     for (given, row) in given["answers"][0]["rows"].as_array().unwrap().iter().zip(&rows[3..]) {
+        assert!((of_model(given) - of_model(row)).abs() < 1e-6 * records);
+        assert_eq!(given.get("model").is_some(), is_measured, "{given}");
         assert!((number(&given["count"]) - number(&row["count"])).abs() < 1e-6 * records);
     }
     let by = json(&bench, &format!("{ask} --marginal region --by sex"));
@@ -75,7 +80,7 @@ fn answers_are_printed_as_text_and_csv() {
     let header = "question,sex,values,records,answer,basis,lower,upper,answer_lower,answer_upper\n";
     assert!(table.starts_with(header), "{table}");
     assert_eq!(table.lines().count(), 1 + 2 * 5);
-    // What a count rests on, and its interval; shares have none of their own.
+    // What a count rests on, and its interval.
     let last: Vec<&str> = table.lines().last().unwrap().rsplit(',').skip(2).take(3).collect();
     assert!(["measured", "model"].contains(&last[2]), "{table}");
     assert!(last[1].is_empty() == (last[2] == "model"), "no error was measured: {table}");
@@ -105,7 +110,8 @@ fn questions_may_cut_bins() {
     // The records that are given, by another way, and with the bins that are cut.
     let other = json(&bench, whole);
     let share = &other["answers"][0];
-    assert!((number(&share["rows"][0]["count"]) - number(&found["records"])).abs() < 1e-6);
+    let of_model = &share["rows"][0]["model"]["count"];
+    assert!((number(of_model) - number(&found["records"])).abs() < 1e-6);
     assert_eq!(share["cut_bins"], found["cut_bins"]);
     let interval = &share["rows"][0]["interval"];
     // At least none, and at most all records of 18 to 64.
@@ -211,7 +217,7 @@ fn counts_have_intervals_from_measurements_and_from_measured_errors() {
 fn answers_lie_in_their_own_intervals() {
     // At a small budget a fit of many noisy marginals lies outside the interval of some of them.
     let bench = bench();
-    let (mut measured, mut widened) = (0, 0);
+    let (mut measured, mut outside) = (0, 0);
     for seed in 0..6 {
         bench.succeed(&format!(
             "synth --private people.csv --schema people.json --mechanism aim --rounds 12 --workload all-3-way \
@@ -230,12 +236,16 @@ fn answers_lie_in_their_own_intervals() {
                     [&row["count"], &interval["lower"], &interval["upper"]].map(number);
                 assert!((lower..=upper).contains(&count), "{row}");
                 assert!(lower >= 0.0, "{row}");
+                if let Some(share) = row.get("answer_interval") {
+                    let ends = number(&share["lower"])..=number(&share["upper"]);
+                    assert!(ends.contains(&number(&row["answer"])), "{row}");
+                }
                 measured += usize::from(row["basis"] == "measured");
-                // At an end of its interval: it was widened to the answer.
-                let is_end = [lower, upper].iter().any(|end| end.to_bits() == count.to_bits());
-                widened += usize::from(row["basis"] == "measured" && is_end);
+                // What the model says is another number.
+                let of_model = row.get("model").map(|model| number(&model["count"]));
+                outside += usize::from(of_model.is_some_and(|x| !(lower..=upper).contains(&x)));
             }
         }
     }
-    assert!(measured > 50 && widened > 0, "{measured} measured, {widened} widened");
+    assert!(measured > 50 && outside > 0, "{measured} measured, {outside} outside");
 }

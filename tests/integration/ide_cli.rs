@@ -99,7 +99,7 @@ fn a_model_with_groups_is_kept_and_gives_more_records() {
     bench.succeed(&format!("{SYNTH} {flags} --level-shares 1,3 --report r.html"));
     assert!(bench.read("r.html").contains("1,3"));
     let model: Value = serde_json::from_str(&bench.read("m.json")).unwrap();
-    assert_eq!((&model["version"], &model["private"]), (&6.into(), &false.into()));
+    assert_eq!((&model["version"], &model["private"]), (&7.into(), &false.into()));
     assert_eq!(model["groups"]["attributes"], serde_json::json!(["c", "d"]));
     assert_eq!(model["groups"]["groups"].as_array().unwrap().len(), 8);
     bench.succeed("sample --model m.json --rows 4000 --out more.csv --seed 1");

@@ -116,22 +116,31 @@ fn replicates_that_cannot_be_are_refused_before_anything_is_spent() {
 }
 
 #[test]
-fn replicates_of_dependent_noise_come_with_a_warning() {
+fn statistics_of_any_mechanism_have_intervals_without_replicates() {
     let bench = bench();
-    let synth = SYNTH.replace("mst", "residual-planner");
-    let told = stderr(&bench.run(&format!("{synth} --tables 3 --model m.json --out t.csv")));
-    assert!(
-        told.contains("warning: the noise of residual-planner is dependent between cells"),
-        "{told}"
-    );
-    let combine = "combine --model m.json --synthetic t.csv --tables 3 --share sex=m";
-    let told = stderr(&bench.run(combine));
-    assert!(
-        told.contains("warning: the noise of this release is dependent between cells"),
-        "{told}"
-    );
-    // Independent noise has intervals of its own.
-    let told = stderr(&bench.run(&format!("{SYNTH} --tables 3 --model m.json --out t.csv")));
-    assert!(!told.contains("is dependent between cells"), "{told}");
-    assert!(!stderr(&bench.run(combine)).contains("is dependent between cells"));
+    for mechanism in ["residual-planner", "hdmm", "mst"] {
+        bench.succeed(&format!(
+            "{} --model {mechanism}.json --out {mechanism}.csv",
+            SYNTH.replace("mst", mechanism)
+        ));
+        let found = bench.succeed(&format!(
+            "combine --model {mechanism}.json --synthetic {mechanism}.csv --share sex=m --json"
+        ));
+        let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+        let share = &found["statistics"][0]["numbers"][0];
+        assert_eq!(share["support"], "measured", "{mechanism}");
+        assert_eq!(share["combined"]["method"], "measurements", "{mechanism}");
+        // The same number and interval as ask has.
+        let asked = bench.succeed(&format!("ask --model {mechanism}.json --share sex=m --json"));
+        let asked: serde_json::Value = serde_json::from_str(&asked).unwrap();
+        let row = &asked["answers"][0]["rows"][0];
+        let number = |value: &serde_json::Value| value.as_f64().unwrap();
+        for (one, other) in [
+            (&row["answer"], &share["combined"]["estimate"]),
+            (&row["answer_interval"]["lower"], &share["combined"]["lower"]),
+            (&row["answer_interval"]["upper"], &share["combined"]["upper"]),
+        ] {
+            assert!((number(one) - number(other)).abs() < 1e-9, "{mechanism}: {row} {share}");
+        }
+    }
 }

@@ -4,6 +4,7 @@
 
 use jointly::data::{Dataset, Projectable};
 use jointly::domain::{Clique, Domain};
+use jointly::least_squares::Measured;
 use jointly::mechanism::{AnswerWorkload, Answers, Hdmm, Mechanism, ResidualPlanner};
 use jointly::privacy::{Curator, NeighboringRelation, NoiseMechanism, NoiseSeed, Rho};
 use jointly::query::{WeightedClique, Workload};
@@ -273,10 +274,12 @@ fn the_closed_form_is_the_dense_least_squares_solution() {
         noisy.push(jointly::privacy::NoisyMarginal { clique: clique.clone(), values, variance });
     }
     let records = solved(&normal, &right_side);
-    let residuals = plan.estimate(&noisy, None);
+    let marginals = noisy.into_iter().map(Into::into).collect();
+    let measured = Measured { marginals, ..Measured::default() };
+    let estimates = measured.estimates(domain, &workload.cliques()).unwrap();
     for clique in workload.cliques() {
         let dense = matrix(domain, &clique).dot(&records);
-        for (a, b) in dense.iter().zip(residuals.marginal(&clique).unwrap()) {
+        for (a, b) in dense.iter().zip(estimates.marginal(&clique).unwrap().counts()) {
             assert!((a - b).abs() < 1e-4, "{clique}: {a} {b}");
         }
     }

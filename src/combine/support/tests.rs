@@ -31,9 +31,9 @@ fn a_statistic_is_supported_where_one_measured_marginal_holds_it() {
         ..measured(&[0, 2], 6)
     };
     let known = [measured(&[0, 1], 9), measured(&[2], 2), public];
-    let accuracy = Accuracy { is_independent: true, total: 4.0, ..Accuracy::of(&known) };
+    let accuracy = Accuracy { total: 4.0, ..Accuracy::of(&known) };
     let support = |statistic: crate::Result<Statistic>| {
-        statistic.unwrap().design(&schema, &table).unwrap().support(&accuracy)
+        statistic.unwrap().design(&schema, &table).unwrap().support(&schema.domain(), &accuracy)
     };
     assert_eq!(support(Statistic::mean("a", &schema)), Support::Measured);
     assert_eq!(support(Statistic::difference("a: b=x vs b=y", &schema)), Support::Measured);
@@ -50,7 +50,6 @@ fn an_unsupported_statistic_has_no_interval_but_its_bound() {
     let table = Dataset::from_rows(schema.domain(), &rows).unwrap();
     let replicates = vec![table.clone(); 4];
     let accuracy = Accuracy {
-        is_independent: true,
         total: 60.0,
         at_most: vec![(Clique::new([0, 1, 2]), 0.1)],
         ..Accuracy::of(&[measured(&[0], 3)])

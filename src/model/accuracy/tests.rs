@@ -3,6 +3,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 
 use super::*;
+use crate::measurement::Provenance;
 
 fn domain() -> Domain {
     Domain::new([("a", 2), ("b", 3), ("c", 4)]).unwrap()
@@ -24,17 +25,20 @@ fn near(found: f64, expected: f64) {
     );
 }
 
+/// The bounds of a marginal, measured or predicted.
+fn bounds_of(known: &Accuracy, table: &Factor) -> Bounds {
+    let measured = known.measured_bounds(&domain(), table.clique()).unwrap();
+    measured.unwrap_or_else(|| known.predicted_bounds(table))
+}
+
 #[test]
-fn measured_counts_are_the_precise_average_of_their_measurements() {
-    let known = Accuracy {
-        measured: vec![
-            measurement(&[0], vec![40.0, 60.0], 3.0),
-            measurement(&[0, 1], vec![10.0, 12.0, 14.0, 20.0, 21.0, 22.0], 2.0),
-        ],
-        is_independent: true,
-        ..Accuracy::default()
-    };
-    let bounds = known.bounds(&domain(), &table(&[0], vec![39.0, 61.0])).unwrap();
+fn measured_counts_are_the_least_squares_estimates() {
+    let known = Accuracy::of(&[
+        measurement(&[0], vec![40.0, 60.0], 3.0),
+        measurement(&[0, 1], vec![10.0, 12.0, 14.0, 20.0, 21.0, 22.0], 2.0),
+    ]);
+    let one = table(&[0], vec![39.0, 61.0]);
+    let bounds = bounds_of(&known, &one);
     assert_eq!(bounds.basis, Basis::Measured);
     // Variances 9 and 3 · 4 = 12: weights 4/7 and 3/7.
     let found = bounds.of(&[(0, 1.0)]).unwrap();
@@ -43,17 +47,17 @@ fn measured_counts_are_the_precise_average_of_their_measurements() {
     // Two cells of independent noise.
     let both = bounds.of(&[(0, 1.0), (1, 1.0)]).unwrap();
     near(both.upper - both.estimate, TWO_SIDED * (72.0_f64 / 7.0).sqrt());
-    // With dependent noise only the marginal itself counts, and sums may err together.
-    let known = Accuracy { is_independent: false, is_laplace: true, ..known };
-    let found = known
-        .bounds(&domain(), &table(&[0], vec![39.0, 61.0]))
-        .unwrap()
-        .of(&[(0, 1.0), (1, 1.0)])
-        .unwrap();
-    near(found.estimate, 100.0);
-    near(found.upper - found.estimate, 2.0 * LAPLACE * 3.0);
-    let other = known.bounds(&domain(), &table(&[1], vec![30.0, 33.0, 37.0])).unwrap();
-    assert_eq!(other.basis, Basis::Model);
+    // If the number of records is public, all cells together have no error, and a cell of two half of its own.
+    let measured = Measured { records: Some(99.0), is_laplace: true, ..known.measured };
+    let known = Accuracy { measured, ..Accuracy::default() };
+    let bounds = bounds_of(&known, &one);
+    let both = bounds.of(&[(0, 1.0), (1, 1.0)]).unwrap();
+    near(both.estimate, 99.0);
+    near(both.upper - both.lower, 0.0);
+    let found = bounds.of(&[(0, 1.0)]).unwrap();
+    near(found.upper - found.estimate, LAPLACE * (18.0_f64 / 7.0).sqrt());
+    // What was measured cell by cell says nothing of a whole marginal.
+    assert_eq!(bounds_of(&known, &table(&[2], vec![25.0; 4])).basis, Basis::Model);
 }
 
 #[test]
@@ -61,36 +65,36 @@ fn intervals_of_measured_counts_cover_as_they_say() {
     let mut rng = ChaCha20Rng::seed_from_u64(11);
     let truth: Vec<f64> = (0..24).map(|cell| 20.0 + 13.0 * f64::from(cell)).collect();
     let exact = table(&[0, 1, 2], truth);
-    let (mut covered, mut count) = (0.0, 0.0);
-    for _ in 0..2000 {
-        let measured =
-            [(&[0, 1, 2][..], 4.0), (&[0, 1], 9.0), (&[1], 5.0)].map(|(clique, stddev)| {
-                let clique = Clique::new(clique.iter().copied());
-                let noisy = exact.project(&clique);
-                let values = noisy
-                    .values()
-                    .iter()
-                    .map(|x| x + stddev * rng.sample::<f64, _>(StandardNormal));
-                measurement(clique.attributes(), values.collect(), stddev)
-            });
-        let known =
-            Accuracy { measured: measured.into(), is_independent: true, ..Accuracy::default() };
-        for asked in [vec![1], vec![0, 1], vec![0, 1, 2]] {
-            let target = exact.project(&Clique::new(asked));
-            let bounds = known.bounds(&domain(), &target).unwrap();
-            for (cell, x) in target.values().iter().enumerate() {
-                let found = bounds.of(&[(cell, 1.0)]).unwrap();
-                covered += f64::from(u8::from((found.lower..=found.upper).contains(x)));
+    for records in [None, Some(exact.total())] {
+        let (mut covered, mut count) = (0.0, 0.0);
+        for _ in 0..2000 {
+            let measured =
+                [(&[0, 1, 2][..], 4.0), (&[0, 1], 9.0), (&[1], 5.0)].map(|(clique, stddev)| {
+                    let clique = Clique::new(clique.iter().copied());
+                    let noisy = exact.project(&clique);
+                    let mut noise = || stddev * rng.sample::<f64, _>(StandardNormal);
+                    let values = noisy.values().iter().map(|x| x + noise());
+                    measurement(clique.attributes(), values.collect(), stddev)
+                });
+            let measured = Measured { records, ..Measured::of(&measured) };
+            let known = Accuracy { measured, ..Accuracy::default() };
+            for asked in [vec![1], vec![0, 1], vec![0, 1, 2]] {
+                let target = exact.project(&Clique::new(asked));
+                let bounds = bounds_of(&known, &target);
+                for (cell, x) in target.values().iter().enumerate() {
+                    let found = bounds.of(&[(cell, 1.0)]).unwrap();
+                    covered += f64::from(u8::from((found.lower..=found.upper).contains(x)));
+                    count += 1.0;
+                }
+                let (pair, sum) = ([(0, 1.0), (2, 1.0)], target.values()[0] + target.values()[2]);
+                let found = bounds.of(&pair).unwrap();
+                covered += f64::from(u8::from((found.lower..=found.upper).contains(&sum)));
                 count += 1.0;
             }
-            let (pair, sum) = ([(0, 1.0), (2, 1.0)], target.values()[0] + target.values()[2]);
-            let found = bounds.of(&pair).unwrap();
-            covered += f64::from(u8::from((found.lower..=found.upper).contains(&sum)));
-            count += 1.0;
         }
+        let coverage: f64 = covered / count;
+        assert!((coverage - 0.95).abs() < 0.005, "{coverage}");
     }
-    let coverage: f64 = covered / count;
-    assert!((coverage - 0.95).abs() < 0.005, "{coverage}");
 }
 
 #[test]
@@ -103,9 +107,9 @@ fn predicted_counts_spread_as_the_measured_error_says() {
         ..Accuracy::default()
     };
     let target = table(&[0, 1], means.clone());
-    let wide = known(0.3).bounds(&domain(), &target).unwrap();
+    let wide = bounds_of(&known(0.3), &target);
     assert_eq!(wide.basis, Basis::Public);
-    let Form::Predicted(Spread::Wider { psi, .. }) = &wide.form else {
+    let Form::Predicted { spread: Spread::Wider { psi, .. }, .. } = &wide.form else {
         panic!("wider than Poisson")
     };
     let error: f64 =
@@ -117,8 +121,10 @@ fn predicted_counts_spread_as_the_measured_error_says() {
     // No sum errs by more than half the L1 error.
     let all = wide.of(&[0, 1, 2, 3, 4, 5].map(|cell| (cell, 1.0))).unwrap();
     assert!((all.upper - all.lower) / 2.0 <= TWO_SIDED * 150.0 + 1e-9, "{all:?}");
-    let narrow = known(0.01).bounds(&domain(), &target).unwrap();
-    let Form::Predicted(Spread::Narrower { factor, .. }) = &narrow.form else { panic!("narrower") };
+    let narrow = bounds_of(&known(0.01), &target);
+    let Form::Predicted { spread: Spread::Narrower { factor, .. }, .. } = &narrow.form else {
+        panic!("narrower")
+    };
     assert!(*factor > 0.0 && *factor < 0.3, "{factor}");
     let found = narrow.of(&[(0, 1.0)]).unwrap();
     near(found.upper - found.lower, 2.0 * TWO_SIDED * factor * 20.0);
@@ -133,7 +139,7 @@ fn a_part_of_a_marginal_errs_by_no_more_than_the_whole_and_others_are_unknown() 
     };
     let of = |clique: &[usize], cells: usize| {
         let values = vec![100.0 / cells as f64; cells];
-        known.bounds(&domain(), &table(clique, values)).unwrap().of(&[(0, 1.0)])
+        bounds_of(&known, &table(clique, values)).of(&[(0, 1.0)])
     };
     let (own, part) = (of(&[0, 2], 8).unwrap(), of(&[0], 2).unwrap());
     assert!(own.upper > own.estimate && part.upper > part.estimate);

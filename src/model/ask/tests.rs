@@ -115,7 +115,7 @@ fn means_by_their_own_column_are_those_of_its_bins() {
 fn accuracy() -> Accuracy {
     let values = vec![500.0, 0.0, 250.0, 125.0, 0.0, 375.0, 0.0, 0.0];
     let measured = crate::measurement::Measurement::new(Clique::new([0, 1]), values, 2.0);
-    Accuracy { is_independent: true, ..Accuracy::of(&[measured]) }
+    Accuracy::of(&[measured])
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn answers_say_what_they_rest_on() {
     near(Some(found.upper), 9.0);
     // One attribute alone was measured.
     let measured = crate::measurement::Measurement::new(Clique::new([1]), vec![9.0; 4], 2.0);
-    let known = Accuracy { is_independent: true, ..Accuracy::of(&[measured]) };
+    let known = Accuracy::of(&[measured]);
     let row = ask(&known, "sex=f", mean());
     assert_eq!((row.basis, row.answer_interval), (Some(Basis::Model), None));
     assert!(ask(&known, "", mean()).answer_interval.is_some());

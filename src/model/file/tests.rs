@@ -100,8 +100,8 @@ fn a_support_comes_back_to_the_last_bit_and_a_wrong_one_is_refused_with_a_reason
         Err(Error::Common(crate::CommonError::TooLarge { .. }))
     ));
     for (from, to, expected) in [
-        ("\"version\":6", "\"version\":7", "version 7"),
-        ("\"version\":6", "\"version\":5", "version 5, expected version 6"),
+        ("\"version\":7", "\"version\":8", "version 8"),
+        ("\"version\":7", "\"version\":5", "version 5, expected version 6"),
         ("\"support\":", "\"factors\":[],\"support\":", "exactly one"),
         ("\"total\":77.5", "\"total\":0", "total"),
         ("\"attribute\":\"a\"", "\"attribute\":\"z\"", "columns z"),
@@ -160,8 +160,8 @@ fn a_stranger_s_file_is_refused_with_a_reason() {
     let read = |text: &str| ModelFile::from_json(text, "m", ModelLimits::default());
     assert!(read(&text).is_ok());
     let changes = [
-        ("\"version\":6", "\"version\":1", "version 1, expected version 6"),
-        ("\"version\":6", "\"version\":7", "version 7"),
+        ("\"version\":7", "\"version\":1", "version 1, expected version 6"),
+        ("\"version\":7", "\"version\":8", "version 8"),
         ("jointly-model", "other", "format 'other'"),
         ("\"total\":77.5", "\"total\":-1", "total"),
         ("\"total\":77.5", "\"total\":1e999", ""),
@@ -266,22 +266,24 @@ fn a_file_alone_gives_the_distribution_with_its_forbidden_combinations() {
 /// What a file says of measurements comes back, and nothing that does not fit the schema does.
 #[test]
 fn accuracy_comes_back_and_a_wrong_one_is_refused_with_a_reason() {
-    use crate::measurement::{Measurement, Provenance};
+    use crate::least_squares::{Measured, MeasuredResidual};
+    use crate::measurement::Measurement;
     use crate::model::Accuracy;
-    let measured = Measurement {
-        clique: Clique::new([0]),
-        cell: None,
-        values: vec![40.5, -2.25],
-        stddev: 3.5,
-        provenance: Provenance::Private,
-    };
+    let (a, ab) = (Clique::new([0]), Clique::new([0, 1]));
+    let whole = |clique: &Clique, values| Measurement::new(clique.clone(), values, 3.5);
+    let cell = Measurement { cell: Some(3), ..whole(&ab, vec![9.5]) };
+    let residual = MeasuredResidual { values: vec![1.75, -1.75], stddev: 2.5 };
     let known = Accuracy {
-        measured: vec![measured],
+        measured: Measured {
+            records: Some(80.0),
+            marginals: vec![whole(&a, vec![40.5, -2.25])],
+            residuals: [(a, residual)].into(),
+            cells: vec![cell],
+            is_laplace: false,
+        },
         public: vec![Clique::new([1])],
-        is_independent: true,
-        is_laplace: false,
-        errors: vec![(Clique::new([0, 1]), 0.125)],
-        at_most: vec![(Clique::new([0, 1]), 0.25)],
+        errors: vec![(ab.clone(), 0.125)],
+        at_most: vec![(ab, 0.25)],
         total: 77.0,
     };
     let folder = tempfile::tempdir().expect("a folder");
@@ -291,6 +293,14 @@ fn accuracy_comes_back_and_a_wrong_one_is_refused_with_a_reason() {
     let limits = ModelLimits::default();
     let back = ModelFile::from_json(&text, "m", limits).expect("read");
     assert_eq!(back.accuracy, Some(known));
+    // In files of version 6, noise that is not independent has no known law.
+    let older = text.replacen("\"version\":7", "\"version\":6", 1);
+    for (independent, marginals) in [(true, 1), (false, 0)] {
+        let independent = format!("\"independent\":{independent},\"laplace\"");
+        let older = resealed(&older.replacen("\"laplace\"", &independent, 1));
+        let back = ModelFile::from_json(&older, "m", limits).expect("read").accuracy;
+        assert_eq!(back.expect("it has one").measured.marginals.len(), marginals);
+    }
     // A file may have none.
     support().write(&path).expect("written");
     let without = fs::read_to_string(&path).expect("read");
@@ -298,8 +308,12 @@ fn accuracy_comes_back_and_a_wrong_one_is_refused_with_a_reason() {
     for (from, to, expected) in [
         ("[40.5,-2.25]", "[40.5]", "one for each cell"),
         ("\"stddev\":3.5", "\"stddev\":-1", "out of range"),
-        ("\"total\":77.0,\"independent\"", "\"total\":0.0,\"independent\"", "above 0"),
-        ("\"total\":77.0,\"independent\"", "\"total\":1e15,\"independent\"", "above 0"),
+        ("\"total\":77.0", "\"total\":0.0", "above 0"),
+        ("\"total\":77.0", "\"total\":1e15", "above 0"),
+        ("\"records\":80.0", "\"records\":-1", "at least 0"),
+        ("[1.75,-1.75]", "[1.75]", "one for each cell"),
+        ("\"stddev\":2.5", "\"stddev\":0", "above 0"),
+        ("\"cell\":3", "\"cell\":6", "below its number of cells"),
         ("\"l1\":0.125", "\"l1\":-0.125", "out of range"),
         ("\"public\":[[\"b\"]]", "\"public\":[[\"z\"]]", "'z'"),
         ("\"laplace\":false", "\"laplace\":2", "accuracy"),
