@@ -21,7 +21,8 @@ class AnswerRow:
     ``basis``: what it rests on, ``"measured"``, ``"public"`` or ``"model"``; ``None`` if that is not known. ``interval``: aims to
     hold the number of private records in 95 % of the cases, if there is one. ``answer_interval``: the same for the answer, if all
     that it is a function of was measured, and for shares of all records. ``model``: the number and the answer of the
-    model, where the others were measured.
+    model, where the others were measured. ``stddev``, ``answer_stddev``: of the noise in the measured number and answer.
+    ``grade``: ``"A"`` to ``"F"``, by the noise beside the number.
     """
 
     group: tuple[str, ...]
@@ -32,6 +33,9 @@ class AnswerRow:
     interval: tuple[float, float] | None = None
     answer_interval: tuple[float, float] | None = None
     model: tuple[float, float | None] | None = None
+    stddev: float | None = None
+    answer_stddev: float | None = None
+    grade: str | None = None
 
 
 @dataclass(frozen=True)
@@ -184,10 +188,12 @@ class Model:
         quantile: Mapping[str, float] | None = None,
         by: Sequence[str] = (),
         given: str | None = None,
+        together: bool = False,
     ) -> list[Answer]:
         """Asks as ``jointly ask`` does: shares, means and quantiles, with the names of values and intervals.
 
         ``by``: within each combination of values of these attributes. ``given``: of the records that agree with this.
+        ``together``: wider intervals of measured numbers, which all hold at once in 95 % of releases.
 
         >>> import jointly_dp as jd
         >>> model = jd.fit({"sex": 2, "age": 2}, [jd.Measurement(["age", "sex"], [[1, 2], [3, 4]])]).model
@@ -200,7 +206,7 @@ class Model:
         questions += [{"mean": name} for name in mean]
         questions += [{"quantile": [name, 0.5]} for name in median]
         questions += [{"quantile": [name, at]} for name, at in (quantile or {}).items()]
-        found = json.loads(self._native.ask(json.dumps(questions), list(by), given))
+        found = json.loads(self._native.ask(json.dumps(questions), list(by), given, together))
         return [
             Answer(
                 one["question"],
@@ -215,6 +221,9 @@ class Model:
                         _ends(row.get("interval")),
                         _ends(row.get("answer_interval")),
                         (row["model"]["count"], row["model"]["answer"]) if "model" in row else None,
+                        row.get("interval", {}).get("stddev"),
+                        row.get("answer_interval", {}).get("stddev"),
+                        row.get("grade"),
                     )
                     for row in one["rows"]
                 ),

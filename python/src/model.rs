@@ -286,13 +286,14 @@ impl Model {
     }
 
     /// Answers questions, JSON to JSON.
-    #[pyo3(signature = (questions, by, given=None))]
+    #[pyo3(signature = (questions, by, given=None, together=false))]
     fn ask(
         &self,
         py: Python<'_>,
         questions: &str,
         by: Vec<String>,
         given: Option<String>,
+        together: bool,
     ) -> PyResult<String> {
         let asked: Vec<QuestionArgs> = serde_json::from_str(questions)
             .map_err(|error| crate::errors::wrong(py, "questions", error))?;
@@ -311,7 +312,11 @@ impl Model {
             });
             let questions = questions.collect::<jointly::Result<Vec<_>>>()?;
             let (model, schema) = (&asked_of.model, &asked_of.schema);
-            model.ask_with(schema, &by, &questions, file.accuracy.as_ref(), given.as_ref())
+            let (accuracy, given) = (file.accuracy.as_ref(), given.as_ref());
+            match accuracy.filter(|_| together) {
+                Some(known) => model.ask_together(schema, &by, &questions, known, given),
+                None => model.ask_with(schema, &by, &questions, accuracy, given),
+            }
         });
         json(py, &answers?)
     }

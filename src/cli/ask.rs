@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use jointly::domain::Schema;
 use jointly::model::{
-    Answer, AnswerRow, Basis, CountInterval, Evidence, ModelFile, ModelLimits, Question,
+    Answer, AnswerRow, Basis, CountInterval, Evidence, Grade, ModelFile, ModelLimits, Question,
 };
 use jointly::report::format::number;
 use serde_json::json;
@@ -28,7 +28,10 @@ pub(super) fn run(args: &AskModelArgs, console: Console) -> Outcome {
     };
     let (model, schema) = (&asked.model, &asked.schema);
     let questions = args.questions.parse(schema)?;
-    let answers = model.ask_with(schema, &args.by, &questions, accuracy, given.as_ref())?;
+    let answers = match accuracy.filter(|_| args.together) {
+        Some(known) => model.ask_together(schema, &args.by, &questions, known, given.as_ref())?,
+        None => model.ask_with(schema, &args.by, &questions, accuracy, given.as_ref())?,
+    };
     let cut_bins = given.as_ref().map_or_else(Vec::new, Evidence::cut_bins);
     if args.json {
         let mut all = json!({
@@ -44,7 +47,8 @@ pub(super) fn run(args: &AskModelArgs, console: Console) -> Outcome {
     if args.csv {
         return console::result(&table(&args.by, &answers)?);
     }
-    let whole = Whole { total: model.total(), is_population: file.weight.is_some(), cut_bins };
+    let (total, is_population) = (model.total(), file.weight.is_some());
+    let whole = Whole { total, is_population, is_together: args.together, cut_bins };
     console::result(&text(&whole, &args.by, &answers))
 }
 
@@ -53,6 +57,8 @@ struct Whole {
     total: f64,
     /// Whether the model is of the population that a weighted sample stands for.
     is_population: bool,
+    /// Whether measured intervals hold all at once.
+    is_together: bool,
     /// Bins that --given cuts.
     cut_bins: Vec<String>,
 }
@@ -81,10 +87,21 @@ impl QuestionArgs {
     }
 }
 
-/// The columns behind the question and the groups: of the number of records with what it rests on and its interval, and of the
-/// mean or quantile with its own.
-const COLUMNS: [&str; 8] =
-    ["values", "records", "answer", "basis", "lower", "upper", "answer_lower", "answer_upper"];
+/// The columns behind the question and the groups: the number of records and the answer, what they rest on, their intervals, the
+/// standard deviations of their noise, and the grade.
+const COLUMNS: [&str; 11] = [
+    "values",
+    "records",
+    "answer",
+    "basis",
+    "lower",
+    "upper",
+    "answer_lower",
+    "answer_upper",
+    "stddev",
+    "answer_stddev",
+    "grade",
+];
 
 /// The answers as CSV: a line each, with the values that they are about in one cell.
 fn table(by: &[String], answers: &[Answer]) -> Outcome<String> {
@@ -102,7 +119,12 @@ fn table(by: &[String], answers: &[Answer]) -> Outcome<String> {
             let own = row.answer_interval.map(|own| [own.lower, own.upper]);
             let own = own.map_or_else(Default::default, |own| own.map(|end| shown(end, answer)));
             let basis = [row.basis.map_or("", Basis::name).to_owned()];
+            let noise =
+                [row.interval.and_then(|i| i.stddev), row.answer_interval.and_then(|i| i.stddev)];
+            let noise = noise.map(|x| x.map_or_else(String::new, |x| x.to_string()));
+            let grade = [row.grade.map_or("", Grade::letter).to_owned()];
             let line = cells.chain(rest).chain(basis).chain(ends).chain(own);
+            let line = line.chain(noise).chain(grade);
             writer.write_record(line).map_err(unwritten)?;
         }
     }
@@ -146,6 +168,9 @@ fn text(whole: &Whole, by: &[String], answers: &[Answer]) -> String {
     };
     let mut text = format!("{of_all}: {}\n", short(whole.total));
     _ = write!(text, "{}", cut("--given", &whole.cut_bins));
+    if whole.is_together {
+        text.push_str("Intervals of measured numbers all hold at once in 95 % of releases.\n");
+    }
     for answer in answers {
         let by = if by.is_empty() { String::new() } else { format!(", by {}", by.join(", ")) };
         _ = writeln!(text, "\n{}{by}:", answer.question);
@@ -191,7 +216,8 @@ fn known(row: &AnswerRow, answer: &Answer) -> String {
         return match row.interval {
             Some(i) => {
                 let (lower, upper) = (short(i.lower), short(i.upper));
-                format!(", {}: {lower} to {upper}{ends}", basis.name())
+                let grade = row.grade.map_or_else(String::new, |g| format!("; {}", g.letter()));
+                format!(", {}: {lower} to {upper}{ends}{grade}", basis.name())
             }
             None => format!(", {}", basis.name()),
         };

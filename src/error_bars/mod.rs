@@ -28,7 +28,7 @@ use crate::query::{WeightedClique, Workload, batches};
 use shrink::{PublicFacts, shrunk};
 
 /// The probability that an interval covers: 95 %.
-pub const CONFIDENCE: f64 = 0.95;
+pub const CONFIDENCE: f64 = crate::normal::CONFIDENCE;
 
 /// The most marginals that are shrunk; the errors of more are only reported as measured.
 const MOST_SHRUNK: usize = 50_000;

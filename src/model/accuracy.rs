@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::least_squares::{EstimatedMarginal, Measured};
 use crate::measurement::{Measurement, Provenance};
 use crate::model::counts::Count;
-use crate::normal::{LAPLACE, TWO_SIDED};
+use crate::normal::{CONFIDENCE, LAPLACE, TWO_SIDED, deviations};
 use crate::table::Factor;
 
 /// Standard deviations of its noise below which a measured count has 0 as its lower end. Among very many empty cells, some
@@ -53,6 +53,9 @@ pub struct CountInterval {
     /// The estimate that it is around: for a measured count the least squares estimate, which may be below 0, otherwise the
     /// model's.
     pub estimate: f64,
+    /// The standard deviation of the noise in a measured estimate; `None` for one by the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stddev: Option<f64>,
     /// The lower end, at least 0.
     pub lower: f64,
     /// The upper end, at least 0.
@@ -73,9 +76,19 @@ pub struct Accuracy {
     pub at_most: Vec<(Clique, f64)>,
     /// N, the number of private records, public or released, that errors are shares of.
     pub total: f64,
+    /// How many intervals of measured numbers are to hold together in 95 % of releases ([`together`](Self::together)); 0 and 1: each for
+    /// itself.
+    pub at_once: usize,
 }
 
 impl Accuracy {
+    /// The same with wider intervals of measured numbers, of which this many hold all at once in 95 % of releases
+    /// (Bonferroni). Intervals by the model stay as they are.
+    #[must_use]
+    pub fn together(&self, intervals: usize) -> Self {
+        Self { at_once: intervals, ..self.clone() }
+    }
+
     /// The parts of a run's measurements.
     pub fn of(measurements: &[Measurement]) -> Self {
         let public = measurements.iter().filter(|m| m.provenance != Provenance::Private);
@@ -193,7 +206,11 @@ impl Accuracy {
 
     /// Standard deviations of the noise that an interval reaches to each side.
     pub(crate) fn deviations(&self) -> f64 {
-        if self.measured.is_laplace { LAPLACE } else { TWO_SIDED }
+        match (self.at_once, self.measured.is_laplace) {
+            (0 | 1, false) => TWO_SIDED,
+            (0 | 1, true) => LAPLACE,
+            (many, is_laplace) => deviations((1.0 - CONFIDENCE) / many as f64, is_laplace),
+        }
     }
 }
 
@@ -203,7 +220,8 @@ impl Accuracy {
 pub(crate) fn count_interval(estimate: f64, stddev: f64, z: f64) -> CountInterval {
     let half = z * stddev;
     let lower = if estimate < EMPTY * stddev { 0.0 } else { (estimate - half).max(0.0) };
-    CountInterval { estimate, lower, upper: (estimate + half).max(0.0) }
+    let (upper, stddev) = ((estimate + half).max(0.0), Some(stddev));
+    CountInterval { estimate, stddev, lower, upper }
 }
 
 /// Bounds on the counts of one marginal.
@@ -273,7 +291,7 @@ impl Bounds {
                     let half = TWO_SIDED * spread.of_sum(&picked);
                     [(sum - half).max(0.0), (sum + half).max(0.0)]
                 };
-                CountInterval { estimate: sum, lower, upper }
+                CountInterval { estimate: sum, stddev: None, lower, upper }
             }
             Form::Unknown => return None,
         };

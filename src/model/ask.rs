@@ -78,6 +78,50 @@ pub struct AnswerRow {
     /// for shares of all records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer_interval: Option<AnswerInterval>,
+    /// Of a measured number of records, or of its share of the group where that has an interval; `None` for means and
+    /// quantiles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grade: Option<Grade>,
+}
+
+/// How large the noise of a measured number is beside it: the letters that Statistics Canada gives to coefficients of variation. The
+/// sampling error of the private table comes on top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Grade {
+    /// Excellent: below 5 %.
+    A,
+    /// Very good: below 10 %.
+    B,
+    /// Good: below 15 %.
+    C,
+    /// Acceptable: below 25 %.
+    D,
+    /// To be used with caution: below 35 %.
+    E,
+    /// Too unreliable to be published.
+    F,
+}
+
+impl Grade {
+    /// The grade of an estimate. `stddev`: that of its noise.
+    pub fn of(estimate: f64, stddev: f64) -> Self {
+        let limits =
+            [(Self::A, 0.05), (Self::B, 0.1), (Self::C, 0.15), (Self::D, 0.25), (Self::E, 0.35)];
+        let found = limits.into_iter().find(|(_, limit)| stddev < limit * estimate);
+        found.map_or(Self::F, |(grade, _)| grade)
+    }
+
+    /// Its letter.
+    pub const fn letter(self) -> &'static str {
+        match self {
+            Self::A => "A",
+            Self::B => "B",
+            Self::C => "C",
+            Self::D => "D",
+            Self::E => "E",
+            Self::F => "F",
+        }
+    }
 }
 
 /// A model's numbers beside measured ones.
@@ -92,6 +136,9 @@ pub struct FromModel {
 /// An interval that aims to cover 95 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct AnswerInterval {
+    /// The standard deviation of the noise in a measured share or mean, to first order; `None` for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stddev: Option<f64>,
     /// The lower end.
     pub lower: f64,
     /// The upper end.
@@ -111,11 +158,31 @@ impl AnswerRow {
             basis: None,
             interval: None,
             answer_interval: None,
+            grade: None,
         }
     }
 }
 
 impl Model {
+    /// As [`ask_with`](Self::ask_with), with wider intervals of measured numbers, all of which hold at once in 95 % of releases
+    /// ([`Accuracy::together`]).
+    ///
+    /// # Errors
+    /// As [`ask_with`](Self::ask_with).
+    pub fn ask_together(
+        &self,
+        schema: &Schema,
+        by: &[String],
+        questions: &[Question],
+        accuracy: &Accuracy,
+        given: Option<&Evidence>,
+    ) -> Result<Vec<Answer>> {
+        let ask = |accuracy| self.ask_with(schema, by, questions, Some(accuracy), given);
+        let is_of_all = by.is_empty() && given.is_none() && accuracy.measured.records.is_some();
+        let intervals = measured_intervals(&ask(accuracy)?, is_of_all);
+        ask(&accuracy.together(intervals))
+    }
+
     /// Answers questions within each combination of values of the attributes `by`, all from one walk over the model.
     ///
     /// Inside a bin, values are as they are drawn: by the bin's pieces, or uniform ([`Bins::pieces_of`]).
@@ -165,6 +232,19 @@ impl Model {
             })
             .collect()
     }
+}
+
+/// The number of intervals of measured numbers. `is_of_all`: shares are those of a known number of records, and have the interval of
+/// that number.
+fn measured_intervals(answers: &[Answer], is_of_all: bool) -> usize {
+    let of_row = |row: &AnswerRow| match (row.basis, row.interval.is_some()) {
+        (Some(Basis::Measured), true) if is_of_all => 1,
+        (Some(Basis::Measured), has_count) => {
+            usize::from(has_count) + usize::from(row.answer_interval.is_some())
+        }
+        _ => 0,
+    };
+    answers.iter().flat_map(|answer| &answer.rows).map(of_row).sum()
 }
 
 impl Question {

@@ -132,17 +132,28 @@ impl MeasuredNumbers<'_> {
         records > 0.0 && self.variance(|(.., share)| *share).sqrt() < LOOSE * records
     }
 
+    fn mean(&self) -> f64 {
+        let records = self.sum(|(.., share)| *share);
+        self.sum(|(bin, _, share)| share * bin_mean(self.bins, *bin)) / records
+    }
+
+    /// The standard deviation of the noise in the mean, to first order.
+    pub(super) fn mean_stddev(&self) -> f64 {
+        let (records, mean) = (self.sum(|(.., share)| *share), self.mean());
+        let weight = |(bin, _, share): &(u32, usize, f64)| {
+            share * (bin_mean(self.bins, *bin) - mean) / records
+        };
+        self.variance(weight).sqrt()
+    }
+
     /// An interval for the mean, to first order in the noise: that of `Σ s m y / Σ s y` over cells with counts y, mean numbers m
     /// and shares s. `None` if too few records have numbers for it.
     pub(super) fn mean_interval(&self) -> Option<Ends> {
         if !self.is_precise() {
             return None;
         }
-        let records = self.sum(|(.., share)| *share);
         let number = |bin: u32| bin_mean(self.bins, bin);
-        let mean = self.sum(|(bin, _, share)| share * number(*bin)) / records;
-        let variance = self.variance(|(bin, _, share)| share * (number(*bin) - mean) / records);
-        let half = self.deviations * variance.sqrt();
+        let (mean, half) = (self.mean(), self.deviations * self.mean_stddev());
         let numbers = || self.cells.iter().map(|(bin, ..)| number(*bin));
         let (least, most) =
             (numbers().fold(f64::INFINITY, f64::min), numbers().fold(f64::NEG_INFINITY, f64::max));

@@ -25,7 +25,7 @@ mod weighted_support;
 
 pub(crate) use accuracy::EMPTY;
 pub use accuracy::{Accuracy, Basis, CountInterval};
-pub use ask::{Answer, AnswerInterval, AnswerRow, FromModel, Question};
+pub use ask::{Answer, AnswerInterval, AnswerRow, FromModel, Grade, Question};
 pub use binned_numbers::LOOSE;
 pub(crate) use binned_numbers::{Spread, bin_mean};
 pub use blocks::Blocks;

@@ -171,6 +171,6 @@ impl StoredAccuracy {
             errors.push((clique, error.l1));
         }
         let public = public.collect::<jointly_pgm::Result<_>>()?;
-        Ok(Accuracy { measured, public, errors, at_most, total: self.total })
+        Ok(Accuracy { measured, public, errors, at_most, total: self.total, at_once: 1 })
     }
 }

@@ -77,11 +77,11 @@ fn answers_are_printed_as_text_and_csv() {
     let text = bench.succeed("ask --model model.json --mean age --quantile age=0.9 --by sex");
     assert!(text.contains("mean of age, by sex:") && text.contains("f (female)"), "{text}");
     let table = bench.succeed("ask --model model.json --marginal age --by sex --csv");
-    let header = "question,sex,values,records,answer,basis,lower,upper,answer_lower,answer_upper\n";
+    let header = "question,sex,values,records,answer,basis,lower,upper,answer_lower,answer_upper,stddev,answer_stddev,grade\n";
     assert!(table.starts_with(header), "{table}");
     assert_eq!(table.lines().count(), 1 + 2 * 5);
     // What a count rests on, and its interval.
-    let last: Vec<&str> = table.lines().last().unwrap().rsplit(',').skip(2).take(3).collect();
+    let last: Vec<&str> = table.lines().last().unwrap().rsplit(',').skip(5).take(3).collect();
     assert!(["measured", "model"].contains(&last[2]), "{table}");
     assert!(last[1].is_empty() == (last[2] == "model"), "no error was measured: {table}");
     assert!(table.contains("share of each age,m (male),65 to 98,"), "{table}");

@@ -98,6 +98,42 @@ fn intervals_of_measured_counts_cover_as_they_say() {
 }
 
 #[test]
+fn intervals_hold_together_where_that_was_asked() {
+    let mut rng = ChaCha20Rng::seed_from_u64(12);
+    let (draws, truth) = (2000, vec![400.0; 24]);
+    for is_laplace in [false, true] {
+        let (mut each, mut all) = (0.0, [0.0; 2]);
+        for _ in 0..draws {
+            let mut noise = || -> f64 {
+                if is_laplace {
+                    let tail: f64 = rng.random_range(1e-12..1.0);
+                    tail.ln() * if rng.random() { 3.0 } else { -3.0 }
+                } else {
+                    3.0 * rng.sample::<f64, _>(StandardNormal)
+                }
+            };
+            let values = truth.iter().map(|x| x + noise()).collect();
+            let stddev = if is_laplace { 3.0 * 2.0_f64.sqrt() } else { 3.0 };
+            let measured = Measured::of(&[measurement(&[0, 1, 2], values, stddev)]);
+            let measured = Measured { is_laplace, ..measured };
+            let known = Accuracy { measured, ..Accuracy::default() };
+            let target = table(&[0, 1, 2], truth.clone());
+            for (known, all) in [known.together(24), known].iter().zip(&mut all) {
+                let (_, found) = known.of_cells(&domain(), &target).unwrap();
+                let misses =
+                    found.unwrap().iter().filter(|i| i.lower > 400.0 || i.upper < 400.0).count();
+                *all += f64::from(u8::from(misses == 0)) / f64::from(draws);
+                each += if known.at_once == 0 { misses as f64 } else { 0.0 };
+            }
+        }
+        // Of 24 with independent noise, Bonferroni's are as wide as they must be, to 0.1 %.
+        assert!((all[0] - 0.95).abs() < 0.015, "{all:?}");
+        assert!(all[1] < 0.4, "{all:?}");
+        assert!((each / (24.0 * f64::from(draws)) - 0.05).abs() < 0.005, "{each}");
+    }
+}
+
+#[test]
 fn predicted_counts_spread_as_the_measured_error_says() {
     let means = vec![400.0, 300.0, 200.0, 80.0, 15.0, 5.0];
     let known = |error: f64| Accuracy {

@@ -6,7 +6,7 @@ use crate::domain::{Bins, Clique, Domain};
 use crate::error::Result;
 use crate::least_squares::{CellSum, EstimatedMarginal, LeastSquares};
 use crate::model::accuracy::{Bounds, count_interval};
-use crate::model::ask::{AnswerInterval, AnswerRow, FromModel, Question};
+use crate::model::ask::{AnswerInterval, AnswerRow, FromModel, Grade, Question};
 use crate::model::binned_numbers::{LOOSE, MeasuredNumbers, mean, quantile};
 use crate::model::{Accuracy, Basis, CountInterval, Evidence};
 use crate::table::Factor;
@@ -213,6 +213,7 @@ impl AnswerRow {
             let interval = single.or_else(|| known.bounds.of(cells));
             let share_of_all =
                 interval.zip(known.all_records).map(|(interval, all)| AnswerInterval {
+                    stddev: interval.stddev.map(|stddev| stddev / all),
                     lower: interval.lower / all,
                     upper: (interval.upper / all).min(1.0),
                 });
@@ -235,8 +236,11 @@ impl AnswerRow {
         };
         // The records that surely agree, and those that may.
         let [least, most] = [true, false].map(|only| all.share_of(marginal, &whole(only), known));
-        let answer_interval =
-            (!all.is_cut).then_some(AnswerInterval { lower: least.lower, upper: most.upper });
+        let answer_interval = (!all.is_cut).then_some(AnswerInterval {
+            stddev: most.stddev,
+            lower: least.lower,
+            upper: most.upper,
+        });
         let row = Self { answer_interval, ..row };
         row.measured(interval.estimate / all.records)
     }
@@ -247,7 +251,9 @@ impl AnswerRow {
         let count = self.interval.map_or(self.count, |i| i.estimate.clamp(i.lower, i.upper));
         let ends = self.answer_interval.map_or((0.0, 1.0), |i| (i.lower, i.upper));
         let answer = Some(share.clamp(ends.0, ends.1));
-        Self { count, answer, model, ..self }
+        let grade_of_count = self.interval.and_then(|i| Some(Grade::of(i.estimate, i.stddev?)));
+        let grade_of_share = self.answer_interval.and_then(|i| Some(Grade::of(share, i.stddev?)));
+        Self { count, answer, model, grade: grade_of_share.or(grade_of_count), ..self }
     }
 }
 
@@ -278,7 +284,8 @@ impl Question {
             }
             _ => (mean(bins, &own), measured.mean_interval()),
         };
-        let answer_interval = ends.map(|(lower, upper)| AnswerInterval { lower, upper });
+        let stddev = matches!(self, Self::Mean(_)).then(|| measured.mean_stddev());
+        let answer_interval = ends.map(|(lower, upper)| AnswerInterval { stddev, lower, upper });
         let model = Some(FromModel { count: row.count, answer: row.answer });
         let answer = ends.map_or(answer, |(lower, upper)| answer.clamp(lower, upper));
         let (count, answer) = (own.iter().sum(), Some(answer));

@@ -159,6 +159,31 @@ fn answers_say_what_they_rest_on() {
 }
 
 #[test]
+fn a_grade_is_that_of_the_noise_beside_the_number() {
+    let grades = [4.9, 5.1, 14.0, 24.0, 30.0, 36.0].map(|stddev| Grade::of(100.0, stddev).letter());
+    assert_eq!(grades, ["A", "B", "C", "D", "E", "F"]);
+    assert_eq!((Grade::of(0.0, 1.0), Grade::of(-9.0, 1.0)), (Grade::F, Grade::F));
+    let (model, schema) = model();
+    let ask = |by: &[String]| {
+        let questions = [Question::Marginal(vec!["age".into()]), Question::Mean("age".into())];
+        model.ask_together(&schema, by, &questions, &accuracy(), None).unwrap()
+    };
+    let found = ask(&["sex".into()]);
+    // 500 women below 10 of 875, with noise of 2.
+    assert_eq!(found[0].rows[0].grade, Some(Grade::A));
+    assert_eq!(found[0].rows[1].grade, Some(Grade::F), "nobody");
+    assert_eq!(found[1].rows[0].grade, None, "a mean");
+    // Eight counts with their shares, and two means: 18 intervals.
+    let half = crate::normal::deviations(0.05 / 18.0, false) * 2.0;
+    let interval = found[0].rows[0].interval.unwrap();
+    near(Some(interval.upper), 500.0 + half);
+    near(interval.stddev, 2.0);
+    let (share, expected) = (found[0].rows[0].answer_interval.unwrap(), 500.0 / 875.0_f64);
+    let variance = (1.0 - expected).powi(2) + 3.0 * expected.powi(2);
+    near(share.stddev, 2.0 * variance.sqrt() / 875.0);
+}
+
+#[test]
 fn answers_about_records_that_are_never_drawn_say_so() {
     let (model, _) = model();
     let rules = r#", "unlikely": [{"values": {"sex": "f", "age": {"below": 11}}}, {"values": {"sex": "m", "age": "NA"}}] }"#;

@@ -285,6 +285,7 @@ fn accuracy_comes_back_and_a_wrong_one_is_refused_with_a_reason() {
         errors: vec![(ab.clone(), 0.125)],
         at_most: vec![(ab, 0.25)],
         total: 77.0,
+        at_once: 1,
     };
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("model.json");
