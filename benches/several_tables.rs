@@ -5,7 +5,8 @@
 //! Each release draws 10,000 records at random, with replacement, from the table, which is the population, and spends the
 //! budget on them under replace-one and δ = 10⁻⁹, without public tables. 50 statistics are computed on the released table
 //! and its replicates. Prints how often intervals cover the value of the private records and that of the population, next
-//! to those of an analyst who takes the released table for the private one. `RAW` is a file for every number. Noise, rows and
+//! to those of an analyst who takes the released table for the private one, of all and of each kind of statistics. `RAW` is a file
+//! for every number. Noise, rows and
 //! records have fixed seeds. Reads `JOINTLY_DATA`.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its tables")]
@@ -232,7 +233,7 @@ fn main() -> Result<(), Failure> {
     assert_eq!(statistics.len(), STATISTICS, "the promised number of statistics");
     let workload = Workload::all_k_way(&schema.domain(), 2)?;
     let run = find(&mechanism)?.build(&serde_json::Map::new())?;
-    let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
+    let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
     let mut spent = [Duration::ZERO; 2];
     for seed in 0..releases {
         let private = resampled(&population, seed)?;
@@ -253,8 +254,12 @@ fn main() -> Result<(), Failure> {
             let measured = design.on_measurements(&schema.domain(), &made.accuracy.measured)?;
             let raw_measured = measured.and_then(|mut all| all.pop()).flatten();
             let measured = raw_measured.filter(|found| found.looseness < 0.3);
-            let tally = tallies.entry(support.name()).or_default();
-            tally.add([truth.1, truth.0], own, &found, sampling, measured);
+            let text = statistic.to_string();
+            let kind = text.split(' ').next().unwrap_or_default();
+            for group in [support.name().to_owned(), format!("{}, {kind}", support.name())] {
+                let tally = tallies.entry(group).or_default();
+                tally.add([truth.1, truth.0], own, &found, sampling, measured);
+            }
             if let Some(raw) = &mut raw {
                 let [m, v, l] = raw_measured
                     .map_or([f64::NAN; 3], |found| [found.value, found.noise, found.looseness]);
@@ -366,7 +371,7 @@ fn print(
     epsilon: f64,
     releases: u64,
     replicates: u64,
-    tallies: &BTreeMap<&str, Tally>,
+    tallies: &BTreeMap<String, Tally>,
     spent: [Duration; 2],
 ) {
     println!(
