@@ -7,7 +7,7 @@
 //! parts; a residual that was measured itself is one. So generalized least squares on everything that was measured falls apart
 //! into one weighted average for each residual, and is exact. What is a function of measured residuals alone has an unbiased
 //! estimate ([`LeastSquares::marginal`], [`LeastSquares::estimate`]), whether or not one marginal holds all of it. Counts of
-//! single cells, as `pmw-pub` and `pep` measure them, have the same least squares without this structure ([`cells`]).
+//! single cells, as `pmw-pub` and `pep` measure them, have the same least squares without this structure (`cells.rs`).
 //!
 //! This is the one estimator behind `ask`, `answer`, `combine` and the library's intervals. Nothing in it knows a model.
 //! Derivation: `docs/theory/least-squares.md`.

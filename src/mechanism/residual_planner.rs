@@ -18,7 +18,7 @@ use crate::strategy::{Objective, ResidualPlan};
 ///
 /// 1. *Select*: noise `σ_A²` for the residual of every subset A of a clique of the workload ([`ResidualPlan`]).
 /// 2. *Measure*: all residuals at once, for the whole budget.
-/// 3. *Reconstruct*: every marginal as the sum of the residuals of its subsets ([`LeastSquares`]).
+/// 3. *Reconstruct*: every marginal as the sum of the residuals of its subsets ([`crate::least_squares`]).
 ///
 /// As a [`Mechanism`], it fits a model to the answers that stand out from the noise.
 ///
