@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use jointly::combine::{CombinedEstimate, MeasuredStatistic, Statistic};
+use jointly::combine::{CombinedEstimate, Statistic, Target};
 use jointly::data::{Dataset, read_csv};
 use jointly::domain::{Bins, Kind, SchemaColumn};
 use jointly::mechanism::{Mechanism, Replication, Task, find};
@@ -251,9 +251,15 @@ fn main() -> Result<(), Failure> {
             };
             let sampling = design.sampling_variances(&made.released).pop().unwrap_or(0.0);
             let support = design.support(&schema.domain(), &made.accuracy);
-            let measured = design.on_measurements(&schema.domain(), &made.accuracy.measured)?;
-            let raw_measured = measured.and_then(|mut all| all.pop()).flatten();
-            let measured = raw_measured.filter(|found| found.looseness < 0.3);
+            let targets = [Target::PrivateTable, Target::Population];
+            let measured = targets.map(|target| {
+                let found = statistic.combine(&schema, &made.released, &[], &made.accuracy, target);
+                found.map(|mut found| found.pop().and_then(|last| last.combined))
+            });
+            let [Ok(private_interval), Ok(population_interval)] = measured else {
+                return Err("a statistic that cannot be combined".into());
+            };
+            let measured = private_interval.zip(population_interval).map(|(a, b)| [a, b]);
             let text = statistic.to_string();
             let kind = text.split(' ').next().unwrap_or_default();
             for group in [support.name().to_owned(), format!("{}, {kind}", support.name())] {
@@ -261,11 +267,12 @@ fn main() -> Result<(), Failure> {
                 tally.add([truth.1, truth.0], own, &found, sampling, measured);
             }
             if let Some(raw) = &mut raw {
-                let [m, v, l] = raw_measured
-                    .map_or([f64::NAN; 3], |found| [found.value, found.noise, found.looseness]);
+                let ends =
+                    measured.map_or([f64::NAN; 4], |[a, b]| [a.lower, a.upper, b.lower, b.upper]);
+                let [m, v, l, u] = ends;
                 write!(
                     raw,
-                    "{seed},{number},{},{},{},{own},{sampling},{m},{v},{l}",
+                    "{seed},{number},{},{},{},{own},{sampling},{m},{v},{l},{u}",
                     support.name(),
                     truth.0,
                     truth.1
@@ -342,7 +349,7 @@ impl Tally {
         own: f64,
         found: &[f64],
         sampling: f64,
-        measured: Option<MeasuredStatistic>,
+        measured: Option<[CombinedEstimate; 2]>,
     ) {
         self.count += 1.0;
         for (target, truth) in truth.into_iter().enumerate() {
@@ -355,9 +362,8 @@ impl Tally {
             if let Some(combined) = CombinedEstimate::of_replicates(own, found, sampling) {
                 note(0, combined.lower, combined.upper);
             }
-            if let Some(MeasuredStatistic { value, noise, .. }) = measured {
-                let half = half(noise + sampling);
-                note(1, value - half, value + half);
+            if let Some(measured) = measured {
+                note(1, measured[target].lower, measured[target].upper);
             }
             note(2, own - half(sampling), own + half(sampling));
         }

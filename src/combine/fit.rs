@@ -21,7 +21,7 @@ pub(super) struct Fit {
 #[derive(Default)]
 pub(super) struct WeightedCells {
     pub(super) rows: Vec<Row>,
-    weights: Vec<f64>,
+    pub(super) weights: Vec<f64>,
 }
 
 impl WeightedCells {
@@ -46,6 +46,11 @@ impl Design {
 
     /// The statistic on a table's records.
     pub(super) fn on_records(&self, table: &Dataset) -> Fit {
+        self.fit(&self.cells_of(table))
+    }
+
+    /// The cells that a table's records are in.
+    pub(super) fn cells_of(&self, table: &Dataset) -> WeightedCells {
         let columns: Vec<_> = self.clique.iter().filter_map(|a| table.column(a)).collect();
         let code = |record: usize, place: usize| {
             columns.get(place).and_then(|column| column.get(record)).unwrap_or_default()
@@ -58,7 +63,7 @@ impl Design {
         let groups = records.chunk_by(|a, b| a == b);
         let mut cells = WeightedCells::default();
         groups.for_each(|group| cells.push(self.row_of(&group[0]), group.len() as f64));
-        self.fit(&cells)
+        cells
     }
 
     pub(super) fn fit(&self, cells: &WeightedCells) -> Fit {

@@ -4,12 +4,17 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::combine::fit::WeightedCells;
+use crate::combine::CombinedEstimate;
+use crate::combine::fit::{Fit, WeightedCells};
+use crate::combine::rules::tail;
+use crate::combine::score_region::Scores;
 use crate::combine::statistic::{Design, Link, Row};
+use crate::data::Dataset;
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::least_squares::{EstimatedMarginal, LeastSquares, LinearForm, Measured};
 use crate::linalg::Cholesky;
+use crate::model::{Accuracy, LOOSE};
 
 /// A statistic on what was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -37,6 +42,56 @@ impl Design {
         cliques
     }
 
+    /// The numbers of the statistic as everything that was measured says, with their intervals and the p values of tests that
+    /// they are 0; each `None` where noise leaves it undetermined. `None` unless all counts that the statistic is a function of follow
+    /// from what was measured.
+    ///
+    /// # Errors
+    /// Measurements over another domain.
+    pub(super) fn estimates(
+        &self,
+        domain: &Domain,
+        accuracy: &Accuracy,
+        sample: Option<&Sample<'_>>,
+    ) -> Result<Option<Vec<Option<Tested>>>> {
+        let measured = &accuracy.measured;
+        let Some(solved) = self.solved(domain, measured)? else { return Ok(None) };
+        let sampling =
+            |place: usize| sample.map_or(0.0, |sample| sample.fit.sampling[place] * sample.shrinks);
+        if self.link == Link::Identity {
+            let Some(found) = self.least_squares(domain, &solved) else { return Ok(None) };
+            let numbers = (self.reported..).zip(found).map(|(place, found)| {
+                let found = found.filter(|found| found.looseness < LOOSE)?;
+                let estimate =
+                    CombinedEstimate::of_measurements(&found, sampling(place), measured.is_laplace);
+                let p_value = estimate.p_value(0.0);
+                Some(Tested { estimate: self.within(estimate, found.noise), p_value })
+            });
+            return Ok(Some(numbers.collect()));
+        }
+        let Some(fitted) = self.logistic(domain, &solved) else {
+            return Ok(solved.marginal(&self.clique).map(|_| vec![None; self.names().len()]));
+        };
+        let released = sample.map(|sample| (self.cells_of(sample.records), sample.shrinks.recip()));
+        let scores = Scores {
+            design: self,
+            marginal: &fitted.marginal,
+            cells: &fitted.cells,
+            places: &fitted.places,
+            sample: released.as_ref().map(|(cells, scale)| (cells, *scale)),
+        };
+        let numbers = (self.reported..self.names.len()).map(|place| {
+            let found = self.to_first_order(&fitted, place)?;
+            let error = (found.noise + sampling(place)).sqrt();
+            let z = accuracy.deviations();
+            let ([lower, upper], distance) = scores.interval(&fitted.beta, place, error, z)?;
+            let p_value = tail(distance.sqrt(), f64::INFINITY, measured.is_laplace);
+            let estimate = CombinedEstimate::of_region(found.value, error, [lower, upper]);
+            Some(Tested { estimate, p_value })
+        });
+        Ok(Some(numbers.collect()))
+    }
+
     /// The numbers of the statistic as everything that was measured says, each `None` where noise leaves it undetermined;
     /// `None` unless all counts that it is a function of follow from what was measured.
     ///
@@ -50,55 +105,60 @@ impl Design {
         domain: &Domain,
         measured: &Measured,
     ) -> Result<Option<Vec<Option<MeasuredStatistic>>>> {
-        let needed = self.needed();
-        if !needed.iter().all(|clique| measured.determines(domain, clique)) {
-            return Ok(None);
-        }
-        let solved = measured.estimates(domain, &needed)?;
+        let Some(solved) = self.solved(domain, measured)? else { return Ok(None) };
         Ok(match self.link {
-            Link::Logistic => self.logistic(domain, &solved),
-            Link::Identity => self.least_squares(domain, &solved, needed),
+            Link::Identity => self.least_squares(domain, &solved),
+            Link::Logistic => {
+                let places = self.reported..self.names.len();
+                let fitted = self.logistic(domain, &solved);
+                let number = |place| self.to_first_order(fitted.as_ref()?, place);
+                Some(places.map(number).collect())
+            }
         })
     }
 
-    /// From the counts of all attributes together.
-    fn logistic(
-        &self,
-        domain: &Domain,
-        solved: &LeastSquares,
-    ) -> Option<Vec<Option<MeasuredStatistic>>> {
+    /// The least squares estimates of all counts that the statistic is a function of, if they follow from what was measured.
+    fn solved(&self, domain: &Domain, measured: &Measured) -> Result<Option<LeastSquares>> {
+        let needed = self.needed();
+        if needed.iter().all(|clique| measured.determines(domain, clique)) {
+            return measured.estimates(domain, &needed).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// A logistic regression on the counts of all its attributes together; `None` if it is not determined.
+    fn logistic(&self, domain: &Domain, solved: &LeastSquares) -> Option<Logistic> {
         let marginal = solved.marginal(&self.clique)?;
-        let counts = marginal.counts();
-        let mut cells = WeightedCells::default();
-        let mut places = Vec::new();
+        let (mut cells, mut places) = (WeightedCells::default(), Vec::new());
         self.each_cell(&domain.shape(&self.clique), |cell, row| {
             places.extend(row.is_some().then_some(cell));
-            cells.push(row, counts[cell]);
+            cells.push(row, marginal.counts()[cell]);
         });
         let fit = self.fit(&cells);
-        let beta: Option<Vec<f64>> = fit.values.iter().copied().collect();
-        let Some(beta) = beta else { return Some(vec![None; self.names().len()]) };
+        let beta = fit.values.iter().copied().collect::<Option<Vec<f64>>>()?;
+        let inverses = self.inverses(&cells, &beta);
+        Some(Logistic { marginal, cells, places, beta, inverses, sampling: fit.sampling })
+    }
+
+    /// A coefficient with its variance to first order.
+    fn to_first_order(&self, fitted: &Logistic, place: usize) -> Option<MeasuredStatistic> {
+        let Logistic { marginal, cells, places, beta, inverses, sampling } = fitted;
+        let inverse = inverses[place].as_ref()?;
         let variance = |of_cell: &dyn Fn(&Row) -> f64| {
             let weights = places.iter().zip(&cells.rows).map(|(cell, row)| (*cell, of_cell(row)));
             marginal.variance(&weights.collect::<Vec<_>>())
         };
-        let inverses = self.inverses(&cells, &beta);
-        let numbers = inverses.iter().enumerate().skip(self.reported).map(|(place, inverse)| {
-            let inverse = inverse.as_ref()?;
-            let moved = |row: &Row| -> f64 { inverse.iter().zip(&row.1).map(|(u, x)| u * x).sum() };
-            let noise = variance(&|row| moved(row) * self.residual(row, &beta).0);
-            let relative = |of_cell: &dyn Fn(&Row) -> f64, sum: f64| {
-                if sum > 0.0 { variance(of_cell).sqrt() / sum } else { f64::INFINITY }
-            };
-            let square = |row: &Row| moved(row).powi(2);
-            let information =
-                relative(&|row| square(row) * self.residual(row, &beta).1, inverse[place]);
-            // A rare outcome is in few records of many.
-            let score = |row: &Row| square(row) * self.residual(row, &beta).0.powi(2);
-            let looseness = information.max(relative(&score, fit.sampling[place]));
-            Some(MeasuredStatistic { value: beta[place], noise, looseness })
-        });
-        Some(numbers.collect())
+        let moved = |row: &Row| -> f64 { inverse.iter().zip(&row.1).map(|(u, x)| u * x).sum() };
+        let noise = variance(&|row| moved(row) * self.residual(row, beta).0);
+        let relative = |of_cell: &dyn Fn(&Row) -> f64, sum: f64| {
+            if sum > 0.0 { variance(of_cell).sqrt() / sum } else { f64::INFINITY }
+        };
+        let square = |row: &Row| moved(row).powi(2);
+        let information = relative(&|row| square(row) * self.residual(row, beta).1, inverse[place]);
+        // A rare outcome is in few records of many.
+        let score = |row: &Row| square(row) * self.residual(row, beta).0.powi(2);
+        let looseness = information.max(relative(&score, sampling[place]));
+        Some(MeasuredStatistic { value: beta[place], noise, looseness })
     }
 
     /// From sums of products of two terms, `Σ_i x_k x_l` and `Σ_i x_k y`, each a function of the counts of its own attributes.
@@ -106,10 +166,11 @@ impl Design {
         &self,
         domain: &Domain,
         solved: &LeastSquares,
-        needed: Vec<Clique>,
     ) -> Option<Vec<Option<MeasuredStatistic>>> {
-        let marginals =
-            needed.into_iter().map(|clique| Some((clique.clone(), solved.marginal(&clique)?)));
+        let marginals = self
+            .needed()
+            .into_iter()
+            .map(|clique| Some((clique.clone(), solved.marginal(&clique)?)));
         let marginals: BTreeMap<Clique, EstimatedMarginal> = marginals.collect::<Option<_>>()?;
         let size = self.names.len();
         // The response is number `size`.
@@ -167,6 +228,34 @@ impl Design {
         let of_terms = (0..size).flat_map(|a| (0..=a).map(move |b| (a, b)));
         of_terms.chain((0..size).map(move |a| (size, a)))
     }
+}
+
+/// A number with its interval.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tested {
+    pub(super) estimate: CombinedEstimate,
+    /// Of the test that it is 0, two-sided.
+    pub(super) p_value: f64,
+}
+
+/// A random sample from a population, which the private table is taken for.
+pub(super) struct Sample<'s> {
+    /// The released records.
+    pub(super) records: &'s Dataset,
+    pub(super) fit: &'s Fit,
+    /// The number of released records for each private one: variances in a sample of the private table's size are this much
+    /// larger.
+    pub(super) shrinks: f64,
+}
+
+/// A logistic regression on measured counts.
+struct Logistic {
+    marginal: EstimatedMarginal,
+    cells: WeightedCells,
+    places: Vec<usize>,
+    beta: Vec<f64>,
+    inverses: Vec<Option<Vec<f64>>>,
+    sampling: Vec<f64>,
 }
 
 /// The sum of the products of two terms over the records that count.

@@ -16,6 +16,7 @@ mod fit;
 mod measured;
 mod of_file;
 mod rules;
+mod score_region;
 mod statistic;
 mod student;
 mod support;
@@ -26,7 +27,9 @@ use crate::data::Dataset;
 use crate::domain::Schema;
 use crate::error::{Error, Result};
 use crate::error_bars::Interval;
-use crate::model::{Accuracy, LOOSE};
+use crate::model::Accuracy;
+
+use measured::Sample;
 
 pub use measured::MeasuredStatistic;
 pub use of_file::{Combined, CombinedStatistic, StatisticTexts};
@@ -101,35 +104,30 @@ impl Statistic {
         let own = design.on_records(released);
         let others: Vec<_> = replicates.iter().map(|table| design.on_records(table)).collect();
         let support = design.support(&schema.domain(), accuracy);
-        let measured = design.on_measurements(&schema.domain(), &accuracy.measured)?;
+        // The private table may have another number of records than the released one.
+        let shrinks = released.records() as f64 / accuracy.total;
+        let sample = match target {
+            Target::PrivateTable => None,
+            Target::Population => Some(Sample { records: released, fit: &own, shrinks }),
+        };
+        let measured = design.estimates(&schema.domain(), accuracy, sample.as_ref())?;
         let bound = match support {
             Support::Measured => None,
             _ => design.bound(schema, released, accuracy, &own)?,
         };
         let finding = |place: usize| {
-            // The private table may have another number of records than the released one.
-            let sampling = match target {
-                Target::PrivateTable => 0.0,
-                Target::Population => {
-                    own.sampling[place] * released.records() as f64 / accuracy.total
-                }
-            };
+            let sampling = sample.as_ref().map_or(0.0, |_| own.sampling[place] * shrinks);
             let found: Vec<Option<f64>> = others.iter().map(|fit| fit.values[place]).collect();
             let measured = measured.as_ref().and_then(|measured| measured[place - design.reported]);
-            let is_laplace = accuracy.measured.is_laplace;
-            let combined = measured.filter(|found| found.looseness < LOOSE).map(|found| {
-                let estimate = CombinedEstimate::of_measurements(&found, sampling, is_laplace);
-                design.within(estimate, found.noise)
-            });
             // The intercept, a share or a mean is compared with no number.
-            let tested = combined.filter(|_| place > 0);
+            let tested = measured.filter(|_| place > 0);
             Finding {
                 name: design.names[place].clone(),
                 released: own.values[place],
                 replicates: found,
                 support,
-                combined,
-                p_value: tested.map(|found| found.p_value(0.0)),
+                combined: measured.map(|found| found.estimate),
+                p_value: tested.map(|found| found.p_value),
                 bound: bound.map(|bound| design.widened(bound, sampling)),
             }
         };

@@ -70,6 +70,12 @@ impl CombinedEstimate {
         Self { lower, upper, is_laplace, ..found }
     }
 
+    /// An estimate whose interval is known. `error`: its standard error, to first order.
+    pub(super) fn of_region(estimate: f64, error: f64, [lower, upper]: [f64; 2]) -> Self {
+        let found = Self::with(Method::Measurements, estimate, error * error, f64::INFINITY);
+        Self { lower, upper, ..found }
+    }
+
     /// Combines a released table's value with those of its replicates. `None` for fewer than two replicates.
     ///
     /// `released`: q̂. `replicates`: `q_1, …, q_M`. `sampling`: the variance of the statistic in a random sample of the size of
@@ -108,10 +114,7 @@ impl CombinedEstimate {
     pub fn p_value(&self, value: f64) -> f64 {
         let distance = (self.estimate - value).abs();
         if self.standard_error > 0.0 {
-            let deviations = distance / self.standard_error;
-            let tail = two_sided(deviations, self.degrees);
-            let laplace = (-std::f64::consts::SQRT_2 * deviations).exp();
-            if self.is_laplace { tail.max(laplace) } else { tail }
+            tail(distance / self.standard_error, self.degrees, self.is_laplace)
         } else {
             f64::from(u8::from(distance == 0.0))
         }
@@ -121,6 +124,13 @@ impl CombinedEstimate {
     pub fn covers(&self, number: f64) -> bool {
         (self.lower..=self.upper).contains(&number)
     }
+}
+
+/// The probability of a distance of this many standard deviations or more.
+pub(super) fn tail(deviations: f64, degrees: f64, is_laplace: bool) -> f64 {
+    let tail = two_sided(deviations, degrees);
+    let laplace = (-std::f64::consts::SQRT_2 * deviations).exp();
+    if is_laplace { tail.max(laplace) } else { tail }
 }
 
 /// JSON has no infinity.

@@ -300,17 +300,53 @@ impl Bounds {
 }
 
 /// How far counts lie from their predictions, for one marginal.
-enum Spread {
+///
+/// What its measured error says is a sum over the cells. Where the model is wrong about dependence, errors grow with the counts; where
+/// they come from noise, they are the same in all cells. A cell's interval is the union of both.
+struct Spread {
+    growing: Growing,
+    /// The standard deviation of each count, if it is the same in all cells.
+    even: f64,
+    /// Half of the estimated L1 error, which bounds any sum of cells.
+    most: f64,
+}
+
+/// The law of errors that grow with the counts.
+enum Growing {
     /// The variance of a count of mean μ is `μ + ψ μ^1.2`, so that the expected L1 error is that of the marginal.
-    Wider { psi: f64, most: f64 },
+    Wider { psi: f64 },
     /// The error is below that of Poisson counts: their deviations, times this factor.
-    Narrower { factor: f64, most: f64 },
+    Narrower { factor: f64 },
 }
 
 impl Spread {
-    /// `target`: the expected L1 error, in counts. `error`: the estimated one, half of which bounds any sum of cells.
+    /// `target`: the expected L1 error, in counts. `error`: the estimated one.
     fn of(means: &[f64], target: f64, error: f64) -> Self {
-        let most = error / 2.0;
+        // The mean distance of a normal variable is √(2/π) of its deviation.
+        let even = target / means.len() as f64 * (std::f64::consts::PI / 2.0).sqrt();
+        Self { growing: Growing::of(means, target), even, most: error / 2.0 }
+    }
+
+    /// The interval of one count.
+    fn of_cell(&self, mean: f64) -> [f64; 2] {
+        let [low, high] = self.growing.of_cell(mean);
+        let half = TWO_SIDED * self.even;
+        [low.min(mean - half).max(0.0), high.max(mean + half)]
+    }
+
+    /// The standard deviation of a sum of counts.
+    fn of_sum(&self, means: &[f64]) -> f64 {
+        let deviations = means.iter().map(|mean| self.growing.stddev(*mean).max(self.even));
+        let deviations: Vec<f64> = deviations.collect();
+        let squares: f64 = deviations.iter().map(|d| d * d).sum();
+        let together = deviations.iter().sum::<f64>().powi(2);
+        (squares + CORRELATION * (together - squares)).max(0.0).sqrt().min(self.most)
+    }
+}
+
+impl Growing {
+    /// `target`: the expected L1 error, in counts.
+    fn of(means: &[f64], target: f64) -> Self {
         let sum = |psi: f64| -> f64 {
             means
                 .iter()
@@ -320,7 +356,7 @@ impl Spread {
         let poisson = sum(0.0);
         if target <= poisson {
             let factor = if poisson > 0.0 { target / poisson } else { 0.0 };
-            return Self::Narrower { factor, most };
+            return Self::Narrower { factor };
         }
         let (mut low, mut high) = (-20.0_f64, 20.0_f64);
         for _ in 0..40 {
@@ -331,37 +367,30 @@ impl Spread {
                 high = middle;
             }
         }
-        Self::Wider { psi: high.exp(), most }
+        Self::Wider { psi: high.exp() }
     }
 
-    /// The interval of one count.
     fn of_cell(&self, mean: f64) -> [f64; 2] {
         let tails = [0.025, 0.975];
         match self {
-            Self::Wider { psi, .. } => {
+            Self::Wider { psi } => {
                 let [low, high] =
                     Count::new(mean, psi * mean.powf(POWER)).quantiles(tails, TWO_SIDED);
                 let [other_low, other_high] = Count::new(mean, 0.0).quantiles(tails, TWO_SIDED);
                 [low.min(other_low), high.max(other_high)]
             }
-            Self::Narrower { factor, .. } => {
+            Self::Narrower { factor } => {
                 let half = TWO_SIDED * factor * mean.sqrt();
                 [(mean - half).max(0.0), mean + half]
             }
         }
     }
 
-    /// The standard deviation of a sum of counts.
-    fn of_sum(&self, means: &[f64]) -> f64 {
-        let deviation = |mean: &f64| match self {
-            Self::Wider { psi, .. } => (mean + psi * mean.powf(POWER)).sqrt(),
-            Self::Narrower { factor, .. } => factor * mean.sqrt(),
-        };
-        let deviations: Vec<f64> = means.iter().map(deviation).collect();
-        let squares: f64 = deviations.iter().map(|d| d * d).sum();
-        let together = deviations.iter().sum::<f64>().powi(2);
-        let (Self::Wider { most, .. } | Self::Narrower { most, .. }) = self;
-        (squares + CORRELATION * (together - squares)).max(0.0).sqrt().min(*most)
+    fn stddev(&self, mean: f64) -> f64 {
+        match self {
+            Self::Wider { psi } => (mean + psi * mean.powf(POWER)).sqrt(),
+            Self::Narrower { factor } => factor * mean.sqrt(),
+        }
     }
 }
 

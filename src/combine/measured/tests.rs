@@ -1,12 +1,13 @@
-use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
+use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::combine::Statistic;
+use crate::combine::{Statistic, Target};
 use crate::data::{Dataset, Projectable};
 use crate::domain::{Clique, Schema};
 use crate::least_squares::Measured;
 use crate::measurement::Measurement;
+use crate::model::Accuracy;
 
 fn schema() -> Schema {
     let text = r#"{"na_token": "NA", "columns": [
@@ -139,4 +140,66 @@ fn a_linear_regression_needs_pairs_of_its_columns_alone() {
         .collect();
     let found = design.on_measurements(&with_missing.domain(), &Measured::of(&pairs)).unwrap();
     assert!(found.is_none());
+}
+
+/// Where the noise in the information is large, intervals to first order cover too little. Scores have noise of a known law.
+#[test]
+fn intervals_of_logistic_coefficients_cover_under_large_noise() {
+    let (schema, table) = (schema(), table());
+    let domain = schema.domain();
+    let clique = Clique::new([0, 1]);
+    let exact = table.project(&clique).unwrap();
+    let statistic = Statistic::logistic("sex=m ~ age", &schema).unwrap();
+    let design = statistic.design(&schema, &table).unwrap();
+    let truth = design.values(&table).pop().unwrap().unwrap();
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    for stddev in [3.0, 12.0, 16.0] {
+        let (mut covered, mut given, mut rejected) = (0.0, 0.0, 0.0);
+        let draws = 1_000;
+        for _ in 0..draws {
+            let mut noise = || -> f64 { stddev * rng.sample::<f64, _>(StandardNormal) };
+            let noisy = exact.iter().map(|count| f64::from(*count) + noise()).collect();
+            let measured = Measured::of(&[Measurement::new(clique.clone(), noisy, stddev)]);
+            let accuracy = Accuracy { measured, total: 385.0, ..Accuracy::default() };
+            let found = design.estimates(&domain, &accuracy, None).unwrap().unwrap();
+            let Some(found) = found.last().copied().flatten() else { continue };
+            given += 1.0;
+            covered += f64::from(u8::from(found.estimate.covers(truth)));
+            // The test of 0 and the interval agree.
+            rejected += f64::from(u8::from((found.p_value < 0.05) == found.estimate.covers(0.0)));
+        }
+        let coverage: f64 = covered / given;
+        assert!(given > 0.6 * f64::from(draws), "{stddev}: {given} intervals");
+        assert!((coverage - 0.95).abs() < 0.021, "{stddev}: {coverage}");
+        assert!(rejected <= 0.002 * given, "{stddev}: {rejected}");
+    }
+}
+
+/// The interval for a population is wider by the sampling error.
+#[test]
+fn intervals_of_logistic_coefficients_for_a_population_hold_both_errors() {
+    let (schema, population) = (schema(), table());
+    let domain = schema.domain();
+    let clique = Clique::new([0, 1]);
+    let statistic = Statistic::logistic("sex=m ~ age", &schema).unwrap();
+    let design = statistic.design(&schema, &population).unwrap();
+    let truth = design.values(&population).pop().unwrap().unwrap();
+    let mut rng = ChaCha20Rng::seed_from_u64(6);
+    let (draws, mut covered, mut given) = (600, 0.0, 0.0);
+    for _ in 0..draws {
+        let drawn: Vec<Vec<u32>> =
+            (0..385).map(|_| population.row(rng.random_range(0..population.records()))).collect();
+        let private = Dataset::from_rows(domain.clone(), &drawn).unwrap();
+        let mut noise = || -> f64 { 6.0 * rng.sample::<f64, _>(StandardNormal) };
+        let exact = private.project(&clique).unwrap();
+        let noisy = exact.iter().map(|count| f64::from(*count) + noise()).collect();
+        let measured = Measured::of(&[Measurement::new(clique.clone(), noisy, 6.0)]);
+        let accuracy = Accuracy { measured, total: 385.0, ..Accuracy::default() };
+        let found = statistic.combine(&schema, &private, &[], &accuracy, Target::Population);
+        let Some(found) = found.unwrap().pop().unwrap().combined else { continue };
+        given += 1.0;
+        covered += f64::from(u8::from(found.covers(truth)));
+    }
+    let coverage: f64 = covered / given;
+    assert!(given > 0.9 * f64::from(draws) && (coverage - 0.95).abs() < 0.027, "{coverage}");
 }

@@ -145,20 +145,27 @@ fn predicted_counts_spread_as_the_measured_error_says() {
     let target = table(&[0, 1], means.clone());
     let wide = bounds_of(&known(0.3), &target);
     assert_eq!(wide.basis, Basis::Public);
-    let Form::Predicted { spread: Spread::Wider { psi, .. }, .. } = &wide.form else {
+    let Form::Predicted { spread: Spread { growing: Growing::Wider { psi }, even, .. }, .. } =
+        &wide.form
+    else {
         panic!("wider than Poisson")
     };
     let error: f64 =
         means.iter().map(|mean| Count::new(*mean, psi * mean.powf(POWER)).mean_deviation()).sum();
     near(error / 1000.0, 1.2 * 0.3);
+    // The same error, the same in all six cells: the mean distance of a normal variable.
+    near(6.0 * even * (2.0 / std::f64::consts::PI).sqrt() / 1000.0, 1.2 * 0.3);
     let [large, small] = [0, 5].map(|cell| wide.of(&[(cell, 1.0)]).unwrap());
     assert!(large.lower < 350.0 && large.upper > 450.0, "{large:?}");
-    assert!(small.lower == 0.0 && small.upper > 9.0, "{small:?}");
+    near(small.upper, 5.0 + TWO_SIDED * even);
+    assert!(small.lower == 0.0, "{small:?}");
     // No sum errs by more than half the L1 error.
     let all = wide.of(&[0, 1, 2, 3, 4, 5].map(|cell| (cell, 1.0))).unwrap();
     assert!((all.upper - all.lower) / 2.0 <= TWO_SIDED * 150.0 + 1e-9, "{all:?}");
     let narrow = bounds_of(&known(0.01), &target);
-    let Form::Predicted { spread: Spread::Narrower { factor, .. }, .. } = &narrow.form else {
+    let Form::Predicted { spread: Spread { growing: Growing::Narrower { factor }, .. }, .. } =
+        &narrow.form
+    else {
         panic!("narrower")
     };
     assert!(*factor > 0.0 && *factor < 0.3, "{factor}");
