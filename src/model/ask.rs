@@ -68,7 +68,8 @@ pub struct AnswerRow {
     /// know. The model knows neither, and expects such records.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_left_out: bool,
-    /// What the number of records, the mean or the quantile rests on; `None` if it is not known.
+    /// What the number of records, the mean or the quantile rests on; `None` if it is not known, and where the schema forbids such
+    /// records: then there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
     /// An interval for the number of private records, around [`count`](Self::count).
@@ -228,7 +229,8 @@ impl Model {
                 let rules = LeftOut::new(domain, schema, table.clique(), given);
                 let known = accuracy.map(|accuracy| Known::of(accuracy, slices, table, given));
                 let known = known.transpose()?;
-                question.answer(schema, &by, slices, table, (known.as_ref(), &rules))
+                let impossible = LeftOut::impossible(domain, table.clique(), given);
+                question.answer(schema, &by, slices, table, (known.as_ref(), &rules, &impossible))
             })
             .collect()
     }
@@ -272,7 +274,7 @@ impl Question {
         by: &Order<'_>,
         slices: Slices<'_>,
         table: &Factor,
-        (known, rules): (Option<&Known>, &LeftOut<'_>),
+        (known, rules, impossible): (Option<&Known>, &LeftOut<'_>, &LeftOut<'_>),
     ) -> Result<Answer> {
         let Slices { domain, groups, about } = slices;
         let of_values = match self {
@@ -296,15 +298,15 @@ impl Question {
                         let values = of_values.names(schema, domain, &cell.codes);
                         let count = counts[cell.place];
                         let row = AnswerRow::new(group.clone(), values, count, share(count, all));
-                        let row = match &known {
+                        let possible = |attribute| {
+                            let own = code_of(about, &cell.codes, attribute).map(|code| vec![code]);
+                            own.or_else(|| of_group(attribute))
+                        };
+                        let row = match known.as_ref().filter(|_| !impossible.holds(possible)) {
                             Some(known) => row.about(known, known.with_codes(&cell.codes)),
                             None => row,
                         };
-                        let is_left_out = rules.holds(|attribute| {
-                            let own = code_of(about, &cell.codes, attribute).map(|code| vec![code]);
-                            own.or_else(|| of_group(attribute))
-                        });
-                        rows.push(AnswerRow { is_left_out, ..row });
+                        rows.push(AnswerRow { is_left_out: rules.holds(possible), ..row });
                     }
                 }
                 Self::Share(evidence) => {
@@ -314,18 +316,18 @@ impl Question {
                     };
                     let count = cells.iter().map(|cell| agreeing(cell) * counts[cell.place]).sum();
                     let row = AnswerRow::new(group, Vec::new(), count, share(count, all));
-                    let row = match &known {
-                        Some(known) => row.about(known, &known.agreeing(agreeing)),
-                        None => row,
-                    };
-                    let is_left_out = rules.holds(|attribute| {
+                    let possible = |attribute| {
                         let own = evidence.possible(attribute);
                         match (own, of_group(attribute)) {
                             (Some(own), Some(code)) if !own.contains(&code[0]) => None,
                             (own, code) => code.or(own),
                         }
-                    });
-                    rows.push(AnswerRow { is_left_out, ..row });
+                    };
+                    let row = match known.as_ref().filter(|_| !impossible.holds(possible)) {
+                        Some(known) => row.about(known, &known.agreeing(agreeing)),
+                        None => row,
+                    };
+                    rows.push(AnswerRow { is_left_out: rules.holds(possible), ..row });
                 }
                 Self::Mean(name) | Self::Quantile(name, _) => {
                     let (bins, _) = numbers(schema, name)?;

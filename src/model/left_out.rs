@@ -21,13 +21,31 @@ impl<'s> LeftOut<'s> {
         clique: &Clique,
         given: Option<&Evidence>,
     ) -> Self {
+        let rules = schema.avoided().iter().chain(domain.zeros_of_draws());
+        Self::of_rules(domain, rules, clique, given)
+    }
+
+    /// The combinations that no record can have, and that models know.
+    pub(super) fn impossible(
+        domain: &'s Domain,
+        clique: &Clique,
+        given: Option<&Evidence>,
+    ) -> Self {
+        Self::of_rules(domain, domain.fitted_zeros(), clique, given)
+    }
+
+    fn of_rules(
+        domain: &'s Domain,
+        rules: impl Iterator<Item = &'s StructuralZero>,
+        clique: &Clique,
+        given: Option<&Evidence>,
+    ) -> Self {
         let own = |evidence: &Evidence| -> Vec<(usize, Vec<u32>)> {
             let attributes = evidence.attributes();
             attributes.iter().filter_map(|a| Some((a, evidence.possible(a)?))).collect()
         };
         let given: BTreeMap<usize, Vec<u32>> = given.map(own).into_iter().flatten().collect();
         let known = clique.union(&Clique::new(given.keys().copied()));
-        let rules = schema.avoided().iter().chain(domain.zeros_of_draws());
         let rules = rules.filter(|rule| rule.clique().is_subset(&known)).collect();
         Self { domain, rules, given }
     }

@@ -184,6 +184,26 @@ fn a_grade_is_that_of_the_noise_beside_the_number() {
 }
 
 #[test]
+fn what_the_schema_forbids_has_no_records_whatever_the_noise_says() {
+    let (model, _) = model();
+    let rule = r#", "forbidden": [{"sex": "m", "age": "NA"}] }"#;
+    let text = format!("{}{rule}", SCHEMA.trim_end_matches('}'));
+    let schema = Schema::from_json(&text, "schema").unwrap();
+    let domain = schema.domain();
+    let rows = Dataset::from_rows(domain.clone(), &[[0, 0], [0, 2], [0, 3], [1, 1]]).unwrap();
+    let known = WeightedSupport::new(&rows, vec![4.0, 2.0, 1.0, 3.0], 10.0).unwrap();
+    let asked = |model: &Model| {
+        let question = [Question::Marginal(vec!["sex".into(), "age".into()])];
+        model.ask_with(&schema, &[], &question, Some(&accuracy()), None).unwrap().remove(0).rows
+    };
+    let forbidden = &asked(&known.into())[7];
+    assert_eq!((forbidden.count.to_bits(), forbidden.basis), (0.0_f64.to_bits(), None));
+    assert!(forbidden.interval.is_none() && forbidden.model.is_none());
+    // A model over a domain without that rule.
+    assert_eq!(asked(&model)[7].basis, Some(Basis::Measured));
+}
+
+#[test]
 fn answers_about_records_that_are_never_drawn_say_so() {
     let (model, _) = model();
     let rules = r#", "unlikely": [{"values": {"sex": "f", "age": {"below": 11}}}, {"values": {"sex": "m", "age": "NA"}}] }"#;
