@@ -20,6 +20,8 @@ mod score_region;
 mod statistic;
 mod student;
 mod support;
+#[cfg(test)]
+mod test_table;
 
 use serde::Serialize;
 

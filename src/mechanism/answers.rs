@@ -9,6 +9,7 @@ use crate::least_squares::{LeastSquares, Measured};
 use crate::measurement::Measurement;
 use crate::mechanism::graphical::{Fitting, GraphicalModel, tractable};
 use crate::mechanism::{Mechanism, PlanFor, Release, Run, RunPlan, Task};
+use crate::model::{CountInterval, count_interval};
 use crate::normal::TWO_SIDED;
 use crate::observe::Observer;
 use crate::privacy::{Curator, Ledger, NeighboringRelation};
@@ -122,8 +123,9 @@ impl Answers {
         Ok((squares / cells).sqrt())
     }
 
-    /// A 95 % interval for the true count of a cell: the noise alone, `± 1.96` standard deviations, as the answers depend on no
-    /// model. Cut at 0, and at the number of records where that is public.
+    /// A 95 % interval for the true count of a cell, as [`Accuracy`](crate::model::Accuracy) has it: the noise alone, `± 1.96` standard
+    /// deviations, as the answers depend on no model. Cut at 0, where the lower end is below three standard deviations, and at the
+    /// number of records where that is public.
     ///
     /// `count` and `stddev`: those of the cell in [`marginal`](Self::marginal), whose noise is a sum of many draws or
     /// Gaussian itself.
@@ -132,7 +134,8 @@ impl Answers {
     /// None in practice: as [`marginal`](Self::marginal).
     pub fn interval(&self, count: f64, stddev: f64) -> Result<Interval> {
         let most = if self.relation.has_public_total() { self.total()? } else { f64::INFINITY };
-        Ok(Interval::around(count, TWO_SIDED * stddev, most))
+        let CountInterval { lower, upper, .. } = count_interval(count, stddev, TWO_SIDED);
+        Ok(Interval { estimate: count, lower: lower.min(most), upper: upper.min(most) })
     }
 
     /// The number of records, either public or noisy.

@@ -23,8 +23,8 @@ mod stored_products;
 mod stored_support;
 mod weighted_support;
 
-pub(crate) use accuracy::EMPTY;
 pub use accuracy::{Accuracy, Basis, CountInterval};
+pub(crate) use accuracy::{EMPTY, count_interval};
 pub use ask::{Answer, AnswerInterval, AnswerRow, FromModel, Grade, Question};
 pub use binned_numbers::LOOSE;
 pub(crate) use binned_numbers::{Spread, bin_mean};

@@ -124,3 +124,6 @@ impl Weight {
         Ok(Self { attribute, means })
     }
 }
+
+#[cfg(test)]
+mod tests;

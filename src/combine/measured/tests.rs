@@ -2,32 +2,13 @@ use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 
+use crate::combine::test_table::{schema, table};
 use crate::combine::{Statistic, Target};
 use crate::data::{Dataset, Projectable};
 use crate::domain::{Clique, Schema};
 use crate::least_squares::Measured;
 use crate::measurement::Measurement;
 use crate::model::Accuracy;
-
-fn schema() -> Schema {
-    let text = r#"{"na_token": "NA", "columns": [
-        {"name": "age", "role": "attribute", "kind": "numeric", "edges": [0, 2, 4, 6], "integer": true},
-        {"name": "sex", "role": "attribute", "kind": "categorical", "codes": ["f", "m"]},
-        {"name": "pay", "role": "attribute", "kind": "numeric", "na": true, "edges": [0, 10, 20], "integer": false}
-    ]}"#;
-    Schema::from_json(text, "schema.json").unwrap()
-}
-
-/// Counts of (age, sex, pay), the last attribute fastest: pay is 5, 15 or missing, age 0.5, 2.5 or 4.5.
-const COUNTS: [u32; 18] = [40, 10, 5, 30, 20, 0, 25, 25, 10, 20, 40, 5, 10, 50, 20, 5, 60, 10];
-
-fn table() -> Dataset {
-    let mut rows = Vec::new();
-    for (cell, count) in (0..).zip(COUNTS) {
-        rows.extend((0..count).map(|_| [cell / 6, cell / 3 % 2, cell % 3]));
-    }
-    Dataset::from_rows(schema().domain(), &rows).unwrap()
-}
 
 /// The noise that the formula predicts is that of 4,000 simulated measurements, to 10 %: more than 4 standard deviations
 /// of a variance.
@@ -129,7 +110,8 @@ fn a_linear_regression_needs_pairs_of_its_columns_alone() {
     let logistic = Statistic::logistic("sex=m ~ age + pay", &schema).unwrap();
     let logistic = logistic.design(&schema, &table).unwrap();
     assert!(logistic.on_measurements(&domain, &measured).unwrap().is_none());
-    let (with_missing, records) = (self::schema(), self::table());
+    let (with_missing, records) =
+        (super::super::test_table::schema(), super::super::test_table::table());
     let design = statistic.design(&with_missing, &records).unwrap();
     let pairs: Vec<Measurement> = pairs
         .iter()

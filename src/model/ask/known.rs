@@ -47,7 +47,9 @@ impl Known {
             None if given.is_some() => Bounds::unknown(rests_on),
             None => {
                 cells = slices.of(&clique, given);
-                if is_of_all && !accuracy.measured.cells.is_empty() {
+                // Without N, a share of a measured count has the error of N besides.
+                let has_records = accuracy.measured.records.is_some();
+                if is_of_all && has_records && !accuracy.measured.cells.is_empty() {
                     single = Some((clique, accuracy.measured.estimates(domain, &[])?));
                 }
                 accuracy.predicted_bounds(table)
@@ -274,17 +276,18 @@ impl Question {
         });
         let (cells, deviations) = (cells.collect(), known.deviations);
         let measured = MeasuredNumbers { bins, marginal, cells, deviations };
-        if !measured.is_precise() {
+        let own = measured.of_bins();
+        let is_mean = matches!(self, Self::Mean(_));
+        if (is_mean && !measured.is_precise()) || own.iter().sum::<f64>() <= 0.0 {
             return row;
         }
-        let own = measured.of_bins();
         let (answer, ends) = match self {
             Self::Quantile(_, share) => {
                 (quantile(bins, &own, *share), measured.quantile_interval(*share))
             }
             _ => (mean(bins, &own), measured.mean_interval()),
         };
-        let stddev = matches!(self, Self::Mean(_)).then(|| measured.mean_stddev());
+        let stddev = is_mean.then(|| measured.mean_stddev());
         let answer_interval = ends.map(|(lower, upper)| AnswerInterval { stddev, lower, upper });
         let model = Some(FromModel { count: row.count, answer: row.answer });
         let answer = ends.map_or(answer, |(lower, upper)| answer.clamp(lower, upper));
