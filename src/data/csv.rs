@@ -9,6 +9,7 @@ use csv::ByteRecord;
 use crate::data::arrow::ArrayCoder;
 use crate::data::blocks::{RowBlocks, empty_columns};
 use crate::data::encoder::{Encoder, expectation};
+use crate::data::members;
 use crate::data::raw_table::{Opened, RawTable, quoted};
 use crate::data::units::{UnitCounter, UnitsOfSchema};
 use crate::data::{Dataset, Keep, Units};
@@ -129,6 +130,11 @@ impl<'u> Reading<'u> {
         self.units
     }
 
+    /// The same table, with all rows of units.
+    pub(super) fn of_rows<'r>(&self, units: &'r Units) -> Reading<'r> {
+        Reading { absent: self.absent, units: Some(units), least_records: self.least_records }
+    }
+
     /// A public table.
     pub(super) fn public() -> Self {
         Self { absent: AbsentColumns::LeaveOut, ..Self::whole() }
@@ -151,8 +157,11 @@ pub(super) fn read(
     schema: &Schema,
     reading: Reading<'_>,
 ) -> Result<Dataset> {
-    if reading.units.is_some() {
-        return Ok(read_keeping(table, schema, reading, &mut |_, _| Ok(()))?.0);
+    if let Some(units) = reading.units {
+        return match units.members() {
+            Some(members) => members::read(table, schema, reading, (units, members)),
+            None => Ok(read_keeping(table, schema, reading, &mut |_, _| Ok(()))?.0),
+        };
     }
     let mut blocks = RowBlocks::new(table, schema, reading.absent)?;
     let mut columns = blocks.empty();

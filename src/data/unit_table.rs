@@ -6,6 +6,7 @@ use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
 
 use crate::data::decode::decoders;
+use crate::data::members;
 use crate::data::{Column, Dataset, Labels, Units, write_csv_file};
 use crate::domain::{Bins, Kind, Piece, Schema, SchemaColumn, days};
 use crate::error::{Error, Result};
@@ -13,7 +14,8 @@ use crate::error::{Error, Result};
 /// Synthetic records that come as units, as [`Model::link`](crate::model::Model::link) makes them.
 #[derive(Clone, Copy, Debug)]
 pub struct UnitTable<'a> {
-    /// The records, with the number of records of the unit as the last attribute.
+    /// The records, with the number of records of the unit as an attribute. If a unit is one record, rows are written for its
+    /// members.
     pub rows: &'a Dataset,
     /// The number of each record's unit: from 0 and without gaps, the records of a unit one after another.
     pub numbers: &'a [u32],
@@ -26,7 +28,7 @@ impl UnitTable<'_> {
     /// unit is left out, since the unit shows it. In the columns on which rows agree, a number inside a bin is drawn once
     /// for each unit.
     ///
-    /// `schema`: of the rows; the number of records of a unit is its last attribute.
+    /// `schema`: of the rows.
     ///
     /// # Errors
     /// As [`write_csv_file`]; more than 2²⁴ - 1 units.
@@ -61,6 +63,17 @@ impl UnitTable<'_> {
             let (found, expected) = (names.join(", "), "the attributes of the schema");
             return Err(Error::invalid_specification("records of units", found, expected));
         }
+        if let Some(members) = self.units.members() {
+            let records = (self.rows, self.numbers);
+            let (rows, numbers, schema) = members::apart(records, (self.units, members), schema)?;
+            return UnitTable { rows: &rows, numbers: &numbers, units: self.units }
+                .of_rows(&schema, rng);
+        }
+        self.of_rows(schema, rng)
+    }
+
+    /// The table with its unit column, of rows that are those of members.
+    fn of_rows(&self, schema: &Schema, rng: &mut ChaCha20Rng) -> Result<(Dataset, Schema)> {
         let numbers = self.numbers.iter().max().map_or(0, |last| last.saturating_add(1));
         let size = numbers.saturating_add(1);
         let unit = SchemaColumn::attribute(self.units.column(), Kind::Coded { size });

@@ -10,8 +10,8 @@ use csv::ByteRecord;
 
 use crate::data::csv::Reading;
 use crate::data::raw_table::RawTable;
-use crate::data::{Column, Dataset};
-use crate::domain::{Bins, Kind, Schema, SchemaColumn};
+use crate::data::{Column, Dataset, Members};
+use crate::domain::{Bins, Kind, Schema, SchemaColumn, UnitColumns};
 use crate::error::{Error, Result};
 use crate::privacy::{Keep, Units};
 pub(super) use order::RecordOrder;
@@ -19,11 +19,11 @@ pub(super) use order::RecordOrder;
 /// What units and a schema say of one another.
 pub(crate) trait UnitsOfSchema {
     /// The schema of the records that are read: where rows stay together, it has the number of records as its last
-    /// attribute.
+    /// attribute; where a unit is one record, it has the columns of the unit, that number, and the columns of each member.
     ///
     /// # Errors
-    /// A unit column that is an attribute, a column of [`Units::agree`] that is none, or a column that is named as the added
-    /// attribute.
+    /// A unit column that is an attribute, a column of [`Units::agree`] or of members that is none, or a column that is named
+    /// as an added attribute.
     fn widened(&self, schema: &Schema) -> Result<Schema>;
 
     /// As [`widened`](Self::widened), for a schema that may lack columns of [`Units::agree`].
@@ -40,8 +40,13 @@ impl UnitsOfSchema for Units {
     fn widened(&self, schema: &Schema) -> Result<Schema> {
         self.check(schema)?;
         let Some(agree) = self.agree() else { return Ok(schema.clone()) };
-        if let Some(unknown) = agree.iter().find(|name| schema.domain().position(name).is_none()) {
+        let is_unknown = |name: &&String| schema.domain().position(name).is_none();
+        if let Some(unknown) = agree.iter().find(is_unknown) {
             return Err(schema.domain().unknown(unknown, "the unit columns").into());
+        }
+        let mut of_members = self.members().into_iter().flat_map(Members::columns);
+        if let Some(unknown) = of_members.find(is_unknown) {
+            return Err(schema.domain().unknown(unknown, "the columns of members").into());
         }
         let has_groups = |column: &&SchemaColumn| matches!(&column.kind, Some(Kind::Categorical { groups, .. }) if !groups.is_empty());
         let mut shared = schema.attributes().filter(|column| agree.contains(&column.name));
@@ -62,7 +67,13 @@ impl UnitsOfSchema for Units {
         let (unit, most) = (self.column(), self.most());
         column.description =
             Some(format!("Records with the same {unit}, of which at most {most} are counted"));
-        schema.with_attribute(column)
+        let Some(members) = self.members() else { return schema.with_attribute(column) };
+        schema.of_units(&UnitColumns {
+            shared: self.agree().unwrap_or_default(),
+            members: members.columns(),
+            size: column,
+            most,
+        })
     }
 
     fn check(&self, schema: &Schema) -> Result<()> {

@@ -7,4 +7,6 @@ pub use schema::{
     Bins, Combination, Encoding, Group, GroupValue, Kind, MAX_CARDINALITY, Notation, Outside,
     Piece, Role, Schema, SchemaColumn, TableFormat, UnlikelyCombination,
 };
-pub(crate) use schema::{NumberRange, calendar, date_of, days, days_of, texts, written};
+pub(crate) use schema::{
+    NumberRange, UnitColumns, calendar, date_of, days, days_of, texts, written,
+};

@@ -9,6 +9,7 @@ mod groups;
 mod json;
 mod notation;
 mod numeric;
+mod of_units;
 mod piece;
 mod rules;
 mod sdv;
@@ -32,6 +33,7 @@ pub(crate) use groups::texts;
 pub use groups::{Group, GroupValue};
 pub use notation::Notation;
 pub use numeric::Bins;
+pub(crate) use of_units::UnitColumns;
 pub use piece::{Outside, Piece};
 
 /// Largest number of values of one attribute, 2²⁴: a larger one is an identifier or a number without bins.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::data::read_text;
-use crate::data::{Units, write_durably};
+use crate::data::{Members, Units, write_durably};
 use crate::domain::{Clique, Domain, Schema};
 use crate::error::{Error, Fact, Result};
 use crate::model::digest::{self, DIGEST};
@@ -172,12 +172,26 @@ struct StoredUnits {
     unit: String,
     max_records: u32,
     columns: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    members: Option<StoredMembers>,
+}
+
+/// The columns of members, where a unit is one record.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "members {\"columns\": [...], \"order\": NAME}")]
+struct StoredMembers {
+    columns: Vec<String>,
+    order: String,
 }
 
 impl StoredUnits {
     fn new(units: &Units) -> Self {
         let columns = units.agree().unwrap_or_default().to_vec();
-        Self { unit: units.column().to_owned(), max_records: units.most(), columns }
+        let members = units.members().map(|members| StoredMembers {
+            columns: members.columns().to_vec(),
+            order: members.order().to_owned(),
+        });
+        Self { unit: units.column().to_owned(), max_records: units.most(), columns, members }
     }
 
     /// The units, if their attributes are those of the schema.
@@ -191,7 +205,12 @@ impl StoredUnits {
             return Err(Error::invalid_specification("member 'linked'", found, expected));
         }
         domain.clique(units.agree().unwrap_or_default())?;
-        Ok(units)
+        let Some(StoredMembers { columns, order }) = self.members else { return Ok(units) };
+        for member in 1..=units.most() {
+            let names = columns.iter().map(|column| Members::name_of(column, member));
+            domain.clique(&names.collect::<Vec<_>>())?;
+        }
+        Ok(units.with_members(columns, order)?)
     }
 }
 

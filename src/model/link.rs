@@ -46,7 +46,8 @@ impl Model {
     /// Joins records that were drawn from this model into units. All rows of a unit agree on the number of its rows and on
     /// the columns of [`Units::agree`]. Given these, they are independent in the model. It costs no privacy.
     ///
-    /// The number of records changes by less than twice the largest size of a unit. At least one unit is made.
+    /// The number of records changes by less than twice the largest size of a unit. At least one unit is made. If a unit is one
+    /// record ([`Units::with_members`]), there is nothing to join.
     ///
     /// `records`: over the model's domain, as of [`rows`](Self::rows). `units`: those of the records from which the model
     /// was made.
@@ -77,6 +78,10 @@ impl Model {
         rng: &mut R,
     ) -> Result<LinkedRows> {
         self.domain().check_same(records.domain(), "records to link")?;
+        if units.members().is_some() {
+            let numbers = (0..).take(records.records()).collect();
+            return Ok(LinkedRows { rows: records.clone(), numbers });
+        }
         let shared = self.shared(units)?;
         let groups = groups(records, &shared, self.size_attribute(units)?, rng)?;
         let (mut made, open) = deal(&groups, rng);

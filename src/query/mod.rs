@@ -1,6 +1,7 @@
 //! The workload: the marginals at which a synthetic table must be good.
 
 mod batches;
+mod of_units;
 mod source;
 mod workload;
 

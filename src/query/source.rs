@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::data::Units;
 use crate::domain::Domain;
 use crate::error::{Error, Result};
 use crate::query::workload::built_in;
@@ -80,17 +81,34 @@ impl WorkloadSource {
     /// # Errors
     /// As [`Workload::read`], [`Workload::parse`] and [`Workload::restrict`].
     pub fn read(&self, domain: &Domain) -> Result<(Workload, usize)> {
+        let all = |k: usize| Workload::all_k_way(domain, k);
+        // The default holds for domains of fewer attributes too.
+        let is_short = self.name == Self::default().name && domain.len() < 3;
+        self.read_among(domain, &|k| if is_short { all(domain.len()) } else { all(k) })
+    }
+
+    /// As [`read`](Self::read), over records that are units with their members: all K-way marginals are then those of
+    /// [`Workload::of_units`].
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub(crate) fn read_of_units(&self, domain: &Domain, units: &Units) -> Result<(Workload, usize)> {
+        self.read_among(domain, &|k| Workload::of_units(domain, units, k))
+    }
+
+    /// The workload. `all`: the built-in one of some K.
+    fn read_among(
+        &self,
+        domain: &Domain,
+        all: &dyn Fn(usize) -> Result<Workload>,
+    ) -> Result<(Workload, usize)> {
         let workload = match self.file() {
             Some(path) => Workload::read(path, domain)?,
             None if self.is_json() => Workload::from_text(&self.name, "workload", domain)?,
-            // The default holds for domains of fewer attributes too.
-            None if self.name == Self::default().name && domain.len() < 3 => {
-                Workload::all_k_way(domain, domain.len())?
-            }
             // A sample is one of the cliques that are small enough.
             None => match built_in(&self.name) {
-                Some((k, Some(_))) => Workload::all_k_way(domain, k)?,
-                _ => Workload::parse(&self.name, domain)?,
+                Some((k, _)) => all(k)?,
+                None => Workload::parse(&self.name, domain)?,
             },
         };
         let (workload, left_out) = match self.max_cells {

@@ -234,7 +234,10 @@ impl ResolvedJob<'_> {
         let Some(units) = self.unit.units() else { return Ok(Some(checkpoint)) };
         let columns = [&[units.column().to_owned()], units.agree().unwrap_or_default()];
         let by_hash = if units.keep() == Keep::Hash { "\nkept by hash" } else { "" };
-        let unit = columns.concat().join("\n") + by_hash;
+        let members = units.members().map_or_else(String::new, |members| {
+            format!("\nmembers {:?} by {:?}", members.columns(), members.order())
+        });
+        let unit = columns.concat().join("\n") + by_hash + &members;
         Ok(Some(checkpoint.with_input("unit of privacy", &unit)))
     }
 }

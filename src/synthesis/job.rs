@@ -138,6 +138,16 @@ settings! {
         ///
         /// `docs/guide/households.md`. Not with `--tables`.
         unit_columns: Vec<String> = Vec::new(), Privacy, Form::Names, "NAME,...", needs "unit";
+        /// Columns of each member of a unit, separated by commas, such as age and sex: a unit is then one record, with its
+        /// members in order, so that they belong together.
+        ///
+        /// The synthetic table has the unit's column, `--unit-columns`, `--order` and these columns; others are left out:
+        /// `docs/guide/households.md`. Not with `--tables`, `--compress`, `--counted`, `--private-table` or `--keep hash`.
+        members: Vec<String> = Vec::new(), Privacy, Form::Names, "NAME,...", needs "order";
+        /// Column of numbers by which the members of a unit are ordered, such as 1 for the reference person.
+        ///
+        /// It must be none of the other columns. Synthetic members are numbered from 1.
+        order: Option<String> = None, Privacy, Form::Text, "COLUMN", needs "members";
         /// Ledger written by another command; its cost counts against the budget of this run.
         ///
         /// Of a command on the same records: [below](#several-commands-on-the-same-records).
@@ -332,6 +342,7 @@ impl Job {
         let needs = |what, needed| Err(Contradiction::Needs { what, needed }.into());
         let (column, most) = match (&self.unit, self.max_records) {
             (None, _) if !self.unit_columns.is_empty() => return needs("unit columns", "`unit`"),
+            (None, _) if !self.members.is_empty() => return needs("members", "`unit`"),
             (None, None) if self.keep == Keep::Hash => return needs("keep hash", "`unit`"),
             (None, None) => return Ok(PrivacyUnit::of_record(self.neighbors)),
             (None, Some(_)) => return needs("max records", "`unit`"),
@@ -348,6 +359,12 @@ impl Job {
         let units = Units::new(column, most)?.keeping(self.keep);
         let linked = !self.unit_columns.is_empty();
         let units = if linked { units.linked(&self.unit_columns)? } else { units };
+        let units = match &self.order {
+            None if self.members.is_empty() => units,
+            None => return needs("members", "`order`"),
+            Some(_) if self.members.is_empty() => return needs("order", "`members`"),
+            Some(order) => units.with_members(&self.members, order)?,
+        };
         Ok(PrivacyUnit::of_units(units)?)
     }
 
@@ -432,6 +449,7 @@ impl ResolvedJob<'_> {
         self.check_replicates()?;
         self.check_replicate_files()?;
         self.check_linked()?;
+        self.check_members()?;
         self.check_population()?;
         self.check_output_files()?;
         self.out.as_deref().map_or(Ok(()), check_form)?;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rand::rngs::ChaCha20Rng;
 
-use crate::data::{Dataset, PublicData, UnitTable, Units, write_csv_file};
+use crate::data::{Dataset, Keep, Members, PublicData, UnitTable, Units, write_csv_file};
 use crate::domain::{Clique, Domain, Schema};
 use crate::error::{Contradiction, Error, Result};
 use crate::mechanism::Release;
@@ -26,6 +26,38 @@ impl ResolvedJob<'_> {
         let (first, second) = ("columns of units", "replicates");
         let why = "the intervals of combine are for rows that are drawn one by one";
         Err(Contradiction::Together { first, second, why }.into())
+    }
+
+    /// The columns of members, if a unit is one record.
+    pub(super) fn members(&self) -> Option<&Members> {
+        self.unit.units().and_then(Units::members)
+    }
+
+    /// Refuses what needs the rows of members, where a unit is one record.
+    pub(super) fn check_members(&self) -> Result<()> {
+        if self.members().is_none() {
+            return Ok(());
+        }
+        let second = "columns of members";
+        let (first, why) = if self.compress.is_some() {
+            ("merging", "each member would get values of its own")
+        } else if self.is_counted() {
+            ("counting", "a record is made of rows all over the file")
+        } else if self.keep == Keep::Hash {
+            ("keeping rows by hash", "their order says which rows of a unit count")
+        } else {
+            return Ok(());
+        };
+        Err(Contradiction::Together { first, second, why }.into())
+    }
+
+    /// The workload over a domain, with the number of cliques that were left out. Where a unit is one record, a built-in
+    /// workload is that of the columns of the unit and of its members.
+    pub(super) fn read_workload(&self, domain: &Domain) -> Result<(Workload, usize)> {
+        match self.unit.units() {
+            Some(units) if units.members().is_some() => self.workload.read_of_units(domain, units),
+            _ => self.workload.read(domain),
+        }
     }
 
     /// Refuses a workload that does not have the number of records of the unit: nobody would measure it.

@@ -282,7 +282,11 @@ fn described(unit: &PrivacyUnit) -> String {
         format!(", linked by their number and [{}]", columns.join(", "))
     });
     let by_hash = if units.keep() == Keep::Hash { ", kept by hash" } else { "" };
-    format!("units of column '{}', {} records each{by_hash}{agree}", units.column(), units.most())
+    let members = units.members().map_or_else(String::new, |members| {
+        format!(", one record each, of [{}] by {}", members.columns().join(", "), members.order())
+    });
+    let (column, most) = (units.column(), units.most());
+    format!("units of column '{column}', {most} records each{by_hash}{agree}{members}")
 }
 
 impl SchemaSource {

@@ -205,7 +205,7 @@ impl Tables {
         let workload = if job.compress.is_none() {
             job.workload_over(&domain, observer)?
         } else {
-            job.workload.read(&domain)?.0
+            job.read_workload(&domain)?.0
         };
         job.check_linked_workload(&workload, &domain)?;
         let public_schema = job.public_schema(&of_files)?;
@@ -267,6 +267,7 @@ impl ResolvedJob<'_> {
     fn check_counted_public(&self, name: &str) -> Result<()> {
         let why = match self.entry.public_tables {
             _ if self.compress.is_some() => "merging values changes the codes of its records",
+            _ if self.members().is_some() => "units are made of its rows",
             _ if self.linked().is_some() => "rows that come as units are taken from it",
             _ if self.parameters.contains_key("groups") => "its records are scaled",
             PublicTables::Used | PublicTables::Needed if !self.entry.takes_counts => {
@@ -285,7 +286,7 @@ impl ResolvedJob<'_> {
         domain: &Domain,
         observer: &mut dyn Observer,
     ) -> Result<Workload> {
-        let (workload, left_out) = self.workload.read(domain)?;
+        let (workload, left_out) = self.read_workload(domain)?;
         let workload = self.crossed(workload, domain)?;
         if left_out > 0 {
             observer.event(&Event::Notice(Notice::CliquesLeftOut { left_out }));

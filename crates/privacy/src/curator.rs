@@ -25,8 +25,8 @@ use crate::error::{Error, Result};
 use crate::private_table::Table;
 use crate::source::Source;
 use crate::{
-    Checkpoint, Cost, Ledger, LedgerEntry, LedgerFile, NeighboringRelation, NoiseSeed, PrivacyUnit,
-    RecordsPerUnit, Rho, SealedMarginals, Sensitive, Units,
+    Checkpoint, Cost, Ledger, LedgerFile, NeighboringRelation, NoiseSeed, PrivacyUnit, Rho,
+    SealedMarginals, Sensitive, Units,
 };
 use jointly_pgm::data::{Projectable, Recoding};
 use jointly_pgm::domain::{Clique, Domain};
@@ -174,6 +174,10 @@ impl<'a> Curator<'a> {
     /// Counts what an earlier run spent on the same records against this run's limit. Its entries come first in the
     /// ledger, dated before the first round. Call this before any other access.
     ///
+    /// The ledger of units may have counted another number of records of each, or a unit as one record: whatever it counted of
+    /// a unit is that unit's own, so that its cost is for adding or removing a whole unit as well
+    /// (`docs/theory/sensitivities.md`, section 8).
+    ///
     /// # Errors
     /// A ledger with noise from a fixed seed, unless this run has a fixed seed too; a ledger of another unit or another
     /// relation; a ledger that spends more than the limit, or has an entry whose cost does not cover its mechanism;
@@ -186,7 +190,8 @@ impl<'a> Curator<'a> {
             let found = format!("a run that has spent {} by round {}", self.spent(), self.round);
             return Err(refused(found, "before anything is spent".into()));
         }
-        if earlier.neighbors != self.relation() {
+        let both_of_units = earlier.neighbors.unit().is_some() && self.relation().unit().is_some();
+        if earlier.neighbors != self.relation() && !both_of_units {
             let found = format!("neighbors {}", earlier.neighbors);
             return Err(refused(found, format!("{}, as in this run", self.relation())));
         }
@@ -199,11 +204,12 @@ impl<'a> Curator<'a> {
             let found = "noise from a fixed seed, which is NOT PRIVATE".into();
             return Err(refused(found, "a private run, or a fixed seed in this run too".into()));
         }
-        self.check_relation(&earlier.ledger)?;
+        earlier.check_relation()?;
+        let (before, own) = (earlier.ledger.records_per_unit(), self.relation().unit());
         let mut charged = self.ledger.emptied();
         let used_up = |spent: Cost, limit: Cost| Err(Error::BudgetUsedUp { spent, limit });
         for entry in earlier.ledger.entries() {
-            match charged.charge(LedgerEntry { round: 0, ..entry.clone() }) {
+            match charged.charge(entry.carried(before, own)) {
                 Err(Error::BudgetExceeded { remaining: Cost::Rho(_), .. }) => {
                     let spent = Cost::Rho(earlier.ledger.spent());
                     return used_up(spent, Cost::Rho(charged.limit()));
@@ -218,27 +224,6 @@ impl<'a> Curator<'a> {
         self.ledger = charged;
         self.condition_on(earlier.conditional_on.iter().cloned());
         Ok(())
-    }
-
-    /// Refuses a ledger of another unit, or one with an entry that was measured under another relation.
-    fn check_relation(&self, ledger: &Ledger) -> Result<()> {
-        if ledger.records_per_unit() != self.relation().unit() {
-            let of = |unit: Option<RecordsPerUnit>| match unit {
-                None => "units of one record".to_owned(),
-                Some(records) => format!("units of {} records at most", records.get()),
-            };
-            let found = of(ledger.records_per_unit());
-            return Err(Error::invalid_specification("ledger", found, of(self.relation().unit())));
-        }
-        let foreign = ledger.entries().iter().find(|entry| !entry.is_of(self.relation()));
-        match foreign {
-            None => Ok(()),
-            Some(entry) => Err(Error::invalid_specification(
-                format!("ledger, round {}, {}", entry.round, entry.purpose),
-                "a sensitivity of another relation",
-                format!("that of the relation {}", self.relation()),
-            )),
-        }
     }
 
     /// Where the noise comes from.

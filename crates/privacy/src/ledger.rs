@@ -28,14 +28,32 @@ pub struct LedgerEntry {
     pub cells: Option<CellSet>,
     /// The noise and its parameters.
     pub mechanism: NoiseMechanism,
+    /// The records of a unit that this access counted at most, if another command made it and counted another number of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records_per_unit: Option<RecordsPerUnit>,
     /// The cost.
     pub rho: Rho,
 }
 
 impl LedgerEntry {
+    /// The entry of an earlier ledger in one whose units have `own` records. `earlier`: the records of a unit in that ledger.
+    pub(crate) fn carried(
+        &self,
+        earlier: Option<RecordsPerUnit>,
+        own: Option<RecordsPerUnit>,
+    ) -> Self {
+        let of = self.records_per_unit.or(earlier);
+        Self { round: 0, records_per_unit: of.filter(|_| of != own), ..self.clone() }
+    }
+
     /// Whether the entry is compatible with a relation. Selections of older ledgers, single cells and sums of cells do
     /// not determine the relation.
     pub(crate) fn is_of(&self, relation: NeighboringRelation) -> bool {
+        let relation = match (self.records_per_unit, relation.unit()) {
+            (None, _) => relation,
+            (Some(records), Some(_)) => NeighboringRelation::AddRemoveUnit(records),
+            (Some(_), None) => return false,
+        };
         match &self.mechanism {
             NoiseMechanism::DiscreteGaussian { squared_l2_sensitivity, .. } => {
                 let expected = match (self.cell, &self.cells) {
@@ -300,6 +318,7 @@ impl Ledger {
     ///     cell: None,
     ///     cells: None,
     ///     mechanism: NoiseMechanism::DiscreteGaussian { variance, squared_l2_sensitivity: 1 },
+    ///     records_per_unit: None,
     ///     rho: Rho::from_f64(0.25)?, // 1 / (2 * 2)
     /// };
     /// ledger.charge(entry.clone())?;

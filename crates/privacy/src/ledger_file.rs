@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::durable::write_durably;
 use crate::error::{Error, Result};
 use crate::text::read_text;
-use crate::{Budget, Curator, Keep, Ledger, NeighboringRelation, PrivacyUnit};
+use crate::{Budget, Curator, Keep, Ledger, NeighboringRelation, PrivacyUnit, RecordsPerUnit};
 
 /// The value of the first member of a file, and its version.
 const FORMAT: &str = "jointly-ledger";
@@ -76,6 +76,9 @@ pub struct LedgerUnit {
     /// Which records of a unit were counted.
     #[serde(default, skip_serializing_if = "Keep::is_first")]
     pub keep: Keep,
+    /// Whether a unit is one record, which holds its members.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_record: bool,
 }
 
 /// The members that a reader needs.
@@ -145,6 +148,7 @@ impl LedgerFile {
                 column: units.column().to_owned(),
                 max_records: units.most(),
                 keep: units.keep(),
+                one_record: units.members().is_some(),
             }),
             ledger: ledger.clone(),
         })
@@ -223,6 +227,28 @@ impl LedgerFile {
             ));
         }
         Ok(Self::of(stored))
+    }
+
+    /// Refuses a ledger of another unit than its relation's, or one with an entry that was measured under another relation.
+    pub(crate) fn check_relation(&self) -> Result<()> {
+        let own = self.neighbors;
+        if self.ledger.records_per_unit() != own.unit() {
+            let of = |unit: Option<RecordsPerUnit>| match unit {
+                None => "units of one record".to_owned(),
+                Some(records) => format!("units of {} records at most", records.get()),
+            };
+            let found = of(self.ledger.records_per_unit());
+            return Err(Error::invalid_specification("ledger", found, of(own.unit())));
+        }
+        let foreign = self.ledger.entries().iter().find(|entry| !entry.is_of(own));
+        match foreign {
+            None => Ok(()),
+            Some(entry) => Err(Error::invalid_specification(
+                format!("ledger, round {}, {}", entry.round, entry.purpose),
+                "a sensitivity of another relation",
+                format!("that of the relation {own}"),
+            )),
+        }
     }
 
     /// The name of what differs between neighbors: a record, or the column of units.

@@ -73,7 +73,7 @@ pub use select::Selection;
 pub use sensitive::Sensitive;
 pub use sensitivity::{MarginalSensitivity, NeighboringRelation, RecordsPerUnit, ScoreSensitivity};
 pub use statistic::{NoiseForm, NoisyStatistics, Statistic, StatisticSensitivity};
-pub use unit::{Keep, PrivacyUnit, Units};
+pub use unit::{Keep, Members, PrivacyUnit, Units};
 
 /// Files that appear whole and are on disk when they appear, and text files with the place of what is wrong in them. For
 /// this crate's files, and for those of a program built on it.

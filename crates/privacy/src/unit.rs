@@ -18,12 +18,14 @@ impl PrivacyUnit {
         Self { relation, units: None }
     }
 
-    /// A unit of several records that are all added or removed together.
+    /// A unit of several records that are all added or removed together; or of one record that holds all of its members
+    /// ([`Units::with_members`]).
     ///
     /// # Errors
     /// More than [`RecordsPerUnit::MAX`] records per unit.
     pub fn of_units(units: Units) -> Result<Self> {
-        let records = RecordsPerUnit::new(units.most())?;
+        RecordsPerUnit::new(units.most())?;
+        let records = RecordsPerUnit::new(units.records())?;
         Ok(Self { relation: NeighboringRelation::AddRemoveUnit(records), units: Some(units) })
     }
 
@@ -80,6 +82,31 @@ pub struct Units {
     most: u32,
     keep: Keep,
     agree: Option<Vec<String>>,
+    members: Option<Members>,
+}
+
+/// The columns of a unit's members, and how these are ordered, where a unit is one record ([`Units::with_members`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Members {
+    columns: Vec<String>,
+    order: String,
+}
+
+impl Members {
+    /// The columns of each member.
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// The column of numbers by which the members of a unit are ordered.
+    pub fn order(&self) -> &str {
+        &self.order
+    }
+
+    /// Name of the attribute with a column of one member. `member`: from 1.
+    pub fn name_of(column: &str, member: u32) -> String {
+        format!("{column}.{member}")
+    }
 }
 
 impl Units {
@@ -91,7 +118,7 @@ impl Units {
         if most == 0 {
             return Err(Error::invalid_parameter("max records", most, "1 to 32"));
         }
-        Ok(Self { column: column.into(), most, keep: Keep::First, agree: None })
+        Ok(Self { column: column.into(), most, keep: Keep::First, agree: None, members: None })
     }
 
     /// The same units, of which other records count.
@@ -131,6 +158,64 @@ impl Units {
         Ok(self)
     }
 
+    /// The same units, each of which is one record: its columns on which rows agree, the number of its rows, and these
+    /// columns of each of its members in order ([`Members::name_of`]). So what its members have in common is in the record, and
+    /// adding or removing a unit changes one record, whatever the number of its rows.
+    ///
+    /// A unit of more rows than [`most`](Self::most) has the first ones in the order. `order`: a column of numbers; rows with
+    /// equal numbers come as in the file.
+    ///
+    /// # Errors
+    /// As [`linked`](Self::linked); no column, one that is a column of the unit, or that of the order.
+    ///
+    /// ```
+    /// use jointly_privacy::{NeighboringRelation::AddRemoveUnit, PrivacyUnit, RecordsPerUnit, Units};
+    /// let homes = Units::new("SERIALNO", 7)?.linked(["TEN"])?.with_members(["AGEP", "SEX"], "SPORDER")?;
+    /// let unit = PrivacyUnit::of_units(homes)?;
+    /// assert_eq!(unit.relation(), AddRemoveUnit(RecordsPerUnit::new(1)?));
+    /// # Ok::<(), jointly_privacy::Error>(())
+    /// ```
+    pub fn with_members<N: Into<String>>(
+        self,
+        columns: impl IntoIterator<Item = N>,
+        order: impl Into<String>,
+    ) -> Result<Self> {
+        let columns: Vec<String> = columns.into_iter().map(Into::into).collect();
+        let order = order.into();
+        let linked = if self.agree.is_some() { self } else { self.linked::<String>([])? };
+        let shared = linked.agree.as_deref().unwrap_or_default();
+        let refused = |found: String, expected: &str| {
+            Err(Error::invalid_specification("the columns of members", found, expected))
+        };
+        if columns.is_empty() {
+            return refused("none".to_owned(), "at least one");
+        }
+        for (i, name) in columns.iter().enumerate() {
+            if columns[..i].contains(name) {
+                let (name, place) = (name.clone(), "the columns of members".to_owned());
+                return Err(CommonError::DuplicateAttribute { name, place }.into());
+            }
+            if shared.contains(name) {
+                return refused(format!("'{name}', a column of units"), "columns that differ in a unit");
+            }
+        }
+        if columns.contains(&order) || shared.contains(&order) || order == linked.column {
+            let found = format!("'{order}', by which they are ordered");
+            return refused(found, "other columns than that of the order");
+        }
+        Ok(Self { members: Some(Members { columns, order }), ..linked })
+    }
+
+    /// The columns of members and their order, where a unit is one record.
+    pub fn members(&self) -> Option<&Members> {
+        self.members.as_ref()
+    }
+
+    /// The records of a unit, at most: one where it is one record, otherwise [`most`](Self::most).
+    pub fn records(&self) -> u32 {
+        if self.members.is_some() { 1 } else { self.most }
+    }
+
     /// The columns on which the rows of a synthetic unit agree; `None` if rows do not stay together.
     pub fn agree(&self) -> Option<&[String]> {
         self.agree.as_deref()
@@ -151,7 +236,7 @@ impl Units {
         self.keep
     }
 
-    /// Records of a unit that count, at most.
+    /// Rows of a unit that count, at most.
     pub fn most(&self) -> u32 {
         self.most
     }

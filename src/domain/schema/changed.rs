@@ -35,7 +35,12 @@ impl Schema {
     }
 
     /// The same schema with other columns and rules, without the unlikely combinations of values that columns no longer have.
-    fn with_columns(&self, place: &str, columns: Vec<SchemaColumn>, rules: Rules) -> Result<Self> {
+    pub(super) fn with_columns(
+        &self,
+        place: &str,
+        columns: Vec<SchemaColumn>,
+        rules: Rules,
+    ) -> Result<Self> {
         let missing = std::iter::once(&self.na_token).chain(&self.missing).cloned().collect();
         let rules = rules.known_to(&columns, &self.na_token);
         let changed = Self::checked(place, missing, columns, rules)?;

@@ -126,6 +126,23 @@ impl Rules {
         (self.forbidden, self.functional_dependencies, self.unlikely)
     }
 
+    /// The same rules with more forbidden combinations.
+    pub(super) fn with_forbidden(
+        mut self,
+        columns: &[SchemaColumn],
+        found: Vec<Combination>,
+    ) -> Result<Self> {
+        for codes in found {
+            let values = codes.into_iter().map(|(name, codes)| {
+                let values =
+                    ValueSet::of(attribute("forbidden combinations", columns, &name)?, &codes);
+                Ok((name, values))
+            });
+            self.forbidden.push(values.collect::<Result<_>>()?);
+        }
+        Ok(self)
+    }
+
     /// The same rules with more unlikely combinations.
     pub(super) fn with_unlikely(
         mut self,

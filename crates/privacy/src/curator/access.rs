@@ -42,7 +42,16 @@ impl Curator<'_> {
     ) -> Result<Paid<'_>> {
         let Access { purpose, clique, cell, cells } = access;
         let round = self.round;
-        let entry = LedgerEntry { round, purpose, clique, cell, cells, mechanism, rho };
+        let entry = LedgerEntry {
+            round,
+            purpose,
+            clique,
+            cell,
+            cells,
+            mechanism,
+            records_per_unit: None,
+            rho,
+        };
         if !entry.is_of(self.relation()) {
             let found = "of another relation";
             return Err(Error::invalid_parameter("sensitivity", found, "the curator's"));
