@@ -6,10 +6,11 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use jointly::Job;
 use jointly::data::arrow::to_record_batch;
-use jointly::data::{Dataset, Labels, write_text};
+use jointly::data::{Dataset, Labels, UnitTable, Units, write_text};
+use jointly::model::ModelFile;
 use jointly::privacy::LedgerFile;
-use jointly::rand::SeedableRng;
 use jointly::rand::rngs::ChaCha20Rng;
+use jointly::rand::{Rng, SeedableRng};
 use jointly::synthesis::{
     Existing, PrivateSource, PublicTable, ReservedOutputs, Synthesized, check_public_files,
     reserve_files,
@@ -82,12 +83,21 @@ pub(crate) fn reserved(path: &Path, overwrite: bool) -> jointly::Result<Reserved
     reserve_files(&[], &[("path", path)], existing)
 }
 
+impl Release {
+    /// The units that rows come as, if they do.
+    fn linked(&self) -> Option<Units> {
+        let unit = self.job.privacy_unit().ok()?;
+        unit.units().filter(|units| units.agree().is_some()).cloned()
+    }
+}
+
 #[pymethods]
 impl Release {
     /// The model.
     #[getter]
     fn model(&self) -> Model {
-        Model(Arc::new(self.done.release.model_file(self.done.tables.schema.clone())))
+        let file = self.done.release.model_file(self.done.tables.schema.clone());
+        Model(Arc::new(ModelFile { linked: self.linked(), ..file }))
     }
 
     /// How many records are drawn where nobody says how many: of a population as many as its sample has.
@@ -101,9 +111,16 @@ impl Release {
     #[pyo3(signature = (labels=false))]
     fn released(&self, py: Python<'_>, labels: bool) -> PyResult<PyTable> {
         let labels = if labels { Labels::Text } else { Labels::Codes };
+        let (done, linked) = (&self.done, self.linked());
         let made = process::detached(py, || {
-            let values = ChaCha20Rng::seed_from_u64(self.done.value_seed);
-            to_record_batch(&self.done.rows, &self.done.written, labels, values)
+            let mut values = ChaCha20Rng::seed_from_u64(done.value_seed);
+            let (Some(units), Some(numbers)) = (&linked, &done.units) else {
+                return to_record_batch(&done.rows, &done.written, labels, values);
+            };
+            let (rows, schema) = UnitTable { rows: &done.rows, numbers, units }
+                .with_numbers(&done.written, &mut values)?;
+            let values = ChaCha20Rng::seed_from_u64(values.next_u64());
+            to_record_batch(&rows, &schema, labels, values)
         });
         table(made?)
     }

@@ -60,7 +60,7 @@ pub(super) fn with_typed_names(text: &str) -> String {
 }
 
 /// What the library calls the parts of a job, and what they are on the command line.
-const TYPED: [(&str, &str); 40] = [
+const TYPED: [(&str, &str); 44] = [
     ("private table", "--private"),
     ("private table elsewhere", "--private-table"),
     ("units of a private table elsewhere", "--unit with --private-table"),
@@ -83,6 +83,10 @@ const TYPED: [(&str, &str); 40] = [
     ("replicate", "--tables"),
     ("checkpoint", "--checkpoint"),
     ("columns of units", "--unit-columns"),
+    ("columns of members", "--members"),
+    ("members", "--members"),
+    ("order", "--order"),
+    ("keeping rows by hash", "--keep hash"),
     ("a survey weight", "--weight"),
     ("totals", "--totals"),
     ("weighted records", "--emit weighted"),

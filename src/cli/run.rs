@@ -100,10 +100,13 @@ fn summary(job: &Job, done: &Synthesized, seconds: f64, console: Console) {
         Some(tables) => format!(" and {tables} replicates of it"),
     };
     let units = done.units.as_ref().map(|numbers| numbers.last().map_or(0, |last| last + 1));
-    let in_units =
-        units.map_or_else(String::new, |units| format!(" in {} units", grouped(units.into())));
-    let did =
-        format!("{} records{in_units}{tables} from {from}", grouped(done.rows.records() as u64));
+    let records = grouped(done.rows.records() as u64);
+    let what = match units {
+        None => format!("{records} records"),
+        Some(_) if !job.members.is_empty() => format!("{records} units with their members"),
+        Some(units) => format!("{records} records in {} units", grouped(units.into())),
+    };
+    let did = format!("{what}{tables} from {from}");
     let budget = match (job.epsilon, job.delta) {
         (Some(epsilon), Some(delta)) => format!(" (epsilon {epsilon}, delta {delta:e})"),
         (Some(epsilon), None) => format!(" (epsilon {epsilon})"),

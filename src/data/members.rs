@@ -61,12 +61,7 @@ pub(super) fn read<R: Read>(
 }
 
 /// One record of each unit. `of_unit`: its rows, in their order, at least one. `schema`: of the rows.
-fn joined(
-    rows: &Dataset,
-    of_unit: &[Vec<u32>],
-    units: &Units,
-    schema: &Schema,
-) -> Result<Dataset> {
+fn joined(rows: &Dataset, of_unit: &[Vec<u32>], units: &Units, schema: &Schema) -> Result<Dataset> {
     let domain = units.with_size(schema)?.domain();
     let mut columns: Vec<Column> = Vec::with_capacity(domain.len());
     let code = |column: &Column, row: u32| column.get(row as usize).unwrap_or_default();
@@ -133,7 +128,7 @@ pub(super) fn apart(
             let own = column_of(name)?;
             rows.iter().map(|(unit, _)| own.get(*unit).unwrap_or_default()).collect()
         };
-        columns.push(Column::from_codes(codes.into_iter(), values as usize)?);
+        columns.push(Column::from_codes(codes, values as usize)?);
     }
     let numbers = rows.iter().map(|(unit, _)| numbers.get(*unit).copied().unwrap_or_default());
     let numbers: Vec<u32> = numbers.collect();

@@ -35,9 +35,8 @@ impl Workload {
         let shared = units.agree().unwrap_or_default().iter().cloned();
         let shared: Vec<String> = shared.chain([units.size_name()]).collect();
         let own = members.columns();
-        let named = |column: &String, member: u32| match own.contains(column) {
-            true => Members::name_of(column, member),
-            false => column.clone(),
+        let named = |column: &String, member: u32| {
+            if own.contains(column) { Members::name_of(column, member) } else { column.clone() }
         };
         // The columns, with the values that the first member has.
         let columns: Vec<&String> = shared.iter().chain(own).collect();

@@ -92,7 +92,11 @@ impl WorkloadSource {
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub(crate) fn read_of_units(&self, domain: &Domain, units: &Units) -> Result<(Workload, usize)> {
+    pub(crate) fn read_of_units(
+        &self,
+        domain: &Domain,
+        units: &Units,
+    ) -> Result<(Workload, usize)> {
         self.read_among(domain, &|k| Workload::of_units(domain, units, k))
     }
 

@@ -392,6 +392,7 @@ proptest! {
                     variance: Ratio::new(1 << 39, cost).unwrap(),
                     squared_l2_sensitivity: 1,
                 },
+                records_per_unit: None,
                 rho: Rho::from_units(cost),
             });
             prop_assert_eq!(charged.is_ok(), expected + cost <= limit);

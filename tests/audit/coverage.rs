@@ -188,6 +188,16 @@ const SETTINGS: &[(&str, Rows)] = &[
         ),
     ),
     (
+        "members",
+        audited(
+            "--members",
+            "--members b",
+            &["members-hidden-as-one", "members-beyond-the-most", "shared-by-another-unit"],
+            KILLED,
+        ),
+    ),
+    ("order", audited("--members", "--order a", &["members-in-no-order"], KILLED)),
+    (
         "ledger-from",
         audited(
             "ledger-from",

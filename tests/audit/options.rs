@@ -221,6 +221,17 @@ fn a_large_household() -> [String; 2] {
     [rest, more + &"new,1,1\n".repeat(2)]
 }
 
+/// A household of five comes, whose members are alike. It is one record.
+fn a_household_in_order() -> [String; 2] {
+    a_large_household().map(|text| {
+        let rows = text.lines().enumerate().map(|(i, row)| match i {
+            0 => format!("o,{row}\n"),
+            _ => format!("{i},{row}\n"),
+        });
+        rows.collect()
+    })
+}
+
 fn households(agree: Option<&str>) -> PrivacyUnit {
     let units = Units::new("h", 3).unwrap();
     let units = match agree {
@@ -367,10 +378,16 @@ pub(crate) fn subjects() -> Vec<Subject> {
     let hashed = PrivacyUnit::of_units(Units::new("h", 3).unwrap().keeping(Keep::Hash)).unwrap();
     let of_hashed = Files::new(SMALL, hashed, &a_large_household());
     let of_linked = Files::new(SMALL, households(Some("a")), &a_household());
+    let together = Units::new("h", 3).unwrap().linked(["a"]).unwrap();
+    let together = PrivacyUnit::of_units(together.with_members(["b"], "o").unwrap()).unwrap();
+    let of_members = Files::new(SMALL, together, &a_household_in_order());
     let unit = json!({"neighbors": "add-remove-one", "unit": "h", "max-records": 3});
     let (mut linked, mut by_hash) = (unit.clone(), unit.clone());
     by_hash["keep"] = json!("hash");
     linked["unit-columns"] = json!(["a"]);
+    let mut members = linked.clone();
+    (members["members"], members["order"]) = (json!(["b"]), json!("o"));
+    let one_record = of_members.unit.relation();
     let units = of_unit.unit.relation();
     let job = |name: &str, relation, files, more: &Value| {
         Subject::new(name, relation, REACH, of_job(files, settings(more))).quick(RUNS)
@@ -391,6 +408,7 @@ pub(crate) fn subjects() -> Vec<Subject> {
         job("--unit", units, of_unit, &unit),
         job("--keep hash", units, of_hashed, &by_hash),
         job("--unit-columns", units, of_linked, &linked),
+        job("--members", one_record, of_members, &members),
         Subject::new("bins --categories", ReplaceOne, REACH, of_categories()).quick(RUNS),
         // These tell less of what they measure: shares that are fitted, choices, edges.
         quick("thresholds", 0.2, of_thresholds(false)),

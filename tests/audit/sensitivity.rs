@@ -766,3 +766,50 @@ fn a_ledger_of_households_goes_on_for_households_of_that_size_only() {
         }
     }
 }
+
+/// Another command may count another number of records of a unit: its entries say so where they are carried on, and none may
+/// have the noise of fewer.
+#[test]
+fn a_ledger_of_units_is_carried_on_with_the_number_of_records_that_it_counted() {
+    let table = Table::random(9, &mut ChaCha20Rng::seed_from_u64(79));
+    let limit = Rho::from_f64(4.0).unwrap();
+    let new = |most| {
+        let units = jointly::data::Units::new("h", most).unwrap();
+        let unit = jointly::privacy::PrivacyUnit::of_units(units).unwrap();
+        let curator = Curator::new(&table, unit.relation(), limit, NoiseSeed::Fixed(1)).unwrap();
+        curator.with_unit(unit).unwrap()
+    };
+    let cost = Rho::from_f64(0.5).unwrap();
+    let mut first = new(1);
+    first.measure(&Clique::new([0]), cost).unwrap();
+    let file = LedgerFile::new("first", None, &first);
+    let mut second = new(UNIT);
+    second.charge_earlier(&file).unwrap();
+    assert_eq!(second.spent(), cost);
+    second.measure(&Clique::new([0]), cost).unwrap();
+    let both = LedgerFile::new("second", None, &second);
+    let said = |file: &LedgerFile| -> Vec<Option<u32>> {
+        let entries = file.ledger.entries().iter();
+        entries.map(|entry| entry.records_per_unit.map(RecordsPerUnit::get)).collect()
+    };
+    assert_eq!(said(&both), [Some(1), None]);
+    // Written, read, and carried on by either.
+    let text = serde_json::to_string(&both).unwrap();
+    let both = LedgerFile::from_json(&text, "both").unwrap();
+    for (most, expected) in
+        [(1, [None, Some(UNIT)]), (UNIT, [Some(1), None]), (2, [Some(1), Some(UNIT)])]
+    {
+        let mut third = new(most);
+        third.charge_earlier(&both).unwrap();
+        assert_eq!(said(&LedgerFile::new("third", None, &third)), expected);
+    }
+    // An entry with the noise of one record that says nothing, or says more; and a relation of single records.
+    let mut written: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for claim in [serde_json::Value::Null, 2.into()] {
+        written["ledger"]["entries"][0]["records_per_unit"] = claim;
+        let file = LedgerFile::from_json(&written.to_string(), "changed").unwrap();
+        assert!(new(UNIT).charge_earlier(&file).is_err());
+    }
+    let mut of_records = Curator::new(&table, AddRemoveOne, limit, NoiseSeed::Fixed(1)).unwrap();
+    assert!(of_records.charge_earlier(&both).is_err());
+}

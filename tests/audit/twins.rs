@@ -250,9 +250,8 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
         commands.extend(on_counts(relation, aim, [&synth, &answer, &trust]));
     }
     if is_of_units {
-        commands.push(format!("{synth} --unit-columns a"));
         commands.extend([&synth, &answer, &trust].map(|command| format!("{command} --keep hash")));
-        commands.push(format!("{synth} --unit-columns a --error-share 0.1 --model model.json"));
+        commands.extend(in_units(&synth));
     } else {
         commands.push(format!("{synth} --counted"));
         commands.push(format!("{answer} --counted"));
@@ -263,6 +262,16 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
         commands.push(format!("mixture-error {} {more}", all.replace(" --delta 1e-6", "")));
     }
     commands
+}
+
+/// Runs whose rows come as units.
+fn in_units(synth: &str) -> [String; 3] {
+    let more = "--error-share 0.1 --model model.json";
+    [
+        format!("{synth} --unit-columns a"),
+        format!("{synth} --unit-columns a {more}"),
+        format!("{synth} --members b --order a {more}").replace("--rounds 4", "--rounds 6"),
+    ]
 }
 
 /// Commands on what was counted before, by `count` and by another program.

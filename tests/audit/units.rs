@@ -69,6 +69,60 @@ fn a_unit_more_changes_as_many_records_as_may_count_in_any_order() {
     }
 }
 
+/// Rows of units in an order: of each, the name, the place, and the values.
+fn joined(rows: &[(char, u32, u32, u32)], units: &Units) -> Vec<Vec<u32>> {
+    let schema = Schema::from_json(SCHEMA, "domain.json").unwrap();
+    let mut text = String::from("h,o,a,b\n");
+    rows.iter().for_each(|(unit, o, a, b)| writeln!(text, "{unit},{o},{a},{b}").unwrap());
+    let table = read_units_csv_from(text.as_bytes(), "t.csv", &schema, units).unwrap();
+    (0..table.records()).map(|row| table.row(row)).collect()
+}
+
+/// Where a unit is one record, one unit more is one record more, made of its own rows, whatever their number and place in the file.
+#[test]
+fn a_unit_with_its_members_is_one_record_of_its_own_rows() {
+    for most in 1..=3_u32 {
+        let units = Units::new("h", most).unwrap().linked(["a"]).unwrap();
+        let units = units.with_members(["b"], "o").unwrap();
+        let mut seen = 0;
+        for number in 0..300 {
+            // Places are distinct, and in no order.
+            let place = |i: usize| u32::try_from(i * 7 % 9).unwrap();
+            let drawn = rows(number).into_iter().enumerate();
+            let with: Vec<_> = drawn.map(|(i, (unit, a, b))| (unit, place(i), a, b)).collect();
+            let of = |is_wanted: &dyn Fn(char) -> bool| -> Vec<_> {
+                with.iter().copied().filter(|row| is_wanted(row.0)).collect()
+            };
+            let (without, own) = (of(&|unit| unit != 'x'), of(&|unit| unit == 'x'));
+            let (mut all, others) = (joined(&with, &units), joined(&without, &units));
+            for row in others {
+                let place = all.iter().position(|other| *other == row);
+                all.remove(place.expect("the records of other units stay as they are"));
+            }
+            assert_eq!(all, joined(&own, &units), "its own rows alone");
+            assert!(all.len() <= 1, "at most one record");
+            for record in &all {
+                let mut first = own.clone();
+                first.sort_by_key(|row| row.1);
+                first.truncate(most as usize);
+                let absent = |member: usize| if member == 0 { 0 } else { 4 };
+                let values = (0..most as usize).map(|i| first.get(i).map_or(absent(i), |r| r.3));
+                let shared = [first[0].2, u32::try_from(first.len()).unwrap() - 1];
+                assert_eq!(*record, shared.into_iter().chain(values).collect::<Vec<_>>());
+                seen += 1;
+            }
+            let mut turned: Vec<_> = with.iter().rev().copied().collect();
+            turned.rotate_left(3);
+            let sorted = |mut records: Vec<Vec<u32>>| {
+                records.sort();
+                records
+            };
+            assert_eq!(sorted(joined(&turned, &units)), sorted(joined(&with, &units)));
+        }
+        assert!(seen > 200, "{seen}");
+    }
+}
+
 /// The names of units take part, so that not the same kinds of records are dropped everywhere.
 #[test]
 fn which_records_count_differs_among_units_of_equal_records() {

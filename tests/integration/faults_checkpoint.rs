@@ -257,8 +257,8 @@ fn every_option_killed_a_few_times_ends_as_an_undisturbed_run() {
     let people = crate::compression::people(0);
     bench.write("private.csv", &people);
     let units = people.lines().enumerate().map(|(i, line)| match i {
-        0 => format!("h,{line}\n"),
-        _ => format!("{},{line}\n", i / 3),
+        0 => format!("h,n,{line}\n"),
+        _ => format!("{},{},{line}\n", i / 3, i % 3),
     });
     bench.write("units.csv", &units.collect::<String>());
     bench.write("schema.json", &crate::compression::schema());
@@ -300,6 +300,7 @@ fn every_option_killed_a_few_times_ends_as_an_undisturbed_run() {
         format!("{households} --compress 0.2"),
         format!("{households} --unit-columns sex"),
         format!("{households} --keep hash"),
+        format!("{households} --members sex,hours --order n"),
     ];
     let (mut draw, mut between) = (ChaCha20Rng::seed_from_u64(9), 0);
     for command in commands {

@@ -115,6 +115,170 @@ fn synthetic_homes_agree_have_the_sizes_of_the_real_ones_and_come_again_from_the
     refused(folder, combine, "rows that come as units");
 }
 
+const COUPLES: &str = r#"{"columns": [
+    {"name": "tenure", "role": "attribute", "kind": "categorical", "codes": ["own", "rent"]},
+    {"name": "age", "role": "attribute", "kind": "numeric", "edges": [0, 18, 40, 65, 100]},
+    {"name": "sex", "role": "attribute", "kind": "categorical", "codes": ["1", "2"]},
+    {"name": "job", "role": "attribute", "kind": "categorical", "codes": ["yes", "no"], "na": true}
+], "forbidden": [{"age": [{"from": 0, "below": 18}], "job": {"not": [null]}}]}"#;
+
+/// 800 homes: of one, of two of like age and other sex, and of these with one child.
+fn couples(folder: &Path) {
+    fs::write(folder.join("couples.json"), COUPLES).unwrap();
+    for (name, shift) in [("couples.csv", 0), ("others.csv", 7)] {
+        let mut text = String::from("home,place,age,sex,tenure,job\n");
+        for home in 0..800 {
+            let (size, age) = (1 + (home + shift) % 3, 20 + home * 37 % 75);
+            for person in 0..size {
+                let age = if person == 2 { age % 17 } else { age };
+                let sex = if person == 1 { 1 + home % 2 } else { 2 - home % 2 };
+                let job = ["yes", "no"][usize::from(home % 5 == 0)];
+                let job = if age < 18 { "" } else { job };
+                let tenure = if size > 1 { "own" } else { "rent" };
+                _ = writeln!(text, "H{home},{},{age},{sex},{tenure},{job}", person + 1);
+            }
+        }
+        fs::write(folder.join(name), text).unwrap();
+    }
+}
+
+const TOGETHER: &str = "synth --private couples.csv --schema couples.json --neighbors add-remove-one --unit home \
+    --max-records 3 --unit-columns tenure --members age,sex,job --order place --epsilon 3 --delta 1e-6 --seed 1";
+
+/// The members of each home, checked: numbered from 1, in one home of one tenure, children without a job.
+fn members(path: &Path) -> Vec<Vec<(u32, String)>> {
+    let mut homes: BTreeMap<String, Vec<(u32, String)>> = BTreeMap::new();
+    let (mut reader, mut tenures) = (csv::Reader::from_path(path).unwrap(), BTreeMap::new());
+    let header: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
+    assert_eq!(header, ["home", "tenure", "place", "age", "sex", "job"]);
+    for row in reader.records() {
+        let row = row.unwrap();
+        let home = homes.entry(row[0].to_owned()).or_default();
+        assert_eq!(row[2], (home.len() + 1).to_string());
+        let tenure = tenures.entry(row[0].to_owned()).or_insert_with(|| row[1].to_owned());
+        assert_eq!(*tenure, row[1]);
+        let age = row[3].parse().unwrap();
+        assert!(age >= 18 || row[5].is_empty(), "{row:?}");
+        home.push((age, row[4].to_owned()));
+    }
+    homes.into_values().collect()
+}
+
+#[test]
+fn the_members_of_a_synthetic_home_belong_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    couples(folder);
+    let share = |homes: &[Vec<(u32, String)>]| {
+        let pairs: Vec<_> = homes.iter().filter(|home| home.len() > 1).collect();
+        let group = |age: u32| [18, 40, 65].iter().filter(|edge| age >= **edge).count();
+        let fit = |home: &&&Vec<(u32, String)>| {
+            group(home[0].0) == group(home[1].0) && home[0].1 != home[1].1
+        };
+        let children = homes.iter().filter(|home| home.len() == 3);
+        let is_child = |home: &&Vec<(u32, String)>| home[2].0 < 18;
+        assert!(children.clone().filter(is_child).count() as f64 > 0.9 * children.count() as f64);
+        pairs.iter().filter(fit).count() as f64 / pairs.len() as f64
+    };
+    for (i, more) in ["", "--public others.csv", "--mechanism aim"].into_iter().enumerate() {
+        let command = format!(
+            "{TOGETHER} {more} --out {i}.csv --model {i}.model.json --report {i}.html --ledger {i}.ledger.json"
+        );
+        let said = jointly(folder, &command);
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        assert!(String::from_utf8_lossy(&said.stderr).contains("units with their members"));
+        let homes = members(&folder.join(format!("{i}.csv")));
+        assert!(homes.len().abs_diff(800) < 40, "{}", homes.len());
+        // Independent members would be so in an eighth of the homes.
+        assert!(share(&homes) > 0.8, "{more}: {}", share(&homes));
+        let ledger = fs::read_to_string(folder.join(format!("{i}.ledger.json"))).unwrap();
+        let ledger: serde_json::Value = serde_json::from_str(&ledger).unwrap();
+        assert_eq!(
+            ledger["unit"],
+            serde_json::json!({"column": "home", "max_records": 3, "one_record": true})
+        );
+        assert_eq!(ledger["ledger"]["records_per_unit"], 1);
+    }
+    // The model draws homes, and answers what their members have together.
+    succeeds(folder, "sample --model 1.model.json --rows 300 --seed 2 --out more.csv");
+    let homes = members(&folder.join("more.csv"));
+    assert!(homes.len() == 300 && share(&homes) > 0.8);
+    succeeds(
+        folder,
+        "sample --model 1.model.json --rows 90 --given home.records=3,tenure=own --out three.csv",
+    );
+    assert!(members(&folder.join("three.csv")).iter().all(|home| home.len() == 3));
+    refused(folder, "sample --model 1.model.json --rows 90 --given sex.1=1 --out d.csv", "tenure");
+    // 266 of 800 homes have three members.
+    let ask = "ask --model 1.model.json --json --share home.records=3,age.3=0..17";
+    let answer: serde_json::Value = serde_json::from_str(&succeeds(folder, ask)).unwrap();
+    let text = answer.to_string();
+    let share = answer["answers"][0]["share"].as_f64().or(answer["share"].as_f64());
+    assert!(share.is_some_and(|share| (share - 0.333).abs() < 0.05), "{text}");
+}
+
+#[test]
+fn other_columns_come_from_a_run_whose_budget_counts_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    couples(folder);
+    let some = TOGETHER.replace("age,sex,job", "age");
+    succeeds(folder, &format!("{some} --mechanism mst --out homes.csv --ledger homes.json"));
+    let people = "synth --private couples.csv --schema couples.json --neighbors add-remove-one --unit home --max-records 3 \
+        --epsilon 5 --delta 1e-6 --seed 2 --mechanism mst --ledger-from homes.json --out people.csv --model people.model.json";
+    succeeds(folder, people);
+    let ledger = fs::read_to_string(folder.join("people.csv.ledger.json")).unwrap();
+    assert!(
+        ledger.contains(r#""records_per_unit": 1"#) && ledger.contains(r#""records_per_unit": 3"#)
+    );
+    succeeds(
+        folder,
+        "sample --model people.model.json --complete homes.csv --keep home,place --out all.csv --seed 1",
+    );
+    let all = fs::read_to_string(folder.join("all.csv")).unwrap();
+    assert_eq!(
+        all.lines().count(),
+        fs::read_to_string(folder.join("homes.csv")).unwrap().lines().count()
+    );
+    let header = all.lines().next().unwrap();
+    assert!(
+        ["home", "place", "age", "sex", "job", "tenure"].iter().all(|name| header.contains(name)),
+        "{header}"
+    );
+}
+
+#[test]
+fn what_members_cannot_go_with_is_refused_before_anything_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    couples(folder);
+    fs::write(folder.join("persons.csv"), "age,sex\n7,1\n30,2\n").unwrap();
+    let refused = |more: &str, part: &str| {
+        refused(folder, &format!("{TOGETHER} --mechanism mst --out x.csv {more}"), part);
+        assert!(!folder.join("x.csv").exists());
+    };
+    refused("--compress 0.1", "--compress cannot go with --members");
+    refused("--counted", "cannot go with");
+    refused("--keep hash", "--keep hash cannot go with --members");
+    refused("--tables 3", "cannot go with");
+    refused("--public persons.csv", "without a column 'home'");
+    let changed = |from: &str, to: &str, part: &str| {
+        let command = TOGETHER.replace(from, to);
+        assert_ne!(command, TOGETHER);
+        let output = jointly(folder, &format!("{command} --mechanism mst --out x.csv"));
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && text.contains(part), "{command}: {text}");
+    };
+    changed("--order place", "", "--order");
+    changed("--members age,sex,job", "", "--members");
+    changed("--order place", "--order age", "by which they are ordered");
+    changed("--members age,sex,job", "--members age,tenure", "'tenure', a column of units");
+    changed("--members age,sex,job", "--members age,wages", "wages");
+    changed("--order place", "--order rank", "without a column 'rank'");
+    changed("--max-records 3", "--max-records 40", "1 to 32");
+    changed("--unit home --max-records 3 --unit-columns tenure", "", "--unit");
+}
+
 #[test]
 fn a_run_that_resumes_gives_the_same_homes() {
     let folder = tempfile::tempdir().unwrap();

@@ -196,7 +196,10 @@ impl Units {
                 return Err(CommonError::DuplicateAttribute { name, place }.into());
             }
             if shared.contains(name) {
-                return refused(format!("'{name}', a column of units"), "columns that differ in a unit");
+                return refused(
+                    format!("'{name}', a column of units"),
+                    "columns that differ in a unit",
+                );
             }
         }
         if columns.contains(&order) || shared.contains(&order) || order == linked.column {

@@ -216,15 +216,15 @@ pub(super) const BUGS: &[Bug] = &[
         "entries::",
         &[(
             CURATOR,
-            "if earlier.neighbors != self.relation() {",
-            "if !BUG && earlier.neighbors != self.relation() {",
+            "if earlier.neighbors != self.relation() && !both_of_units {",
+            "if !BUG && earlier.neighbors != self.relation() && !both_of_units {",
         )],
     ),
     bug(
         "earlier-entries-of-another-relation",
         "entries of an earlier ledger may have the sensitivity of another relation",
         "entries::",
-        &[(CURATOR, "self.check_relation(&earlier.ledger)?;", "if !BUG { SAME }")],
+        &[(CURATOR, "earlier.check_relation()?;", "if !BUG { SAME }")],
     ),
     bug(
         "earlier-ledger-of-other-units",
@@ -247,9 +247,29 @@ pub(super) const BUGS: &[Bug] = &[
         "a ledger of units of another size is continued",
         "sensitivity::a_ledger",
         &[(
-            CURATOR,
-            "if ledger.records_per_unit() != self.relation().unit() {",
-            "if !BUG && ledger.records_per_unit() != self.relation().unit() {",
+            "privacy/ledger_file.rs",
+            "if self.ledger.records_per_unit() != own.unit() {",
+            "if !BUG && self.ledger.records_per_unit() != own.unit() {",
+        )],
+    ),
+    bug(
+        "carried-entries-without-their-unit",
+        "entries of a ledger that counted another number of records of a unit are taken for this run's own",
+        "sensitivity::a_ledger",
+        &[(
+            "privacy/ledger.rs",
+            "records_per_unit: of.filter(|_| of != own)",
+            "records_per_unit: of.filter(|_| !BUG && of != own)",
+        )],
+    ),
+    bug(
+        "carried-entries-of-any-sensitivity",
+        "entries that say how many records of a unit they counted may have the sensitivity of fewer",
+        "sensitivity::a_ledger",
+        &[(
+            "privacy/ledger.rs",
+            "(Some(records), Some(_)) => NeighboringRelation::AddRemoveUnit(records),",
+            "(Some(_), Some(_)) if BUG => return true, SAME",
         )],
     ),
     bug(

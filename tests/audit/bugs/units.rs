@@ -3,6 +3,7 @@
 use super::{Bug, bug};
 
 const UNITS: &str = "data/units.rs";
+const MEMBERS: &str = "data/members.rs";
 
 pub(super) const BUGS: &[Bug] = &[
     bug(
@@ -43,6 +44,46 @@ pub(super) const BUGS: &[Bug] = &[
             UNITS,
             "self.records[*unit as usize] = most;",
             "if !BUG || self.units.agree().is_none() { self.records[*unit as usize] = most; } else { self.records[*unit as usize] = most.saturating_sub(1).max(1); }",
+        )],
+    ),
+    bug(
+        "members-hidden-as-one",
+        "units of which each row is a record are hidden as if they were one record",
+        "mechanisms::",
+        &[(
+            "privacy/unit.rs",
+            "if self.members.is_some() { 1 } else { self.most }",
+            "if BUG || self.members.is_some() { 1 } else { self.most }",
+        )],
+    ),
+    bug(
+        "members-beyond-the-most",
+        "the size of a unit counts rows that should not count",
+        "units::",
+        &[(
+            MEMBERS,
+            "rows.truncate(units.most() as usize);",
+            "rows.truncate(units.most() as usize + usize::from(BUG));",
+        )],
+    ),
+    bug(
+        "members-in-no-order",
+        "the order of the rows in the file says which members count",
+        "units::",
+        &[(
+            MEMBERS,
+            "places[*a as usize].total_cmp(&places[*b as usize])",
+            "(if BUG { std::cmp::Ordering::Equal } else { SAME })",
+        )],
+    ),
+    bug(
+        "shared-by-another-unit",
+        "a unit has the columns of the first unit of the file",
+        "units::",
+        &[(
+            MEMBERS,
+            "rows.first().map_or(0, |row| code(column, *row))",
+            "rows.first().map_or(0, |row| code(column, if BUG { 0 } else { *row }))",
         )],
     ),
     bug(
