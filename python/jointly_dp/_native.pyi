@@ -66,6 +66,7 @@ class PrivateRows:
         name: str,
         neighbors: str = "replace-one",
         unit: tuple[str, int, str] | None = None,
+        together: str = "{}",
     ) -> PrivateRows: ...
     @staticmethod
     def of_counter(counter: Counter) -> PrivateRows: ...
@@ -93,7 +94,13 @@ class Counter:
 @final
 class Rows:
     @staticmethod
-    def read(schema: Schema, table: Any, name: str) -> Rows: ...
+    def read(
+        schema: Schema,
+        table: Any,
+        name: str,
+        unit: tuple[str, int, str] | None = None,
+        together: str = "{}",
+    ) -> Rows: ...
 
 @final
 class Model:

@@ -54,6 +54,8 @@ class Synthesizer:
     ``overwrite``: whether a ``ledger`` file that exists is replaced; otherwise it is refused before anything is spent.
     ``weight="PWGTP"``, ``totals=["age=age.csv"]`` and ``emit="weighted"`` make a release of the population that weighted rows
     stand for; the weight's bins are in the schema, or come from public tables that are files.
+    ``unit_columns=["TEN"]`` and ``members=["AGEP", "SEX"], order="SPORDER"`` make households: rows of a unit that share columns, or whose
+    members belong together.
     Any other parameter is a setting of the job, as the flags of ``jointly synth``, or the mechanism's own, with underscores:
     ``draw="independent"``, ``rounds=10``. Settings that name files, such as ``out``, are refused: :meth:`released`,
     :meth:`report` and ``release_`` give what they would hold.
@@ -203,14 +205,17 @@ class Synthesizer:
             files = [os.fspath(rows) for _, rows in given if isinstance(rows, (str, os.PathLike))]
             native = native.with_weight(weight, files)
         unit = units(self.unit, self.max_records, self.parameters.get("keep", "first"))
+        together = as_json({name: self.parameters.get(name) for name in ("unit_columns", "members", "order")})
         if isinstance(table, Counter):
             private = _native.PrivateRows.of_counter(table._native)
         else:
-            private = _native.PrivateRows.read(native, incoming(table), _name(table, "private table"), self.neighbors, unit)
+            private = _native.PrivateRows.read(
+                native, incoming(table), _name(table, "private table"), self.neighbors, unit, together
+            )
         groups = self.parameters.get("groups") or []
         lacking = native.select([name for name, _ in native.attributes() if name not in groups]) if groups else native
         tables = [
-            (name, _native.Rows.read(lacking, incoming(rows), _name(rows, name)))
+            (name, _native.Rows.read(lacking, incoming(rows), _name(rows, name), unit, together))
             for name, rows in given
         ]
         if isinstance(table, (str, os.PathLike)):

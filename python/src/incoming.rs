@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
 use jointly::data::arrow::{ArrowStream, ArrowTable};
-use jointly::data::{Dataset, read_private_arrow, read_private_csv, read_public_csv};
+use jointly::data::{
+    Dataset, Units, read_private_arrow, read_private_csv, read_public_csv, read_public_units_csv,
+};
 use jointly::privacy::{PrivacyUnit, PrivateTable};
 use jointly::{CommonError, Error};
 use pyo3::exceptions::PyValueError;
@@ -86,14 +88,25 @@ impl Incoming {
         }
     }
 
-    /// Codes a public table.
-    pub(crate) fn public(self, schema: &jointly::Schema) -> jointly::Result<Dataset> {
-        match self {
-            Self::File(path) => read_public_csv(&path, schema),
-            Self::Memory(table) => table.read_public(schema),
-            Self::Stream { name, schema: columns, parts } => {
-                ArrowStream::new(name, columns, parts).read_public(schema)
+    /// Codes a public table. `units`: those that rows come as.
+    pub(crate) fn public(
+        self,
+        schema: &jointly::Schema,
+        units: Option<&Units>,
+    ) -> jointly::Result<Dataset> {
+        let stream = match self {
+            Self::File(path) => {
+                return match units {
+                    Some(units) => read_public_units_csv(&path, schema, units),
+                    None => read_public_csv(&path, schema),
+                };
             }
+            Self::Memory(table) => ArrowStream::from(&table),
+            Self::Stream { name, schema: columns, parts } => ArrowStream::new(name, columns, parts),
+        };
+        match units {
+            Some(units) => stream.read_public_units(schema, units),
+            None => stream.read_public(schema),
         }
     }
 }

@@ -231,8 +231,10 @@ enum Private {
 #[pymethods]
 impl PrivateRows {
     /// Codes and seals a table: a path, something that exports Arrow, a dictionary of columns, or an iterator of parts.
+    ///
+    /// `together`: what rows of a unit have in common, as JSON of settings.
     #[staticmethod]
-    #[pyo3(signature = (schema, table, name, neighbors="replace-one", unit=None))]
+    #[pyo3(signature = (schema, table, name, neighbors="replace-one", unit=None, together="{}"))]
     fn read(
         py: Python<'_>,
         schema: &Schema,
@@ -240,8 +242,9 @@ impl PrivateRows {
         name: &str,
         neighbors: &str,
         unit: Option<(String, u32, String)>,
+        together: &str,
     ) -> PyResult<Self> {
-        let unit = privacy_unit(py, neighbors, unit)?;
+        let unit = unit_of_rows(py, neighbors, unit, together)?;
         let (schema, table) = (Arc::clone(&schema.0), Incoming::new(table, name)?);
         let file = table.file().map(Path::to_owned);
         if let Some(path) = table.file().filter(|path| CountedParts::is_file(path)) {
@@ -293,19 +296,29 @@ pub(crate) struct Rows {
 #[pymethods]
 impl Rows {
     /// Codes a table: a path, something that exports Arrow, a dictionary of columns, or an iterator of parts.
+    ///
+    /// `unit` and `together`: as of the private table, where rows of a unit stay together.
     #[staticmethod]
+    #[pyo3(signature = (schema, table, name, unit=None, together="{}"))]
     fn read(
         py: Python<'_>,
         schema: &Schema,
         table: &Bound<'_, PyAny>,
         name: &str,
+        unit: Option<(String, u32, String)>,
+        together: &str,
     ) -> PyResult<Self> {
+        let neighbors = if unit.is_some() { "add-remove-one" } else { "replace-one" };
+        let unit = unit_of_rows(py, neighbors, unit, together)?;
         let (schema, table) = (Arc::clone(&schema.0), Incoming::new(table, name)?);
         let file = table.file().map(Path::to_owned);
         if file.as_deref().is_some_and(CountedParts::is_public_file) {
             return Ok(Self { data: None, file });
         }
-        let rows = watch::run(py, None, move |_| table.public(&schema))?;
+        let rows = watch::run(py, None, move |_| {
+            let units = unit.units().filter(|units| units.agree().is_some());
+            table.public(&schema, units)
+        })?;
         Ok(Self { data: Some(Arc::new(rows)), file })
     }
 
@@ -347,11 +360,25 @@ pub(crate) fn privacy_unit(
     neighbors: &str,
     unit: Option<(String, u32, String)>,
 ) -> PyResult<PrivacyUnit> {
-    let mut settings = serde_json::json!({"neighbors": neighbors});
+    unit_of_rows(py, neighbors, unit, "{}")
+}
+
+/// The same, of rows that stay together. `together`: more settings, as JSON.
+fn unit_of_rows(
+    py: Python<'_>,
+    neighbors: &str,
+    unit: Option<(String, u32, String)>,
+    together: &str,
+) -> PyResult<PrivacyUnit> {
+    let more = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(together);
+    let mut settings = more.unwrap_or_default();
+    settings.insert("neighbors".into(), neighbors.into());
     if let Some((column, most, keep)) = unit {
-        settings = serde_json::json!({"neighbors": neighbors, "unit": column, "max-records": most, "keep": keep});
+        settings.insert("unit".into(), column.into());
+        settings.insert("max-records".into(), most.into());
+        settings.insert("keep".into(), keep.into());
     }
-    Job::from_settings(settings).and_then(|job| job.privacy_unit()).raise(py)
+    Job::from_settings(settings.into()).and_then(|job| job.privacy_unit()).raise(py)
 }
 
 /// A table of anything that exports Arrow, or of a dictionary of columns.

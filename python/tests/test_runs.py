@@ -333,3 +333,58 @@ def test_settings_are_numbers_of_any_kind(schema) -> None:
         assert "measure-share is " in str(error_of(schema, measure_share=absurd))
     with pytest.raises(TypeError, match="a set is no setting"):
         jd.Synthesizer(schema, **SMALL, unit_columns={"sex"}).fit(people(300, 1))
+
+
+def _homes(count: int, shift: int = 0) -> dict[str, list]:
+    """Homes of one to three people in rows; the second is as old as the first, and of the other sex."""
+    table: dict[str, list] = {"home": [], "place": [], "tenure": [], "sex": [], "age": []}
+    for home in range(count):
+        age, sex = home * 7 % 4, home % 2
+        for place in range(1 + (home + shift) % 3):
+            row = (f"h{home}", place + 1, home % 3 % 2, sex if place != 1 else 1 - sex, age if place < 2 else 0)
+            for name, value in zip(table, row, strict=True):
+                table[name].append(value)
+    return table
+
+
+def test_members_of_a_household_belong_together() -> None:
+    schema = jd.Schema({"tenure": 2, "sex": 2, "age": 4})
+    homes = {
+        "neighbors": "add-remove-one", "unit": "home", "max_records": 3, "unit_columns": ["tenure"],
+        "members": ["sex", "age"], "order": "place",
+    }  # fmt: skip
+    synth = jd.Synthesizer(schema, epsilon=3.0, delta=1e-6, mechanism="jam-pgm", rounds=12, **homes)
+    synth.fit(_homes(600), public={"others": _homes(300, 1)})
+    for found in (synth.sample(), synth.sample(200), synth.release_.model.sample(150)):
+        found = found if isinstance(found, dict) else returned_columns(found)
+        assert list(found) == ["home", "tenure", "place", "sex", "age"]
+        together: dict[int, list] = {}
+        for home, tenure, place, sex, age in zip(*found.values(), strict=True):
+            together.setdefault(home, []).append((place, tenure, sex, age))
+        assert all([row[0] for row in home] == list(range(1, len(home) + 1)) for home in together.values())
+        assert all(len({row[1] for row in home}) == 1 for home in together.values())
+        pairs = [home for home in together.values() if len(home) > 1]
+        like = [a[2] != b[2] and a[3] == b[3] for a, b, *_ in pairs]
+        assert sum(like) > 0.8 * len(like)
+    assert synth.release_.ledger.spent > 0
+
+
+def test_rows_of_a_unit_agree_and_come_with_their_unit() -> None:
+    schema = jd.Schema({"tenure": 2, "sex": 2, "age": 4})
+    synth = jd.Synthesizer(
+        schema, epsilon=3.0, delta=1e-6, mechanism="mst", workload="all-2-way", neighbors="add-remove-one",
+        unit="home", max_records=3, unit_columns=["tenure"],
+    )  # fmt: skip
+    found = returned_columns(synth.fit(_homes(300)).sample(kind="columns"))
+    assert list(found) == ["home", "tenure", "sex", "age"]
+    assert {home: tenure for home, tenure in zip(found["home"], found["tenure"], strict=True)} == dict(
+        reversed(list(zip(found["home"], found["tenure"], strict=True)))
+    )
+
+
+def returned_columns(table) -> dict[str, list]:
+    """The columns of whatever was returned."""
+    if isinstance(table, dict):
+        return table
+    pyarrow = pytest.importorskip("pyarrow")
+    return pyarrow.table(table).to_pydict()

@@ -82,6 +82,15 @@ impl ArrowStream {
         csv::read(self.raw(schema)?, schema, Reading::units(units))
     }
 
+    /// As [`read_public_units_csv`](crate::data::read_public_units_csv).
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_public_units(self, schema: &Schema, units: &Units) -> Result<Dataset> {
+        units.check(schema)?;
+        csv::read(self.raw(schema)?, schema, Reading::public_units(units))
+    }
+
     pub(super) fn raw(self, schema: &Schema) -> Result<RawTable<Empty>> {
         self.rows_of(schema.na_token(), schema.table().trim)
     }
