@@ -16,6 +16,7 @@ mod replicates;
 mod source;
 mod spending;
 mod tables;
+mod unit;
 mod warnings;
 
 use crate::data::{Dataset, tidy_measurements, write_text};

@@ -12,7 +12,7 @@ const NOT_MADE: [&str; 8] =
     ["log-format", "quiet", "threads", "config", "save-config", "overwrite", "help", "engine"];
 
 /// Jobs that use all flags between them.
-const JOBS: [&str; 6] = [
+const JOBS: [&str; 7] = [
     "--public near=public.csv --mechanism jam-pgm --rounds 3 --workload cliques.json --epsilon 2 --delta 1e-6 \
      --neighbors add-remove-one --error-share 0.1 --draw independent --labels text --rows 150 --seed 5 --out t.csv \
      --model m.json --ledger l.json --report r.html --checkpoint state",
@@ -21,6 +21,8 @@ const JOBS: [&str; 6] = [
     "--mechanism mst --workload all-2-way --epsilon 2 --delta 1e-6 --counted --tables 2 --seed 5 --out t.csv --report r.html",
     "--mechanism mst --workload all-2-way --epsilon 2 --delta 1e-6 --neighbors add-remove-one --unit home --max-records 3 \
      --unit-columns a --seed 5 --out t.csv --report r.html",
+    "--mechanism mst --workload all-2-way --epsilon 2 --delta 1e-6 --neighbors add-remove-one --unit home --max-records 3 \
+     --members b,c --order d --seed 5 --out t.csv --report r.html",
     "--schema weighted.json --mechanism mst --workload all-2-way --epsilon 2 --delta 1e-6 --weight d --totals b.csv \
      --invariants c.csv --emit weighted --measurements m.csv --seed 5 --out t.csv --report r.html",
     "--private-table people --mechanism mst --workload all-2-way --epsilon 2 --delta 1e-6 --neighbors add-remove-one --unit home \
