@@ -4,14 +4,15 @@ use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
 use rayon::prelude::*;
 
-use crate::data::Dataset;
+use crate::data::{Column, Dataset};
 use crate::domain::Clique;
 use crate::error::{CommonError, Error, Result};
-use crate::model::{Evidence, Model, Sampling};
+use crate::model::{Completion, Evidence, Model, Sampling};
 
 impl Model {
     /// Draws the attributes that some records lack, each record from the model's exact distribution given its known values.
-    /// Records with equal values share one conditional model. The result has the lacking attributes, in the domain's order,
+    /// Of a graphical model, all records are drawn from the same tables where these are not too large
+    /// ([`MarkovRandomField::complete`]); otherwise records with equal values share one conditional model. The result has the lacking attributes, in the domain's order,
     /// and the records in the order of `known`.
     ///
     /// `known`: records over some of the model's attributes. `impossible`: the error of a record whose values no record of
@@ -49,6 +50,63 @@ impl Model {
             let expected = "a table that lacks at least one attribute of the model";
             return Err(Error::invalid_specification("records to complete", "all", expected));
         }
+        if let Some(Completion { mut columns, without_mass }) = self.at_once(known, &own, rng)? {
+            if !without_mass.is_empty() {
+                let of_record = |row: usize, name: &str| {
+                    impossible(without_mass.get(row).map_or(0, |record| *record as usize), name)
+                };
+                let rest = known.take(&without_mass);
+                let rest = self.one_by_one(&rest, &lacking, rng, &of_record)?;
+                for (attribute, drawn) in lacking.iter().zip(rest.columns()) {
+                    for (record, code) in without_mass.iter().zip(drawn.iter()) {
+                        columns[*attribute][*record as usize] = code;
+                    }
+                }
+            }
+            let columns = columns.into_iter().zip(self.domain().attributes());
+            let columns = columns.map(|(codes, attribute)| {
+                Ok(Column::from_codes(codes, attribute.cardinality as usize)?)
+            });
+            let all = Dataset::new(self.domain().clone(), columns.collect::<Result<_>>()?)?;
+            return Ok(all.select(&lacking)?);
+        }
+        self.one_by_one(known, &lacking, rng, impossible)
+    }
+
+    /// All records from the tables of a graphical model; `None` for other models, for tables that are too large, and for records
+    /// that do not fit the model.
+    fn at_once<R: Rng + ?Sized>(
+        &self,
+        known: &Dataset,
+        own: &Clique,
+        rng: &mut R,
+    ) -> Result<Option<Completion>> {
+        let Some(field) = self.as_markov_random_field() else { return Ok(None) };
+        let domain = field.domain();
+        let mut columns = vec![Vec::new(); domain.len()];
+        for (attribute, column) in known.domain().attributes().iter().zip(known.columns()) {
+            let Some(place) = domain.position(&attribute.name) else { return Ok(None) };
+            if domain.cardinality(place) != attribute.cardinality as usize {
+                return Ok(None);
+            }
+            columns[place] = column.iter().collect();
+        }
+        if known.records() == 0 {
+            return Ok(None);
+        }
+        Ok(field.complete(own, columns, known.records(), rng.next_u64())?)
+    }
+
+    /// Each record from a conditional model, which records with equal values share.
+    fn one_by_one<R: Rng + ?Sized>(
+        &self,
+        known: &Dataset,
+        lacking: &[usize],
+        rng: &mut R,
+        impossible: &(dyn Fn(usize, &str) -> Error + Sync),
+    ) -> Result<Dataset> {
+        let names: Vec<&str> =
+            known.domain().attributes().iter().map(|a| a.name.as_str()).collect();
         let members = known.members(&Clique::new(0..names.len()))?;
         let groups: Vec<(Vec<u32>, Vec<u32>, u64)> =
             members.into_iter().map(|(codes, records)| (codes, records, rng.next_u64())).collect();
@@ -58,7 +116,7 @@ impl Model {
                 impossible(record, attribute)
             })?;
             let mut rng = ChaCha20Rng::seed_from_u64(*seed);
-            Ok(given.sample(records.len(), Sampling::Independent, &mut rng)?.select(&lacking)?)
+            Ok(given.sample(records.len(), Sampling::Independent, &mut rng)?.select(lacking)?)
         });
         // Of several errors the first, whichever thread was faster.
         let drawn: Vec<Result<Dataset>> = drawn.collect();

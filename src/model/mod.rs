@@ -35,7 +35,7 @@ pub use evidence::Evidence;
 pub(crate) use evidence::impossible;
 pub use file::{ModelFile, ModelLimits, StoredForm};
 pub use grouped_support::{Group, GroupedSupport};
-pub use jointly_pgm::model::{MarkovRandomField, Refinement, Sampling};
+pub use jointly_pgm::model::{Completion, MarkovRandomField, Refinement, Sampling};
 pub use link::LinkedRows;
 pub use parts::{PART_ROWS, PartForm, Parts};
 pub use products::Products;
