@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use jointly::data::{Keep, Units, read_units_csv_from};
 use jointly::observe::Silent;
+use jointly::privacy::{PrivacyUnit, RecordsPerUnit};
 use jointly::synthesis::{CountJob, PrivateSource};
 use jointly::{Job, NeighboringRelation, Schema};
 use serde_json::json;
@@ -83,7 +84,12 @@ fn joined(rows: &[(char, u32, u32, u32)], units: &Units) -> Vec<Vec<u32>> {
 fn a_unit_with_its_members_is_one_record_of_its_own_rows() {
     for most in 1..=3_u32 {
         let units = Units::new("h", most).unwrap().linked(["a"]).unwrap();
+        let changed = |units: &Units| PrivacyUnit::of_units(units.clone()).unwrap().relation();
+        let of =
+            |records| NeighboringRelation::AddRemoveUnit(RecordsPerUnit::new(records).unwrap());
+        assert_eq!(changed(&units), of(most), "each row is a record");
         let units = units.with_members(["b"], "o").unwrap();
+        assert_eq!(changed(&units), of(1));
         let mut seen = 0;
         for number in 0..300 {
             // Places are distinct, and in no order.

@@ -49,7 +49,7 @@ pub(super) const BUGS: &[Bug] = &[
     bug(
         "members-hidden-as-one",
         "units of which each row is a record are hidden as if they were one record",
-        "mechanisms::",
+        "units::",
         &[(
             "privacy/unit.rs",
             "if self.members.is_some() { 1 } else { self.most }",
