@@ -12,7 +12,7 @@ use crate::model::{Completion, Evidence, Model, Sampling};
 impl Model {
     /// Draws the attributes that some records lack, each record from the model's exact distribution given its known values.
     /// Of a graphical model, all records are drawn from the same tables where these are not too large
-    /// ([`MarkovRandomField::complete`]); otherwise records with equal values share one conditional model. The result has the lacking attributes, in the domain's order,
+    /// ([`MarkovRandomField::complete`](crate::model::MarkovRandomField::complete)); otherwise records with equal values share one conditional model. The result has the lacking attributes, in the domain's order,
     /// and the records in the order of `known`.
     ///
     /// `known`: records over some of the model's attributes. `impossible`: the error of a record whose values no record of
