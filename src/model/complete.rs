@@ -11,9 +11,10 @@ use crate::model::{Completion, Evidence, Model, Sampling};
 
 impl Model {
     /// Draws the attributes that some records lack, each record from the model's exact distribution given its known values.
-    /// Of a graphical model, all records are drawn from the same tables where these are not too large
-    /// ([`MarkovRandomField::complete`](crate::model::MarkovRandomField::complete)); otherwise records with equal values share one conditional model. The result has the lacking attributes, in the domain's order,
-    /// and the records in the order of `known`.
+    /// Of a graphical model, all records are drawn by one plan where its tables are not too large
+    /// ([`MarkovRandomField::complete`](crate::model::MarkovRandomField::complete)); otherwise records with equal values share
+    /// one conditional model. The result has the lacking attributes, in the domain's order, and the records in the order of
+    /// `known`.
     ///
     /// `known`: records over some of the model's attributes. `impossible`: the error of a record whose values no record of
     /// the model has together, by its position and the first attribute that contradicts those before it.
@@ -73,7 +74,7 @@ impl Model {
         self.one_by_one(known, &lacking, rng, impossible)
     }
 
-    /// All records from the tables of a graphical model; `None` for other models, for tables that are too large, and for records
+    /// All records by one plan of a graphical model; `None` for other models, for tables that are too large, and for records
     /// that do not fit the model.
     fn at_once<R: Rng + ?Sized>(
         &self,
