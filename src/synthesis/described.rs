@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::data::{Dataset, Keep};
+use crate::data::{Dataset, Keep, Units};
 use crate::domain::Schema;
 use crate::error::Result;
 use crate::error_bars::NamedErrors;
@@ -166,22 +166,8 @@ impl ResolvedJob<'_> {
                 row("largest difference from a total", short(difference));
             }
         }
-        if let Some(units) = self.unit.units() {
-            let which = match units.keep() {
-                Keep::First => "the first ones",
-                Keep::Hash => "those with the smallest hashes",
-            };
-            let text =
-                format!("{}, at most {} records of each, {which}", units.column(), units.most());
-            row("unit of privacy", text);
-            if let Some(columns) = units.agree() {
-                let columns = [&["the number of rows".to_owned()], columns].concat().join(", ");
-                let text = format!(
-                    "rows with the same {} agree on {columns}; given these, they are independent",
-                    units.column(),
-                );
-                row("rows of a unit", text);
-            }
+        for (name, value) in self.unit.units().map(described_units).unwrap_or_default() {
+            row(name, value);
         }
         row("rounds run", release.rounds.len().to_string());
         if let Some(support) = release.model.as_weighted_support() {
@@ -247,4 +233,32 @@ impl ResolvedJob<'_> {
         };
         defaults.into_iter().filter_map(own).collect()
     }
+}
+
+/// What a report says of units.
+fn described_units(units: &Units) -> Vec<(&'static str, String)> {
+    let (unit, most) = (units.column(), units.most());
+    let which = match units.keep() {
+        Keep::First => "the first ones",
+        Keep::Hash => "those with the smallest hashes",
+    };
+    let of_privacy =
+        ("unit of privacy", format!("{unit}, at most {most} records of each, {which}"));
+    let together = match (units.members(), units.agree()) {
+        (Some(members), _) => {
+            let (columns, order) = (members.columns().join(", "), members.order());
+            let text =
+                format!("a {unit} with its members: {columns} of each, in the order of {order}");
+            Some(("a record", text))
+        }
+        (None, Some(columns)) => {
+            let columns = [&["the number of rows".to_owned()], columns].concat().join(", ");
+            let text = format!(
+                "rows with the same {unit} agree on {columns}; given these, they are independent"
+            );
+            Some(("rows of a unit", text))
+        }
+        (None, None) => None,
+    };
+    std::iter::once(of_privacy).chain(together).collect()
 }

@@ -160,7 +160,8 @@ settings! {
         seed: Option<u64> = None, Privacy, Form::Whole, "S";
         /// Number of records to draw [default: the number that the model represents].
         ///
-        /// A table of more than 8 GiB in memory is refused before anything is spent; `sample` draws any number.
+        /// A table of more than 8 GiB in memory is refused before anything is spent; `sample` draws any number. With `--members`, a
+        /// record is a unit.
         rows: Option<u64> = None, Output, Form::Whole, "N";
         /// What the records of a weighted release are.
         ///

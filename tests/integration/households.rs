@@ -198,6 +198,9 @@ fn the_members_of_a_synthetic_home_belong_together() {
             serde_json::json!({"column": "home", "max_records": 3, "one_record": true})
         );
         assert_eq!(ledger["ledger"]["records_per_unit"], 1);
+        let report = fs::read_to_string(folder.join(format!("{i}.html"))).unwrap();
+        assert!(report.contains("age, sex, job of each, in the order of place"), "{more}");
+        assert!(!report.contains("they are independent"), "{more}");
     }
     // The model draws homes, and answers what their members have together.
     succeeds(folder, "sample --model 1.model.json --rows 300 --seed 2 --out more.csv");
