@@ -810,6 +810,8 @@ fn a_ledger_of_units_is_carried_on_with_the_number_of_records_that_it_counted() 
         let file = LedgerFile::from_json(&written.to_string(), "changed").unwrap();
         assert!(new(UNIT).charge_earlier(&file).is_err());
     }
+    // A step of this run has no entries of others.
+    assert!(new(UNIT).resume(both.ledger.entries()).is_err());
     let mut of_records = Curator::new(&table, AddRemoveOne, limit, NoiseSeed::Fixed(1)).unwrap();
     assert!(of_records.charge_earlier(&both).is_err());
 }

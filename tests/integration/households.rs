@@ -219,6 +219,38 @@ fn the_members_of_a_synthetic_home_belong_together() {
     assert!((share - 0.333).abs() < 0.05, "{answer}");
 }
 
+/// A member is there where the size says so, and keeps the rules, whatever the form of the model.
+#[test]
+fn households_of_several_models_keep_the_rules_of_their_members() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    couples(folder);
+    for (mechanism, rounds) in
+        [("independent", None), ("mst", None), ("jam-pgm", Some(12)), ("gem", Some(2))]
+    {
+        let mut settings = serde_json::json!({
+            "mechanism": mechanism, "neighbors": "add-remove-one", "unit": "home", "max-records": 3, "seed": 1,
+            "unit-columns": ["tenure"], "members": ["age", "sex", "job"], "order": "place", "error-share": 0.0,
+            "epsilon": 3.0, "delta": 1e-6, "workload": "all-2-way",
+        });
+        if let Some(rounds) = rounds {
+            settings["rounds"] = rounds.into();
+        }
+        let mut job = jointly::Job::from_settings(settings).unwrap();
+        job.private = folder.join("couples.csv").into();
+        job.schema = folder.join("couples.json").into();
+        let done = job.fit(&mut jointly::Silent).unwrap();
+        let domain = done.written.domain();
+        assert!(domain.structural_zeros().len() > 5);
+        for record in 0..done.rows.records() {
+            let row = done.rows.row(record);
+            let mut zeros = domain.structural_zeros().iter();
+            let broken = zeros.find(|zero| zero.forbids(&domain, |attribute| row[attribute]));
+            assert!(broken.is_none(), "{mechanism}: {row:?} {broken:?}");
+        }
+    }
+}
+
 #[test]
 fn other_columns_come_from_a_run_whose_budget_counts_the_first() {
     let folder = tempfile::tempdir().unwrap();

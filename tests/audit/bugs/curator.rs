@@ -140,8 +140,8 @@ pub(super) const BUGS: &[Bug] = &[
         "accounting::a_tampered",
         &[(
             STEPS,
-            "if !entry.is_of(self.relation()) || entry.round < round {",
-            "if !BUG && !entry.is_of(self.relation()) || entry.round < round {",
+            "if !is_own || entry.round < round {",
+            "if !BUG && !is_own || entry.round < round {",
         )],
     ),
     bug(

@@ -119,6 +119,8 @@ type Strides = Vec<(usize, usize)>;
 /// How all records are completed.
 struct Plan {
     factors: Vec<Sliced>,
+    /// The factors of known attributes alone.
+    known: Vec<usize>,
     /// In the order of elimination.
     steps: Vec<Step>,
 }
@@ -157,13 +159,14 @@ impl Plan {
         let place = |attribute: usize| order.iter().position(|(own, _)| *own == attribute);
         // Each input with its attributes that lack and their strides, by the step that it is multiplied in.
         let mut inputs: Vec<Vec<(Source, Strides)>> = vec![Vec::new(); order.len()];
-        let mut sliced = Vec::with_capacity(factors.len());
+        let (mut sliced, mut of_known) = (Vec::with_capacity(factors.len()), Vec::new());
         for (number, (clique, weights)) in factors.into_iter().enumerate() {
             let strides = row_major_strides(&domain.shape(&clique));
             let (own, lacking): (Strides, Strides) =
                 clique.iter().zip(strides).partition(|(attribute, _)| known.contains(*attribute));
-            if let Some(first) = lacking.iter().filter_map(|(a, _)| place(*a)).min() {
-                inputs[first].push((Source::Factor(number), lacking));
+            match lacking.iter().filter_map(|(a, _)| place(*a)).min() {
+                Some(first) => inputs[first].push((Source::Factor(number), lacking)),
+                None => of_known.push(number),
             }
             sliced.push(Sliced { weights, known: own });
         }
@@ -206,7 +209,7 @@ impl Plan {
                 inputs: found.iter().map(|(source, own)| (*source, placed(own))).collect(),
             });
         }
-        Some(Self { factors: sliced, steps })
+        Some(Self { factors: sliced, known: of_known, steps })
     }
 
     /// Codes of the attributes that lack, in the order of the steps, of each of some records with the same known values; `None` if
@@ -223,10 +226,7 @@ impl Plan {
             factor.known.iter().map(|(attribute, stride)| code(*attribute) * stride).sum()
         };
         let starts: Vec<usize> = self.factors.iter().map(start).collect();
-        // Factors of known attributes alone say whether there are such records.
-        let multiplied: BTreeSet<usize> = self.multiplied().collect();
-        let rest = (0..self.factors.len()).filter(|factor| !multiplied.contains(factor));
-        if rest.into_iter().any(|f| self.factors[f].weights[starts[f]] == 0.0) {
+        if self.known.iter().any(|factor| self.factors[*factor].weights[starts[*factor]] == 0.0) {
             return None;
         }
         for (number, step) in self.steps.iter().enumerate() {
@@ -260,15 +260,6 @@ impl Plan {
             }
         }
         Some(drawn)
-    }
-
-    /// The factors that have an attribute that lacks.
-    fn multiplied(&self) -> impl Iterator<Item = usize> {
-        let inputs = self.steps.iter().flat_map(|step| &step.inputs);
-        inputs.filter_map(|(source, _)| match source {
-            Source::Factor(factor) => Some(*factor),
-            Source::Message(_) => None,
-        })
     }
 }
 

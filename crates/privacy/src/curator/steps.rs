@@ -137,7 +137,9 @@ impl Curator<'_> {
                     "the parts of its sensitivity",
                 );
             }
-            if !entry.is_of(self.relation()) || entry.round < round {
+            // A step has no entries of other commands.
+            let is_own = entry.records_per_unit.is_none() && entry.is_of(self.relation());
+            if !is_own || entry.round < round {
                 let expected = "an access of this relation, of the current round or a later one";
                 return refused(place(), expected);
             }

@@ -96,11 +96,13 @@ fn the_same_seed_completes_alike_and_tables_that_are_too_large_are_left_alone() 
     assert!(star.complete(&Clique::new([1, 2, 3, 4]), leaves, 1, 1).unwrap().is_some());
     let center = vec![vec![5], Vec::new(), Vec::new(), Vec::new(), Vec::new()];
     assert!(star.complete(&Clique::new([0]), center, 1, 1).unwrap().is_some());
-    // Four attributes that are all related, none of which is known, are not.
-    let layout = CliqueLayout::new(&wide, [Clique::new([0, 1]), Clique::new([1, 2, 3, 4])]);
-    assert!(layout.is_ok_and(|layout| layout.cells() > 1 << 22));
-    let triples = [[1, 2, 3], [1, 2, 4], [1, 3, 4], [2, 3, 4]].map(Clique::new);
-    let layout = CliqueLayout::new(&wide, triples).unwrap();
-    let order = elimination(&wide, layout.cliques().iter(), &Clique::new([0]));
-    assert_eq!(order[0].1.len(), 3);
+    // Three attributes that are related, none of which is known, have a table of 170³ cells.
+    let dense = Domain::new([("x", 2), ("p", 170), ("q", 170), ("r", 170)]).unwrap();
+    let layout = CliqueLayout::new(&dense, [Clique::new([0, 1]), Clique::new([1, 2, 3])]).unwrap();
+    let dense = MarkovRandomField::new(&dense, Potentials::zeros(&layout), 1.0).unwrap();
+    let columns = |known: usize| -> Vec<Vec<u32>> {
+        (0..4).map(|at| if at == known { vec![1] } else { Vec::new() }).collect()
+    };
+    assert!(dense.complete(&Clique::new([0]), columns(0), 1, 1).unwrap().is_none());
+    assert!(dense.complete(&Clique::new([2]), columns(2), 1, 1).unwrap().is_some());
 }
