@@ -93,7 +93,11 @@ fn summary(job: &Job, done: &Synthesized, seconds: f64, console: Console) {
         let choices: usize = release.rounds.iter().map(|round| round.choices.len()).sum();
         format!("{choices} private choices")
     } else {
-        format!("{private} private and {public} public marginals")
+        let composed = match release.compositions.len() {
+            0 => String::new(),
+            tables => format!(", and {tables} tables of what units are made of"),
+        };
+        format!("{private} private and {public} public marginals{composed}")
     };
     let tables = match job.tables {
         None => String::new(),
@@ -132,6 +136,7 @@ fn summary(job: &Job, done: &Synthesized, seconds: f64, console: Console) {
         "private": release.is_private,
         "private_marginals": private,
         "public_marginals": public,
+        "compositions": release.compositions.len(),
         "rho_spent": spent.to_f64(),
         "rho_limit": limit.to_f64(),
         "seconds": seconds,

@@ -49,7 +49,9 @@ pub(crate) use draft::{HEAP, MOST, MOST_OF_REST, UNITS, cut_at_quantiles};
 pub(crate) use encoder::Encoder;
 pub use files::{read_text, write_text};
 pub(crate) use jointly_pgm::data::count::sizes as table_sizes;
-pub use jointly_pgm::data::{Column, Dataset, MAX_TOTAL_CELLS, Projectable, Recoding};
+pub use jointly_pgm::data::{
+    Column, Dataset, MAX_TOTAL_CELLS, Projectable, Recoding, Tallies, Tally,
+};
 pub use jointly_privacy::files::nearest;
 pub(crate) use jointly_privacy::files::{Destination, write_durably};
 pub use jointly_privacy::{Keep, Members, Units};

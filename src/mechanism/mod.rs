@@ -59,7 +59,9 @@ pub use public_only::PublicOnly;
 pub use query_release::{Iterate, Queries, QueryRelease, Repeats};
 pub use replication::Replication;
 pub use residual_planner::ResidualPlanner;
-pub use run::{FitRecord, ModelState, RoundRecord, Run, Shares, expert_kind::ExpertKind};
+pub use run::{
+    FitRecord, ModelState, RoundRecord, Run, Shares, TalliedMeasurement, expert_kind::ExpertKind,
+};
 
 use rand::Rng;
 use serde::Serialize;
@@ -171,6 +173,8 @@ pub struct Release {
     pub certificate: Option<Certificate>,
     /// The measurements, in order.
     pub measurements: Vec<Measurement>,
+    /// What was measured of units as a whole, where they are records with several members; none of the measurements above.
+    pub compositions: Vec<TalliedMeasurement>,
     /// What was measured, where the measurements above were computed from it (HDMM, residual planner): these agree with one
     /// another, and have noise in common.
     pub answered: Option<Measured>,
@@ -256,6 +260,15 @@ impl Release {
     /// The number of records that the model represents: a whole number of at least 1.
     pub fn records(&self) -> usize {
         self.model.records()
+    }
+
+    /// What one round measured of units as a whole.
+    pub fn compositions_of(
+        &self,
+        round: &RoundRecord,
+    ) -> impl Iterator<Item = &TalliedMeasurement> {
+        let round = round.round;
+        self.compositions.iter().filter(move |own| own.round == round)
     }
 
     /// The measurements of one round.

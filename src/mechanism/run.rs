@@ -16,16 +16,19 @@ use std::marker::PhantomData;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::data::Tallies;
 use crate::domain::{Clique, Domain};
 use crate::error::{CheckpointFault, Error, Result};
 use crate::estimation::Certificate;
 use crate::measurement::Measurement;
 use crate::mechanism::run::progress::Progress;
+pub use crate::mechanism::run::progress::TalliedMeasurement;
 use crate::mechanism::{ExpertKind, Release, Task};
 use crate::model::Model;
 use crate::observe::{Event, Observer, SharedObserver};
 use crate::privacy::{
-    Curator, LedgerEntry, MarginalSensitivity, NeighboringRelation, Ratio, Rho, SealedMarginals,
+    Curator, LedgerEntry, MarginalSensitivity, NeighboringRelation, PrivacyUnit, Ratio, Rho,
+    SealedMarginals,
 };
 
 /// One round of a run.
@@ -224,6 +227,11 @@ impl<'r, 'c> Run<'r, 'c> {
         self.curator.relation()
     }
 
+    /// What differs between neighboring tables.
+    pub fn unit(&self) -> &PrivacyUnit {
+        self.curator.unit()
+    }
+
     /// The number of records n, if it is public.
     pub fn public_records(&self) -> Option<u64> {
         self.curator.records()
@@ -302,6 +310,18 @@ impl<'r, 'c> Run<'r, 'c> {
         Ok(self.curator.marginals(cliques)?)
     }
 
+    /// The exact marginals of tallies of the records, sealed.
+    ///
+    /// # Errors
+    /// As [`Curator::tallied_marginals`].
+    pub fn tallied_marginals(
+        &self,
+        tallies: &Tallies,
+        cliques: &[Clique],
+    ) -> Result<SealedMarginals> {
+        Ok(self.curator.tallied_marginals(tallies, cliques)?)
+    }
+
     /// Begins the next round, which has its own noise generator, and returns its number.
     ///
     /// # Errors
@@ -329,6 +349,25 @@ impl<'r, 'c> Run<'r, 'c> {
         let noisy = self.curator.measure(clique, rho)?;
         self.take(noisy.into());
         Ok(())
+    }
+
+    /// Measures a marginal of tallies of the records, with discrete Gaussian noise. It is kept beside the measurements, as no
+    /// model of the records' attributes has it.
+    ///
+    /// # Errors
+    /// As [`Curator::measure_tallied`].
+    pub fn measure_tallied(&mut self, tallies: &Tallies, clique: &Clique, rho: Rho) -> Result<()> {
+        self.check()?;
+        let round = self.current_round().round;
+        let noisy = self.curator.measure_tallied(tallies, clique, rho)?;
+        let names = clique.iter().map(|a| tallies.domain().name(a).to_owned()).collect();
+        self.progress.tallied.push(TalliedMeasurement { round, names, measurement: noisy.into() });
+        Ok(())
+    }
+
+    /// The measured marginals of tallies.
+    pub fn tallied(&self) -> impl ExactSizeIterator<Item = &Measurement> {
+        self.progress.tallied.iter().map(|tallied| &tallied.measurement)
     }
 
     /// Measures one cell of a marginal, row-major over the clique, with discrete Gaussian noise.
@@ -371,11 +410,16 @@ impl<'r, 'c> Run<'r, 'c> {
         let (round, measurements) = (record.round, record.measurements.clone());
         self.progress.rounds.push(record);
         self.curator.keep_step(&self.progress)?;
-        for measurement in &self.progress.measurements[measurements] {
+        let name = |attribute| self.domain.name(attribute).to_owned();
+        let named = |own: &Measurement| own.clique.iter().map(name).collect::<Vec<_>>();
+        let own = self.progress.measurements[measurements].iter().map(|own| (named(own), own));
+        let tallied = self.progress.tallied.iter().filter(|tallied| tallied.round == round);
+        let tallied = tallied.map(|tallied| (tallied.names.clone(), &tallied.measurement));
+        for (clique, measurement) in own.chain(tallied) {
             self.observer.event(&Event::Measured {
                 round,
                 rounds: self.planned.max(round),
-                clique: measurement.clique.iter().map(|a| self.domain.name(a).to_owned()).collect(),
+                clique,
                 provenance: measurement.provenance.clone(),
                 stddev: measurement.stddev,
                 spent: self.curator.spent(),
@@ -437,6 +481,7 @@ impl<'r, 'c> Run<'r, 'c> {
             workload: self.task.workload.clone(),
             certificate,
             measurements: self.progress.measurements,
+            compositions: self.progress.tallied,
             answered: None,
             public_records: self.curator.records(),
             rounds: self.progress.rounds,

@@ -83,6 +83,11 @@ fn cliques(content: &Content<'_>, round: &RoundRecord) -> String {
             }
         };
     }
+    let composed = content.release.compositions_of(round).map(|own| own.names.join(" x "));
+    let composed: Vec<String> = composed.collect();
+    if !composed.is_empty() {
+        return composed.join(", ");
+    }
     if let ([], [choice]) = (taken, &round.choices[..]) {
         return format!("a choice among {choice} models");
     }
@@ -133,6 +138,8 @@ pub(super) fn halves(content: &Content<'_>) -> Vec<Vec<Row>> {
     let rows = content.release.rounds.iter().map(|round| {
         let (choose, measure) = costs(content, round.round);
         let taken = content.release.measurements_of(round);
+        let composed = content.release.compositions_of(round).map(|own| &own.measurement);
+        let taken: Vec<_> = taken.iter().chain(composed).collect();
         let stddev = taken.iter().map(|m| m.stddev).fold(0.0, f64::max);
         let mut sources: Vec<&str> = taken
             .iter()

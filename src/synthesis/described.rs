@@ -72,6 +72,12 @@ impl ResolvedJob<'_> {
                     source: &m.provenance,
                     stddev: m.stddev,
                 })
+                .chain(release.compositions_of(round).map(|own| MeasuredMarginal {
+                    clique: own.names.iter().map(String::as_str).collect(),
+                    cell: None,
+                    source: &own.measurement.provenance,
+                    stddev: own.measurement.stddev,
+                }))
                 .collect(),
             fit: round.fit,
         });

@@ -193,7 +193,7 @@ settings! {
         /// Output file for all that was measured, with its noise, as one table: CSV with a row for each cell.
         ///
         /// For pandas, R and Excel: the measurement, its attributes and their values, count, standard deviation of the noise, and
-        /// source. Plain CSV, whatever its name ends in.
+        /// source. Plain CSV, whatever its name ends in. Tables of what units are made of, with `--members`, are not among them.
         measurements: Option<PathBuf> = None, Output, Form::File, "FILE";
         /// Output file for the ledger: every privacy cost, as JSON [default: OUT.ledger.json].
         ///

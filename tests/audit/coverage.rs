@@ -192,7 +192,13 @@ const SETTINGS: &[(&str, Rows)] = &[
         audited(
             "--members",
             "--members b",
-            &["members-hidden-as-one", "members-beyond-the-most", "shared-by-another-unit"],
+            &[
+                "members-hidden-as-one",
+                "members-beyond-the-most",
+                "shared-by-another-unit",
+                "tallies-without-noise",
+                "tallies-for-half",
+            ],
             KILLED,
         ),
     ),

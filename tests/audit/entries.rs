@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::own;
 use jointly::data::{Dataset, PublicData, Units};
 use jointly::domain::{Clique, Domain};
-use jointly::mechanism::{CATALOGUE, Task, find};
+use jointly::mechanism::{AnchorPgm, CATALOGUE, Mechanism, Task, find};
 use jointly::observe::Silent;
 use jointly::privacy::NeighboringRelation::{AddRemoveOne, AddRemoveUnit, ReplaceOne};
 use jointly::privacy::{
@@ -388,26 +388,28 @@ fn a_checkpoint_of_other_rows_or_another_seed_is_refused() {
     assert!(resume(folder.path(), AddRemoveOne, fixed, "rows").is_err());
 }
 
+/// Writes a checkpoint again with a change, and with a checksum that fits: version and checksum come first.
+fn rewrite(path: &Path, text: &str, change: &dyn Fn(&mut Value)) {
+    use sha2::{Digest, Sha256};
+    let (head, rest) = text.split_once("\",").unwrap();
+    let mut value: Value = serde_json::from_str(&format!("{{{rest}")).unwrap();
+    change(&mut value);
+    let rest = serde_json::to_string(&value).unwrap();
+    let rest = rest.strip_prefix('{').unwrap();
+    let sum = Sha256::digest(rest.as_bytes());
+    let sum = sum.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+    let head = &head[..head.len() - sum.len()];
+    std::fs::write(path, format!("{head}{sum}\",{rest}")).unwrap();
+}
+
 #[test]
 fn a_checkpoint_whose_ledger_lacks_a_measurement_is_refused() {
-    use sha2::{Digest, Sha256};
     let folder = tempfile::tempdir().unwrap();
     let seed = NoiseSeed::Fixed(1);
     resume(folder.path(), ReplaceOne, seed, "rows").unwrap();
     let path = folder.path().join("checkpoint.json");
     let text = std::fs::read_to_string(&path).unwrap();
-    // Written again, with a checksum that fits: version and checksum come first.
-    let write = |change: &dyn Fn(&mut Value)| {
-        let (head, rest) = text.split_once("\",").unwrap();
-        let mut value: Value = serde_json::from_str(&format!("{{{rest}")).unwrap();
-        change(&mut value);
-        let rest = serde_json::to_string(&value).unwrap();
-        let rest = rest.strip_prefix('{').unwrap();
-        let sum = Sha256::digest(rest.as_bytes());
-        let sum = sum.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
-        let head = &head[..head.len() - sum.len()];
-        std::fs::write(&path, format!("{head}{sum}\",{rest}")).unwrap();
-    };
+    let write = |change: &dyn Fn(&mut Value)| rewrite(&path, &text, change);
     write(&|_| {});
     resume(folder.path(), ReplaceOne, seed, "rows").unwrap();
     write(&|value| {
@@ -422,4 +424,48 @@ fn a_checkpoint_whose_ledger_lacks_a_measurement_is_refused() {
         ledger["remaining"] = json!({ "units": remaining });
     });
     assert!(resume(folder.path(), ReplaceOne, seed, "rows").is_err());
+}
+
+/// A run that measures what homes of two are made of, with a checkpoint in a folder.
+fn resume_whole_units(folder: &Path) -> jointly::Result<Rho> {
+    let units = Units::new("h", 2).unwrap().linked(["t"]).unwrap();
+    let unit = PrivacyUnit::of_units(units.with_members(["a"], "o").unwrap()).unwrap();
+    let domain = [("t", 2), ("h.records", 2), ("a.1", 2), ("a.2", 3)];
+    let domain = Domain::new(domain).unwrap();
+    let rows: Vec<[u32; 4]> = (0..40).map(|i| [i % 2, i / 2 % 2, i / 4 % 2, i % 3]).collect();
+    let private = Dataset::from_rows(domain.clone(), &rows).unwrap();
+    let public = Dataset::from_rows(domain.clone(), &rows[3..30]).unwrap();
+    let public = [PublicData::new("near", public, &domain).unwrap()];
+    let curator = Curator::new(&private, unit.relation(), rho(1e4), NoiseSeed::Fixed(1)).unwrap();
+    let checkpoint = Checkpoint::open(folder, "rows")?;
+    let mut curator = curator.with_unit(unit).unwrap().with_checkpoint(checkpoint);
+    let workload = Workload::all_k_way(&domain, 2).unwrap();
+    let mechanism = AnchorPgm { rounds: Some(6), ..AnchorPgm::default() };
+    let release = mechanism.run(&mut curator, &Task::new(&workload, &public), &mut Silent)?;
+    assert_eq!(release.compositions.len(), 3);
+    Ok(release.ledger.spent())
+}
+
+#[test]
+fn a_checkpoint_that_lacks_what_was_measured_of_whole_units_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let spent = resume_whole_units(folder.path()).unwrap();
+    let path = folder.path().join("checkpoint.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let change = |of: &dyn Fn(&mut Vec<Value>)| {
+        rewrite(&path, &text, &|value| {
+            let steps = value["steps"].as_array_mut().unwrap();
+            let kept = |step: &&mut Value| step["value"]["tallied"].is_array();
+            let step = steps.iter_mut().find(kept).unwrap();
+            of(step["value"]["tallied"].as_array_mut().unwrap());
+        });
+        resume_whole_units(folder.path())
+    };
+    assert_eq!(change(&|_| {}).unwrap(), spent, "nothing more");
+    assert!(change(&|tallied| drop(tallied.pop())).is_err(), "paid for again");
+    assert!(change(&|tallied| tallied.swap(0, 1)).is_err(), "another than was paid for");
+    let of_others = change(&|tallied| tallied[0]["names"] = json!(["h.records", "a.1", "a.2"]));
+    assert!(of_others.is_err(), "no tally");
+    let of_two = change(&|tallied| tallied[0]["measurement"]["clique"] = json!([0, 1]));
+    assert!(of_two.is_err(), "another table");
 }

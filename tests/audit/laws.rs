@@ -5,7 +5,8 @@
 #![expect(clippy::cast_possible_truncation, reason = "whole numbers")]
 
 use crate::own;
-use jointly::domain::Clique;
+use jointly::data::{Dataset, Tallies, Tally};
+use jointly::domain::{Clique, Domain};
 use jointly::privacy::{
     CellSet, Curator, Epsilon, NeighboringRelation, NoiseForm, NoiseMechanism, NoiseSeed, Ratio,
     ResidualQuery, Rho, ScoreSensitivity, Selection, StatisticSensitivity,
@@ -122,6 +123,31 @@ fn blocks_have_the_noise_of_their_entry_around_the_sums_of_their_cells() {
             })
             .collect();
         check(&format!("blocks, {relation}"), &released, &stated(&curator));
+    }
+}
+
+/// How many of two columns have the value 1: one of them in no record, both in one, and none in many.
+#[test]
+fn a_marginal_of_tallies_has_the_noise_of_its_entry_around_what_the_records_say() {
+    let domain = Domain::new([("a", 2), ("b", 2)]).unwrap();
+    let mut rows = vec![[0, 0]; 1003];
+    rows.push([1, 1]);
+    let exact = [1003, 0, 1];
+    let data = Dataset::from_rows(domain.clone(), &rows).unwrap();
+    let ones = Tally { name: "ones".into(), of: vec![(0, vec![1]), (1, vec![1])] };
+    let tallies = Tallies::new(domain, [], vec![ones]).unwrap();
+    for relation in relations() {
+        let limit = Rho::from_units(u64::MAX);
+        let mut curator = Curator::new(&data, relation, limit, NoiseSeed::System).unwrap();
+        let mut measured = || -> Vec<i64> {
+            let clique = Clique::new([0]);
+            let noisy = curator.measure_tallied(&tallies, &clique, rho(0.2)).unwrap();
+            assert_eq!(noisy.values.len(), 3);
+            let moved = |(i, value): (usize, &i64)| value - exact[i] + i64::from(TRUE[i]);
+            noisy.values.iter().enumerate().map(moved).collect()
+        };
+        let released: Vec<Vec<i64>> = (0..30_000).map(|_| measured()).collect();
+        check(&format!("tallies, {relation}"), &released, &stated(&curator));
     }
 }
 

@@ -6,14 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use jointly::data::{Dataset, Projectable, PublicData, Recoding, SideCounts};
+use jointly::data::{Dataset, Projectable, PublicData, Recoding, SideCounts, Units};
 use jointly::domain::{Clique, Domain};
-use jointly::mechanism::{CATALOGUE, PublicTables, Release, Task, find};
+use jointly::mechanism::{AnchorPgm, CATALOGUE, Mechanism, PublicTables, Release, Task, find};
 use jointly::observe::Silent;
 use jointly::pap::{Cuts, HalfPlanes, Pap};
 use jointly::privacy::{
     Curator, Epsilon, Gain, GainOf, ImprovementOf, L1Errors, NeighboringRelation, NoiseSeed,
-    ObservedChange, OwnError, Rho, Scores, SealedMarginals, Selection, ValueWeights,
+    ObservedChange, OwnError, PrivacyUnit, Rho, Scores, SealedMarginals, Selection, ValueWeights,
 };
 use jointly::query::Workload;
 use jointly::trust::Trust;
@@ -355,6 +355,35 @@ fn the_scores_of_a_run_whose_values_were_merged_change_by_no_more_than_their_led
             "{relation}: {seen:?}"
         );
     }
+}
+
+/// Homes of one or two, each a record with its members: the whole mechanism, with what it measures of them as a whole.
+#[test]
+fn the_scores_of_whole_units_change_by_no_more_than_their_ledger_states() {
+    let units = Units::new("h", 2).unwrap().linked(["t"]).unwrap();
+    let units = units.with_members(["a"], "o").unwrap();
+    let domain = [("t", 2), ("h.records", 2), ("a.1", 2), ("a.2", 3)];
+    let domain = Domain::new(domain).unwrap();
+    let workload = Workload::of_units(&domain, &units, 3).unwrap();
+    let unit = PrivacyUnit::of_units(units).unwrap();
+    let (relation, mut rng) = (unit.relation(), ChaCha20Rng::seed_from_u64(22));
+    let mechanism = AnchorPgm { rounds: Some(6), ..AnchorPgm::default() };
+    let mut seen = Seen::new();
+    for seed in 0..6 {
+        let rows = random(&domain, 4, &mut rng);
+        let (private, others) = (table(&domain, &rows), neighbors(&domain, &rows, relation));
+        let public = random(&domain, 30, &mut rng);
+        let public = [PublicData::new("near", table(&domain, &public), &domain).unwrap()];
+        // Four units and so large a budget that the choice of what is published is paid for.
+        let limit = Rho::from_f64(1e4).unwrap();
+        let curator = Curator::new(&private, relation, limit, NoiseSeed::Fixed(seed)).unwrap();
+        let mut curator = beside(curator, &others).with_unit(unit.clone()).unwrap();
+        let release =
+            mechanism.run(&mut curator, &Task::new(&workload, &public), &mut Silent).unwrap();
+        assert_eq!(release.compositions.len(), 3);
+        note(&mut seen, "whole units", curator.changes());
+    }
+    assert!(seen["choose a composition"] > 0.5 && seen["choose a model"] > 0.2, "{seen:?}");
 }
 
 #[test]

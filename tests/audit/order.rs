@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::own;
-use jointly::data::Projectable;
+use jointly::data::{Dataset, Projectable, Tallies, Tally};
 use jointly::domain::{Clique, Domain};
 use jointly::privacy::{
     Curator, NeighboringRelation, NoiseForm, NoiseMechanism, NoiseSeed, Ratio, ResidualQuery, Rho,
@@ -48,6 +48,14 @@ impl Projectable for Watched {
         let cells = |c: &Clique| self.domain.shape(c).iter().product::<usize>();
         Ok(cliques.iter().map(|c| vec![1; cells(c)]).collect())
     }
+    fn tally(
+        &self,
+        tallies: &Tallies,
+    ) -> std::result::Result<Box<dyn Projectable>, jointly::CommonError> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        let kinds = (0..6).map(|i| [i % 2, i / 2]).collect::<Vec<[u32; 2]>>();
+        Dataset::from_rows(self.domain.clone(), &kinds)?.tally(tallies)
+    }
 }
 
 type Attempt = Box<dyn Fn(&mut Curator<'_>, Rho) -> bool>;
@@ -58,8 +66,14 @@ fn accesses(domain: &Domain, relation: NeighboringRelation) -> Vec<(&'static str
     let epsilon = |rho: Rho| Ratio::new((2 * u128::from(rho.units())).isqrt() as u64, 1 << 20);
     let query = ResidualQuery::new(domain, clique(), clique(), Ratio::new(1 << 12, 1).unwrap());
     let query = query.unwrap();
+    let ones = Tally { name: "ones".into(), of: vec![(0, vec![1]), (1, vec![1])] };
+    let ones = Tallies::new(domain.clone(), [0], vec![ones]).unwrap();
     let mut accesses: Vec<(&str, Attempt)> = vec![
         ("marginal", Box::new(move |c, rho| c.measure(&clique(), rho).is_ok())),
+        (
+            "tallies",
+            Box::new(move |c, rho| c.measure_tallied(&ones, &Clique::new([1]), rho).is_ok()),
+        ),
         ("cell", Box::new(move |c, rho| c.measure_cell(&clique(), 1, rho).is_ok())),
         (
             "Laplace marginal",

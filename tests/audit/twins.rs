@@ -44,7 +44,7 @@ const FIRM: &str = r#"{"columns": [
 const PUBLIC: &str = "a,b\n0,0\n0,1\n1,2\n1,1\n0,2\n1,0\n0,0\n";
 
 /// Public files beside the private table.
-pub(crate) const INPUTS: [(&str, &str); 10] = [
+pub(crate) const INPUTS: [(&str, &str); 11] = [
     ("schema.json", SCHEMA),
     ("ranges.json", RANGES),
     ("wide.json", WIDE),
@@ -55,6 +55,7 @@ pub(crate) const INPUTS: [(&str, &str); 10] = [
     ("people.csv", "a,people\n0,30\n1,70\n"),
     ("public.csv", PUBLIC),
     ("part.csv", "b\n0\n2\n2\n1\n"),
+    ("homes.csv", "h,a,b\n1,0,0\n1,1,1\n2,0,2\n3,1,0\n3,0,1\n4,0,0\n4,1,2\n4,0,1\n"),
 ];
 
 /// The program that counts, in the same folder.
@@ -265,12 +266,16 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
 }
 
 /// Runs whose rows come as units.
-fn in_units(synth: &str) -> [String; 3] {
+fn in_units(synth: &str) -> [String; 4] {
     let more = "--error-share 0.1 --model model.json";
     [
         format!("{synth} --unit-columns a"),
         format!("{synth} --unit-columns a {more}"),
         format!("{synth} --members b --order a {more}").replace("--rounds 4", "--rounds 6"),
+        // So large a budget that what units are made of is measured.
+        format!("{synth} --members b --order a --public homes.csv")
+            .replace("--mechanism aim --rounds 4", "--mechanism anchor-pgm --rounds 6")
+            .replace("--epsilon 1 ", "--epsilon 900 "),
     ]
 }
 

@@ -7,9 +7,11 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jointly::data::{Keep, Units, read_units_csv_from};
+use jointly::data::{Dataset, Keep, Members, Projectable, Units, read_units_csv_from};
+use jointly::domain::Domain;
 use jointly::observe::Silent;
 use jointly::privacy::{PrivacyUnit, RecordsPerUnit};
+use jointly::query::Compositions;
 use jointly::synthesis::{CountJob, PrivateSource};
 use jointly::{Job, NeighboringRelation, Schema};
 use serde_json::json;
@@ -107,6 +109,12 @@ fn a_unit_with_its_members_is_one_record_of_its_own_rows() {
             }
             assert_eq!(all, joined(&own, &units), "its own rows alone");
             assert!(all.len() <= 1, "at most one record");
+            let [these, those] =
+                [&with, &without].map(|rows| made_of(&joined(rows, &units), &units));
+            for (these, those) in these.iter().zip(&those) {
+                let change: u32 = these.iter().zip(those).map(|(a, b)| a.abs_diff(*b)).sum();
+                assert_eq!(change as usize, all.len(), "what units are made of");
+            }
             for record in &all {
                 let mut first = own.clone();
                 first.sort_by_key(|row| row.1);
@@ -127,6 +135,16 @@ fn a_unit_with_its_members_is_one_record_of_its_own_rows() {
         }
         assert!(seen > 200, "{seen}");
     }
+}
+
+/// The counts of what units are made of, whose records are these.
+fn made_of(records: &[Vec<u32>], units: &Units) -> Vec<Vec<u32>> {
+    let own = (1..=units.most()).map(|m| (Members::name_of("b", m), 4 + u32::from(m > 1)));
+    let shared = [("a".to_owned(), 3), (units.size_name(), units.most())];
+    let domain = Domain::new(shared.into_iter().chain(own)).unwrap();
+    let found = Compositions::of_units(&domain, units).unwrap();
+    let table = Dataset::from_rows(domain, records).unwrap();
+    table.tallied(found.tallies()).unwrap().project_many(found.cliques()).unwrap()
 }
 
 /// The names of units take part, so that not the same kinds of records are dropped everywhere.

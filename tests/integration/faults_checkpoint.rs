@@ -256,11 +256,15 @@ fn every_option_killed_a_few_times_ends_as_an_undisturbed_run() {
     let bench = Bench::new();
     let people = crate::compression::people(0);
     bench.write("private.csv", &people);
-    let units = people.lines().enumerate().map(|(i, line)| match i {
-        0 => format!("h,n,{line}\n"),
-        _ => format!("{},{},{line}\n", i / 3, i % 3),
-    });
-    bench.write("units.csv", &units.collect::<String>());
+    let in_units = |people: &str| {
+        let rows = people.lines().enumerate().map(|(i, line)| match i {
+            0 => format!("h,n,{line}\n"),
+            _ => format!("{},{},{line}\n", i / 3, i % 3),
+        });
+        rows.collect::<String>()
+    };
+    bench.write("units.csv", &in_units(&people));
+    bench.write("others.csv", &in_units(&crate::compression::people(1)));
     bench.write("schema.json", &crate::compression::schema());
     let weighted = crate::compression::schema()
         .replace(r#""name":"hours""#, r#""name":"hours","role":"weight""#);
@@ -301,6 +305,11 @@ fn every_option_killed_a_few_times_ends_as_an_undisturbed_run() {
         format!("{households} --unit-columns sex"),
         format!("{households} --keep hash"),
         format!("{households} --members sex --order n"),
+        // What units are made of is measured too.
+        households
+            .replace("--mechanism aim", "--mechanism anchor-pgm")
+            .replace("epsilon 3", "epsilon 9")
+            + " --public others.csv --members sex --order n",
     ];
     let (mut draw, mut between) = (ChaCha20Rng::seed_from_u64(9), 0);
     for command in commands {

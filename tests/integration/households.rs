@@ -5,8 +5,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::{Command, Output};
+
+use jointly::Job;
+use jointly::observe::{Event, Observer, Silent};
 
 /// The program in a folder.
 fn jointly(folder: &Path, words: &str) -> Output {
@@ -311,6 +315,106 @@ fn what_members_cannot_go_with_is_refused_before_anything_is_read() {
     changed("--order place", "--order rank", "without a column 'rank'");
     changed("--max-records 3", "--max-records 40", "1 to 32");
     changed("--unit home --max-records 3 --unit-columns tenure", "", "--unit");
+}
+
+/// Homes of three, each a child or not. In every private one the number of children is even, which no two members say: among
+/// them, children are independent. The public ones are of all kinds.
+fn even_homes(folder: &Path) {
+    let schema = r#"{"columns": [
+        {"name": "tenure", "role": "attribute", "kind": "coded", "size": 2},
+        {"name": "child", "role": "attribute", "kind": "coded", "size": 2}
+    ]}"#;
+    fs::write(folder.join("schema.json"), schema).unwrap();
+    let kinds: [&[usize]; 2] = [&[0b000, 0b011, 0b101, 0b110], &[0, 1, 2, 3, 4, 5, 6, 7]];
+    for (name, kinds) in ["private.csv", "public.csv"].into_iter().zip(kinds) {
+        let mut text = String::from("home,place,tenure,child\n");
+        for home in 0..800 {
+            let kind = kinds[home % kinds.len()];
+            for place in 0..3 {
+                _ = writeln!(text, "H{home},{place},{},{}", home / 8 % 2, kind >> place & 1);
+            }
+        }
+        fs::write(folder.join(name), text).unwrap();
+    }
+}
+
+const EVEN: &str = "synth --private private.csv --schema schema.json --neighbors add-remove-one --unit home --max-records 3 \
+    --unit-columns tenure --members child --order place --epsilon 5 --delta 1e-6 --seed 1 --public public.csv --rounds 20";
+
+#[test]
+fn what_homes_are_made_of_is_measured_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    even_homes(folder.path());
+    succeeds(
+        folder.path(),
+        &format!("{EVEN} --out out.csv --ledger ledger.json --report report.html"),
+    );
+    let mut children: BTreeMap<String, u32> = BTreeMap::new();
+    for row in fs::read_to_string(folder.path().join("out.csv")).unwrap().lines().skip(1) {
+        let (home, child) = (row.split(',').next().unwrap(), row.rsplit(',').next().unwrap());
+        *children.entry(home.to_owned()).or_default() += child.parse::<u32>().unwrap();
+    }
+    let odd = children.values().filter(|number| *number % 2 == 1).count();
+    assert!(children.len() > 700 && odd * 20 < children.len(), "{odd} of {}", children.len());
+
+    let ledger = fs::read_to_string(folder.path().join("ledger.json")).unwrap();
+    let ledger: serde_json::Value = serde_json::from_str(&ledger).unwrap();
+    let entries = ledger["ledger"]["entries"].as_array().unwrap();
+    let of = |purpose: &str| entries.iter().filter(|entry| entry["purpose"] == purpose).count();
+    // Three tables: by tenure, each of two groups; and both groups.
+    assert_eq!((of("choose a composition"), of("marginal of tallies")), (3, 3));
+    let report = fs::read_to_string(folder.path().join("report.html")).unwrap();
+    assert!(report.contains("child of code 1") && report.contains("some of a fit, reweighted"));
+}
+
+/// Stops at the first check after so many measurements.
+struct StopAfter {
+    measurements: usize,
+    seen: usize,
+}
+
+impl Observer for StopAfter {
+    fn event(&mut self, event: &Event) {
+        self.seen += usize::from(matches!(event, Event::Measured { .. }));
+    }
+
+    fn check(&mut self) -> ControlFlow<()> {
+        if self.seen < self.measurements {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    }
+}
+
+#[test]
+fn a_run_that_measures_what_homes_are_made_of_resumes_after_each_of_its_measurements() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    even_homes(folder.path());
+    let settings = serde_json::json!({
+        "private": at("private.csv"), "schema": at("schema.json"), "public": [at("public.csv")],
+        "neighbors": "add-remove-one", "unit": "home", "max-records": 3, "unit-columns": ["tenure"],
+        "members": ["child"], "order": "place", "epsilon": 5.0, "delta": 1e-6, "seed": 1,
+        "rounds": 20, "out": at("out.csv"), "ledger": at("ledger.json"),
+    });
+    let job = Job::from_settings(settings).unwrap();
+    let whole = job.run(&mut Silent).unwrap();
+    let paid = fs::read(at("ledger.json")).unwrap();
+    assert_eq!(whole.release.compositions.len(), 3);
+    let all = whole.release.measurements.len() + 3;
+    for measurements in 1..=all {
+        let state = tempfile::tempdir().unwrap();
+        ["out.csv", "ledger.json"].iter().for_each(|name| fs::remove_file(at(name)).unwrap());
+        let kept = Job { checkpoint: Some(state.path().to_owned()), ..job.clone() };
+        let stopped = kept.run(&mut StopAfter { measurements, seen: 0 });
+        assert!(stopped.is_err(), "{measurements} of {all}");
+        _ = fs::remove_file(at("ledger.json"));
+        let again = kept.run(&mut Silent).unwrap();
+        assert_eq!(again.release.compositions, whole.release.compositions, "after {measurements}");
+        assert_eq!(again.rows, whole.rows, "after {measurements}");
+        assert!(fs::read(at("ledger.json")).unwrap() == paid, "after {measurements}");
+    }
 }
 
 #[test]

@@ -28,7 +28,7 @@ use crate::{
     Checkpoint, Cost, Ledger, LedgerFile, NeighboringRelation, NoiseSeed, PrivacyUnit, Rho,
     SealedMarginals, Sensitive, Units,
 };
-use jointly_pgm::data::{Projectable, Recoding};
+use jointly_pgm::data::{Projectable, Recoding, Tallies};
 use jointly_pgm::domain::{Clique, Domain};
 
 /// Holds the private records, the remaining budget and the noise generator.
@@ -313,11 +313,36 @@ impl<'a> Curator<'a> {
     /// A clique outside the domain, or a failure to count.
     pub fn marginals(&self, cliques: &[Clique]) -> Result<SealedMarginals> {
         cliques.iter().try_for_each(|clique| self.check_clique(clique))?;
-        let domain = self.domain();
+        self.sealed(self.domain(), cliques, |data| Ok(data.project_many(cliques)?))
+    }
+
+    /// The exact marginals of tallies of the records, sealed. They have the sensitivities of the records' own marginals, as each
+    /// record gets its tallies from its own codes (`docs/theory/sensitivities.md`, section 8).
+    ///
+    /// `cliques`: of the tallies' attributes.
+    ///
+    /// # Errors
+    /// A table of which only counts are left, tallies of another domain, or as [`marginals`](Self::marginals).
+    pub fn tallied_marginals(
+        &self,
+        tallies: &Tallies,
+        cliques: &[Clique],
+    ) -> Result<SealedMarginals> {
+        let domain = tallies.domain();
+        cliques.iter().try_for_each(|clique| check_clique(domain, clique))?;
+        self.sealed(domain, cliques, |data| Ok(data.tally(tallies)?.project_many(cliques)?))
+    }
+
+    /// Counts in the table, and in an audit in its neighbors.
+    fn sealed(
+        &self,
+        domain: &Domain,
+        cliques: &[Clique],
+        count: impl Fn(&Table<'_>) -> Result<Vec<Vec<u32>>>,
+    ) -> Result<SealedMarginals> {
         let shape =
             |clique: &Clique| (domain.shape(clique).iter().product(), domain.describe(clique));
-        let count = |data: &Table<'_>| Ok(data.project_many(cliques)?);
-        let neighbors = self.neighbors.iter().map(count).collect::<Result<_>>()?;
+        let neighbors = self.neighbors.iter().map(&count).collect::<Result<_>>()?;
         let counts = Sensitive::beside(count(&self.data)?, neighbors);
         let most_records = self.records().unwrap_or_else(|| u32::MAX.into()) as f64;
         let shapes = cliques.iter().map(shape).collect();
@@ -327,13 +352,18 @@ impl<'a> Curator<'a> {
 
     /// Refuses an attribute outside the domain.
     fn check_clique(&self, clique: &Clique) -> Result<()> {
-        match clique.iter().next_back() {
-            Some(last) if last >= self.domain().len() => Err(Error::invalid_specification(
-                format!("clique {clique}"),
-                format!("attribute {last}"),
-                format!("one of the {} attributes of the domain", self.domain().len()),
-            )),
-            _ => Ok(()),
-        }
+        check_clique(self.domain(), clique)
+    }
+}
+
+/// Refuses an attribute outside a domain.
+fn check_clique(domain: &Domain, clique: &Clique) -> Result<()> {
+    match clique.iter().next_back() {
+        Some(last) if last >= domain.len() => Err(Error::invalid_specification(
+            format!("clique {clique}"),
+            format!("attribute {last}"),
+            format!("one of the {} attributes of the domain", domain.len()),
+        )),
+        _ => Ok(()),
     }
 }

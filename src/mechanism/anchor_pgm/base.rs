@@ -178,7 +178,7 @@ impl Base {
         let cliques: Vec<Clique> = singles.iter().map(|single| single.clique.clone()).collect();
         let expected = self.model.marginals(&cliques)?.into_iter().enumerate();
         let expected: Vec<(usize, Vec<f64>)> =
-            expected.map(|(i, table)| (i, table.values().to_vec())).collect();
+            expected.map(|(i, table)| (i, self.before_anything(table.values()))).collect();
         trust.learn(&singles, &expected);
         let wanted = |i: usize| Measurement {
             values: trust.mean(i, &singles[i]),
@@ -198,6 +198,17 @@ impl Base {
         let model = MarkovRandomField::new(domain, potentials.clone(), total)?;
         let shares = trust.shares().map(|(clique, share)| (clique.clone(), share)).collect();
         Ok((Self { potentials: Arc::new(potentials), model }, shares))
+    }
+
+    /// What the base says of a single attribute before anything is measured. Where it knows nothing, all values are equally
+    /// likely, whatever the rules of the domain leave of their combinations: of households of at most seven, nearly all that can
+    /// be told apart are of seven.
+    fn before_anything(&self, of_model: &[f64]) -> Vec<f64> {
+        let knows_nothing = self.potentials.values().iter().all(|potential| *potential == 0.0);
+        if knows_nothing {
+            return vec![self.model.total() / of_model.len() as f64; of_model.len()];
+        }
+        of_model.to_vec()
     }
 
     /// A model of the same marginals of other public records.

@@ -13,6 +13,8 @@ mod schedule;
 mod setting;
 mod steps;
 mod trust;
+mod unit_records;
+mod whole_units;
 
 use serde::{Deserialize, Serialize};
 
@@ -43,17 +45,24 @@ use steps::AnchorRun;
 /// 2. repeat:  the expert charged least drives: choose a marginal r by its gain w_r e (1 - a/√(e² + a²)),
 ///             e = ‖M_r(D) - M_r(driver)‖₁, a = √(2/π) σ n_r; measure it; charge both experts for how badly they predicted
 ///             it; fit the contenders, κ_r by empirical Bayes; anneal as AIM does
-/// 3. pay 2 %: fit the expert that rests; publish the best by mean workload error of: both experts, reweighted public
-///             records, and these mixed with the driver
+/// 3. units:   if records are units with several members, pay 10 %: measure what units are made of, 15 tables, chosen by the
+///             gain over public units and some of the driver; reweight these to all that was measured
+/// 4. pay 2 %: fit the expert that rests; publish the best by mean workload error of: both experts, reweighted public
+///             records, and these mixed with the driver, or those of step 3
 /// ```
 ///
 /// How far each measured marginal leans to a base is learned from how badly it and all others of as many attributes were
 /// predicted (`trust.rs`): with public tables by its weight, with independence by shrinking it before the fit. One record changes the mean workload error of a model by Δ₁ = 2 at most, whatever the number of
-/// marginals, so comparing whole models is cheap. Where n or the budget is so small that the choice of step 3 would be noise,
+/// marginals, so comparing whole models is cheap. Where n or the budget is so small that the choice of step 4 would be noise,
 /// no budget is spent on it: half of it measures the single attributes, the experts are charged for these too, and the leader
 /// is published, mixed with the public records if these are the better half. Where private measurements beat the public
 /// tables on every marginal of use, and without public tables, the second expert drives alone. All of these are decided from
 /// what is public or released: the budget, n, the public tables and the measurements (`docs/guide/mechanisms.md`).
+///
+/// Step 3 is for households with their members ([`Units::with_members`](crate::data::Units::with_members)), where the workload
+/// has marginals of at most two members. It needs a public table with all attributes, and a choice that is paid for. Models are
+/// then compared on all compositions ([`Compositions`](crate::query::Compositions)) as well, which matter as much as the
+/// workload (`docs/adr/0054-households-are-compared-by-what-they-are-made-of.md`).
 ///
 /// The number of records n is treated as in [`crate::mechanism::Aim`]. Proofs: `docs/theory/pull.md`,
 /// `docs/theory/sensitivities.md`, `docs/theory/run.md`.
@@ -74,7 +83,7 @@ pub struct AnchorPgm {
     pub chooser: Chooser,
 }
 
-/// Steps 1 to 3 of [`AnchorPgm`].
+/// Steps 1 to 4 of [`AnchorPgm`].
 fn led_by_the_best(mut run: AnchorRun<'_, '_>) -> Result<Release> {
     let is_scarce = run.regime() == Regime::Scarce;
     // 1. pay
@@ -98,7 +107,10 @@ fn led_by_the_best(mut run: AnchorRun<'_, '_>) -> Result<Release> {
         run.anneal(driver)?;
     };
 
-    // 3. pay 2 %
+    // 3. units with several members
+    run.compose(leader)?;
+
+    // 4. pay 2 %
     run.fit_resting()?;
     let (models, favorite) = run.finalists(leader)?;
     let is_paid = !run.setting.last_choice().is_zero();

@@ -1,9 +1,10 @@
-//! Step 3: the paid choice among whole models, by their mean errors on the workload.
+//! Step 4: the paid choice among whole models, by their mean errors on the workload.
 
 use crate::domain::Clique;
 use crate::error::Result;
 use crate::mechanism::Run;
 use crate::mechanism::anchor_pgm::constants::{AT_ONCE, FAILS_ONE_IN};
+use crate::mechanism::anchor_pgm::whole_units::WholeUnits;
 use crate::mechanism::graphical::model_errors;
 use crate::model::{Distribution, MarkovRandomField, Model, WeightedSupport};
 use crate::privacy::{L1Errors, Rho, ScoreSensitivity, SealedMarginals, Selection};
@@ -38,6 +39,8 @@ pub(super) struct ComparedMarginals<'a> {
     wanted: Vec<usize>,
     /// Their weights.
     shares: Vec<f64>,
+    /// What the models say of units as a whole; it weighs as much as the workload.
+    whole_units: Option<&'a WholeUnits>,
 }
 
 impl<'a> ComparedMarginals<'a> {
@@ -46,6 +49,7 @@ impl<'a> ComparedMarginals<'a> {
         workload: &Workload,
         cliques: &'a [Clique],
         answers: &'a SealedMarginals,
+        whole_units: Option<&'a WholeUnits>,
     ) -> Self {
         let mut place = std::collections::BTreeMap::new();
         cliques.iter().enumerate().for_each(|(i, clique)| {
@@ -58,7 +62,7 @@ impl<'a> ComparedMarginals<'a> {
             .unzip();
         let sum: f64 = weights.iter().sum();
         let shares = weights.iter().map(|weight| weight / sum).collect();
-        Self { cliques, answers, wanted, shares }
+        Self { cliques, answers, wanted, shares, whole_units }
     }
 
     /// Chooses one of several models by the exponential mechanism, with minus the mean error on the workload as score.
@@ -78,7 +82,7 @@ impl<'a> ComparedMarginals<'a> {
         let ahead = unit * (FAILS_ONE_IN * others).ln();
         let (mut sampled, mut errors) = (0, Vec::with_capacity(models.len()));
         for model in models {
-            errors.push(match &model.form {
+            let mut of_model = match &model.form {
                 Form::Graphical(model) => {
                     let Self { cliques, answers, wanted, .. } = self;
                     let (errors, coverage) =
@@ -87,16 +91,29 @@ impl<'a> ComparedMarginals<'a> {
                     errors
                 }
                 Form::Listed(support) => self.listed_errors(support)?,
-            });
+            };
+            if let Some(whole_units) = self.whole_units {
+                of_model.extend(&whole_units.errors(&model.form)?)?;
+            }
+            errors.push(of_model);
         }
         let constant = |position| if favorite == Some(position) { ahead } else { 0.0 };
         let constants: Vec<f64> = (0..models.len()).map(constant).collect();
-        let shares: Vec<(usize, f64)> =
-            self.wanted.iter().copied().zip(self.shares.iter().copied()).collect();
+        let shares = self.all_shares();
         let scores = L1Errors::minus_means(&errors, &shares, &constants)?;
-        let marginals = models.len() * self.wanted.len();
+        let marginals = models.len() * shares.len();
         run.scored(models.len(), marginals - sampled, sampled);
         run.select(Selection::Exponential, scores, rho, "choose a model")
+    }
+
+    /// Positions of all tables that are compared, those of whole units last, with weights that sum to 1.
+    fn all_shares(&self) -> Vec<(usize, f64)> {
+        let own = self.wanted.iter().copied().zip(self.shares.iter().copied());
+        let Some(whole_units) = self.whole_units else { return own.collect() };
+        let first = self.answers.len();
+        let each = 0.5 / whole_units.len() as f64;
+        let further = (first..first + whole_units.len()).map(|at| (at, each));
+        own.map(|(at, share)| (at, 0.5 * share)).chain(further).collect()
     }
 
     /// `‖M_r(D) - M_r(model)‖₁` for listed records.

@@ -1,4 +1,4 @@
-//! Step 3: what is published.
+//! Step 4: what is published.
 
 use crate::error::Result;
 use crate::mechanism::anchor_pgm::pick::{Candidate, Form};
@@ -8,8 +8,8 @@ use crate::mechanism::{ExpertKind, PublicTrust, Release};
 use crate::privacy::ScoreSensitivity;
 
 impl AnchorRun<'_, '_> {
-    /// The models that may be published, those of the experts first, and the position of the favorite: the public records mixed
-    /// with the model of this expert, where that helps, otherwise this model.
+    /// The models that may be published, those of the experts first, and the position of the favorite: that of step 3, the public
+    /// records mixed with the model of this expert, where that helps, or this model.
     pub(super) fn finalists(&self, expert: usize) -> Result<(Vec<Candidate>, usize)> {
         let (mut models, mut favorite) = (self.panel.models(), expert);
         let (run, public, checks) = (&self.run, self.task.public, self.run.checks());
@@ -17,7 +17,11 @@ impl AnchorRun<'_, '_> {
         let records = PublicRecords::fit(run.domain(), public, measurements, self.total, checks)?;
         let Some(records) = records else { return Ok((models, favorite)) };
         let expert = self.panel.expert(expert);
-        if let Some(base) = self.panel.base.as_ref().filter(|_| expert.kind == ExpertKind::Base)
+        if let Some(units) = &self.units {
+            favorite = models.len();
+            models.push(units.candidate()?);
+        } else if let Some(base) =
+            self.panel.base.as_ref().filter(|_| expert.kind == ExpertKind::Base)
             && let Some(mixed) =
                 records.mixed_with(&expert.model, base, &self.task, self.setting.beaten, checks)?
         {

@@ -52,34 +52,12 @@ impl PublicRecords {
         Ok(Some(found))
     }
 
-    /// Finds the weights that fit the measurements, pulled to those of the records by as many records as there are. As in
-    /// the experts' fits, contradicted marginals lose their pull.
     fn reweight(&mut self, measurements: &[Measurement], checks: &dyn Checks) -> Result<()> {
-        let pull = self.listed.weights().iter().sum();
-        let (mut doubts, mut warm) = (Doubts::default(), None);
-        for _ in 0..REWEIGHTINGS {
-            let believed = doubts.believed(measurements);
-            let domain = self.listed.domain();
-            let loss = SquaredLoss::new(domain, &believed, Weighting::InverseVariance)?;
-            let oracle =
-                ListedRecords::new(self.listed.rows(), self.listed.weights(), loss.layout())?;
-            let stopping = Stopping::certified(GAP, REWEIGHTING_CALLS);
-            let method = AcceleratedBregman { stopping, pull, ..AcceleratedBregman::default() };
-            let total = self.listed.total();
-            let estimate = method.estimate(
-                &Interruptible { oracle: &oracle, checks },
-                &loss,
-                total,
-                warm.as_ref(),
-            )?;
-            let (weights, _) = oracle.weights(&estimate.potentials)?;
-            self.reweighted = Some(self.listed.clone().reweighted(weights, total)?);
-            self.agree = !doubts.grow(&loss, &estimate.marginals);
-            if self.agree {
-                break;
-            }
-            warm = Some(estimate.potentials);
-        }
+        let (rows, total) = (self.listed.rows(), self.listed.total());
+        let (weights, agree) =
+            reweighted(rows, self.listed.weights(), measurements, total, checks)?;
+        self.reweighted = Some(self.listed.clone().reweighted(weights, total)?);
+        self.agree = agree;
         Ok(())
     }
 
@@ -106,7 +84,8 @@ impl PublicRecords {
             return Ok(None);
         }
         let records: u64 = whole.iter().map(|table| table.records()).sum();
-        let drawn = drawn_from(model, usize::try_from(records).unwrap_or(usize::MAX))?;
+        let drawn =
+            drawn_from(model, drawn_beside(usize::try_from(records).unwrap_or(usize::MAX)))?;
         let sum: f64 = reweighted.weights().iter().sum();
         let own = reweighted.weights().iter().map(|weight| share * weight / sum);
         let each = (1.0 - share) / drawn.records() as f64;
@@ -125,8 +104,37 @@ impl PublicRecords {
     }
 }
 
+/// The weights of records that fit the measurements, pulled to those given by as many records as these add up to, and whether
+/// the measurements are compatible with some weights. As in the experts' fits, contradicted marginals lose their pull.
+pub(super) fn reweighted(
+    rows: &Dataset,
+    weights: &[f64],
+    measurements: &[Measurement],
+    total: f64,
+    checks: &dyn Checks,
+) -> Result<(Vec<f64>, bool)> {
+    let pull = weights.iter().sum();
+    let (mut doubts, mut warm) = (Doubts::default(), None);
+    let mut found = weights.to_vec();
+    for _ in 0..REWEIGHTINGS {
+        let believed = doubts.believed(measurements);
+        let loss = SquaredLoss::new(rows.domain(), &believed, Weighting::InverseVariance)?;
+        let oracle = ListedRecords::new(rows, weights, loss.layout())?;
+        let stopping = Stopping::certified(GAP, REWEIGHTING_CALLS);
+        let method = AcceleratedBregman { stopping, pull, ..AcceleratedBregman::default() };
+        let watched = Interruptible { oracle: &oracle, checks };
+        let estimate = method.estimate(&watched, &loss, total, warm.as_ref())?;
+        (found, _) = oracle.weights(&estimate.potentials)?;
+        if !doubts.grow(&loss, &estimate.marginals) {
+            return Ok((found, true));
+        }
+        warm = Some(estimate.potentials);
+    }
+    Ok((found, false))
+}
+
 /// The public tables that have all attributes.
-fn whole<'t>(domain: &Domain, tables: &'t [PublicData]) -> Vec<&'t PublicData> {
+pub(super) fn whole<'t>(domain: &Domain, tables: &'t [PublicData]) -> Vec<&'t PublicData> {
     let all = domain.everything();
     tables.iter().filter(|table| table.covers(&all) && table.table().is_ok()).collect()
 }
@@ -155,7 +163,7 @@ fn best_share(
     let held = all.take(&held);
     let kept = PublicData::new("kept", all.take(&kept), domain)?;
     let model = base.refitted(&kept, checks)?;
-    let drawn = drawn_from(&model, all.records())?;
+    let drawn = drawn_from(&model, drawn_beside(all.records()))?;
 
     // Least squares: the error of the held-out records adds the same to all mixtures on average.
     let (mut along, mut across) = (0.0, 0.0);
@@ -180,10 +188,14 @@ fn best_share(
     Ok(if across > 0.0 { (along / across).clamp(0.0, 1.0) } else { 0.0 })
 }
 
-/// Records drawn from a model, to stand beside `records` public ones.
-fn drawn_from(model: &MarkovRandomField, records: usize) -> Result<Dataset> {
-    let drawn = records.saturating_mul(DRAWN_TIMES).clamp(DRAWN.0, DRAWN.1);
-    Ok(model.sample(drawn, Sampling::Rounded, &mut ChaCha20Rng::seed_from_u64(0))?)
+/// How many records are drawn from a model to stand beside `records` others.
+pub(super) fn drawn_beside(records: usize) -> usize {
+    records.saturating_mul(DRAWN_TIMES).clamp(DRAWN.0, DRAWN.1)
+}
+
+/// Records drawn from a model.
+pub(super) fn drawn_from(model: &MarkovRandomField, records: usize) -> Result<Dataset> {
+    Ok(model.sample(records, Sampling::Rounded, &mut ChaCha20Rng::seed_from_u64(0))?)
 }
 
 #[cfg(test)]

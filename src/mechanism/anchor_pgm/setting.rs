@@ -4,8 +4,9 @@ use crate::error::Result;
 use crate::mechanism::Chooser;
 use crate::mechanism::Gain;
 use crate::mechanism::anchor_pgm::constants::{
-    BASE_MIB, BASE_SHARE, BEATEN_BY_ONE_OF, COUPLED_UNIT, FAILS_ONE_IN, FEW_BEATEN, LARGEST_UNIT,
-    LAST_CHOICE, MEASURE_SHARE, MOST_BEATEN, MOST_LAST_CHOICE, REPLACED, ROUNDS_LEFT, SINGLES,
+    BASE_MIB, BASE_SHARE, BEATEN_BY_ONE_OF, COMPOSED, COUPLED_UNIT, FAILS_ONE_IN, FEW_BEATEN,
+    LARGEST_UNIT, LAST_CHOICE, MEASURE_SHARE, MOST_BEATEN, MOST_LAST_CHOICE, REPLACED, ROUNDS_LEFT,
+    SINGLES,
 };
 use crate::mechanism::anchor_pgm::schedule::Schedule;
 use crate::mechanism::annealing::Step;
@@ -36,6 +37,8 @@ pub(super) struct Setting {
     pub(super) records: f64,
     /// Percent of the budget for the choice of the published model.
     last_choice: u64,
+    /// Whether compositions of units are measured, and models compared on them.
+    pub(super) has_compositions: bool,
     budget: Rho,
 }
 
@@ -56,7 +59,7 @@ impl Setting {
         let is_precise = |percent: &u64| unit_of(*percent) <= COUPLED_UNIT;
 
         let is_public = records > 0.0;
-        // Private measurements beat the public tables on every marginal of use: their records are only a candidate of step 3.
+        // Private measurements beat the public tables on every marginal of use: their records are only a candidate of step 4.
         let has_base = is_public && (chooser == Chooser::Alone || beaten <= MOST_BEATEN);
         let regime = match chooser {
             Chooser::Alone => Regime::CoupledWithAim,
@@ -76,7 +79,22 @@ impl Setting {
 
         let beaten = beaten / FEW_BEATEN;
         let base_mib = (BASE_MIB * beaten.max(1.0).sqrt().recip()).min(BASE_SHARE * limit_mib);
-        Self { regime, has_base, base_mib, beaten, records, last_choice, budget }
+        Self {
+            regime,
+            has_base,
+            base_mib,
+            beaten,
+            records,
+            last_choice,
+            has_compositions: false,
+            budget,
+        }
+    }
+
+    /// The rules for units with several members, of which some public table has all attributes. They need a choice that is paid
+    /// for.
+    pub(super) fn of_whole_units(self) -> Self {
+        Self { has_compositions: self.regime == Regime::Ample, ..self }
     }
 
     /// ρ of the choice of the published model; zero where the leader's is published.
@@ -99,7 +117,13 @@ impl Setting {
 
     /// ρ of all rounds, single attributes included.
     pub(super) fn rounds(&self) -> Rho {
-        Rho::from_units(self.budget.units().saturating_sub(self.last_choice().units()))
+        let others = self.last_choice().units().saturating_add(self.compositions().units());
+        Rho::from_units(self.budget.units().saturating_sub(others))
+    }
+
+    /// ρ of the compositions of units.
+    pub(super) fn compositions(&self) -> Rho {
+        self.percent(if self.has_compositions { COMPOSED } else { 0 })
     }
 
     fn percent(&self, percent: u64) -> Rho {

@@ -1,4 +1,4 @@
-//! The steps that runs are made of: 0 to 2 of [`AnchorPgm`]; step 3 is in `publish.rs`.
+//! The steps that runs are made of: 0 to 3 of [`AnchorPgm`]; step 4 is in `publish.rs`.
 //!
 //! A resumed run goes through the same steps. It finds its choices and measurements where it would pay for them, and fits the
 //! experts again.
@@ -13,8 +13,11 @@ use crate::mechanism::anchor_pgm::base::{Base, PublicMarginals};
 use crate::mechanism::anchor_pgm::expert::Expert;
 use crate::mechanism::anchor_pgm::panel::Panel;
 use crate::mechanism::anchor_pgm::pick::{Candidate, ComparedMarginals};
+use crate::mechanism::anchor_pgm::rows::whole;
 use crate::mechanism::anchor_pgm::schedule::Schedule;
 use crate::mechanism::anchor_pgm::setting::{Regime, Setting};
+use crate::mechanism::anchor_pgm::unit_records::UnitRecords;
+use crate::mechanism::anchor_pgm::whole_units::{Composing, WholeUnits, have_several_members};
 use crate::mechanism::annealing::Step;
 use crate::mechanism::{Mechanism, ModelState, Run, Task};
 use crate::observe::Observer;
@@ -28,7 +31,7 @@ pub(super) struct Picks {
 
 impl ModelState for Picks {
     const KIND: &'static str = "picks";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
 }
 
 /// A run in progress, with all that its steps need.
@@ -41,6 +44,8 @@ pub(super) struct AnchorRun<'r, 'c> {
     /// n, or its paid estimate.
     pub(super) total: f64,
     size_limit_mib: f64,
+    /// α.
+    measure_share: f64,
     /// The closure of the workload. Single attributes come first.
     cliques: Vec<Clique>,
     /// The number of single attributes.
@@ -50,6 +55,10 @@ pub(super) struct AnchorRun<'r, 'c> {
     /// The private marginals of all cliques.
     answers: SealedMarginals,
     pub(super) picks: Picks,
+    /// What models are compared with besides the workload, where units have several members.
+    whole_units: Option<WholeUnits>,
+    /// Step 3.
+    pub(super) units: Option<UnitRecords>,
     /// The number of measurements that the experts know. Beyond it are those that an interrupted run left.
     known: usize,
 }
@@ -75,7 +84,10 @@ impl<'r, 'c> AnchorRun<'r, 'c> {
         let relevance = adaptive::relevance(task.workload, &cliques, run.domain());
         let public = PublicMarginals::count(task.public, &cliques)?;
         let (budget, records) = (run.budget(), public.total());
-        let setting = Setting::new(budget, total, records, size_limit_mib, anchor.chooser);
+        let mut setting = Setting::new(budget, total, records, size_limit_mib, anchor.chooser);
+        if have_several_members(run.unit()) && !whole(run.domain(), task.public).is_empty() {
+            setting = setting.of_whole_units();
+        }
         let schedule = setting.schedule(rounds, singles, anchor.measure_share)?;
         let mut base = None;
         if setting.has_base {
@@ -85,6 +97,7 @@ impl<'r, 'c> AnchorRun<'r, 'c> {
         }
         let panel = Panel::new(fitting, run.domain(), base, &setting, total)?;
         let answers = run.marginals(&cliques)?;
+        let whole_units = if setting.has_compositions { WholeUnits::count(&run)? } else { None };
         run.start(rounds, cliques.len());
         Ok(Self {
             run,
@@ -94,11 +107,14 @@ impl<'r, 'c> AnchorRun<'r, 'c> {
             panel,
             total,
             size_limit_mib,
+            measure_share: anchor.measure_share,
             cliques,
             singles,
             relevance,
             answers,
             picks,
+            whole_units,
+            units: None,
             known: 0,
         })
     }
@@ -133,7 +149,12 @@ impl<'r, 'c> AnchorRun<'r, 'c> {
         favorite: Option<usize>,
         rho: Rho,
     ) -> Result<usize> {
-        let compared = ComparedMarginals::new(self.task.workload, &self.cliques, &self.answers);
+        let compared = ComparedMarginals::new(
+            self.task.workload,
+            &self.cliques,
+            &self.answers,
+            self.whole_units.as_ref(),
+        );
         compared.choose(&mut self.run, models, favorite, rho)
     }
 
@@ -149,7 +170,8 @@ impl<'r, 'c> AnchorRun<'r, 'c> {
 
     /// Reports the fits after a round. `driver`: of the next one.
     pub(super) fn report(&mut self, driver: usize) {
-        let was_reported = self.is_replaying() || self.picks.last.is_some();
+        let is_later = self.run.tallied().len() > 0 || self.picks.last.is_some();
+        let was_reported = self.is_replaying() || is_later;
         if !was_reported {
             self.run.fitted(self.panel.record(driver));
         }
@@ -160,7 +182,9 @@ impl<'r, 'c> AnchorRun<'r, 'c> {
         if !self.is_replaying() {
             let round = self.run.begin_round()?;
             let cost = self.schedule.next()?;
-            self.run.plan(round.saturating_add(self.schedule.rounds_after()));
+            let composed = self.whole_units.as_ref().map_or(0, WholeUnits::rounds);
+            let after = self.schedule.rounds_after().saturating_add(composed);
+            self.run.plan(round.saturating_add(after));
             let share = self.spent_share_with(cost);
             let driver = self.panel.expert(driver);
             let limit_mib = driver.limit_mib(self.size_limit_mib, share);
@@ -213,6 +237,19 @@ impl<'r, 'c> AnchorRun<'r, 'c> {
     pub(super) fn fit_contenders(&mut self) -> Result<()> {
         let most = self.panel.most_charge();
         self.fit_those(|expert| expert.charge <= most)
+    }
+
+    /// Step 3: measures compositions of units with several members, and reweights public units and some of an expert's fit.
+    pub(super) fn compose(&mut self, expert: usize) -> Result<()> {
+        let Some(whole_units) = &self.whole_units else { return Ok(()) };
+        let tables = whole(self.run.domain(), self.task.public);
+        let fit = &self.panel.expert(expert).model;
+        let composing =
+            Composing { rho: self.setting.compositions(), measure_share: self.measure_share };
+        let Self { run, picks, .. } = self;
+        let keep = |run: &mut Run<'_, '_>| run.keep(picks);
+        self.units = Some(whole_units.measure(run, (&tables, fit), composing, keep)?);
+        Ok(())
     }
 
     /// Fits the experts that rest.

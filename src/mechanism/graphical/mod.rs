@@ -16,7 +16,7 @@ use crate::privacy::{L1Errors, Rho, Scores, SealedMarginals, Selection};
 pub(super) use fit::Fit;
 use fit::PotentialsState;
 use scores::Coverage;
-pub(super) use scores::{model_errors, table_distances};
+pub(super) use scores::{model_errors, table_distances, whole_records};
 
 /// The size limit of a model, and how it is fitted.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -173,6 +173,6 @@ fn distances(
     clippy::cast_sign_loss,
     reason = "a number of records is positive and below 2^32"
 )]
-fn whole_records(total: f64) -> usize {
+pub(in crate::mechanism) fn whole_records(total: f64) -> usize {
     total.clamp(1.0, f64::from(u32::MAX)) as usize
 }

@@ -19,7 +19,20 @@ pub(super) struct Progress {
     pub(super) total: Option<f64>,
     pub(super) measurements: Vec<Measurement>,
     pub(super) rounds: Vec<RoundRecord>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) tallied: Vec<TalliedMeasurement>,
     state: Option<StoredState>,
+}
+
+/// A measured marginal of tallies, such as the number of children by that of elders in a household.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TalliedMeasurement {
+    /// The round that measured it, from 1.
+    pub round: u32,
+    /// The names of its attributes, at least one of which the records do not have.
+    pub names: Vec<String>,
+    /// What was measured. Its clique is of the tallies' attributes.
+    pub measurement: Measurement,
 }
 
 /// The state of a model, opaque here.
@@ -55,6 +68,14 @@ impl Progress {
         if !self.measurements.iter().all(|m| is_finite(m) && has_shape(m)) {
             return Err("a measurement does not fit the domain");
         }
+        let is_beyond = |names: &[String]| names.iter().any(|n| domain.position(n).is_none());
+        let fits = |own: &TalliedMeasurement| {
+            let names = own.names.len() == own.measurement.clique.len();
+            is_finite(&own.measurement) && is_beyond(&own.names) && names
+        };
+        if !self.tallied.iter().all(fits) {
+            return Err("a measured tally does not fit the domain");
+        }
         let mut end = 0;
         for (number, record) in (1..).zip(&self.rounds) {
             let own = &record.measurements;
@@ -77,6 +98,8 @@ impl Progress {
         entries: &[LedgerEntry],
     ) -> std::result::Result<(), &'static str> {
         let (mut chosen, mut measured, mut counted) = (Vec::new(), Vec::new(), 0);
+        let mut tallied: Vec<(u32, &[String])> = Vec::new();
+        let is_beyond = |names: &[String]| names.iter().any(|n| domain.position(n).is_none());
         for entry in entries {
             match (&entry.mechanism, &entry.clique) {
                 (
@@ -87,6 +110,11 @@ impl Progress {
                     let draws = entry.mechanism.draws();
                     chosen.extend((0..draws).map(|_| (entry.round, *candidates)));
                 }
+                (
+                    NoiseMechanism::DiscreteGaussian { .. }
+                    | NoiseMechanism::DiscreteLaplace { .. },
+                    Some(clique),
+                ) if is_beyond(clique) => tallied.push((entry.round, clique)),
                 (
                     NoiseMechanism::DiscreteGaussian { .. }
                     | NoiseMechanism::DiscreteLaplace { .. },
@@ -111,7 +139,8 @@ impl Progress {
         });
         let total_is_paid = self.total.is_none_or(|total| total.is_finite() && total >= 1.0)
             && counted == usize::from(self.total.is_some());
-        if total_is_paid && choices.eq(chosen) && taken.eq(measured) {
+        let kept = self.tallied.iter().map(|own| (own.round, own.names.as_slice()));
+        if total_is_paid && choices.eq(chosen) && taken.eq(measured) && kept.eq(tallied) {
             return Ok(());
         }
         Err("the ledger does not match the measurements")

@@ -104,6 +104,16 @@ pub(super) const BUGS: &[Bug] = &[
         )],
     ),
     bug(
+        "neighbors-not-tallied",
+        "an audit compares what units are made of with itself",
+        "neighbors::the_scores_of_whole",
+        &[(
+            CURATOR,
+            "let neighbors = self.neighbors.iter().map(&count).collect::<Result<_>>()?;",
+            "let neighbors = if BUG { self.neighbors.iter().map(|_| count(&self.data)).collect::<Result<_>>()? } else { self.neighbors.iter().map(&count).collect::<Result<_>>()? };",
+        )],
+    ),
+    bug(
         "noise-goes-on-after-recoding",
         "a run that is resumed after merging draws other noise than the one that was killed",
         "sealed::a_resumed",

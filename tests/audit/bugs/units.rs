@@ -87,6 +87,42 @@ pub(super) const BUGS: &[Bug] = &[
         )],
     ),
     bug(
+        "tallies-without-noise",
+        "what units are made of is released as it is",
+        "laws::a_marginal_of_tallies",
+        &[(
+            "privacy/curator/measure.rs",
+            "let values = paid.add(&noise, integers(&tallied));",
+            "let values = if BUG { integers(&tallied).collect() } else { paid.add(&noise, integers(&tallied)) };",
+        )],
+    ),
+    bug(
+        "tallies-for-half",
+        "half of what units cost as a whole is not charged",
+        "laws::a_marginal_of_tallies",
+        &[(
+            "privacy/curator/measure.rs",
+            "self.pay(access, mechanism, rho)?;\n        let tallied",
+            "self.pay(access, mechanism, if BUG { rho.split(1, 2).unwrap().0 } else { rho })?;\n        let tallied",
+        )],
+    ),
+    bug(
+        "tallied-before-the-charge",
+        "what units are made of is counted before its cost is accepted",
+        "order::",
+        &[(
+            "privacy/curator/measure.rs",
+            "let (noise, variance, mechanism) = gaussian(one_cell_each, rho)?;",
+            "if BUG { self.data.tally(tallies)?.project(clique)?; } SAME",
+        )],
+    ),
+    bug(
+        "tallies-measured-again",
+        "a resumed run takes what it measured of whole units for something else, and measures again",
+        "entries::a_checkpoint_that_lacks",
+        &[("mechanism/run/progress.rs", "&& kept.eq(tallied)", "&& (BUG || kept.eq(tallied))")],
+    ),
+    bug(
         "counts-of-other-units",
         "a run takes counts of more records of each unit than its noise hides",
         "units::",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rayon::slice::ParallelSliceMut;
 
-use crate::data::{Projectable, Recoding, count};
+use crate::data::{Projectable, Recoding, Tallies, count};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::table::{CliqueLayout, Totals};
@@ -451,6 +451,10 @@ impl Projectable for Dataset {
 
     fn recode(&self, recoding: &Recoding) -> Result<Box<dyn Projectable>> {
         Ok(Box::new(self.recoded(recoding)?))
+    }
+
+    fn tally(&self, tallies: &Tallies) -> Result<Box<dyn Projectable>> {
+        Ok(Box::new(self.tallied(tallies)?))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tables whose marginals can be counted.
 
-use crate::data::Recoding;
+use crate::data::{Recoding, Tallies};
 use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 
@@ -39,5 +39,14 @@ pub trait Projectable: Send + Sync {
     fn recode(&self, _recoding: &Recoding) -> Result<Box<dyn Projectable>> {
         let (found, expected) = ("counts", "records, which can be recoded");
         Err(Error::invalid_specification("table to recode", found, expected))
+    }
+
+    /// Attributes of the same records and tallies of others, as a table of its own.
+    ///
+    /// # Errors
+    /// Records of which only counts are left, unless their type says otherwise; tallies of another domain.
+    fn tally(&self, _tallies: &Tallies) -> Result<Box<dyn Projectable>> {
+        let (found, expected) = ("counts", "records, which can be tallied");
+        Err(Error::invalid_specification("table to tally", found, expected))
     }
 }

@@ -5,7 +5,7 @@ use rand::rngs::ChaCha20Rng;
 use crate::error::{CommonError, Error, Result};
 use crate::sampler::IntegerNoise;
 use crate::{CellSet, Curator, LedgerEntry, NoiseMechanism, Rho};
-use jointly_pgm::data::Projectable;
+use jointly_pgm::data::{Projectable, Tallies};
 use jointly_pgm::domain::Clique;
 
 /// The description of an access in the ledger.
@@ -70,16 +70,15 @@ impl Paid<'_> {
     /// # Errors
     /// A failure to count, or counts that do not form a table over the clique.
     pub(super) fn counts(&self, clique: &Clique) -> Result<Vec<u32>> {
-        let (counts, domain) = (self.data.project(clique)?, self.data.domain());
-        if domain.cells(clique) == Some(counts.len() as u64) {
-            return Ok(counts);
-        }
-        Err(CommonError::ShapeMismatch {
-            clique: domain.describe(clique),
-            expected: domain.shape(clique).iter().product(),
-            found: counts.len(),
-        }
-        .into())
+        counts(self.data, clique)
+    }
+
+    /// The exact counts of tallies on a clique of theirs, row-major.
+    ///
+    /// # Errors
+    /// As [`counts`](Self::counts); a table that cannot be tallied.
+    pub(super) fn tallied(&self, tallies: &Tallies, clique: &Clique) -> Result<Vec<u32>> {
+        counts(&*self.data.tally(tallies)?, clique)
     }
 
     /// Adds noise to each integer.
@@ -90,4 +89,17 @@ impl Paid<'_> {
     ) -> Vec<i64> {
         exact.into_iter().map(|value| value.saturating_add(noise.sample(self.noise))).collect()
     }
+}
+
+fn counts(data: &dyn Projectable, clique: &Clique) -> Result<Vec<u32>> {
+    let (counts, domain) = (data.project(clique)?, data.domain());
+    if domain.cells(clique) == Some(counts.len() as u64) {
+        return Ok(counts);
+    }
+    Err(CommonError::ShapeMismatch {
+        clique: domain.describe(clique),
+        expected: domain.shape(clique).iter().product(),
+        found: counts.len(),
+    }
+    .into())
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::curator::access::{Access, Paid};
+use crate::curator::check_clique;
 use crate::error::{Error, Result};
 use crate::sampler::{DiscreteGaussian, DiscreteLaplace, IntegerNoise, LARGEST_PART};
 use crate::select::Selector;
@@ -14,6 +15,7 @@ use crate::{
     NoisySum, NoisyValues, Ratio, ResidualQuery, Rho, Scores, Selection, Sensitive, Statistic,
     StatisticSensitivity, residual_cost,
 };
+use jointly_pgm::data::Tallies;
 use jointly_pgm::domain::Clique;
 
 impl Curator<'_> {
@@ -87,6 +89,30 @@ impl Curator<'_> {
         let (noise, variance, mechanism) = gaussian(MarginalSensitivity::of(self.relation()), rho)?;
         let mut paid = self.pay(access, mechanism, rho)?;
         let values = paid.add(&noise, integers(&paid.counts(clique)?));
+        Ok(NoisyMarginal { clique: clique.clone(), values, variance })
+    }
+
+    /// Measures a marginal of tallies of the records, as [`measure`](Self::measure): each record is in one cell of it.
+    ///
+    /// `clique`: of the tallies' attributes.
+    ///
+    /// # Errors
+    /// As [`tallied_marginals`](Self::tallied_marginals) and [`measure`](Self::measure).
+    pub fn measure_tallied(
+        &mut self,
+        tallies: &Tallies,
+        clique: &Clique,
+        rho: Rho,
+    ) -> Result<NoisyMarginal> {
+        check_clique(tallies.domain(), clique)?;
+        let names = clique.iter().map(|a| tallies.domain().name(a).to_owned()).collect();
+        let purpose = "marginal of tallies".to_owned();
+        let access = Access { purpose, clique: Some(names), ..Access::default() };
+        let one_cell_each = MarginalSensitivity::of(self.relation());
+        let (noise, variance, mechanism) = gaussian(one_cell_each, rho)?;
+        let mut paid = self.pay(access, mechanism, rho)?;
+        let tallied = paid.tallied(tallies, clique)?;
+        let values = paid.add(&noise, integers(&tallied));
         Ok(NoisyMarginal { clique: clique.clone(), values, variance })
     }
 
