@@ -142,7 +142,7 @@ settings! {
         /// members in order, so that they belong together.
         ///
         /// The synthetic table has the unit's column, `--unit-columns`, `--order` and these columns; others are left out:
-        /// `docs/guide/households.md#members-that-belong-together`. Not with `--tables`, `--compress`, `--counted`, `--private-table` or `--keep hash`.
+        /// `docs/guide/households.md#members-that-belong-together`. Not with `--tables`, `--compress`, `--counted`, `--private-table`, `--keep hash`, `--weight` or `--totals`.
         members: Vec<String> = Vec::new(), Privacy, Form::Names, "NAME,...", needs "order";
         /// Column of numbers by which the members of a unit are ordered, such as 1 for the reference person.
         ///
