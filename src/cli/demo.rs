@@ -153,7 +153,7 @@ Files in {folder}:
   synthetic.csv, model.json                        what came out
   ledger.json, report.html, report.json            what was spent on what; look at report.html first
 ",
-            measured = release.errors().map_or_else(String::new, in_words),
+            measured = release.errors().map_or_else(String::new, |errors| in_words(errors, "records")),
             published = release.public_trust.as_ref().map_or("a fit", |trust| trust.published),
             records = grouped(done.rows.records() as u64),
             attributes = done.rows.domain().len(),

@@ -116,6 +116,7 @@ fn summary(job: &Job, done: &Synthesized, seconds: f64, console: Console) {
         (Some(epsilon), None) => format!(" (epsilon {epsilon})"),
         _ => String::new(),
     };
+    let called = if job.members.is_empty() { "records" } else { "units" };
     let text = format!(
         "What it did    {did}: {out}\n\
          What it spent  {} of rho {}{budget}{}; {}\n\
@@ -124,7 +125,9 @@ fn summary(job: &Job, done: &Synthesized, seconds: f64, console: Console) {
         short(limit.to_f64()),
         ledger.map_or_else(String::new, |path| format!(", as {} says", path.display())),
         duration(seconds),
-        release.errors().map_or_else(|| not_measured(job).to_owned(), in_words),
+        release
+            .errors()
+            .map_or_else(|| not_measured(job).to_owned(), |errors| in_words(errors, called),),
     );
     let facts = json!({
         "mean_error": release.errors().map(|errors| errors.mean),

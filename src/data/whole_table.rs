@@ -9,7 +9,7 @@ use crate::data::csv::{Reading, of_file, read_keeping};
 use crate::data::numeric_columns::NumericReader;
 use crate::data::raw_table::{RawTable, text};
 use crate::data::units::UnitsOfSchema;
-use crate::data::{Dataset, NumericColumns, Units};
+use crate::data::{Dataset, NumericColumns, Units, read_units_csv};
 use crate::domain::{Kind, Schema};
 use crate::error::Result;
 
@@ -25,6 +25,8 @@ pub struct WholeTable {
     pub units: Vec<u32>,
     /// The survey weight of each record; `None` if the table has no such column, or none was asked for.
     pub weights: Option<Vec<f64>>,
+    /// The units, one record each with its members; `None` if none were asked for.
+    pub together: Option<Dataset>,
 }
 
 impl WholeTable {
@@ -34,6 +36,14 @@ impl WholeTable {
     /// As [`read_csv`](crate::data::read_csv), and as [`read_units_csv`](crate::data::read_units_csv) if there is a unit.
     pub fn read(path: &Path, schema: &Schema, unit: Option<&str>) -> Result<Self> {
         Self::of_table(of_file(path, schema)?, schema, (unit, None))
+    }
+
+    /// The same table with its units, one record each with its members ([`Units::with_members`]): the file is read again.
+    ///
+    /// # Errors
+    /// As [`read_units_csv`](crate::data::read_units_csv).
+    pub(crate) fn with_units_of(self, path: &Path, schema: &Schema, units: &Units) -> Result<Self> {
+        Ok(Self { together: Some(read_units_csv(path, schema, units)?), ..self })
     }
 
     /// Reads a file with the survey weights of its records, if it has the column.
@@ -104,13 +114,13 @@ impl WholeTable {
             numbers.push(record, table)
         };
         let (records, units) = read_keeping(table, schema, reading, &mut keep)?;
-        Ok(Self { records, numbers: Some(numbers.finish()), units, weights })
+        Ok(Self { records, numbers: Some(numbers.finish()), units, weights, together: None })
     }
 }
 
 /// A table of codes alone.
 impl From<Dataset> for WholeTable {
     fn from(records: Dataset) -> Self {
-        Self { records, numbers: None, units: Vec::new(), weights: None }
+        Self { records, numbers: None, units: Vec::new(), weights: None, together: None }
     }
 }

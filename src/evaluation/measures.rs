@@ -13,9 +13,9 @@ use crate::error::{Error, Result};
 use crate::evaluation::settings::UnitSettings;
 use crate::evaluation::{
     CorrelationDifference, EditRules, EditViolations, EvaluationSettings, Frequencies,
-    GroupDistances, GroupScore, KMarginalScore, Measure, NumberComparison, Prediction,
-    PropensityScore, Regression, RegressionComparison, UniqueMatches, UnitComparison, UnitRecords,
-    Weighted, WorkloadError, Yardstick,
+    GroupDistances, GroupScore, KMarginalScore, Measure, MembersComparison, NumberComparison,
+    Prediction, PropensityScore, Regression, RegressionComparison, UniqueMatches, UnitComparison,
+    UnitRecords, Weighted, WorkloadError, Yardstick,
 };
 use crate::query::Workload;
 
@@ -82,6 +82,9 @@ pub struct Measures {
     /// The tables unit by unit, by [`EvaluationSettings::unit`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_units: Option<UnitComparison>,
+    /// Units with their members, by [`EvaluationSettings::members`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub with_members: Option<MembersComparison>,
     /// The numeric columns; `None` if there are none, or if numbers of a table are not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub numbers: Option<NumberComparison>,
@@ -151,9 +154,13 @@ impl Evaluation {
     /// # Errors
     /// As [`WholeTable::read`].
     pub fn read(&self, path: &Path) -> Result<WholeTable> {
-        match &self.settings.weight {
-            Some(weight) => WholeTable::read_weighted(path, &self.schema, weight),
-            None => WholeTable::read(path, &self.schema, self.unit()),
+        if let Some(weight) = &self.settings.weight {
+            return WholeTable::read_weighted(path, &self.schema, weight);
+        }
+        let table = WholeTable::read(path, &self.schema, self.unit())?;
+        match self.units.as_ref().and_then(|units| units.with_members.as_ref()) {
+            Some(units) => table.with_units_of(path, &self.schema, units),
+            None => Ok(table),
         }
     }
 
@@ -209,6 +216,7 @@ impl Evaluation {
             edit_rules: self.rules.as_ref().map(violations).transpose()?,
             by_groups: self.groups.as_ref().map(by_groups).transpose()?,
             by_units: self.by_units(real, synthetic)?,
+            with_members: self.with_members(real, synthetic)?,
             numbers,
             regressions,
             predictions: self.predictions(one, other)?,
@@ -297,6 +305,25 @@ impl Evaluation {
             [&real, &synthetic].map(|(records, units)| UnitRecords { records, units });
         let found = UnitComparison::between(real, synthetic, &asked.declared, &asked.evidence)?;
         Ok(Some(found))
+    }
+}
+
+impl Evaluation {
+    /// Units with their members.
+    fn with_members(
+        &self,
+        real: &WholeTable,
+        synthetic: &WholeTable,
+    ) -> Result<Option<MembersComparison>> {
+        let asked = self.units.as_ref().and_then(|units| units.with_members.as_ref());
+        let Some(units) = asked else { return Ok(None) };
+        let records = |table: &'_ WholeTable| {
+            table.together.clone().ok_or_else(|| {
+                let (found, expected) = ("no members of units", "a table that was read with them");
+                Error::invalid_specification("table to compare", found, expected)
+            })
+        };
+        MembersComparison::between(&records(real)?, &records(synthetic)?, units).map(Some)
     }
 }
 

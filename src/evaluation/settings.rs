@@ -10,6 +10,7 @@ use crate::domain::{Clique, Domain, Schema};
 use crate::error::{CommonError, Contradiction, Error, Result};
 use crate::evaluation::{EditRules, Evaluation, Regression};
 use crate::model::Evidence;
+use crate::privacy::PrivacyUnit;
 use crate::query::WorkloadSource;
 use crate::settings::{self, Choices, Form, settings};
 
@@ -110,6 +111,13 @@ settings! {
         unit_columns: Vec<String> = Vec::new(), Units, Form::Names, "NAME,...", needs "unit";
         /// Counts how many records of each unit agree with this, such as SPORDER=1; may be given several times.
         per_unit: Vec<String> = Vec::new(), Units, Form::Texts, "EVIDENCE", needs "unit";
+        /// Columns of each member of a unit, separated by commas: adds errors of what relates members, and of what units are made
+        /// of.
+        ///
+        /// With `--max-records`, `--unit-columns` and `--order` as `synth` had them: `docs/guide/households.md`
+        members: Vec<String> = Vec::new(), Units, Form::Names, "NAME,...", needs "order";
+        /// Column of numbers by which the members of a unit are ordered.
+        order: Option<String> = None, Units, Form::Text, "COLUMN", needs "members";
     }
 }
 
@@ -194,6 +202,8 @@ impl EvaluationSettings {
             ("max records", self.max_records.is_some()),
             ("unit columns", !self.unit_columns.is_empty()),
             ("per unit", !self.per_unit.is_empty()),
+            ("members", !self.members.is_empty()),
+            ("order", self.order.is_some()),
         ];
         let Some(column) = &self.unit else {
             let alone = others.into_iter().find(|(_, is_given)| *is_given);
@@ -208,7 +218,31 @@ impl EvaluationSettings {
             units: Units::new(column, self.max_records.unwrap_or(u32::MAX))?,
             declared: declared.unwrap_or_else(|| Clique::new([])),
             evidence: self.per_unit.iter().map(evidence).collect::<Result<_>>()?,
+            with_members: self.with_members(column, schema)?,
         }))
+    }
+
+    /// Units that are one record each, with their members.
+    fn with_members(&self, column: &str, schema: &Schema) -> Result<Option<Units>> {
+        let order = match (&self.order, self.members.is_empty()) {
+            (None, true) => return Ok(None),
+            (Some(order), false) => order,
+            (None, false) => {
+                return Err(Contradiction::Needs { what: "members", needed: "`order`" }.into());
+            }
+            (Some(_), true) => {
+                return Err(Contradiction::Needs { what: "order", needed: "`members`" }.into());
+            }
+        };
+        let Some(most) = self.max_records else {
+            return Err(Contradiction::Needs { what: "members", needed: "`max_records`" }.into());
+        };
+        attributes(&schema.domain(), &self.members, "members")?;
+        let units = Units::new(column, most)?.linked(self.unit_columns.iter().cloned())?;
+        let units = units.with_members(self.members.iter().cloned(), order.clone())?;
+        // K is bounded as for a release.
+        PrivacyUnit::of_units(units.clone())?;
+        Ok(Some(units))
     }
 }
 
@@ -218,6 +252,8 @@ pub(super) struct UnitSettings {
     pub(super) units: Units,
     pub(super) declared: Clique,
     pub(super) evidence: Vec<(String, Evidence)>,
+    /// Units that are one record each, if members are compared.
+    pub(super) with_members: Option<Units>,
 }
 
 /// The attributes that a setting names; `None` if it names none.

@@ -43,7 +43,9 @@ fn written(interval: Interval) -> String {
 
 /// The mean error for readers who know no L1 distance: `on average over 4,960 three-way tables, 8.0 % ± 0.2 % of the records would
 /// have to change their cell (95 %, measured privately)`. Half of an L1 distance of frequencies is the share that is elsewhere.
-pub fn in_words(errors: &MeasuredErrors) -> String {
+///
+/// `records`: what they are called: units, where each is one record with its members.
+pub fn in_words(errors: &MeasuredErrors, records: &str) -> String {
     const NUMBERS: [&str; 6] = ["one", "two", "three", "four", "five", "six"];
     let sizes: BTreeSet<usize> = errors.marginals.iter().map(|m| m.clique.len()).collect();
     let number = sizes.first().and_then(|size| NUMBERS.get(size.wrapping_sub(1)));
@@ -55,7 +57,7 @@ pub fn in_words(errors: &MeasuredErrors) -> String {
     };
     let (found, left_out) = (errors.shown_mean(50.0, " %"), errors.says_left_out());
     format!(
-        "on average over {tables}, {found} of the records would have to change their cell (95 %, measured \
+        "on average over {tables}, {found} of the {records} would have to change their cell (95 %, measured \
          privately){left_out}"
     )
 }
@@ -77,7 +79,10 @@ pub(super) fn errors(content: &Content<'_>) -> Option<Errors> {
         measured: written(error.measured),
         shrunk: error.shrunk.map(written).unwrap_or_default(),
     };
-    let [words, sentence] = [in_words(errors), errors.sentence()].map(|text| capitalized(&text));
+    let of_members = content.unit.units().is_some_and(|units| units.members().is_some());
+    let records = if of_members { "units" } else { "records" };
+    let [words, sentence] =
+        [in_words(errors, records), errors.sentence()].map(|text| capitalized(&text));
     Some(Errors {
         words,
         sentence,

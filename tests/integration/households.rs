@@ -357,6 +357,24 @@ fn what_homes_are_made_of_is_measured_and_kept() {
     let odd = children.values().filter(|number| *number % 2 == 1).count();
     assert!(children.len() > 700 && odd * 20 < children.len(), "{odd} of {}", children.len());
 
+    // The measures of a holder of the private file see the same; no marginal of two members does.
+    let errors = |table: &str| -> [f64; 2] {
+        let found = succeeds(
+            folder.path(),
+            &format!(
+                "evaluate --private private.csv --synthetic {table} --schema schema.json --workload all-2-way --json \
+                 --unit home --max-records 3 --unit-columns tenure --members child --order place"
+            ),
+        );
+        let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+        let of = |part: &str| found["with_members"][part]["mean_l1"].as_f64().unwrap();
+        [of("two_members"), of("compositions")]
+    };
+    let ([pairs, made_of], [public_pairs, public_made_of]) =
+        (errors("out.csv"), errors("public.csv"));
+    assert!(public_pairs < 1e-9 && public_made_of > 0.9, "{public_pairs}, {public_made_of}");
+    assert!(pairs < 0.1 && made_of < 0.15, "{pairs}, {made_of}");
+
     let ledger = fs::read_to_string(folder.path().join("ledger.json")).unwrap();
     let ledger: serde_json::Value = serde_json::from_str(&ledger).unwrap();
     let entries = ledger["ledger"]["entries"].as_array().unwrap();

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use crate::evaluation::{
-    CorrelationDifference, EditComparison, Measures, Pair, UnitComparison, Yardstick,
+    CorrelationDifference, EditComparison, Measures, MembersComparison, Pair, TablesError,
+    UnitComparison, Yardstick,
 };
 use crate::report::format::{grouped, percent, short};
 use crate::report::numbers::{numbers, regression};
@@ -129,6 +130,7 @@ pub(super) fn rows(found: &Measures) -> Vec<(String, String)> {
         row("  of them in one table only, or off by > 250", &grouped(found.penalized));
     }
     found.by_units.iter().for_each(|found| units(found, &mut row));
+    found.with_members.iter().for_each(|found| members(found, &mut row));
     rows
 }
 
@@ -155,5 +157,20 @@ fn units(found: &UnitComparison, row: &mut impl FnMut(&str, &str)) {
     row("Units of several records that differ (real):", "");
     for column in &found.others {
         row(&format!("  in {}", column.name), &shares(&column.differing));
+    }
+}
+
+fn members(found: &MembersComparison, row: &mut impl FnMut(&str, &str)) {
+    row("Units with their members, mean L1 distance (0 to 2):", "");
+    let one = Some(&found.one_member);
+    let parts = [
+        ("columns of one member", one),
+        ("columns of two members", found.two_members.as_ref()),
+        ("what units are made of", found.compositions.as_ref()),
+    ];
+    for (name, part) in parts {
+        if let Some(TablesError { tables, mean_l1 }) = part {
+            row(&format!("  {name}, {} tables", grouped(*tables as u64)), &short(*mean_l1));
+        }
     }
 }

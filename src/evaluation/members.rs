@@ -1,0 +1,95 @@
+//! Units with their members compared, such as households: what relates members, and what units are made of.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::data::{Dataset, Members, Units};
+use crate::domain::{Clique, Domain};
+use crate::error::Result;
+use crate::evaluation::WorkloadError;
+use crate::query::{Compositions, WeightedClique, Workload};
+
+/// The mean error of some tables of units.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TablesError {
+    /// The number of tables.
+    pub tables: usize,
+    /// Mean L1 distance of their frequencies, 0 to 2.
+    pub mean_l1: f64,
+}
+
+/// Two tables whose records are units with their members ([`Units::with_members`]), compared. Each table counts units.
+/// **Not private**.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MembersComparison {
+    /// Marginals of three columns of the unit, of its size and of one member, for each member.
+    pub one_member: TablesError,
+    /// Pairs of columns of two members, and two columns of both of the first two; `None` for units of one member.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub two_members: Option<TablesError>,
+    /// [`Compositions`]; `None` for units of one member.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compositions: Option<TablesError>,
+}
+
+impl MembersComparison {
+    /// Compares records of the same domain, of these units.
+    ///
+    /// # Errors
+    /// Units without members, attributes that the domain lacks, a table without records, or one too large to count.
+    ///
+    /// ```
+    /// use jointly::{data::{Dataset, Units}, domain::Domain, evaluation::MembersComparison};
+    /// let homes = Units::new("home", 2)?.with_members(["child"], "place")?;
+    /// let records = Domain::new([("home.records", 2), ("child.1", 2), ("child.2", 3)])?;
+    /// // One child in each home of two: the first person, or the second one.
+    /// let [real, made] = [[[1, 1, 0], [1, 0, 1]], [[1, 0, 1], [1, 1, 0]]];
+    /// let [real, made] = [real, made].map(|rows| Dataset::from_rows(records.clone(), &rows));
+    /// let found = MembersComparison::between(&real?, &made?, &homes)?;
+    /// assert_eq!(found.compositions.unwrap().mean_l1, 0.0);
+    /// # Ok::<(), jointly::Error>(())
+    /// ```
+    pub fn between(real: &Dataset, synthetic: &Dataset, units: &Units) -> Result<Self> {
+        let domain = real.domain();
+        let (two, one): (Vec<Clique>, Vec<Clique>) = Workload::of_units(domain, units, 3)?
+            .cliques()
+            .into_iter()
+            .partition(|clique| relates_members(clique, domain, units));
+        let error = |tables: [&Dataset; 2], cliques: &[Clique]| -> Result<Option<TablesError>> {
+            if cliques.is_empty() {
+                return Ok(None);
+            }
+            let weighted = cliques.iter().cloned();
+            let weighted = weighted.map(|clique| WeightedClique { clique, weight: 1.0 });
+            let workload = Workload::new(weighted, tables[0].domain())?;
+            let found = WorkloadError::between(tables[0], tables[1], &workload, 0)?;
+            Ok(Some(TablesError { tables: workload.len(), mean_l1: found.mean_l1 }))
+        };
+        let both = [real, synthetic];
+        let none = TablesError { tables: 0, mean_l1: 0.0 };
+        let compositions = if units.most() > 1 {
+            let found = Compositions::of_units(domain, units)?;
+            let [real, made] = both.map(|table| table.tallied(found.tallies()));
+            error([&real?, &made?], found.cliques())?
+        } else {
+            None
+        };
+        Ok(Self {
+            one_member: error(both, &one)?.unwrap_or(none),
+            two_members: error(both, &two)?,
+            compositions,
+        })
+    }
+}
+
+/// Whether a clique has columns of several members.
+fn relates_members(clique: &Clique, domain: &Domain, units: &Units) -> bool {
+    let columns = units.members().map(Members::columns).unwrap_or_default();
+    let member_of = |name: &str| {
+        (1..=units.most())
+            .find(|member| columns.iter().any(|column| Members::name_of(column, *member) == name))
+    };
+    let members: BTreeSet<u32> = clique.iter().filter_map(|a| member_of(domain.name(a))).collect();
+    members.len() > 1
+}
