@@ -206,10 +206,9 @@ impl Table {
 
     /// The table as an evaluation needs it.
     pub(crate) fn whole(&self, asked: &Evaluation) -> jointly::Result<WholeTable> {
-        match (self, asked.weight()) {
-            (Self::File(path), _) => asked.read(path),
-            (Self::Memory(table), Some(weight)) => table.read_weighted(asked.schema(), weight),
-            (Self::Memory(table), None) => table.read_whole(asked.schema(), asked.unit()),
+        match self {
+            Self::File(path) => asked.read(path),
+            Self::Memory(table) => asked.read_arrow(table),
         }
     }
 }

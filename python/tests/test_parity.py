@@ -288,13 +288,14 @@ def test_measures_are_those_of_the_command_line(schema, folder, command):
         "evaluate --private private.csv --synthetic public.csv --schema schema.json --workload all-2-way --json --worst 4 "
         "--measures k-marginal,propensity,correlation,unique-matches,singles-and-pairs --k 2 --draws 3 --rules rules.json --groups sex "
         "--by sex,job --predict sex,job --regress age~sex+kids --regress pay~age --unit home --max-records 2 --unit-columns job "
-        "--per-unit sex=1 --report theirs.html"
+        "--per-unit sex=1 --members sex --order kids --report theirs.html"
     )
     theirs = json.loads(told(command, folder, words))
     asked = {
         "measures": ["k-marginal", "propensity", "correlation", "unique-matches", "singles-and-pairs"],
         "k": np.int64(2), "draws": 3, "groups": ["sex"], "by": ("sex", "job"), "predict": ["sex", "job"], "regress": ["age~sex+kids", "pay~age"],
         "unit": "home", "max_records": 2, "unit_columns": ["job"], "per_unit": ["sex=1"], "worst": 4,
+        "members": ["sex"], "order": "kids",
     }  # fmt: skip
     # The weight goes with none of these: the next test has it.
     assert set(jd.evaluation_settings()) == {*asked, "rules", "workload", "max_cells", "weight"}, "every setting is tried"

@@ -369,6 +369,20 @@ def test_members_of_a_household_belong_together() -> None:
     assert synth.release_.ledger.spent > 0
 
 
+def test_households_of_frames_are_compared_with_their_members() -> None:
+    schema = jd.Schema({"tenure": 2, "sex": 2, "age": 4})
+    homes = {
+        "unit": "home", "max_records": 3, "unit_columns": ["tenure"], "members": ["sex", "age"], "order": "place",
+    }  # fmt: skip
+    with pytest.warns(UserWarning):
+        same = jd.evaluate(_homes(300), _homes(300), schema, workload="all-2-way", **homes)["with_members"]
+        other = jd.evaluate(_homes(300), _homes(300, 1), schema, workload="all-2-way", **homes)["with_members"]
+    assert all(same[part]["mean_l1"] == 0 for part in ("one_member", "two_members", "compositions"))
+    # Homes of other tenures, whose members are as many and as alike.
+    assert other["one_member"]["mean_l1"] > 0.5 and other["two_members"]["mean_l1"] == 0
+    assert other["compositions"]["mean_l1"] > 0.3 and other["compositions"]["tables"] == 21
+
+
 def test_rows_of_a_unit_agree_and_come_with_their_unit() -> None:
     schema = jd.Schema({"tenure": 2, "sex": 2, "age": 4})
     synth = jd.Synthesizer(

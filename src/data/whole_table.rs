@@ -38,12 +38,13 @@ impl WholeTable {
         Self::of_table(of_file(path, schema)?, schema, (unit, None))
     }
 
-    /// The same table with its units, one record each with its members ([`Units::with_members`]): the file is read again.
+    /// Reads a file, and again its units, one record each with its members ([`Units::with_members`]).
     ///
     /// # Errors
     /// As [`read_units_csv`](crate::data::read_units_csv).
-    pub(crate) fn with_units_of(self, path: &Path, schema: &Schema, units: &Units) -> Result<Self> {
-        Ok(Self { together: Some(read_units_csv(path, schema, units)?), ..self })
+    pub(crate) fn read_together(path: &Path, schema: &Schema, units: &Units) -> Result<Self> {
+        let together = Some(read_units_csv(path, schema, units)?);
+        Ok(Self { together, ..Self::read(path, schema, Some(units.column()))? })
     }
 
     /// Reads a file with the survey weights of its records, if it has the column.

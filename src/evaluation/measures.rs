@@ -7,6 +7,8 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use serde::Serialize;
 
+#[cfg(feature = "arrow")]
+use crate::data::arrow::ArrowTable;
 use crate::data::{Dataset, Units, WholeTable};
 use crate::domain::{Clique, Schema};
 use crate::error::{Error, Result};
@@ -154,14 +156,29 @@ impl Evaluation {
     /// # Errors
     /// As [`WholeTable::read`].
     pub fn read(&self, path: &Path) -> Result<WholeTable> {
-        if let Some(weight) = &self.settings.weight {
-            return WholeTable::read_weighted(path, &self.schema, weight);
+        match (&self.settings.weight, self.units_with_members()) {
+            (Some(weight), _) => WholeTable::read_weighted(path, &self.schema, weight),
+            (None, Some(units)) => WholeTable::read_together(path, &self.schema, units),
+            (None, None) => WholeTable::read(path, &self.schema, self.unit()),
         }
-        let table = WholeTable::read(path, &self.schema, self.unit())?;
-        match self.units.as_ref().and_then(|units| units.with_members.as_ref()) {
-            Some(units) => table.with_units_of(path, &self.schema, units),
-            None => Ok(table),
+    }
+
+    /// Reads a table in memory for this evaluation.
+    ///
+    /// # Errors
+    /// As [`ArrowTable::read_whole`].
+    #[cfg(feature = "arrow")]
+    pub fn read_arrow(&self, table: &ArrowTable) -> Result<WholeTable> {
+        match (&self.settings.weight, self.units_with_members()) {
+            (Some(weight), _) => table.read_weighted(&self.schema, weight),
+            (None, Some(units)) => table.read_together(&self.schema, units),
+            (None, None) => table.read_whole(&self.schema, self.unit()),
         }
+    }
+
+    /// Units that are one record each, if members are compared.
+    fn units_with_members(&self) -> Option<&Units> {
+        self.units.as_ref().and_then(|units| units.with_members.as_ref())
     }
 
     /// All measures that were asked for.
@@ -315,8 +332,7 @@ impl Evaluation {
         real: &WholeTable,
         synthetic: &WholeTable,
     ) -> Result<Option<MembersComparison>> {
-        let asked = self.units.as_ref().and_then(|units| units.with_members.as_ref());
-        let Some(units) = asked else { return Ok(None) };
+        let Some(units) = self.units_with_members() else { return Ok(None) };
         let records = |table: &'_ WholeTable| {
             table.together.clone().ok_or_else(|| {
                 let (found, expected) = ("no members of units", "a table that was read with them");
