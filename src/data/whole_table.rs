@@ -5,6 +5,8 @@ use std::path::Path;
 
 use csv::ByteRecord;
 
+#[cfg(feature = "arrow")]
+use crate::data::arrow::{ArrowStream, ArrowTable};
 use crate::data::csv::{Reading, of_file, read_keeping};
 use crate::data::numeric_columns::NumericReader;
 use crate::data::raw_table::{RawTable, text};
@@ -45,6 +47,20 @@ impl WholeTable {
     pub(crate) fn read_together(path: &Path, schema: &Schema, units: &Units) -> Result<Self> {
         let together = Some(read_units_csv(path, schema, units)?);
         Ok(Self { together, ..Self::read(path, schema, Some(units.column()))? })
+    }
+
+    /// As [`read_together`](Self::read_together), of a table in memory.
+    ///
+    /// # Errors
+    /// As [`read_together`](Self::read_together), with row and column.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn together_of_arrow(
+        table: &ArrowTable,
+        schema: &Schema,
+        units: &Units,
+    ) -> Result<Self> {
+        let together = Some(ArrowStream::from(table).read_units(schema, units)?);
+        Ok(Self { together, ..table.read_whole(schema, Some(units.column()))? })
     }
 
     /// Reads a file with the survey weights of its records, if it has the column.

@@ -171,7 +171,7 @@ impl Evaluation {
     pub fn read_arrow(&self, table: &ArrowTable) -> Result<WholeTable> {
         match (&self.settings.weight, self.units_with_members()) {
             (Some(weight), _) => table.read_weighted(&self.schema, weight),
-            (None, Some(units)) => table.read_together(&self.schema, units),
+            (None, Some(units)) => WholeTable::together_of_arrow(table, &self.schema, units),
             (None, None) => table.read_whole(&self.schema, self.unit()),
         }
     }

@@ -119,6 +119,7 @@ fn above_the_readers_nobody_reads_the_rows_of_a_private_table() {
         "read_weighted(",
         "WholeTable::read(",
         "read_together(",
+        "together_of_arrow(",
         "unlisted::read(",
         "read_public_csv(",
         "read_public_units_csv(",

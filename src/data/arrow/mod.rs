@@ -31,7 +31,7 @@ pub use unit_order::UnitOrder;
 use crate::data::numbers::numbers_of;
 use crate::data::raw_table::RawTable;
 use crate::data::sides::public_points_of_arrow;
-use crate::data::{Dataset, Units, WholeTable};
+use crate::data::{Dataset, WholeTable};
 use crate::domain::{Schema, TableFormat};
 use crate::error::{Error, Result};
 
@@ -110,16 +110,6 @@ impl ArrowTable {
     /// As [`WholeTable::read`], with row and column.
     pub fn read_whole(&self, schema: &Schema, unit: Option<&str>) -> Result<WholeTable> {
         WholeTable::of_table(self.raw(schema)?, schema, (unit, None))
-    }
-
-    /// Codes, numbers and units of the rows, and the units, one record each with its members. **Not private**.
-    ///
-    /// # Errors
-    /// As [`read_units_csv`](crate::data::read_units_csv), with row and column.
-    pub(crate) fn read_together(&self, schema: &Schema, units: &Units) -> Result<WholeTable> {
-        let together = ArrowStream::from(self).read_units(schema, units)?;
-        let whole = self.read_whole(schema, Some(units.column()))?;
-        Ok(WholeTable { together: Some(together), ..whole })
     }
 
     /// Codes, numbers and survey weights of the rows. **Not private**.
