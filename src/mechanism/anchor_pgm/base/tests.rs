@@ -40,3 +40,41 @@ fn an_unseen_value_is_rare_and_between_independence_and_the_others() {
         assert!(is_between, "beyond independence: {seen}, {unseen}");
     }
 }
+
+/// Homes of one to five persons, each of one of a thousand kinds. The rules leave 10³ combinations of one person and 10¹⁵ of five,
+/// so that by a uniform distribution all homes are of five. Nobody said that homes are like this.
+#[test]
+fn rules_do_not_say_how_likely_values_are() {
+    let (homes, kinds) = ([500.0, 200.0, 150.0, 100.0, 50.0], 1000_u32);
+    let most = u32::try_from(homes.len()).unwrap();
+    let names: Vec<String> = (1..=most).map(|person| format!("kind.{person}")).collect();
+    let sizes = (1..=most).map(|person| kinds + u32::from(person > 1));
+    let domain = names.iter().cloned().zip(sizes).chain([("size".to_owned(), most)]);
+    let domain = Domain::new(domain).unwrap();
+    let rules = (1..most).flat_map(|fewer| {
+        let name = names[fewer as usize].as_str();
+        [
+            vec![("size", (0..fewer).collect()), (name, (0..kinds).collect::<Vec<u32>>())],
+            vec![("size", (fewer..most).collect()), (name, vec![kinds])],
+        ]
+    });
+    let domain = domain.forbid(rules.collect::<Vec<_>>()).unwrap();
+    let (total, size) = (1000.0, Clique::new([homes.len()]));
+    let base = Base::uniform(&domain, total).unwrap();
+    let before = base.model.marginals(std::slice::from_ref(&size)).unwrap();
+    assert!(before[0].values()[0] < 1e-6, "{:?}", before[0].values());
+
+    let of_person = |person: usize| -> Vec<f64> {
+        let there: f64 = homes[person..].iter().sum();
+        let own = std::iter::repeat_n(there / f64::from(kinds), kinds as usize);
+        own.chain((person > 0).then_some(total - there)).collect()
+    };
+    let singles = (0..homes.len()).map(of_person).chain([homes.to_vec()]).enumerate();
+    let measured = |(a, values)| Measurement::new(Clique::new([a]), values, 5.0);
+    let singles: Vec<Measurement> = singles.map(measured).collect();
+    let (moved, _) = base.moved(&singles, Trust::in_independence(total), &Unstoppable).unwrap();
+    let after = moved.model.marginals(&[size]).unwrap();
+    for (found, wanted) in after[0].values().iter().zip(homes) {
+        assert!((found - wanted).abs() < 50.0, "{:?}", after[0].values());
+    }
+}
