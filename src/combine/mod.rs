@@ -20,8 +20,6 @@ mod score_region;
 mod statistic;
 mod student;
 mod support;
-#[cfg(test)]
-mod test_table;
 
 use serde::Serialize;
 
@@ -136,3 +134,6 @@ impl Statistic {
         Ok((design.reported..design.names.len()).map(finding).collect())
     }
 }
+
+#[cfg(test)]
+mod tests;

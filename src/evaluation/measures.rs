@@ -323,9 +323,7 @@ impl Evaluation {
         let found = UnitComparison::between(real, synthetic, &asked.declared, &asked.evidence)?;
         Ok(Some(found))
     }
-}
 
-impl Evaluation {
     /// Units with their members.
     fn with_members(
         &self,
@@ -333,13 +331,11 @@ impl Evaluation {
         synthetic: &WholeTable,
     ) -> Result<Option<MembersComparison>> {
         let Some(units) = self.units_with_members() else { return Ok(None) };
-        let records = |table: &'_ WholeTable| {
-            table.together.clone().ok_or_else(|| {
-                let (found, expected) = ("no members of units", "a table that was read with them");
-                Error::invalid_specification("table to compare", found, expected)
-            })
+        let (Some(real), Some(synthetic)) = (&real.together, &synthetic.together) else {
+            let (found, expected) = ("no members of units", "a table that was read with them");
+            return Err(Error::invalid_specification("table to compare", found, expected));
         };
-        MembersComparison::between(&records(real)?, &records(synthetic)?, units).map(Some)
+        MembersComparison::between(real, synthetic, units).map(Some)
     }
 }
 

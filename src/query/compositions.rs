@@ -11,11 +11,13 @@ const MOST_TABLES: usize = 256;
 /// Most cells of a table.
 const MOST_CELLS: u64 = 1 << 16;
 
-/// Tables of what units are made of that are one record each ([`Units::with_members`]): the number of members with values of
-/// one group, by that of another group, by the size of the unit; and by each column of the unit and its size.
+/// Tables of what units are made of, where each unit is one record ([`Units::with_members`]). A table counts units by their size,
+/// the number of their members with a value of one group, and that of another group; or by size, one such number and a column
+/// of the unit.
 ///
 /// The values of each column of members are cut into four groups of neighboring codes, as even as can be. A missing value is in
-/// none. No marginal of a few members says these numbers: a household of four with two children has them in any two places.
+/// none. Marginals of one or two members do not say these numbers: the two children of a household of four may have any two
+/// places.
 ///
 /// ```
 /// use jointly::{data::{Dataset, Units}, domain::Domain, query::Compositions};
@@ -107,7 +109,7 @@ impl Compositions {
     }
 }
 
-/// The codes of so many values in at most [`GROUPS`] groups, none of them empty.
+/// The codes below `values`, split into at most [`GROUPS`] groups of neighbors, none of them empty.
 fn groups(values: u32) -> impl Iterator<Item = Vec<u32>> {
     let groups = values.min(GROUPS);
     (0..groups).map(move |group| (group * values / groups..(group + 1) * values / groups).collect())

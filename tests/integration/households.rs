@@ -223,7 +223,7 @@ fn the_members_of_a_synthetic_home_belong_together() {
     assert!((share - 0.333).abs() < 0.05, "{answer}");
 }
 
-/// A member is there where the size says so, and keeps the rules, whatever the form of the model.
+/// Homes drawn from graphical models and from lists of records have as many members as their size says, who keep the rules.
 #[test]
 fn households_of_several_models_keep_the_rules_of_their_members() {
     let folder = tempfile::tempdir().unwrap();
@@ -385,7 +385,7 @@ fn what_homes_are_made_of_is_measured_and_kept() {
     assert!(report.contains("child of code 1") && report.contains("some of a fit, reweighted"));
 }
 
-/// Stops at the first check after so many measurements.
+/// Stops at the first check after a given number of measurements.
 struct StopAfter {
     measurements: usize,
     seen: usize,

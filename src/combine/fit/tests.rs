@@ -1,5 +1,5 @@
 use crate::combine::Statistic;
-use crate::combine::test_table::{COUNTS, schema, table};
+use crate::combine::tests::{COUNTS, schema, table};
 
 fn values(statistic: &Statistic) -> (Vec<f64>, Vec<f64>) {
     let (schema, table) = (schema(), table());

@@ -2,7 +2,7 @@ use rand::rngs::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::combine::test_table::{schema, table};
+use crate::combine::tests::{schema, table};
 use crate::combine::{Statistic, Target};
 use crate::data::{Dataset, Projectable};
 use crate::domain::{Clique, Schema};
@@ -110,8 +110,7 @@ fn a_linear_regression_needs_pairs_of_its_columns_alone() {
     let logistic = Statistic::logistic("sex=m ~ age + pay", &schema).unwrap();
     let logistic = logistic.design(&schema, &table).unwrap();
     assert!(logistic.on_measurements(&domain, &measured).unwrap().is_none());
-    let (with_missing, records) =
-        (super::super::test_table::schema(), super::super::test_table::table());
+    let (with_missing, records) = (super::super::tests::schema(), super::super::tests::table());
     let design = statistic.design(&with_missing, &records).unwrap();
     let pairs: Vec<Measurement> = pairs
         .iter()

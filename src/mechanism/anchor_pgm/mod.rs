@@ -45,8 +45,8 @@ use steps::AnchorRun;
 /// 2. repeat:  the expert charged least drives: choose a marginal r by its gain w_r e (1 - a/√(e² + a²)),
 ///             e = ‖M_r(D) - M_r(driver)‖₁, a = √(2/π) σ n_r; measure it; charge both experts for how badly they predicted
 ///             it; fit the contenders, κ_r by empirical Bayes; anneal as AIM does
-/// 3. units:   if records are units with several members, pay 10 %: measure what units are made of, 15 tables, chosen by the
-///             gain over public units and some of the driver; reweight these to all that was measured
+/// 3. units:   if records are units with several members, pay 10 %: list the public units and a few drawn from the driver;
+///             measure 15 tables of what units are made of, chosen by the gain over this list; reweight it to all measurements
 /// 4. pay 2 %: fit the expert that rests; publish the best by mean workload error of: both experts, reweighted public
 ///             records, and these mixed with the driver, or those of step 3
 /// ```

@@ -6,7 +6,7 @@ use crate::error::{CommonError, Error, Result};
 use crate::sampler::IntegerNoise;
 use crate::{CellSet, Curator, LedgerEntry, NoiseMechanism, Rho};
 use jointly_pgm::data::{Projectable, Tallies};
-use jointly_pgm::domain::Clique;
+use jointly_pgm::domain::{Clique, Domain};
 
 /// The description of an access in the ledger.
 #[derive(Default)]
@@ -70,7 +70,7 @@ impl Paid<'_> {
     /// # Errors
     /// A failure to count, or counts that do not form a table over the clique.
     pub(super) fn counts(&self, clique: &Clique) -> Result<Vec<u32>> {
-        counts(self.data, clique)
+        counts(self.data, self.data.domain(), clique)
     }
 
     /// The exact counts of tallies on a clique of theirs, row-major.
@@ -78,7 +78,7 @@ impl Paid<'_> {
     /// # Errors
     /// As [`counts`](Self::counts); a table that cannot be tallied.
     pub(super) fn tallied(&self, tallies: &Tallies, clique: &Clique) -> Result<Vec<u32>> {
-        counts(&*self.data.tally(tallies)?, clique)
+        counts(&*self.data.tally(tallies)?, tallies.domain(), clique)
     }
 
     /// Adds noise to each integer.
@@ -91,8 +91,9 @@ impl Paid<'_> {
     }
 }
 
-fn counts(data: &dyn Projectable, clique: &Clique) -> Result<Vec<u32>> {
-    let (counts, domain) = (data.project(clique)?, data.domain());
+/// The counts on a clique, as many as `domain` says.
+fn counts(data: &dyn Projectable, domain: &Domain, clique: &Clique) -> Result<Vec<u32>> {
+    let counts = data.project(clique)?;
     if domain.cells(clique) == Some(counts.len() as u64) {
         return Ok(counts);
     }
