@@ -74,6 +74,9 @@ mod made;
 #[path = "integration/mechanism.rs"]
 mod mechanism;
 #[cfg(feature = "cli")]
+#[path = "integration/member_rules.rs"]
+mod member_rules;
+#[cfg(feature = "cli")]
 #[path = "integration/mixture_cli.rs"]
 mod mixture_cli;
 #[path = "integration/models.rs"]

@@ -45,7 +45,7 @@ pub(super) use global::{GlobalArgs, LogFormat};
 pub(super) use job::JobArgs;
 pub(super) use mechanism::{AnswererArgs, ChosenMechanism, MechanismArgs, MechanismName};
 pub(super) use mixture::{MixtureErrorArgs, TrustArgs};
-pub(super) use schema::{Export, SchemaArgs, TableArgs};
+pub(super) use schema::{Export, MemberArgs, SchemaArgs, TableArgs};
 pub(super) use thresholds::{AskArgs, SizesArgs, ThresholdsArgs, ThresholdsReleaseArgs};
 pub(super) use tune::TuneArgs;
 

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use jointly::data::{
-    Document, DocumentKind, Draft, Hints, Remark, delimiter_of, draft, draft_from_document,
-    draft_from_public, draft_unlikely, read_text, write_text,
+    Document, DocumentKind, Draft, Hints, Remark, Units, delimiter_of, draft, draft_from_document,
+    draft_from_public, draft_unlikely, draft_unlikely_members, read_text, write_text,
 };
 use jointly::domain::{Notation, Schema, TableFormat};
 use jointly::synthesis::reserve_files;
 use serde_json::json;
 
-use super::args::{Export, SchemaArgs, TableArgs};
+use super::args::{Export, MemberArgs, SchemaArgs, TableArgs};
 use super::console::{self, Console};
 use super::failure::{Failure, Outcome};
 use super::format::counted;
@@ -88,7 +88,17 @@ fn unlikely(args: &SchemaArgs, tables: &[&Path]) -> Outcome<Draft> {
             "--schema needs --to, to export it, or --public, for its unlikely combinations";
         return Err(Failure::usage(message));
     };
-    Ok(draft_unlikely(&Schema::read(schema)?, tables)?)
+    let mut draft = draft_unlikely(&Schema::read(schema)?, tables)?;
+    let MemberArgs { unit, max_records, members, order } = &args.members;
+    // Each needs the others.
+    if let (Some(unit), Some(most), Some(order)) = (unit, max_records, order) {
+        let units = Units::new(unit, *most)?.linked(Vec::<String>::new())?;
+        let units = units.with_members(members.iter().cloned(), order.clone())?;
+        let of_members = draft_unlikely_members(&draft.schema, tables, &units)?;
+        draft.schema = of_members.schema;
+        draft.remarks.extend(of_members.remarks);
+    }
+    Ok(draft)
 }
 
 /// Writes a finished schema as the metadata of SDV.

@@ -15,6 +15,7 @@ mod pieces;
 mod quantiles;
 mod tables;
 mod unlikely;
+mod unlikely_members;
 mod weights;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -25,6 +26,7 @@ use crate::data::draft::patterns::Change;
 use crate::data::draft::tables::{Observation, ObservedColumn, observe};
 use crate::domain::{Kind, Outside, Role, Schema, SchemaColumn, TableFormat};
 use crate::error::Result;
+use crate::privacy::Units;
 
 pub use delimiter::delimiter_of;
 pub use document::{Document, DocumentKind};
@@ -217,6 +219,19 @@ impl Draft {
 pub fn draft_unlikely(schema: &Schema, tables: &[&Path]) -> Result<Draft> {
     let schema = schema.without_unlikely()?;
     Draft { schema, remarks: Vec::new() }.with_unlikely(tables, &[])
+}
+
+/// Finds what the members of units of public tables do not have together, and replaces what a finished schema has of it: sets of values
+/// of two members, or of the first one or all others, and differences of their numbers that no unit has, although at least 30
+/// would by chance.
+///
+/// # Errors
+/// Units without columns of members, or a table that cannot be read with the schema as one of such units.
+pub fn draft_unlikely_members(schema: &Schema, tables: &[&Path], units: &Units) -> Result<Draft> {
+    let found = unlikely_members::unlikely_members(schema, tables, units)?;
+    let text = unlikely_members::remark(schema, &found);
+    let remarks = text.into_iter().map(|text| Remark { column: None, text }).collect();
+    Ok(Draft { schema: schema.with_unlikely_members(&found)?, remarks })
 }
 
 /// What public tables have in common.

@@ -6,7 +6,7 @@ use crate::data::csv::{Reading, read_keeping};
 use crate::data::raw_table::RawTable;
 use crate::data::units::UnitsOfSchema;
 use crate::data::{Column, Dataset, Members, Units};
-use crate::domain::{Kind, Schema, SchemaColumn};
+use crate::domain::{Domain, Kind, Schema, SchemaColumn};
 use crate::error::{Error, Result};
 
 /// Reads the rows of members, and makes one record of each unit: of its first rows in the order, as many as count. So a record
@@ -30,7 +30,8 @@ pub(super) fn read<R: Read>(
     let of_rows = schema.select(&columns)?;
     // All rows of a unit, as the order decides which of them count.
     let all = Units::new(units.column(), u32::MAX)?;
-    let mut places = Vec::new();
+    let (mut places, mut lines) = (Vec::new(), Vec::new());
+    let by_line = table.rows_by_line();
     let (rows, numbers) =
         read_keeping(table, &of_rows, reading.of_rows(&all), &mut |record, table| {
             let cell = table.position(members.order()).and_then(|at| record.get(at));
@@ -41,6 +42,7 @@ pub(super) fn read<R: Read>(
                 return Err(table.cell_error(record, members.order(), cell, expected));
             };
             places.push(place);
+            lines.push(table.line(record));
             Ok(())
         })?;
     let mut of_unit: Vec<Vec<u32>> = Vec::new();
@@ -57,12 +59,42 @@ pub(super) fn read<R: Read>(
     }
     let present: Vec<&str> =
         rows.domain().attributes().iter().map(|attribute| attribute.name.as_str()).collect();
-    joined(&rows, &of_unit, units, &of_rows.select(&present)?)
+    let schema = units.with_size(&of_rows.select(&present)?)?;
+    let records = joined(&rows, &of_unit, units, &schema.domain())?;
+    if let Some((unit, found)) = forbidden_together(&records, &schema)? {
+        let line = of_unit[unit].iter().map(|row| lines[*row as usize]).min().unwrap_or_default();
+        let found = format!("{found}, in the {} that begins here", units.column());
+        let expected = "no combination that 'forbidden_members' in the schema rules out";
+        return Err(by_line.error(line, found, expected));
+    }
+    Ok(records)
 }
 
-/// One record of each unit. `of_unit`: its rows, in their order, at least one. `schema`: of the rows.
-fn joined(rows: &Dataset, of_unit: &[Vec<u32>], units: &Units, schema: &Schema) -> Result<Dataset> {
-    let domain = units.with_size(schema)?.domain();
+/// The first unit whose members have together what the schema forbids, and what that is.
+fn forbidden_together(records: &Dataset, schema: &Schema) -> Result<Option<(usize, String)>> {
+    if schema.of_members_together()?[0].is_empty() {
+        return Ok(None);
+    }
+    let domain = schema.domain();
+    for unit in 0..records.records() {
+        let code = |a: usize| records.columns()[a].get(unit).unwrap_or_default();
+        if let Some(zero) =
+            domain.structural_zeros().iter().find(|zero| zero.forbids(&domain, code))
+        {
+            let value = |a: usize| {
+                let column = schema.column(domain.name(a));
+                let value = column.map(|column| column.value_name(code(a))).unwrap_or_default();
+                format!("{} = {value}", domain.name(a))
+            };
+            let found: Vec<String> = zero.clique().iter().map(value).collect();
+            return Ok(Some((unit, found.join(" with "))));
+        }
+    }
+    Ok(None)
+}
+
+/// One record of each unit. `of_unit`: its rows, in their order, at least one. `domain`: of the records.
+fn joined(rows: &Dataset, of_unit: &[Vec<u32>], units: &Units, domain: &Domain) -> Result<Dataset> {
     let mut columns: Vec<Column> = Vec::with_capacity(domain.len());
     let code = |column: &Column, row: u32| column.get(row as usize).unwrap_or_default();
     let size = of_unit.iter().map(|rows| u32::try_from(rows.len()).unwrap_or(u32::MAX) - 1);
@@ -82,7 +114,7 @@ fn joined(rows: &Dataset, of_unit: &[Vec<u32>], units: &Units, schema: &Schema) 
             columns.push(Column::from_codes(of_unit.iter().map(of), values)?);
         }
     }
-    Ok(Dataset::new(domain, columns)?)
+    Ok(Dataset::new(domain.clone(), columns)?)
 }
 
 /// The rows of the members of units, the numbers of their units, and the schema for writing them.

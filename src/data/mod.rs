@@ -17,6 +17,7 @@ mod draft;
 mod encoder;
 mod files;
 mod measurements;
+mod member_numbers;
 mod members;
 mod numbers;
 mod numeric_columns;
@@ -43,7 +44,7 @@ pub(crate) use decode::check_form;
 pub use decode::{Labels, write_csv, write_csv_blocks, write_csv_file};
 pub use draft::{
     Document, DocumentKind, Draft, Hints, Remark, delimiter_of, draft, draft_from_document,
-    draft_from_public, draft_unlikely, weight_bins,
+    draft_from_public, draft_unlikely, draft_unlikely_members, weight_bins,
 };
 pub(crate) use draft::{HEAP, MOST, MOST_OF_REST, UNITS, cut_at_quantiles};
 pub(crate) use encoder::Encoder;

@@ -78,6 +78,24 @@ fn open(path: &Path) -> Result<Opening> {
     }
 }
 
+/// Names the rows of a table in errors.
+pub(super) struct RowsByLine {
+    table: String,
+    /// Whether the table has rows instead of lines.
+    has_rows: bool,
+}
+
+impl RowsByLine {
+    /// The error of a row. `line`: as [`RawTable::line`].
+    pub(super) fn error(self, line: u64, found: String, expected: &str) -> Error {
+        if self.has_rows {
+            let place = format!("{}, row {line}", self.table);
+            return Error::invalid_specification(place, found, expected);
+        }
+        Error::InvalidRow { file: self.table, line, found, expected: expected.into() }
+    }
+}
+
 /// The text of a cell for an error message, shortened.
 pub(crate) fn quoted(cell: &[u8]) -> String {
     const LONGEST: usize = 40;
@@ -425,11 +443,12 @@ impl<R: Read> RawTable<R> {
     }
 
     fn row_error(&self, line: u64, found: String, expected: &str) -> Error {
-        if self.has_rows() {
-            let place = format!("{}, row {line}", self.name);
-            return Error::invalid_specification(place, found, expected);
-        }
-        Error::InvalidRow { file: self.name.clone(), line, found, expected: expected.into() }
+        self.rows_by_line().error(line, found, expected)
+    }
+
+    /// What names rows in errors once the table has been read.
+    pub(super) fn rows_by_line(&self) -> RowsByLine {
+        RowsByLine { table: self.name.clone(), has_rows: self.has_rows() }
     }
 
     /// The error of a cell in the latest row.

@@ -6,6 +6,7 @@ use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
 
 use crate::data::decode::decoders;
+use crate::data::member_numbers::{self, DrawnNumbers};
 use crate::data::members;
 use crate::data::{Column, Dataset, Labels, Units, write_csv_file};
 use crate::domain::{Bins, Kind, Piece, Schema, SchemaColumn, days};
@@ -64,16 +65,23 @@ impl UnitTable<'_> {
             return Err(Error::invalid_specification("records of units", found, expected));
         }
         if let Some(members) = self.units.members() {
+            let [together, _] = schema.of_members_together()?;
             let records = (self.rows, self.numbers);
             let (rows, numbers, schema) = members::apart(records, (self.units, members), schema)?;
-            return UnitTable { rows: &rows, numbers: &numbers, units: self.units }
-                .of_rows(&schema, rng);
+            let apart = UnitTable { rows: &rows, numbers: &numbers, units: self.units };
+            let drawn = member_numbers::drawn((&rows, &numbers), &together, &schema, rng)?;
+            return apart.of_rows(&schema, &drawn, rng);
         }
-        self.of_rows(schema, rng)
+        self.of_rows(schema, &[], rng)
     }
 
-    /// The table with its unit column, of rows that are those of members.
-    fn of_rows(&self, schema: &Schema, rng: &mut ChaCha20Rng) -> Result<(Dataset, Schema)> {
+    /// The table with its unit column, of rows that are those of members. `drawn`: columns whose numbers have been drawn.
+    fn of_rows(
+        &self,
+        schema: &Schema,
+        drawn: &[DrawnNumbers],
+        rng: &mut ChaCha20Rng,
+    ) -> Result<(Dataset, Schema)> {
         let numbers = self.numbers.iter().max().map_or(0, |last| last.saturating_add(1));
         let size = numbers.saturating_add(1);
         let unit = SchemaColumn::attribute(self.units.column(), Kind::Coded { size });
@@ -86,9 +94,11 @@ impl UnitTable<'_> {
                 continue;
             }
             let is_shared = self.units.agree().is_some_and(|agree| agree.contains(&own.name));
-            let (own, column) = match &own.kind {
-                Some(Kind::Numeric(_) | Kind::Date(_)) if is_shared => {
-                    self.one_value_per_unit(attribute, own, schema, rng)?
+            let known = drawn.iter().find(|known| known.attribute == attribute);
+            let (own, column) = match (&own.kind, known) {
+                (_, Some(known)) => of_values(own, &known.values)?,
+                (Some(Kind::Numeric(_) | Kind::Date(_)), _) if is_shared => {
+                    of_values(own, &self.one_value_per_unit(attribute, own, schema, rng)?)?
                 }
                 _ => (own.clone(), self.rows.columns()[attribute].clone()),
             };
@@ -99,62 +109,84 @@ impl UnitTable<'_> {
         Ok((Dataset::new(schema.domain(), columns)?, schema))
     }
 
-    /// A column of bins with one value drawn for each unit: the bins hold one value each.
+    /// A value of a column of bins for each row, drawn once for each unit. `None`: a missing one.
     fn one_value_per_unit(
         &self,
         attribute: usize,
         own: &SchemaColumn,
         schema: &Schema,
         rng: &mut ChaCha20Rng,
-    ) -> Result<(SchemaColumn, Column)> {
+    ) -> Result<Vec<Option<f64>>> {
         let table = self.rows.select(&[attribute])?;
         let decoders = decoders(&table, schema, Labels::Codes)?;
         let codes = &table.columns()[0];
-        let is_date = matches!(own.kind, Some(Kind::Date(_)));
-        let number =
-            |text: &str| if is_date { days(text).map(f64::from) } else { text.parse().ok() };
         let mut drawn = String::new();
         let mut last: Option<(u32, Option<f64>)> = None;
         let mut values: Vec<Option<f64>> = Vec::with_capacity(table.records());
         for (unit, code) in self.numbers.iter().zip(codes.iter()) {
             let value = match last {
                 Some((before, value)) if before == *unit => value,
-                _ if own.na_code() == Some(code) => None,
-                _ => number(decoders[0].plain(code, &mut drawn, rng)),
+                _ => value_of(own, code, || decoders[0].plain(code, &mut drawn, rng)),
             };
             last = Some((*unit, value));
             values.push(value);
         }
-        let mut distinct: Vec<f64> = values.iter().flatten().copied().collect();
-        distinct.sort_by(f64::total_cmp);
-        distinct.dedup();
-        let Some(Kind::Numeric(bins) | Kind::Date(bins)) = &own.kind else {
-            return Ok((own.clone(), codes.clone()));
-        };
-        if distinct.is_empty() {
-            return Ok((own.clone(), codes.clone()));
-        }
-        let end = bins.edges().last().copied();
-        let edges = distinct.iter().copied().chain(end).collect();
-        let point = |value: &f64| Piece { from: *value, below: *value, rows: 1, step: None };
-        let pieces = distinct.iter().map(point).collect();
-        let place = format!("column '{}'", own.name);
-        let bins = Bins::new(edges, Some(bins.is_integer()), &place)?
-            .with_pieces(pieces, &place)?
-            .with_notation(bins.notation().cloned());
-        let missing = bins.count();
-        let kind = if is_date { Kind::Date(bins) } else { Kind::Numeric(bins) };
-        let own = SchemaColumn { kind: Some(kind), ..own.clone() };
-        let code = |value: &Option<f64>| match value {
-            None => missing,
-            Some(value) => {
-                let place = distinct.partition_point(|other| other < value);
-                u32::try_from(place).unwrap_or(missing)
-            }
-        };
-        let column = Column::from_codes(values.iter().map(code), own.cardinality() as usize)?;
-        Ok((own, column))
+        Ok(values)
     }
+}
+
+/// The number of a code in a column of bins, from its text: that of days for a date; `None` for a missing value.
+pub(super) fn value_of<'t>(
+    column: &SchemaColumn,
+    code: u32,
+    text: impl FnOnce() -> &'t str,
+) -> Option<f64> {
+    if column.na_code() == Some(code) {
+        return None;
+    }
+    if matches!(column.kind, Some(Kind::Date(_))) {
+        days(text()).map(f64::from)
+    } else {
+        text().parse().ok()
+    }
+}
+
+/// A column of bins that hold one value each, and its codes, with the values of its rows; a column that is none stays.
+fn of_values(own: &SchemaColumn, values: &[Option<f64>]) -> Result<(SchemaColumn, Column)> {
+    let mut distinct: Vec<f64> = values.iter().flatten().copied().collect();
+    distinct.sort_by(f64::total_cmp);
+    distinct.dedup();
+    let bins = match &own.kind {
+        Some(Kind::Numeric(bins) | Kind::Date(bins)) if !distinct.is_empty() => bins,
+        kind => {
+            // All are missing, the last code.
+            let last = own.cardinality().saturating_sub(1);
+            let own = SchemaColumn { kind: kind.clone(), ..own.clone() };
+            let codes = values.iter().map(|_| last);
+            return Ok((own.clone(), Column::from_codes(codes, own.cardinality() as usize)?));
+        }
+    };
+    let end = bins.edges().last().copied();
+    let edges = distinct.iter().copied().chain(end).collect();
+    let point = |value: &f64| Piece { from: *value, below: *value, rows: 1, step: None };
+    let pieces = distinct.iter().map(point).collect();
+    let place = format!("column '{}'", own.name);
+    let bins = Bins::new(edges, Some(bins.is_integer()), &place)?
+        .with_pieces(pieces, &place)?
+        .with_notation(bins.notation().cloned());
+    let missing = bins.count();
+    let is_date = matches!(own.kind, Some(Kind::Date(_)));
+    let kind = if is_date { Kind::Date(bins) } else { Kind::Numeric(bins) };
+    let own = SchemaColumn { kind: Some(kind), ..own.clone() };
+    let code = |value: &Option<f64>| match value {
+        None => missing,
+        Some(value) => {
+            let place = distinct.partition_point(|other| other < value);
+            u32::try_from(place).unwrap_or(missing)
+        }
+    };
+    let column = Column::from_codes(values.iter().map(code), own.cardinality() as usize)?;
+    Ok((own, column))
 }
 
 #[cfg(test)]

@@ -8,5 +8,6 @@ pub use schema::{
     Piece, Role, Schema, SchemaColumn, TableFormat, UnlikelyCombination,
 };
 pub(crate) use schema::{
-    NumberRange, UnitColumns, calendar, date_of, days, days_of, texts, written,
+    Difference, MemberCombination, NumberRange, UnitColumns, UnlikelyMemberCombination, Who,
+    calendar, date_of, days, days_of, numbers_of, texts, written,
 };

@@ -7,6 +7,7 @@ mod filled;
 mod format;
 mod groups;
 mod json;
+mod member_rules;
 mod notation;
 mod numeric;
 mod of_units;
@@ -23,6 +24,9 @@ use crate::domain::{Domain, StructuralZero};
 use crate::error::{CommonError, Error, Result};
 use crate::privacy::files::read_text;
 
+pub(crate) use member_rules::{
+    Difference, MemberCombination, UnlikelyMemberCombination, Who, numbers_of,
+};
 use rules::Rules;
 pub use rules::{Combination, UnlikelyCombination};
 
@@ -135,6 +139,11 @@ impl SchemaColumn {
         values.saturating_add(u32::from(self.na))
     }
 
+    /// Whether it has bins of numbers or dates.
+    pub(crate) fn has_bins(&self) -> bool {
+        matches!(self.kind, Some(Kind::Numeric(_) | Kind::Date(_)))
+    }
+
     /// A value for readers: a category with its label where it has one, the ends of a bin, or `missing`.
     pub fn value_name(&self, code: u32) -> String {
         let at = code as usize;
@@ -237,6 +246,7 @@ impl Schema {
             .forbid(rules.combinations(place, &columns, &na_token)?)?
             .with_fits_within(FITTED_CELLS);
         let unlikely = rules.unlikely(place, &columns, &na_token)?;
+        rules.members.resolved(place, &columns, &na_token)?;
         let avoided = StructuralZero::of(&domain, unlikely.iter().cloned())?;
         let table = TableFormat::default();
         let (dataset, note) = (None, None);

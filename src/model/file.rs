@@ -204,7 +204,10 @@ impl StoredUnits {
             let expected = format!("{size}, the values of '{}'", units.size_name());
             return Err(Error::invalid_specification("member 'linked'", found, expected));
         }
-        domain.clique(units.agree().unwrap_or_default())?;
+        // Members may share no column.
+        if let Some(agree) = units.agree().filter(|agree| !agree.is_empty()) {
+            domain.clique(agree)?;
+        }
         let Some(StoredMembers { columns, order }) = self.members else { return Ok(units) };
         for member in 1..=units.most() {
             let names = columns.iter().map(|column| Members::name_of(column, member));

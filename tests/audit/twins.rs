@@ -41,10 +41,16 @@ const DOUBTED: &str = r#"{"columns": [
 const FIRM: &str = r#"{"columns": [
     {"name": "a", "kind": "coded", "size": 300}, {"name": "b", "kind": "coded", "size": 300}
 ], "forbidden": [{"a": {"not": [0, 1]}, "b": [0]}]}"#;
+/// Rules about the members of a unit.
+const TOGETHER: &str = r#"{"columns": [
+    {"name": "a", "kind": "coded", "size": 2}, {"name": "b", "kind": "coded", "size": 3}
+], "forbidden_members": [
+    {"one": {"b": [1]}, "another": {"b": [1]}}, {"first": {}, "later": {}, "difference": {"b": {"from": 2}}}
+]}"#;
 const PUBLIC: &str = "a,b\n0,0\n0,1\n1,2\n1,1\n0,2\n1,0\n0,0\n";
 
 /// Public files beside the private table.
-pub(crate) const INPUTS: [(&str, &str); 11] = [
+pub(crate) const INPUTS: [(&str, &str); 12] = [
     ("schema.json", SCHEMA),
     ("ranges.json", RANGES),
     ("wide.json", WIDE),
@@ -52,6 +58,7 @@ pub(crate) const INPUTS: [(&str, &str); 11] = [
     ("weighted.json", WEIGHTED),
     ("doubted.json", DOUBTED),
     ("firm.json", FIRM),
+    ("together.json", TOGETHER),
     ("people.csv", "a,people\n0,30\n1,70\n"),
     ("public.csv", PUBLIC),
     ("part.csv", "b\n0\n2\n2\n1\n"),
@@ -266,12 +273,15 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
 }
 
 /// Runs whose rows come as units.
-fn in_units(synth: &str) -> [String; 4] {
+fn in_units(synth: &str) -> [String; 5] {
     let more = "--error-share 0.1 --model model.json";
     [
         format!("{synth} --unit-columns a"),
         format!("{synth} --unit-columns a {more}"),
         format!("{synth} --members b --order a {more}").replace("--rounds 4", "--rounds 6"),
+        format!("{synth} --members b --order a {more}")
+            .replace("--rounds 4", "--rounds 6")
+            .replace("schema.json", "together.json"),
         // So large a budget that what units are made of is measured.
         format!("{synth} --members b --order a --public homes.csv")
             .replace("--mechanism aim --rounds 4", "--mechanism anchor-pgm --rounds 6")

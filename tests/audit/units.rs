@@ -137,6 +137,41 @@ fn a_unit_with_its_members_is_one_record_of_its_own_rows() {
     }
 }
 
+/// A table of which one unit breaks a rule about members is refused. Otherwise the records are what they would be without the rule:
+/// none is left out or changed because of it.
+#[test]
+fn a_unit_that_breaks_a_rule_is_refused_and_none_is_changed() {
+    let rule = r#""forbidden_members": [{"one": {"b": [0]}, "another": {"b": [1]}}]"#;
+    let columns =
+        r#"{"name": "a", "kind": "coded", "size": 3}, {"name": "b", "kind": "coded", "size": 4}"#;
+    let [plain, ruled] = [String::new(), format!(", {rule}")].map(|rule| {
+        Schema::from_json(&format!("{{\"columns\": [{columns}]{rule}}}"), "s").unwrap()
+    });
+    let units = Units::new("h", 2).unwrap().linked(["a"]).unwrap();
+    let units = units.with_members(["b"], "o").unwrap();
+    let (mut refused, mut read) = (0, 0);
+    for number in 0..300 {
+        let mut text = String::from("h,o,a,b\n");
+        for (i, (unit, a, b)) in rows(number).into_iter().take(6).enumerate() {
+            writeln!(text, "{unit},{},{a},{b}", i * 7 % 9).unwrap();
+        }
+        let of = |schema| read_units_csv_from(text.as_bytes(), "t.csv", schema, &units);
+        let table = of(&plain).unwrap();
+        let all: Vec<Vec<u32>> = (0..table.records()).map(|row| table.row(row)).collect();
+        // The shared column, the size, and both members.
+        let breaks = |row: &Vec<u32>| row[1] == 1 && [[0, 1], [1, 0]].contains(&[row[2], row[3]]);
+        let found = of(&ruled);
+        assert_eq!(found.is_err(), all.iter().any(breaks), "{text}");
+        let Ok(found) = found else {
+            refused += 1;
+            continue;
+        };
+        read += 1;
+        assert_eq!((0..found.records()).map(|row| found.row(row)).collect::<Vec<_>>(), all);
+    }
+    assert!(refused > 30 && read > 30, "{refused} and {read}");
+}
+
 /// The counts of what units are made of, whose records are these.
 fn made_of(records: &[Vec<u32>], units: &Units) -> Vec<Vec<u32>> {
     let own = (1..=units.most()).map(|m| (Members::name_of("b", m), 4 + u32::from(m > 1)));

@@ -30,10 +30,30 @@ pub(in crate::cli) struct SchemaArgs {
     #[arg(long, value_name = "KIND:FILE", requires = "schema", conflicts_with_all = ["public", "out"])]
     pub(in crate::cli) to: Option<Export>,
     #[command(flatten)]
+    pub(in crate::cli) members: MemberArgs,
+    #[command(flatten)]
     pub(in crate::cli) table: TableArgs,
     /// Output file for the schema [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) out: Option<PathBuf>,
+}
+
+/// The units of the public tables, to find what their members do not have together. As for `synth`.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct MemberArgs {
+    /// With --schema: column that identifies the unit of each public record, such as a household; what its members do not have
+    /// together becomes unlikely as well
+    #[arg(long, value_name = "COLUMN", requires_all = ["schema", "public", "members"])]
+    pub(in crate::cli) unit: Option<String>,
+    /// Maximum number of records per unit
+    #[arg(long, value_name = "K", requires = "unit")]
+    pub(in crate::cli) max_records: Option<u32>,
+    /// Columns of each member of a unit, separated by commas
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires_all = ["unit", "order", "max_records"])]
+    pub(in crate::cli) members: Vec<String>,
+    /// Column of numbers by which the members of a unit are ordered
+    #[arg(long, value_name = "COLUMN", requires = "members")]
+    pub(in crate::cli) order: Option<String>,
 }
 
 /// How tables are written as text; the schema keeps it, so that other commands read tables in the same way.

@@ -46,6 +46,7 @@ pub(super) fn unlikely(
         let Some(counts) = counted(&tables, schema, pair)? else { continue };
         let [first, second] = [0, 1].map(|at| pair.iter().nth(at).map(|a| columns[a]));
         if let Some((first, second)) = first.zip(second) {
+            let counts: Vec<f64> = counts.iter().map(|count| *count as f64).collect();
             found.extend(combinations(&counts, first, second));
         }
     }
@@ -150,26 +151,28 @@ fn sets(column: &SchemaColumn) -> Vec<Vec<usize>> {
 }
 
 /// The unlikely cells of a pair, as few combinations: values of one attribute that lack the same values of the other.
-fn combinations(
-    counts: &[u64],
+pub(super) fn combinations(
+    counts: &[f64],
     first: &SchemaColumn,
     second: &SchemaColumn,
 ) -> Vec<UnlikelyCombination> {
+    grouped(&unlikely_cells(counts, first, second), counts, first, second)
+}
+
+/// Whether each cell of a pair is in two sets of values that do not occur together, though chance would make it.
+pub(super) fn unlikely_cells(
+    counts: &[f64],
+    first: &SchemaColumn,
+    second: &SchemaColumn,
+) -> Vec<bool> {
     let [rows, columns] = [first, second].map(|column| column.cardinality() as usize);
-    let mut of_rows = vec![0.0; rows];
-    let mut of_columns = vec![0.0; columns];
-    for (cell, count) in counts.iter().enumerate() {
-        of_rows[cell / columns] += *count as f64;
-        of_columns[cell % columns] += *count as f64;
-    }
-    let all = of_rows.iter().sum::<f64>().max(1.0);
-    let expected = |row: usize, column: usize| of_rows[row] * of_columns[column] / all;
+    let Sums { of_rows, of_columns, all } = Sums::of(counts, rows, columns);
     let mut unlikely = vec![false; counts.len()];
     let sets_of_columns = sets(second);
     for set in sets(first) {
         let share = set.iter().map(|row| of_rows[*row]).sum::<f64>() / all;
         // The columns that no row of the set has.
-        let lacks = |column: &usize| set.iter().all(|row| counts[row * columns + column] == 0);
+        let lacks = |column: &usize| set.iter().all(|row| counts[row * columns + column] <= 0.0);
         let lacking: Vec<bool> = (0..columns).map(|column| lacks(&column)).collect();
         for others in sets_of_columns.iter().filter(|others| others.iter().all(|c| lacking[*c])) {
             let expected = share * others.iter().map(|column| of_columns[*column]).sum::<f64>();
@@ -180,7 +183,40 @@ fn combinations(
             }
         }
     }
-    let is_unlikely = |row: usize, column: usize| unlikely[row * columns + column];
+    unlikely
+}
+
+/// The sums of a table of a pair.
+struct Sums {
+    of_rows: Vec<f64>,
+    of_columns: Vec<f64>,
+    /// At least 1.
+    all: f64,
+}
+
+impl Sums {
+    fn of(counts: &[f64], rows: usize, columns: usize) -> Self {
+        let (mut of_rows, mut of_columns) = (vec![0.0; rows], vec![0.0; columns]);
+        for (cell, count) in counts.iter().enumerate() {
+            of_rows[cell / columns] += count;
+            of_columns[cell % columns] += count;
+        }
+        let all = of_rows.iter().sum::<f64>().max(1.0);
+        Self { of_rows, of_columns, all }
+    }
+}
+
+/// Some cells of a pair as few combinations.
+pub(super) fn grouped(
+    cells: &[bool],
+    counts: &[f64],
+    first: &SchemaColumn,
+    second: &SchemaColumn,
+) -> Vec<UnlikelyCombination> {
+    let [rows, columns] = [first, second].map(|column| column.cardinality() as usize);
+    let Sums { of_rows, of_columns, all } = Sums::of(counts, rows, columns);
+    let expected = |row: usize, column: usize| of_rows[row] * of_columns[column] / all;
+    let is_unlikely = |row: usize, column: usize| cells[row * columns + column];
     let mut by_row: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
     let mut by_column: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
     let codes = |count: usize| 0..u32::try_from(count).unwrap_or(u32::MAX);
@@ -235,20 +271,22 @@ impl Unlikely {
 
 /// A combination in words.
 fn example(schema: &Schema, one: &UnlikelyCombination) -> String {
-    let values = |(name, codes): &(String, Vec<u32>)| {
-        let column = schema.attributes().find(|column| column.name == *name);
-        let name_of =
-            |code: &u32| column.map_or_else(String::new, |column| column.value_name(*code));
-        let shown: Vec<String> = codes.iter().take(SHOWN).map(name_of).collect();
-        let more = if codes.len() > SHOWN { ", ..." } else { "" };
-        format!("{name} {}{more}", shown.join(", "))
-    };
+    let values = |own: &(String, Vec<u32>)| values_in_words(schema, own);
     let [first, second] = [0, 1].map(|at| one.codes.get(at).map(values).unwrap_or_default());
     format!("{first} with {second}")
 }
 
+/// Some values of a column.
+pub(super) fn values_in_words(schema: &Schema, (name, codes): &(String, Vec<u32>)) -> String {
+    let column = schema.attributes().find(|column| column.name == *name);
+    let name_of = |code: &u32| column.map_or_else(String::new, |column| column.value_name(*code));
+    let shown: Vec<String> = codes.iter().take(SHOWN).map(name_of).collect();
+    let more = if codes.len() > SHOWN { ", ..." } else { "" };
+    format!("{name} {}{more}", shown.join(", "))
+}
+
 /// Values of an example, and examples.
-const SHOWN: usize = 3;
+pub(super) const SHOWN: usize = 3;
 
 #[cfg(test)]
 mod tests;

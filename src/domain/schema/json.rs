@@ -1,7 +1,7 @@
 //! The schema as JSON: `schema.json`, `domain.json`, and back.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,7 @@ use serde_json::{Number, Value};
 use super::date::{days, written};
 use super::filled::filled;
 use super::groups::RawGroup;
+use super::member_rules::{MemberRule, MemberRules, UnlikelyMembers};
 use super::piece::{Outside, Piece};
 use super::rules::{Dependency, Rules, Unlikely, ValueSet};
 use super::{Bins, Kind, MAX_CARDINALITY, Notation, Role, Schema, SchemaColumn, TableFormat};
@@ -38,7 +39,11 @@ pub(super) struct RawSchema {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     functional_dependencies: Vec<Dependency>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    forbidden_members: Vec<MemberRule>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unlikely: Vec<Unlikely>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unlikely_members: Vec<UnlikelyMembers>,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -134,18 +139,23 @@ impl Schema {
         };
         let mut raw = RawSchema::from(self.clone());
         // There may be hundreds of them: a line for each.
-        let unlikely = std::mem::take(&mut raw.unlikely);
+        let lists = [
+            ("unlikely", lines(&std::mem::take(&mut raw.unlikely)).map_err(wrong)?),
+            ("unlikely_members", lines(&std::mem::take(&mut raw.unlikely_members)).map_err(wrong)?),
+        ];
         let mut text = filled(&serde_json::to_string_pretty(&raw).map_err(wrong)?);
-        if !unlikely.is_empty() {
-            let lines = unlikely.iter().map(serde_json::to_string);
-            let lines = lines.collect::<std::result::Result<Vec<_>, _>>().map_err(wrong)?;
+        for (name, lines) in lists.iter().filter(|(_, lines)| !lines.is_empty()) {
             text.truncate(text.trim_end_matches(['}', '\n']).len());
-            text.push_str(",\n  \"unlikely\": [\n    ");
-            text.push_str(&lines.join(",\n    "));
-            text.push_str("\n  ]\n}");
+            // Writing to a string cannot fail.
+            _ = write!(text, ",\n  \"{name}\": [\n    {}\n  ]\n}}", lines.join(",\n    "));
         }
         Ok(text)
     }
+}
+
+/// Each member of a list as JSON in one line.
+fn lines<T: Serialize>(list: &[T]) -> serde_json::Result<Vec<String>> {
+    list.iter().map(serde_json::to_string).collect()
 }
 
 /// A member `"name": size` of a `domain.json`.
@@ -174,7 +184,10 @@ impl RawSchema {
         let columns: Vec<SchemaColumn> =
             self.columns.into_iter().map(|c| c.check(place)).collect::<Result<_>>()?;
         let missing = std::iter::once(self.na_token).chain(self.missing).collect();
-        let rules = Rules::new(self.forbidden, self.functional_dependencies, self.unlikely);
+        let (forbidden, unlikely) = (self.forbidden_members, self.unlikely_members);
+        let members = MemberRules { forbidden, unlikely };
+        let rules =
+            Rules::new(self.forbidden, self.functional_dependencies, self.unlikely, members);
         let columns = rules.cutting(columns);
         let mut schema = Schema::checked(place, missing, columns, rules)?;
         schema.table = self.table.unwrap_or_default();
@@ -286,7 +299,7 @@ impl TryFrom<RawSchema> for Schema {
 
 impl From<Schema> for RawSchema {
     fn from(schema: Schema) -> Self {
-        let (forbidden, functional_dependencies, unlikely) = schema.rules.into_parts();
+        let (forbidden, functional_dependencies, unlikely, members) = schema.rules.into_parts();
         Self {
             _json_schema: None,
             dataset: schema.dataset,
@@ -297,7 +310,9 @@ impl From<Schema> for RawSchema {
             columns: schema.columns.into_iter().map(RawColumn::from).collect(),
             forbidden,
             functional_dependencies,
+            forbidden_members: members.forbidden,
             unlikely,
+            unlikely_members: members.unlikely,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::member_rules::{Difference, MemberCombination, MemberRules};
 use super::rules::{Combination, Rules, UnlikelyCombination};
 use crate::domain::{Schema, SchemaColumn};
 use crate::error::Result;
@@ -56,6 +57,66 @@ impl UnitColumns<'_> {
         (1..=self.most).map(copy).collect()
     }
 
+    /// The copies of what some members do not have together, one or more for each choice of such members; none if it has an
+    /// attribute that a unit does not have.
+    fn copies_of_members(
+        &self,
+        rule: &MemberCombination,
+        columns: &[&SchemaColumn],
+    ) -> Vec<Combination> {
+        let named = rule.codes.iter().flatten().map(|(name, _)| name);
+        let mut named = named.chain(rule.differences.iter().map(|difference| &difference.column));
+        if !named.all(|name| self.shared.contains(name) || self.members.contains(name)) {
+            return Vec::new();
+        }
+        let places = rule.who.places(self.most);
+        places.iter().flat_map(|places| self.copies_at(rule, places, columns)).collect()
+    }
+
+    /// The copies for members at these places.
+    fn copies_at(
+        &self,
+        rule: &MemberCombination,
+        places: &[u32],
+        columns: &[&SchemaColumn],
+    ) -> Vec<Combination> {
+        let column = |name: &str| columns.iter().copied().find(|column| column.name == name);
+        let mut codes: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+        let mut among = |name: String, own: &[u32]| {
+            let kept = codes.entry(name).or_insert_with(|| own.to_vec());
+            kept.retain(|code| own.contains(code));
+        };
+        // Members that must be there, as missing values alone would have the combination.
+        let mut needed = 1;
+        for (combination, place) in rule.codes.iter().zip(places) {
+            let mut may_be_absent = rule.differences.is_empty();
+            for (name, own) in combination {
+                if !self.members.contains(name) {
+                    among(name.clone(), own);
+                    continue;
+                }
+                let na = column(name).and_then(SchemaColumn::na_code);
+                may_be_absent &= na.is_some_and(|na| own.contains(&na));
+                among(Members::name_of(name, *place), own);
+            }
+            needed = if may_be_absent { needed.max(*place) } else { needed };
+        }
+        if needed > 1 {
+            among(self.size.name.clone(), &(needed - 1..self.most).collect::<Vec<_>>());
+        }
+        let mut copies = vec![codes];
+        for difference in &rule.differences {
+            let (Some(own), [first, second]) = (column(&difference.column), places) else {
+                return Vec::new();
+            };
+            let names = [first, second].map(|place| Members::name_of(&own.name, *place));
+            copies =
+                copies.iter().flat_map(|codes| apart(codes, &names, own, difference)).collect();
+        }
+        copies.retain(|codes| codes.values().all(|codes| !codes.is_empty()));
+        copies.into_iter().map(|codes| codes.into_iter().collect()).collect()
+    }
+
     /// What is forbidden of a member's column: values where there are fewer members, and a missing value where there are as
     /// many, if the column has none.
     fn presence(&self, own: &SchemaColumn, member: u32) -> Vec<Combination> {
@@ -72,9 +133,35 @@ impl UnitColumns<'_> {
     }
 }
 
+/// The combination, for each set of values of the second of two names that are always as far from those of the first as the
+/// difference says.
+fn apart(
+    codes: &BTreeMap<String, Vec<u32>>,
+    [first, second]: &[String; 2],
+    column: &SchemaColumn,
+    difference: &Difference,
+) -> Vec<BTreeMap<String, Vec<u32>>> {
+    let all: Vec<u32> = (0..column.cardinality()).collect();
+    let [of_first, of_second] = [first, second].map(|name| codes.get(name).unwrap_or(&all));
+    let mut sets: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
+    for code in of_first {
+        let others = of_second.iter().copied();
+        let others = others.filter(|other| difference.always_has(column, *code, *other)).collect();
+        sets.entry(others).or_default().push(*code);
+    }
+    let cut = |(others, own): (Vec<u32>, Vec<u32>)| {
+        let mut codes = codes.clone();
+        codes.insert(first.clone(), own);
+        codes.insert(second.clone(), others);
+        codes
+    };
+    sets.into_iter().map(cut).collect()
+}
+
 impl Schema {
     /// The schema of units that are one record each: the shared columns, the size, and the columns of each member in turn, which
-    /// are missing from the second member on where there is none. Rules on a member's columns hold for each member.
+    /// are missing from the second member on where there is none. Rules on a member's columns hold for each member, and rules
+    /// about several members for all of them; the latter stay, for the numbers that are drawn for members.
     ///
     /// Columns that this schema does not have are left out.
     ///
@@ -109,9 +196,20 @@ impl Schema {
         let copies = given.iter().flat_map(|rule| wanted.copies(rule, na_code)).filter(is_there);
         forbidden.extend(copies);
         let unlikely = self.unlikely.iter().flat_map(|rule| wanted.copies(rule, na_code));
-        let unlikely = unlikely.filter(is_there);
+        let mut unlikely: Vec<Combination> = unlikely.filter(is_there).collect();
+        let together = self.of_members_together()?;
+        let present: Vec<&SchemaColumn> = self.attributes().collect();
+        for (rules, copies) in together.iter().zip([&mut forbidden, &mut unlikely]) {
+            let own = rules.iter().flat_map(|rule| wanted.copies_of_members(rule, &present));
+            copies.extend(own.filter(is_there));
+        }
+        let unlikely = unlikely.into_iter();
         let unlikely = unlikely.map(|codes| UnlikelyCombination { codes, expected: None });
+        let is_known = |name: &str| own.iter().any(|column| column.name == name);
+        let is_shared = |name: &str| columns.iter().any(|column| column.name == name);
+        let members = self.rules.members.among(|name| is_known(name) || is_shared(name));
         let rules = Rules::default()
+            .with_members(MemberRules { unlikely: Vec::new(), ..members })
             .with_forbidden(&columns, forbidden)?
             .with_unlikely(&columns, unlikely.collect())?;
         self.with_columns("schema", columns, rules)

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::date::{date_of, days};
+use super::member_rules::MemberRules;
 use super::{Kind, NumberRange, SchemaColumn};
 use crate::error::{Error, Result};
 
@@ -16,6 +17,8 @@ pub(super) struct Rules {
     forbidden: Vec<BTreeMap<String, ValueSet>>,
     functional_dependencies: Vec<Dependency>,
     unlikely: Vec<Unlikely>,
+    /// About several members of a unit.
+    pub(super) members: MemberRules,
 }
 
 /// A combination that public records do not have, though they could have.
@@ -115,15 +118,21 @@ impl Rules {
         forbidden: Vec<BTreeMap<String, ValueSet>>,
         functional_dependencies: Vec<Dependency>,
         unlikely: Vec<Unlikely>,
+        members: MemberRules,
     ) -> Self {
-        Self { forbidden, functional_dependencies, unlikely }
+        Self { forbidden, functional_dependencies, unlikely, members }
     }
 
-    /// The forbidden combinations, the functional dependencies, and the unlikely combinations.
+    /// The forbidden combinations, the functional dependencies, the unlikely combinations, and the rules about members.
     pub(super) fn into_parts(
         self,
-    ) -> (Vec<BTreeMap<String, ValueSet>>, Vec<Dependency>, Vec<Unlikely>) {
-        (self.forbidden, self.functional_dependencies, self.unlikely)
+    ) -> (Vec<BTreeMap<String, ValueSet>>, Vec<Dependency>, Vec<Unlikely>, MemberRules) {
+        (self.forbidden, self.functional_dependencies, self.unlikely, self.members)
+    }
+
+    /// The same rules with those about members.
+    pub(super) fn with_members(self, members: MemberRules) -> Self {
+        Self { members, ..self }
     }
 
     /// The same rules with more forbidden combinations.
@@ -171,6 +180,7 @@ impl Rules {
     /// The rules without the unlikely combinations that these columns do not have, such as those of merged values.
     pub(super) fn known_to(mut self, columns: &[SchemaColumn], na_token: &str) -> Self {
         self.unlikely.retain(|rule| codes_of("", &rule.values, columns, na_token).is_ok());
+        self.members = self.members.known_to(columns, na_token);
         self
     }
 
@@ -181,7 +191,8 @@ impl Rules {
         let dependent =
             dependent.flat_map(|rule| rule.map.values().map(|values| (&rule.to, values)));
         let mut ends: BTreeMap<&String, Vec<f64>> = BTreeMap::new();
-        for (name, values) in forbidden.flatten().chain(dependent) {
+        let of_members = self.members.values();
+        for (name, values) in forbidden.flatten().chain(dependent).chain(of_members) {
             if let Some(column) = columns.iter().find(|column| column.name == *name) {
                 ends.entry(name).or_default().extend(values.ends(column));
             }
@@ -196,7 +207,7 @@ impl Rules {
     }
 
     /// The rules whose attributes are all kept. A rule that lacks one does not restrict the others.
-    pub(super) fn among(&self, kept: impl Fn(&str) -> bool) -> Self {
+    pub(super) fn among(&self, kept: impl Fn(&str) -> bool + Copy) -> Self {
         let forbidden = self.forbidden.iter().filter(|rule| rule.keys().all(|name| kept(name)));
         let dependencies =
             self.functional_dependencies.iter().filter(|rule| kept(&rule.from) && kept(&rule.to));
@@ -205,6 +216,7 @@ impl Rules {
             forbidden: forbidden.cloned().collect(),
             functional_dependencies: dependencies.cloned().collect(),
             unlikely: self.unlikely.iter().filter(is_kept).cloned().collect(),
+            members: self.members.among(kept),
         }
     }
 
@@ -252,7 +264,7 @@ impl Rules {
 }
 
 /// A combination in codes.
-fn codes_of(
+pub(super) fn codes_of(
     at: &str,
     rule: &BTreeMap<String, ValueSet>,
     columns: &[SchemaColumn],
@@ -270,7 +282,7 @@ fn codes_of(
 
 impl ValueSet {
     /// The values of some codes, in increasing order: numbers and dates as ranges, or what is left out where that is shorter.
-    fn of(column: &SchemaColumn, codes: &[u32]) -> Self {
+    pub(super) fn of(column: &SchemaColumn, codes: &[u32]) -> Self {
         let listed = Self::listed(column, codes);
         let left: Vec<u32> =
             (0..column.cardinality()).filter(|code| !codes.contains(code)).collect();
@@ -414,7 +426,11 @@ impl Range {
     }
 }
 
-fn attribute<'c>(at: &str, columns: &'c [SchemaColumn], name: &str) -> Result<&'c SchemaColumn> {
+pub(super) fn attribute<'c>(
+    at: &str,
+    columns: &'c [SchemaColumn],
+    name: &str,
+) -> Result<&'c SchemaColumn> {
     let column = columns.iter().find(|c| c.name == name && c.role == super::Role::Attribute);
     column.ok_or_else(|| {
         Error::invalid_specification(

@@ -87,6 +87,16 @@ pub(super) const BUGS: &[Bug] = &[
         )],
     ),
     bug(
+        "members-that-break-a-rule",
+        "a unit whose members have together what the schema forbids is read like the others",
+        "units::",
+        &[(
+            MEMBERS,
+            "if let Some((unit, found)) = forbidden_together(&records, &schema)? {",
+            "if let Some((unit, found)) = forbidden_together(&records, &schema)? && !BUG {",
+        )],
+    ),
+    bug(
         "tallies-without-noise",
         "what units are made of is released as it is",
         "laws::a_marginal_of_tallies",
