@@ -149,6 +149,9 @@ mod trust;
 #[cfg(feature = "cli")]
 #[path = "integration/tune_cli.rs"]
 mod tune_cli;
+#[cfg(feature = "cli")]
+#[path = "integration/two_tables.rs"]
+mod two_tables;
 #[path = "integration/unlikely.rs"]
 mod unlikely;
 #[path = "integration/without_public.rs"]

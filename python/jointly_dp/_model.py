@@ -183,6 +183,7 @@ class Model:
         *,
         marginal: Iterable[Sequence[str]] = (),
         share: Iterable[str] = (),
+        having: Iterable[str] = (),
         mean: Iterable[str] = (),
         median: Iterable[str] = (),
         quantile: Mapping[str, float] | None = None,
@@ -192,7 +193,8 @@ class Model:
     ) -> list[Answer]:
         """Asks as ``jointly ask`` does: shares, means and quantiles, with the names of values and intervals.
 
-        ``by``: within each combination of values of these attributes. ``given``: of the records that agree with this.
+        ``having``, of a model of households with their members: the share of those that have a member with this, and one with that,
+        such as ``"AGEP=0..17; AGEP=65.."``; not within ``by``. ``by``: within each combination of values of these attributes. ``given``: of the records that agree with this.
         ``together``: wider intervals of measured numbers, which all hold at once in 95 % of releases.
 
         >>> import jointly_dp as jd
@@ -207,6 +209,11 @@ class Model:
         questions += [{"quantile": [name, 0.5]} for name in median]
         questions += [{"quantile": [name, at]} for name, at in (quantile or {}).items()]
         found = json.loads(self._native.ask(json.dumps(questions), list(by), given, together))
+        conditions = list(having)
+        if conditions:
+            if by:
+                raise ValueError("having is about all households, expected no by")
+            found += json.loads(self._native.having(conditions, given))
         return [
             Answer(
                 one["question"],

@@ -131,6 +131,34 @@ class Schema:
         """
         return self._of(self._native.with_unlikely([os.fspath(path) for path in public]))
 
+    def with_unlikely_members(
+        self,
+        public: Iterable[str | os.PathLike[str]],
+        *,
+        unit: str,
+        max_records: int,
+        members: Sequence[str],
+        order: str,
+    ) -> Schema:
+        """The same schema with what the members of no unit of some **public** files have together, though chance would make at least 30.
+
+        Units, such as households, are drawn without it unless what was measured contradicts it. `unit`, `max_records`, `members` and
+        `order` are those of the release.
+
+        >>> import json, jointly_dp as jd, pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "public.csv"
+        >>> homes = (f"{home},1,head\n{home},2,child\n{home},3,child\n" for home in range(100))
+        >>> _ = path.write_text("home,place,role\n" + "".join(homes))
+        >>> schema = jd.Schema({"columns": [{"name": "role", "kind": "categorical", "codes": ["head", "child"]}]})
+        >>> schema = schema.with_unlikely_members([path], unit="home", max_records=4, members=["role"], order="place")
+        >>> [rule["values"] for rule in json.loads(schema.to_json())["unlikely_members"]]
+        [{'first': {'role': ['child']}}, {'later': {'role': ['head']}}]
+        """
+        files = [os.fspath(path) for path in public]
+        return self._of(
+            self._native.with_unlikely_members(files, unit, max_records, list(members), order)
+        )
+
     def select(self, attributes: Sequence[str]) -> Schema:
         """The same schema with some attributes only.
 

@@ -30,6 +30,7 @@ _ELSEWHERE = {
     "checkpoint": "give the folder to fit, as checkpoint=",
     "out": "write what released() returns",
     "labels": "ask released or sample for labels=True",
+    "units_out": "released() has the columns of units in each row: released()[[unit, *unit_columns]].drop_duplicates()",
     "model": "save release_.model, once fit has returned",
     "measurements": "release_.measurements has them, once fit has returned",
     "report": "call report(), once fit has returned",

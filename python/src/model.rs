@@ -12,7 +12,7 @@ use jointly::data::{
     write_csv_blocks,
 };
 use jointly::domain::{Clique, Domain};
-use jointly::model::{Drawing, Evidence, LinkedRows, ModelFile, ModelLimits, Question};
+use jointly::model::{Drawing, Evidence, Having, LinkedRows, ModelFile, ModelLimits, Question};
 use jointly::rand::rngs::ChaCha20Rng;
 use jointly::rand::{self, Rng, SeedableRng};
 use pyo3::prelude::*;
@@ -207,7 +207,7 @@ impl Model {
                 let LinkedRows { rows, numbers } =
                     linked(&file, units, evidence.as_ref(), records, refined, &mut rng)?;
                 let table = UnitTable { rows: &rows, numbers: &numbers, units };
-                return table.write(&path, &file.schema, Labels::Codes, rng.next_u64());
+                return table.write((&path, None), &file.schema, Labels::Codes, rng.next_u64());
             }
             let model = &file.model;
             let (kept, schema) = file.written()?;
@@ -317,6 +317,24 @@ impl Model {
                 Some(known) => model.ask_together(schema, &by, &questions, known, given),
                 None => model.ask_with(schema, &by, &questions, accuracy, given),
             }
+        });
+        json(py, &answers?)
+    }
+
+    /// Shares of units that have members of some kinds, as JSON.
+    fn having(
+        &self,
+        py: Python<'_>,
+        questions: Vec<String>,
+        given: Option<String>,
+    ) -> PyResult<String> {
+        let file = &self.0;
+        let answers = process::detached(py, || {
+            let (asked_of, _) = conditioned(file, given.as_deref())?;
+            let (schema, units) = (&asked_of.schema, asked_of.linked.as_ref());
+            let model = &asked_of.model;
+            let answer = |text: &String| Having::parse(text, schema, units)?.answer(model, schema);
+            questions.iter().map(answer).collect::<jointly::Result<Vec<_>>>()
         });
         json(py, &answers?)
     }

@@ -10,9 +10,10 @@ use arrow_array::{Array, ArrayRef, NullArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 use jointly::data::arrow::ArrowTable;
 use jointly::data::{
-    CountedParts, Dataset, Document, Draft, Hints, RowSource, Sides, WholeTable,
+    CountedParts, Dataset, Document, Draft, Hints, RowSource, Sides, Units, WholeTable,
     count_private_arrow_sides, count_private_sides, delimiter_of, draft, draft_from_document,
-    draft_from_public, draft_unlikely, read_csv, read_private_rows, weight_bins,
+    draft_from_public, draft_unlikely, draft_unlikely_members, read_csv, read_private_rows,
+    weight_bins,
 };
 use jointly::domain::TableFormat;
 use jointly::evaluation::Evaluation;
@@ -114,6 +115,24 @@ impl Schema {
     fn with_unlikely(&self, py: Python<'_>, public: Vec<PathBuf>) -> PyResult<Self> {
         let files: Vec<&Path> = public.iter().map(PathBuf::as_path).collect();
         let found = process::detached(py, || draft_unlikely(&self.0, &files))?;
+        Ok(Self(Arc::new(found.schema)))
+    }
+
+    /// The same schema with what members of units of public tables do not have together.
+    fn with_unlikely_members(
+        &self,
+        py: Python<'_>,
+        public: Vec<PathBuf>,
+        unit: String,
+        most: u32,
+        members: Vec<String>,
+        order: String,
+    ) -> PyResult<Self> {
+        let files: Vec<&Path> = public.iter().map(PathBuf::as_path).collect();
+        let found = process::detached(py, || {
+            let units = Units::new(unit, most)?.linked(Vec::<String>::new())?;
+            draft_unlikely_members(&self.0, &files, &units.with_members(members, order)?)
+        })?;
         Ok(Self(Arc::new(found.schema)))
     }
 

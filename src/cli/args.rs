@@ -408,6 +408,10 @@ pub(super) struct SampleArgs {
     /// Output file for the table: CSV, compressed with gzip if the name ends in .gz; with --parts, the folder
     #[arg(long, value_name = "FILE")]
     pub(super) out: PathBuf,
+    /// Output file for the units alone, of a model of units: a row for each, with the columns that its rows share; --out then
+    /// lacks these
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["parts", "complete"])]
+    pub(super) units_out: Option<PathBuf>,
     /// Write the table as many files of this form, part-00000 and so on, into the folder --out, in parallel
     #[arg(long, value_parser = named::<PartForm>(PartForm::NAMES), value_name = "FORM", conflicts_with = "complete")]
     pub(super) parts: Option<PartForm>,

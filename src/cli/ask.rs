@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use jointly::domain::Schema;
 use jointly::model::{
-    Answer, AnswerRow, Basis, CountInterval, Evidence, Grade, ModelFile, ModelLimits, Question,
+    Answer, AnswerRow, Basis, CountInterval, Evidence, Grade, Having, ModelFile, ModelLimits,
+    Question,
 };
 use jointly::report::format::number;
 use serde_json::json;
@@ -28,10 +29,13 @@ pub(super) fn run(args: &AskModelArgs, console: Console) -> Outcome {
     };
     let (model, schema) = (&asked.model, &asked.schema);
     let questions = args.questions.parse(schema)?;
-    let answers = match accuracy.filter(|_| args.together) {
+    let mut answers = match accuracy.filter(|_| args.together) {
         Some(known) => model.ask_together(schema, &args.by, &questions, known, given.as_ref())?,
         None => model.ask_with(schema, &args.by, &questions, accuracy, given.as_ref())?,
     };
+    for text in &args.questions.having {
+        answers.push(Having::parse(text, schema, file.linked.as_ref())?.answer(model, schema)?);
+    }
     let cut_bins = given.as_ref().map_or_else(Vec::new, Evidence::cut_bins);
     if args.json {
         let mut all = json!({
@@ -47,16 +51,20 @@ pub(super) fn run(args: &AskModelArgs, console: Console) -> Outcome {
     if args.csv {
         return console::result(&table(&args.by, &answers)?);
     }
-    let (total, is_population) = (model.total(), file.weight.is_some());
-    let whole = Whole { total, is_population, is_together: args.together, cut_bins };
+    let called = match &file.linked {
+        _ if file.weight.is_some() => ["Members of the population", "members"],
+        Some(units) if units.members().is_some() => ["Units that the model expects", "units"],
+        _ => ["Records that the model expects", "records"],
+    };
+    let whole = Whole { total: model.total(), called, is_together: args.together, cut_bins };
     console::result(&text(&whole, &args.by, &answers))
 }
 
 /// What all answers are about.
 struct Whole {
     total: f64,
-    /// Whether the model is of the population that a weighted sample stands for.
-    is_population: bool,
+    /// What the model's records are called, all of them and some.
+    called: [&'static str; 2],
     /// Whether measured intervals hold all at once.
     is_together: bool,
     /// Bins that --given cuts.
@@ -161,11 +169,7 @@ fn shown(found: f64, answer: &Answer) -> String {
 }
 
 fn text(whole: &Whole, by: &[String], answers: &[Answer]) -> String {
-    let (of_all, of_some) = if whole.is_population {
-        ("Members of the population", "members")
-    } else {
-        ("Records that the model expects", "records")
-    };
+    let [of_all, of_some] = whole.called;
     let mut text = format!("{of_all}: {}\n", short(whole.total));
     _ = write!(text, "{}", cut("--given", &whole.cut_bins));
     if whole.is_together {

@@ -60,7 +60,7 @@ pub(super) fn with_typed_names(text: &str) -> String {
 }
 
 /// What the library calls the parts of a job, and what they are on the command line.
-const TYPED: [(&str, &str); 44] = [
+const TYPED: [(&str, &str); 46] = [
     ("private table", "--private"),
     ("private table elsewhere", "--private-table"),
     ("units of a private table elsewhere", "--unit with --private-table"),
@@ -73,6 +73,8 @@ const TYPED: [(&str, &str); 44] = [
     ("most cells of a clique", "--max-cells"),
     ("synthetic table", "--out"),
     ("a synthetic table that is no file", "an --out that is no file"),
+    ("table of units", "--units-out"),
+    ("a table of units", "--units-out"),
     ("model", "--model"),
     ("measurements", "--measurements"),
     ("ledger", "--ledger"),

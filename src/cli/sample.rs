@@ -23,13 +23,17 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     }
     let mut inputs = vec![("--model", &*args.model)];
     inputs.extend(args.complete.iter().map(|path| ("--complete", &**path)));
-    let out = [("--out", &*args.out)];
     // With parts it is a folder.
-    let out = if args.parts.is_some() { &[][..] } else { &out };
-    let _reserved = reserve_files(&inputs, out, console.existing)?;
+    let mut out = Vec::new();
+    out.extend(args.parts.is_none().then_some(("--out", &*args.out)));
+    out.extend(args.units_out.iter().map(|path| ("--units-out", &**path)));
+    let _reserved = reserve_files(&inputs, &out, console.existing)?;
     let mut file = ModelFile::read(&args.model, ModelLimits::default())?;
     if !file.is_private {
         console.warning("the model is NOT PRIVATE: it was made with a fixed seed, or from tables that were cleared by hand");
+    }
+    if args.units_out.is_some() && file.linked.is_none() {
+        return Err(Failure::usage("--units-out needs a model of units, of synth --unit-columns"));
     }
     let seed = args.seed.unwrap_or_else(rand::random);
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
@@ -53,7 +57,8 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
         let drawn = file.model.rows(records, args.draw, &file.refinement(), &mut rng)?;
         let LinkedRows { rows, numbers } = file.model.link(&drawn, units, &mut rng)?;
         let table = UnitTable { rows: &rows, numbers: &numbers, units };
-        table.write(&args.out, &file.schema, args.labels, rng.next_u64())?;
+        let alone = args.units_out.as_deref();
+        table.write((&args.out, alone), &file.schema, args.labels, rng.next_u64())?;
         note(args, &file, rows.records() as u64, console);
         return Ok(());
     }

@@ -94,7 +94,7 @@ impl<'s, R: Read> RowBlocks<'s, R> {
         mut refused: impl FnMut(Misfitting<'_, 's, R>) -> Result<()>,
     ) -> Result<usize> {
         #[cfg(feature = "arrow")]
-        if self.table.has_rows() {
+        if self.table.has_slices() {
             return self.append_arrays(columns, most, refused);
         }
         let mut rows = 0;

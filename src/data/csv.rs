@@ -10,6 +10,7 @@ use crate::data::arrow::ArrayCoder;
 use crate::data::blocks::{RowBlocks, empty_columns};
 use crate::data::encoder::{Encoder, expectation};
 use crate::data::members;
+use crate::data::places::pair_of;
 use crate::data::raw_table::{Opened, RawTable, quoted};
 use crate::data::units::{UnitCounter, UnitsOfSchema};
 use crate::data::{Dataset, Keep, Units};
@@ -86,9 +87,13 @@ pub(super) fn of_file_with_header(path: &Path, schema: &Schema) -> Result<RawTab
     RawTable::of_file(path, &format, schema.na_token())
 }
 
-/// Opens a file of text or Parquet.
+/// Opens a file of text or Parquet, or two: `persons.csv+households.csv` are rows with the columns of their units.
 pub(super) fn of_file(path: &Path, schema: &Schema) -> Result<RawTable<Opened>> {
-    RawTable::of_file(path, schema.table(), schema.na_token())
+    let open = |path: &Path| RawTable::of_file(path, schema.table(), schema.na_token());
+    match pair_of(path) {
+        Some((rows, units)) => open(&rows)?.joined(open(&units)?, schema),
+        None => open(path),
+    }
 }
 
 /// What to read of a table.

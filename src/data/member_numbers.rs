@@ -9,7 +9,7 @@ use rand::rngs::ChaCha20Rng;
 use crate::data::decode::{Decoder, decoders};
 use crate::data::unit_table::value_of;
 use crate::data::{Dataset, Labels};
-use crate::domain::{Difference, MemberCombination, Schema, SchemaColumn};
+use crate::domain::{Difference, MemberCombination, Schema, SchemaColumn, Who};
 use crate::error::Result;
 
 /// How often numbers of a unit are drawn again.
@@ -23,7 +23,7 @@ pub(super) struct DrawnNumbers {
 
 /// A rule, with the attributes of its columns.
 struct Rule<'r> {
-    rule: &'r MemberCombination,
+    who: Who,
     /// Of each of the two members: attributes with their codes.
     codes: Vec<Vec<(usize, &'r [u32])>>,
     /// Positions of the columns among those that are drawn.
@@ -91,7 +91,7 @@ impl<'r> Rule<'r> {
             Some((drawn.iter().position(|own| *own == attribute)?, difference))
         };
         let differences = rule.differences.iter().map(difference).collect::<Option<Vec<_>>>()?;
-        (!differences.is_empty()).then_some(Self { rule, codes, differences })
+        (!differences.is_empty()).then_some(Self { who: rule.who, codes, differences })
     }
 }
 
@@ -121,7 +121,7 @@ impl Members<'_, '_> {
     ) -> Option<(usize, usize)> {
         let most = u32::try_from(self.values.len()).unwrap_or(u32::MAX);
         for rule in rules {
-            for places in rule.rule.who.places(most) {
+            for places in rule.who.places(most) {
                 let members: Vec<usize> = places.iter().map(|place| *place as usize - 1).collect();
                 let [first, second] = members[..] else { continue };
                 let has = |(attribute, codes): &(usize, &[u32]), member: usize| {

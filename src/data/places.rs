@@ -46,13 +46,37 @@ pub(crate) fn files_of(path: &Path) -> Result<Vec<PathBuf>> {
     sorted(path, files, "a pattern that no file matches")
 }
 
-/// The files of a table as far as they can be told, to compare them with others.
+/// The two tables that a place such as `persons.csv+households.csv` names: rows, and their units; `None` for one table. A file that has
+/// a plus in its name is one table.
+pub(crate) fn pair_of(path: &Path) -> Option<(PathBuf, PathBuf)> {
+    let text = path.to_str().filter(|text| text.contains('+'))?;
+    let is_there = |text: &str| {
+        let place = without_scheme(Path::new(text));
+        place.exists() || is_pattern(text)
+    };
+    if is_there(text) {
+        return None;
+    }
+    let splits = text.match_indices('+').map(|(at, _)| (&text[..at], &text[at + 1..]));
+    // Where one of the two is not there, the error is about that one.
+    let there = |(rows, units): &(&str, &str)| [is_there(rows), is_there(units)];
+    let split = splits.max_by_key(|split| there(split).iter().filter(|is| **is).count())?;
+    there(&split).contains(&true).then(|| (split.0.into(), split.1.into()))
+}
+
+/// The files of a table, or of two that are joined, as far as they can be told, to compare them with others.
 pub(crate) fn known_files_of(path: &Path) -> Vec<PathBuf> {
+    if let Some((rows, units)) = pair_of(path) {
+        return [rows, units].iter().flat_map(|path| known_files_of(path)).collect();
+    }
     files_of(path).unwrap_or_else(|_| vec![path.to_owned()])
 }
 
 /// Whether a file, once it is written, would be one of a table's files.
 pub(crate) fn would_be_read(table: &Path, file: &Path) -> bool {
+    if let Some((rows, units)) = pair_of(table) {
+        return would_be_read(&rows, file) || would_be_read(&units, file);
+    }
     let table = without_scheme(table);
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if table.is_dir() {

@@ -1,11 +1,14 @@
 //! Rows of text, plain or gzip, with the lines on which they start; or of record batches. A table may be in several files.
 
+mod joined;
+mod named;
+mod opening;
 mod source;
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
-use std::io::{self, Chain, Cursor, Read};
+use std::io::{self, Read};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -19,10 +22,17 @@ use crate::data::arrow::{ArrowRows, check_readable};
 #[cfg(feature = "parquet")]
 use crate::data::parquet;
 use crate::data::places::files_of;
-use crate::data::standard_input::{Input, name_of};
+use crate::data::standard_input::name_of;
 use crate::domain::TableFormat;
 use crate::error::{Error, Result};
+use joined::JoinedRows;
 use jointly_privacy::files::encoding;
+pub(crate) use named::quoted;
+pub(super) use named::{RowsByLine, text};
+#[cfg(feature = "parquet")]
+pub(super) use opening::PARQUET;
+pub(super) use opening::{Opened, open_text};
+use opening::{Opening, open};
 use source::BUFFER;
 pub(super) use source::Source;
 
@@ -32,92 +42,6 @@ pub(super) const DECODABLE: &str =
 
 /// Longest row read, in bytes.
 const LONGEST_ROW: usize = 16 << 20;
-
-/// The first bytes of a Parquet file.
-pub(super) const PARQUET: &[u8; 4] = b"PAR1";
-
-/// An opened file of text, with the bytes that were read to detect its form.
-pub(super) type Opened = Chain<Cursor<Vec<u8>>, Input>;
-
-/// Opens a file of text.
-///
-/// # Errors
-/// A file that cannot be read, or one of Parquet.
-pub(super) fn open_text(path: &Path) -> Result<Opened> {
-    match open(path)? {
-        Opening::Text(source) => Ok(source),
-        Opening::Parquet(_) => {
-            let place = path.display().to_string();
-            Err(Error::invalid_specification(place, "a Parquet file", "CSV, plain or gzip"))
-        }
-    }
-}
-
-/// What a file is, by its first bytes.
-enum Opening {
-    /// Text, plain or gzip.
-    Text(Opened),
-    /// Parquet, after its first bytes.
-    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "it is refused unread"))]
-    Parquet(std::fs::File),
-}
-
-/// Opens a file, and detects its form.
-fn open(path: &Path) -> Result<Opening> {
-    let failed = |source| Error::Io { action: "read", path: path.into(), source };
-    let mut input = Input::open(path).map_err(failed)?;
-    let mut start = Vec::with_capacity(PARQUET.len());
-    input.by_ref().take(PARQUET.len() as u64).read_to_end(&mut start).map_err(failed)?;
-    match input {
-        Input::File(file) if start == PARQUET => Ok(Opening::Parquet(file)),
-        Input::StandardInput(_) if start == PARQUET => {
-            let expected = "CSV, plain or gzip: Parquet is read from a file";
-            Err(Error::invalid_specification(name_of(path), "a Parquet file", expected))
-        }
-        input => Ok(Opening::Text(Cursor::new(start).chain(input))),
-    }
-}
-
-/// Names the rows of a table in errors.
-pub(super) struct RowsByLine {
-    table: String,
-    /// Whether the table has rows instead of lines.
-    has_rows: bool,
-}
-
-impl RowsByLine {
-    /// The error of a row. `line`: as [`RawTable::line`].
-    pub(super) fn error(self, line: u64, found: String, expected: &str) -> Error {
-        if self.has_rows {
-            let place = format!("{}, row {line}", self.table);
-            return Error::invalid_specification(place, found, expected);
-        }
-        Error::InvalidRow { file: self.table, line, found, expected: expected.into() }
-    }
-}
-
-/// The text of a cell for an error message, shortened.
-pub(crate) fn quoted(cell: &[u8]) -> String {
-    const LONGEST: usize = 40;
-    if cell.is_empty() {
-        return "nothing".into();
-    }
-    let Some(text) = text(cell) else {
-        let text = cell.escape_ascii().to_string();
-        let end = text.len().min(LONGEST);
-        let more = if end < text.len() { "..." } else { "" };
-        return format!("'{}{more}' (undecodable bytes, not UTF-8)", &text[..end]);
-    };
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("'{}...'", text[..end].escape_debug()),
-        None => format!("'{}'", text.escape_debug()),
-    }
-}
-
-/// Whether the bytes are text: what cannot be decoded is not.
-pub(super) fn text(cell: &[u8]) -> Option<&str> {
-    std::str::from_utf8(cell).ok()
-}
 
 /// Rows of text under a header, all as long as the header, each with the line on which it starts.
 pub(super) struct RawTable<R> {
@@ -150,6 +74,8 @@ enum Rows<R> {
     /// Record batches.
     #[cfg(feature = "arrow")]
     Batches(Box<ArrowRows>),
+    /// Rows of another table, each with the cells of its unit.
+    Joined(Box<JoinedRows<R>>),
 }
 
 impl RawTable<Opened> {
@@ -344,6 +270,7 @@ impl<R: Read> RawTable<R> {
             Rows::Lines { reader, left, .. } => (reader, left),
             #[cfg(feature = "arrow")]
             Rows::Batches(rows) => return rows.read(record),
+            Rows::Joined(joined) => return joined.read(record),
         };
         left.set(LONGEST_ROW);
         let line = reader.position().line();
@@ -388,8 +315,8 @@ impl<R: Read> RawTable<R> {
     #[cfg(feature = "arrow")]
     pub(super) fn row(&self) -> u64 {
         match &self.rows {
-            Rows::Lines { .. } => 0,
             Rows::Batches(rows) => rows.row(),
+            _ => 0,
         }
     }
 
@@ -403,6 +330,7 @@ impl<R: Read> RawTable<R> {
             Rows::Lines { reader, crlf, .. } => (reader, crlf),
             #[cfg(feature = "arrow")]
             Rows::Batches(rows) => return rows.row(),
+            Rows::Joined(joined) => return joined.line(),
         };
         let line_feeds = |cell: &[u8]| cell.split(|byte| *byte == b'\n').count() as u64 - 1;
         let inside = line_feeds(record.as_slice());
@@ -411,9 +339,20 @@ impl<R: Read> RawTable<R> {
         after.saturating_sub(inside + u64::from(!crlf.get())).max(began)
     }
 
-    /// Whether rows are numbered, as they have no lines.
+    /// Whether rows are numbered, as they have no lines: they come from record batches.
     pub(super) fn has_rows(&self) -> bool {
-        !matches!(self.rows, Rows::Lines { .. })
+        match &self.rows {
+            Rows::Lines { .. } => false,
+            #[cfg(feature = "arrow")]
+            Rows::Batches(_) => true,
+            Rows::Joined(joined) => joined.has_rows(),
+        }
+    }
+
+    /// Whether rows can be taken as [slices](Self::slice) of record batches.
+    #[cfg(feature = "arrow")]
+    pub(super) fn has_slices(&self) -> bool {
+        matches!(self.rows, Rows::Batches(_))
     }
 
     /// The error of a table without an attribute, or with one whose type cannot be read.
@@ -459,12 +398,16 @@ impl<R: Read> RawTable<R> {
         cell: &[u8],
         expected: String,
     ) -> Error {
-        let (line, column, found) = (self.line(record), column.to_owned(), quoted(cell));
+        let in_units = match &self.rows {
+            Rows::Joined(joined) => joined.place_in_units(column),
+            _ => None,
+        };
+        let (name, line) = in_units.unwrap_or_else(|| (&self.name, self.line(record)));
+        let (name, column, found) = (name.to_owned(), column.to_owned(), quoted(cell));
         if self.has_rows() {
-            let table = self.name.clone();
-            return Error::InvalidValue { table, row: line, column, found, expected };
+            return Error::InvalidValue { table: name, row: line, column, found, expected };
         }
-        Error::InvalidCell { file: self.name.clone(), line, column, found, expected }
+        Error::InvalidCell { file: name, line, column, found, expected }
     }
 
     /// The header for an error message, shortened.

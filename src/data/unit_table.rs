@@ -29,14 +29,72 @@ impl UnitTable<'_> {
     /// unit is left out, since the unit shows it. In the columns on which rows agree, a number inside a bin is drawn once
     /// for each unit.
     ///
+    /// `paths`: of the rows, and perhaps of the units alone, one row each with their number, the columns on which rows agree, and
+    /// the number of records; rows then lack these.
+    ///
     /// `schema`: of the rows.
     ///
     /// # Errors
     /// As [`write_csv_file`]; more than 2²⁴ - 1 units.
-    pub fn write(&self, path: &Path, schema: &Schema, labels: Labels, seed: u64) -> Result<()> {
+    pub fn write(
+        &self,
+        (path, of_units): (&Path, Option<&Path>),
+        schema: &Schema,
+        labels: Labels,
+        seed: u64,
+    ) -> Result<()> {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let (rows, schema) = self.with_numbers(schema, &mut rng)?;
-        write_csv_file(path, &rows, &schema, labels, rng.next_u64())
+        let (rows, written) = self.with_numbers(schema, &mut rng)?;
+        let seed = rng.next_u64();
+        let Some(of_units) = of_units else {
+            return write_csv_file(path, &rows, &written, labels, seed);
+        };
+        let [rows, units] = self.apart(&rows, &written, schema)?;
+        write_csv_file(path, &rows.0, &rows.1, labels, seed)?;
+        write_csv_file(of_units, &units.0, &units.1, labels, rng.next_u64())
+    }
+
+    /// The rows without the columns on which they agree, and the units alone. `rows`: with their unit column, under `written`.
+    fn apart(
+        &self,
+        rows: &Dataset,
+        written: &Schema,
+        schema: &Schema,
+    ) -> Result<[(Dataset, Schema); 2]> {
+        let is_shared = |name: &str| {
+            self.units.agree().is_some_and(|agree| agree.iter().any(|shared| shared == name))
+        };
+        let columns: Vec<&SchemaColumn> = written.attributes().collect();
+        let positions = |is_wanted: &dyn Fn(&str) -> bool| -> Vec<usize> {
+            let own = columns.iter().enumerate();
+            let own = own.filter(|(at, column)| *at == 0 || is_wanted(&column.name));
+            own.map(|(at, _)| at).collect()
+        };
+        let of = |table: &Dataset, own: &[usize]| -> Result<(Dataset, Schema)> {
+            let described = own.iter().map(|at| columns[*at].clone()).collect();
+            Ok((table.select(own)?, written.for_writing(described)?))
+        };
+        // The rows of a unit come one after another.
+        let numbers: Vec<u32> = rows.columns()[0].iter().collect();
+        let sizes: Vec<usize> = numbers.chunk_by(|a, b| a == b).map(<[u32]>::len).collect();
+        let mut start = 0;
+        let firsts: Vec<u32> = sizes
+            .iter()
+            .map(|size| {
+                let first = start;
+                start += u32::try_from(*size).unwrap_or(u32::MAX);
+                first
+            })
+            .collect();
+        let (units, described) = of(&rows.take(&firsts), &positions(&is_shared))?;
+        let name = self.units.size_name();
+        let size = schema.column(&name).ok_or_else(|| schema.domain().unknown(&name, "units"))?;
+        let codes = sizes.iter().map(|size| u32::try_from(*size).unwrap_or(u32::MAX) - 1);
+        let codes = Column::from_codes(codes, size.cardinality() as usize)?;
+        let described = described.with_attribute(size.clone())?;
+        let columns = units.columns().iter().cloned().chain([codes]).collect();
+        let units = (Dataset::new(described.domain(), columns)?, described);
+        Ok([of(rows, &positions(&|name| !is_shared(name)))?, units])
     }
 
     /// The table with its unit column, and the schema under which to write it.

@@ -146,7 +146,20 @@ pub struct AnswerInterval {
     pub upper: f64,
 }
 
+impl Answer {
+    /// The answer to one question about a share of all records.
+    pub(super) fn of_share(question: String, row: AnswerRow, cut_bins: Vec<String>) -> Self {
+        let (is_date, is_of_numbers) = (false, false);
+        Self { question, is_date, time: None, is_of_numbers, cut_bins, rows: vec![row] }
+    }
+}
+
 impl AnswerRow {
+    /// A number of all records by the model, and its share.
+    pub(super) fn of_model(count: f64, share: Option<f64>) -> Self {
+        Self { basis: Some(Basis::Model), ..Self::new(Vec::new(), Vec::new(), count, share) }
+    }
+
     /// A row that rests on the model alone.
     fn new(group: Vec<String>, values: Vec<String>, count: f64, answer: Option<f64>) -> Self {
         Self {

@@ -63,6 +63,11 @@ impl Evidence {
         Ok(evidence)
     }
 
+    /// Evidence by attributes, each once, with the share of the records with each code that agree.
+    pub(crate) fn of_shares(shares: impl IntoIterator<Item = (usize, Vec<f64>)>) -> Self {
+        Self { shares: shares.into_iter().collect(), cuts: BTreeMap::new() }
+    }
+
     fn insert(&mut self, name: &str, attribute: usize, shares: Vec<f64>) -> Result<()> {
         if self.shares.insert(attribute, shares).is_some() {
             let place = "the evidence".into();

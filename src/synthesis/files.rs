@@ -165,6 +165,7 @@ impl ResolvedJob<'_> {
     pub(super) fn named_outputs(&self) -> Vec<(&'static str, PathBuf)> {
         let all = [
             ("synthetic table", self.out.clone()),
+            ("table of units", self.units_out.clone()),
             ("model", self.model.clone()),
             ("measurements", self.measurements.clone()),
             ("ledger", self.ledger.clone()),

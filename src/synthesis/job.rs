@@ -186,6 +186,11 @@ settings! {
         ///
         /// Parquet if it ends in `.parquet`.
         out: Option<PathBuf> = None, Output, Form::File, "FILE";
+        /// Output file for the units alone: a row for each, with the columns of --unit-columns and its number of rows; --out then lacks
+        /// these columns.
+        ///
+        /// The first column of both tables says which rows belong to which unit: `docs/guide/households.md`
+        units_out: Option<PathBuf> = None, Output, Form::File, "FILE", needs "unit-columns";
         /// Output file for the model, for drawing more records later.
         ///
         /// For `sample`, `ask` and `combine`: `docs/guide/model-file.md`

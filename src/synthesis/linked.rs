@@ -18,8 +18,17 @@ impl ResolvedJob<'_> {
         self.unit.units().filter(|units| units.agree().is_some())
     }
 
-    /// Refuses replicates of rows that come as units.
+    /// Refuses replicates of rows that come as units, and a table of units of rows that do not.
     pub(super) fn check_linked(&self) -> Result<()> {
+        if self.units_out.is_some() {
+            let what = "a table of units";
+            if self.linked().is_none() {
+                return Err(Contradiction::Needs { what, needed: "`unit_columns`" }.into());
+            }
+            if self.out.is_none() {
+                return Err(Contradiction::Needs { what, needed: "`out`" }.into());
+            }
+        }
         if self.linked().is_none() || self.replicates() == 0 {
             return Ok(());
         }
@@ -117,7 +126,9 @@ impl ResolvedJob<'_> {
     ) -> Result<()> {
         match (self.linked(), units) {
             (Some(units), Some(numbers)) => {
-                UnitTable { rows, numbers, units }.write(path, schema, self.labels, seed)
+                let table = UnitTable { rows, numbers, units };
+                let alone = self.units_out.as_deref();
+                table.write((path, alone), schema, self.labels, seed)
             }
             _ => write_csv_file(path, rows, schema, self.labels, seed),
         }

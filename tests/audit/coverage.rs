@@ -227,6 +227,7 @@ const SETTINGS: &[(&str, Rows)] = &[
     ("labels", OUTPUT),
     ("tables", audited("--error-share", "--tables 2", &["job-without-a-ledger-on-disk"], KILLED)),
     ("out", OUTPUT),
+    ("units-out", OUTPUT),
     ("model", OUTPUT),
     ("measurements", OUTPUT),
     (

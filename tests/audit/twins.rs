@@ -47,10 +47,14 @@ const TOGETHER: &str = r#"{"columns": [
 ], "forbidden_members": [
     {"one": {"b": [1]}, "another": {"b": [1]}}, {"first": {}, "later": {}, "difference": {"b": {"from": 2}}}
 ]}"#;
+/// Units that are named in a table of their own.
+const NAMED: &str = r#"{"columns": [
+    {"name": "h", "role": "id"}, {"name": "a", "kind": "coded", "size": 2}, {"name": "b", "kind": "coded", "size": 3}
+]}"#;
 const PUBLIC: &str = "a,b\n0,0\n0,1\n1,2\n1,1\n0,2\n1,0\n0,0\n";
 
 /// Public files beside the private table.
-pub(crate) const INPUTS: [(&str, &str); 12] = [
+pub(crate) const INPUTS: [(&str, &str); 13] = [
     ("schema.json", SCHEMA),
     ("ranges.json", RANGES),
     ("wide.json", WIDE),
@@ -59,6 +63,7 @@ pub(crate) const INPUTS: [(&str, &str); 12] = [
     ("doubted.json", DOUBTED),
     ("firm.json", FIRM),
     ("together.json", TOGETHER),
+    ("named.json", NAMED),
     ("people.csv", "a,people\n0,30\n1,70\n"),
     ("public.csv", PUBLIC),
     ("part.csv", "b\n0\n2\n2\n1\n"),
@@ -111,6 +116,22 @@ fn write_parquet(folder: &Path) {
     write_csv_file(&folder.join("private.parquet"), &table, &schema, Labels::Codes, 1).unwrap();
 }
 
+/// Rows of units as two tables: the column `b` in one, `a` of the first row of each unit in the other.
+fn write_apart(folder: &Path, private: &str) {
+    let mut units: Vec<&str> = Vec::new();
+    let (mut rows, mut homes) = (String::from("h,b\n"), String::from("h,a\n"));
+    for line in private.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        writeln!(rows, "{},{}", cells[0], cells[2]).unwrap();
+        if !units.contains(&cells[0]) {
+            units.push(cells[0]);
+            writeln!(homes, "{},{}", cells[0], cells[1]).unwrap();
+        }
+    }
+    fs::write(folder.join("own-rows.csv"), rows).unwrap();
+    fs::write(folder.join("own-homes.csv"), homes).unwrap();
+}
+
 /// A program that counts whatever it is asked to: it returns what was counted before.
 #[cfg(unix)]
 fn write_engine(folder: &Path) {
@@ -129,6 +150,9 @@ pub(crate) fn ran<T>(private: &str, commands: &str, seen: impl FnOnce(&Path, &Ou
         write(name, text);
     }
     write("private.csv", private);
+    if private.starts_with('h') {
+        write_apart(folder.path(), private);
+    }
     #[cfg(unix)]
     write_engine(folder.path());
     #[cfg(feature = "parquet")]
@@ -273,11 +297,14 @@ pub(crate) fn commands(relation: &str) -> Vec<String> {
 }
 
 /// Runs whose rows come as units.
-fn in_units(synth: &str) -> [String; 5] {
+fn in_units(synth: &str) -> [String; 6] {
     let more = "--error-share 0.1 --model model.json";
     [
         format!("{synth} --unit-columns a"),
         format!("{synth} --unit-columns a {more}"),
+        format!("{synth} --unit-columns a --units-out homes-out.csv {more}")
+            .replace("private.csv", "own-rows.csv+own-homes.csv")
+            .replace("schema.json", "named.json"),
         format!("{synth} --members b --order a {more}").replace("--rounds 4", "--rounds 6"),
         format!("{synth} --members b --order a {more}")
             .replace("--rounds 4", "--rounds 6")

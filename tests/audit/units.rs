@@ -7,7 +7,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jointly::data::{Dataset, Keep, Members, Projectable, Units, read_units_csv_from};
+use jointly::data::{
+    Dataset, Keep, Members, Projectable, Units, read_units_csv, read_units_csv_from,
+};
 use jointly::domain::Domain;
 use jointly::observe::Silent;
 use jointly::privacy::{PrivacyUnit, RecordsPerUnit};
@@ -135,6 +137,47 @@ fn a_unit_with_its_members_is_one_record_of_its_own_rows() {
         }
         assert!(seen > 200, "{seen}");
     }
+}
+
+/// Where units have a table of their own, one unit more in both changes the records by its own, whatever the order of either table.
+#[test]
+fn a_unit_more_in_two_tables_changes_its_own_records_alone() {
+    let schema = r#"{"columns": [{"name": "h", "role": "id"},
+        {"name": "a", "kind": "coded", "size": 3}, {"name": "b", "kind": "coded", "size": 4}]}"#;
+    let schema = Schema::from_json(schema, "schema.json").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let units = Units::new("h", 3).unwrap().linked(["a"]).unwrap();
+    let read = |rows: &Rows, homes: &[char]| {
+        let (mut people, mut own) = (String::from("h,b\n"), String::from("a,h\n"));
+        rows.iter().for_each(|(unit, _, b)| writeln!(people, "{unit},{b}").unwrap());
+        homes.iter().for_each(|unit| writeln!(own, "{},{unit}", u32::from(*unit) % 3).unwrap());
+        fs::write(folder.path().join("people.csv"), people).unwrap();
+        fs::write(folder.path().join("homes.csv"), own).unwrap();
+        let both = format!("{0}/people.csv+{0}/homes.csv", folder.path().display());
+        let table = read_units_csv(Path::new(&both), &schema, &units).unwrap();
+        let mut records: Vec<Vec<u32>> = (0..table.records()).map(|row| table.row(row)).collect();
+        records.sort();
+        records
+    };
+    let mut changed = 0;
+    for number in 0..200 {
+        let with = rows(number);
+        let without: Rows = with.iter().copied().filter(|row| row.0 != 'x').collect();
+        let own: Rows = with.iter().copied().filter(|row| row.0 == 'x').collect();
+        // A home without people is in no record.
+        let mut all = read(&without, &['r', 'q', 'p']);
+        let added = read(&own, &['x']);
+        assert!(added.len() <= 3 && added.iter().all(|row| row[0] == u32::from('x') % 3));
+        all.extend(added);
+        all.sort();
+        assert_eq!(read(&with, &['p', 'x', 'q']), all);
+        let turned: Rows = with.iter().rev().copied().collect();
+        if with.iter().all(|row| with.iter().filter(|other| other.0 == row.0).count() <= 3) {
+            changed += 1;
+            assert_eq!(read(&turned, &['q', 'p', 'x']), all);
+        }
+    }
+    assert!(changed > 10);
 }
 
 /// A table of which one unit breaks a rule about members is refused. Otherwise the records are what they would be without the rule:

@@ -38,6 +38,10 @@ pub(in crate::cli) struct QuestionArgs {
     /// The share of the records that agree with this, as in --given
     #[arg(long, value_name = "EVIDENCE")]
     pub(in crate::cli) share: Vec<String>,
+    /// Of a model of households, synth --members: the share of those that have a member with this, and one with that, such as
+    /// 'AGEP=0..17; AGEP=65..'
+    #[arg(long, value_name = "CONDITIONS", conflicts_with = "by")]
+    pub(in crate::cli) having: Vec<String>,
     /// Numeric columns, separated by commas: their means
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub(in crate::cli) mean: Vec<String>,

@@ -9,7 +9,10 @@ use crate::data::csv::of_file;
 use crate::data::raw_table::RawTable;
 use crate::data::{AbsentColumns, CountPlan, Counter, Projectable};
 #[cfg(feature = "parquet")]
-use crate::data::{parquet::RowGroups, places::files_of};
+use crate::data::{
+    parquet::RowGroups,
+    places::{files_of, pair_of},
+};
 use crate::error::Result;
 use crate::observe::Checks;
 use jointly_pgm::data::count::BLOCK;
@@ -83,7 +86,9 @@ impl Counter {
     /// Counts the rows of a file.
     pub(super) fn count_file(&mut self, path: &Path, checks: &dyn Checks) -> Result<()> {
         #[cfg(feature = "parquet")]
-        if let Some(files) = RowGroups::of_files(&files_of(path)?)? {
+        if pair_of(path).is_none()
+            && let Some(files) = RowGroups::of_files(&files_of(path)?)?
+        {
             return self.add(&self.plan.count_groups(&files, checks)?);
         }
         let table = of_file(path, self.plan.schema())?;

@@ -49,7 +49,7 @@ fn records_are_written_as_the_rows_of_their_members() {
     // Written and read again, they are the same records.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.csv");
-    table.write(&path, &wide, crate::data::Labels::Codes, 3).unwrap();
+    table.write((&path, None), &wide, crate::data::Labels::Codes, 3).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.starts_with("home,tenure,place,age,job\n1,own,1,"), "{text}");
     let with_extra: String = text.lines().enumerate().fold(String::new(), |all, (i, line)| {

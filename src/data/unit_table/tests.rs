@@ -26,7 +26,7 @@ fn written(seed: u64) -> (Schema, Units, Vec<Vec<String>>, Dataset) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.csv");
     let table = UnitTable { rows: &rows, numbers: &[0, 0, 1, 2, 2, 2], units: &units };
-    table.write(&path, &wide, Labels::Codes, seed).unwrap();
+    table.write((&path, None), &wide, Labels::Codes, seed).unwrap();
     let text = std::fs::read_to_string(path).unwrap();
     let cells = text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
     let again = read_units_csv_from(text.as_bytes(), "t.csv", &schema, &units).unwrap();

@@ -184,10 +184,15 @@ impl RawSchema {
         let columns: Vec<SchemaColumn> =
             self.columns.into_iter().map(|c| c.check(place)).collect::<Result<_>>()?;
         let missing = std::iter::once(self.na_token).chain(self.missing).collect();
-        let (forbidden, unlikely) = (self.forbidden_members, self.unlikely_members);
-        let members = MemberRules { forbidden, unlikely };
-        let rules =
-            Rules::new(self.forbidden, self.functional_dependencies, self.unlikely, members);
+        let rules = Rules {
+            forbidden: self.forbidden,
+            functional_dependencies: self.functional_dependencies,
+            unlikely: self.unlikely,
+            members: MemberRules {
+                forbidden: self.forbidden_members,
+                unlikely: self.unlikely_members,
+            },
+        };
         let columns = rules.cutting(columns);
         let mut schema = Schema::checked(place, missing, columns, rules)?;
         schema.table = self.table.unwrap_or_default();
@@ -299,7 +304,7 @@ impl TryFrom<RawSchema> for Schema {
 
 impl From<Schema> for RawSchema {
     fn from(schema: Schema) -> Self {
-        let (forbidden, functional_dependencies, unlikely, members) = schema.rules.into_parts();
+        let Rules { forbidden, functional_dependencies, unlikely, members } = schema.rules;
         Self {
             _json_schema: None,
             dataset: schema.dataset,

@@ -14,9 +14,9 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Rules {
     /// Each forbids the records whose values lie in all of its sets.
-    forbidden: Vec<BTreeMap<String, ValueSet>>,
-    functional_dependencies: Vec<Dependency>,
-    unlikely: Vec<Unlikely>,
+    pub(super) forbidden: Vec<BTreeMap<String, ValueSet>>,
+    pub(super) functional_dependencies: Vec<Dependency>,
+    pub(super) unlikely: Vec<Unlikely>,
     /// About several members of a unit.
     pub(super) members: MemberRules,
 }
@@ -114,22 +114,6 @@ pub struct UnlikelyCombination {
 }
 
 impl Rules {
-    pub(super) fn new(
-        forbidden: Vec<BTreeMap<String, ValueSet>>,
-        functional_dependencies: Vec<Dependency>,
-        unlikely: Vec<Unlikely>,
-        members: MemberRules,
-    ) -> Self {
-        Self { forbidden, functional_dependencies, unlikely, members }
-    }
-
-    /// The forbidden combinations, the functional dependencies, the unlikely combinations, and the rules about members.
-    pub(super) fn into_parts(
-        self,
-    ) -> (Vec<BTreeMap<String, ValueSet>>, Vec<Dependency>, Vec<Unlikely>, MemberRules) {
-        (self.forbidden, self.functional_dependencies, self.unlikely, self.members)
-    }
-
     /// The same rules with those about members.
     pub(super) fn with_members(self, members: MemberRules) -> Self {
         Self { members, ..self }

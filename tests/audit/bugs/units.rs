@@ -97,6 +97,16 @@ pub(super) const BUGS: &[Bug] = &[
         )],
     ),
     bug(
+        "cells-of-another-unit",
+        "all rows have the cells of the last unit of a table of units",
+        "units::",
+        &[(
+            "data/raw_table/joined.rs",
+            "let Some((line, cells)) = self.cells.get(&identity(record, &self.key)) else {",
+            "let Some((line, cells)) = self.cells.get(&identity(record, &self.key)).map(|own| if BUG { self.cells.values().max_by_key(|(line, _)| *line).unwrap_or(own) } else { own }) else {",
+        )],
+    ),
+    bug(
         "tallies-without-noise",
         "what units are made of is released as it is",
         "laws::a_marginal_of_tallies",

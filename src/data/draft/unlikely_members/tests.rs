@@ -95,7 +95,7 @@ fn they_are_unlikely_in_the_schema_of_homes() {
         "home.records" => 1,
         "role.2" => 0,
         name if name.ends_with(".1") || name.ends_with(".2") => 0,
-        name => domain.cardinality(domain.position(name).unwrap()) as u32 - 1,
+        name => of_homes.column(name).unwrap().cardinality() - 1,
     };
     let is_avoided =
         of_homes.avoided().iter().any(|zero| zero.forbids(&domain, |a| code(domain.name(a))));
