@@ -163,7 +163,9 @@ fn complete(
 }
 
 fn note(args: &SampleArgs, file: &ModelFile, records: u64, console: Console) {
-    let note = format!("{}: {}", console::name_of(&args.out), counted(records, "record"));
+    let of_members = file.linked.as_ref().is_some_and(|units| units.members().is_some());
+    let one = if of_members { "unit" } else { "record" };
+    let note = format!("{}: {}", console::name_of(&args.out), counted(records, one));
     let mut facts = json!({ "out": args.out.display().to_string(), "records": records });
     // Completed rows are as public as the rows given, which nobody knows here.
     if args.complete.is_none() {

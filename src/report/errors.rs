@@ -79,8 +79,7 @@ pub(super) fn errors(content: &Content<'_>) -> Option<Errors> {
         measured: written(error.measured),
         shrunk: error.shrunk.map(written).unwrap_or_default(),
     };
-    let of_members = content.unit.units().is_some_and(|units| units.members().is_some());
-    let records = if of_members { "units" } else { "records" };
+    let records = content.records_are_called();
     let [words, sentence] =
         [in_words(errors, records), errors.sentence()].map(|text| capitalized(&text));
     Some(Errors {

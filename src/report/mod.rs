@@ -58,6 +58,14 @@ pub struct Content<'a> {
     pub made: Made,
 }
 
+impl Content<'_> {
+    /// What records are called: units, where each of them is one with its members.
+    fn records_are_called(&self) -> &'static str {
+        let of_members = self.unit.units().is_some_and(|units| units.members().is_some());
+        if of_members { "units" } else { "records" }
+    }
+}
+
 /// How a release was made, for whoever wants to make it again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Made {
@@ -191,8 +199,9 @@ fn subtitle(content: &Content<'_>) -> String {
     let domain = content.release.model.domain();
     let attributes = domain.len() - usize::from(content.weight.is_some());
     let mut size = format!(
-        "{} records, {} attributes",
+        "{} {}, {} attributes",
         grouped(content.table.records() as u64),
+        content.records_are_called(),
         grouped(attributes as u64)
     );
     if let Some(population) = &content.release.population {
@@ -249,7 +258,11 @@ fn cards(content: &Content<'_>) -> Vec<Card> {
         Card {
             name: "Noise (standard deviation)",
             value: noise,
-            note: format!("counts, of {} records", grouped(sampled(release))),
+            note: format!(
+                "counts, of {} {}",
+                grouped(sampled(release)),
+                content.records_are_called()
+            ),
         },
         Card {
             name: "Model",
