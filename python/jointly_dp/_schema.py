@@ -147,12 +147,12 @@ class Schema:
 
         >>> import json, jointly_dp as jd, pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "public.csv"
-        >>> homes = (f"{home},1,head\n{home},2,child\n{home},3,child\n" for home in range(100))
-        >>> _ = path.write_text("home,place,role\n" + "".join(homes))
+        >>> homes = (f"{home},1,head\\n{home},2,child\\n{home},3,child\\n" for home in range(100))
+        >>> _ = path.write_text("home,place,role\\n" + "".join(homes))
         >>> schema = jd.Schema({"columns": [{"name": "role", "kind": "categorical", "codes": ["head", "child"]}]})
         >>> schema = schema.with_unlikely_members([path], unit="home", max_records=4, members=["role"], order="place")
         >>> [rule["values"] for rule in json.loads(schema.to_json())["unlikely_members"]]
-        [{'first': {'role': ['child']}}, {'later': {'role': ['head']}}]
+        [{'later': {'role': ['head']}}, {'first': {'role': ['child']}}]
         """
         files = [os.fspath(path) for path in public]
         return self._of(

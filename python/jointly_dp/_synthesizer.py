@@ -350,6 +350,6 @@ def _name(table: Streamed, otherwise: str) -> str:
 
 
 def _identity(path: str | os.PathLike[str]) -> str:
-    """What tells files apart in a checkpoint: path and modification time, never the contents."""
-    place = os.path.realpath(path)
-    return f"{place} {os.stat(place).st_mtime_ns}"
+    """What tells tables apart in a checkpoint: paths of their files and modification times, never the contents."""
+    places = [os.path.realpath(file) for file in _native.files_of(os.fspath(path))]
+    return "\n".join(f"{place} {os.stat(place).st_mtime_ns}" for place in places)

@@ -41,8 +41,8 @@ mod _native {
     use super::thresholds::{Thresholds, thresholds};
     #[pymodule_export]
     use super::tools::{
-        budget, evaluate, evaluation_settings, ledger, mechanisms, plan, set_threads, settings,
-        tune,
+        budget, evaluate, evaluation_settings, files_of, ledger, mechanisms, plan, set_threads,
+        settings, tune,
     };
 
     #[pymodule_init]

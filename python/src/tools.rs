@@ -1,10 +1,11 @@
 //! Functions beside a run: budgets, plans, measures, parameters.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use jointly::Job;
-use jointly::data::{PublicData, write_text};
+use jointly::data::{PublicData, known_files_of, write_text};
 use jointly::evaluation::{EvaluationSettings, RulesSource};
 use jointly::experiment::{Grid, Tuning};
 use jointly::mechanism::{self, CATALOGUE, PlanFor};
@@ -212,6 +213,12 @@ pub(crate) fn tune(
         tuning.run(&stand_in, &public, &workload, observer, &mut |_| ())
     })?;
     text(py, &found)
+}
+
+/// The files of a table: one, those of a folder or a pattern, or those of two tables that are joined.
+#[pyfunction]
+pub(crate) fn files_of(path: PathBuf) -> Vec<OsString> {
+    known_files_of(&path).into_iter().map(PathBuf::into_os_string).collect()
 }
 
 /// Sets the number of threads for all fits. Once only, and before the first fit.

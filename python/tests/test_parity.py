@@ -451,6 +451,67 @@ def test_units_count_as_on_the_command_line(schema, folder, command):
         assert ledger == json.loads((folder / "units.json").read_text())
 
 
+HOMES = {
+    "columns": [
+        {"name": "home", "role": "id"},
+        {"name": "tenure", "kind": "categorical", "codes": ["own", "rent"]},
+        {"name": "age", "kind": "numeric", "edges": [0, 18, 65, 100], "integer": True},
+        {"name": "role", "kind": "categorical", "codes": ["head", "child"]},
+    ],
+}
+
+
+def test_households_in_two_tables_are_those_of_the_command_line(command, tmp_path):
+    (tmp_path / "homes.json").write_text(json.dumps(HOMES))
+    homes = pd.DataFrame({"home": range(300), "tenure": ["own" if home % 3 else "rent" for home in range(300)]})
+    members = [
+        (home, place, (home * 7) % 60 + 20 if place == 1 else (home + place) % 18, "head" if place == 1 else "child")
+        for home in range(300)
+        for place in range(1, 2 + home % 3)
+    ]
+    people = pd.DataFrame(members, columns=["home", "place", "age", "role"])
+    homes.to_csv(tmp_path / "homes.csv", index=False)
+    people.to_csv(tmp_path / "people.csv", index=False)
+    words = (
+        "synth --private people.csv+homes.csv --schema homes.json --epsilon 5 --delta 1e-6 --seed 3 --mechanism mst --workload all-2-way "
+        "--neighbors add-remove-one --unit home --max-records 3 --unit-columns tenure --members age,role --order place --quiet "
+        "--out all.csv --model model.json"
+    )
+    told(command, tmp_path, words)
+    told(command, tmp_path, words.replace("all.csv", "p.csv --units-out h.csv") + " --overwrite")
+    synth = jd.Synthesizer(
+        HOMES, epsilon=5, delta=1e-6, mechanism="mst", workload="all-2-way", neighbors="add-remove-one", unit="home", max_records=3,
+        unit_columns=["tenure"], members=["age", "role"], order="place", seed=3,
+    )  # fmt: skip
+    expected = pd.read_csv(tmp_path / "all.csv")
+    for table in (f"{tmp_path}/people.csv+{tmp_path}/homes.csv", people.merge(homes, on="home")):
+        released = pa.table(synth.fit(table).released()).to_pandas()
+        assert released.astype(str).equals(expected.astype(str))
+    apart = pd.read_csv(tmp_path / "p.csv").merge(pd.read_csv(tmp_path / "h.csv"), on="home")
+    assert list(apart["home"]) == list(expected["home"]) and list(apart["tenure"]) == list(expected["tenure"])
+    # Who lives together.
+    model = synth.release_.model
+    [answer] = model.ask(having=["age=0..17; age=65.."])
+    told(command, tmp_path, "ask --model model.json --having age=0..17;age=65.. --json")
+    said = json.loads(told(command, tmp_path, ["ask", "--model", "model.json", "--having", "age=0..17; age=65..", "--json"]))
+    assert (said["answers"][0]["question"], said["answers"][0]["rows"][0]["answer"]) == (answer.question, answer.rows[0].answer)
+    assert 0.0 < answer.rows[0].answer < 0.3
+    with pytest.raises(ValueError, match="expected no by"):
+        model.ask(having=["age=0..17"], by=["tenure"])
+    with pytest.raises(jd.InputError, match="a column of members"):
+        model.ask(having=["tenure=own"])
+    # What no household has.
+    rules = "schema --schema homes.json --public people.csv --unit home --max-records 3 --members role --order place --out rules.json"
+    narrow = {"columns": [column for column in HOMES["columns"] if column["name"] in ("home", "role")]}
+    (tmp_path / "homes.json").write_text(json.dumps(narrow))
+    told(command, tmp_path, rules)
+    units = {"unit": "home", "max_records": 3, "members": ["role"], "order": "place"}
+    path = tmp_path / "people.csv"
+    drafted = jd.Schema(narrow).with_unlikely([path]).with_unlikely_members([path], **units)
+    assert json.loads(drafted.to_json()) == json.loads((tmp_path / "rules.json").read_text())
+    assert len(json.loads(drafted.to_json())["unlikely_members"]) == 2
+
+
 def test_the_kind_that_went_in_comes_out(schema, tmp_path):
     table = people(200, 1)
     synth = jd.Synthesizer(schema, epsilon=5, delta=1e-6, mechanism="independent")

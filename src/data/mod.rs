@@ -62,7 +62,8 @@ pub use numbers::{MISSING_NUMBERS, read_public_numbers, read_public_numbers_from
 pub use numeric_columns::{NumericColumn, NumericColumns};
 pub(crate) use output_lock::OutputLock;
 pub use partial::PartialTable;
-pub(crate) use places::{known_files_of, would_be_read};
+pub use places::known_files_of;
+pub(crate) use places::would_be_read;
 pub(crate) use private::check_counted;
 pub use private::{
     RowSource, count_private_file, count_private_sides, read_private_csv, read_private_rows,

@@ -64,8 +64,14 @@ pub(crate) fn pair_of(path: &Path) -> Option<(PathBuf, PathBuf)> {
     there(&split).contains(&true).then(|| (split.0.into(), split.1.into()))
 }
 
-/// The files of a table, or of two that are joined, as far as they can be told, to compare them with others.
-pub(crate) fn known_files_of(path: &Path) -> Vec<PathBuf> {
+/// The files of a table, or of two that are joined, as far as they can be told: the one file, those of a folder or a pattern, or
+/// those of both tables of `persons.csv+households.csv`.
+///
+/// ```
+/// let files = jointly::data::known_files_of("no/such/table.csv".as_ref());
+/// assert_eq!(files, ["no/such/table.csv"].map(std::path::PathBuf::from));
+/// ```
+pub fn known_files_of(path: &Path) -> Vec<PathBuf> {
     if let Some((rows, units)) = pair_of(path) {
         return [rows, units].iter().flat_map(|path| known_files_of(path)).collect();
     }

@@ -97,7 +97,9 @@ pub(super) fn unlikely_members(
             }
         }
     }
-    found.sort_by(|a, b| b.expected.total_cmp(&a.expected));
+    // As written: sums in another order may differ by rounding.
+    let written = |one: &UnlikelyMemberCombination| (10.0 * one.expected).round();
+    found.sort_by(|a, b| written(b).total_cmp(&written(a)));
     Ok(found)
 }
 
