@@ -20,7 +20,7 @@ const JOBS: [&str; 7] = [
      --seed 5 --out t.csv --report r.html",
     "--mechanism mst --workload all-2-way --epsilon 2 --delta 1e-6 --counted --tables 2 --seed 5 --out t.csv --report r.html",
     "--mechanism mst --workload all-2-way --epsilon 2 --delta 1e-6 --neighbors add-remove-one --unit home --max-records 3 \
-     --unit-columns a --seed 5 --out t.csv --report r.html",
+     --unit-columns a --seed 5 --out t.csv --units-out u.csv --report r.html",
     "--mechanism mst --workload all-2-way --epsilon 2 --delta 1e-6 --neighbors add-remove-one --unit home --max-records 3 \
      --members b,c --order d --seed 5 --out t.csv --report r.html",
     "--schema weighted.json --mechanism mst --workload all-2-way --epsilon 2 --delta 1e-6 --weight d --totals b.csv \
