@@ -92,9 +92,7 @@ pub(super) fn unlikely_members(
     }
     for numbers in columns.iter().filter(|column| numbers_of(column, 0).is_some()) {
         for given in columns.iter().filter(|column| is_listed(column)) {
-            for value in 0..given.cardinality() - u32::from(given.na) {
-                found.extend(counted.differences(numbers, given, value));
-            }
+            found.extend(counted.differences(numbers, given));
         }
     }
     // As written: sums in another order may differ by rounding.
@@ -226,68 +224,77 @@ impl Counted<'_> {
         (nobody, of_places)
     }
 
-    /// The differences of a number of the first member and of another one with some value that are below, or above, all that there
-    /// are.
+    /// The differences of a number of the first member and of another one with each value of a column that are below, or above, all
+    /// that there are.
     fn differences(
         &self,
         numbers: &SchemaColumn,
         given: &SchemaColumn,
-        value: u32,
     ) -> Vec<UnlikelyMemberCombination> {
         let values = numbers.cardinality() as usize;
-        let mut counts = vec![0.0; values * values];
-        let seen = |first: &[u32], later: &[u32], weight: f64| {
-            if later[1] == value {
-                counts[first[0] as usize * values + later[0] as usize] += weight;
-            }
-        };
-        if values * values > 1 << 20
-            || !self.each([&[numbers], &[numbers, given]], Who::FirstAndLater, seen)
-        {
+        let of_given = given.cardinality() - u32::from(given.na);
+        let cells = values * values;
+        if cells as u64 * u64::from(of_given) > MOST_CELLS {
             return Vec::new();
         }
-        let mut of_first = vec![0.0; values];
-        let mut of_second = vec![0.0; values];
-        let (mut lowest, mut highest) = (f64::INFINITY, f64::NEG_INFINITY);
-        let code = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        for (cell, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0.0) {
-            let (own, other) = (cell / values, cell % values);
-            of_first[own] += count;
-            of_second[other] += count;
-            let both = numbers_of(numbers, code(own)).zip(numbers_of(numbers, code(other)));
-            if let Some((own, other)) = both {
-                lowest = lowest.min(own.0 - other.1);
-                highest = highest.max(own.1 - other.0);
+        let mut counts = vec![0.0; cells * of_given as usize];
+        let seen = |first: &[u32], later: &[u32], weight: f64| {
+            let cell = first[0] as usize * values + later[0] as usize;
+            if let Some(count) = counts.get_mut(later[1] as usize * cells + cell) {
+                *count += weight;
             }
-        }
-        let all = of_first.iter().sum::<f64>().max(1.0);
-        let is_whole = match &numbers.kind {
-            Some(Kind::Numeric(bins)) => bins.is_integer(),
-            _ => true,
         };
-        let above = highest + f64::from(u8::from(is_whole));
-        let candidates = [
-            (lowest.is_finite(), f64::NEG_INFINITY, lowest),
-            (above.is_finite(), above, f64::INFINITY),
-        ];
-        let candidates = candidates.into_iter().filter(|(is_there, ..)| *is_there);
-        let found = candidates.filter_map(|(_, from, below)| {
-            let difference = Difference::new(&numbers.name, from, below);
-            let mut expected = 0.0;
-            for (own, first) in of_first.iter().enumerate().filter(|(_, count)| **count > 0.0) {
-                for (other, second) in of_second.iter().enumerate() {
-                    if difference.always_has(numbers, code(own), code(other)) {
-                        expected += first * second / all;
-                    }
-                }
-            }
-            let later = vec![(given.name.clone(), vec![value])];
-            let codes = vec![Vec::new(), later];
-            let found = || of(Who::FirstAndLater, codes, vec![difference], Some(expected));
-            (expected >= EXPECTED).then(found)
+        if !self.each([&[numbers], &[numbers, given]], Who::FirstAndLater, seen) {
+            return Vec::new();
+        }
+        let tables = (0..of_given).zip(counts.chunks(cells.max(1)));
+        let found = tables.flat_map(|(value, counts)| {
+            let later = (given.name.clone(), vec![value]);
+            let of_value = differences(numbers, counts).into_iter();
+            of_value.map(move |(difference, expected)| {
+                let codes = vec![Vec::new(), vec![later.clone()]];
+                of(Who::FirstAndLater, codes, vec![difference], Some(expected))
+            })
         });
         found.collect()
     }
+}
+
+/// The differences that no pair of members can have, though chance would make them, with how many would have them. `counts`: of the
+/// pairs, by both codes.
+fn differences(numbers: &SchemaColumn, counts: &[f64]) -> Vec<(Difference, f64)> {
+    let values = numbers.cardinality() as usize;
+    let code = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    let (mut of_first, mut of_second) = (vec![0.0; values], vec![0.0; values]);
+    let (mut lowest, mut highest) = (f64::INFINITY, f64::NEG_INFINITY);
+    for (cell, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0.0) {
+        let (own, other) = (cell / values, cell % values);
+        of_first[own] += count;
+        of_second[other] += count;
+        let both = numbers_of(numbers, code(own)).zip(numbers_of(numbers, code(other)));
+        if let Some((own, other)) = both {
+            lowest = lowest.min(own.0 - other.1);
+            highest = highest.max(own.1 - other.0);
+        }
+    }
+    let all = of_first.iter().sum::<f64>().max(1.0);
+    let is_real = matches!(&numbers.kind, Some(Kind::Numeric(bins)) if !bins.is_integer());
+    let above = if is_real { highest } else { highest + 1.0 };
+    let below = lowest.is_finite().then_some((f64::NEG_INFINITY, lowest));
+    let above = above.is_finite().then_some((above, f64::INFINITY));
+    let found = below.into_iter().chain(above).map(|(from, below)| {
+        let difference = Difference::new(&numbers.name, from, below);
+        let mut expected = 0.0;
+        for (own, first) in of_first.iter().enumerate().filter(|(_, count)| **count > 0.0) {
+            for (other, second) in of_second.iter().enumerate() {
+                if difference.always_has(numbers, code(own), code(other)) {
+                    expected += first * second / all;
+                }
+            }
+        }
+        (difference, expected)
+    });
+    found.filter(|(_, expected)| *expected >= EXPECTED).collect()
 }
 
 /// What a person should look at.
