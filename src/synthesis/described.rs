@@ -93,6 +93,9 @@ impl ResolvedJob<'_> {
         .with("public_tables", &public)?
         .with("rounds", &rounds)?
         .with("certificate", &release.certificate)?;
+        if let Some(trust) = &release.public_trust {
+            file = file.with("published", &trust.published)?;
+        }
         if let Some(population) = &release.population {
             file = file.with("population", population)?;
         }

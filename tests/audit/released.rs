@@ -70,7 +70,7 @@ fn add(command: &str, folder: &Path, output: &Output, fields: &mut Fields) {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             // Exact counts are as private as the records, and no release (parts).
             let is_input = INPUTS.iter().any(|(input, _)| *input == name)
-                || [ENGINE, "own.counts"].contains(&&*name)
+                || [ENGINE, "own.counts", "own-rows.csv", "own-homes.csv"].contains(&&*name)
                 || name.starts_with("private.")
                 || name.starts_with("earlier.");
             if path.is_file() && !is_input {
