@@ -13,7 +13,7 @@ import time
 
 import jointly_dp as jd
 import pytest
-from conftest import people
+from conftest import people, write
 
 SMALL = {"epsilon": 2.0, "delta": 1e-6, "mechanism": "jam-pgm", "workload": "all-2-way", "rounds": 4}
 
@@ -107,6 +107,23 @@ def test_an_exception_in_a_listener_stops_the_run_and_the_checkpoint_resumes_it(
     assert resumed.ledger == expected.ledger
     with pytest.raises(jd.CheckpointError):
         jd.Synthesizer(schema, **settings).fit(people(300, 1), checkpoint=tmp_path, label="another table")
+
+
+def test_a_checkpoint_knows_all_files_of_a_table(schema, tmp_path):
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    write(parts / "part-0.csv", people(300, 1))
+    write(parts / "part-1.csv", people(300, 2))
+    synth = jd.Synthesizer(schema, **{**SMALL, "seed": 5})
+    for table, kept in ((parts, "folder"), (f"{parts}/part-*.csv", "pattern")):
+        first = synth.fit(table, checkpoint=tmp_path / kept).release_
+        assert synth.fit(table, checkpoint=tmp_path / kept).release_.ledger == first.ledger
+    # Another file in the folder is another table, though the folder's own path is the same.
+    write(parts / "part-1.csv", people(300, 3))
+    os.utime(parts / "part-1.csv", ns=(1, 1))
+    for table, kept in ((parts, "folder"), (f"{parts}/part-*.csv", "pattern")):
+        with pytest.raises(jd.CheckpointError):
+            synth.fit(table, checkpoint=tmp_path / kept)
 
 
 def test_no_table_gets_the_release_of_another(schema, tmp_path):
