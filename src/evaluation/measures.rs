@@ -158,7 +158,11 @@ impl Evaluation {
     pub fn read(&self, path: &Path) -> Result<WholeTable> {
         match (&self.settings.weight, self.units_with_members()) {
             (Some(weight), _) => WholeTable::read_weighted(path, &self.schema, weight),
-            (None, Some(units)) => WholeTable::read_together(path, &self.schema, units),
+            // Rules about members are counted.
+            (None, Some(units)) => {
+                let schema = self.schema.without_forbidden_members()?;
+                WholeTable::read_together(path, &schema, units)
+            }
             (None, None) => WholeTable::read(path, &self.schema, self.unit()),
         }
     }
@@ -171,7 +175,10 @@ impl Evaluation {
     pub fn read_arrow(&self, table: &ArrowTable) -> Result<WholeTable> {
         match (&self.settings.weight, self.units_with_members()) {
             (Some(weight), _) => table.read_weighted(&self.schema, weight),
-            (None, Some(units)) => WholeTable::together_of_arrow(table, &self.schema, units),
+            (None, Some(units)) => {
+                let schema = self.schema.without_forbidden_members()?;
+                WholeTable::together_of_arrow(table, &schema, units)
+            }
             (None, None) => table.read_whole(&self.schema, self.unit()),
         }
     }
@@ -335,7 +342,8 @@ impl Evaluation {
             let (found, expected) = ("no members of units", "a table that was read with them");
             return Err(Error::invalid_specification("table to compare", found, expected));
         };
-        MembersComparison::between(real, synthetic, units).map(Some)
+        let found = MembersComparison::between(real, synthetic, units)?;
+        found.under(&self.schema, [real, synthetic], units).map(Some)
     }
 }
 

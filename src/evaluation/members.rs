@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::data::{Dataset, Members, Units};
-use crate::domain::{Clique, Domain};
+use crate::data::{Dataset, Members, Units, UnitsOfSchema};
+use crate::domain::{Clique, Domain, Schema};
 use crate::error::Result;
-use crate::evaluation::WorkloadError;
+use crate::evaluation::{Pair, WorkloadError};
 use crate::query::{Compositions, WeightedClique, Workload};
 
 /// The mean error of some tables of units.
@@ -17,6 +17,15 @@ pub struct TablesError {
     pub tables: usize,
     /// Mean L1 distance of their frequencies, 0 to 2.
     pub mean_l1: f64,
+}
+
+/// What the members of a unit cannot have together, by the schema, and the share of the units of both tables that have it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BrokenRule {
+    /// The rule, as the schema has it.
+    pub rule: String,
+    /// The shares, as far as the bins of the schema tell.
+    pub units: Pair<f64>,
 }
 
 /// Two tables whose records are units with their members ([`Units::with_members`]), compared. Each table counts units.
@@ -31,6 +40,9 @@ pub struct MembersComparison {
     /// [`Compositions`]; `None` for units of one member.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compositions: Option<TablesError>,
+    /// The rules of the schema about members (`forbidden_members`), in its order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<BrokenRule>,
 }
 
 impl MembersComparison {
@@ -79,7 +91,42 @@ impl MembersComparison {
             one_member: error(both, &one)?.unwrap_or(none),
             two_members: error(both, &two)?,
             compositions,
+            rules: Vec::new(),
         })
+    }
+
+    /// With the rules of a schema about members.
+    ///
+    /// `real`, `synthetic`: of the same units.
+    ///
+    /// # Errors
+    /// Units that the schema cannot have, or other records.
+    pub(super) fn under(
+        self,
+        schema: &Schema,
+        [real, synthetic]: [&Dataset; 2],
+        units: &Units,
+    ) -> Result<Self> {
+        let rule = |(rule, schema): (String, Schema)| {
+            let domain = units.widened(&schema)?.domain();
+            let share = |records: &Dataset| -> Result<f64> {
+                let mut breaks = vec![false; records.records()];
+                for zero in domain.structural_zeros() {
+                    zero.check(records.domain())?;
+                    let cells = records.cells(zero.clique())?.into_iter();
+                    let forbidden = cells.map(|cell| zero.forbidden()[cell as usize]);
+                    breaks.iter_mut().zip(forbidden).for_each(|(breaks, own)| *breaks |= own);
+                }
+                let broken = breaks.iter().filter(|breaks| **breaks).count();
+                Ok(broken as f64 / records.records().max(1) as f64)
+            };
+            Ok(BrokenRule {
+                rule,
+                units: Pair { real: share(real)?, synthetic: share(synthetic)? },
+            })
+        };
+        let rules = schema.each_of_forbidden_members()?.into_iter().map(rule);
+        Ok(Self { rules: rules.collect::<Result<_>>()?, ..self })
     }
 }
 

@@ -29,7 +29,7 @@ pub use group_score::{GroupDistance, GroupDistances, GroupScore};
 pub use k_marginal::KMarginalScore;
 pub use marginals::{Frequencies, Weighted};
 pub use measures::{EditComparison, Evaluation, Measures, SinglesAndPairs};
-pub use members::{MembersComparison, TablesError};
+pub use members::{BrokenRule, MembersComparison, TablesError};
 pub use numbers::{ColumnComparison, GroupComparison, NumberComparison, NumberSummary};
 pub use prediction::{Predicted, Prediction};
 pub use propensity::PropensityScore;

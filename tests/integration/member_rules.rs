@@ -138,6 +138,39 @@ fn every_model_keeps_the_rules_about_members() {
     succeeds(folder, &synth("--mechanism mst", "plain.json", "plain"));
     let (found, homes) = broken(&folder.join("plain.csv"));
     assert!(found * 10 > homes, "{found} of {homes}");
+    // The holder of the private file can count what other tables break.
+    let evaluated = |table: &str| {
+        let words = format!(
+            "evaluate --private private.csv --synthetic {table} --schema rules.json {UNITS} --json"
+        );
+        let output = jointly(folder, &words);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        found["with_members"]["rules"].as_array().unwrap().clone()
+    };
+    let rules = evaluated("plain.csv");
+    assert_eq!(rules.len(), 6);
+    assert_eq!(rules[1]["rule"], r#"{"later":{"role":["head"]}}"#);
+    assert!(rules.iter().all(|rule| rule["units"]["real"] == 0.0));
+    let shares: Vec<f64> =
+        rules.iter().map(|rule| rule["units"]["synthetic"].as_f64().unwrap()).collect();
+    assert!(shares[2] > 0.01 && shares[3] > 0.01, "{shares:?}");
+    // Each is at most, and all together are at least, what the rows break as far as bins tell.
+    let all = found as f64 / homes as f64;
+    assert!(shares.iter().all(|share| *share <= all), "{shares:?} {all}");
+    assert!(evaluated("mst.csv").iter().all(|rule| rule["units"]["synthetic"] == 0.0));
+    let text = jointly(
+        folder,
+        &format!(
+            "evaluate --private private.csv --synthetic plain.csv --schema rules.json {UNITS}"
+        ),
+    );
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(
+        text.contains("Units whose members break a rule (real)")
+            && text.contains(r#"{"later":{"role":["head"]}}"#),
+        "{text}"
+    );
 }
 
 #[test]

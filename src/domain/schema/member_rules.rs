@@ -337,6 +337,31 @@ impl Schema {
         self.with_columns("schema", self.columns.clone(), rules)
     }
 
+    /// The same schema without what members of a unit cannot have together.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub(crate) fn without_forbidden_members(&self) -> Result<Self> {
+        let mut rules: Rules = self.rules.clone();
+        rules.members.forbidden.clear();
+        self.with_columns("schema", self.columns.clone(), rules)
+    }
+
+    /// Each thing that members of a unit cannot have together, as it is written, with the schema that forbids it alone.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub(crate) fn each_of_forbidden_members(&self) -> Result<Vec<(String, Self)>> {
+        let alone = |rule: &MemberRule| {
+            let members = MemberRules { forbidden: vec![rule.clone()], ..MemberRules::default() };
+            let rules = Rules::default().with_members(members);
+            // A rule is written as JSON.
+            let text = serde_json::to_string(rule).unwrap_or_default();
+            Ok((text, self.with_columns("schema", self.columns.clone(), rules)?))
+        };
+        self.rules.members.forbidden.iter().map(alone).collect()
+    }
+
     /// What members of a unit cannot have together, and what they are unlikely to have together.
     ///
     /// # Errors

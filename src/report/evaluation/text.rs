@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use crate::evaluation::{
-    CorrelationDifference, EditComparison, Measures, MembersComparison, Pair, TablesError,
-    UnitComparison, Yardstick,
+    BrokenRule, CorrelationDifference, EditComparison, Measures, MembersComparison, Pair,
+    TablesError, UnitComparison, Yardstick,
 };
 use crate::report::format::{grouped, percent, short};
 use crate::report::numbers::{numbers, regression};
@@ -172,5 +172,14 @@ fn members(found: &MembersComparison, row: &mut impl FnMut(&str, &str)) {
         if let Some(TablesError { tables, mean_l1 }) = part {
             row(&format!("  {name}, {} tables", grouped(*tables as u64)), &short(*mean_l1));
         }
+    }
+    if !found.rules.is_empty() {
+        row("Units whose members break a rule (real):", "");
+    }
+    for BrokenRule { rule, units } in &found.rules {
+        row(
+            &format!("  {rule}"),
+            &format!("{} ({})", percent(units.synthetic), percent(units.real)),
+        );
     }
 }
