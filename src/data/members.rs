@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use crate::data::csv::{Reading, read_keeping};
+use crate::data::csv::{Misfit, Reading, is_forbidden, read_keeping};
 use crate::data::raw_table::RawTable;
 use crate::data::units::UnitsOfSchema;
 use crate::data::{Column, Dataset, Members, Units};
@@ -78,15 +78,14 @@ fn forbidden_together(records: &Dataset, schema: &Schema) -> Result<Option<(usiz
     let domain = schema.domain();
     for unit in 0..records.records() {
         let code = |a: usize| records.columns()[a].get(unit).unwrap_or_default();
-        if let Some(zero) =
-            domain.structural_zeros().iter().find(|zero| zero.forbids(&domain, code))
-        {
+        if let Some(Misfit::Combination(zero)) = is_forbidden(&domain, code) {
+            let clique = domain.structural_zeros()[zero].clique();
             let value = |a: usize| {
                 let column = schema.column(domain.name(a));
                 let value = column.map(|column| column.value_name(code(a))).unwrap_or_default();
                 format!("{} = {value}", domain.name(a))
             };
-            let found: Vec<String> = zero.clique().iter().map(value).collect();
+            let found: Vec<String> = clique.iter().map(value).collect();
             return Ok(Some((unit, found.join(" with "))));
         }
     }

@@ -209,17 +209,16 @@ pub(super) fn value_of<'t>(
     }
 }
 
-/// A column of bins that hold one value each, and its codes, with the values of its rows; a column that is none stays.
+/// A column of bins that hold one value each, and its codes, for the values of its rows.
 fn of_values(own: &SchemaColumn, values: &[Option<f64>]) -> Result<(SchemaColumn, Column)> {
     let mut distinct: Vec<f64> = values.iter().flatten().copied().collect();
     distinct.sort_by(f64::total_cmp);
     distinct.dedup();
     let bins = match &own.kind {
         Some(Kind::Numeric(bins) | Kind::Date(bins)) if !distinct.is_empty() => bins,
-        kind => {
+        _ => {
             // All are missing, the last code.
             let last = own.cardinality().saturating_sub(1);
-            let own = SchemaColumn { kind: kind.clone(), ..own.clone() };
             let codes = values.iter().map(|_| last);
             return Ok((own.clone(), Column::from_codes(codes, own.cardinality() as usize)?));
         }

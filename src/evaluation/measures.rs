@@ -158,10 +158,8 @@ impl Evaluation {
     pub fn read(&self, path: &Path) -> Result<WholeTable> {
         match (&self.settings.weight, self.units_with_members()) {
             (Some(weight), _) => WholeTable::read_weighted(path, &self.schema, weight),
-            // Rules about members are counted.
             (None, Some(units)) => {
-                let schema = self.schema.without_forbidden_members()?;
-                WholeTable::read_together(path, &schema, units)
+                WholeTable::read_together(path, &self.schema_of_members()?, units)
             }
             (None, None) => WholeTable::read(path, &self.schema, self.unit()),
         }
@@ -176,11 +174,15 @@ impl Evaluation {
         match (&self.settings.weight, self.units_with_members()) {
             (Some(weight), _) => table.read_weighted(&self.schema, weight),
             (None, Some(units)) => {
-                let schema = self.schema.without_forbidden_members()?;
-                WholeTable::together_of_arrow(table, &schema, units)
+                WholeTable::together_of_arrow(table, &self.schema_of_members()?, units)
             }
             (None, None) => table.read_whole(&self.schema, self.unit()),
         }
+    }
+
+    /// The schema by which units are read with their members: those that break rules about members are counted, not refused.
+    fn schema_of_members(&self) -> Result<Schema> {
+        self.schema.without_forbidden_members()
     }
 
     /// Units that are one record each, if members are compared.

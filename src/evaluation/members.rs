@@ -40,7 +40,7 @@ pub struct MembersComparison {
     /// [`Compositions`]; `None` for units of one member.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compositions: Option<TablesError>,
-    /// The rules of the schema about members (`forbidden_members`), in its order.
+    /// The rules of the schema about members (`forbidden_members`), in its order, but those on other columns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<BrokenRule>,
 }
@@ -107,8 +107,13 @@ impl MembersComparison {
         [real, synthetic]: [&Dataset; 2],
         units: &Units,
     ) -> Result<Self> {
-        let rule = |(rule, schema): (String, Schema)| {
-            let domain = units.widened(&schema)?.domain();
+        let broken = |(rule, schema): (String, Schema)| {
+            let schema = units.widened(&schema)?;
+            if schema.of_members_together()?[0].is_empty() {
+                // It needs columns that the units do not have.
+                return Ok(None);
+            }
+            let domain = schema.domain();
             let share = |records: &Dataset| -> Result<f64> {
                 let mut breaks = vec![false; records.records()];
                 for zero in domain.structural_zeros() {
@@ -120,12 +125,11 @@ impl MembersComparison {
                 let broken = breaks.iter().filter(|breaks| **breaks).count();
                 Ok(broken as f64 / records.records().max(1) as f64)
             };
-            Ok(BrokenRule {
-                rule,
-                units: Pair { real: share(real)?, synthetic: share(synthetic)? },
-            })
+            let units = Pair { real: share(real)?, synthetic: share(synthetic)? };
+            Ok(Some(BrokenRule { rule, units }))
         };
-        let rules = schema.each_of_forbidden_members()?.into_iter().map(rule);
+        let rules = schema.each_of_forbidden_members()?.into_iter();
+        let rules = rules.filter_map(|rule| broken(rule).transpose());
         Ok(Self { rules: rules.collect::<Result<_>>()?, ..self })
     }
 }

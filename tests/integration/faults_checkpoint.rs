@@ -146,7 +146,7 @@ fn killed(
 
 /// Removes what a run has written, which another run would not replace.
 fn remove_outputs(bench: &Bench) {
-    for name in ["out.csv", "ledger.json", "out.csv.config.toml"] {
+    for name in ["out.csv", "ledger.json", "out.csv.config.toml", "homes-out.csv"] {
         _ = fs::remove_file(bench.path(name));
     }
 }
@@ -250,6 +250,21 @@ fn merging_rounds_and_errors_are_paid_for_once_however_often_a_run_is_killed() {
     assert!(fixed.between + system.between > 0, "no kill hit a run between two steps");
 }
 
+/// Homes of three of one sex, which a rule demands, in a table beside their members.
+fn two_tables(bench: &Bench, people: &str) {
+    let (mut rows, mut homes) = ("h,n,sex\n".to_owned(), "h,job\n".to_owned());
+    for (i, line) in people.lines().skip(1).enumerate() {
+        rows += &format!("{},{},{}\n", i / 3, i % 3, i / 3 % 2);
+        if i % 3 == 0 {
+            homes += &format!("{},{}\n", i / 3, line.split(',').next().unwrap());
+        }
+    }
+    bench.write("rows.csv", &rows);
+    bench.write("homes.csv", &homes);
+    let rule = r#"{"forbidden_members":[{"one":{"sex":["0"]},"another":{"sex":["1"]}}],"columns":[{"name":"h","role":"id"},"#;
+    bench.write("homes.json", &crate::compression::schema().replace(r#"{"columns":["#, rule));
+}
+
 /// What a run does with private rows beside its rounds: counting, units, merging, errors, replicates, an earlier ledger.
 #[test]
 fn every_option_killed_a_few_times_ends_as_an_undisturbed_run() {
@@ -271,6 +286,7 @@ fn every_option_killed_a_few_times_ends_as_an_undisturbed_run() {
     assert!(weighted.contains("weight"), "{weighted}");
     bench.write("weighted.json", &weighted);
     bench.write("people.csv", "sex,people\n0,40000\n1,10000\n");
+    two_tables(&bench, &people);
     let aim = "--mechanism aim --workload all-2-way --rounds 6 --out out.csv --ledger ledger.json";
     bench.succeed(
         "answer --private private.csv --schema schema.json --epsilon 1 --delta 1e-7 --workload all-1-way \
@@ -305,6 +321,11 @@ fn every_option_killed_a_few_times_ends_as_an_undisturbed_run() {
         format!("{households} --unit-columns sex"),
         format!("{households} --keep hash"),
         format!("{households} --members sex --order n"),
+        format!(
+            "{households} --members sex --order n --unit-columns job --units-out homes-out.csv"
+        )
+        .replace("units.csv", "rows.csv+homes.csv")
+        .replace("schema.json", "homes.json"),
         // What units are made of is measured too.
         households
             .replace("--mechanism aim", "--mechanism anchor-pgm")

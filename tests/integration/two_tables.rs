@@ -6,28 +6,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
-/// The program in a folder.
-fn jointly(folder: &Path, words: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_jointly"));
-    command.current_dir(folder).args(words.split_whitespace()).output().unwrap()
-}
-
-fn succeeds(folder: &Path, words: &str) -> String {
-    let output = jointly(folder, words);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{words}: {said}");
-    said
-}
-
-fn refused(folder: &Path, words: &str, parts: &[&str]) {
-    let output = jointly(folder, words);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "{words}: {said}");
-    assert!(parts.iter().all(|part| said.contains(part)), "{words}: {said}");
-    assert!(!folder.join("x.csv").exists(), "{words}");
-}
+use crate::households::{refused, succeeds};
 
 const SCHEMA: &str = r#"{"columns": [
     {"name": "home", "role": "id"},
@@ -103,12 +83,10 @@ fn two_tables_are_read_as_the_one_that_they_make() {
         ["g.csv", "h.csv"],
     );
     let evaluated = |table: &str| {
-        let output = jointly(
+        succeeds(
             folder,
             &format!("evaluate --private {table} --synthetic a.csv --schema schema.json --json"),
-        );
-        assert!(output.status.success());
-        output.stdout
+        )
     };
     assert_eq!(evaluated("private.csv"), evaluated(PAIR));
     // A file with a plus in its name is that file.
@@ -165,6 +143,7 @@ fn what_does_not_join_is_refused_where_it_is() {
     }
     let public = format!("{run} --public o=private_h.csv");
     refused(folder, &public, &["private_h.csv is the private table"]);
+    assert!(!folder.join("x.csv").exists());
     assert_eq!(fs::read_to_string(folder.join("private_h.csv")).unwrap(), homes);
     assert_eq!(fs::read_to_string(folder.join("private_p.csv")).unwrap(), persons);
 }
@@ -197,9 +176,7 @@ fn persons_and_homes_are_written_apart() {
             "evaluate --private {PAIR} --synthetic p.csv+h.csv --schema schema.json --unit home \
             --max-records 4 --unit-columns tenure,income --json"
         );
-        let output = jointly(folder, &evaluate);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let found: serde_json::Value = serde_json::from_str(&succeeds(folder, &evaluate)).unwrap();
         assert_eq!(found["by_units"]["contradictions"]["synthetic"], 0.0);
     }
     let run =

@@ -82,7 +82,7 @@ impl<R: Read> RawTable<R> {
     }
 }
 
-/// The cells that identify a unit, told from all others.
+/// The cells that identify a unit, as one key: no two units have the same.
 fn identity(record: &ByteRecord, key: &[usize]) -> Vec<u8> {
     let mut identity = Vec::new();
     for cell in key.iter().filter_map(|position| record.get(*position)) {

@@ -161,7 +161,7 @@ pub(crate) struct MemberCombination {
 /// What members of public units do not have together, though they could.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct UnlikelyMemberCombination {
-    /// It.
+    /// What they do not have together.
     pub(crate) members: MemberCombination,
     /// How many public units would have it if the values were independent.
     pub(crate) expected: f64,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::member_rules::{Difference, MemberCombination, MemberRules};
 use super::rules::{Combination, Rules, UnlikelyCombination};
 use crate::domain::{Schema, SchemaColumn};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::privacy::Members;
 
 /// Where the columns of a record of a unit come from.
@@ -166,7 +166,7 @@ impl Schema {
     /// Columns that this schema does not have are left out.
     ///
     /// # Errors
-    /// A column of the same name as that of a member or of the size.
+    /// A column of the same name as that of a member or of the size; a rule about a difference in a shared column.
     pub(crate) fn of_units(&self, wanted: &UnitColumns<'_>) -> Result<Self> {
         let among = |names: &[String]| -> Vec<&SchemaColumn> {
             self.attributes().filter(|column| names.contains(&column.name)).collect()
@@ -198,6 +198,12 @@ impl Schema {
         let unlikely = self.unlikely.iter().flat_map(|rule| wanted.copies(rule, na_code));
         let mut unlikely: Vec<Combination> = unlikely.filter(is_there).collect();
         let together = self.of_members_together()?;
+        let mut differences = together.iter().flatten().flat_map(|rule| &rule.differences);
+        if let Some(shared) = differences.find(|own| wanted.shared.contains(&own.column)) {
+            let place = format!("schema, rules about members, difference of '{}'", shared.column);
+            let found = "a column that all members share";
+            return Err(Error::invalid_specification(place, found, "a column of each member"));
+        }
         let present: Vec<&SchemaColumn> = self.attributes().collect();
         for (rules, copies) in together.iter().zip([&mut forbidden, &mut unlikely]) {
             let own = rules.iter().flat_map(|rule| wanted.copies_of_members(rule, &present));

@@ -192,6 +192,20 @@ fn a_rule_about_other_members_or_without_an_end_is_refused() {
     refused(&of_two(r#"{"age": {"from": 2, "below": 2}}"#), "a range without numbers");
 }
 
+#[test]
+fn a_difference_in_a_column_that_members_share_is_refused() {
+    let rule = r#""forbidden_members": [{"first": {}, "later": {}, "difference": {"age": {"below": 1}}}], "forbidden""#;
+    let schema = Schema::from_json(&PEOPLE.replace("\"forbidden\"", rule), "schema.json").unwrap();
+    let size = SchemaColumn::attribute("n", Kind::Coded { size: 2 });
+    let [shared, members] = [vec!["age".to_owned()], vec!["job".to_owned()]];
+    let found = schema.of_units(&UnitColumns { shared: &shared, members: &members, size, most: 2 });
+    let found = found.unwrap_err().to_string();
+    assert!(
+        found.contains("difference of 'age'") && found.contains("all members share"),
+        "{found}"
+    );
+}
+
 /// A rule that needs a column that units do not have is left out, as a rule on a person is.
 #[test]
 fn a_rule_on_other_columns_is_left_out() {
