@@ -252,13 +252,12 @@ fn merging_rounds_and_errors_are_paid_for_once_however_often_a_run_is_killed() {
 
 /// Homes of three of one sex, which a rule demands, in a table beside their members.
 fn two_tables(bench: &Bench, people: &str) {
-    let (mut rows, mut homes) = ("h,n,sex\n".to_owned(), "h,job\n".to_owned());
-    for (i, line) in people.lines().skip(1).enumerate() {
-        rows += &format!("{},{},{}\n", i / 3, i % 3, i / 3 % 2);
-        if i % 3 == 0 {
-            homes += &format!("{},{}\n", i / 3, line.split(',').next().unwrap());
-        }
-    }
+    let jobs = people.lines().skip(1).filter_map(|line| line.split(',').next());
+    let row = |i: usize| format!("{},{},{}\n", i / 3, i % 3, i / 3 % 2);
+    let rows = "h,n,sex\n".to_owned() + &(0..jobs.clone().count()).map(row).collect::<String>();
+    let home = |(h, job): (usize, &str)| format!("{h},{job}\n");
+    let homes = jobs.step_by(3).enumerate().map(home).collect::<String>();
+    let homes = "h,job\n".to_owned() + &homes;
     bench.write("rows.csv", &rows);
     bench.write("homes.csv", &homes);
     let rule = r#"{"forbidden_members":[{"one":{"sex":["0"]},"another":{"sex":["1"]}}],"columns":[{"name":"h","role":"id"},"#;
