@@ -227,7 +227,10 @@ fn known(row: &AnswerRow, answer: &Answer) -> String {
         };
     }
     match (basis, ends) {
-        (_, Some(ends)) => format!("; measured: {ends}"),
+        (_, Some(ends)) => {
+            let grade = row.grade.map_or_else(String::new, |g| format!("; {}", g.letter()));
+            format!("; measured: {ends}{grade}")
+        }
         (Basis::Measured, None) => "; measured, but with too much noise for an interval".into(),
         (Basis::Public, None) => "; from a public table: no interval".into(),
         (Basis::Model, None) => "; never measured together: no interval".into(),

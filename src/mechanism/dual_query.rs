@@ -16,6 +16,10 @@ use crate::settings::Form;
 
 /// Most rounds that follow from a target η.
 const MAX_ROUNDS: f64 = 10_000.0;
+/// Unless the number of queries that a round draws is given, it is one for so many rounds, ...
+const ROUNDS_OF_A_SAMPLE: u32 = 5;
+/// ... and at least this.
+const LEAST_SAMPLES: u32 = 10;
 
 /// DualQuery (Gaboardi, Gallego Arias, Hsu, Roth & Wu 2014): records that an oracle finds, from no public table. They
 /// are released equally weighted; nothing is measured.
@@ -42,8 +46,11 @@ const MAX_ROUNDS: f64 = 10_000.0;
 pub struct DualQuery {
     /// T, at least 2; `None`: as many as give the target η, from 2 to 10,000.
     pub rounds: Option<u32>,
-    /// s, the queries drawn in a round; from 1 to 10,000.
-    pub samples: u32,
+    /// s, the queries drawn in a round; from 1 to 10,000. `None`: a fifth of the rounds, at least 10.
+    ///
+    /// A record that satisfies more queries is nearer to their average, and leaves less budget for other records. More records
+    /// make both finer, so that s should grow with T (`docs/results/adaptive-measurements.md`, where it was chosen).
+    pub samples: Option<u32>,
     /// The target η, above 0. Unused if the rounds are given.
     pub eta: f64,
     /// How records are found.
@@ -52,7 +59,7 @@ pub struct DualQuery {
 
 impl Default for DualQuery {
     fn default() -> Self {
-        Self { rounds: None, samples: 10, eta: 2.0, oracle: Oracle::Auto }
+        Self { rounds: None, samples: None, eta: 2.0, oracle: Oracle::Auto }
     }
 }
 
@@ -63,6 +70,11 @@ impl DualQuery {
         let squares = t * (t - 1.0) * (2.0 * t - 1.0);
         records * (12.0 * rho.to_f64() / (f64::from(samples) * squares)).sqrt()
     }
+
+    /// s in a run of T rounds.
+    fn samples(&self, rounds: u32) -> u32 {
+        self.samples.unwrap_or((rounds / ROUNDS_OF_A_SAMPLE).max(LEAST_SAMPLES))
+    }
 }
 
 impl Game for DualQuery {
@@ -70,11 +82,14 @@ impl Game for DualQuery {
         self.oracle
     }
 
-    /// `⌊(6 ρ n²/(s η²))^(1/3)⌋`, unless given.
+    /// T with `s T³ = 6 ρ n²/η²`, rounded down, unless given.
     fn rounds(&self, budget: Rho, total: f64) -> u32 {
         self.rounds.unwrap_or_else(|| {
-            let cube = 6.0 * budget.to_f64() * total.powi(2);
-            let rounds = (cube / (f64::from(self.samples) * self.eta.powi(2))).cbrt();
+            let cost = 6.0 * budget.to_f64() * total.powi(2) / self.eta.powi(2);
+            let with = |samples: u32| (cost / f64::from(samples)).cbrt();
+            // Without a given s: at least 10, and at least T/5.
+            let in_proportion = (cost * f64::from(ROUNDS_OF_A_SAMPLE)).powf(0.25);
+            let rounds = self.samples.map_or(with(LEAST_SAMPLES).min(in_proportion), with);
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
@@ -91,7 +106,8 @@ impl Game for DualQuery {
         let share = budget.split(6 * (t - 1) * (t - 1), all * (all - 1) * (2 * all - 1));
         let rho = if round == rounds { left } else { share.unwrap_or_default().0.min(left) };
         // A share below a unit of the ledger buys an ε of 0.
-        if rho.is_zero() { Stake::Uniform(self.samples) } else { Stake::Draws(self.samples, rho) }
+        let samples = self.samples(rounds);
+        if rho.is_zero() { Stake::Uniform(samples) } else { Stake::Draws(samples, rho) }
     }
 
     /// All records so far.
@@ -129,7 +145,7 @@ impl Mechanism for DualQuery {
         if let Some(rounds @ 0..2) = self.rounds {
             return Err(Error::invalid_parameter("rounds", rounds, "at least 2"));
         }
-        check_samples(self.samples)?;
+        self.samples.map_or(Ok(()), check_samples)?;
         if !(1e-6..=1e6).contains(&self.eta) {
             return Err(Error::invalid_parameter("eta", self.eta, "from 0.000001 to 1,000,000"));
         }
@@ -158,3 +174,6 @@ pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
     form: Form::Number,
     unset: "",
 }];
+
+#[cfg(test)]
+mod tests;

@@ -280,7 +280,7 @@ pub(super) const SAMPLES: Parameter = Parameter {
     value_name: "S",
     help: "Records per round (fem), or queries drawn per round (dual-query)",
     form: Form::Count,
-    unset: "",
+    unset: "a fifth of the rounds, at least 10",
 };
 
 #[cfg(test)]

@@ -79,14 +79,15 @@ pub struct AnswerRow {
     /// for shares of all records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer_interval: Option<AnswerInterval>,
-    /// Of a measured number of records, or of its share of the group where that has an interval; `None` for means and
-    /// quantiles.
+    /// Of a measured number of records, or of its share of the group where that has an interval; of a measured mean or quantile
+    /// that has an interval, unless the column is a date or a time, or can be negative.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grade: Option<Grade>,
 }
 
 /// How large the noise of a measured number is beside it: the letters that Statistics Canada gives to coefficients of variation. The
-/// sampling error of the private table comes on top.
+/// sampling error of the private table comes on top. For a quantile it is half of its interval over the number of standard
+/// deviations that intervals reach, which is never less, as the interval ends with bins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Grade {
     /// Excellent: below 5 %.
@@ -343,7 +344,10 @@ impl Question {
                     rows.push(AnswerRow { is_left_out: rules.holds(possible), ..row });
                 }
                 Self::Mean(name) | Self::Quantile(name, _) => {
-                    let (bins, _) = numbers(schema, name)?;
+                    let (bins, is_date) = numbers(schema, name)?;
+                    // Of what can be negative, or has no zero, no error is a share.
+                    let is_time = bins.notation().is_some_and(Notation::is_time);
+                    let is_amount = !is_date && !is_time && bins.edges()[0] >= 0.0;
                     let mut own = vec![0.0; bins.count() as usize];
                     for cell in &cells {
                         // A missing value is beyond the bins.
@@ -357,7 +361,7 @@ impl Question {
                     });
                     let row = AnswerRow::new(group, Vec::new(), count, answer);
                     rows.push(match &known {
-                        Some(known) => self.with_interval(row, bins, known),
+                        Some(known) => self.with_interval(row, (bins, is_amount), known),
                         None => row,
                     });
                 }

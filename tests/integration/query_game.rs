@@ -23,7 +23,7 @@ const ORACLES: [Oracle; 5] =
 fn mechanisms(oracle: Oracle) -> [Box<dyn Mechanism + Send + Sync>; 2] {
     [
         Box::new(Fem { rounds: 6, samples: 8, perturbation: 0.1, burn_in: Some(0), oracle }),
-        Box::new(DualQuery { rounds: Some(7), samples: 5, oracle, ..DualQuery::default() }),
+        Box::new(DualQuery { rounds: Some(7), samples: Some(5), oracle, ..DualQuery::default() }),
     ]
 }
 
@@ -47,7 +47,7 @@ fn mechanisms_go_by_the_names_of_the_field_and_have_the_documented_defaults() {
     assert_eq!((rounds, samples, burn_in, oracle), (100, 50, None, Oracle::Auto));
     assert_eq!(perturbation.to_bits(), 0.5_f64.to_bits());
     let DualQuery { rounds, samples, eta, .. } = DualQuery::default();
-    assert_eq!((rounds, samples, eta.to_bits()), (None, 10, 2.0_f64.to_bits()));
+    assert_eq!((rounds, samples, eta.to_bits()), (None, None, 2.0_f64.to_bits()));
 }
 
 /// The choices of a ledger: round, draws, ε of each, ρ.
@@ -280,7 +280,7 @@ fn parameters_out_of_range_are_refused() {
         change(&mut dual);
         dual.check().is_err() && run().with(&dual, &mut Silent).is_err()
     };
-    assert!(dual(|dual| dual.rounds = Some(1)) && dual(|dual| dual.samples = 0));
+    assert!(dual(|dual| dual.rounds = Some(1)) && dual(|dual| dual.samples = Some(0)));
     assert!(dual(|dual| dual.eta = 0.0) && dual(|dual| dual.eta = f64::NAN));
     assert!(dual(|dual| dual.rounds = Some(100_001)));
 }

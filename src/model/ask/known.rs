@@ -261,10 +261,12 @@ impl AnswerRow {
 
 impl Question {
     /// A mean or quantile with what it rests on, as measured and with an interval if the cells were.
+    ///
+    /// `is_amount`: whether the numbers are amounts, to which an error can be compared.
     pub(super) fn with_interval(
         &self,
         row: AnswerRow,
-        bins: &Bins,
+        (bins, is_amount): (&Bins, bool),
         group: &KnownGroup<'_>,
     ) -> AnswerRow {
         let KnownGroup { known, cells, .. } = group;
@@ -290,8 +292,12 @@ impl Question {
         let stddev = is_mean.then(|| measured.mean_stddev());
         let answer_interval = ends.map(|(lower, upper)| AnswerInterval { stddev, lower, upper });
         let model = Some(FromModel { count: row.count, answer: row.answer });
+        let grade = answer_interval.filter(|_| is_amount).map(|found| {
+            let half = (found.upper - found.lower) / 2.0;
+            Grade::of(answer, stddev.unwrap_or(half / deviations))
+        });
         let answer = ends.map_or(answer, |(lower, upper)| answer.clamp(lower, upper));
         let (count, answer) = (own.iter().sum(), Some(answer));
-        AnswerRow { count, answer, model, answer_interval, ..row }
+        AnswerRow { count, answer, model, answer_interval, grade, ..row }
     }
 }

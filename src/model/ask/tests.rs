@@ -172,7 +172,11 @@ fn a_grade_is_that_of_the_noise_beside_the_number() {
     // 500 women below 10 of 875, with noise of 2.
     assert_eq!(found[0].rows[0].grade, Some(Grade::A));
     assert_eq!(found[0].rows[1].grade, Some(Grade::F), "nobody");
-    assert_eq!(found[1].rows[0].grade, None, "a mean");
+    // Means of 875 and 125 records or so, within a year: noise of 2 moves neither by 5 %.
+    let mean = &found[1].rows[0];
+    let stddev = mean.answer_interval.unwrap().stddev.unwrap();
+    assert_eq!(mean.grade, Some(Grade::of(mean.answer.unwrap(), stddev)));
+    assert_eq!(mean.grade, Some(Grade::A));
     // Eight counts with their shares, and two means: 18 intervals.
     let half = crate::normal::deviations(0.05 / 18.0, false) * 2.0;
     let interval = found[0].rows[0].interval.unwrap();
@@ -181,6 +185,28 @@ fn a_grade_is_that_of_the_noise_beside_the_number() {
     let (share, expected) = (found[0].rows[0].answer_interval.unwrap(), 500.0 / 875.0_f64);
     let variance = (1.0 - expected).powi(2) + 3.0 * expected.powi(2);
     near(share.stddev, 2.0 * variance.sqrt() / 875.0);
+}
+
+#[test]
+fn means_and_quantiles_have_a_grade_where_they_are_amounts() {
+    let (model, _) = model();
+    let grades = |edges: &str| {
+        let schema = SCHEMA.replace("[0, 10, 11, 21]", edges);
+        let schema =
+            Schema::from_json(&schema.replace("[[0, 6], [4, 2], [11, 21, 5]]", "[]"), "schema")
+                .unwrap();
+        let questions = [Question::Mean("age".into()), Question::Quantile("age".into(), 0.9)];
+        let found = model.ask_with(&schema, &[], &questions, Some(&accuracy()), None).unwrap();
+        [0, 1].map(|at| (found[at].rows[0].clone(), found[at].rows[0].grade))
+    };
+    let [(_, of_mean), (quantile, of_quantile)] = grades("[0, 10, 11, 21]");
+    assert_eq!(of_mean, Some(Grade::A));
+    // Its interval is the whole of the last bin, 11 to 20: 4.5 over 1.96 is 14 % of 16.
+    let ends = quantile.answer_interval.unwrap();
+    near(Some(ends.lower), 11.0);
+    near(Some(ends.upper), 20.0);
+    assert_eq!(of_quantile, Some(Grade::C));
+    assert_eq!(grades("[-5, 10, 11, 21]").map(|(_, grade)| grade), [None, None], "may be negative");
 }
 
 #[test]
