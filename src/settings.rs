@@ -237,12 +237,12 @@ fn text_of(value: &Value) -> Option<String> {
 }
 
 /// A path's last part.
-fn file_name(path: &str) -> &str {
+pub(crate) fn file_name(path: &str) -> &str {
     Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
 }
 
 /// Text as one word of a shell.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/=:@,+%".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();

@@ -51,6 +51,11 @@ class FittedTables:
         numbers = {"number": int, "least": float, "most": float, "stddev": float, "fitted": float}
         return [{name: numbers.get(name, str)(value) for name, value in row.items()} for row in rows]
 
+    def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Writes a page of HTML that shows how near the fit comes to each table. A file that is there stays, without
+        ``overwrite``."""
+        self._native.report(os.fspath(path), overwrite)
+
     def sample(
         self,
         n: int | None = None,

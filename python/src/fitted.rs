@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jointly::data::{Dataset, Labels, arrow::to_record_batch};
+use jointly::data::{Dataset, Labels, arrow::to_record_batch, write_text};
 use jointly::fit::{FitJob, Fitted};
 use jointly::model::Drawing;
 use jointly::rand::rngs::ChaCha20Rng;
@@ -14,6 +14,7 @@ use pyo3_arrow::PyTable;
 
 use crate::errors::{json, wrong};
 use crate::model::Model;
+use crate::release::reserved;
 use crate::tables::{Schema, in_memory};
 use crate::tools::described;
 use crate::{process, watch};
@@ -85,6 +86,14 @@ impl FittedTables {
     /// All tables with the fitted counts, as CSV.
     fn tidy(&self, py: Python<'_>) -> PyResult<String> {
         process::detached(py, || self.0.tidy())
+    }
+
+    /// Writes a page that shows how near the fit comes to each table.
+    fn report(&self, py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<()> {
+        process::detached(py, || {
+            let _reserved = reserved(&path, overwrite)?;
+            write_text(&path, &self.0.page("")?)
+        })
     }
 
     /// Draws records in which exact tables hold. Returns them, and the largest difference from an exact count.

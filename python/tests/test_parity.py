@@ -405,7 +405,12 @@ def test_fits_to_tables_are_those_of_the_command_line(folder, command, tmp_path)
     assert pa.csv.read_csv(folder / "few.out.csv").to_pydict() == pa.table(weighted).to_pydict()
 
     # Every setting of a fit is a keyword here, or an argument of what draws and writes.
-    drawn = {"schema", "rows", "emit", "draw", "labels", "seed", "out", "model", "fitted"}
+    drawn = {"schema", "rows", "emit", "draw", "labels", "seed", "out", "model", "fitted", "report"}
+    fitted.report(folder / "fit.html")
+    assert "paid by the ledger" in (folder / "fit.html").read_text(encoding="utf-8")
+    with pytest.raises(jd.UsageError, match="exists"):
+        fitted.report(folder / "fit.html")
+    fitted.report(folder / "fit.html", overwrite=True)
     known = {one["name"] for one in json.loads(jd._native.fit_settings())}
     assert known == drawn | {*asked, "cleared", "total", "public", "size_limit_mib"}
     for wrong, error, message in [

@@ -13,7 +13,7 @@ use super::progress::Progress;
 
 pub(super) fn run(args: &FitArgs, console: Console) -> Outcome {
     let job = FitJob { existing: console.existing, ..args.settings.0.clone() };
-    let files = [&job.out, &job.model, &job.fitted];
+    let files = [&job.out, &job.model, &job.fitted, &job.report];
     if files.into_iter().flatten().any(|path| path == Path::new("-")) {
         return Err(Failure::usage(
             "an output of fit is -, expected a file: standard output has the summary",
@@ -47,7 +47,7 @@ fn text(fitted: &Fitted, job: &FitJob) -> String {
             "{name:width$}  {tables:>6}  {cells:>5}  {}, {}; {}",
             kind.name(),
             origin.name(),
-            difference(group)
+            group.difference()
         );
     }
     let certainty = if certificate.loss > 0.0 {
@@ -75,29 +75,15 @@ fn text(fitted: &Fitted, job: &FitJob) -> String {
             ),
         };
     }
-    let written = [("records", &job.out), ("model", &job.model), ("fitted tables", &job.fitted)];
+    let written = [
+        ("records", &job.out),
+        ("model", &job.model),
+        ("fitted tables", &job.fitted),
+        ("report", &job.report),
+    ];
     for (what, path) in written.into_iter().filter_map(|(what, path)| Some((what, path.as_ref()?)))
     {
         _ = writeln!(text, "{what}: {}", path.display());
     }
     text
-}
-
-/// How far the counts of a file are from the model's.
-fn difference(group: &Group) -> String {
-    let worst =
-        group.worst.as_ref().map(|worst| format!("{:+} in {}", rounded(worst.off), worst.cell));
-    match (group.rms, worst) {
-        (Some(rms), worst) => {
-            let worst = worst.map_or_else(String::new, |worst| format!(", at most {worst}"));
-            format!("off by {} sd of their noise (root mean square){worst}", short(rms))
-        }
-        (None, Some(worst)) => format!("off by at most {worst}"),
-        (None, None) => "all met".into(),
-    }
-}
-
-/// A difference in counts, to three digits.
-fn rounded(off: f64) -> f64 {
-    short(off).replace(',', "").parse().unwrap_or(off)
 }

@@ -17,7 +17,7 @@ use crate::graph::{JunctionTree, cells_within_mib};
 use crate::model::{Drawing, MarkovRandomField, Model, WeightedSupport};
 use crate::observe::Observer;
 use crate::privacy::LedgerFile;
-use crate::settings::{self, Form, settings};
+use crate::settings::{self, Form, file_name, quoted, settings};
 use crate::survey::Emission;
 use crate::synthesis::{Existing, NamedFile, PublicFile, SchemaSource, reserve_files};
 
@@ -90,6 +90,8 @@ settings! {
         model: Option<PathBuf> = None, Output, Form::File, "FILE";
         /// Output file for all tables with the fitted counts beside the given ones: CSV with a row for each cell.
         fitted: Option<PathBuf> = None, Output, Form::File, "FILE";
+        /// Output file for a page that shows how near the fit comes to each table: self-contained HTML.
+        report: Option<PathBuf> = None, Output, Form::File, "FILE";
     }
     and {
         /// What happens to output files that exist already.
@@ -145,7 +147,34 @@ impl FitJob {
         if let Some(path) = &self.fitted {
             write_text(path, &fitted.tidy()?)?;
         }
+        if let Some(path) = &self.report {
+            write_text(path, &fitted.page(&self.command())?)?;
+        }
         Ok(fitted)
+    }
+
+    /// The command line of this job, with the names of files and without their folders; empty where the schema is in memory.
+    fn command(&self) -> String {
+        let members = |job: &Self| serde_json::to_value(job).unwrap_or_default();
+        let (Some(_), own, default) =
+            (self.schema.file(), members(self), members(&Self::default()))
+        else {
+            return String::new();
+        };
+        let words = Self::SETTINGS.iter().flat_map(|setting| {
+            let value = &own[setting.name()];
+            match (setting.form, value) {
+                _ if *value == default[setting.name()] => Vec::new(),
+                (Form::Texts, Value::Array(texts)) => texts
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .flat_map(|text| [format!("--{}", setting.name()), quoted(&in_short(text))])
+                    .collect(),
+                _ => setting.words(value),
+            }
+        });
+        let words = ["jointly".to_owned(), "fit".to_owned()].into_iter().chain(words);
+        words.collect::<Vec<_>>().join(" ")
     }
 
     /// Refuses settings that say nothing together.
@@ -192,6 +221,7 @@ impl FitJob {
             ("synthetic table", &self.out),
             ("model", &self.model),
             ("fitted tables", &self.fitted),
+            ("report", &self.report),
         ];
         all.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?))).collect()
     }
@@ -236,3 +266,12 @@ impl FitJob {
         Ok((rows, fitted.schema.clone()))
     }
 }
+
+/// `BASE:[NAME=]FILE` without the file's folder.
+fn in_short(text: &str) -> String {
+    let end = text.find('=').or_else(|| text.find(':')).map_or(0, |at| at + 1);
+    format!("{}{}", &text[..end], file_name(&text[end..]))
+}
+
+#[cfg(test)]
+mod tests;

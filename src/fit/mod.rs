@@ -7,6 +7,7 @@
 mod job;
 mod known;
 mod outcome;
+mod page;
 
 pub use job::FitJob;
 pub use known::{Kind, KnownTable, Origin};

@@ -13,6 +13,7 @@ use crate::fit::{Kind, KnownTable, Origin};
 use crate::measurement::Measurement;
 use crate::model::{Drawing, Model, ModelFile};
 use crate::privacy::{LedgerFile, LedgerUnit};
+use crate::report::format::short;
 use crate::survey::{Population, with_totals};
 use crate::table::{CliqueLayout, Factor, Totals};
 
@@ -70,6 +71,27 @@ pub struct Group {
     pub rms: Option<f64>,
 }
 
+impl Group {
+    /// How far the counts are from the model's, in words.
+    pub fn difference(&self) -> String {
+        let worst =
+            self.worst.as_ref().map(|worst| format!("{:+} in {}", rounded(worst.off), worst.cell));
+        match (self.rms, worst) {
+            (Some(rms), worst) => {
+                let worst = worst.map_or_else(String::new, |worst| format!(", at most {worst}"));
+                format!("off by {} sd of their noise (root mean square){worst}", short(rms))
+            }
+            (None, Some(worst)) => format!("off by at most {worst}"),
+            (None, None) => "all met".into(),
+        }
+    }
+}
+
+/// A difference in counts, to four digits.
+fn rounded(off: f64) -> f64 {
+    short(off).parse().unwrap_or(off)
+}
+
 /// A count that is off.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Worst {
@@ -80,7 +102,7 @@ pub struct Worst {
 }
 
 /// Differences below this share of all records are rounding.
-const NOTHING: f64 = 1e-8;
+pub(super) const NOTHING: f64 = 1e-8;
 
 impl FittedTables {
     pub(super) fn new(
@@ -157,11 +179,12 @@ fn guarantee(known: &[KnownTable], ledger: Option<&LedgerFile>) -> (String, bool
             cleared.push(&table.name);
         }
     }
+    let were = if cleared.len() == 1 { "was" } else { "were" };
     let cleared = cleared.join(", ");
     match ledger {
         _ if !cleared.is_empty() => (
             format!(
-                "NOT differentially private: {cleared} came from private records and was cleared by hand"
+                "NOT differentially private: {cleared} came from private records and {were} cleared by hand"
             ),
             false,
         ),
@@ -203,13 +226,13 @@ fn guarantee(known: &[KnownTable], ledger: Option<&LedgerFile>) -> (String, bool
 }
 
 /// The model's marginals on the tables.
-fn marginals(model: &Model, known: &[KnownTable]) -> Result<Vec<Factor>> {
+pub(super) fn marginals(model: &Model, known: &[KnownTable]) -> Result<Vec<Factor>> {
     let cliques: Vec<Clique> = known.iter().map(|table| table.target.clique().clone()).collect();
     model.marginals(&cliques)
 }
 
 /// A cell in a reader's words.
-fn named(schema: &Schema, clique: &Clique, cell: usize) -> Result<String> {
+pub(super) fn named(schema: &Schema, clique: &Clique, cell: usize) -> Result<String> {
     let columns: Vec<&SchemaColumn> = schema.attributes().collect();
     let layout = CliqueLayout::new(&schema.domain(), [clique.clone()])?;
     let parts = clique.iter().zip(layout.codes(0, cell));
@@ -312,7 +335,7 @@ impl Fitted {
 
 /// The least and the most that a count may be, and the standard deviation of its noise; `None` for a cell of which nothing is
 /// known.
-fn known_of(target: &Target, cell: usize) -> Option<(f64, f64, f64)> {
+pub(super) fn known_of(target: &Target, cell: usize) -> Option<(f64, f64, f64)> {
     match target {
         Target::Noisy(Measurement { cell: Some(own), values, stddev, .. }) => {
             (*own == cell).then_some((values[0], values[0], *stddev))

@@ -186,7 +186,7 @@ struct Page<'a> {
 }
 
 /// Renders a template with its values.
-fn filled(template: &str, page: &impl Serialize) -> Result<String> {
+pub(crate) fn filled(template: &str, page: &impl Serialize) -> Result<String> {
     let mut environment = Environment::new();
     environment
         .add_template("style.css", include_str!("style.css"))

@@ -63,7 +63,7 @@ const FIT: &str = "fit --schema schema.json --totals tenure.csv --totals age.csv
 #[test]
 fn rows_have_published_tables_and_are_within_rounded_ones() {
     let bench = bench();
-    let files = "--out out.csv --model model.json --fitted fitted.csv";
+    let files = "--out out.csv --model model.json --fitted fitted.csv --report page.html";
     let text = bench.succeed(&format!("{FIT} --seed 1 {files}"));
     assert!(
         text.contains(
@@ -98,6 +98,20 @@ fn rows_have_published_tables_and_are_within_rounded_ones() {
         let number = |at: usize| cells[at].parse::<f64>().unwrap();
         assert!(number(10) > number(6) - 0.2 && number(10) < number(7) + 0.2, "{line}");
     }
+
+    // The page has every file, and the command without folders.
+    let page = bench.read("page.html");
+    for part in [
+        "made from public tables alone: nothing in it was computed from private records.",
+        ">tenure</td><td>exact, public</td>",
+        ">rare</td><td>suppressed, public</td>",
+        "<b>3,600</b>",
+        "18 counts; of a range its middle",
+        "jointly fit --schema schema.json --totals tenure=tenure.csv --totals age=age.csv --rounded 10:both.csv --suppressed 700:rare.csv",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("NOT"), "{page}");
 
     // The model answers, and draws.
     let answer: Value =
@@ -200,7 +214,13 @@ fn measurements_of_a_run_are_fitted_again_for_what_its_ledger_promised() {
     let asked = bench.run("ask --model model.json --share tenure=2");
     assert!(stderr(&asked).contains("the model is NOT PRIVATE"), "{}", stderr(&asked));
     bench.succeed(&format!("{synth} --seed 1"));
-    let seeded = bench.succeed(&format!("{fit} --ledger ledger.json"));
+    let seeded = bench.succeed(&format!("{fit} --ledger ledger.json --report page.html"));
+    let page = bench.read("page.html");
+    assert!(
+        page.contains("NOT PRIVATE: the noise of the measurements came from a fixed seed"),
+        "{page}"
+    );
+    assert!(page.contains("(sd)</td>") && page.contains("noisy, paid by the ledger"), "{page}");
     assert!(seeded.starts_with("NOT PRIVATE: the noise"), "{seeded}");
 }
 
