@@ -46,6 +46,9 @@ pub(super) fn run(args: &AskModelArgs, console: Console) -> Outcome {
         if !cut_bins.is_empty() {
             all["cut_bins"] = json!(cut_bins);
         }
+        if args.together {
+            all["together"] = json!(true);
+        }
         return console::json_result(&all);
     }
     if args.csv {

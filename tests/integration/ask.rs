@@ -149,6 +149,15 @@ fn means_and_quantiles_have_intervals_or_say_why_not() {
     let line: Vec<&str> = table.lines().nth(1).unwrap().split(',').collect();
     let ends = [line[7], line[3], line[8]].map(|cell| cell.parse::<f64>().unwrap());
     assert!(line[4] == "measured" && ends[0] < ends[1] && ends[1] < ends[2], "{table}");
+    // Its letter, in all three forms.
+    let letter = line[11];
+    assert!(["A", "B", "C", "D", "E", "F"].contains(&letter), "{table}");
+    let text = bench.succeed("ask --model model.json --mean age");
+    assert!(text.contains("; measured: ") && text.contains(&format!("; {letter})")), "{text}");
+    let json = bench.succeed("ask --model model.json --mean age --together --json");
+    let found: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(found["together"], true, "{json}");
+    assert!(found["answers"][0]["rows"][0]["grade"].is_string(), "{json}");
 }
 
 #[test]
