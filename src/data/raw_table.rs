@@ -398,9 +398,10 @@ impl<R: Read> RawTable<R> {
         cell: &[u8],
         expected: String,
     ) -> Error {
-        let in_units = match &self.rows {
-            Rows::Joined(joined) => joined.place_in_units(column),
-            _ => None,
+        let in_units = if let Rows::Joined(joined) = &self.rows {
+            joined.place_in_units(column)
+        } else {
+            None
         };
         let (name, line) = in_units.unwrap_or_else(|| (&self.name, self.line(record)));
         let (name, column, found) = (name.to_owned(), column.to_owned(), quoted(cell));
