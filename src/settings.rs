@@ -178,6 +178,9 @@ impl Setting {
                     None => flag(file_name(file)),
                 })
                 .collect(),
+            (Form::Texts, Value::Array(texts)) => {
+                texts.iter().filter_map(Value::as_str).flat_map(flag).collect()
+            }
             (_, value) => match text_of(value) {
                 Some(text) => flag(&text),
                 None => Vec::new(),
@@ -242,7 +245,7 @@ pub(crate) fn file_name(path: &str) -> &str {
 }
 
 /// Text as one word of a shell.
-pub(crate) fn quoted(text: &str) -> String {
+fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/=:@,+%".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();

@@ -17,7 +17,7 @@ use crate::graph::{JunctionTree, cells_within_mib};
 use crate::model::{Drawing, MarkovRandomField, Model, WeightedSupport};
 use crate::observe::Observer;
 use crate::privacy::LedgerFile;
-use crate::settings::{self, Form, file_name, quoted, settings};
+use crate::settings::{self, Form, file_name, settings};
 use crate::survey::Emission;
 use crate::synthesis::{Existing, NamedFile, PublicFile, SchemaSource, reserve_files};
 
@@ -165,11 +165,10 @@ impl FitJob {
             let value = &own[setting.name()];
             match (setting.form, value) {
                 _ if *value == default[setting.name()] => Vec::new(),
-                (Form::Texts, Value::Array(texts)) => texts
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .flat_map(|text| [format!("--{}", setting.name()), quoted(&in_short(text))])
-                    .collect(),
+                (Form::Texts, Value::Array(texts)) => {
+                    let texts = texts.iter().filter_map(Value::as_str).map(in_short);
+                    setting.words(&texts.collect())
+                }
                 _ => setting.words(value),
             }
         });

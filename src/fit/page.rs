@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::fit::outcome::{NOTHING, known_of, marginals, named};
 use crate::fit::{Fitted, Group, Kind};
 use crate::report::format::{counted, grouped, short};
-use crate::report::{filled, grouped_f64};
+use crate::report::{Card, capitalized, filled, grouped_f64};
 use crate::table::Factor;
 
 /// Counts that are furthest off and are listed, at most.
@@ -23,7 +23,7 @@ struct Contents<'a> {
     version: &'static str,
     subtitle: String,
     is_private: bool,
-    guarantee: &'a str,
+    guarantee: String,
     cards: Vec<Card>,
     files: Vec<[String; 6]>,
     picture: Picture,
@@ -32,13 +32,6 @@ struct Contents<'a> {
     off: String,
     /// The command line; empty where tables are in memory.
     command: &'a str,
-}
-
-#[derive(Serialize)]
-struct Card {
-    name: &'static str,
-    value: String,
-    note: String,
 }
 
 /// The fitted counts beside the given ones, on scales of square roots.
@@ -107,58 +100,54 @@ impl Fitted {
     /// # Errors
     /// A table that does not fit in memory, or a failure of the template engine.
     pub fn page(&self, command: &str) -> Result<String> {
-        page(self, command)
+        let tables = &self.tables;
+        let marginals = marginals(&self.model, &self.known)?;
+        let mut counts = counts(self, &marginals);
+        let picture = picture(self, &counts);
+        let all = counts.len();
+        counts.retain(|count| count.off.abs() > NOTHING * self.model.total());
+        let off = format!("{} of {}", grouped(counts.len() as u64), counted(all as u64, "count"));
+        counts.sort_by(|a, b| b.size().total_cmp(&a.size()));
+        counts.truncate(WORST);
+        let worst = counts.iter().map(|count| {
+            let table = &self.known[count.table];
+            Ok([
+                table.name.clone(),
+                named(&self.schema, table.target.clique(), count.cell)?,
+                count.known_in_words(),
+                number(count.fitted),
+                signed(count.off),
+            ])
+        });
+        let file = |group: &Group| {
+            let Group { name, kind, origin, tables, cells, .. } = group;
+            let counts = format!("{}, {}", kind.name(), origin.name());
+            let (tables, cells) = (grouped(*tables as u64), grouped(*cells as u64));
+            let off = group.worst.as_ref().map_or_else(
+                || "all met".into(),
+                |worst| format!("{} in {}", signed(worst.off), worst.cell),
+            );
+            [name.clone(), counts, tables, cells, group.rms.map_or_else(String::new, short), off]
+        };
+        let contents = Contents {
+            version: env!("CARGO_PKG_VERSION"),
+            subtitle: format!(
+                "{} in {}, {} attributes",
+                counted(self.known.len() as u64, "table"),
+                counted(tables.groups.len() as u64, "file"),
+                self.schema.domain().len()
+            ),
+            is_private: tables.private,
+            guarantee: capitalized(&tables.guarantee),
+            cards: cards(self, all),
+            files: tables.groups.iter().map(file).collect(),
+            picture,
+            worst: worst.collect::<Result<_>>()?,
+            off,
+            command,
+        };
+        filled(include_str!("page.html"), &contents)
     }
-}
-
-fn page(fitted: &Fitted, command: &str) -> Result<String> {
-    let tables = &fitted.tables;
-    let marginals = marginals(&fitted.model, &fitted.known)?;
-    let mut counts = counts(fitted, &marginals);
-    let picture = picture(fitted, &counts);
-    let all = counts.len();
-    counts.retain(|count| count.off.abs() > NOTHING * fitted.model.total());
-    let off = format!("{} of {}", grouped(counts.len() as u64), counted(all as u64, "count"));
-    counts.sort_by(|a, b| b.size().total_cmp(&a.size()));
-    counts.truncate(WORST);
-    let worst = counts.iter().map(|count| {
-        let table = &fitted.known[count.table];
-        Ok([
-            table.name.clone(),
-            named(&fitted.schema, table.target.clique(), count.cell)?,
-            count.known_in_words(),
-            number(count.fitted),
-            signed(count.off),
-        ])
-    });
-    let file = |group: &Group| {
-        let Group { name, kind, origin, tables, cells, .. } = group;
-        let counts = format!("{}, {}", kind.name(), origin.name());
-        let (tables, cells) = (grouped(*tables as u64), grouped(*cells as u64));
-        let off = group.worst.as_ref().map_or_else(
-            || "all met".into(),
-            |worst| format!("{} in {}", signed(worst.off), worst.cell),
-        );
-        [name.clone(), counts, tables, cells, group.rms.map_or_else(String::new, short), off]
-    };
-    let contents = Contents {
-        version: env!("CARGO_PKG_VERSION"),
-        subtitle: format!(
-            "{} in {}, {} attributes",
-            counted(fitted.known.len() as u64, "table"),
-            counted(tables.groups.len() as u64, "file"),
-            fitted.schema.domain().len()
-        ),
-        is_private: tables.private,
-        guarantee: &tables.guarantee,
-        cards: cards(fitted, all),
-        files: tables.groups.iter().map(file).collect(),
-        picture,
-        worst: worst.collect::<Result<_>>()?,
-        off,
-        command,
-    };
-    filled(include_str!("page.html"), &contents)
 }
 
 /// All counts of which something is known, table by table.
@@ -220,7 +209,7 @@ fn cards(fitted: &Fitted, counts: usize) -> Vec<Card> {
     cards
 }
 
-/// The picture: every count, or every so many.
+/// The picture: of more counts than it has room for, evenly spaced ones.
 fn picture(fitted: &Fitted, counts: &[Count]) -> Picture {
     let every = counts.len().div_ceil(DOTS).max(1);
     let shown: Vec<(&Count, f64)> =

@@ -7,7 +7,7 @@ use crate::domain::Clique;
 use crate::error::{Error, Result};
 use crate::mechanism::best_response::{BestResponse, Oracle, Perturbation, Response};
 use crate::mechanism::query_game::{
-    Batch, Game, SignedQuery, Stake, check_samples, public_generator,
+    Batch, Game, MAX_SAMPLES, SignedQuery, Stake, check_samples, public_generator,
 };
 use crate::mechanism::{Mechanism, Parameter, PlanFor, Release, RunPlan, Task, parameters};
 use crate::observe::Observer;
@@ -16,9 +16,9 @@ use crate::settings::Form;
 
 /// Most rounds that follow from a target η.
 const MAX_ROUNDS: f64 = 10_000.0;
-/// Unless the number of queries that a round draws is given, it is one for so many rounds, ...
+/// A round draws one query for this many rounds of the run, unless `samples` is given, ...
 const ROUNDS_OF_A_SAMPLE: u32 = 5;
-/// ... and at least this.
+/// ... and at least this many.
 const LEAST_SAMPLES: u32 = 10;
 
 /// DualQuery (Gaboardi, Gallego Arias, Hsu, Roth & Wu 2014): records that an oracle finds, from no public table. They
@@ -46,7 +46,7 @@ const LEAST_SAMPLES: u32 = 10;
 pub struct DualQuery {
     /// T, at least 2; `None`: as many as give the target η, from 2 to 10,000.
     pub rounds: Option<u32>,
-    /// s, the queries drawn in a round; from 1 to 10,000. `None`: a fifth of the rounds, at least 10.
+    /// s, the queries drawn in a round; from 1 to 10,000. `None`: a fifth of the rounds, within 10 and 10,000.
     ///
     /// A record that satisfies more queries is nearer to their average, and leaves less budget for other records. More records
     /// make both finer, so that s should grow with T (`docs/results/adaptive-measurements.md`, where it was chosen).
@@ -73,7 +73,7 @@ impl DualQuery {
 
     /// s in a run of T rounds.
     fn samples(&self, rounds: u32) -> u32 {
-        self.samples.unwrap_or((rounds / ROUNDS_OF_A_SAMPLE).max(LEAST_SAMPLES))
+        self.samples.unwrap_or((rounds / ROUNDS_OF_A_SAMPLE).clamp(LEAST_SAMPLES, MAX_SAMPLES))
     }
 }
 

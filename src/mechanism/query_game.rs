@@ -23,7 +23,7 @@ use crate::settings::Form;
 /// Maximum number of queries of a workload. Their counts, and two scores for each, are in memory: about 2 GiB.
 const MAX_QUERIES: u64 = 1 << 25;
 /// Most records that a round asks the oracle for, or queries that it draws.
-const MAX_SAMPLES: u32 = 10_000;
+pub(super) const MAX_SAMPLES: u32 = 10_000;
 
 /// The records of a round, one code for each attribute.
 pub(super) type Batch = Vec<Vec<u32>>;

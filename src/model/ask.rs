@@ -86,8 +86,8 @@ pub struct AnswerRow {
 }
 
 /// How large the noise of a measured number is beside it: the letters that Statistics Canada gives to coefficients of variation. The
-/// sampling error of the private table comes on top. For a quantile it is half of its interval over the number of standard
-/// deviations that intervals reach, which is never less, as the interval ends with bins.
+/// sampling error of the private table comes on top. A quantile has no standard deviation here: half of its interval over
+/// the number of standard deviations that intervals reach stands for it. The interval is made of whole bins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Grade {
     /// Excellent: below 5 %.

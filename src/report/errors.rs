@@ -62,7 +62,8 @@ pub fn in_words(errors: &MeasuredErrors, records: &str) -> String {
     )
 }
 
-fn capitalized(text: &str) -> String {
+/// A sentence that begins with a capital letter.
+pub(crate) fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {
         first.to_uppercase().collect::<String>() + letters.as_str()

@@ -28,6 +28,7 @@ use crate::privacy::{Budget, PrivacyUnit};
 use crate::query::Workload;
 use crate::survey::Weight;
 
+pub(crate) use errors::capitalized;
 pub use errors::in_words;
 use format::{grouped, percent, short};
 
@@ -77,12 +78,12 @@ pub struct Made {
     pub date: String,
 }
 
-/// A figure at the top of the page.
+/// A figure at the top of a page.
 #[derive(Serialize)]
-struct Card {
-    name: &'static str,
-    value: String,
-    note: String,
+pub(crate) struct Card {
+    pub(crate) name: &'static str,
+    pub(crate) value: String,
+    pub(crate) note: String,
 }
 
 /// A color and its meaning.

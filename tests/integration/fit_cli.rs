@@ -102,7 +102,7 @@ fn rows_have_published_tables_and_are_within_rounded_ones() {
     // The page has every file, and the command without folders.
     let page = bench.read("page.html");
     for part in [
-        "made from public tables alone: nothing in it was computed from private records.",
+        "Made from public tables alone: nothing in it was computed from private records.",
         ">tenure</td><td>exact, public</td>",
         ">rare</td><td>suppressed, public</td>",
         "<b>3,600</b>",

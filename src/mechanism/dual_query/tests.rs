@@ -19,6 +19,7 @@ fn the_queries_of_a_round_grow_with_the_rounds_and_the_rounds_with_the_budget() 
         last = (rounds, samples);
     }
     assert!(last.1 > 100, "{last:?}");
+    assert_eq!(usual.samples(100_000), MAX_SAMPLES, "the most rounds that may be given");
     let given = DualQuery { samples: Some(50), ..usual };
     let rounds = given.rounds(Rho::from_f64(1.0).unwrap(), 1e6);
     assert_eq!((rounds, given.samples(rounds)), (3_107, 50));

@@ -160,7 +160,7 @@ impl<F: Real> Network<F> {
             let own = Slice::from(start..start + layer[0].nrows());
             start += layer[0].nrows();
             let mut slopes = inner.slice_axis(Axis(0), own).to_owned();
-            // No branch: about half of the outputs are 0, and which, no processor guesses.
+            // Without a branch, which would be mispredicted often: about half of the outputs are 0, in no order.
             slopes.zip_mut_with(&self.inputs.slice_axis(Axis(0), own), |slope, y| {
                 *slope = if *y > F::zero() { *slope } else { F::zero() };
             });

@@ -8,8 +8,8 @@ mod text;
 
 use serde::Serialize;
 
-use super::filled;
 use super::format::{grouped, number, short};
+use super::{Card, filled};
 use crate::domain::Schema;
 use crate::error::Result;
 use crate::evaluation::{Estimate, Measures, NumberComparison, RegressionComparison, Weighted};
@@ -46,13 +46,6 @@ struct Contents {
     worst: Vec<[String; 4]>,
     numbers: Option<Numbers>,
     regressions: Vec<Terms>,
-}
-
-#[derive(Serialize)]
-struct Card {
-    name: &'static str,
-    value: String,
-    note: String,
 }
 
 #[derive(Serialize)]
