@@ -103,8 +103,8 @@ fn rows_have_published_tables_and_are_within_rounded_ones() {
     let page = bench.read("page.html");
     for part in [
         "Made from public tables alone: nothing in it was computed from private records.",
-        ">tenure</td><td>exact, public</td>",
-        ">rare</td><td>suppressed, public</td>",
+        ">tenure</td><td class=\"words\">exact, public</td>",
+        ">rare</td><td class=\"words\">suppressed, public</td>",
         "<b>3,600</b>",
         "18 counts; of a range its middle",
         "jointly fit --schema schema.json --totals tenure=tenure.csv --totals age=age.csv --rounded 10:both.csv --suppressed 700:rare.csv",
