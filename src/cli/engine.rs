@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use jointly::domain::{Clique, Domain};
-use jointly::graph::{JunctionTree, cells_within_mib, size_mib};
+use jointly::graph::{Extensions, JunctionTree, cells_within_mib, size_mib};
 use jointly::inference::{BeliefPropagation, MarginalOracle};
 use jointly::table::{CliqueLayout, Marginals, Potentials};
 use jointly::{Error, Result};
@@ -64,6 +64,15 @@ pub(super) fn check_size(domain: &Domain, measured: &[Clique], limit_mib: f64) -
         limit_mib,
         "MiB at 8 bytes per cell",
     ))
+}
+
+/// Which of these cliques fit a model of this size, each alone. Single attributes are part of every model.
+pub(super) fn fit_alone(domain: &Domain, cliques: &[Clique], limit_mib: f64) -> Vec<bool> {
+    let nothing = JunctionTree::new(domain, &[]);
+    let extensions = Extensions::new(domain, &[], cells_within_mib(limit_mib));
+    let mut fit = extensions.allowed(&nothing, cliques);
+    fit.iter_mut().zip(cliques).for_each(|(fits, clique)| *fits |= clique.len() == 1);
+    fit
 }
 
 /// Cliques that a run of `rounds` rounds could measure. They are drawn at random with a fixed seed, and accepted if the

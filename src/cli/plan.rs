@@ -5,7 +5,6 @@ use std::fmt::Write;
 
 use jointly::Error;
 use jointly::domain::{Clique, Domain, Schema};
-use jointly::graph::{JunctionTree, cells_within_mib};
 use jointly::mechanism::{self, Fitting, PlanFor, RunPlan};
 use jointly::mixture_error::{ReweightingBound, WorstCase};
 use jointly::privacy::{Budget, LedgerFile, NeighboringRelation};
@@ -191,26 +190,24 @@ impl Plan {
     ) -> Outcome<Self> {
         let (domain, workload, records) = (about.domain, about.workload, about.records);
         let limit_mib = run.size_limit_mib.unwrap_or(f64::INFINITY);
-        let first_limit_mib = run.first_limit_mib();
         let closure = workload.downward_closure();
         let mut by_size: BTreeMap<usize, SizeClass> = BTreeMap::new();
         let mut too_large = Vec::new();
-        for clique in &closure {
+        let fit_alone = engine::fit_alone(domain, &closure, limit_mib);
+        let first_limit_mib = run.first_limit_mib();
+        let fit_first_round = match first_limit_mib {
+            Some(mib) => engine::fit_alone(domain, &closure, mib),
+            None => fit_alone.clone(),
+        };
+        for ((clique, fits), fits_first) in closure.iter().zip(fit_alone).zip(fit_first_round) {
             let class = by_size.entry(clique.len()).or_default();
-            // Single attributes are part of every model.
-            let fits = |mib| {
-                let alone = std::slice::from_ref(clique);
-                clique.len() == 1
-                    || JunctionTree::is_tractable(domain, alone, cells_within_mib(mib))
-            };
             class.cliques += 1;
             class.cells = class.cells.saturating_add(cells(domain, clique));
-            if fits(limit_mib) {
-                class.fit_alone += 1;
-            } else {
+            class.fit_alone += u64::from(fits);
+            class.fit_first_round += u64::from(fits_first);
+            if !fits {
                 too_large.push(names(domain, clique));
             }
-            class.fit_first_round += u64::from(fits(first_limit_mib.unwrap_or(limit_mib)));
         }
         let closure_cells = by_size.values().fold(0_u64, |n, c| n.saturating_add(c.cells));
         let mut cliques = workload.cliques();

@@ -15,7 +15,7 @@ use crate::mechanism::anchor_pgm::constants::{
     SMALL_GROWTH, UNSEEN,
 };
 use crate::mechanism::anchor_pgm::trust::Trust;
-use crate::mechanism::graphical::{table_distances, tractable};
+use crate::mechanism::graphical::{first_tractable, table_distances};
 use crate::model::MarkovRandomField;
 use crate::observe::Checks;
 use crate::table::{CliqueLayout, Potentials};
@@ -281,13 +281,12 @@ impl<'a> Choice<'a> {
             let cliques: Vec<Clique> = chosen.iter().map(|i| public.cliques[*i].clone()).collect();
             let grown = (growth * f64::from(pass)).min(limit_mib);
             let limit = graph::cells_within_mib(grown);
-            let fits = tractable(domain, &cliques, &public.cliques, grown);
-            let open = |i: &usize| fits[*i] && !chosen.contains(i);
-            let mut wanted: Vec<usize> = (0..public.cliques.len()).filter(open).collect();
-            wanted.sort_by(|i, j| known[*j].total_cmp(&known[*i]).then(i.cmp(j)));
-            if pass > 1 {
-                wanted.truncate(SCORED_AGAIN);
-            }
+            let open = |i: &usize| !chosen.contains(i);
+            let mut order: Vec<usize> = (0..public.cliques.len()).filter(open).collect();
+            order.sort_by(|i, j| known[*j].total_cmp(&known[*i]).then(i.cmp(j)));
+            let most = if pass > 1 { SCORED_AGAIN } else { order.len() };
+            let of_all = (public.cliques.as_slice(), order.as_slice());
+            let mut wanted = first_tractable(domain, &cliques, of_all, grown, most);
             wanted.sort_unstable();
             let is_due = |i: &usize| grew || known[*i].is_infinite();
             let due: Vec<usize> = wanted.iter().copied().filter(is_due).collect();

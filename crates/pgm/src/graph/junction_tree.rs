@@ -6,7 +6,7 @@ use petgraph::graph::{NodeIndex, UnGraph};
 use petgraph::visit::EdgeRef;
 
 use crate::domain::{Clique, Domain};
-use crate::graph::{Extensions, Scratch, Triangulation};
+use crate::graph::Triangulation;
 
 /// Maximal cliques as nodes, separators as edges; one tree for each connected part of the model (a forest).
 ///
@@ -94,8 +94,7 @@ impl JunctionTree {
     /// # Ok::<(), jointly_pgm::Error>(())
     /// ```
     pub fn is_tractable(domain: &Domain, cliques: &[Clique], limit_cells: u64) -> bool {
-        let nothing_more = Clique::default();
-        Extensions::new(domain, cliques, limit_cells).allow(&nothing_more, &mut Scratch::default())
+        Triangulation::is_within(domain, cliques, limit_cells)
     }
 
     /// The maximal cliques, sorted.

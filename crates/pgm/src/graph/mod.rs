@@ -10,7 +10,7 @@ mod triangulation;
 pub use junction_tree::JunctionTree;
 pub use triangulation::Triangulation;
 
-pub use extensions::{Extensions, Scratch};
+pub use extensions::Extensions;
 
 /// Model size as the literature states it: 8 bytes per cell of every maximal clique, in MiB.
 ///

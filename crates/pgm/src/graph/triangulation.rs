@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::attribute_set::{AttributeSet, ManyWords, Words};
 use super::elimination::{Elimination, EliminationHeuristic, MoralGraph};
 use crate::domain::{Clique, Domain};
 
@@ -23,13 +24,38 @@ impl Triangulation {
     ///
     /// Attributes of the domain that no clique holds are maximal cliques of their own.
     pub fn new(domain: &Domain, cliques: &[Clique]) -> Self {
-        let graph = MoralGraph::new(domain, cliques);
-        let fill = Self::by(EliminationHeuristic::MinFill, &graph);
-        let weight = Self::by(EliminationHeuristic::MinWeight, &graph);
+        match domain.len() {
+            ..=64 => Self::smaller(&MoralGraph::<Words<1>>::new(domain, cliques)),
+            ..=128 => Self::smaller(&MoralGraph::<Words<2>>::new(domain, cliques)),
+            ..=256 => Self::smaller(&MoralGraph::<Words<4>>::new(domain, cliques)),
+            _ => Self::smaller(&MoralGraph::<ManyWords>::new(domain, cliques)),
+        }
+    }
+
+    /// Whether that of these cliques has at most `limit` cells.
+    pub(super) fn is_within(domain: &Domain, cliques: &[Clique], limit: u64) -> bool {
+        fn in_sets<S: AttributeSet>(graph: &MoralGraph<S>, limit: u64) -> bool {
+            let mut elimination = Elimination::default();
+            [EliminationHeuristic::MinFill, EliminationHeuristic::MinWeight].into_iter().any(|by| {
+                elimination.begin(graph, by);
+                elimination.stays_within(graph, limit)
+            })
+        }
+        match domain.len() {
+            ..=64 => in_sets(&MoralGraph::<Words<1>>::new(domain, cliques), limit),
+            ..=128 => in_sets(&MoralGraph::<Words<2>>::new(domain, cliques), limit),
+            ..=256 => in_sets(&MoralGraph::<Words<4>>::new(domain, cliques), limit),
+            _ => in_sets(&MoralGraph::<ManyWords>::new(domain, cliques), limit),
+        }
+    }
+
+    fn smaller<S: AttributeSet>(graph: &MoralGraph<S>) -> Self {
+        let fill = Self::by(EliminationHeuristic::MinFill, graph);
+        let weight = Self::by(EliminationHeuristic::MinWeight, graph);
         if fill.cells <= weight.cells { fill } else { weight }
     }
 
-    fn by(heuristic: EliminationHeuristic, graph: &MoralGraph) -> Self {
+    fn by<S: AttributeSet>(heuristic: EliminationHeuristic, graph: &MoralGraph<S>) -> Self {
         let mut elimination = Elimination::default();
         elimination.begin(graph, heuristic);
         let (mut order, mut elimination_cliques) = (Vec::new(), Vec::new());
