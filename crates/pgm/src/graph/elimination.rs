@@ -170,8 +170,7 @@ impl<S: AttributeSet> Elimination<S> {
         self.remaining.heuristic = heuristic;
         self.remaining.left = graph.attributes();
         self.remaining.neighbors.clone_from(&graph.neighbors);
-        self.remaining.costs =
-            (0..graph.len()).map(|a| self.remaining.cost(graph, a)).collect();
+        self.remaining.costs = (0..graph.len()).map(|a| self.remaining.cost(graph, a)).collect();
         self.found = 0;
         self.cells = 0;
     }

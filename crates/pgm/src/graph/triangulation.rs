@@ -26,8 +26,8 @@ impl Triangulation {
     pub fn new(domain: &Domain, cliques: &[Clique]) -> Self {
         match domain.len() {
             ..=64 => Self::smaller(&MoralGraph::<Words<1>>::new(domain, cliques)),
-            ..=128 => Self::smaller(&MoralGraph::<Words<2>>::new(domain, cliques)),
-            ..=256 => Self::smaller(&MoralGraph::<Words<4>>::new(domain, cliques)),
+            65..=128 => Self::smaller(&MoralGraph::<Words<2>>::new(domain, cliques)),
+            129..=256 => Self::smaller(&MoralGraph::<Words<4>>::new(domain, cliques)),
             _ => Self::smaller(&MoralGraph::<ManyWords>::new(domain, cliques)),
         }
     }
@@ -43,8 +43,8 @@ impl Triangulation {
         }
         match domain.len() {
             ..=64 => in_sets(&MoralGraph::<Words<1>>::new(domain, cliques), limit),
-            ..=128 => in_sets(&MoralGraph::<Words<2>>::new(domain, cliques), limit),
-            ..=256 => in_sets(&MoralGraph::<Words<4>>::new(domain, cliques), limit),
+            65..=128 => in_sets(&MoralGraph::<Words<2>>::new(domain, cliques), limit),
+            129..=256 => in_sets(&MoralGraph::<Words<4>>::new(domain, cliques), limit),
             _ => in_sets(&MoralGraph::<ManyWords>::new(domain, cliques), limit),
         }
     }
