@@ -7,7 +7,7 @@ use crate::data::PublicData;
 use crate::domain::{Clique, Domain};
 use crate::error::Result;
 use crate::estimation::{AcceleratedBregman, Estimator, SquaredLoss, Stopping, Weighting};
-use crate::graph::{self, JunctionTree};
+use crate::graph::{self, Extensions, JunctionTree};
 use crate::inference::{Interruptible, OverBase};
 use crate::measurement::{Measurement, Provenance};
 use crate::mechanism::anchor_pgm::constants::{
@@ -15,7 +15,7 @@ use crate::mechanism::anchor_pgm::constants::{
     SMALL_GROWTH, UNSEEN,
 };
 use crate::mechanism::anchor_pgm::trust::Trust;
-use crate::mechanism::graphical::{first_tractable, table_distances};
+use crate::mechanism::graphical::table_distances;
 use crate::model::MarkovRandomField;
 use crate::observe::Checks;
 use crate::table::{CliqueLayout, Potentials};
@@ -271,6 +271,8 @@ impl<'a> Choice<'a> {
         let mut chosen: Vec<usize> = (0..public.cliques.len()).filter(is_single).collect();
         // The last score of every marginal. Scores fall as the model improves, so old ones are mostly too high.
         let mut known = vec![f64::INFINITY; public.cliques.len()];
+        // The cells of the model with every marginal, when it was last too large; more as the model grows.
+        let mut needed = vec![0; public.cliques.len()];
         let mut fit = FittedBase::start(domain, public)?;
         // Whether the last step added a marginal.
         let mut grew = true;
@@ -285,8 +287,7 @@ impl<'a> Choice<'a> {
             let mut order: Vec<usize> = (0..public.cliques.len()).filter(open).collect();
             order.sort_by(|i, j| known[*j].total_cmp(&known[*i]).then(i.cmp(j)));
             let most = if pass > 1 { SCORED_AGAIN } else { order.len() };
-            let of_all = (public.cliques.as_slice(), order.as_slice());
-            let mut wanted = first_tractable(domain, &cliques, of_all, grown, most);
+            let mut wanted = self.first_within(limit, &cliques, &order, most, &mut needed);
             wanted.sort_unstable();
             let is_due = |i: &usize| grew || known[*i].is_infinite();
             let due: Vec<usize> = wanted.iter().copied().filter(is_due).collect();
@@ -316,6 +317,37 @@ impl<'a> Choice<'a> {
         }
         fit.refit(domain, public, &chosen, records, BASE_CALLS.1, checks)?;
         Ok(fit)
+    }
+
+    /// The first `most` marginals, in this order, that leave the model of the chosen ones within a limit. `needed`: the cells that
+    /// each needed when it was last too large, so that it is not tried again before the limit has grown to them.
+    fn first_within(
+        &self,
+        limit: u64,
+        chosen: &[Clique],
+        order: &[usize],
+        most: usize,
+        needed: &mut [u64],
+    ) -> Vec<usize> {
+        let tree = JunctionTree::new(self.domain, chosen);
+        let last = graph::cells_within_mib(self.limit_mib);
+        let extensions = Extensions::new(self.domain, chosen, last);
+        let open: Vec<usize> = order.iter().copied().filter(|i| needed[*i] <= limit).collect();
+        let mut found = Vec::new();
+        for part in open.chunks(most.max(1)) {
+            let asked: Vec<Clique> = part.iter().map(|i| self.public.cliques[*i].clone()).collect();
+            for (i, cells) in part.iter().zip(extensions.cells_with(&tree, &asked)) {
+                needed[*i] = cells;
+                if cells <= limit {
+                    found.push(*i);
+                }
+            }
+            if found.len() >= most {
+                break;
+            }
+        }
+        found.truncate(most);
+        found
     }
 
     /// By how much a model misses the public pairs beyond their sampling error, weighted by relevance.

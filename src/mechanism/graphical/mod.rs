@@ -245,30 +245,6 @@ impl GraphicalModel {
     }
 }
 
-/// The first `most` of some cliques that keep the model within `limit_mib` if measured in addition to `measured`, each alone, as
-/// [`Extensions::allowed`] says. `order`: their positions among all cliques, in the order in which they are tested.
-pub(super) fn first_tractable(
-    domain: &Domain,
-    measured: &[Clique],
-    (cliques, order): (&[Clique], &[usize]),
-    limit_mib: f64,
-    most: usize,
-) -> Vec<usize> {
-    let tree = JunctionTree::new(domain, measured);
-    let extensions = Extensions::new(domain, measured, graph::cells_within_mib(limit_mib));
-    let mut found = Vec::new();
-    for part in order.chunks(most.max(1)) {
-        let asked: Vec<Clique> = part.iter().map(|i| cliques[*i].clone()).collect();
-        let allowed = extensions.allowed(&tree, &asked);
-        found.extend(part.iter().zip(allowed).filter(|(_, allowed)| *allowed).map(|(i, _)| *i));
-        if found.len() >= most {
-            break;
-        }
-    }
-    found.truncate(most);
-    found
-}
-
 /// Which of the cliques keep the model within `limit_mib` if measured in addition to `measured`: [`Extensions::allowed`].
 pub(super) fn tractable(
     domain: &Domain,

@@ -48,15 +48,24 @@ impl Extensions {
     /// nothing: the orders that are tried are greedy, and often find a smaller model for a clique than for its pair
     /// (`docs/adr/0056-cliques-are-not-refused-for-their-pairs.md`).
     pub fn allowed(&self, tree: &JunctionTree, cliques: &[Clique]) -> Vec<bool> {
-        self.0.allowed(tree, cliques)
+        self.cells_with(tree, cliques).into_iter().map(|cells| cells <= self.0.limit()).collect()
+    }
+
+    /// The cells of the model with each of these cliques, if they are within the limit; otherwise a number above the limit, which is
+    /// at most that of the model, or `u64::MAX`. Cliques are refused as by [`allowed`](Self::allowed), and 0 stands for those that
+    /// the tree holds.
+    pub fn cells_with(&self, tree: &JunctionTree, cliques: &[Clique]) -> Vec<u64> {
+        self.0.cells_with(tree, cliques)
     }
 }
 
 /// [`Extensions`] for sets of any type.
 trait Tests: Debug + Send + Sync {
+    fn limit(&self) -> u64;
+
     fn allow(&self, clique: &Clique) -> bool;
 
-    fn allowed(&self, tree: &JunctionTree, cliques: &[Clique]) -> Vec<bool>;
+    fn cells_with(&self, tree: &JunctionTree, cliques: &[Clique]) -> Vec<u64>;
 }
 
 /// [`Extensions`] for sets of one type.
@@ -115,16 +124,18 @@ impl<S: AttributeSet + 'static> Prepared<S> {
     fn has_far_pair(&self, clique: &Clique, scratch: &mut Scratch<S>) -> bool {
         let mut is_far = |(a, b): (usize, usize)| {
             let known = &self.pairs[a * self.graph.len() + b];
-            let may = || self.joins(&Clique::new([a, b]), self.limit.saturating_mul(FAR), scratch);
+            let most = self.limit.saturating_mul(FAR);
+            let may = || self.cells(&Clique::new([a, b]), most, scratch) <= most;
             !*known.get_or_init(may)
         };
         clique.len() > 2 && pairs(clique).any(&mut is_far)
     }
 
-    /// Whether the model with this clique is within a limit.
-    fn joins(&self, clique: &Clique, limit: u64, scratch: &mut Scratch<S>) -> bool {
-        if self.graph.cells_of(clique) > limit {
-            return false;
+    /// The cells of the model with this clique if they are at most `most`; otherwise a number above it.
+    fn cells(&self, clique: &Clique, most: u64, scratch: &mut Scratch<S>) -> u64 {
+        let own = self.graph.cells_of(clique);
+        if own > most {
+            return own;
         }
         let Scratch { elimination, back } = scratch;
         let wanted = |a: usize, back: &S| back.contains(a) || clique.iter().any(|b| a == b);
@@ -138,25 +149,37 @@ impl<S: AttributeSet + 'static> Prepared<S> {
         let gone = self.free.iter().filter(|free| !back.contains(free.attribute));
         let found = gone.filter_map(|free| free.maximal.as_ref());
         elimination.resume(&self.graph, &self.kernel, (back, clique), found);
-        elimination.stays_within(&self.graph, limit) || {
-            back.clone_from(&S::empty(self.graph.len()));
-            elimination.resume(&self.graph, &self.whole, (back, clique), []);
-            elimination.stays_within(&self.graph, limit)
+        if elimination.stays_within(&self.graph, most) {
+            return elimination.cells();
         }
+        let by_fill = elimination.cells();
+        back.clone_from(&S::empty(self.graph.len()));
+        elimination.resume(&self.graph, &self.whole, (back, clique), []);
+        elimination.stays_within(&self.graph, most);
+        by_fill.min(elimination.cells())
     }
 }
 
 impl<S: AttributeSet + 'static> Tests for Prepared<S> {
-    fn allow(&self, clique: &Clique) -> bool {
-        self.joins(clique, self.limit, &mut Scratch::default())
+    fn limit(&self) -> u64 {
+        self.limit
     }
 
-    fn allowed(&self, tree: &JunctionTree, cliques: &[Clique]) -> Vec<bool> {
-        let joins = |scratch: &mut Scratch<S>, clique: &Clique| {
-            tree.host(clique).is_some()
-                || (!self.has_far_pair(clique, scratch) && self.joins(clique, self.limit, scratch))
+    fn allow(&self, clique: &Clique) -> bool {
+        self.cells(clique, self.limit, &mut Scratch::default()) <= self.limit
+    }
+
+    fn cells_with(&self, tree: &JunctionTree, cliques: &[Clique]) -> Vec<u64> {
+        let of = |scratch: &mut Scratch<S>, clique: &Clique| {
+            if tree.host(clique).is_some() {
+                0
+            } else if self.has_far_pair(clique, scratch) {
+                u64::MAX
+            } else {
+                self.cells(clique, self.limit, scratch)
+            }
         };
-        cliques.par_iter().map_init(Scratch::default, joins).collect()
+        cliques.par_iter().map_init(Scratch::default, of).collect()
     }
 }
 
