@@ -253,7 +253,8 @@ fn main() -> Result<(), Failure> {
             let support = design.support(&schema.domain(), &made.accuracy);
             let targets = [Target::PrivateTable, Target::Population];
             let measured = targets.map(|target| {
-                let found = statistic.combine(&schema, &made.released, &[], &made.accuracy, target);
+                let found =
+                    statistic.combine(&schema, &made.released, &[], &made.accuracy, target, None);
                 found.map(|mut found| found.pop().and_then(|last| last.combined))
             });
             let [Ok(private_interval), Ok(population_interval)] = measured else {

@@ -112,6 +112,7 @@
 //! | [`pap`] | thresholds and intervals of real values, with cuts from public ones |
 //! | [`paid_bins`] | bins of numbers by the private rows, at a cost |
 //! | [`evaluation`] | errors and other measures against the real table; **not private** |
+//! | [`posterior`] | tables that are each as likely to be the private one as what was measured allows |
 //! | [`combine`] | intervals and tests from a released table and its replicates |
 //! | [`experiment`] | splits, spoiled public tables, tuning on public tables; **not private** |
 //! | [`report`] | pages for readers |
@@ -143,6 +144,7 @@ mod normal;
 pub mod observe;
 pub mod paid_bins;
 pub mod pap;
+pub mod posterior;
 mod program;
 pub mod query;
 pub mod report;

@@ -250,13 +250,17 @@ class Model:
         given: str | None = None,
         replicates: Iterable[Table] = (),
         population: bool = False,
+        posterior: int | None = None,
+        seed: int | None = None,
     ) -> dict[str, Any]:
         """Estimates, intervals and tests from a released table of this model, as ``jointly combine --json``. Costs no privacy.
 
         ``share``: conditions (``"AGEP=65.."``). ``mean``: numeric attributes. ``difference``: ``"AGEP: SEX=1 vs SEX=2"``. ``linear``, ``logistic``:
         regressions (``"PINCP ~ AGEP + SEX"``, ``"HICOV=2 ~ AGEP + SEX"``). ``given``: the records that all of them are about.
         ``replicates``: further tables that the release came with; the values on each are listed.
-        ``population``: intervals for the population that the private table is a random sample of.
+        ``population``: intervals for the population that the private table is a random sample of. ``posterior``: how many tables to draw from
+        the posterior distribution of the private one (2 to 1000), for logistic regressions of which only pairs of columns were measured, and
+        ``seed`` theirs.
 
         >>> import jointly_dp as jd
         >>> schema = jd.Schema({"sex": 2, "work": 2})
@@ -275,9 +279,11 @@ class Model:
             "logistic": list(logistic),
             "given": given,
         }
+        if posterior is not None and not 2 <= posterior <= 1000:
+            raise ValueError(f"posterior is {posterior}, expected from 2 to 1000")
         tables = [readable(rows) for rows in replicates]
         found: dict[str, Any] = json.loads(
-            self._native.combine(readable(synthetic), tables, json.dumps(texts), population)
+            self._native.combine(readable(synthetic), tables, json.dumps(texts), population, posterior, seed)
         )
         return found
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use jointly::Error;
-use jointly::combine::{StatisticTexts, Target};
+use jointly::combine::{Imputation, StatisticTexts, Target};
 use jointly::data::{
     Dataset, Labels, UnitTable, Units,
     arrow::{ArrowWriter, to_record_batch},
@@ -13,6 +13,7 @@ use jointly::data::{
 };
 use jointly::domain::{Clique, Domain};
 use jointly::model::{Drawing, Evidence, Having, LinkedRows, ModelFile, ModelLimits, Question};
+use jointly::observe::Unstoppable;
 use jointly::rand::rngs::ChaCha20Rng;
 use jointly::rand::{self, Rng, SeedableRng};
 use pyo3::prelude::*;
@@ -256,7 +257,7 @@ impl Model {
     }
 
     /// Statistics of a released table of this model, with intervals, as JSON.
-    #[pyo3(signature = (released, replicates, asked, population=false))]
+    #[pyo3(signature = (released, replicates, asked, population=false, posterior=None, seed=None))]
     fn combine(
         &self,
         py: Python<'_>,
@@ -264,6 +265,8 @@ impl Model {
         replicates: Vec<Bound<'_, PyAny>>,
         asked: &str,
         population: bool,
+        posterior: Option<usize>,
+        seed: Option<u64>,
     ) -> PyResult<String> {
         let texts: StatisticTexts = serde_json::from_str(asked)
             .map_err(|error| crate::errors::wrong(py, "statistics", error))?;
@@ -280,7 +283,10 @@ impl Model {
             let records = |table: &Table| Ok(table.released(&schema, None)?.records);
             let replicates = replicates.iter().map(records);
             let replicates = replicates.collect::<jointly::Result<Vec<Dataset>>>()?;
-            file.combine(&statistics, &released, &replicates, target)
+            let seed = seed.unwrap_or_else(rand::random);
+            let imputation =
+                posterior.map(|tables| Imputation { tables, seed, checks: &Unstoppable });
+            file.combine(&statistics, &released, &replicates, target, imputation)
         });
         json(py, &found?)
     }

@@ -281,6 +281,23 @@ def test_combined_statistics_are_those_of_the_command_line(schema, folder, comma
         synth.replicates(2)
 
 
+def test_intervals_from_posterior_tables_are_those_of_the_command_line(folder, command):
+    told(
+        command,
+        folder,
+        "synth --private private.csv --schema schema.json --mechanism residual-planner --workload all-2-way --epsilon 5 --delta 1e-6 "
+        "--seed 1 --out pairs.csv --model pairs.model.json --overwrite",
+    )
+    words = "combine --model pairs.model.json --synthetic pairs.csv --posterior 5 --seed 3 --json --logistic"
+    theirs = json.loads(told(command, folder, [*words.split(), "sex=1 ~ age + job=none"]))
+    model = jd.Model.load(folder / "pairs.model.json")
+    ours = model.combine(folder / "pairs.csv", logistic=["sex=1 ~ age + job=none"], posterior=5, seed=3)
+    assert ours == theirs
+    assert ours["statistics"][0]["numbers"][1]["combined"]["method"] == "posterior"
+    with pytest.raises(ValueError, match="posterior is 1, expected from 2 to 1000"):
+        model.combine(folder / "pairs.csv", logistic=["sex=1 ~ age"], posterior=1)
+
+
 def test_measures_are_those_of_the_command_line(schema, folder, command):
     rules = {"rules": [{"name": "no man works", "forbidden": {"sex": ["1"], "job": {"not": ["none"]}}}]}
     (folder / "rules.json").write_text(json.dumps(rules))

@@ -13,6 +13,7 @@ mod global;
 mod job;
 mod mechanism;
 mod mixture;
+mod posterior;
 mod schema;
 mod settings;
 mod thresholds;
@@ -45,6 +46,7 @@ pub(super) use global::{GlobalArgs, LogFormat};
 pub(super) use job::JobArgs;
 pub(super) use mechanism::{AnswererArgs, ChosenMechanism, MechanismArgs, MechanismName};
 pub(super) use mixture::{MixtureErrorArgs, TrustArgs};
+pub(super) use posterior::PosteriorArgs;
 pub(super) use schema::{Export, MemberArgs, SchemaArgs, TableArgs};
 pub(super) use thresholds::{AskArgs, SizesArgs, ThresholdsArgs, ThresholdsReleaseArgs};
 pub(super) use tune::TuneArgs;
@@ -123,6 +125,10 @@ pub(super) enum Command {
     /// Estimates, intervals and tests from a released table and its replicates; spends no privacy
     #[command(after_help = examples::COMBINE)]
     Combine(CombineArgs),
+    /// Draw tables of a few columns, each as likely to be the private one as what was measured allows, for analyses in other
+    /// software
+    #[command(after_help = examples::POSTERIOR)]
+    Posterior(PosteriorArgs),
     /// Draft a schema from a public table or a data dictionary, never from private rows
     #[command(after_help = examples::SCHEMA)]
     Schema(SchemaArgs),

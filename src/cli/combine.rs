@@ -3,16 +3,19 @@
 use std::fmt::Write;
 
 use jointly::combine::{
-    Combined, CombinedEstimate, CombinedStatistic, Finding, StatisticTexts, Support, Target,
+    Combined, CombinedEstimate, CombinedStatistic, Finding, Imputation, Method, StatisticTexts,
+    Support, Target,
 };
 use jointly::data::{Dataset, WholeTable, read_csv};
 use jointly::model::{ModelFile, ModelLimits};
+use jointly::observe::Unstoppable;
 use jointly::synthesis::replicate_path;
 
 use super::args::{CombineArgs, StatisticArgs};
 use super::console::{self, Console};
 use super::failure::{Failure, Outcome};
 use super::format::short;
+use super::posterior;
 
 /// Most replicates that are read, as for `synth`.
 const MOST: u64 = 1000;
@@ -26,6 +29,14 @@ pub(super) fn run(args: &CombineArgs, console: Console) -> Outcome {
     if !file.is_private {
         console.warning("the model is NOT PRIVATE: it was made with a fixed seed, or from tables that were cleared by hand");
     }
+    let imputation = match args.posterior {
+        None => None,
+        Some(tables) => Some(Imputation {
+            tables: posterior::tables("--posterior", tables)?,
+            seed: args.seed.unwrap_or_else(rand::random),
+            checks: &Unstoppable,
+        }),
+    };
     let target = if args.population { Target::Population } else { Target::PrivateTable };
     file.combinable(target)?;
     let (_, schema) = file.written()?;
@@ -39,7 +50,7 @@ pub(super) fn run(args: &CombineArgs, console: Console) -> Outcome {
         Ok(read_csv(&replicate_path(&args.synthetic, number), &schema)?)
     });
     let replicates: Vec<Dataset> = replicates.collect::<Outcome<_>>()?;
-    let found = file.combine(&statistics, &released, &replicates, target)?;
+    let found = file.combine(&statistics, &released, &replicates, target, imputation)?;
     if args.json {
         return console::json_result(&found);
     }
@@ -86,13 +97,14 @@ fn text(found: &Combined) -> String {
 fn line(finding: &Finding) -> String {
     let released = finding.released.map_or_else(|| "not determined".into(), short);
     let released = format!("{released} on the released table");
-    if let Some(CombinedEstimate { estimate, lower, upper, .. }) = finding.combined {
+    if let Some(CombinedEstimate { method, estimate, lower, upper, .. }) = finding.combined {
         let p = finding.p_value.map_or_else(String::new, |p| match p {
             p if p < 1e-4 => ", p below 0.0001".to_owned(),
             p => format!(", p {p:.4}"),
         });
         let [estimate, lower, upper] = [estimate, lower, upper].map(short);
-        return format!("{estimate}  ({lower} to {upper}{p}; measured; {released})");
+        let from = if method == Method::Posterior { "from posterior tables" } else { "measured" };
+        return format!("{estimate}  ({lower} to {upper}{p}; {from}; {released})");
     }
     let why = match finding.support {
         Support::Measured => "it was measured, but with too much noise",

@@ -22,6 +22,7 @@ mod interrupt;
 mod manual;
 mod mixture;
 mod plan;
+mod posterior;
 mod progress;
 mod run;
 mod sample;
@@ -94,6 +95,7 @@ fn dispatch(command: &Command, console: Console) -> Outcome {
         Command::Budget(args) => budget::run(args),
         Command::Ask(args) => ask::run(args, console),
         Command::Combine(args) => combine::run(args, console),
+        Command::Posterior(args) => posterior::run(args, console),
         Command::Fit(args) => fit::run(args, console),
         Command::Sample(args) => sample::run(args, console),
         Command::Explain(args) => explain::run(args),

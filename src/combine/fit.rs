@@ -1,7 +1,7 @@
 //! The value of a statistic on a table or a marginal, with its variances.
 
 use crate::combine::statistic::{Design, Link, Row};
-use crate::data::Dataset;
+use crate::data::{Column, Dataset};
 use crate::linalg::Cholesky;
 
 /// Most Newton steps. Where a value decides the response, its coefficient grows by about one per step.
@@ -51,14 +51,19 @@ impl Design {
 
     /// The cells that a table's records are in.
     pub(super) fn cells_of(&self, table: &Dataset) -> WeightedCells {
-        let columns: Vec<_> = self.clique.iter().filter_map(|a| table.column(a)).collect();
+        let columns: Vec<&Column> = self.clique.iter().filter_map(|a| table.column(a)).collect();
+        self.cells_of_columns(&columns, table.records())
+    }
+
+    /// The cells of records that have the statistic's attributes only. `columns`: in their order.
+    pub(super) fn cells_of_columns(&self, columns: &[&Column], records: usize) -> WeightedCells {
         let code = |record: usize, place: usize| {
             columns.get(place).and_then(|column| column.get(record)).unwrap_or_default()
         };
         let tuple = |record: usize| -> Vec<u32> {
             (0..columns.len()).map(|place| code(record, place)).collect()
         };
-        let mut records: Vec<Vec<u32>> = (0..table.records()).map(tuple).collect();
+        let mut records: Vec<Vec<u32>> = (0..records).map(tuple).collect();
         records.sort_unstable();
         let groups = records.chunk_by(|a, b| a == b);
         let mut cells = WeightedCells::default();

@@ -223,7 +223,7 @@ impl Design {
     }
 
     /// The terms whose products are summed, the larger place first; the intercept is number 0, the response comes last.
-    fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
         let size = self.names.len();
         let of_terms = (0..size).flat_map(|a| (0..=a).map(move |b| (a, b)));
         of_terms.chain((0..size).map(move |a| (size, a)))

@@ -4,7 +4,8 @@
 //! A release is one draw of a mechanism. An analyst who treats its records as the real ones takes the noise, and what the
 //! model left out, for facts. What was measured about a statistic shows how far off it is ([`MeasuredStatistic`]): where it is a
 //! function of counts that follow from what was measured ([`crate::least_squares`]), the law of the noise gives the interval,
-//! whatever the model did.
+//! whatever the model did. Logistic regressions of which only pairs were measured have intervals from tables that are drawn from
+//! the posterior distribution of the private one ([`Imputation`]).
 //!
 //! Other statistics have at most the bound of the measured errors ([`Finding::bound`]). Replicates, the mechanism run again on the
 //! *released* records ([`crate::mechanism::Replication`]), show how far its results lie from its input, at no privacy cost;
@@ -13,6 +14,7 @@
 //! derivation: `docs/theory/several-tables.md`.
 
 mod fit;
+mod imputed;
 mod measured;
 mod of_file;
 mod rules;
@@ -31,6 +33,7 @@ use crate::model::Accuracy;
 
 use measured::Sample;
 
+pub use imputed::Imputation;
 pub use measured::MeasuredStatistic;
 pub use of_file::{Combined, CombinedStatistic, StatisticTexts};
 pub use rules::{CombinedEstimate, Method, Target};
@@ -48,7 +51,8 @@ pub struct Finding {
     pub replicates: Vec<Option<f64>>,
     /// What it rests on.
     pub support: Support,
-    /// The estimate and the interval; `None` unless the statistic is supported, and the noise small enough.
+    /// The estimate and the interval; `None` unless the statistic is supported, or posterior tables say something of it, and the
+    /// noise is small enough.
     pub combined: Option<CombinedEstimate>,
     /// The p value of the test that it is 0, two-sided, where such a test makes sense and there is an interval.
     pub p_value: Option<f64>,
@@ -61,7 +65,8 @@ impl Statistic {
     /// Estimates a statistic from a released table and its replicates.
     ///
     /// `replicates`: may be empty; the statistic's value on each is listed. `accuracy`: what the release measured, from its model
-    /// file. `target`: what the interval is about.
+    /// file. `target`: what the interval is about. `imputation`: draws tables from the posterior distribution of the private one for
+    /// logistic regressions that no measured marginal holds.
     ///
     /// ```
     /// use jointly::{AnchorPgm, Budget, Dataset, Mechanism, NeighboringRelation, NoiseSeed, Schema, Silent, Task, Workload};
@@ -74,7 +79,7 @@ impl Statistic {
     /// let release = AnchorPgm::default().run(&mut curator, &Task::new(&workload, &[]), &mut Silent)?;
     /// let table = release.rows(2000, Default::default(), &mut jointly::rand::rng())?;
     /// let work = Statistic::share("work=1", &schema)?;
-    /// let found = work.combine(&schema, &table, &[], &release.accuracy(), Target::PrivateTable)?;
+    /// let found = work.combine(&schema, &table, &[], &release.accuracy(), Target::PrivateTable, None)?;
     /// let combined = found[0].combined.as_ref().unwrap();
     /// assert!(combined.lower < combined.estimate && combined.estimate < combined.upper);
     /// # Ok::<(), jointly::Error>(())
@@ -89,6 +94,7 @@ impl Statistic {
         replicates: &[Dataset],
         accuracy: &Accuracy,
         target: Target,
+        imputation: Option<Imputation<'_>>,
     ) -> Result<Vec<Finding>> {
         let design = self.design(schema, released)?;
         for (number, table) in (1..).zip(replicates) {
@@ -111,6 +117,10 @@ impl Statistic {
             Target::Population => Some(Sample { records: released, fit: &own, shrinks }),
         };
         let measured = design.estimates(&schema.domain(), accuracy, sample.as_ref())?;
+        let known = match (measured, imputation) {
+            (None, Some(how)) => design.imputed(&schema.domain(), accuracy, target, how)?,
+            (measured, _) => measured,
+        };
         let bound = match support {
             Support::Measured => None,
             _ => design.bound(schema, released, accuracy, &own)?,
@@ -118,15 +128,15 @@ impl Statistic {
         let finding = |place: usize| {
             let sampling = sample.as_ref().map_or(0.0, |_| own.sampling[place] * shrinks);
             let found: Vec<Option<f64>> = others.iter().map(|fit| fit.values[place]).collect();
-            let measured = measured.as_ref().and_then(|measured| measured[place - design.reported]);
+            let known = known.as_ref().and_then(|known| known[place - design.reported]);
             // The intercept, a share or a mean is compared with no number.
-            let tested = measured.filter(|_| place > 0);
+            let tested = known.filter(|_| place > 0);
             Finding {
                 name: design.names[place].clone(),
                 released: own.values[place],
                 replicates: found,
                 support,
-                combined: measured.map(|found| found.estimate),
+                combined: known.map(|found| found.estimate),
                 p_value: tested.map(|found| found.p_value),
                 bound: bound.map(|bound| design.widened(bound, sampling)),
             }

@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Statistic, Target};
+use super::{Finding, Imputation, Statistic, Target};
 use crate::data::{Dataset, WholeTable};
 use crate::domain::Schema;
 use crate::error::{Contradiction, Result};
 use crate::error_bars::CONFIDENCE;
 use crate::model::{Accuracy, ModelFile};
+use crate::posterior::Posterior;
 
 /// Statistics in the forms of the command line, each of which may be among some records.
 ///
@@ -110,10 +111,26 @@ impl ModelFile {
         Ok(accuracy)
     }
 
+    /// The posterior of some columns, and the schema of its tables.
+    ///
+    /// `columns`: names, 2 to 12.
+    ///
+    /// # Errors
+    /// As [`combinable`](Self::combinable) for a population, and [`Posterior::new`]; an unknown column, or one twice.
+    pub fn posterior<S: AsRef<str>>(&self, columns: &[S]) -> Result<(Posterior, Schema)> {
+        let accuracy = self.combinable(Target::Population)?;
+        let (_, schema) = self.written()?;
+        let domain = schema.domain();
+        let columns = domain.clique(columns)?;
+        let posterior = Posterior::new(&domain, accuracy, &columns)?;
+        let names: Vec<&str> = columns.iter().map(|at| domain.name(at)).collect();
+        Ok((posterior, schema.select(&names)?))
+    }
+
     /// Combines statistics of a released table of this model and of its replicates. It costs no privacy.
     ///
     /// `released`: read under the schema of [`written`](Self::written), with the survey weight if the model has one; the same for
-    /// `replicates`.
+    /// `replicates`. `imputation`: as for [`Statistic::combine`].
     ///
     /// # Errors
     /// As [`combinable`](Self::combinable) and [`Statistic::combine`]; records with weights, which are not members of the population.
@@ -123,6 +140,7 @@ impl ModelFile {
         released: &WholeTable,
         replicates: &[Dataset],
         target: Target,
+        imputation: Option<Imputation<'_>>,
     ) -> Result<Combined> {
         let accuracy = self.combinable(target)?;
         if released.weights.is_some() {
@@ -134,7 +152,8 @@ impl ModelFile {
         let accuracy = accuracy.of_attributes(&kept);
         let combined = |statistic: &Statistic| {
             let records = &released.records;
-            let numbers = statistic.combine(&schema, records, replicates, &accuracy, target)?;
+            let numbers =
+                statistic.combine(&schema, records, replicates, &accuracy, target, imputation)?;
             Ok(CombinedStatistic { statistic: statistic.to_string(), numbers })
         };
         Ok(Combined {

@@ -31,6 +31,8 @@ pub enum Method {
     Measurements,
     /// The released table and its replicates.
     Replicates,
+    /// Tables drawn from the posterior distribution of the private one.
+    Posterior,
 }
 
 /// An estimate with its interval.
@@ -101,6 +103,31 @@ impl CombinedEstimate {
         let degrees =
             if between > 0.0 { (many - 1.0) * (variance / between).powi(2) } else { f64::INFINITY };
         Some(Self::with(Method::Replicates, released - bias, variance, degrees))
+    }
+
+    /// Rubin's rules for the values of a statistic on tables that are each as likely to be the private one
+    /// ([`crate::posterior`]): the variance is `Ū + (1 + 1/M) B`. `None` for fewer than two tables.
+    ///
+    /// `values`: one from each table. `sampling`: Ū, the mean over the tables of the statistic's variance in a random sample, or 0 for
+    /// the value on the private table itself.
+    ///
+    /// ```
+    /// use jointly::combine::CombinedEstimate;
+    /// let found = CombinedEstimate::of_imputations(&[0.41, 0.39, 0.40, 0.42, 0.38], 0.01).expect("five tables");
+    /// assert!((found.estimate - 0.40).abs() < 1e-12 && (found.standard_error - (0.01_f64 + 1.2 * 0.00025).sqrt()).abs() < 1e-12);
+    /// ```
+    pub fn of_imputations(values: &[f64], sampling: f64) -> Option<Self> {
+        let many = values.len() as f64;
+        if values.len() < 2 {
+            return None;
+        }
+        let mean = values.iter().sum::<f64>() / many;
+        let squares: f64 = values.iter().map(|q| (q - mean).powi(2)).sum();
+        let between = squares / (many - 1.0) * (1.0 + 1.0 / many);
+        let variance = sampling + between;
+        let degrees =
+            if between > 0.0 { (many - 1.0) * (variance / between).powi(2) } else { f64::INFINITY };
+        Some(Self::with(Method::Posterior, mean, variance, degrees))
     }
 
     fn with(method: Method, estimate: f64, variance: f64, degrees: f64) -> Self {

@@ -275,6 +275,11 @@ impl Design {
         &self.names[self.reported..]
     }
 
+    /// The attributes that it is a function of.
+    pub fn attributes(&self) -> &Clique {
+        &self.clique
+    }
+
     fn push(&mut self, name: String, source: Source) {
         self.names.push(name);
         self.terms.push(source);

@@ -221,6 +221,12 @@ impl LeastSquares {
         Some(EstimatedMarginal::new(&self.domain, clique, &parts?))
     }
 
+    /// A residual, centered along every attribute, and its variance v: the error has the covariance `v ⊗ (I − J/k_i)`. `None`
+    /// if it was not measured.
+    pub fn residual(&self, clique: &Clique) -> Option<(&[f64], f64)> {
+        self.parts.get(clique).map(|part| (part.residual.as_slice(), part.variance))
+    }
+
     /// A linear function of counts; `None` if it does not follow from whole marginals and residuals.
     pub fn estimate(&self, form: &LinearForm) -> Option<Estimate> {
         let mut found = Estimate { value: 0.0, variance: 0.0 };

@@ -59,12 +59,22 @@ impl Cholesky {
 
     /// Solves `A x = b` in place, by `L z = b`, then `Lᵀ x = z`; 0 for aliased parameters.
     pub(crate) fn solve(&self, b: &mut [f64]) {
+        self.solve_lower(b);
+        self.solve_transposed(b);
+    }
+
+    /// Solves `L z = b` in place.
+    pub(crate) fn solve_lower(&self, b: &mut [f64]) {
         for (i, row) in self.rows.iter().enumerate() {
             b[i] = if self.kept[i] { (b[i] - dot(&b[..i], row)) / row[i] } else { 0.0 };
         }
+    }
+
+    /// Solves `Lᵀ x = z` in place.
+    pub(crate) fn solve_transposed(&self, z: &mut [f64]) {
         for (i, row) in self.rows.iter().enumerate().rev() {
-            b[i] = if self.kept[i] { b[i] / row[i] } else { 0.0 };
-            let (solved, rest) = (b[i], &mut b[..i]);
+            z[i] = if self.kept[i] { z[i] / row[i] } else { 0.0 };
+            let (solved, rest) = (z[i], &mut z[..i]);
             rest.iter_mut().zip(row).for_each(|(x, l)| *x -= solved * l);
         }
     }

@@ -40,7 +40,7 @@ pub use files::{
 use job::ResolvedJob;
 pub use job::{DEFAULT_MECHANISM, Job};
 use replicates::ReplicateSource;
-pub use replicates::replicate_path;
+pub use replicates::{posterior_path, replicate_path};
 pub use source::{PrivateSource, SchemaSource, TableSource};
 pub use spending::{Bought, Spending};
 pub use tables::{PublicFile, PublicTable, Tables, without_groups};

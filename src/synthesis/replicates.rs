@@ -38,6 +38,17 @@ pub(super) struct ReplicateSource<'a> {
 /// assert_eq!(replicate_path("out/t.csv.gz".as_ref(), 3), std::path::Path::new("out/t.replicate-3.csv.gz"));
 /// ```
 pub fn replicate_path(table: &Path, number: u32) -> PathBuf {
+    beside(table, "replicate", number)
+}
+
+/// The file of a table that is drawn from the posterior: `t.posterior-1.csv` for `t.csv`, otherwise as [`replicate_path`].
+///
+/// `number`: counted from 1.
+pub fn posterior_path(table: &Path, number: u32) -> PathBuf {
+    beside(table, "posterior", number)
+}
+
+fn beside(table: &Path, word: &str, number: u32) -> PathBuf {
     let name = table.file_name().unwrap_or_default().to_string_lossy();
     // Endings count in any case, as where tables are written.
     let without = |name: &str, ending: &str| {
@@ -47,7 +58,7 @@ pub fn replicate_path(table: &Path, number: u32) -> PathBuf {
     };
     let plain = without(&name, ".gz").unwrap_or_else(|| name.to_string());
     let stem = without(&plain, ".csv").or_else(|| without(&plain, ".parquet")).unwrap_or(plain);
-    table.with_file_name(format!("{stem}.replicate-{number}{}", &name[stem.len()..]))
+    table.with_file_name(format!("{stem}.{word}-{number}{}", &name[stem.len()..]))
 }
 
 impl ResolvedJob<'_> {

@@ -20,7 +20,7 @@ const ENGINE: [&str; 10] = [
 ];
 
 /// Modules of the library, in the same way. All of them may name the engine's.
-const ORDER: [&str; 29] = [
+const ORDER: [&str; 30] = [
     "error",
     "observe",
     "linalg",
@@ -43,6 +43,7 @@ const ORDER: [&str; 29] = [
     "pap",
     "paid_bins",
     "evaluation",
+    "posterior",
     "combine",
     "experiment",
     "report",

@@ -144,3 +144,52 @@ fn statistics_of_any_mechanism_have_intervals_without_replicates() {
         }
     }
 }
+
+#[test]
+fn posterior_tables_are_files_for_other_software_and_intervals_in_combine() {
+    let bench = bench();
+    let synth = SYNTH.replace("mst", "residual-planner --workload all-2-way");
+    let synth = synth.replace("--error-share 0.1 ", "");
+    bench.succeed(&format!("{synth} --model model.json --out out.csv"));
+    let draw = "posterior --model model.json --tables 3 --seed 5";
+    bench.succeed(&format!("{draw} --columns sex,age,pay --out drawn.csv"));
+    let read = |name: &str| std::fs::read_to_string(bench.path(name)).unwrap();
+    let tables: Vec<String> =
+        (1..=3).map(|number| read(&format!("drawn.posterior-{number}.csv"))).collect();
+    for table in &tables {
+        assert_eq!((table.lines().next(), table.lines().count()), (Some("sex,age,pay"), 3001));
+    }
+    assert!(tables[0] != tables[1] && tables[1] != tables[2]);
+    bench.succeed(&format!("{draw} --columns pay,sex,age --out again.csv"));
+    assert_eq!(read("again.posterior-2.csv"), tables[1]);
+    for (flags, code, expected) in [
+        ("--columns sex,town --out other.csv", 3, "unknown attribute 'town'"),
+        ("--columns sex --out other.csv", 3, "expected 2 to 12 of them"),
+        ("--columns sex,age --out -", 2, "--out is -, expected a file"),
+        ("--columns sex,age --tables 1 --out other.csv", 2, "--tables"),
+    ] {
+        let done = bench.run(&format!("{draw} {flags}"));
+        assert_eq!(done.status.code(), Some(code), "{flags}: {}", stderr(&done));
+        assert!(stderr(&done).contains(expected), "{flags}: {}", stderr(&done));
+        assert!(!bench.path("other.posterior-1.csv").exists());
+    }
+    let combine = "combine --model model.json --synthetic out.csv --logistic pay=high~age+sex=m";
+    let without = json(&bench, combine);
+    let number = |found: &Value, i: usize| found["statistics"][0]["numbers"][i].clone();
+    assert_eq!(number(&without, 1)["combined"], Value::Null);
+    let with = json(&bench, &format!("{combine} --posterior 10 --seed 1"));
+    for coefficient in 0..3 {
+        let found = number(&with, coefficient);
+        assert_eq!(found["combined"]["method"], "posterior");
+        let ends = ["lower", "upper"].map(|end| found["combined"][end].as_f64().unwrap());
+        assert!(ends[0] < ends[1] && ends[1] - ends[0] < 2.0, "{ends:?}");
+    }
+    // Pay depends on age, and not on sex.
+    assert!(number(&with, 1)["p_value"].as_f64().unwrap() < 1e-3);
+    let text = bench.succeed(&format!("{combine} --posterior 10 --seed 1"));
+    assert_eq!(text.matches("from posterior tables").count(), 3, "{text}");
+    bench.fail(&format!("{combine} --posterior 1"), 2, "--posterior is 1, expected from 2 to 1000");
+    let alone = bench.run(&format!("{combine} --seed 1"));
+    assert_eq!(alone.status.code(), Some(2), "{}", stderr(&alone));
+    assert!(stderr(&alone).contains("--posterior <M>"), "{}", stderr(&alone));
+}

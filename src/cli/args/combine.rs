@@ -25,6 +25,13 @@ pub(in crate::cli) struct CombineArgs {
     /// Intervals for the population that the private table is a random sample of, instead of the private table itself
     #[arg(long)]
     pub(in crate::cli) population: bool,
+    /// Number of tables to draw from the posterior distribution of the private one, for logistic regressions of which only pairs of
+    /// columns were measured; 20 are usual
+    #[arg(long, value_name = "M", value_parser = count, allow_negative_numbers = true)]
+    pub(in crate::cli) posterior: Option<u64>,
+    /// Seed of these tables, for reproducible intervals
+    #[arg(long, value_name = "S", allow_negative_numbers = true, requires = "posterior")]
+    pub(in crate::cli) seed: Option<u64>,
     /// Print JSON instead of text
     #[arg(long)]
     pub(in crate::cli) json: bool,

@@ -96,6 +96,10 @@ Example:
   jointly combine --model model.json --synthetic synthetic.csv \\
       --difference \"AGEP: SEX=1 vs SEX=2\" --logistic \"HICOV=2 ~ AGEP\"";
 
+pub(in crate::cli) const POSTERIOR: &str = "\
+Example:
+  jointly posterior --model model.json --columns AGEP,SEX,HICOV,MAR --tables 20 --out people.csv";
+
 pub(in crate::cli) const SCHEMA: &str = "\
 Examples:
   jointly schema --public neighbors.csv --out schema.json

@@ -176,7 +176,7 @@ fn intervals_of_logistic_coefficients_for_a_population_hold_both_errors() {
         let noisy = exact.iter().map(|count| f64::from(*count) + noise()).collect();
         let measured = Measured::of(&[Measurement::new(clique.clone(), noisy, 6.0)]);
         let accuracy = Accuracy { measured, total: 385.0, ..Accuracy::default() };
-        let found = statistic.combine(&schema, &private, &[], &accuracy, Target::Population);
+        let found = statistic.combine(&schema, &private, &[], &accuracy, Target::Population, None);
         let Some(found) = found.unwrap().pop().unwrap().combined else { continue };
         given += 1.0;
         covered += f64::from(u8::from(found.covers(truth)));

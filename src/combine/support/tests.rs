@@ -61,6 +61,7 @@ fn an_unsupported_statistic_has_no_interval_but_its_bound() {
             &replicates,
             &accuracy,
             Target::PrivateTable,
+            None,
         );
         found.unwrap().pop().unwrap()
     };

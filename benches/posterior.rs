@@ -1,0 +1,209 @@
+//! Coverage of logistic regressions from posterior tables: `cargo bench --bench posterior -- [TABLE [EPSILON [RELEASES [TABLES]]]]`,
+//! by default `pa`, 1, 40 and 20. `TABLE` is `adult`, or a state of the ACS of 2024, such as `pa`.
+//!
+//! Each release draws 10,000 records at random, with replacement, from the table, which is the population, and measures all pairs of
+//! its columns by `residual-planner` under replace-one and δ = 10⁻⁹. Each regression is fitted to tables that are drawn from the
+//! posterior of its columns and pooled by Rubin's rules. Prints how often 95 % intervals cover the coefficients of the population and of the
+//! private records, beside those of an analyst who takes the first table for the private one (naive) and of one who has the private
+//! records (oracle). Noise, rows and tables have fixed seeds. Reads `JOINTLY_DATA`.
+
+#![expect(clippy::print_stdout, reason = "a bench prints its tables")]
+
+#[allow(dead_code, reason = "each bench uses a part of it")]
+mod support;
+
+use std::time::Instant;
+
+use jointly::combine::{CombinedEstimate, Statistic};
+use jointly::data::{Dataset, read_csv};
+use jointly::domain::{Bins, Kind, SchemaColumn};
+use jointly::mechanism::{Mechanism, ResidualPlanner, Task};
+use jointly::observe::{Silent, Unstoppable};
+use jointly::posterior::Posterior;
+use jointly::{Budget, NeighboringRelation, NoiseSeed, Schema, Workload};
+use rand::rngs::ChaCha20Rng;
+use rand::{RngExt, SeedableRng};
+
+use support::Failure;
+
+/// Records of a private table.
+const RECORDS: usize = 10_000;
+/// The 97.5 % quantile of the normal distribution.
+const NORMAL: f64 = 1.959_963_984_540_054;
+
+/// The schema of a table, its records and the regressions.
+type Loaded = (Schema, Dataset, Vec<&'static str>);
+
+fn acs(root: &std::path::Path, state: &str) -> Result<Loaded, Failure> {
+    let folder = root.join("acs2024-person-household");
+    let names = ["AGEP", "SEX", "RAC1P", "NATIVITY", "MAR", "HICOV", "DIS", "PUBCOV"];
+    let schema = Schema::read(&folder.join("schema.json"))?.select(&names)?;
+    let table = read_csv(&folder.join(format!("{state}.csv.gz")), &schema)?;
+    let formulas = vec![
+        "PUBCOV=1 ~ AGEP + SEX=2",
+        "DIS=1 ~ AGEP + SEX=2",
+        "DIS=1 ~ AGEP + SEX=2 + NATIVITY=2",
+        "HICOV=2 ~ AGEP + NATIVITY=2 + MAR=5",
+        "PUBCOV=1 ~ AGEP + DIS=1 + MAR=1",
+        "NATIVITY=2 ~ AGEP + HICOV=2",
+        "DIS=1 ~ SEX=2 + MAR=1 + HICOV=2",
+        "SEX=2 ~ AGEP + MAR=2 + MAR=3",
+        "PUBCOV=1 ~ AGEP + DIS=1 + MAR=1 + SEX=2 + NATIVITY=2",
+        "HICOV=2 ~ RAC1P=1 + NATIVITY=2",
+        "PUBCOV=1 ~ AGEP + RAC1P=1 + RAC1P=2 + SEX=2",
+        "MAR=1 ~ AGEP + SEX=2 + RAC1P=2 + NATIVITY=2",
+    ];
+    Ok((schema, table, formulas))
+}
+
+fn adult(root: &std::path::Path) -> Result<Loaded, Failure> {
+    let names = [
+        "age",
+        "workclass",
+        "education-num",
+        "marital-status",
+        "relationship",
+        "race",
+        "sex",
+        "income>50K",
+    ];
+    let old = Schema::read(&root.join("jam-adult/domain.json"))?;
+    // Numbers of codes are the codes.
+    let column = |name: &&str| -> Result<SchemaColumn, Failure> {
+        let size = old.column(name).ok_or("no such column")?.cardinality();
+        let edges = (0..=size).map(f64::from).collect();
+        Ok(if ["age", "education-num"].contains(name) {
+            SchemaColumn::attribute(*name, Kind::Numeric(Bins::new(edges, Some(true), name)?))
+        } else {
+            SchemaColumn::attribute(*name, Kind::Coded { size })
+        })
+    };
+    let schema = Schema::new("", names.iter().map(column).collect::<Result<_, _>>()?)?;
+    let table = read_csv(&root.join("jam-adult/priv.csv.gz"), &schema)?;
+    let formulas = vec![
+        "income>50K=1 ~ age + education-num",
+        "income>50K=1 ~ age + sex=1",
+        "income>50K=1 ~ education-num + sex=1 + marital-status=2",
+        "income>50K=1 ~ age + education-num + sex=1",
+        "income>50K=1 ~ sex=1 + race=4 + marital-status=2",
+        "marital-status=2 ~ age + sex=1",
+        "sex=1 ~ education-num + income>50K=1",
+        "income>50K=1 ~ relationship=0 + education-num",
+    ];
+    Ok((schema, table, formulas))
+}
+
+/// How often intervals of one kind covered, and their mean width.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    count: f64,
+    covered: f64,
+    width: f64,
+}
+
+impl Tally {
+    fn add(&mut self, lower: f64, upper: f64, truth: f64) {
+        self.count += 1.0;
+        self.covered += f64::from(u8::from((lower..=upper).contains(&truth)));
+        self.width += upper - lower;
+    }
+}
+
+fn main() -> Result<(), Failure> {
+    let asked: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    let word = |i: usize, usual: &'static str| asked.get(i).cloned().unwrap_or(usual.into());
+    let (name, epsilon): (String, f64) = (word(0, "pa"), word(1, "1").parse()?);
+    let (releases, tables): (u64, usize) = (word(2, "40").parse()?, word(3, "20").parse()?);
+    let Some(root) = support::folder("JOINTLY_DATA", "../shared/data") else { return Ok(()) };
+    let (schema, population, formulas) =
+        if name == "adult" { adult(&root)? } else { acs(&root, &name)? };
+    let domain = schema.domain();
+    let workload = Workload::all_k_way(&domain, 2)?;
+    // Population and private records by the posterior, naive, oracle; of slopes and intercepts; then by regression.
+    let mut all = [Tally::default(); 4];
+    let mut by_formula = vec![[Tally::default(); 4]; formulas.len()];
+    let (mut refused, mut seconds) = (0_u32, 0.0);
+    for seed in 0..releases {
+        let private = resampled(&population, seed)?;
+        let budget = Budget::approximate(epsilon, 1e-9)?;
+        let relation = NeighboringRelation::ReplaceOne;
+        let mut curator = budget.curator(&private, relation, NoiseSeed::Fixed(1000 * seed))?;
+        let mechanism = ResidualPlanner::default();
+        let release = mechanism.run(&mut curator, &Task::new(&workload, &[]), &mut Silent)?;
+        for (formula, tallies) in formulas.iter().zip(&mut by_formula) {
+            let statistic = Statistic::logistic(formula, &schema)?;
+            let columns = statistic.design(&schema, &private)?.attributes().clone();
+            let names: Vec<&str> = columns.iter().map(|at| domain.name(at)).collect();
+            let own = schema.select(&names)?;
+            let statistic = Statistic::logistic(formula, &own)?;
+            let kept: Vec<usize> = columns.iter().collect();
+            let [population, private] = [&population, &private].map(|table| table.select(&kept));
+            let (population, private) = (population?, private?);
+            let design = statistic.design(&own, &private)?;
+            let started = Instant::now();
+            let posterior = Posterior::new(&domain, &release.accuracy(), &columns)?;
+            let drawn = match posterior.tables(tables, seed, &Unstoppable) {
+                Ok(drawn) => drawn,
+                Err(error) => {
+                    println!("release {seed}, {formula}: {error}");
+                    refused += 1;
+                    continue;
+                }
+            };
+            seconds += started.elapsed().as_secs_f64();
+            let found: Vec<Vec<Option<f64>>> = drawn.iter().map(|t| design.values(t)).collect();
+            let sampling: Vec<Vec<f64>> =
+                drawn.iter().map(|table| design.sampling_variances(table)).collect();
+            let truths = [design.values(&population), design.values(&private)];
+            let oracle = design.sampling_variances(&private);
+            for place in 0..design.names().len() {
+                let values: Option<Vec<f64>> = found.iter().map(|own| own[place]).collect();
+                let (Some(values), Some(of_population), Some(of_private)) =
+                    (values, truths[0][place], truths[1][place])
+                else {
+                    continue;
+                };
+                let within = sampling.iter().map(|own| own[place]).sum::<f64>() / tables as f64;
+                let pooled = CombinedEstimate::of_imputations(&values, within).ok_or("tables")?;
+                let alone = CombinedEstimate::of_imputations(&values, 0.0).ok_or("tables")?;
+                for tallies in [&mut all, tallies] {
+                    tallies[0].add(pooled.lower, pooled.upper, of_population);
+                    tallies[1].add(alone.lower, alone.upper, of_private);
+                    let half = NORMAL * sampling[0][place].sqrt();
+                    tallies[2].add(values[0] - half, values[0] + half, of_population);
+                    let half = NORMAL * oracle[place].sqrt();
+                    tallies[3].add(of_private - half, of_private + half, of_population);
+                }
+            }
+        }
+    }
+    println!("{name}, epsilon {epsilon}, {releases} releases, {tables} tables; {refused} refused");
+    println!(
+        "| regression | coefficients | population | private records | naive | oracle | width by oracle's |"
+    );
+    println!("|---|---|---|---|---|---|---|");
+    let all = std::iter::once((&"**all**", &all));
+    for (formula, [a, b, c, d]) in all.chain(formulas.iter().zip(&by_formula)) {
+        let share = |tally: &Tally| tally.covered / tally.count;
+        println!(
+            "| {formula} | {} | {:.3} | {:.3} | {:.3} | {:.3} | {:.1} |",
+            a.count,
+            share(a),
+            share(b),
+            share(c),
+            share(d),
+            a.width / d.width
+        );
+    }
+    let many = releases as f64 * formulas.len() as f64;
+    println!("seconds of a regression: {:.2}", seconds / many);
+    Ok(())
+}
+
+/// Records drawn at random from a table, with replacement.
+fn resampled(table: &Dataset, seed: u64) -> Result<Dataset, Failure> {
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let chosen: Vec<usize> = (0..RECORDS).map(|_| rng.random_range(0..table.records())).collect();
+    let rows: Vec<Vec<u32>> = chosen.iter().map(|record| table.row(*record)).collect();
+    Ok(Dataset::from_rows(jointly::data::Projectable::domain(table).clone(), &rows)?)
+}
