@@ -161,6 +161,31 @@ class Model:
         records = self._native.records if n is None else n
         self._native.sample_to(os.fspath(path), records, overwrite, seed, given, refine)
 
+    def posterior(
+        self,
+        columns: Sequence[str],
+        tables: int = 20,
+        *,
+        seed: int | None = None,
+        kind: str = "arrow",
+    ) -> list[Any]:
+        """Draws tables of 2 to 12 columns that are each as likely to be the private one as what was measured allows, as ``jointly posterior``
+        does: for analyses in other software, pooled by Rubin's rules. Each pair of the columns must have been measured. Costs no privacy.
+
+        ``tables``: how many, 2 to 1000. ``kind``: as for :meth:`sample`.
+
+        >>> import jointly_dp as jd
+        >>> schema = jd.Schema({"sex": 2, "work": 2})
+        >>> people = {"sex": [0, 1] * 1000, "work": [0, 0, 1, 1] * 500}
+        >>> synth = jd.Synthesizer(schema, epsilon=1.0, delta=1e-6, workload="all-2-way").fit(people)
+        >>> tables = synth.release_.model.posterior(["sex", "work"], 4, kind="pyarrow")
+        >>> [table.num_rows for table in tables]
+        [2000, 2000, 2000, 2000]
+        """
+        if not 2 <= tables <= 1000:
+            raise ValueError(f"tables is {tables}, expected from 2 to 1000")
+        return [returned(table, kind) for table in self._native.posterior(list(columns), tables, seed)]
+
     def marginal(self, attributes: Sequence[str]) -> Any:
         """The expected counts of all combinations of values, one axis for each attribute, in the order given.
 

@@ -226,6 +226,37 @@ impl Model {
         })
     }
 
+    /// Tables of some columns from the posterior distribution of the private one, as the command `posterior` draws them.
+    #[pyo3(signature = (columns, tables, seed=None))]
+    fn posterior(
+        &self,
+        py: Python<'_>,
+        columns: Vec<String>,
+        tables: usize,
+        seed: Option<u64>,
+    ) -> PyResult<Vec<PyTable>> {
+        let file = Arc::clone(&self.0);
+        let batches = watch::run(py, None, move |observer| {
+            let (posterior, schema) = file.posterior(&columns)?;
+            let mut rng = ChaCha20Rng::seed_from_u64(seed.unwrap_or_else(rand::random));
+            let mut batches = Vec::with_capacity(tables);
+            posterior.each_table(tables, rng.next_u64(), &Unstoppable, &mut |table| {
+                if observer.check().is_break() {
+                    return Err(Error::Common(jointly::CommonError::Interrupted));
+                }
+                let values = ChaCha20Rng::seed_from_u64(rng.next_u64());
+                batches.push(to_record_batch(&table, &schema, Labels::Codes, values)?);
+                Ok(())
+            })?;
+            Ok(batches)
+        })?;
+        let table = |batch: RecordBatch| {
+            let schema = batch.schema();
+            PyTable::try_new(vec![batch], schema)
+        };
+        batches.into_iter().map(table).collect()
+    }
+
     /// The marginal on some attributes, in their order: its shape and its counts, row-major.
     fn marginal(&self, py: Python<'_>, names: Vec<String>) -> PyResult<(Vec<usize>, Vec<f64>)> {
         let model = &self.0.model;

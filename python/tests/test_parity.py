@@ -294,6 +294,12 @@ def test_intervals_from_posterior_tables_are_those_of_the_command_line(folder, c
     ours = model.combine(folder / "pairs.csv", logistic=["sex=1 ~ age + job=none"], posterior=5, seed=3)
     assert ours == theirs
     assert ours["statistics"][0]["numbers"][1]["combined"]["method"] == "posterior"
+    told(command, folder, "posterior --model pairs.model.json --columns sex,job,pay --tables 3 --seed 3 --out drawn.csv --overwrite".split())
+    drawn = model.posterior(["sex", "job", "pay"], 3, seed=3, kind="pyarrow")
+    for number, table in enumerate(drawn, start=1):
+        assert_same_rows(table, (folder / f"drawn.posterior-{number}.csv").read_text())
+    with pytest.raises(ValueError, match="tables is 1, expected"):
+        model.posterior(["sex", "job"], 1)
     with pytest.raises(ValueError, match="posterior is 1, expected from 2 to 1000"):
         model.combine(folder / "pairs.csv", logistic=["sex=1 ~ age"], posterior=1)
 
