@@ -15,14 +15,11 @@ mod support;
 use std::time::Instant;
 
 use jointly::combine::{CombinedEstimate, Statistic};
-use jointly::data::{Dataset, read_csv};
-use jointly::domain::{Bins, Kind, SchemaColumn};
+use jointly::data::Dataset;
 use jointly::mechanism::{Mechanism, ResidualPlanner, Task};
 use jointly::observe::{Silent, Unstoppable};
 use jointly::posterior::Posterior;
 use jointly::{Budget, NeighboringRelation, NoiseSeed, Schema, Workload};
-use rand::rngs::ChaCha20Rng;
-use rand::{RngExt, SeedableRng};
 
 use support::Failure;
 
@@ -43,10 +40,7 @@ fn parse(text: &str, schema: &Schema) -> jointly::Result<Statistic> {
 }
 
 fn acs(root: &std::path::Path, state: &str) -> Result<Loaded, Failure> {
-    let folder = root.join("acs2024-person-household");
-    let names = ["AGEP", "SEX", "RAC1P", "NATIVITY", "MAR", "HICOV", "DIS", "PUBCOV"];
-    let schema = Schema::read(&folder.join("schema.json"))?.select(&names)?;
-    let table = read_csv(&folder.join(format!("{state}.csv.gz")), &schema)?;
+    let (schema, table) = support::acs_population(root, state)?;
     let formulas = vec![
         "PUBCOV=1 ~ AGEP + SEX=2",
         "DIS=1 ~ AGEP + SEX=2",
@@ -73,29 +67,7 @@ fn acs(root: &std::path::Path, state: &str) -> Result<Loaded, Failure> {
 }
 
 fn adult(root: &std::path::Path) -> Result<Loaded, Failure> {
-    let names = [
-        "age",
-        "workclass",
-        "education-num",
-        "marital-status",
-        "relationship",
-        "race",
-        "sex",
-        "income>50K",
-    ];
-    let old = Schema::read(&root.join("jam-adult/domain.json"))?;
-    // Numbers of codes are the codes.
-    let column = |name: &&str| -> Result<SchemaColumn, Failure> {
-        let size = old.column(name).ok_or("no such column")?.cardinality();
-        let edges = (0..=size).map(f64::from).collect();
-        Ok(if ["age", "education-num"].contains(name) {
-            SchemaColumn::attribute(*name, Kind::Numeric(Bins::new(edges, Some(true), name)?))
-        } else {
-            SchemaColumn::attribute(*name, Kind::Coded { size })
-        })
-    };
-    let schema = Schema::new("", names.iter().map(column).collect::<Result<_, _>>()?)?;
-    let table = read_csv(&root.join("jam-adult/priv.csv.gz"), &schema)?;
+    let (schema, table) = support::adult_population(root)?;
     let formulas = vec![
         "income>50K=1 ~ age + education-num",
         "income>50K=1 ~ age + sex=1",
@@ -149,7 +121,7 @@ fn main() -> Result<(), Failure> {
     let mut by_formula: Vec<[Tally; 4]> = vec![Default::default(); formulas.len()];
     let (mut refused, mut seconds) = (0_u32, 0.0);
     for seed in 0..releases {
-        let private = resampled(&population, seed)?;
+        let private = support::resampled(&population, RECORDS, seed)?;
         let budget = Budget::approximate(epsilon, 1e-9)?;
         let relation = NeighboringRelation::ReplaceOne;
         let mut curator = budget.curator(&private, relation, NoiseSeed::Fixed(1000 * seed))?;
@@ -228,12 +200,4 @@ fn main() -> Result<(), Failure> {
     let many = releases as f64 * formulas.len() as f64;
     println!("seconds of a statistic: {:.2}", seconds / many);
     Ok(())
-}
-
-/// Records drawn at random from a table, with replacement.
-fn resampled(table: &Dataset, seed: u64) -> Result<Dataset, Failure> {
-    let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    let chosen: Vec<usize> = (0..RECORDS).map(|_| rng.random_range(0..table.records())).collect();
-    let rows: Vec<Vec<u32>> = chosen.iter().map(|record| table.row(*record)).collect();
-    Ok(Dataset::from_rows(jointly::data::Projectable::domain(table).clone(), &rows)?)
 }

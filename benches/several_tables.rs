@@ -19,14 +19,13 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use jointly::combine::{CombinedEstimate, Statistic, Target};
-use jointly::data::{Dataset, read_csv};
-use jointly::domain::{Bins, Kind, SchemaColumn};
+use jointly::data::Dataset;
 use jointly::mechanism::{Mechanism, Replication, Task, find};
 use jointly::observe::Silent;
 use jointly::privacy::PrivacyUnit;
 use jointly::{Budget, Drawing, NeighboringRelation, NoiseSeed, Schema, Workload};
+use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
-use rand::{RngExt, SeedableRng};
 
 use support::Failure;
 
@@ -48,29 +47,7 @@ struct Tally {
 }
 
 fn adult(root: &std::path::Path) -> Result<(Schema, Dataset, Vec<Statistic>), Failure> {
-    let names = [
-        "age",
-        "workclass",
-        "education-num",
-        "marital-status",
-        "relationship",
-        "race",
-        "sex",
-        "income>50K",
-    ];
-    let old = Schema::read(&root.join("jam-adult/domain.json"))?;
-    // Numbers of codes are the codes.
-    let column = |name: &&str| -> Result<SchemaColumn, Failure> {
-        let size = old.column(name).ok_or("no such column")?.cardinality();
-        let edges = (0..=size).map(f64::from).collect();
-        Ok(if ["age", "education-num"].contains(name) {
-            SchemaColumn::attribute(*name, Kind::Numeric(Bins::new(edges, Some(true), name)?))
-        } else {
-            SchemaColumn::attribute(*name, Kind::Coded { size })
-        })
-    };
-    let schema = Schema::new("", names.iter().map(column).collect::<Result<_, _>>()?)?;
-    let table = read_csv(&root.join("jam-adult/priv.csv.gz"), &schema)?;
+    let (schema, table) = support::adult_population(root)?;
     let share = |text: &str| Statistic::share(text, &schema);
     let (rich, wed) = ("income>50K=1", "marital-status=2");
     let mut all =
@@ -147,10 +124,7 @@ fn adult(root: &std::path::Path) -> Result<(Schema, Dataset, Vec<Statistic>), Fa
 }
 
 fn acs(root: &std::path::Path, state: &str) -> Result<(Schema, Dataset, Vec<Statistic>), Failure> {
-    let folder = root.join("acs2024-person-household");
-    let names = ["AGEP", "SEX", "RAC1P", "NATIVITY", "MAR", "HICOV", "DIS", "PUBCOV"];
-    let schema = Schema::read(&folder.join("schema.json"))?.select(&names)?;
-    let table = read_csv(&folder.join(format!("{state}.csv.gz")), &schema)?;
+    let (schema, table) = support::acs_population(root, state)?;
     let mut all = vec![Statistic::mean("AGEP", &schema)?];
     for text in [
         "SEX=2",
@@ -236,7 +210,7 @@ fn main() -> Result<(), Failure> {
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
     let mut spent = [Duration::ZERO; 2];
     for seed in 0..releases {
-        let private = resampled(&population, seed)?;
+        let private = support::resampled(&population, RECORDS, seed)?;
         let made = Made::new(&*run, &workload, epsilon, &private, seed, replicates, &mut spent)?;
         for (number, statistic) in statistics.iter().enumerate() {
             let design = statistic.design(&schema, &made.released)?;
@@ -285,14 +259,6 @@ fn main() -> Result<(), Failure> {
     }
     print(&name, &mechanism, epsilon, releases, replicates, &tallies, spent);
     Ok(())
-}
-
-/// Records drawn at random from a table, with replacement.
-fn resampled(table: &Dataset, seed: u64) -> Result<Dataset, Failure> {
-    let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    let chosen: Vec<usize> = (0..RECORDS).map(|_| rng.random_range(0..table.records())).collect();
-    let rows: Vec<Vec<u32>> = chosen.iter().map(|record| table.row(*record)).collect();
-    Ok(Dataset::from_rows(jointly::data::Projectable::domain(table).clone(), &rows)?)
 }
 
 /// A release with its replicates.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jointly::data::{Column, Dataset, Projectable, read_csv};
-use jointly::domain::{Clique, Domain, Schema};
+use jointly::domain::{Bins, Clique, Domain, Kind, Schema, SchemaColumn};
 use jointly::measurement::{Measurement, Provenance};
 use jointly::table::{CliqueLayout, Potentials};
 use rand::rngs::ChaCha20Rng;
@@ -169,4 +169,52 @@ pub(crate) fn cpu_seconds() -> f64 {
         text.split_whitespace().next()?.parse::<f64>().ok()
     });
     1e-9 * nanoseconds.sum::<f64>()
+}
+
+/// A table that is a population, with its schema.
+pub(crate) type Population = (Schema, Dataset);
+
+/// Eight columns of the private Adult of the JAM-PGM paper.
+pub(crate) fn adult_population(root: &Path) -> Result<Population, Failure> {
+    let names = [
+        "age",
+        "workclass",
+        "education-num",
+        "marital-status",
+        "relationship",
+        "race",
+        "sex",
+        "income>50K",
+    ];
+    let old = Schema::read(&root.join("jam-adult/domain.json"))?;
+    // Numbers of codes are the codes.
+    let column = |name: &&str| -> Result<SchemaColumn, Failure> {
+        let size = old.column(name).ok_or("no such column")?.cardinality();
+        let edges = (0..=size).map(f64::from).collect();
+        Ok(if ["age", "education-num"].contains(name) {
+            SchemaColumn::attribute(*name, Kind::Numeric(Bins::new(edges, Some(true), name)?))
+        } else {
+            SchemaColumn::attribute(*name, Kind::Coded { size })
+        })
+    };
+    let schema = Schema::new("", names.iter().map(column).collect::<Result<_, _>>()?)?;
+    let table = read_csv(&root.join("jam-adult/priv.csv.gz"), &schema)?;
+    Ok((schema, table))
+}
+
+/// Eight columns of a state of the ACS of 2024.
+pub(crate) fn acs_population(root: &Path, state: &str) -> Result<Population, Failure> {
+    let folder = root.join("acs2024-person-household");
+    let names = ["AGEP", "SEX", "RAC1P", "NATIVITY", "MAR", "HICOV", "DIS", "PUBCOV"];
+    let schema = Schema::read(&folder.join("schema.json"))?.select(&names)?;
+    let table = read_csv(&folder.join(format!("{state}.csv.gz")), &schema)?;
+    Ok((schema, table))
+}
+
+/// Records drawn at random from a table, with replacement.
+pub(crate) fn resampled(table: &Dataset, records: usize, seed: u64) -> Result<Dataset, Failure> {
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let chosen: Vec<usize> = (0..records).map(|_| rng.random_range(0..table.records())).collect();
+    let rows: Vec<Vec<u32>> = chosen.iter().map(|record| table.row(*record)).collect();
+    Ok(Dataset::from_rows(Projectable::domain(table).clone(), &rows)?)
 }

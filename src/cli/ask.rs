@@ -3,10 +3,7 @@
 use std::fmt::Write;
 
 use jointly::domain::Schema;
-use jointly::model::{
-    Answer, AnswerRow, Basis, CountInterval, Evidence, Grade, Having, ModelFile, ModelLimits,
-    Question,
-};
+use jointly::model::{Answer, AnswerRow, Basis, CountInterval, Evidence, Grade, Having, Question};
 use jointly::report::format::number;
 use serde_json::json;
 
@@ -16,10 +13,7 @@ use super::failure::{Failure, Outcome};
 use super::format::short;
 
 pub(super) fn run(args: &AskModelArgs, console: Console) -> Outcome {
-    let file = ModelFile::read(&args.model, ModelLimits::default())?;
-    if !file.is_private {
-        console.warning("the model is NOT PRIVATE: it was made with a fixed seed, or from tables that were cleared by hand");
-    }
+    let file = console.open_model(&args.model)?;
     let given =
         args.given.as_ref().map(|given| Evidence::parse(given, &file.schema)).transpose()?;
     let accuracy = file.accuracy.as_ref();

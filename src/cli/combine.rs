@@ -7,7 +7,6 @@ use jointly::combine::{
     Support, Target,
 };
 use jointly::data::{Dataset, WholeTable, read_csv};
-use jointly::model::{ModelFile, ModelLimits};
 use jointly::observe::Unstoppable;
 use jointly::synthesis::replicate_path;
 
@@ -17,17 +16,13 @@ use super::failure::{Failure, Outcome};
 use super::format::short;
 use super::posterior;
 
-/// Most replicates that are read, as for `synth`.
-const MOST: u64 = 1000;
-
 pub(super) fn run(args: &CombineArgs, console: Console) -> Outcome {
-    if args.tables == 1 || args.tables > MOST {
+    if args.tables == 1 || args.tables > posterior::MOST {
         let tables = args.tables;
-        return Err(Failure::usage(format!("--tables is {tables}, expected 0, or 2 to {MOST}")));
-    }
-    let file = ModelFile::read(&args.model, ModelLimits::default())?;
-    if !file.is_private {
-        console.warning("the model is NOT PRIVATE: it was made with a fixed seed, or from tables that were cleared by hand");
+        return Err(Failure::usage(format!(
+            "--tables is {tables}, expected 0, or 2 to {}",
+            posterior::MOST
+        )));
     }
     let imputation = match args.posterior {
         None => None,
@@ -37,6 +32,7 @@ pub(super) fn run(args: &CombineArgs, console: Console) -> Outcome {
             checks: &Unstoppable,
         }),
     };
+    let file = console.open_model(&args.model)?;
     let target = if args.population { Target::Population } else { Target::PrivateTable };
     file.combinable(target)?;
     let (_, schema) = file.written()?;

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use jointly::ErrorKind;
+use jointly::model::{ModelFile, ModelLimits};
 use jointly::synthesis::Existing;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -55,6 +56,15 @@ impl Console {
                 "--seed repeats the noise, which can then be removed: the result is NOT PRIVATE",
             );
         }
+    }
+
+    /// Reads a saved model, and warns of one that is not private.
+    pub(super) fn open_model(self, path: &Path) -> Outcome<ModelFile> {
+        let file = ModelFile::read(path, ModelLimits::default())?;
+        if !file.is_private {
+            self.warning("the model is NOT PRIVATE: it was made with a fixed seed, or from tables that were cleared by hand");
+        }
+        Ok(file)
     }
 
     /// Reports the failure of a command.

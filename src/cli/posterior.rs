@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use jointly::data::{Labels, write_csv_file};
-use jointly::model::{ModelFile, ModelLimits};
 use jointly::observe::Unstoppable;
 use jointly::synthesis::{posterior_path, reserve_files};
 use rand::rngs::ChaCha20Rng;
@@ -15,8 +14,8 @@ use super::console::{self, Console};
 use super::failure::{Failure, Outcome};
 use super::format::counted;
 
-/// Most tables.
-const MOST: u64 = 1000;
+/// Most tables, as of replicates.
+pub(super) const MOST: u64 = 1000;
 
 /// A number of tables within its limits.
 pub(super) fn tables(flag: &str, tables: u64) -> Outcome<usize> {
@@ -35,10 +34,7 @@ pub(super) fn run(args: &PosteriorArgs, console: Console) -> Outcome {
         (1_u32..).take(many).map(|number| posterior_path(&args.out, number)).collect();
     let outputs: Vec<(&str, &Path)> = paths.iter().map(|path| ("--out", &**path)).collect();
     let _reserved = reserve_files(&[("--model", &*args.model)], &outputs, console.existing)?;
-    let file = ModelFile::read(&args.model, ModelLimits::default())?;
-    if !file.is_private {
-        console.warning("the model is NOT PRIVATE: it was made with a fixed seed, or from tables that were cleared by hand");
-    }
+    let file = console.open_model(&args.model)?;
     let (posterior, schema) = file.posterior(&args.columns)?;
     let mut rng = ChaCha20Rng::seed_from_u64(args.seed.unwrap_or_else(rand::random));
     let (mut left, mut records) = (paths.iter(), 0);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jointly::Error;
 use jointly::data::{PartialTable, UnitTable, write_csv_blocks};
-use jointly::model::{Evidence, LinkedRows, ModelFile, ModelLimits, PartForm, Parts};
+use jointly::model::{Evidence, LinkedRows, ModelFile, PartForm, Parts};
 use jointly::observe::Unstoppable;
 use jointly::synthesis::reserve_files;
 use rand::rngs::ChaCha20Rng;
@@ -28,10 +28,7 @@ pub(super) fn run(args: &SampleArgs, console: Console) -> Outcome {
     out.extend(args.parts.is_none().then_some(("--out", &*args.out)));
     out.extend(args.units_out.iter().map(|path| ("--units-out", &**path)));
     let _reserved = reserve_files(&inputs, &out, console.existing)?;
-    let mut file = ModelFile::read(&args.model, ModelLimits::default())?;
-    if !file.is_private {
-        console.warning("the model is NOT PRIVATE: it was made with a fixed seed, or from tables that were cleared by hand");
-    }
+    let mut file = console.open_model(&args.model)?;
     if args.units_out.is_some() && file.linked.is_none() {
         return Err(Failure::usage("--units-out needs a model of units, of synth --unit-columns"));
     }

@@ -40,7 +40,7 @@ pub enum Method {
 pub struct CombinedEstimate {
     /// What it comes from.
     pub method: Method,
-    /// The value on the measured marginal, or `2 q̂ − q̄`.
+    /// The value on the measured marginal, `2 q̂ − q̄` from replicates, or the mean over posterior tables.
     pub estimate: f64,
     /// Its standard error.
     pub standard_error: f64,
@@ -89,19 +89,12 @@ impl CombinedEstimate {
     /// assert!((found.estimate - 0.40).abs() < 1e-12 && found.lower < 0.36 && 0.44 < found.upper);
     /// ```
     pub fn of_replicates(released: f64, replicates: &[f64], sampling: f64) -> Option<Self> {
-        let many = replicates.len() as f64;
-        if replicates.len() < 2 {
-            return None;
-        }
-        let mean = replicates.iter().sum::<f64>() / many;
-        let squares: f64 = replicates.iter().map(|q| (q - mean).powi(2)).sum();
-        let between = squares / (many - 1.0) * (1.0 + 1.0 / many);
-        let bias = mean - released;
-        let noise = between + BIAS * bias * bias;
+        let spread = Spread::of(replicates)?;
+        let bias = spread.mean - released;
+        let noise = spread.between + BIAS * bias * bias;
         let variance = noise + sampling;
         // Satterthwaite's rule, with the squared bias taken as known.
-        let degrees =
-            if between > 0.0 { (many - 1.0) * (variance / between).powi(2) } else { f64::INFINITY };
+        let degrees = spread.degrees(variance);
         Some(Self::with(Method::Replicates, released - bias, variance, degrees))
     }
 
@@ -117,17 +110,10 @@ impl CombinedEstimate {
     /// assert!((found.estimate - 0.40).abs() < 1e-12 && (found.standard_error - (0.01_f64 + 1.2 * 0.00025).sqrt()).abs() < 1e-12);
     /// ```
     pub fn of_imputations(values: &[f64], sampling: f64) -> Option<Self> {
-        let many = values.len() as f64;
-        if values.len() < 2 {
-            return None;
-        }
-        let mean = values.iter().sum::<f64>() / many;
-        let squares: f64 = values.iter().map(|q| (q - mean).powi(2)).sum();
-        let between = squares / (many - 1.0) * (1.0 + 1.0 / many);
-        let variance = sampling + between;
-        let degrees =
-            if between > 0.0 { (many - 1.0) * (variance / between).powi(2) } else { f64::INFINITY };
-        Some(Self::with(Method::Posterior, mean, variance, degrees))
+        let spread = Spread::of(values)?;
+        let variance = sampling + spread.between;
+        let degrees = spread.degrees(variance);
+        Some(Self::with(Method::Posterior, spread.mean, variance, degrees))
     }
 
     fn with(method: Method, estimate: f64, variance: f64, degrees: f64) -> Self {
@@ -150,6 +136,36 @@ impl CombinedEstimate {
     /// Whether a number is in the interval, its ends included.
     pub fn covers(&self, number: f64) -> bool {
         (self.lower..=self.upper).contains(&number)
+    }
+}
+
+/// The values of a statistic on M tables.
+struct Spread {
+    many: f64,
+    mean: f64,
+    /// `(1 + 1/M) B`, with B their variance.
+    between: f64,
+}
+
+impl Spread {
+    /// `None` for fewer than two values.
+    fn of(values: &[f64]) -> Option<Self> {
+        let many = values.len() as f64;
+        if values.len() < 2 {
+            return None;
+        }
+        let mean = values.iter().sum::<f64>() / many;
+        let squares: f64 = values.iter().map(|q| (q - mean).powi(2)).sum();
+        Some(Self { many, mean, between: squares / (many - 1.0) * (1.0 + 1.0 / many) })
+    }
+
+    /// The degrees of freedom of a variance of which this is a part, and the rest is known.
+    fn degrees(&self, variance: f64) -> f64 {
+        if self.between > 0.0 {
+            (self.many - 1.0) * (variance / self.between).powi(2)
+        } else {
+            f64::INFINITY
+        }
     }
 }
 

@@ -66,11 +66,6 @@ impl LogLinear {
         Self { terms, size: observed.size, whole, shape, base }
     }
 
-    /// The number of cells.
-    pub(super) fn cells(&self) -> usize {
-        self.base.len()
-    }
-
     /// The attributes of the whole table, and its shape.
     pub(super) fn whole(&self) -> (&Clique, &[usize]) {
         (&self.whole, &self.shape)
@@ -145,27 +140,27 @@ impl LogLinear {
         // The table of a's cells by b's cells, zero where they disagree.
         let (rows, columns): (usize, usize) = (a.shape.iter().product(), b.shape.iter().product());
         let mut table = vec![0.0; rows * columns];
-        let mut codes = vec![0_usize; shape.len()];
-        let cell_of = |clique: &Clique, extents: &[usize], codes: &[usize]| {
-            let own = clique.iter().zip(extents);
-            own.fold(0, |cell, (at, extent)| {
-                cell * extent + union.iter().position(|u| u == at).map_or(0, |u| codes[u])
-            })
-        };
-        for value in joint {
-            table[cell_of(&a.clique, &a.shape, &codes) * columns
-                + cell_of(&b.clique, &b.shape, &codes)] = value;
-            for (code, extent) in codes.iter_mut().zip(&shape).rev() {
-                *code += 1;
-                if *code < *extent {
-                    break;
-                }
-                *code = 0;
-            }
+        let of_a = places((&union, &shape), &a.clique, rows);
+        let of_b = places((&union, &shape), &b.clique, columns);
+        for ((a, b), value) in of_a.iter().zip(of_b).zip(joint) {
+            table[*a as usize * columns + b as usize] = value;
         }
         let both: Vec<usize> = a.shape.iter().chain(&b.shape).copied().collect();
         to_contrasts(&table, &both)
     }
+}
+
+/// The place of each cell of a table in that of some of its attributes, of which there are `cells`.
+pub(super) fn places(
+    (outer, shape): (&Clique, &[usize]),
+    inner: &Clique,
+    cells: usize,
+) -> Vec<u32> {
+    let numbers: Vec<u32> = (0_u32..).take(cells).collect();
+    let mut places = vec![0; shape.iter().product()];
+    Projection::between(outer, shape, inner)
+        .zip_from(&numbers, &mut places, |place, number| *place = number);
+    places
 }
 
 #[cfg(test)]

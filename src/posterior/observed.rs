@@ -79,23 +79,20 @@ fn not_measured(domain: &Domain, clique: &Clique) -> Error {
     Error::invalid_specification("the measurements", found, expected)
 }
 
-/// `H` of an attribute with `extent` values: orthonormal rows that are orthogonal to 1 (Helmert's). Entry `j` of row `i`.
-fn contrast(row: usize, code: usize) -> f64 {
-    let norm = ((row + 1) as f64 * (row + 2) as f64).sqrt().recip();
-    match code.cmp(&(row + 1)) {
-        std::cmp::Ordering::Less => norm,
-        std::cmp::Ordering::Equal => -((row + 1) as f64) * norm,
-        std::cmp::Ordering::Greater => 0.0,
-    }
-}
-
-/// `⊗ H_i` times a row-major table.
+/// `⊗ H_i` times a row-major table. `H` of an attribute has orthonormal rows that are orthogonal to 1 (Helmert's): row r takes the
+/// mean of the first r + 1 values from the next one, up to sign and scale.
 pub(super) fn to_contrasts(table: &[f64], shape: &[usize]) -> Vec<f64> {
     let mut values = table.to_vec();
     // Axes before it have become shorter, those behind it are as they were.
     for (axis, extent) in shape.iter().enumerate() {
         let inner: usize = shape[axis + 1..].iter().product();
-        values = along(&values, (*extent, extent - 1), inner, contrast);
+        values = along(&values, (*extent, extent - 1), inner, |line, found| {
+            let mut sum = 0.0;
+            for (row, contrast) in found.iter_mut().enumerate() {
+                sum += line[row];
+                *contrast = scale(row) * (sum - (row + 1) as f64 * line[row + 1]);
+            }
+        });
     }
     values
 }
@@ -105,29 +102,42 @@ pub(super) fn to_table(contrasts: &[f64], shape: &[usize]) -> Vec<f64> {
     let mut values = contrasts.to_vec();
     for (axis, extent) in shape.iter().enumerate() {
         let inner: usize = shape[axis + 1..].iter().map(|extent| extent - 1).product();
-        values = along(&values, (extent - 1, *extent), inner, |code, row| contrast(row, code));
+        values = along(&values, (extent - 1, *extent), inner, |line, found| {
+            let mut sum = 0.0;
+            for (row, contrast) in line.iter().enumerate().rev() {
+                let scaled = scale(row) * contrast;
+                found[row + 1] = sum - (row + 1) as f64 * scaled;
+                sum += scaled;
+            }
+            found[0] = sum;
+        });
     }
     values
 }
 
-/// Multiplies every line along an axis by a matrix. `extents`: before and after. `inner`: cells behind the axis.
+/// What makes row r of `H` a unit vector.
+fn scale(row: usize) -> f64 {
+    ((row + 1) as f64 * (row + 2) as f64).sqrt().recip()
+}
+
+/// Changes every line along an axis. `extents`: before and after. `inner`: cells behind the axis.
 fn along(
     values: &[f64],
     (before, after): (usize, usize),
     inner: usize,
-    entry: impl Fn(usize, usize) -> f64,
+    change: impl Fn(&[f64], &mut [f64]),
 ) -> Vec<f64> {
     let outer = values.len() / (before * inner);
     let mut found = vec![0.0; outer * after * inner];
+    let (mut line, mut changed) = (vec![0.0; before], vec![0.0; after]);
     for block in 0..outer {
-        for to in 0..after {
-            let target = &mut found[(block * after + to) * inner..][..inner];
-            for from in 0..before {
-                let weight = entry(to, from);
-                if weight != 0.0 {
-                    let source = &values[(block * before + from) * inner..][..inner];
-                    target.iter_mut().zip(source).for_each(|(t, s)| *t += weight * s);
-                }
+        for cell in 0..inner {
+            for (at, x) in line.iter_mut().enumerate() {
+                *x = values[(block * before + at) * inner + cell];
+            }
+            change(&line, &mut changed);
+            for (at, x) in changed.iter().enumerate() {
+                found[(block * after + at) * inner + cell] = *x;
             }
         }
     }

@@ -20,11 +20,10 @@ use rand::rngs::ChaCha20Rng;
 use rand_distr::Distribution;
 use rand_distr::weighted::WeightedAliasIndex;
 
-use super::log_linear::LogLinear;
+use super::log_linear::{LogLinear, places};
 use super::observed::Observed;
 use crate::domain::Clique;
 use crate::error::{Error, Result};
-use crate::table::Projection;
 
 /// Proposals for each record, before a table is done.
 const SWEEPS: usize = 10;
@@ -58,17 +57,11 @@ impl Records {
                 *weights.entry(within).or_default() += sign / (part.variance * values);
             }
         }
-        let (whole, shape) = model.whole();
+        let (_, shape) = model.whole();
         let marginal = |(clique, weight): (Clique, f64)| {
             let extents: Vec<usize> = clique.iter().map(|at| shape[at]).collect();
             let cells: usize = extents.iter().product();
-            let numbers: Vec<u32> = (0_u32..).take(cells).collect();
-            let mut places = vec![0; model.cells()];
-            Projection::between(whole, shape, &clique).zip_from(
-                &numbers,
-                &mut places,
-                |place, number| *place = number,
-            );
+            let places = places(model.whole(), &clique, cells);
             let part = observed.parts.iter().find(|part| part.clique == clique);
             let pulls = part.map_or_else(
                 || vec![0.0; cells],
