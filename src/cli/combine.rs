@@ -86,6 +86,13 @@ fn text(found: &Combined) -> String {
             _ = writeln!(text, "  {}", line(finding));
         }
     }
+    let mut numbers = found.statistics.iter().flat_map(|statistic| &statistic.numbers);
+    let is_posterior = |found: &Finding| {
+        found.combined.is_some_and(|combined| combined.method == Method::Posterior)
+    };
+    if numbers.any(is_posterior) {
+        text += "\nIntervals from posterior tables rest on a model of the columns. On three tables 90 to 98 % of them covered.\n";
+    }
     text
 }
 

@@ -17,7 +17,7 @@ use rayon::prelude::*;
 
 use super::log_linear::LogLinear;
 use super::observed::Observed;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::linalg::{Cholesky, inverse_positive_definite, multiply};
 use crate::observe::Checks;
 
@@ -188,13 +188,13 @@ impl<'a> Chains<'a> {
         Place { z, theta, means, log_density, gradient }
     }
 
-    /// Draws parameters, of all chains in turn. `many`: how many.
+    /// Draws parameters, of all chains in turn; `None` if the chains do not agree. `many`: how many.
     pub(super) fn draw(
         &self,
         many: usize,
         seed: u64,
         checks: &dyn Checks,
-    ) -> Result<Vec<Vec<f64>>> {
+    ) -> Result<Option<Vec<Vec<f64>>>> {
         let each = many.div_ceil(CHAINS);
         let steps = u32::try_from(each).unwrap_or(u32::MAX).saturating_mul(APART);
         let mut steps = steps.max(LEAST_STEPS);
@@ -210,15 +210,11 @@ impl<'a> Chains<'a> {
             let worst = disagreement(&chains);
             if worst < AGREE {
                 let of_all = (0..each).flat_map(|i| chains.iter().map(move |c| c.draws[i].clone()));
-                return Ok(of_all.take(many).collect());
+                return Ok(Some(of_all.take(many).collect()));
             }
             steps = steps.saturating_mul(2);
         }
-        Err(Error::invalid_specification(
-            "the posterior",
-            "chains that did not mix",
-            "fewer columns, or columns with fewer values",
-        ))
+        Ok(None)
     }
 
     fn run(

@@ -111,7 +111,7 @@ impl Posterior {
     /// `many`: at least 1. `seed`: for the draws; it has nothing to do with privacy.
     ///
     /// # Errors
-    /// Chains that did not mix, or an interruption.
+    /// Chains that do not agree, or an interruption.
     pub fn tables(&self, many: usize, seed: u64, checks: &dyn Checks) -> Result<Vec<Dataset>> {
         let mut tables = Vec::new();
         self.each_table(many, seed, checks, &mut |table| {
@@ -134,7 +134,12 @@ impl Posterior {
     ) -> Result<()> {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let chains = Chains::start(&self.model, &self.observed, self.records as f64, checks)?;
-        let drawn = chains.draw(many, rng.random(), checks)?;
+        let drawn = chains.draw(many, rng.random(), checks)?.ok_or_else(|| {
+            let columns = self.domain.describe(&self.domain.everything());
+            let found = "chains that do not agree after 1,200 steps or more";
+            let expected = "fewer columns, or columns with fewer values, or less noise";
+            Error::invalid_specification(format!("the posterior of {columns}"), found, expected)
+        })?;
         let drawn: Vec<(Vec<f64>, u64)> =
             drawn.into_iter().map(|theta| (theta, rng.random())).collect();
         let records = Records::new(&self.model, &self.observed);

@@ -187,7 +187,8 @@ fn posterior_tables_are_files_for_other_software_and_intervals_in_combine() {
     // Pay depends on age, and not on sex.
     assert!(number(&with, 1)["p_value"].as_f64().unwrap() < 1e-3);
     let text = bench.succeed(&format!("{combine} --posterior 10 --seed 1"));
-    assert_eq!(text.matches("from posterior tables").count(), 3, "{text}");
+    assert_eq!(text.matches("; from posterior tables; ").count(), 3, "{text}");
+    assert!(text.ends_with("90 to 98 % of them covered.\n"), "{text}");
     bench.fail(&format!("{combine} --posterior 1"), 2, "--posterior is 1, expected from 2 to 1000");
     let alone = bench.run(&format!("{combine} --seed 1"));
     assert_eq!(alone.status.code(), Some(2), "{}", stderr(&alone));

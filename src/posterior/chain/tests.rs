@@ -32,7 +32,7 @@ fn draws_are_as_wide_as_noise_and_sampling() {
     for stddev in [0.5, 8.0] {
         let (_, observed, model) = example(stddev);
         let chains = Chains::start(&model, &observed, 200.0, &Unstoppable).unwrap();
-        let draws = chains.draw(400, 1, &Unstoppable).unwrap();
+        let draws = chains.draw(400, 1, &Unstoppable).unwrap().expect("chains that agree");
         assert_eq!(draws.len(), 400);
         let mut moments = Moments::default();
         for theta in &draws {
