@@ -187,7 +187,8 @@ impl MarkovRandomField {
     /// The attributes as they are drawn, each with its parents: its neighbors in the triangulated graph that are drawn before. By
     /// maximum cardinality search (Tarjan & Yannakakis 1984) the parents form a clique; of the attributes that it could take,
     /// the one comes first of which most records would have unlikely combinations by chance: it decides about many others,
-    /// which can make up for it.
+    /// which can make up for it. Attributes of which the model says nothing come last: they make up for the others, and any
+    /// values will do.
     ///
     /// # Errors
     /// Combinations of another domain.
@@ -213,13 +214,16 @@ impl MarkovRandomField {
         for clique in cliques {
             clique.iter().for_each(|a| neighbors[a] = neighbors[a].union(clique));
         }
+        let is_open = |a: usize| neighbors[a].len() <= 1 && is_uniform(singles[a].values());
+        let open: Vec<bool> = (0..domain.len()).map(is_open).collect();
         let mut drawn = Clique::default();
         let mut order = Vec::with_capacity(domain.len());
         while drawn.len() < domain.len() {
             let known = |a: &usize| neighbors[*a].intersection(&drawn).len();
             let next = (0..domain.len()).filter(|a| !drawn.contains(*a)).max_by(|a, b| {
-                known(a)
-                    .cmp(&known(b))
+                open[*b]
+                    .cmp(&open[*a])
+                    .then(known(a).cmp(&known(b)))
                     .then(importance[*a].total_cmp(&importance[*b]))
                     .then(b.cmp(a))
             });
@@ -229,6 +233,12 @@ impl MarkovRandomField {
         }
         Ok(order)
     }
+}
+
+/// Whether all counts are equal, but for rounding.
+fn is_uniform(counts: &[f64]) -> bool {
+    let (least, most) = counts.iter().fold((f64::MAX, 0.0_f64), |(l, m), c| (l.min(*c), m.max(*c)));
+    most - least <= 1e-9 * most
 }
 
 /// Whether each record has one of some combinations.

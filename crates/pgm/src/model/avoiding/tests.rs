@@ -151,6 +151,34 @@ fn the_attribute_that_decides_about_most_others_is_drawn_first() {
     }
 }
 
+/// Seven tenths are married. Nothing is known of the others: drawn first, four tenths of the ages would be children's.
+#[test]
+fn attributes_of_which_nothing_is_known_give_way() {
+    let names = [("age", 5), ("income", 5), ("married", 2), ("school", 2)];
+    let domain = Domain::new(names).unwrap();
+    let unlikely = [
+        vec![("age", vec![0, 1]), ("married", vec![1])],
+        vec![("age", vec![0, 1]), ("income", vec![1, 2, 3, 4])],
+        vec![("age", vec![2, 3, 4]), ("income", vec![0])],
+        vec![("income", vec![0]), ("married", vec![1])],
+    ];
+    let unlikely = StructuralZero::of(&domain, unlikely).unwrap();
+    let measured = Measurement::new(Clique::new([2, 3]), vec![200.0, 100.0, 600.0, 100.0], 1e-3);
+    let model = MarkovRandomField::fit(&domain, &[measured], 1000.0).unwrap();
+    let order = model.drawing_order(&unlikely).unwrap();
+    assert_eq!(order.iter().map(|(attribute, _)| *attribute).collect::<Vec<_>>(), [2, 3, 0, 1]);
+    for seed in 0..5 {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let drawn = model.sample_without(1000, &unlikely, &mut rng).unwrap();
+        let cliques = vec![Clique::new([2, 3])];
+        let refined = model.refine(&drawn, &Refinement { cliques, unlikely: unlikely.clone() });
+        for rows in [drawn, refined.unwrap()] {
+            assert!(holding(&rows, &unlikely).unwrap().iter().all(|is| !is));
+            assert!(off(&model, &rows, &[2, 3]) <= 1.0, "{:?}", rows.project(&Clique::new([2, 3])));
+        }
+    }
+}
+
 #[test]
 fn a_record_is_rather_unlikely_than_impossible() {
     let domain = Domain::new([("a", 2), ("b", 2), ("c", 2)]).unwrap();
