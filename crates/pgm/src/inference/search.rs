@@ -10,6 +10,8 @@ const IDEAL_LANES: f64 = 96.0;
 const LANE_CHOICES: usize = 16;
 /// Largest number of outer axes for which all orders are searched (by dynamic programming over subsets).
 const SEARCHED_AXES: usize = 8;
+/// Most axes of a clique whose subsets' cells are listed.
+const LISTED_AXES: usize = 12;
 
 /// Costs of the parts of a walk, in nanoseconds on the machine of `docs/engine.md`; only their ratios matter.
 mod cost {
@@ -63,18 +65,17 @@ pub(super) fn choose(
     for inputs_split in splits(inputs) {
         for outputs_split in splits(outputs) {
             let is_host = |i: &usize| inputs_split.1.iter().any(|(_, host)| host == i);
-            let problem = Problem {
-                sizes: clique.iter().map(|a| domain.cardinality(a)).collect(),
-                inputs: inputs_split.0.iter().map(|i| mask(clique, &inputs[*i])).collect(),
-                copied: inputs_split.0.iter().map(is_host).collect(),
-                outputs: outputs_split.0.iter().map(|o| mask(clique, &outputs[*o])).collect(),
-            };
-            let mut layout = problem.best();
+            let problem = Problem::new(
+                clique.iter().map(|a| domain.cardinality(a)).collect(),
+                inputs_split.0.iter().map(|i| (mask(clique, &inputs[*i]), is_host(i))).collect(),
+                outputs_split.0.iter().map(|o| mask(clique, &outputs[*o])).collect(),
+            );
             let absorbed: f64 = inputs_split.1.iter().map(|(_, host)| cells(&inputs[*host])).sum();
             let derived: f64 = outputs_split.1.iter().map(|(_, from)| cells(&outputs[*from])).sum();
-            layout.cost += cost::FOLD * (absorbed + derived)
+            let folds = cost::FOLD * (absorbed + derived)
                 + cost::FOLD_CALL * (inputs_split.1.len() + outputs_split.1.len()) as f64;
-            if best.as_ref().is_none_or(|b| layout.cost < b.layout.cost) {
+            let limit = best.as_ref().map_or(f64::INFINITY, |best| best.layout.cost);
+            if let Some(layout) = problem.best(folds, limit) {
                 best =
                     Some(Choice { inputs: inputs_split.clone(), outputs: outputs_split, layout });
             }
@@ -136,10 +137,11 @@ struct Joining {
 /// The search for lane axes and nesting order, over bit masks of the clique's axes.
 struct Problem {
     sizes: Vec<usize>,
-    inputs: Vec<u32>,
-    /// Whether an input is always copied, since others are multiplied into it.
-    copied: Vec<bool>,
+    /// Each with whether it is always copied, since others are multiplied into it.
+    inputs: Vec<(u32, bool)>,
     outputs: Vec<u32>,
+    /// The cells of each set of axes, if there are at most [`LISTED_AXES`].
+    cells: Vec<f64>,
 }
 
 /// Lane axes, and the order of the others, outermost first.
@@ -150,36 +152,43 @@ pub(super) struct Layout {
 }
 
 impl Problem {
-    fn cells(&self, mask: u32) -> f64 {
-        self.sizes
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| mask >> i & 1 == 1)
-            .map(|(_, k)| *k as f64)
-            .product()
-    }
-
-    fn best(&self) -> Layout {
-        let all = self.all();
-        let mut best = Layout { cost: f64::INFINITY, lanes: all, order: Vec::new() };
-        for lanes in self.lane_choices() {
-            let outer: Vec<usize> =
-                (0..self.sizes.len()).filter(|i| (all & !lanes) >> i & 1 == 1).collect();
-            let (cost, order) = if outer.len() <= SEARCHED_AXES {
-                self.search(lanes, &outer)
-            } else {
-                self.greedy(lanes, &outer)
-            };
-            let cost = cost + self.outermost_cost(lanes) + self.spread_cost(lanes);
-            if cost < best.cost {
-                best = Layout { cost, lanes, order };
+    fn new(sizes: Vec<usize>, inputs: Vec<(u32, bool)>, outputs: Vec<u32>) -> Self {
+        let mut cells = Vec::new();
+        if sizes.len() <= LISTED_AXES {
+            cells.push(1.0);
+            for size in &sizes {
+                let without = cells.len();
+                cells.extend_from_within(..);
+                cells[without..].iter_mut().for_each(|cells| *cells *= *size as f64);
             }
         }
-        best
+        Self { sizes, inputs, outputs, cells }
+    }
+
+    fn cells(&self, mask: u32) -> f64 {
+        self.cells.get(mask as usize).copied().unwrap_or_else(|| {
+            let of = |(i, size): (usize, &usize)| (mask >> i & 1 == 1).then_some(*size as f64);
+            self.sizes.iter().enumerate().filter_map(of).product()
+        })
     }
 
     fn all(&self) -> u32 {
         u32::try_from((1_u64 << self.sizes.len().min(32)) - 1).unwrap_or(u32::MAX)
+    }
+
+    /// The cheapest layout, if it costs less than a limit with a `constant` that no layout changes.
+    fn best(&self, constant: f64, mut limit: f64) -> Option<Layout> {
+        let mut best = None;
+        for lanes in self.lane_choices() {
+            let walk = Walk::new(self, lanes);
+            let (outermost, copies) = (walk.outermost_cost(), self.spread_cost(lanes));
+            let whole = |depths: f64| depths + outermost + copies + constant;
+            if let Some((depths, order)) = walk.cheapest(|depths| whole(depths) < limit) {
+                limit = whole(depths);
+                best = Some(Layout { cost: limit, lanes, order });
+            }
+        }
+        best
     }
 
     /// Sets of one to four axes with a sensible number of cells, closest to the ideal first; also all axes if the whole
@@ -231,53 +240,100 @@ impl Problem {
                 self.cells(t | lanes)
             }
         };
-        let inputs: f64 = self.inputs.iter().zip(&self.copied).map(|(t, c)| copied(*t, *c)).sum();
+        let inputs: f64 = self.inputs.iter().map(|(t, always)| copied(*t, *always)).sum();
         let outputs: f64 = self.outputs.iter().map(|t| copied(*t, false)).sum();
         cost::SPREAD * (inputs + outputs)
     }
+}
 
-    /// Work before any outer axis is fixed: tables that have lane axes only.
-    fn outermost_cost(&self, lanes: u32) -> f64 {
-        let tables = self.inputs.iter().chain(&self.outputs).filter(|t| **t & !lanes == 0).count();
-        let vectors = (self.cells(lanes) / VECTOR_LANES).ceil();
-        cost::SWEEP + tables as f64 * (cost::LOOK_UP + cost::PASS_PER_VECTOR * vectors)
+/// A table in the loops over the axes that are no lanes.
+struct Table {
+    axes: u32,
+    /// Its axes but for the lanes.
+    outer: u32,
+    has_lanes: bool,
+    /// Whether the loops use it without a copy.
+    stays: bool,
+}
+
+/// The loops over the axes that are no lanes.
+struct Walk<'p> {
+    problem: &'p Problem,
+    /// The axes that are no lanes.
+    outer: u32,
+    /// Vectors of the lanes.
+    vectors: f64,
+    inputs: Vec<Table>,
+    outputs: Vec<Table>,
+}
+
+impl<'p> Walk<'p> {
+    fn new(problem: &'p Problem, lanes: u32) -> Self {
+        let table = |axes: u32, is_copied: bool| Table {
+            axes,
+            outer: axes & !lanes,
+            has_lanes: axes & lanes != 0,
+            stays: !is_copied && in_place(axes, lanes),
+        };
+        Self {
+            problem,
+            outer: problem.all() & !lanes,
+            vectors: (problem.cells(lanes) / VECTOR_LANES).ceil(),
+            inputs: problem.inputs.iter().map(|(t, is_copied)| table(*t, *is_copied)).collect(),
+            outputs: problem.outputs.iter().map(|t| table(*t, false)).collect(),
+        }
     }
 
-    /// Inputs that join and outputs that leave at the depth that fixes `axis` after the axes of `fixed` (both without
-    /// the lanes).
-    fn joining(&self, lanes: u32, fixed: u32, axis: usize) -> Joining {
+    /// The cheapest order of the axes and its cost, if that `pays`, as less always does; of many axes a cheap one.
+    fn cheapest(&self, pays: impl Fn(f64) -> bool) -> Option<(f64, Vec<usize>)> {
+        let outer: Vec<usize> =
+            (0..self.problem.sizes.len()).filter(|i| self.outer >> i & 1 == 1).collect();
+        let found = if outer.is_empty() {
+            (0.0, outer)
+        } else if outer.len() <= SEARCHED_AXES {
+            self.search(&outer, &pays)?
+        } else {
+            self.greedy(&outer)
+        };
+        pays(found.0).then_some(found)
+    }
+
+    /// Work before any outer axis is fixed: tables that have lane axes only.
+    fn outermost_cost(&self) -> f64 {
+        let tables = self.inputs.iter().chain(&self.outputs).filter(|t| t.outer == 0).count();
+        cost::SWEEP + tables as f64 * (cost::LOOK_UP + cost::PASS_PER_VECTOR * self.vectors)
+    }
+
+    /// Inputs that join and outputs that leave at the depth that fixes `axis` after the axes of `fixed`.
+    fn joining(&self, fixed: u32, axis: usize) -> Joining {
         let now = fixed | 1 << axis;
-        let joins = |t: &&u32| **t >> axis & 1 == 1 && **t & !lanes & !now == 0;
-        let count = |tables: &[u32]| {
+        let count = |tables: &[Table]| {
             let (mut with_lanes, mut scalar) = (0.0, 0.0);
-            for t in tables.iter().filter(joins) {
-                *(if t & lanes == 0 { &mut scalar } else { &mut with_lanes }) += 1.0;
+            for t in tables.iter().filter(|t| t.outer >> axis & 1 == 1 && t.outer & !now == 0) {
+                *(if t.has_lanes { &mut with_lanes } else { &mut scalar }) += 1.0;
             }
             (with_lanes, scalar)
         };
         let (lane_inputs, scalar_inputs) = count(&self.inputs);
         let (lane_outputs, scalar_outputs) = count(&self.outputs);
-        let feeds_outer = self.outputs.iter().any(|t| t & !lanes & !fixed == 0);
+        let feeds_outer = self.outputs.iter().any(|t| t.outer & !fixed == 0);
         Joining { lane_inputs, scalar_inputs, lane_outputs, scalar_outputs, feeds_outer }
     }
 
-    /// Tables in place that a walk over `axis` crosses in steps that defeat the first cache.
-    fn far_operands(&self, lanes: u32, fixed: u32, axis: usize) -> f64 {
-        let now = fixed | 1 << axis;
-        let far = |t: &&u32| {
-            let joins = **t >> axis & 1 == 1 && **t & !lanes & !now == 0;
-            let inner = **t & !((2 << axis) - 1);
-            joins && **t & lanes != 0 && in_place(**t, lanes) && self.cells(inner) >= FAR_CELLS
+    /// Tables without a copy that a walk over `axis`, the innermost, crosses in steps that defeat the first cache.
+    fn far_operands(&self, axis: usize) -> f64 {
+        let is_far = |t: &&Table| {
+            let is_walked = t.outer >> axis & 1 == 1 && t.has_lanes && t.stays;
+            is_walked && self.problem.cells(t.axes & !((2 << axis) - 1)) >= FAR_CELLS
         };
-        let read = self.inputs.iter().zip(&self.copied).filter(|(_, c)| !**c).map(|(t, _)| t);
-        read.chain(&self.outputs).filter(far).count() as f64
+        self.inputs.iter().chain(&self.outputs).filter(is_far).count() as f64
     }
 
-    /// Work of the depth that fixes `axis` after the axes of `fixed` (both without the lanes).
-    fn depth_cost(&self, lanes: u32, fixed: u32, axis: usize) -> f64 {
-        let joining = self.joining(lanes, fixed, axis);
-        let vectors = (self.cells(lanes) / VECTOR_LANES).ceil();
-        if fixed | lanes | 1 << axis == self.all() {
+    /// Work of the depth that fixes `axis` after the axes of `fixed`.
+    fn depth_cost(&self, fixed: u32, axis: usize) -> f64 {
+        let joining = self.joining(fixed, axis);
+        let vectors = self.vectors;
+        if fixed | 1 << axis == self.outer {
             let operands = joining.lane_inputs + joining.lane_outputs;
             let tiles = (vectors / 4.0).floor() + vectors % 4.0;
             let step = tiles * (cost::TILE + cost::TILE_OPERAND * operands)
@@ -287,65 +343,76 @@ impl Problem {
                         + cost::VECTOR_OUTPUT * joining.lane_outputs
                         + if joining.scalar_outputs > 0.0 { cost::VECTOR_PARTS } else { 0.0 });
             let looked_up = joining.scalar_inputs + joining.scalar_outputs;
-            let far = cost::FAR * vectors * self.far_operands(lanes, fixed, axis);
-            let steps = self.sizes[axis] as f64 * (step + far + cost::LOOK_UP * looked_up);
-            return self.cells(fixed)
+            let far = cost::FAR * vectors * self.far_operands(axis);
+            let steps = self.problem.sizes[axis] as f64 * (step + far + cost::LOOK_UP * looked_up);
+            return self.problem.cells(fixed)
                 * (cost::SWEEP + 3.0 * cost::PASS_PER_VECTOR * vectors + steps);
         }
         let summed = f64::from(u8::from(joining.scalar_outputs > 0.0))
             + f64::from(u8::from(joining.feeds_outer));
         let passes = joining.lane_inputs + joining.lane_outputs + summed + 1.0;
         let looked_up = joining.scalar_inputs + joining.scalar_outputs;
-        self.cells(fixed | 1 << axis)
+        self.problem.cells(fixed | 1 << axis)
             * (cost::SETTING
                 + cost::LOOK_UP * looked_up
                 + passes * (cost::LOOK_UP + cost::PASS_PER_VECTOR * vectors))
     }
 
-    /// The cheapest order, by dynamic programming over the set of axes already fixed.
-    fn search(&self, lanes: u32, outer: &[usize]) -> (f64, Vec<usize>) {
-        let expand = |set: usize| {
-            outer
-                .iter()
-                .enumerate()
-                .filter(|(i, _)| set >> i & 1 == 1)
-                .fold(0_u32, |m, (_, axis)| m | 1 << axis)
-        };
-        let sets = 1_usize << outer.len();
-        let mut cost = vec![f64::INFINITY; sets];
-        let mut last = vec![0_usize; sets];
+    /// The cheapest order, by dynamic programming over the set of axes already fixed. Sets are left out that no order pays
+    /// for: the innermost axis, which visits all cells, costs at least as much as the cheapest one there.
+    fn search(&self, outer: &[usize], pays: &impl Fn(f64) -> bool) -> Option<(f64, Vec<usize>)> {
+        let innermost = |axis: &usize| self.depth_cost(self.outer & !(1 << *axis), *axis);
+        let innermost: Vec<f64> = outer.iter().map(innermost).collect();
+        let least = innermost.iter().copied().fold(f64::INFINITY, f64::min);
+        if !pays(least) {
+            return None;
+        }
+        let all = (1_usize << outer.len()) - 1;
+        let mut fixed = vec![0_u32; all + 1];
+        let mut cost = vec![f64::INFINITY; all + 1];
+        let mut last = vec![0_usize; all + 1];
         cost[0] = 0.0;
-        for set in 1..sets {
+        for set in 1..=all {
+            fixed[set] = fixed[set & (set - 1)] | 1 << outer[set.trailing_zeros() as usize];
             for (i, axis) in outer.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1) {
                 let before = set & !(1 << i);
-                let total = cost[before] + self.depth_cost(lanes, expand(before), *axis);
-                if total < cost[set] {
+                if cost[before].is_infinite() {
+                    continue;
+                }
+                let own =
+                    if set == all { innermost[i] } else { self.depth_cost(fixed[before], *axis) };
+                let total = cost[before] + own;
+                if total < cost[set] && (set == all || pays(total + least)) {
                     cost[set] = total;
                     last[set] = i;
                 }
             }
         }
+        if cost[all].is_infinite() {
+            return None;
+        }
         let mut order = Vec::with_capacity(outer.len());
-        let mut set = sets - 1;
+        let mut set = all;
         while set != 0 {
             order.push(outer[last[set]]);
             set &= !(1 << last[set]);
         }
         order.reverse();
-        (cost[sets - 1], order)
+        Some((cost[all], order))
     }
 
     /// Starts with the innermost axis: the one whose depth costs least.
-    fn greedy(&self, lanes: u32, outer: &[usize]) -> (f64, Vec<usize>) {
+    fn greedy(&self, outer: &[usize]) -> (f64, Vec<usize>) {
         let mut left: Vec<usize> = outer.to_vec();
         let mut order = Vec::with_capacity(outer.len());
         let mut total = 0.0;
         while !left.is_empty() {
             let fixed = left.iter().fold(0_u32, |m, a| m | 1 << a);
-            let costs = left.iter().map(|a| self.depth_cost(lanes, fixed & !(1 << a), *a));
+            let costs = left.iter().map(|a| self.depth_cost(fixed & !(1 << a), *a));
             // A long innermost axis makes every outer depth cheaper.
             let Some((position, cost)) = costs.enumerate().min_by(|(i, a), (j, b)| {
-                let relief = |p: usize, c: f64| c * (1.0 + 1.0 / self.sizes[left[p]] as f64);
+                let relief =
+                    |p: usize, c: f64| c * (1.0 + 1.0 / self.problem.sizes[left[p]] as f64);
                 relief(*i, *a).total_cmp(&relief(*j, *b))
             }) else {
                 break;
@@ -357,3 +424,6 @@ impl Problem {
         (total, order)
     }
 }
+
+#[cfg(test)]
+mod tests;
