@@ -60,9 +60,13 @@ impl Pull {
         let scale = -self.total / self.strength;
         theta.values_mut().iter_mut().for_each(|value| *value *= scale);
         let mut at_theta = mu.clone();
-        let log_partition = oracle.marginals(&theta, self.total, workspace, &mut at_theta)?;
-        let mut misfit = loss.misfit(at_theta.values());
-        dual.raise(self.join(&mut misfit, loss, &theta, &at_theta, log_partition));
+        // Potentials so far apart are far from optimal, and would give no bound worth waiting for.
+        let log_partition =
+            oracle.marginals_if_fast(&theta, self.total, workspace, &mut at_theta)?;
+        if let Some(log_partition) = log_partition {
+            let mut misfit = loss.misfit(at_theta.values());
+            dual.raise(self.join(&mut misfit, loss, &theta, &at_theta, log_partition));
+        }
         Ok(())
     }
 

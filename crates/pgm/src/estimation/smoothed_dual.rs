@@ -160,7 +160,7 @@ impl<'a> SmoothedDual<'a> {
         for index in &self.maximal {
             theta.table_mut(*index).iter_mut().for_each(|t| *t += self.lift);
         }
-        let Some(shifted) = oracle.linear_marginals(theta, self.total, workspace, mu)? else {
+        let Some(shifted) = oracle.marginals_if_fast(theta, self.total, workspace, mu)? else {
             return Ok(false);
         };
         // What was added to the potentials of a record, the same for all: of the first one, say.

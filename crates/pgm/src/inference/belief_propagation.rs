@@ -189,27 +189,6 @@ impl BeliefPropagation {
         size_of::<f64>() * (scratch + 2 * messages + self.structure.layout.cells())
     }
 
-    /// As [`MarginalOracle::marginals`]; `None`, quickly, where only log space would do.
-    ///
-    /// # Errors
-    /// As [`MarginalOracle::marginals`].
-    pub(crate) fn linear_marginals(
-        &self,
-        theta: &Potentials,
-        total: f64,
-        workspace: &mut BeliefWorkspace,
-        mu: &mut Marginals,
-    ) -> Result<Option<f64>> {
-        self.in_pool(|| {
-            let shifts = self.structure.gather_exp(theta, &mut workspace.factors)?;
-            let log_partition = self.propagate(shifts, workspace);
-            if log_partition.is_some() {
-                self.write(workspace, total, mu);
-            }
-            Ok(log_partition)
-        })
-    }
-
     /// Does some work of many calls on a thread of the pool where calls use it, so that threads are not handed to and fro
     /// within.
     pub(crate) fn in_pool<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
@@ -427,12 +406,30 @@ impl MarginalOracle for BeliefPropagation {
         workspace: &mut BeliefWorkspace,
         mu: &mut Marginals,
     ) -> Result<f64> {
-        if let Some(log_partition) = self.linear_marginals(theta, total, workspace, mu)? {
+        if let Some(log_partition) = self.marginals_if_fast(theta, total, workspace, mu)? {
             return Ok(log_partition);
         }
         let oracle = LogSpace::from_structure(Arc::clone(&self.structure));
         let scratch = workspace.log_space.get_or_insert_with(|| Box::new(oracle.workspace()));
         oracle.marginals(theta, total, scratch, mu)
+    }
+
+    /// In linear space.
+    fn marginals_if_fast(
+        &self,
+        theta: &Potentials,
+        total: f64,
+        workspace: &mut BeliefWorkspace,
+        mu: &mut Marginals,
+    ) -> Result<Option<f64>> {
+        self.in_pool(|| {
+            let shifts = self.structure.gather_exp(theta, &mut workspace.factors)?;
+            let log_partition = self.propagate(shifts, workspace);
+            if log_partition.is_some() {
+                self.write(workspace, total, mu);
+            }
+            Ok(log_partition)
+        })
     }
 }
 

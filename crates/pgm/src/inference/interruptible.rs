@@ -33,6 +33,17 @@ impl<O: MarginalOracle> MarginalOracle for Interruptible<'_, O> {
         self.oracle.marginals(theta, total, workspace, mu)
     }
 
+    fn marginals_if_fast(
+        &self,
+        theta: &Potentials,
+        total: f64,
+        workspace: &mut Self::Workspace,
+        mu: &mut Marginals,
+    ) -> Result<Option<f64>> {
+        self.checks.check()?;
+        self.oracle.marginals_if_fast(theta, total, workspace, mu)
+    }
+
     fn largest_log_weight(
         &self,
         theta: &Potentials,

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::data::Dataset;
+use crate::data::cover::cover;
+use crate::domain::{Clique, Domain};
 use crate::error::{Error, Result};
 use crate::inference::MarginalOracle;
 use crate::inference::structure::{check_layout, not_logs};
 use crate::inference::vector::{exp_in_place, largest_log};
-use crate::table::{CliqueLayout, Marginals, Potentials};
+use crate::table::{CliqueLayout, Marginals, Potentials, Projection};
 
 /// The oracle of `p(x) ~ p₀(x) exp(Σ_r θ_r(x_r))` over listed records with weights, `p₀`. Its log-partition value is relative to
 /// them: `A(0) = 0`. It reweights records for the same estimators that fit graphical models.
@@ -33,10 +35,68 @@ use crate::table::{CliqueLayout, Marginals, Potentials};
 #[derive(Clone, Debug)]
 pub struct ListedRecords {
     layout: Arc<CliqueLayout>,
-    /// For each clique, the cell of every record.
-    cells: Vec<Vec<u32>>,
+    tables: Vec<Table>,
     /// Logs of the probabilities of `p₀`.
     logs: Vec<f64>,
+}
+
+/// A table that a record is looked up in once for several cliques.
+#[derive(Clone, Debug)]
+struct Table {
+    /// The cell of every record.
+    cells: Vec<u32>,
+    /// Its number of cells.
+    size: usize,
+    /// The cliques whose tables are sums of this one, by their places.
+    cliques: Vec<(usize, Projection)>,
+}
+
+impl Table {
+    fn new(
+        rows: &Dataset,
+        clique: &Clique,
+        places: &[usize],
+        layout: &CliqueLayout,
+    ) -> Result<Self> {
+        let (cells, shape) = (rows.cells(clique)?, rows.domain().shape(clique));
+        let walk = |place: &usize| {
+            (*place, Projection::between(clique, &shape, &layout.cliques()[*place]))
+        };
+        let cliques = places.iter().map(walk).collect();
+        Ok(Self { cells, size: shape.iter().product(), cliques })
+    }
+
+    /// The sum of the potentials of its cliques.
+    fn potentials(&self, theta: &Potentials) -> Vec<f64> {
+        let mut sum = vec![0.0; self.size];
+        for (place, walk) in &self.cliques {
+            walk.zip_from(theta.table(*place), &mut sum, |sum, theta| *sum += theta);
+        }
+        sum
+    }
+}
+
+/// Few tables of which the tables of all cliques are sums, with the places of these cliques.
+fn tables(domain: &Domain, cliques: &[Clique], records: usize) -> Vec<(Clique, Vec<usize>)> {
+    let is_within = |a: usize, b: usize| {
+        cliques[a].is_subset(&cliques[b]) && (cliques[a].len() < cliques[b].len() || b < a)
+    };
+    let places = 0..cliques.len();
+    let (largest, others): (Vec<usize>, Vec<usize>) =
+        places.clone().partition(|a| !places.clone().any(|b| is_within(*a, b)));
+    let own: Vec<Clique> = largest.iter().map(|place| cliques[*place].clone()).collect();
+    let covers = cover(domain, &own, records).into_iter();
+    let places = |members: Vec<usize>| members.into_iter().map(|i| largest[i]).collect();
+    let mut tables: Vec<(Clique, Vec<usize>)> =
+        covers.map(|cover| (cover.clique, places(cover.members))).collect();
+    for place in others {
+        // The smallest one, which comes last.
+        let host = tables.iter_mut().rev().find(|(table, _)| cliques[place].is_subset(table));
+        if let Some((_, places)) = host {
+            places.push(place);
+        }
+    }
+    tables
 }
 
 /// Records that one thread weighs at a time.
@@ -60,10 +120,14 @@ impl ListedRecords {
             let expected = "finite numbers that are not negative, and not all zero";
             return Err(Error::invalid_specification("weights of records", "others", expected));
         }
-        let cliques = layout.cliques().par_iter();
-        let cells = cliques.map(|clique| rows.cells(clique)).collect::<Result<Vec<_>>>()?;
+        let known = rows.domain().len();
+        if let Some(outside) = layout.cliques().iter().find(|c| c.iter().any(|a| a >= known)) {
+            return Err(rows.domain().unknown(&format!("{outside}"), "the cliques of a layout"));
+        }
+        let tables = tables(rows.domain(), layout.cliques(), rows.records()).into_par_iter();
+        let tables = tables.map(|(clique, places)| Table::new(rows, &clique, &places, layout));
         let logs = weights.iter().map(|weight| (weight / sum).ln()).collect();
-        Ok(Self { layout: Arc::clone(layout), cells, logs })
+        Ok(Self { layout: Arc::clone(layout), tables: tables.collect::<Result<_>>()?, logs })
     }
 
     /// The probabilities of the records, times a common factor, and the log of that factor's inverse.
@@ -74,12 +138,13 @@ impl ListedRecords {
     pub fn weights(&self, theta: &Potentials) -> Result<(Vec<f64>, f64)> {
         check_layout(theta, &self.layout)?;
         let mut weights = self.logs.clone();
+        let potentials = self.tables.par_iter().map(|table| table.potentials(theta));
+        let potentials: Vec<Vec<f64>> = potentials.collect();
         weights.par_chunks_mut(BLOCK).enumerate().for_each(|(block, logs)| {
             let start = block * BLOCK;
-            for (clique, cells) in self.cells.iter().enumerate() {
-                let table = theta.table(clique);
+            for (Table { cells, .. }, own) in self.tables.iter().zip(&potentials) {
                 let cells = &cells[start..start + logs.len()];
-                logs.iter_mut().zip(cells).for_each(|(log, cell)| *log += table[*cell as usize]);
+                logs.iter_mut().zip(cells).for_each(|(log, cell)| *log += own[*cell as usize]);
             }
         });
         let largest = largest_log(&weights).ok_or_else(not_logs)?;
@@ -106,19 +171,22 @@ impl MarginalOracle for ListedRecords {
     ) -> Result<f64> {
         let (weights, largest) = self.weights(theta)?;
         let sum: f64 = weights.iter().sum();
-        let mut tables = Vec::with_capacity(self.cells.len());
-        let mut rest = mu.values_mut();
-        for clique in 0..self.cells.len() {
-            let (table, after) = rest.split_at_mut(self.layout.range(clique).len());
-            tables.push(table);
-            rest = after;
-        }
         let scale = total / sum;
-        tables.into_par_iter().zip(&self.cells).for_each(|(table, cells)| {
-            table.fill(0.0);
-            cells.iter().zip(&weights).for_each(|(cell, weight)| table[*cell as usize] += weight);
-            table.iter_mut().for_each(|cell| *cell *= scale);
+        let sums = self.tables.par_iter().map(|table| {
+            let mut sums = vec![0.0; table.size];
+            let cells = table.cells.iter().zip(&weights);
+            cells.for_each(|(cell, weight)| sums[*cell as usize] += weight);
+            sums.iter_mut().for_each(|sum| *sum *= scale);
+            sums
         });
+        let sums: Vec<Vec<f64>> = sums.collect();
+        for (Table { cliques, .. }, sums) in self.tables.iter().zip(&sums) {
+            for (place, walk) in cliques {
+                let own = mu.table_mut(*place);
+                own.fill(0.0);
+                walk.add_into(sums, own);
+            }
+        }
         Ok(sum.ln() + largest)
     }
 }

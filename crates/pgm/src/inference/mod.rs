@@ -64,6 +64,21 @@ pub trait MarginalOracle: Sync {
         mu: &mut Marginals,
     ) -> Result<f64>;
 
+    /// As [`marginals`](Self::marginals), where that is fast; `None`, quickly, where potentials are so far apart that it is not.
+    /// What `mu` then holds is not defined.
+    ///
+    /// # Errors
+    /// As [`marginals`](Self::marginals).
+    fn marginals_if_fast(
+        &self,
+        theta: &Potentials,
+        total: f64,
+        workspace: &mut Self::Workspace,
+        mu: &mut Marginals,
+    ) -> Result<Option<f64>> {
+        self.marginals(theta, total, workspace, mu).map(Some)
+    }
+
     /// `max_x Σ_r θ_r(x_r)` over all records of the domain, or an upper bound of the mean of `Σ_r θ_r` under any distribution of
     /// the oracle; `None` for an oracle that cannot find it. Estimators then give
     /// no lower bound.
@@ -103,6 +118,16 @@ impl<O: MarginalOracle> MarginalOracle for &O {
         mu: &mut Marginals,
     ) -> Result<f64> {
         (**self).marginals(theta, total, workspace, mu)
+    }
+
+    fn marginals_if_fast(
+        &self,
+        theta: &Potentials,
+        total: f64,
+        workspace: &mut Self::Workspace,
+        mu: &mut Marginals,
+    ) -> Result<Option<f64>> {
+        (**self).marginals_if_fast(theta, total, workspace, mu)
     }
 
     fn largest_log_weight(

@@ -107,6 +107,19 @@ impl OverBase {
         let sums = all.values_mut().iter_mut().zip(self.base.values().iter().zip(theta.values()));
         sums.for_each(|(sum, (base, theta))| *sum = base + theta);
     }
+
+    /// As [`add`](Self::add), of potentials that may be of another layout.
+    fn add_base(&self, theta: &Potentials, all: &mut Potentials) -> Result<()> {
+        check_layout(theta, &self.measured)?;
+        self.add(theta, all);
+        Ok(())
+    }
+
+    /// The measured cliques' part of all marginals, and the log-partition value relative to the base's.
+    fn take(&self, log_partition: f64, all: &Marginals, measured: &mut Marginals) -> f64 {
+        measured.values_mut().copy_from_slice(&all.values()[..self.measured.cells()]);
+        log_partition - self.log_partition
+    }
 }
 
 impl MarginalOracle for OverBase {
@@ -124,12 +137,23 @@ impl MarginalOracle for OverBase {
         workspace: &mut OverBaseWorkspace,
         mu: &mut Marginals,
     ) -> Result<f64> {
-        let OverBaseWorkspace { inner, theta: all, mu: all_mu } = workspace;
-        check_layout(theta, &self.measured)?;
-        self.add(theta, all);
-        let log_partition = self.oracle.marginals(all, total, inner, all_mu)?;
-        mu.values_mut().copy_from_slice(&all_mu.values()[..self.measured.cells()]);
-        Ok(log_partition - self.log_partition)
+        self.add_base(theta, &mut workspace.theta)?;
+        let OverBaseWorkspace { inner, theta, mu: all } = workspace;
+        let log_partition = self.oracle.marginals(theta, total, inner, all)?;
+        Ok(self.take(log_partition, all, mu))
+    }
+
+    fn marginals_if_fast(
+        &self,
+        theta: &Potentials,
+        total: f64,
+        workspace: &mut OverBaseWorkspace,
+        mu: &mut Marginals,
+    ) -> Result<Option<f64>> {
+        self.add_base(theta, &mut workspace.theta)?;
+        let OverBaseWorkspace { inner, theta, mu: all } = workspace;
+        let log_partition = self.oracle.marginals_if_fast(theta, total, inner, all)?;
+        Ok(log_partition.map(|log_partition| self.take(log_partition, all, mu)))
     }
 
     fn together<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {

@@ -17,7 +17,7 @@ fn case(records: usize, seed: u64) -> (Dataset, Vec<f64>, Arc<CliqueLayout>, Pot
     let rows = Dataset::from_rows(domain.clone(), &rows).unwrap();
     let weigh = |_| if rng.random::<f64>() < 0.1 { 0.0 } else { rng.random_range(0.1..5.0) };
     let weights: Vec<f64> = (0..records).map(weigh).collect();
-    let cliques = [&[0, 1][..], &[2], &[0, 2]].map(|c| Clique::new(c.iter().copied()));
+    let cliques = [&[0, 1][..], &[2], &[0, 2], &[], &[1]].map(|c| Clique::new(c.iter().copied()));
     let layout = CliqueLayout::new(&domain, cliques).unwrap();
     let mut theta = Potentials::zeros(&layout);
     theta.values_mut().iter_mut().for_each(|x| *x = rng.random_range(-4.0..4.0));
